@@ -1,0 +1,30 @@
+// Number formats: width, and the scale bytes that block formats carry along.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope {
+
+enum class Format { fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4 };
+
+// A format plus optional scales: one scale of `scale_bytes` per `scale_group` consecutive values along the array's
+// last axis. "int4:g32:b2" reads int4 with a 2-byte scale per 32 values. tf32 is stored in 4 bytes.
+struct Dtype {
+  Format format = Format::fp16;
+  std::int64_t scale_group = 0;  // 0: no scales
+  std::int64_t scale_bytes = 0;
+
+  friend bool operator==(const Dtype&, const Dtype&) = default;
+};
+
+int bits(Format format);
+std::string to_string(Format format);
+std::string to_string(const Dtype& dtype);
+std::optional<Dtype> parse_dtype(std::string_view text);  // nullopt: not a dtype
+std::vector<std::string> dtype_names();
+
+}  // namespace tilescope

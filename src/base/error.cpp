@@ -1,0 +1,32 @@
+#include "base/error.h"
+
+#include <fmt/format.h>
+
+namespace tilescope {
+namespace {
+
+std::string joined(const std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (!text.empty()) text += '\n';
+    text += to_string(diagnostic);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_string(const Diagnostic& diagnostic) {
+  std::string text = diagnostic.file;
+  if (diagnostic.line > 0) text += fmt::format(":{}", diagnostic.line);
+  if (diagnostic.line > 0 && diagnostic.column > 0) text += fmt::format(":{}", diagnostic.column);
+  if (!text.empty()) text += ": ";
+  text += "error: ";
+  if (!diagnostic.path.empty()) text += diagnostic.path + ": ";
+  return text + diagnostic.message;
+}
+
+InputError::InputError(std::vector<Diagnostic> diagnostics)
+    : std::runtime_error(joined(diagnostics)), diagnostics_(std::move(diagnostics)) {}
+
+}  // namespace tilescope

@@ -1,0 +1,31 @@
+// Small text helpers shared by every message.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope {
+
+// The candidate nearest to `word` by edit distance (case ignored), if near enough to be a likely typo.
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
+
+// "; did you mean 'x'?" when there is a near candidate, else "; known: a, b, c".
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
+
+std::string join(std::span<const std::string> parts, std::string_view separator);
+std::vector<std::string> split(std::string_view text, char separator);
+std::string_view trimmed(std::string_view text);
+
+// 69222400 -> "69,222,400".
+std::string with_thousands(long long value);
+
+// Decimal units: 4.8e12 with unit "B/s" -> "4.80 TB/s".
+std::string with_si(double value, std::string_view unit);
+
+// Binary units for capacities: 233472 -> "228 KiB"; exact bytes below 1 KiB.
+std::string with_binary(double bytes);
+
+}  // namespace tilescope

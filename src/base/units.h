@@ -1,0 +1,54 @@
+// Quantities with their unit in the type, and the one parser of "4800 GB/s".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <optional>
+
+namespace tilescope {
+
+// Exponents of the base units: bytes, floating-point (or integer) operations, seconds, clock cycles, watts.
+template <int Byte, int Flop, int Second, int Cycle = 0>
+struct Quantity {
+  double value = 0;
+
+  constexpr Quantity operator+(Quantity o) const { return {value + o.value}; }
+  constexpr Quantity operator-(Quantity o) const { return {value - o.value}; }
+  constexpr Quantity operator*(double k) const { return {value * k}; }
+  constexpr auto operator<=>(const Quantity&) const = default;
+};
+
+template <int B1, int F1, int S1, int C1, int B2, int F2, int S2, int C2>
+constexpr Quantity<B1 + B2, F1 + F2, S1 + S2, C1 + C2> operator*(Quantity<B1, F1, S1, C1> a,
+                                                                  Quantity<B2, F2, S2, C2> b) {
+  return {a.value * b.value};
+}
+template <int B1, int F1, int S1, int C1, int B2, int F2, int S2, int C2>
+constexpr Quantity<B1 - B2, F1 - F2, S1 - S2, C1 - C2> operator/(Quantity<B1, F1, S1, C1> a,
+                                                                  Quantity<B2, F2, S2, C2> b) {
+  return {a.value / b.value};
+}
+
+using Bytes = Quantity<1, 0, 0>;
+using Flop = Quantity<0, 1, 0>;
+using Seconds = Quantity<0, 0, 1>;
+using Cycles = Quantity<0, 0, 0, 1>;
+using BytesPerSecond = Quantity<1, 0, -1>;
+using FlopPerSecond = Quantity<0, 1, -1>;
+using Hertz = Quantity<0, 0, -1, 1>;            // cycles per second
+using BytesPerCycle = Quantity<1, 0, 0, -1>;
+using FlopPerCycle = Quantity<0, 1, 0, -1>;
+
+// What a text quantity may measure; each dimension accepts a fixed list of unit spellings.
+enum class Dimension { count, bytes, bytes_per_second, bytes_per_cycle, flop_per_second, flop_per_cycle, hertz, watts, seconds };
+
+struct ParsedQuantity {
+  std::optional<double> value;  // in base units (B, B/s, B/clk, FLOP/s, FLOP/clk, Hz, W, s); empty when the text is wrong
+  std::string problem;          // why it is empty, with the accepted units
+};
+
+// "4800 GB/s" -> 4.8e12, "228 KiB" -> 233472, "1980 MHz" -> 1.98e9. KB = 1000 B, KiB = 1024 B, never mixed.
+// Negative, zero, non-finite and unit-less values are refused (a count has the unit "1" or none).
+ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
+
+}  // namespace tilescope

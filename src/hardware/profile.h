@@ -1,0 +1,89 @@
+// A GPU as the model sees it. Every number keeps its source; what a profile does not state is absent, never guessed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace tilescope {
+
+template <class T>
+struct Sourced {
+  T value{};
+  std::string source;  // id in HardwareProfile::sources
+};
+
+// A hardware counter that measures a model quantity: quantity = metric * scale.
+struct Counter {
+  std::string metric;  // CUPTI metric, e.g. "dram__bytes_read.sum"
+  double scale = 1;    // model units (bytes, FLOP, operations) per count
+  std::string note;    // semantics that bite; may be empty
+};
+
+struct LevelCounters {
+  std::optional<Counter> read, write;
+};
+
+struct MemoryLevel {
+  std::string name;                                       // "hbm", "l2", "smem", "register", "tmem"
+  std::optional<Sourced<double>> capacity_bytes;          // whole device for hbm, l2; per unit for smem, register, tmem
+  std::optional<Sourced<double>> capacity_per_block_bytes;  // smem: most one thread block may take
+  std::optional<Sourced<double>> reserved_per_block_bytes;  // smem: what the system takes from each block
+  std::optional<Sourced<double>> bandwidth_bytes_per_second;         // whole device, datasheet
+  std::optional<Sourced<double>> measured_bandwidth_bytes_per_second;  // whole device, a record or publication behind it
+  std::optional<Sourced<double>> bandwidth_bytes_per_cycle;          // per unit for smem, register; whole device for l2
+  LevelCounters counters;
+};
+
+struct HardwareProfile {
+  std::string id, name, vendor, architecture, file;
+  std::string compute_capability;  // "9.0"; AMD: ISA name
+  std::string chip;                // CUPTI chip name, e.g. "GH100"; empty when not NVIDIA
+  std::map<std::string, std::string> sources;  // id -> what it is
+
+  Sourced<std::int64_t> units;       // SMs or CUs
+  std::string unit_name;             // "SM" or "CU"
+  std::optional<Sourced<double>> boost_hz;   // clock behind the vector (fp32) rates
+  std::optional<Sourced<double>> tensor_hz;  // clock behind the datasheet's tensor rates; boost when absent
+  std::optional<Sourced<std::int64_t>> warp_size, schedulers_per_unit, max_warps_per_unit, max_blocks_per_unit,
+      max_threads_per_block, registers_per_unit, max_registers_per_thread, register_allocation_unit;
+  std::optional<Sourced<std::int64_t>> sector_bytes, line_bytes, l2_partitions;
+
+  std::map<Format, Sourced<double>> tensor_flop_per_cycle;      // per unit, dense, fp32 (or int32) accumulate; multiply-add = 2
+  std::map<std::string, std::map<Format, Sourced<double>>> instruction_flop_per_cycle;  // per unit: limit of an instruction path ("mma.sync")
+  std::map<Format, Sourced<double>> datasheet_flop_per_second;  // dense datasheet rate, to check the row above
+  std::optional<Sourced<double>> fp32_fma_per_cycle, exp2_per_cycle;  // per unit: lanes of FMA, MUFU.EX2
+  std::optional<Sourced<double>> datasheet_fp32_flop_per_second;
+  std::optional<Sourced<double>> board_watts, launch_seconds;
+
+  std::vector<MemoryLevel> levels;               // outermost first
+  std::map<std::string, Counter> work_counters;  // "tensor_flop.fp16", "xu", "ffma", "fadd", "fmul", "instructions", "cycles", ...
+
+  const MemoryLevel* level(const std::string& level_name) const;  // nullptr when the profile has no such level
+};
+
+// Reads one profile. Throws InputError with every finding.
+HardwareProfile load_profile(const std::filesystem::path& file);
+
+// Finds `id_or_file` among the shipped profiles (directory `hardware`) or as a path. InputError with did-you-mean.
+HardwareProfile find_profile(const std::string& id_or_file, const std::filesystem::path& hardware_directory);
+
+// All shipped profiles, sorted by id.
+std::vector<HardwareProfile> list_profiles(const std::filesystem::path& hardware_directory);
+
+// One finding of `hardware check`; `ok` false makes the command exit 1.
+struct CheckFinding {
+  std::string profile, rule, message;
+  bool ok = true;
+};
+
+// Cross-field rules: units x clock x FLOP/clk against the datasheet within 1 %, bandwidth grows inwards, per-block
+// shared memory fits the unit, every source id is declared and used, ...
+std::vector<CheckFinding> check_profile(const HardwareProfile& profile);
+
+}  // namespace tilescope
