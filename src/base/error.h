@@ -16,11 +16,11 @@ enum class ExitStatus : int {
 
 // One finding about an input. line and column count from 1; 0 means unknown and is not printed.
 struct Diagnostic {
-  std::string file;
+  std::string file{};
   int line = 0;
   int column = 0;
-  std::string path;     // where in the document or which option: "levels.hbm.bandwidth", "--q-len"
-  std::string message;  // expectation, finding and remedy in one line
+  std::string path{};     // where in the document or which option: "levels.hbm.bandwidth", "--q-len"
+  std::string message{};  // expectation, finding and remedy in one line
 };
 
 // "file:line:col: error: path: message" with unknown parts left out.

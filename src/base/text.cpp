@@ -70,6 +70,20 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
+std::string shown_text(std::string_view text) {
+  constexpr std::size_t longest = 60;
+  std::size_t end = std::min(text.size(), longest);
+  while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // whole UTF-8
+  std::string shown = "'";
+  for (const char c : text.substr(0, end)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') shown += "\\n";
+    else if (byte < 0x20 || byte == 0x7F) shown += fmt::format("\\x{:02x}", byte);
+    else shown += c;
+  }
+  return shown + (end < text.size() ? "...'" : "'");
+}
+
 std::string with_thousands(long long value) {
   std::string digits = std::to_string(value);
   const std::size_t first = digits.front() == '-' ? 1 : 0;

@@ -19,6 +19,9 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trimmed(std::string_view text);
 
+// 'text' in quotes for a one-line message: control characters escaped, at most about 60 bytes, then "...".
+std::string shown_text(std::string_view text);
+
 // 69222400 -> "69,222,400".
 std::string with_thousands(long long value);
 

@@ -1,9 +1,9 @@
 // Quantities with their unit in the type, and the one parser of "4800 GB/s".
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
-#include <optional>
 
 namespace tilescope {
 
@@ -20,12 +20,12 @@ struct Quantity {
 
 template <int B1, int F1, int S1, int C1, int B2, int F2, int S2, int C2>
 constexpr Quantity<B1 + B2, F1 + F2, S1 + S2, C1 + C2> operator*(Quantity<B1, F1, S1, C1> a,
-                                                                  Quantity<B2, F2, S2, C2> b) {
+                                                                 Quantity<B2, F2, S2, C2> b) {
   return {a.value * b.value};
 }
 template <int B1, int F1, int S1, int C1, int B2, int F2, int S2, int C2>
 constexpr Quantity<B1 - B2, F1 - F2, S1 - S2, C1 - C2> operator/(Quantity<B1, F1, S1, C1> a,
-                                                                  Quantity<B2, F2, S2, C2> b) {
+                                                                 Quantity<B2, F2, S2, C2> b) {
   return {a.value / b.value};
 }
 
@@ -35,20 +35,36 @@ using Seconds = Quantity<0, 0, 1>;
 using Cycles = Quantity<0, 0, 0, 1>;
 using BytesPerSecond = Quantity<1, 0, -1>;
 using FlopPerSecond = Quantity<0, 1, -1>;
-using Hertz = Quantity<0, 0, -1, 1>;            // cycles per second
+using Hertz = Quantity<0, 0, -1, 1>;  // cycles per second
 using BytesPerCycle = Quantity<1, 0, 0, -1>;
 using FlopPerCycle = Quantity<0, 1, 0, -1>;
 
 // What a text quantity may measure; each dimension accepts a fixed list of unit spellings.
-enum class Dimension { count, bytes, bytes_per_second, bytes_per_cycle, flop_per_second, flop_per_cycle, hertz, watts, seconds };
-
-struct ParsedQuantity {
-  std::optional<double> value;  // in base units (B, B/s, B/clk, FLOP/s, FLOP/clk, Hz, W, s); empty when the text is wrong
-  std::string problem;          // why it is empty, with the accepted units
+enum class Dimension {
+  count,
+  bytes,
+  bytes_per_second,
+  bytes_per_cycle,
+  flop_per_second,
+  flop_per_cycle,
+  hertz,
+  watts,
+  seconds
 };
 
+struct ParsedQuantity {
+  std::optional<double>
+      value;            // in base units (B, B/s, B/clk, FLOP/s, FLOP/clk, Hz, W, s); empty when the text is wrong
+  std::string problem;  // why it is empty, with the accepted units
+};
+
+// A plain decimal number, the whole text: an optional '-', digits without a leading zero, optional fraction and
+// exponent. Empty for everything else: "+1", "010", ".5", "1.", "0x10", "1_000", "nan", "inf", "1e999", "".
+std::optional<double> parse_decimal(std::string_view text);
+
 // "4800 GB/s" -> 4.8e12, "228 KiB" -> 233472, "1980 MHz" -> 1.98e9. KB = 1000 B, KiB = 1024 B, never mixed.
-// Negative, zero, non-finite and unit-less values are refused (a count has the unit "1" or none).
+// Integer operations may be written OP/s and OP/clk. Negative, zero, non-finite, implausibly large and unit-less values
+// are refused (a count has the unit "1" or none). Unit spellings are exact, case included.
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
 
 }  // namespace tilescope

@@ -1,0 +1,49 @@
+// The reader's own document tree: what yaml-cpp saw, with a position for every node and nothing expanded or merged.
+// Private to src/config.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace tilescope::detail {
+
+enum class NodeKind { missing, empty, scalar, map, list };
+
+struct DocumentState;
+
+struct NodeState {
+  DocumentState* document = nullptr;
+  NodeState* parent = nullptr;
+  NodeKind kind = NodeKind::missing;
+  bool quoted = false;               // of a scalar: written in quotes or as a block, so never a number
+  bool refused = false;              // already reported (an alias, a missing value): further reads stay quiet
+  int line = 0, column = 0;          // where the value starts, from 1
+  int key_line = 0, key_column = 0;  // where its key starts; 0 outside maps
+  std::string key;                   // in the parent map
+  std::size_t index = 0;             // in the parent list
+  std::string scalar;
+  std::vector<NodeState*> children;  // of a map or list, in file order, duplicates left out
+};
+
+struct DocumentState {
+  std::string file;
+  std::deque<NodeState> nodes;  // owns every node, addresses stay valid
+  NodeState* root = nullptr;
+  std::vector<Diagnostic> findings;
+  bool more_findings = false;  // the limit was reached, further findings are dropped
+
+  NodeState& add(NodeState* parent);
+  void report(int line, int column, const std::string& path, const std::string& message);
+};
+
+std::string path_of(const NodeState& node);
+
+// Parses one YAML document. Recoverable findings (duplicate keys, anchors, tags, ...) go to `document.findings`.
+// Throws InputError when the text is not YAML, has no or several documents, or nests too deeply.
+void build_tree(DocumentState& document, std::string_view text);
+
+}  // namespace tilescope::detail
