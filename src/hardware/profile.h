@@ -30,39 +30,43 @@ struct LevelCounters {
 };
 
 struct MemoryLevel {
-  std::string name;                                       // "hbm", "l2", "smem", "register", "tmem"
-  std::optional<Sourced<double>> capacity_bytes;          // whole device for hbm, l2; per unit for smem, register, tmem
-  std::optional<Sourced<double>> capacity_per_block_bytes;  // smem: most one thread block may take
-  std::optional<Sourced<double>> reserved_per_block_bytes;  // smem: what the system takes from each block
-  std::optional<Sourced<double>> bandwidth_bytes_per_second;         // whole device, datasheet
-  std::optional<Sourced<double>> measured_bandwidth_bytes_per_second;  // whole device, a record or publication behind it
-  std::optional<Sourced<double>> bandwidth_bytes_per_cycle;          // per unit for smem, register; whole device for l2
+  std::string name;                               // "hbm", "l2", "smem", "register", "tmem"
+  std::optional<Sourced<double>> capacity_bytes;  // whole device for hbm, l2; per unit for smem, register, tmem
+  std::optional<Sourced<double>> capacity_per_block_bytes;    // smem: most one thread block may take
+  std::optional<Sourced<double>> reserved_per_block_bytes;    // smem: what the system takes from each block
+  std::optional<Sourced<double>> bandwidth_bytes_per_second;  // whole device, datasheet
+  std::optional<Sourced<double>>
+      measured_bandwidth_bytes_per_second;                   // whole device, a record or publication behind it
+  std::optional<Sourced<double>> bandwidth_bytes_per_cycle;  // per unit for smem, register; whole device for l2
   LevelCounters counters;
 };
 
 struct HardwareProfile {
   std::string id, name, vendor, architecture, file;
-  std::string compute_capability;  // "9.0"; AMD: ISA name
-  std::string chip;                // CUPTI chip name, e.g. "GH100"; empty when not NVIDIA
+  std::string compute_capability;              // "9.0"; AMD: ISA name
+  std::string chip;                            // CUPTI chip name, e.g. "GH100"; empty when not NVIDIA
   std::map<std::string, std::string> sources;  // id -> what it is
 
-  Sourced<std::int64_t> units;       // SMs or CUs
-  std::string unit_name;             // "SM" or "CU"
+  Sourced<std::int64_t> units;               // SMs or CUs
+  std::string unit_name;                     // "SM" or "CU"
   std::optional<Sourced<double>> boost_hz;   // clock behind the vector (fp32) rates
   std::optional<Sourced<double>> tensor_hz;  // clock behind the datasheet's tensor rates; boost when absent
   std::optional<Sourced<std::int64_t>> warp_size, schedulers_per_unit, max_warps_per_unit, max_blocks_per_unit,
       max_threads_per_block, registers_per_unit, max_registers_per_thread, register_allocation_unit;
   std::optional<Sourced<std::int64_t>> sector_bytes, line_bytes, l2_partitions;
 
-  std::map<Format, Sourced<double>> tensor_flop_per_cycle;      // per unit, dense, fp32 (or int32) accumulate; multiply-add = 2
-  std::map<std::string, std::map<Format, Sourced<double>>> instruction_flop_per_cycle;  // per unit: limit of an instruction path ("mma.sync")
+  std::map<Format, Sourced<double>>
+      tensor_flop_per_cycle;  // per unit, dense, fp32 (or int32) accumulate; multiply-add = 2
+  std::map<std::string, std::map<Format, Sourced<double>>>
+      instruction_flop_per_cycle;                               // per unit: limit of an instruction path ("mma.sync")
   std::map<Format, Sourced<double>> datasheet_flop_per_second;  // dense datasheet rate, to check the row above
   std::optional<Sourced<double>> fp32_fma_per_cycle, exp2_per_cycle;  // per unit: lanes of FMA, MUFU.EX2
   std::optional<Sourced<double>> datasheet_fp32_flop_per_second;
   std::optional<Sourced<double>> board_watts, launch_seconds;
 
-  std::vector<MemoryLevel> levels;               // outermost first
-  std::map<std::string, Counter> work_counters;  // "tensor_flop.fp16", "xu", "ffma", "fadd", "fmul", "instructions", "cycles", ...
+  std::vector<MemoryLevel> levels;  // outermost first
+  std::map<std::string, Counter>
+      work_counters;  // "tensor_flop.fp16", "xu", "ffma", "fadd", "fmul", "instructions", "cycles", ...
 
   const MemoryLevel* level(const std::string& level_name) const;  // nullptr when the profile has no such level
 };
@@ -70,7 +74,9 @@ struct HardwareProfile {
 // Reads one profile. Throws InputError with every finding.
 HardwareProfile load_profile(const std::filesystem::path& file);
 
-// Finds `id_or_file` among the shipped profiles (directory `hardware`) or as a path. InputError with did-you-mean.
+// Finds `id_or_file` among the shipped profiles (directory `hardware`): by id in any case, or by the part of one id
+// before an '_' when that is unique ("h200" for h200_sxm). With a '/' or ending in ".yaml" it is a path.
+// Throws InputError with a suggestion.
 HardwareProfile find_profile(const std::string& id_or_file, const std::filesystem::path& hardware_directory);
 
 // All shipped profiles, sorted by id.

@@ -1,0 +1,65 @@
+// Finding profiles by id, prefix or path.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "hardware/profile.h"
+
+namespace tilescope {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string& message) {
+  throw InputError(Diagnostic{.path = "hardware", .message = message});
+}
+
+// Ids of the shipped profiles, which are their file names without ".yaml", sorted.
+std::vector<std::string> ids_in(const fs::path& directory) {
+  std::vector<std::string> ids;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".yaml") ids.push_back(entry->path().stem().string());
+  }
+  if (error) fail(fmt::format("the profile folder {} cannot be read: {}", directory.string(), error.message()));
+  if (ids.empty()) fail(fmt::format("the profile folder {} holds no .yaml file", directory.string()));
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
+}  // namespace
+
+HardwareProfile find_profile(const std::string& id_or_file, const fs::path& hardware_directory) {
+  if (id_or_file.find('/') != std::string::npos || id_or_file.ends_with(".yaml")) return load_profile(id_or_file);
+  const std::vector<std::string> ids = ids_in(hardware_directory);
+  const std::string wanted = lower(id_or_file);
+  std::vector<std::string> matches;
+  for (const std::string& id : ids) {
+    if (id == wanted) return load_profile(hardware_directory / (id + ".yaml"));
+    // "h200" means h200_sxm, but "h20", another GPU, must not.
+    if (!wanted.empty() && id.starts_with(wanted + "_")) matches.push_back(id);
+  }
+  if (matches.size() == 1) return load_profile(hardware_directory / (matches.front() + ".yaml"));
+  if (!matches.empty()) {
+    fail(fmt::format("{} names several GPUs: {}; give one of them", shown_text(id_or_file), join(matches, ", ")));
+  }
+  fail(fmt::format("unknown GPU {}{}", shown_text(id_or_file), did_you_mean(id_or_file, ids)));
+}
+
+std::vector<HardwareProfile> list_profiles(const fs::path& hardware_directory) {
+  std::vector<HardwareProfile> profiles;
+  for (const std::string& id : ids_in(hardware_directory)) {
+    profiles.push_back(load_profile(hardware_directory / (id + ".yaml")));
+  }
+  return profiles;
+}
+
+}  // namespace tilescope
