@@ -1,0 +1,189 @@
+// Draws the charts, wires the controls, fills the table. All numbers come from the JSON in this page.
+(() => {
+  'use strict';
+  const data = JSON.parse(document.getElementById('report-data').textContent);
+  const views = new Map(); // chart id -> Vega view
+  const text_of = (value) => (value === null || value === undefined ? '–' : String(value));
+
+  // ---- numbers -------------------------------------------------------------------------------------------------
+  const thousands = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+  const prefixes = ['f', 'p', 'n', 'µ', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
+
+  function unit_of(quantity) {
+    for (const [part, unit] of [['bytes', 'B'], ['seconds', 's'], ['flop', 'FLOP'], ['_hz', 'Hz']]) if (quantity.includes(part)) return unit;
+    return '';
+  }
+
+  function with_prefix(value, unit) {
+    if (value === 0) return `0 ${unit}`.trim();
+    const step = Math.max(-5, Math.min(6, Math.floor(Math.log10(Math.abs(value)) / 3)));
+    return `${Number((value / 1000 ** step).toPrecision(4))} ${prefixes[step + 5]}${unit}`.trim();
+  }
+
+  function quantity_text(quantity, value) {
+    if (value === null) return '–';
+    const unit = unit_of(quantity);
+    if (unit === 's' || unit === 'Hz' || !Number.isInteger(value)) return with_prefix(value, unit);
+    return `${thousands.format(value)} ${unit}`.trim();
+  }
+
+  function error_text(ratio) {
+    if (ratio === null) return '–';
+    const percent = (ratio - 1) * 100;
+    if (percent === 0) return '0 %';
+    const sign = percent > 0 ? '+' : '−';
+    const size = Math.abs(percent);
+    return size < 0.005 ? `${sign}< 0.01 %` : `${sign}${size.toFixed(size >= 10 ? 1 : 2)} %`;
+  }
+
+  // ---- charts --------------------------------------------------------------------------------------------------
+  async function draw() {
+    for (const [id, spec] of Object.entries(data.charts)) {
+      const place = document.getElementById(id);
+      if (!place) continue;
+      const result = await vegaEmbed(place, spec, {
+        mode: 'vega-lite',
+        renderer: 'svg', // CSS properties reach into SVG: dark mode and print need no second drawing
+        actions: false,
+        ast: true, // expressions are interpreted, so the page needs no eval
+        defaultStyle: false,
+        tooltip: { disableDefaultStyle: true, theme: 'page' },
+      });
+      views.set(id, result.view);
+    }
+  }
+
+  function wire_controls() {
+    for (const select of document.querySelectorAll('select[data-signal]')) {
+      const apply = () => {
+        for (const [id, view] of views)
+          if (id.startsWith(select.dataset.charts)) view.signal(select.dataset.signal, select.value).runAsync();
+        if (select.dataset.signal === 'point') show_point(select.value);
+      };
+      select.addEventListener('change', apply);
+      apply();
+    }
+  }
+
+  function show_point(id) {
+    const point = data.points.find((p) => p.id === id);
+    const place = document.getElementById('point-facts');
+    if (!point || !place) return;
+    const parts = [];
+    if (point.dtype) parts.push(point.dtype);
+    if (point.predicted_seconds !== null) parts.push(`predicted ${with_prefix(point.predicted_seconds, 's')}${point.bound_by ? `, bound by ${point.bound_by}` : ''}`);
+    parts.push(point.measured_seconds !== null ? `measured ${with_prefix(point.measured_seconds, 's')}` : 'time not measured');
+    place.textContent = parts.join(' · ');
+  }
+
+  // ---- table ---------------------------------------------------------------------------------------------------
+  const labels = new Map(data.points.map((p) => [p.id, p.label]));
+  const level_names = { hbm: 'HBM', l2: 'L2', smem: 'shared memory' };
+  const rows = data.rows.map(([point, kernel, quantity, level, predicted, measured, ratio, tolerance, verdict]) => ({
+    point, label: labels.get(point) ?? point, kernel, quantity, level, predicted, measured, ratio, tolerance, verdict,
+    name: `${level ? `${level_names[level] ?? level} ` : ''}${quantity.replaceAll('_', ' ')}`,
+  }));
+  const verdict_words = { pass: 'within', fail: 'outside', info: 'no tolerance', '': 'not compared' };
+  const columns = [
+    { title: 'Point', key: (r) => r.label },
+    { title: 'Kernel', key: (r) => r.kernel },
+    { title: 'Quantity', key: (r) => r.name },
+    { title: 'Predicted', key: (r) => r.predicted, show: (r) => quantity_text(r.quantity, r.predicted), number: true },
+    { title: 'Measured', key: (r) => r.measured, show: (r) => quantity_text(r.quantity, r.measured), number: true },
+    { title: 'Error', key: (r) => (r.ratio === null ? null : Math.abs(r.ratio - 1)), show: (r) => error_text(r.ratio), number: true },
+    { title: 'Tolerance', key: (r) => r.tolerance, show: (r) => (r.tolerance === null ? '–' : `± ${Number((r.tolerance * 100).toPrecision(4))} %`), number: true },
+    { title: 'Verdict', key: (r) => verdict_words[r.verdict] ?? r.verdict },
+  ];
+  const order = { column: -1, descending: false };
+
+  function compare(a, b) {
+    if (a === b) return 0;
+    if (a === null) return 1; // what is not there goes last, in both directions
+    if (b === null) return -1;
+    const forward = typeof a === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true });
+    return order.descending ? -forward : forward;
+  }
+
+  function chosen_rows() {
+    const words = document.getElementById('filter-text').value.toLowerCase().split(/\s+/).filter(Boolean);
+    const quantity = document.getElementById('filter-quantity').value;
+    const verdict = document.getElementById('filter-verdict').value;
+    const chosen = rows.filter((r) => {
+      if (quantity && r.name !== quantity) return false;
+      if (verdict && (verdict === '-' ? r.verdict !== '' : r.verdict !== verdict)) return false;
+      const all = `${r.label} ${r.point} ${r.kernel} ${r.name} ${r.quantity}`.toLowerCase();
+      return words.every((word) => all.includes(word));
+    });
+    if (order.column >= 0) chosen.sort((a, b) => compare(columns[order.column].key(a), columns[order.column].key(b)));
+    return chosen;
+  }
+
+  function fill_table() {
+    const chosen = chosen_rows();
+    const body = document.createElement('tbody');
+    for (const row of chosen) {
+      const line = body.insertRow();
+      line.className = row.verdict;
+      for (const column of columns) {
+        const cell = line.insertCell();
+        cell.textContent = column.show ? column.show(row) : text_of(column.key(row));
+        if (column.number) cell.className = 'n';
+        if (column.title === 'Verdict') cell.className = 'verdict';
+      }
+    }
+    document.querySelector('#numbers tbody').replaceWith(body);
+    document.getElementById('row-count').textContent = `${thousands.format(chosen.length)} of ${thousands.format(rows.length)} rows`;
+  }
+
+  function build_head() {
+    const line = document.querySelector('#numbers thead').insertRow();
+    columns.forEach((column, i) => {
+      const cell = document.createElement('th');
+      cell.scope = 'col';
+      if (column.number) cell.className = 'n';
+      const button = document.createElement('button');
+      button.type = 'button';
+      button.textContent = column.title;
+      button.addEventListener('click', () => {
+        order.descending = order.column === i ? !order.descending : Boolean(column.number);
+        order.column = i;
+        for (const other of line.cells) other.removeAttribute('aria-sort');
+        cell.setAttribute('aria-sort', order.descending ? 'descending' : 'ascending');
+        fill_table();
+      });
+      cell.append(button);
+      line.append(cell);
+    });
+  }
+
+  // ---- CSV -----------------------------------------------------------------------------------------------------
+  const csv_cell = (value) => {
+    const text = value === null || value === undefined ? '' : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+
+  function csv_of(chosen) {
+    const names = ['point', 'label', 'kernel', 'quantity', 'level', 'predicted', 'measured', 'ratio', 'tolerance', 'verdict'];
+    return [names.join(','), ...chosen.map((r) => names.map((name) => csv_cell(r[name])).join(','))].join('\n') + '\n';
+  }
+
+  function download_csv() {
+    const address = URL.createObjectURL(new Blob([csv_of(chosen_rows())], { type: 'text/csv;charset=utf-8' }));
+    const link = document.createElement('a');
+    link.href = address;
+    link.download = 'tilescope-report.csv';
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(address), 10000);
+  }
+
+  // ---- start ---------------------------------------------------------------------------------------------------
+  const quantities = document.getElementById('filter-quantity');
+  for (const name of [...new Set(rows.map((r) => r.name))]) quantities.add(new Option(name, name));
+  build_head();
+  fill_table();
+  for (const id of ['filter-text', 'filter-quantity', 'filter-verdict']) document.getElementById(id).addEventListener('input', fill_table);
+  document.getElementById('download-csv').addEventListener('click', download_csv);
+  draw()
+    .then(wire_controls)
+    .then(() => { document.documentElement.dataset.ready = 'yes'; });
+})();

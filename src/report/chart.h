@@ -1,0 +1,34 @@
+// The page's charts as Vega-Lite specifications. Colours are CSS custom properties ("var(--hbm)"), so that light,
+// dark and print are one style sheet and a chart follows at once. A null result means there is nothing to draw.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "report/model.h"
+
+namespace tilescope::report {
+
+inline constexpr const char* kEverything = "all";  // value of a control that filters nothing
+
+// $schema, description, width of the container, background and theme: what every chart shares.
+nlohmann::json chart_base(const std::string& description, int height);
+
+// Log-log: the roofs of every memory level, the compute peaks, and each point once a level, predicted joined to
+// measured. Params: dtype, level, kernel. Flop per byte is the point's FLOP over the bytes at that level.
+nlohmann::json roofline_chart(const Report& report);
+std::vector<std::string> roofline_dtypes(const Report& report);  // most frequent first
+
+// Bars of one level for the point chosen by the param `point`: predicted and measured, read and write.
+nlohmann::json traffic_chart(const Report& report, const std::string& level);
+std::vector<std::string> traffic_levels(const Report& report);  // outermost first
+
+// One strip a quantity: measured / predicted - 1 of every point on a symmetric-log axis, with the tolerance band.
+// Param: kernel.
+nlohmann::json error_chart(const Report& report);
+
+// Heat map over tile_q x tile_kv of the metric chosen by the param `metric`; crosses where a tile does not fit.
+nlohmann::json tile_chart(const Report& report);
+
+}  // namespace tilescope::report

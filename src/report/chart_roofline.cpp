@@ -1,0 +1,266 @@
+// The hierarchical roofline: after Williams, Waterman and Patterson (2009), once a memory level.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "base/text.h"
+#include "report/chart.h"
+#include "report/text_format.h"
+
+namespace tilescope::report {
+namespace {
+
+using nlohmann::json;
+
+// Ranges of both axes, grown by what is shown and rounded outwards to whole decades.
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+
+  void cover(double value) {
+    if (!(value > 0) || !std::isfinite(value)) return;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  void to_decades() {
+    low = std::pow(10, std::floor(std::log10(low)));
+    high = std::pow(10, std::ceil(std::log10(high)));
+  }
+  json ticks() const {
+    json values = json::array();
+    for (double v = low; v <= high * 1.001; v *= 10) values.push_back(v);
+    return values;
+  }
+};
+
+double flop_of(const Side& side) {
+  for (const char* name : {"tensor_flop", "fma_flop"}) {
+    const auto found = side.work.find(name);
+    if (found != side.work.end() && found->second > 0) return found->second;
+  }
+  return 0;
+}
+
+// The point's place at one level, or nothing when a number that it needs is missing.
+json mark_of(const Point& point, const Side& side, const Traffic& traffic) {
+  const double bytes = traffic.read_bytes.value_or(0) + traffic.write_bytes.value_or(0);
+  const double flop = flop_of(side);
+  if (bytes <= 0 || flop <= 0 || side.seconds.value_or(0) <= 0) return nullptr;
+  return {{"id", point.id},       {"kernel", point.kernel}, {"label", point.label},
+          {"dtype", point.dtype}, {"level", traffic.level}, {"x", flop / bytes},
+          {"y", flop / *side.seconds}};
+}
+
+json marks_of(const Report& report) {
+  json marks = json::array();
+  for (const Point& point : report.points) {
+    const auto add = [&](const Side& side, const char* name) {
+      for (const Traffic& traffic : side.traffic) {
+        const bool has_roof = std::any_of(report.hardware.roofs.begin(), report.hardware.roofs.end(),
+                                          [&](const Roof& roof) { return roof.level == traffic.level; });
+        json mark = has_roof ? mark_of(point, side, traffic) : json();
+        if (mark.is_null()) continue;
+        mark["side"] = name;
+        marks.push_back(std::move(mark));
+      }
+    };
+    add(point.predicted, "predicted");
+    if (point.measured) add(*point.measured, "measured");
+  }
+  return marks;
+}
+
+// Predicted to measured, where both exist.
+json joins_of(const json& marks) {
+  std::map<std::pair<std::string, std::string>, json> predicted;
+  json joins = json::array();
+  for (const json& mark : marks) {
+    const auto key = std::pair{mark["id"].get<std::string>(), mark["level"].get<std::string>()};
+    if (mark["side"] == "predicted") predicted[key] = mark;
+    else if (const auto found = predicted.find(key); found != predicted.end()) {
+      json join = found->second;
+      join["x2"] = mark["x"];
+      join["y2"] = mark["y"];
+      join.erase("side");
+      join.erase("label");
+      joins.push_back(std::move(join));
+    }
+  }
+  return joins;
+}
+
+double highest_peak(const Hardware& hardware, const std::string& dtype) {
+  double highest = 0;
+  for (const Peak& peak : hardware.peaks)
+    if (peak.dtype == dtype) highest = std::max(highest, peak.flop_per_second);
+  return highest;
+}
+
+// Per dtype and level the sloped roof from the left edge to its ridge (or the right edge when no peak is known).
+json roofs_of(const Hardware& hardware, const std::vector<std::string>& dtypes, const Range& x) {
+  json roofs = json::array();
+  for (const std::string& dtype : dtypes) {
+    const double peak = highest_peak(hardware, dtype);
+    for (const Roof& roof : hardware.roofs) {
+      const double end = peak > 0 ? std::min(x.high, peak / roof.bytes_per_second) : x.high;
+      roofs.push_back({{"dtype", dtype},
+                       {"level", roof.level},
+                       {"x", x.low},
+                       {"y", x.low * roof.bytes_per_second},
+                       {"x2", end},
+                       {"y2", end * roof.bytes_per_second},
+                       {"basis", roof.basis},
+                       {"rate", with_si(roof.bytes_per_second, "B/s")},
+                       {"label", level_name(roof.level) + " " + with_si(roof.bytes_per_second, "B/s")}});
+    }
+  }
+  return roofs;
+}
+
+// Per dtype and instruction path the flat roof, from the ridge of the fastest memory to the right edge.
+json peaks_of(const Hardware& hardware, const std::vector<std::string>& dtypes, const Range& x) {
+  json peaks = json::array();
+  double fastest = 0;
+  for (const Roof& roof : hardware.roofs) fastest = std::max(fastest, roof.bytes_per_second);
+  for (const Peak& peak : hardware.peaks) {
+    if (std::find(dtypes.begin(), dtypes.end(), peak.dtype) == dtypes.end()) continue;
+    const double start = fastest > 0 ? std::max(x.low, peak.flop_per_second / fastest) : x.low;
+    const std::string rate = with_si(peak.flop_per_second, "FLOP/s");
+    peaks.push_back({{"dtype", peak.dtype}, {"x", start}, {"x2", x.high}, {"y", peak.flop_per_second}, {"rate", rate},
+                     {"label", peak.path + " " + rate}});
+  }
+  return peaks;
+}
+
+json scale_x(const Range& x) {
+  return {{"field", "x"},
+          {"type", "quantitative"},
+          {"title", "Arithmetic intensity at the level (FLOP per byte)"},
+          {"scale", {{"type", "log"}, {"domain", {x.low, x.high}}, {"nice", false}}},
+          {"axis", {{"values", x.ticks()}, {"format", "~s"}}}};
+}
+
+json scale_y(const Range& y) {
+  return {{"field", "y"},
+          {"type", "quantitative"},
+          {"title", "Performance (FLOP/s)"},
+          {"scale", {{"type", "log"}, {"domain", {y.low, y.high}}, {"nice", false}}},
+          {"axis", {{"values", y.ticks()}, {"format", "~s"}}}};
+}
+
+json level_scale(const Hardware& hardware, const std::vector<const char*>& range, const char* prefix) {
+  json domain = json::array(), values = json::array();
+  for (std::size_t i = 0; i < hardware.roofs.size(); ++i) {
+    domain.push_back(hardware.roofs[i].level);
+    if (prefix != nullptr) values.push_back("var(--" + std::string(prefix) + hardware.roofs[i].level + ", var(--ink))");
+    else values.push_back(range[i % range.size()]);
+  }
+  return {{"domain", domain}, {"range", values}};
+}
+
+json filtered(const char* data, bool by_level, bool by_kernel) {
+  std::string test = "datum.dtype == dtype";
+  if (by_level) test += " && (level == 'all' || datum.level == level)";
+  if (by_kernel) test += " && (kernel == 'all' || datum.kernel == kernel)";
+  json layer;
+  layer["data"] = {{"name", data}};
+  layer["transform"] = json::array({{{"filter", test}}});
+  return layer;
+}
+
+json color_of(const Hardware& hardware) {
+  return {{"field", "level"}, {"type", "nominal"}, {"legend", nullptr}, {"scale", level_scale(hardware, {}, "")}};
+}
+
+json roof_layers(const Hardware& hardware, const Range& x, const Range& y) {
+  json line = filtered("roofs", true, false);
+  line["mark"] = {{"type", "rule"}, {"strokeWidth", 2}, {"clip", true}};
+  line["encoding"] = {{"x", scale_x(x)}, {"y", scale_y(y)}, {"x2", {{"field", "x2"}}}, {"y2", {{"field", "y2"}}},
+                      {"color", color_of(hardware)},
+                      {"tooltip", json::array({{{"field", "level"}, {"title", "roof"}}, {{"field", "rate"}}, {{"field", "basis"}}})}};
+  json peak = filtered("peaks", false, false);
+  peak["mark"] = {{"type", "rule"}, {"strokeWidth", 2}, {"color", "var(--ink)"}, {"clip", true}};
+  peak["encoding"] = {{"x", scale_x(x)}, {"y", scale_y(y)}, {"x2", {{"field", "x2"}}},
+                      {"tooltip", json::array({{{"field", "label"}, {"title", "peak"}}})}};
+  json peak_text = filtered("peaks", false, false);
+  peak_text["mark"] = {{"type", "text"}, {"align", "right"}, {"dy", -7}, {"fontSize", 11}};
+  peak_text["encoding"] = {{"x", {{"field", "x2"}, {"type", "quantitative"}}}, {"y", scale_y(y)}, {"text", {{"field", "label"}}}};
+  return json::array({line, peak, peak_text});
+}
+
+// The roof's name stands where the roof leaves the frame's left or lower edge, to the right of the line.
+json roof_text_layer(const Hardware& hardware, const Range& x, const Range& y) {
+  json text = filtered("roofs", true, false);
+  text["transform"].push_back({{"calculate", "datum.y >= " + plain_number(y.low) + " ? datum.x : datum.x * " + plain_number(y.low) + " / datum.y"}, {"as", "tx"}});
+  text["transform"].push_back({{"calculate", "max(datum.y, " + plain_number(y.low) + ")"}, {"as", "ty"}});
+  text["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 12}, {"dy", -2}, {"fontSize", 11}, {"fontWeight", 600}};
+  json at_x = scale_x(x), at_y = scale_y(y);
+  at_x["field"] = "tx";
+  at_y["field"] = "ty";
+  text["encoding"] = {{"x", at_x}, {"y", at_y}, {"text", {{"field", "label"}}}, {"color", color_of(hardware)}};
+  return text;
+}
+
+json point_layers(const Hardware& hardware, const Range& x, const Range& y) {
+  const json faded = {{"condition", {{"param", "hover"}, {"value", 1}}}, {"value", 0.12}};
+  json join = filtered("joins", true, true);
+  join["mark"] = {{"type", "rule"}, {"strokeWidth", 1}, {"clip", true}};
+  join["encoding"] = {{"x", scale_x(x)}, {"y", scale_y(y)}, {"x2", {{"field", "x2"}}}, {"y2", {{"field", "y2"}}},
+                      {"color", color_of(hardware)}, {"opacity", faded}};
+  json point = filtered("marks", true, true);
+  const json hover = {{"type", "point"}, {"on", "pointerover"}, {"clear", "pointerout"}, {"fields", {"id"}}};
+  point["params"] = json::array({{{"name", "hover"}, {"select", hover}}});
+  point["mark"] = {{"type", "point"}, {"filled", true}, {"size", 55}, {"strokeWidth", 1.4}, {"clip", true}, {"cursor", "pointer"}};
+  json stroke = color_of(hardware), shape = color_of(hardware), measured = color_of(hardware);
+  shape["scale"] = level_scale(hardware, {"circle", "square", "triangle-up", "diamond"}, nullptr);
+  measured["test"] = "datum.side == 'measured'";
+  point["encoding"] = {
+      {"x", scale_x(x)}, {"y", scale_y(y)}, {"stroke", stroke}, {"shape", shape}, {"opacity", faded},
+      {"fill", {{"condition", measured}, {"value", "var(--paper)"}}},
+      {"tooltip", json::array({{{"field", "label"}, {"title", "point"}},
+                               {{"field", "kernel"}},
+                               {{"field", "side"}, {"title", "value is"}},
+                               {{"field", "level"}},
+                               {{"field", "x"}, {"type", "quantitative"}, {"title", "FLOP per byte"}, {"format", ",.4~r"}},
+                               {{"field", "y"}, {"type", "quantitative"}, {"title", "FLOP/s"}, {"format", ".4~s"}}})}};
+  return json::array({join, point});
+}
+
+}  // namespace
+
+std::vector<std::string> roofline_dtypes(const Report& report) {
+  std::map<std::string, int> uses;
+  for (const Point& point : report.points) ++uses[point.dtype];
+  std::vector<std::string> dtypes;
+  for (const auto& [dtype, n] : uses)
+    if (!dtype.empty()) dtypes.push_back(dtype);
+  std::stable_sort(dtypes.begin(), dtypes.end(), [&](const auto& a, const auto& b) { return uses[a] > uses[b]; });
+  return dtypes;
+}
+
+json roofline_chart(const Report& report) {
+  const Hardware& hardware = report.hardware;
+  const std::vector<std::string> dtypes = roofline_dtypes(report);
+  const json marks = marks_of(report);
+  if (marks.empty() || hardware.roofs.empty() || dtypes.empty()) return nullptr;
+  Range x, y;
+  for (const json& mark : marks) x.cover(mark["x"].get<double>()), y.cover(mark["y"].get<double>());
+  for (const std::string& dtype : dtypes)
+    if (const double peak = highest_peak(hardware, dtype); peak > 0) {
+      y.cover(peak * 1.2);
+      for (const Roof& roof : hardware.roofs) x.cover(peak / roof.bytes_per_second);
+    }
+  x.to_decades();
+  y.to_decades();
+  json spec = chart_base("Roofline of " + hardware.name + ": performance over arithmetic intensity, both logarithmic, once a memory "
+                         "level. Hollow marks are predicted, filled marks measured, a line joins the two.", 460);
+  spec["params"] = json::array({{{"name", "dtype"}, {"value", dtypes.front()}}, {{"name", "level"}, {"value", kEverything}},
+                                {{"name", "kernel"}, {"value", kEverything}}});
+  spec["datasets"] = {{"marks", marks}, {"joins", joins_of(marks)}, {"roofs", roofs_of(hardware, dtypes, x)}, {"peaks", peaks_of(hardware, dtypes, x)}};
+  spec["layer"] = roof_layers(hardware, x, y);
+  for (json& layer : point_layers(hardware, x, y)) spec["layer"].push_back(layer);
+  spec["layer"].push_back(roof_text_layer(hardware, x, y));
+  return spec;
+}
+
+}  // namespace tilescope::report

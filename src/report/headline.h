@@ -1,0 +1,24 @@
+// What a reader must see first: how much was checked, how much of it holds, and what holds least.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/model.h"
+
+namespace tilescope::report {
+
+struct Headline {
+  int points = 0, measured_points = 0;
+  std::vector<std::string> kernels;
+  int checked = 0, passed = 0, failed = 0, informative = 0;
+  std::vector<Row> failures;  // largest error first
+  std::optional<Row> worst;   // the checked row that uses up most of its tolerance, or exceeds it most
+};
+
+Headline headline_of(const Report& report);
+
+// "On NVIDIA H200 (GH100), 62 points of 2 kernels were predicted and 60 of them measured."
+std::string headline_sentence(const Report& report, const Headline& headline);
+
+}  // namespace tilescope::report

@@ -1,0 +1,197 @@
+#include "report/model.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "report/fields.h"
+
+namespace tilescope::report {
+namespace {
+
+constexpr const char* kSchema = "tilescope/report/1";
+
+Traffic read_traffic(const Fields& f) {
+  return {f.text("level", true), f.number("read_bytes"), f.number("write_bytes")};
+}
+
+// Numbers of the object under `key`; anything else in it is not a count and is left out.
+std::map<std::string, double> read_counts(const Fields& f, const std::string& key) {
+  std::map<std::string, double> counts;
+  const auto object = f.object(key);
+  if (!object) return counts;
+  for (const auto& [name, value] : object->node().items())
+    if (const auto number = value.is_number() ? object->number(name) : std::nullopt) counts[name] = *number;
+  return counts;
+}
+
+Side read_measured(const Fields& f) {
+  Side side;
+  f.each("traffic", false, [&](const Fields& t) { side.traffic.push_back(read_traffic(t)); });
+  side.work = read_counts(f, "work");
+  side.seconds = f.number("seconds");
+  side.seconds_cold = f.number("seconds_cold");
+  side.clock_hz = f.number("clock_hz");
+  return side;
+}
+
+Point read_point(const Fields& f) {
+  Point point{.id = f.text("id", true), .kernel = f.text("kernel", true), .label = f.text("label")};
+  if (point.label.empty()) point.label = point.id;
+  if (const auto prediction = f.object("prediction", true)) {
+    prediction->each("traffic", false, [&](const Fields& t) { point.predicted.traffic.push_back(read_traffic(t)); });
+    point.predicted.work = read_counts(*prediction, "work");
+    if (const auto time = prediction->object("time")) {
+      point.predicted.seconds = time->number("seconds");
+      point.predicted.clock_hz = time->number("clock_hz");
+      point.bound_by = time->text("bound_by");
+    }
+    if (const auto identity = prediction->object("point"))
+      if (const auto dtypes = identity->object("dtypes")) point.dtype = dtypes->text("q");
+  }
+  if (const auto measured = f.object("measured")) point.measured = read_measured(*measured);
+  return point;
+}
+
+Hardware read_hardware(const Fields& f) {
+  Hardware hardware{.id = f.text("id", true), .name = f.text("name"), .chip = f.text("chip")};
+  if (hardware.name.empty()) hardware.name = hardware.id;
+  // A rate of zero or below has no place on a logarithmic axis: it is as good as missing, so say so.
+  const auto positive = [](const Fields& g, const std::string& key) {
+    const auto value = g.number(key, true);
+    if (value && *value <= 0) g.complain(g.at(key), "a number above zero", g.node().at(key));
+    return value.value_or(1);
+  };
+  f.each("roofs", false, [&](const Fields& r) {
+    hardware.roofs.push_back({r.text("level", true), r.text("basis"), positive(r, "bytes_per_second")});
+  });
+  f.each("peaks", false, [&](const Fields& p) {
+    hardware.peaks.push_back({p.text("dtype", true), p.text("path"), positive(p, "flop_per_second")});
+  });
+  return hardware;
+}
+
+Row read_row(const Fields& f) {
+  Row row{.point = f.text("point", true), .kernel = f.text("kernel"), .quantity = f.text("quantity", true)};
+  row.level = f.text("level");
+  row.predicted = f.number("predicted");
+  row.measured = f.number("measured");
+  row.ratio = f.number("ratio");
+  row.tolerance = f.number("tolerance");
+  row.verdict = f.text("verdict");
+  if (!row.verdict.empty() && row.verdict != "pass" && row.verdict != "fail" && row.verdict != "info")
+    f.complain(f.at("verdict"), "pass, fail or info", f.node().at("verdict"));
+  return row;
+}
+
+Summary read_summary(const Fields& f) {
+  return {f.text("kernel"),  f.text("quantity", true), f.number("n"),    f.number("mean"),
+          f.number("median"), f.number("p90"),          f.number("worst")};
+}
+
+TileMap read_tile_map(const Fields& f) {
+  TileMap map{.title = f.text("title"), .kernel = f.text("kernel"), .hardware = f.text("hardware")};
+  f.each("cells", true, [&](const Fields& c) {
+    map.cells.push_back({.q = c.number("q", true).value_or(0),
+                         .kv = c.number("kv", true).value_or(0),
+                         .feasible = c.boolean("feasible", true),
+                         .seconds = c.number("seconds"),
+                         .l2_read_bytes = c.number("l2_read_bytes"),
+                         .level = c.text("level"),
+                         .needed_bytes = c.number("needed_bytes"),
+                         .available_bytes = c.number("available_bytes")});
+  });
+  return map;
+}
+
+Derivation read_derivation(const Fields& f) {
+  Derivation derivation{.point = f.text("point"), .title = f.text("title"), .pseudocode = f.text("pseudocode")};
+  derivation.paragraphs = f.texts("paragraphs");
+  f.each("terms", false, [&](const Fields& t) {
+    derivation.terms.push_back({t.text("boundary", true), t.text("array"), t.text("direction"), t.text("formula"),
+                                t.number("bytes"), t.texts("because")});
+  });
+  return derivation;
+}
+
+}  // namespace
+
+Report read_report(const nlohmann::json& data) {
+  std::vector<Diagnostic> problems;
+  const Fields f(data, "", problems);
+  const std::string schema = f.text("schema", true);
+  if (!schema.empty() && schema != kSchema)
+    problems.push_back({.file = "report data", .path = "schema", .message = fmt::format("expected {}, found {}", kSchema, schema)});
+  Report report{.title = f.text("title"), .generated = f.text("generated"), .revision = f.text("revision")};
+  if (report.title.empty()) report.title = "tilescope report";
+  report.notes = f.texts("notes");
+  if (const auto hardware = f.object("hardware", true)) report.hardware = read_hardware(*hardware);
+  f.each("points", true, [&](const Fields& p) { report.points.push_back(read_point(p)); });
+  if (const auto comparison = f.object("comparison")) {
+    comparison->each("rows", false, [&](const Fields& r) { report.rows.push_back(read_row(r)); });
+    comparison->each("summary", false, [&](const Fields& s) { report.summary.push_back(read_summary(s)); });
+  }
+  if (const auto map = f.object("tile_map")) report.tile_map = read_tile_map(*map);
+  if (const auto derivation = f.object("derivation")) report.derivation = read_derivation(*derivation);
+  if (!problems.empty()) throw InputError(std::move(problems));
+  return report;
+}
+
+namespace {
+
+Number count(const std::map<std::string, double>& counts, const std::string& name) {
+  const auto found = counts.find(name);
+  return found == counts.end() ? Number{} : Number{found->second};
+}
+
+// Everything the point itself carries, predicted beside measured.
+std::vector<Row> rows_of(const Point& point) {
+  std::vector<Row> rows;
+  const Side none;
+  const Side& measured = point.measured ? *point.measured : none;
+  const auto add = [&](const std::string& quantity, const std::string& level, Number predicted, Number observed) {
+    if (!predicted && !observed) return;
+    rows.push_back({.point = point.id, .kernel = point.kernel, .quantity = quantity, .level = level,
+                    .predicted = predicted, .measured = observed});
+  };
+  std::vector<std::string> levels;
+  for (const auto* side : {&point.predicted, &measured})
+    for (const Traffic& t : side->traffic)
+      if (std::find(levels.begin(), levels.end(), t.level) == levels.end()) levels.push_back(t.level);
+  for (const std::string& level : levels) {
+    const auto at = [&](const Side& side) {
+      const auto found = std::find_if(side.traffic.begin(), side.traffic.end(), [&](const Traffic& t) { return t.level == level; });
+      return found == side.traffic.end() ? Traffic{} : *found;
+    };
+    add("read_bytes", level, at(point.predicted).read_bytes, at(measured).read_bytes);
+    add("write_bytes", level, at(point.predicted).write_bytes, at(measured).write_bytes);
+  }
+  std::set<std::string> names;
+  for (const auto* side : {&point.predicted, &measured})
+    for (const auto& [name, value] : side->work) names.insert(name);
+  for (const std::string& name : names) add(name, "", count(point.predicted.work, name), count(measured.work, name));
+  add("seconds", "", point.predicted.seconds, measured.seconds);
+  add("seconds_cold", "", {}, measured.seconds_cold);
+  add("clock_hz", "", point.predicted.clock_hz, measured.clock_hz);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<Row> all_rows(const Report& report) {
+  std::vector<Row> rows = report.rows;
+  std::set<std::tuple<std::string, std::string, std::string>> known;
+  for (const Row& row : rows) known.emplace(row.point, row.quantity, row.level);
+  for (const Point& point : report.points)
+    for (Row& row : rows_of(point))
+      if (!known.contains({row.point, row.quantity, row.level})) rows.push_back(std::move(row));
+  return rows;
+}
+
+std::string label_of(const Report& report, const std::string& id) {
+  for (const Point& point : report.points)
+    if (point.id == id) return point.label;
+  return id;
+}
+
+}  // namespace tilescope::report

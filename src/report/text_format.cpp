@@ -1,0 +1,142 @@
+#include "report/text_format.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace tilescope::report {
+namespace {
+
+constexpr const char* kAbsent = "–";
+
+bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+std::string unit_of(const std::string& quantity) {
+  if (contains(quantity, "bytes")) return "B";
+  if (contains(quantity, "seconds")) return "s";
+  if (contains(quantity, "flop")) return "FLOP";
+  if (contains(quantity, "_hz")) return "Hz";
+  return {};
+}
+
+// Four significant digits with an SI prefix, from femto to exa.
+std::string with_prefix(double value, const std::string& unit) {
+  static constexpr std::array<const char*, 12> kPrefixes{"f", "p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"};
+  if (value == 0) return fmt::format("0 {}", unit);
+  int step = static_cast<int>(std::floor(std::log10(std::abs(value)) / 3));
+  step = std::clamp(step, -5, 6);
+  double scaled = value / std::pow(1000.0, step);
+  if (std::abs(scaled) >= 999.95 && step < 6) scaled = value / std::pow(1000.0, ++step);  // 999.96 k would print as 1000 k
+  const int decimals = std::abs(scaled) >= 100 ? 1 : std::abs(scaled) >= 10 ? 2 : 3;
+  return fmt::format("{:.{}f} {}{}", scaled, decimals, kPrefixes[static_cast<std::size_t>(step + 5)], unit);
+}
+
+bool is_count(double value) { return value == std::floor(value) && std::abs(value) < 9.0e15; }
+
+}  // namespace
+
+std::string escape_html(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string escape_markdown(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r') out += ' ';
+    else if (std::string_view("\\`*_[]<>|#~").find(c) != std::string_view::npos) (out += '\\') += c;
+    else out += c;
+  }
+  return out;
+}
+
+std::string escape_csv(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+std::string json_for_script(const nlohmann::json& value) {
+  const std::string raw = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string out;
+  out.reserve(raw.size());
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const char c = raw[i];
+    if (c == '<') out += "\\u003c";
+    else if (c == '>') out += "\\u003e";
+    else if (c == '&') out += "\\u0026";
+    else if (raw.compare(i, 3, "\xE2\x80\xA8") == 0 || raw.compare(i, 3, "\xE2\x80\xA9") == 0) {
+      out += raw[i + 2] == '\xA8' ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else out += c;
+  }
+  return out;
+}
+
+std::string quantity_text(const std::string& quantity, std::optional<double> value) {
+  if (!value) return kAbsent;
+  const std::string unit = unit_of(quantity);
+  if (unit == "s" || unit == "Hz" || !is_count(*value)) return with_prefix(*value, unit);
+  const std::string digits = with_thousands(static_cast<long long>(*value));
+  return unit.empty() ? digits : digits + " " + unit;
+}
+
+std::string quantity_short(const std::string& quantity, std::optional<double> value) {
+  if (!value) return kAbsent;
+  const std::string text = with_prefix(*value, unit_of(quantity));
+  return text.back() == ' ' ? text.substr(0, text.size() - 1) : text;
+}
+
+std::string percent_text(std::optional<double> fraction) {
+  if (!fraction) return kAbsent;
+  const double percent = *fraction * 100;
+  if (percent != 0 && std::abs(percent) < 0.01) return "< 0.01 %";
+  return fmt::format("{:.{}f} %", percent, std::abs(percent) >= 10 ? 1 : 2);
+}
+
+std::string error_text(std::optional<double> ratio) {
+  if (!ratio) return kAbsent;
+  const double percent = (*ratio - 1) * 100;
+  if (percent == 0) return "0 %";
+  if (std::abs(percent) < 0.005) return percent > 0 ? "+< 0.01 %" : "−< 0.01 %";
+  return fmt::format("{}{:.{}f} %", percent > 0 ? "+" : "−", std::abs(percent), std::abs(percent) >= 10 ? 1 : 2);
+}
+
+std::string ratio_text(std::optional<double> ratio) { return ratio ? fmt::format("{:.4f}", *ratio) : kAbsent; }
+
+std::string plain_number(std::optional<double> value) {
+  if (!value) return {};
+  return is_count(*value) ? fmt::format("{}", static_cast<std::int64_t>(*value)) : fmt::format("{}", *value);
+}
+
+std::string level_name(const std::string& level) {
+  if (level == "hbm") return "HBM";
+  if (level == "l2") return "L2";
+  if (level == "smem") return "shared memory";
+  return level;
+}
+
+std::string quantity_name(const std::string& quantity, const std::string& level) {
+  std::string words = quantity;
+  for (char& c : words)
+    if (c == '_') c = ' ';
+  return level.empty() ? words : level_name(level) + " " + words;
+}
+
+}  // namespace tilescope::report

@@ -1,0 +1,34 @@
+// How the report writes text and numbers in HTML, in a script element, in Markdown and in CSV.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tilescope::report {
+
+std::string escape_html(std::string_view text);      // text or attribute value
+std::string escape_markdown(std::string_view text);  // a table cell: one line, nothing in it is markup
+std::string escape_csv(std::string_view text);       // RFC 4180: quoted when it must be
+
+// JSON that may stand inside <script>: no "<", ">", "&", U+2028 or U+2029 survives unescaped, and bytes that are not
+// UTF-8 become U+FFFD.
+std::string json_for_script(const nlohmann::json& value);
+
+// A number of the named quantity for reading: "69,222,400 B", "1.234 ms", "4.29 GFLOP"; a dash when it is absent.
+std::string quantity_text(const std::string& quantity, std::optional<double> value);
+
+// The same with at most four significant digits and a prefix: "69.2 MB".
+std::string quantity_short(const std::string& quantity, std::optional<double> value);
+
+std::string percent_text(std::optional<double> fraction);  // 0.0123 -> "1.23 %"
+std::string error_text(std::optional<double> ratio);       // 1.0123 -> "+1.23 %"
+std::string ratio_text(std::optional<double> ratio);       // four decimals
+std::string plain_number(std::optional<double> value);     // for machines: shortest exact decimal, empty when absent
+
+// "read_bytes" at "hbm" -> "HBM read bytes".
+std::string quantity_name(const std::string& quantity, const std::string& level);
+std::string level_name(const std::string& level);  // hbm -> HBM, smem -> shared memory
+
+}  // namespace tilescope::report
