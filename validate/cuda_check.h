@@ -1,0 +1,18 @@
+// CUDA runtime errors as DeviceError.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "base/error.h"
+
+namespace tilescope::validate {
+
+// `what` names the call or the work that was being waited for.
+inline void check_cuda(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  throw DeviceError(std::string(what) + " failed: " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
+}
+
+}  // namespace tilescope::validate

@@ -1,0 +1,53 @@
+// Small device work that measuring needs: memory that frees itself, random inputs, the L2 flush.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kernel_api.h"
+
+namespace tilescope::validate {
+
+// Device memory of `bytes` bytes, freed at the end of its scope. Throws DeviceError when there is not enough.
+class DeviceBuffer {
+ public:
+  explicit DeviceBuffer(std::size_t bytes);
+  ~DeviceBuffer();
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  DeviceBuffer(DeviceBuffer&& other) noexcept;
+  void* get() const { return data_; }
+  std::size_t size() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+std::size_t size_of(kernels::Dtype dtype);
+
+// Standard normal values, the same for the same seed and count.
+void fill_normal(void* data, std::size_t count, kernels::Dtype dtype, std::uint64_t seed, void* stream);
+
+// Copies `count` elements from `offset` on to the host as double.
+std::vector<double> read_as_double(const void* data, std::size_t offset, std::size_t count, kernels::Dtype dtype);
+
+// Number of elements that are not finite: after filling an output with 0xFF bytes (NaN in fp32, fp16 and bf16)
+// these are the ones that a kernel left unwritten or got wrong.
+std::size_t count_not_finite(const void* data, std::size_t count, kernels::Dtype dtype);
+
+// Empties the L2 by reading: replaces every line and writes dirty ones back, and leaves no dirty line of its own.
+class L2Flush {
+ public:
+  // Reads `multiple` times the L2 capacity of the current device.
+  explicit L2Flush(int multiple = 4);
+  void enqueue(void* stream) const;
+  std::size_t bytes() const { return buffer_.size(); }
+
+ private:
+  DeviceBuffer buffer_;
+  DeviceBuffer sink_;
+};
+
+}  // namespace tilescope::validate

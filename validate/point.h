@@ -1,0 +1,30 @@
+// What is measured: one kernel variant on one workload. The key that ties an experiment, its records and predictions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/dtype.h"
+
+namespace tilescope::validate {
+
+struct PointWorkload {
+  std::int64_t batch = 1, heads_q = 1, heads_kv = 1, q_len = 1, kv_len = 1, d_qk = 64, d_v = 64;
+  friend bool operator==(const PointWorkload&, const PointWorkload&) = default;
+};
+
+struct MeasurePoint {
+  std::string kernel;         // a folder of kernels/: "fused_mma"
+  std::string mask = "none";  // "none" or "causal"
+  PointWorkload workload;
+  Format dtype = Format::fp16;                      // of Q, K, V and O
+  std::int64_t tile_q = 0, tile_kv = 0, warps = 0;  // all 0: the kernel has no tile to choose
+  friend bool operator==(const MeasurePoint&, const MeasurePoint&) = default;
+};
+
+// Stable, readable and fit for a file name:
+// "fused_mma-fp16-b1-hq16-hkv16-q4096-kv4096-d128-causal-tq128-tkv64-w4". d128x64 when d_qk and d_v differ; without
+// the last three parts when the kernel has no tile to choose.
+std::string point_id(const MeasurePoint& point);
+
+}  // namespace tilescope::validate
