@@ -1,0 +1,138 @@
+#include "predict/descriptor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "config/reader.h"
+
+namespace tilescope {
+namespace {
+
+constexpr double most_operations = 1000;
+
+WorkRates read_rates(const Node& node) {
+  node.only({"per_score", "per_row_step", "per_row", "per_output_step", "per_output"});
+  const auto rate = [&](const char* key) {
+    const auto found = node.find(key);
+    return found ? found->number(0, most_operations) : 0.0;
+  };
+  return {rate("per_score"), rate("per_row_step"), rate("per_row"), rate("per_output_step"), rate("per_output")};
+}
+
+MmaShape read_mma(const Node& node) {
+  node.only({"m", "n", "k"});
+  return {node["m"].integer(1, 1024), node["n"].integer(1, 1024), node["k"].integer(1, 1024)};
+}
+
+void read_work(const Node& node, IslandImplementation& island) {
+  node.only({"xu", "ffma", "fadd", "fmul"});
+  for (int i = 0; i < pipe_count; ++i)
+    if (const auto rates = node.find(to_string(static_cast<Pipe>(i)))) island.work[static_cast<std::size_t>(i)] = read_rates(*rates);
+}
+
+IslandImplementation read_island(const Node& node, const Schedule& schedule) {
+  static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
+  static const std::vector<std::string> dimensions{"q", "kv", "heads", "batch"};
+  node.only({"name", "stores_log_sum_exp", "tensor_path", "mma", "row_replication", "stages", "output_through_smem",
+             "block_order", "warp_grid", "work"});
+  IslandImplementation island;
+  std::vector<std::string> names;
+  for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
+  island.name = node["name"].one_of(names);
+  if (const auto stores = node.find("stores_log_sum_exp")) island.stores_log_sum_exp = stores->boolean();
+  island.tensor_path = node["tensor_path"].one_of(paths);
+  if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);
+  else if (island.uses_tensor_cores()) node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
+  if (const auto replication = node.find("row_replication")) island.row_replication = replication->integer(1, 1024);
+  if (const auto stages = node.find("stages")) island.stages = stages->integer(1, 64);
+  if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
+  for (const Node& item : node["block_order"].items()) island.block_order.push_back(item.one_of(dimensions));
+  if (const auto grid = node.find("warp_grid")) {
+    grid->only({"q", "kv", "d_v"});
+    for (const auto& [axis, count] : grid->entries()) island.warp_grid[axis] = count.integer(1, 64);
+  }
+  if (const auto work = node.find("work")) read_work(*work, island);
+  return island;
+}
+
+KernelVariant read_variant(const Node& node, const Diagram& diagram) {
+  node.only({"head_dim", "tile_q", "tile_kv", "warps", "registers_hold", "smem_bytes", "spills"});
+  KernelVariant variant;
+  variant.head_dim = node["head_dim"].integer(0, 4096);
+  variant.tile_q = node["tile_q"].integer(1, 1 << 20);
+  variant.tile_kv = node["tile_kv"].integer(1, 1 << 20);
+  variant.warps = node["warps"].integer(1, 64);
+  if (const auto held = node.find("registers_hold"))
+    for (const Node& item : held->items()) {
+      const std::string name = item.text();
+      if (!diagram.find_array(name)) item.report(fmt::format("'{}' is not an array of diagram '{}'", name, diagram.name));
+      variant.registers_hold.push_back(name);
+    }
+  if (const auto smem = node.find("smem_bytes")) variant.smem_bytes = smem->integer(0, 1 << 30);
+  if (const auto spills = node.find("spills")) variant.spills = spills->boolean();
+  return variant;
+}
+
+void read_support(const Node& root, KernelDescriptor& kernel) {
+  static const std::vector<std::string> masks{"none", "causal", "window", "block-sparse"};
+  for (const Node& item : root["dtypes"].items()) {
+    const auto dtype = parse_dtype(item.text());
+    if (dtype) kernel.dtypes.push_back(*dtype);
+    else item.report(fmt::format("'{}' is not a dtype{}", item.text(), did_you_mean(item.text(), dtype_names())));
+  }
+  for (const Node& item : root["head_dims"].items()) kernel.head_dims.push_back(item.integer(1, 4096));
+  for (const Node& item : root["masks"].items()) kernel.masks.push_back(item.one_of(masks));
+}
+
+// The schedule's islands, each implemented once, in the schedule's order.
+void order_islands(const Node& list, const Schedule& schedule, KernelDescriptor& kernel) {
+  std::vector<IslandImplementation> ordered;
+  for (const Island& island : schedule.islands) {
+    const auto matches = [&](const IslandImplementation& candidate) { return candidate.name == island.name; };
+    const auto count = std::count_if(kernel.islands.begin(), kernel.islands.end(), matches);
+    if (count != 1)
+      list.report(fmt::format("island '{}' of schedule '{}' must be described once, found {} times", island.name, schedule.name, count));
+    else ordered.push_back(*std::find_if(kernel.islands.begin(), kernel.islands.end(), matches));
+  }
+  kernel.islands = std::move(ordered);
+}
+
+}  // namespace
+
+std::string to_string(Pipe pipe) {
+  static const std::array<std::string, pipe_count> names{"xu", "ffma", "fadd", "fmul"};
+  return names[static_cast<std::size_t>(pipe)];
+}
+
+const KernelVariant* KernelDescriptor::find_variant(std::int64_t head_dim, std::int64_t tile_q, std::int64_t tile_kv,
+                                                    std::int64_t warps) const {
+  const auto same = [](std::int64_t asked, std::int64_t built) { return asked == 0 || built == 0 || asked == built; };
+  for (const KernelVariant& variant : variants)
+    if (same(head_dim, variant.head_dim) && same(tile_q, variant.tile_q) && same(tile_kv, variant.tile_kv) && same(warps, variant.warps))
+      return &variant;
+  return nullptr;
+}
+
+KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::filesystem::path& models_directory) {
+  const Document document = Document::load(file);
+  document.expect_schema("tilescope/kernel/1");
+  const Node root = document.root();
+  root.only({"schema", "kernel", "schedule", "summary", "dtypes", "head_dims", "masks", "islands", "variants"});
+  KernelDescriptor kernel;
+  kernel.file = file.string();
+  kernel.name = root["kernel"].text();
+  kernel.summary = root["summary"].text();
+  kernel.schedule_name = root["schedule"].one_of(shipped_names(models_directory / "schedules"));
+  if (!document.clean()) document.finish();
+  const Schedule schedule = find_schedule(kernel.schedule_name, models_directory);
+  read_support(root, kernel);
+  for (const Node& node : root["islands"].items()) kernel.islands.push_back(read_island(node, schedule));
+  order_islands(root["islands"], schedule, kernel);
+  for (const Node& node : root["variants"].items()) kernel.variants.push_back(read_variant(node, schedule.diagram));
+  document.finish();
+  return kernel;
+}
+
+}  // namespace tilescope

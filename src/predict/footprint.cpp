@@ -1,0 +1,101 @@
+// What a thread block keeps in shared memory and registers, and how many blocks a unit can hold.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "predict/island.h"
+
+namespace tilescope {
+namespace {
+
+constexpr std::int64_t accumulator_bytes = 4;   // fp32 accumulators, by instruction definition
+constexpr std::int64_t bookkeeping_registers = 40;  // addresses, loop state, fragments in flight: an assumption, occupancy only
+
+bool held(const BoundIsland& bound, ArrayId id) {
+  if (!bound.variant) return false;
+  const auto& names = bound.variant->registers_hold;
+  return std::find(names.begin(), names.end(), bound.plan.schedule.diagram.array(id).name) != names.end();
+}
+
+std::int64_t tile_values(const BoundIsland& bound, ArrayId id) {
+  const std::int64_t width = bits(bound.point.dtypes[index(id)].format);
+  return width >= 8 ? tile_bytes(bound, id) / (width / 8) : tile_bytes(bound, id) * (8 / width);
+}
+
+struct Sum {
+  std::int64_t bytes = 0, largest_bytes = 0;
+  const char* largest = "";
+  void add(std::int64_t amount, const std::string& name) {
+    bytes = checked_add(bytes, amount);
+    if (amount > largest_bytes) largest_bytes = amount, largest = name.c_str();
+  }
+};
+
+Sum shared_memory(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  Sum inputs;
+  std::int64_t staged = 0;
+  const std::string* staged_name = nullptr;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const int last = last_loop(bound.nest, diagram.arrays[i]);
+    const bool streamed = last >= 0 && !bound.nest.loops[static_cast<std::size_t>(last)].group;
+    if (loads(bound, id)) inputs.add(checked_mul(tile_bytes(bound, id), streamed ? bound.how.stages : 1), diagram.arrays[i].name);
+    if (static_cast<int>(i) == output_array(bound)) staged = tile_bytes(bound, id), staged_name = &diagram.arrays[i].name;
+  }
+  if (bound.how.output_through_smem && staged > inputs.bytes) return {staged, staged, staged_name->c_str()};  // reuses the inputs' space
+  return inputs;
+}
+
+Sum registers(const BoundIsland& bound) {
+  Sum sum;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (const int op : bound.island.operators) {
+    const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
+    if (candidate.kind != OperatorKind::contraction) continue;
+    const ArrayId result = candidate.outputs.front();
+    sum.add(checked_mul(tile_values(bound, result), accumulator_bytes), diagram.array(result).name);
+    for (const ArrayId input : candidate.inputs)
+      if (held(bound, input)) sum.add(tile_bytes(bound, input), diagram.array(input).name);
+  }
+  return sum;
+}
+
+double block_registers_capacity(const BoundIsland& bound) {
+  const HardwareProfile& hardware = bound.hardware;
+  if (!hardware.max_registers_per_thread || !hardware.warp_size) return 0;
+  return static_cast<double>(hardware.max_registers_per_thread->value * hardware.warp_size->value * bound.point.warps * 4);
+}
+
+}  // namespace
+
+void add_footprint(const BoundIsland& bound, Prediction& out) {
+  if (!bound.how.uses_tensor_cores()) return;  // where a plain kernel keeps its tiles is its own affair
+  const MemoryLevel* smem = bound.hardware.level("smem");
+  const Sum shared = shared_memory(bound), held_registers = registers(bound);
+  const double smem_capacity = smem && smem->capacity_per_block_bytes ? smem->capacity_per_block_bytes->value : 0;
+  out.footprint.push_back({Boundary::smem, bound.number, shared.bytes, smem_capacity, shared.largest});
+  out.footprint.push_back({Boundary::reg, bound.number, held_registers.bytes, block_registers_capacity(bound), held_registers.largest});
+}
+
+std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out) {
+  if (bound.point.blocks_per_unit > 0) return bound.point.blocks_per_unit;
+  const HardwareProfile& hardware = bound.hardware;
+  std::int64_t blocks = hardware.max_blocks_per_unit ? hardware.max_blocks_per_unit->value : 32;
+  if (hardware.max_warps_per_unit) blocks = std::min(blocks, hardware.max_warps_per_unit->value / std::max<std::int64_t>(1, bound.point.warps));
+  for (const FootprintRow& row : out.footprint) {
+    if (row.island != bound.number) continue;
+    const MemoryLevel* smem = hardware.level("smem");
+    if (row.level == Boundary::smem && smem && smem->capacity_bytes) {
+      const double reserved = smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0;
+      blocks = std::min(blocks, static_cast<std::int64_t>(smem->capacity_bytes->value / (static_cast<double>(row.bytes) + reserved)));
+    }
+    if (row.level == Boundary::reg && hardware.registers_per_unit && hardware.warp_size) {
+      const std::int64_t threads = bound.point.warps * hardware.warp_size->value;
+      const std::int64_t per_thread = std::min<std::int64_t>(255, row.bytes / 4 / threads + bookkeeping_registers);
+      blocks = std::min(blocks, hardware.registers_per_unit->value / (threads * ceil_div(per_thread, 8) * 8));
+    }
+  }
+  return std::max<std::int64_t>(1, blocks);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,76 @@
+#include "predict/island.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace tilescope {
+
+BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {
+  const Island& island = plan.schedule.islands[static_cast<std::size_t>(number)];
+  BoundIsland bound{.plan = plan,
+                    .point = point,
+                    .hardware = hardware,
+                    .number = number,
+                    .island = island,
+                    .how = plan.kernel.islands[static_cast<std::size_t>(number)],
+                    .variant = selected_variant(plan, point),
+                    .nest = bind(plan.schedule, island, point.workload, point.mask, {point.tiles.data(), point.tiles.size()}),
+                    .live = {},
+                    .whole = {}};
+  if (bound.nest.guarded()) {
+    const LiveTiles tiles = bound.nest.live_tiles();
+    bound.live = tiles.sums(false);
+    bound.whole = tiles.sums(true);
+  }
+  return bound;
+}
+
+bool loads(const BoundIsland& bound, ArrayId id) { return bound.plan.schedule.reads(bound.island, id); }
+
+bool stores(const BoundIsland& bound, ArrayId id) {
+  if (!bound.plan.schedule.writes(bound.island, id)) return false;
+  if (bound.how.stores_log_sum_exp) return true;
+  // A softmax's outputs after its first are per-row statistics.
+  for (const int op : bound.island.operators) {
+    const Operator& candidate = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)];
+    if (candidate.kind != OperatorKind::softmax) continue;
+    for (std::size_t i = 1; i < candidate.outputs.size(); ++i)
+      if (candidate.outputs[i] == id) return false;
+  }
+  return true;
+}
+
+std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id) {
+  std::int64_t values = 1;
+  for (const AxisId axis : bound.plan.schedule.diagram.array(id).axes) {
+    std::int64_t extent = bound.nest.size(axis);
+    for (const BoundLoop& loop : bound.nest.all())
+      if (loop.axis == axis) extent = loop.tile;
+    values = checked_mul(values, extent);
+  }
+  return bytes_of(bound.point, bound.plan.schedule.diagram, id, values);
+}
+
+std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const LiveSums& live = options.whole_tiles ? bound.whole : bound.live;
+  return bytes_of(bound.point, diagram, id, touched_values(bound.nest, live, diagram.array(id), options));
+}
+
+int score_array(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  if (!diagram.guard) return -1;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
+    if (diagram.arrays[i].has(diagram.guard->query) && diagram.arrays[i].has(diagram.guard->key)) return static_cast<int>(i);
+  return -1;
+}
+
+int output_array(const BoundIsland& bound) {
+  for (auto op = bound.island.operators.rbegin(); op != bound.island.operators.rend(); ++op)
+    for (const ArrayId id : bound.plan.schedule.diagram.operators[static_cast<std::size_t>(*op)].outputs)
+      if (bound.plan.schedule.writes(bound.island, id)) return static_cast<int>(id);
+  return -1;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,42 @@
+// Internal to predict: one island bound to a point, and the steps that fill its part of a prediction.
+#pragma once
+
+#include "cost/transfer.h"
+#include "predict/prediction.h"
+
+namespace tilescope {
+
+struct BoundIsland {
+  const Plan& plan;
+  const Point& point;
+  const HardwareProfile& hardware;
+  int number;
+  const Island& island;
+  const IslandImplementation& how;
+  const KernelVariant* variant;
+  Nest nest;
+  LiveSums live, whole;  // clipped and whole-tile sums; only used when the nest is guarded
+};
+
+BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number);
+
+// Arrays that cross the outer boundary here, less statistics the kernel does not store.
+bool loads(const BoundIsland& bound, ArrayId id);
+bool stores(const BoundIsland& bound, ArrayId id);
+
+// Bytes of one tile of an array, uncut.
+std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id);
+std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options);
+
+// Array with the island's score tile (both guarded axes), and its main output; -1: none.
+int score_array(const BoundIsland& bound);
+int output_array(const BoundIsland& bound);
+
+void add_footprint(const BoundIsland& bound, Prediction& out);
+std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out);
+void add_traffic(const BoundIsland& bound, Prediction& out);
+void add_work(const BoundIsland& bound, Prediction& out);
+void add_register_traffic(const BoundIsland& bound, Prediction& out);
+void add_time(const BoundIsland& bound, Prediction& out);
+
+}  // namespace tilescope

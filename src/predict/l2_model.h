@@ -1,0 +1,34 @@
+// A first model of what L2 keeps from DRAM: blocks in issue order, resident blocks in lock step, LRU (theory.md item
+// 10; Napkin's intermediate-cache theorem). A closed form over waves of resident blocks.
+#pragma once
+
+#include <cstdint>
+
+#include "cost/nest.h"
+#include "cost/transfer.h"
+
+namespace tilescope {
+
+struct CacheState {
+  std::int64_t resident_blocks = 1;  // thread blocks that run at once on the device
+  double capacity_bytes = 0;         // effective for data all units share
+};
+
+// Per array of an island: the part of it that blocks share and read again.
+struct Reuse {
+  int first_loop = -1;           // outermost loop that repeats the array; -1: nothing repeats
+  std::int64_t slice_values = 0; // distinct values of the array inside one iteration of the loops outside first_loop
+  std::int64_t blocks = 1;       // blocks inside one such iteration
+};
+Reuse reuse_of(const Nest& nest, const Array& array);
+
+// Values of the array that DRAM supplies, given that `working_set_bytes` (all reused slices of the running heads) either
+// fits the cache or not. `bytes_per_key_value` scales ranges of keys to bytes for the mask's wave-by-wave growth.
+struct DramRead {
+  std::int64_t values = 0;
+  bool fits = true;
+};
+DramRead dram_read(const Nest& nest, const LiveSums& live, const Array& array, const CacheState& cache,
+                   double working_set_bytes, double slice_bytes_all_arrays);
+
+}  // namespace tilescope

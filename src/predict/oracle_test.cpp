@@ -1,0 +1,179 @@
+// The rows of validate/oracles/byte_oracles.csv that belong to the shipped schedules.
+#include <doctest/doctest.h>
+
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cost/transfer.h"
+#include "predict/prediction.h"
+
+namespace tilescope {
+namespace {
+
+struct OracleRow {
+  std::map<std::string, std::string> cells;
+  std::map<std::string, std::string> tokens;  // of the derivation
+  std::int64_t number(const std::string& column) const { return std::stoll(cells.at(column)); }
+  std::int64_t token(const std::string& name, std::int64_t otherwise) const {
+    const auto found = tokens.find(name);
+    return found == tokens.end() ? otherwise : std::stoll(found->second);
+  }
+};
+
+std::vector<OracleRow> read_oracles() {
+  const std::string text = read_file(std::string(TILESCOPE_SOURCE_DIR) + "/validate/oracles/byte_oracles.csv");
+  std::vector<std::string> lines = split(text, '\n');
+  const std::vector<std::string> header = split(trimmed(lines.front()), ',');
+  std::vector<OracleRow> rows;
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    if (trimmed(lines[i]).empty()) continue;
+    const std::vector<std::string> cells = split(trimmed(lines[i]), ',');
+    REQUIRE(cells.size() == header.size());
+    OracleRow row;
+    for (std::size_t c = 0; c < cells.size(); ++c) row.cells[header[c]] = cells[c];
+    for (const std::string& token : split(row.cells["derivation"], ';'))
+      if (const auto equals = token.find('='); equals != std::string::npos)
+        row.tokens[std::string(trimmed(token.substr(0, equals)))] = token.substr(equals + 1);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Mask oracle_mask(const OracleRow& row) {
+  const std::string text = row.cells.at("mask");
+  if (const auto mask = parse_mask(text)) return *mask;
+  Mask mask{.kind = Mask::Kind::blocks, .text = text};
+  auto blocks = std::make_shared<Mask::Blocks>();
+  blocks->block_q = row.number("tile_q"), blocks->block_kv = row.number("tile_kv");
+  for (const std::string& line : split(text.substr(std::string("blocks:").size()), '/')) {
+    std::vector<bool> live;
+    for (const char c : line) live.push_back(c == '1');
+    blocks->live.push_back(live);
+  }
+  mask.blocks = blocks;
+  return mask;
+}
+
+Dtype of_width(const std::string& bytes) {
+  static const std::map<std::string, Format> formats{
+      {"0.5", Format::int4}, {"1", Format::fp8_e4m3}, {"2", Format::fp16}, {"4", Format::fp32}};
+  return Dtype{formats.at(bytes)};
+}
+
+Point oracle_point(const Schedule& schedule, const OracleRow& row) {
+  Point point = default_point(schedule);
+  point.workload = {row.number("batch"), row.number("heads_q"), row.number("heads_kv"), row.number("q_len"),
+                    row.number("kv_len"), row.number("d_qk"), row.number("d_v")};
+  point.mask = oracle_mask(row);
+  set_dtype(point, schedule.diagram, "", of_width(row.cells.at("dtype_bytes")));
+  for (const char* array : {"K", "V", "O"})
+    if (const auto width = row.tokens.find(std::string("b_") + array); width != row.tokens.end()) {
+      Dtype dtype = of_width(width->second);
+      if (*array != 'O' && row.tokens.contains("scale_group")) {
+        dtype.scale_group = std::stoll(row.tokens.at("scale_group"));
+        dtype.scale_bytes = row.token("b_scale", 0);
+      }
+      set_dtype(point, schedule.diagram, std::string(1, static_cast<char>(*array - 'A' + 'a')), dtype);
+    }
+  const auto set = [&](const char* name, std::int64_t value) {
+    point.tiles[static_cast<std::size_t>(schedule.find_parameter(name))] = value;
+  };
+  set("q", row.number("tile_q")), set("kv", row.number("tile_kv")), set("pack", row.token("g_r", 1));
+  return point;
+}
+
+bool is_flash2(const OracleRow& row) {
+  const std::string& nest = row.tokens.contains("nest") ? row.tokens.at("nest") : std::string();
+  const bool grouped_queries = nest.find("[q:G") != std::string::npos && nest.find("[x:S") != std::string::npos;
+  return row.cells.at("pass") == "fwd" && grouped_queries && !row.tokens.contains("mla") && !row.tokens.contains("page") &&
+         !row.tokens.contains("splits");
+}
+
+// A stand-in GPU that holds `resident_ctas` blocks and the oracle's cache.
+HardwareProfile oracle_hardware(const OracleRow& row) {
+  HardwareProfile hardware;
+  hardware.id = "oracle";
+  hardware.units.value = 1;
+  MemoryLevel l2;
+  l2.name = "l2";
+  l2.capacity_bytes = Sourced<double>{static_cast<double>(row.token("l2_bytes", std::int64_t{1} << 40)), "oracle"};
+  hardware.levels.push_back(l2);
+  return hardware;
+}
+
+}  // namespace
+
+TEST_CASE("flash2 tile loads, FLOP, exponentials and DRAM reads equal the oracles") {
+  const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
+  int checked = 0;
+  for (const OracleRow& row : read_oracles()) {
+    if (!is_flash2(row) || row.cells.at("boundary") == "smem_rf") continue;
+    CAPTURE(row.cells.at("case"));
+    Point point = oracle_point(plan.schedule, row);
+    const bool dram = row.cells.at("boundary") == "dram_l2";
+    point.blocks_per_unit = row.token("resident_ctas", 1);
+    Prediction prediction;
+    predict(plan, oracle_hardware(row), point, prediction);
+    const auto& traffic = prediction.traffic[static_cast<std::size_t>(dram ? Boundary::hbm : Boundary::l2)];
+    CHECK(traffic[0] + traffic[1] == row.number("bytes"));
+    CHECK(prediction.work.clipped_flop == row.number("flops"));
+    CHECK(prediction.work.exp == row.number("exps"));
+    ++checked;
+  }
+  MESSAGE("flash2 rows checked: " << checked);
+  CHECK(checked == 62);
+}
+
+TEST_CASE("the unfused schedule's three kernels equal the oracles, one by one and in sum") {
+  const Plan plan = load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR);
+  int checked = 0;
+  std::map<std::string, std::int64_t> sums;
+  for (const OracleRow& row : read_oracles()) {
+    const std::string& pass = row.cells.at("pass");
+    const std::string name = row.cells.at("case"), family = name.substr(0, name.find('.'));
+    CAPTURE(name);
+    if (name.ends_with(".sum")) {
+      CHECK(sums[family] == row.number("bytes"));
+      ++checked;
+    }
+    if (!pass.starts_with("fwd_")) continue;
+    const int island = plan.schedule.find_island(pass.substr(4));
+    if (island < 0) continue;
+    Prediction prediction;
+    predict(plan, oracle_hardware(row), oracle_point(plan.schedule, row), prediction);
+    const IslandPrediction& part = prediction.islands[static_cast<std::size_t>(island)];
+    const auto& traffic = part.traffic[static_cast<std::size_t>(Boundary::l2)];
+    CHECK(traffic[0] + traffic[1] == row.number("bytes"));
+    CHECK(part.work.clipped_flop == row.number("flops"));
+    CHECK(part.work.exp == row.number("exps"));
+    sums[family] += traffic[0] + traffic[1];
+    ++checked;
+  }
+  CHECK(checked == 12);
+}
+
+TEST_CASE("operand reads from shared memory equal the oracles with warp tiles as the nest") {
+  const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
+  int checked = 0;
+  for (const OracleRow& row : read_oracles()) {
+    if (!is_flash2(row) || row.cells.at("boundary") != "smem_rf") continue;
+    CAPTURE(row.cells.at("case"));
+    const Point point = oracle_point(plan.schedule, row);
+    const Nest nest = bind(plan.schedule, plan.schedule.islands[0], point.workload, point.mask, {point.tiles.data(), point.tiles.size()});
+    const bool reread = row.cells.at("derivation").find("Q reread") != std::string::npos;
+    std::int64_t bytes = 0;
+    for (const char* name : {"Q", "K", "V"}) {
+      const ArrayId id = *plan.schedule.diagram.find_array(name);
+      const TouchOptions options{.resident = !(reread && *name == 'Q')};
+      bytes += bytes_of(point, plan.schedule.diagram, id, touched_values(nest, {}, plan.schedule.diagram.array(id), options));
+    }
+    CHECK(bytes == row.number("bytes"));
+    ++checked;
+  }
+  CHECK(checked == 4);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,137 @@
+#include "predict/point.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace tilescope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Kernel names are those of the descriptors in the folders below kernels/.
+std::vector<std::pair<std::string, fs::path>> shipped_kernels(const fs::path& kernels_directory) {
+  std::vector<std::pair<std::string, fs::path>> found;
+  std::error_code ignored;
+  for (const auto& folder : fs::directory_iterator(kernels_directory, ignored)) {
+    if (!folder.is_directory()) continue;
+    for (const auto& entry : fs::directory_iterator(folder.path(), ignored)) {
+      const std::string file = entry.path().filename().string();
+      if (file == "kernel.yaml") found.emplace_back(folder.path().filename().string(), entry.path());
+      else if (file.ends_with(".kernel.yaml")) found.emplace_back(file.substr(0, file.size() - 12), entry.path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string mask_name(const Mask& mask) {
+  switch (mask.kind) {
+    case Mask::Kind::none: return "none";
+    case Mask::Kind::causal: return "causal";
+    case Mask::Kind::window: return "window";
+    case Mask::Kind::blocks: return "block-sparse";
+  }
+  return {};
+}
+
+std::int64_t parameter(const Plan& plan, const Point& point, const char* name) {
+  const int position = plan.schedule.find_parameter(name);
+  return position < 0 ? 0 : point.tiles[static_cast<std::size_t>(position)];
+}
+
+std::string tile_list(const KernelDescriptor& kernel, std::int64_t head_dim) {
+  std::vector<std::string> tiles;
+  for (const KernelVariant& v : kernel.variants)
+    if (v.head_dim == 0 || v.head_dim == head_dim) tiles.push_back(fmt::format("{}x{} with {} warps", v.tile_q, v.tile_kv, v.warps));
+  return tiles.empty() ? "none" : join(tiles, ", ");
+}
+
+}  // namespace
+
+Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_directory) {
+  const auto kernels = shipped_kernels(data_directory / "kernels");
+  fs::path file;
+  std::vector<std::string> names;
+  for (const auto& [name, path] : kernels) {
+    names.push_back(name);
+    if (name == name_or_file) file = path;
+  }
+  std::error_code ignored;
+  if (file.empty() && fs::is_regular_file(name_or_file, ignored)) file = name_or_file;
+  if (file.empty())
+    throw InputError(Diagnostic{.path = "--kernel", .message = fmt::format("no kernel or descriptor file '{}'{}", name_or_file, did_you_mean(name_or_file, names))});
+  Plan plan;
+  plan.kernel = load_descriptor(file, data_directory / "models");
+  plan.schedule = find_schedule(plan.kernel.schedule_name, data_directory / "models");
+  plan.assumed = false;
+  return plan;
+}
+
+Plan load_plan_for_schedule(const std::string& name_or_file, const fs::path& data_directory) {
+  Plan plan;
+  plan.schedule = find_schedule(name_or_file, data_directory / "models");
+  const fs::path assumed = data_directory / "models" / "implementations" / (plan.schedule.name + ".yaml");
+  plan.kernel = load_descriptor(assumed, data_directory / "models");
+  return plan;
+}
+
+Point default_point(const Schedule& schedule) {
+  Point point;
+  for (std::size_t i = 0; i < schedule.parameters.size(); ++i) point.tiles[i] = schedule.parameters[i].default_value;
+  set_dtype(point, schedule.diagram, "", Dtype{Format::fp16});
+  set_dtype(point, schedule.diagram, "l", Dtype{Format::fp32});
+  return point;
+}
+
+bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dtype dtype) {
+  bool found = false;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const std::string& own = diagram.arrays[i].dtype_key;
+    const bool matches = key.empty() ? own != "l" : key == "kv" ? own == "k" || own == "v" : own == key;
+    if (matches) point.dtypes[i] = dtype, found = true;
+  }
+  return found;
+}
+
+const KernelVariant* selected_variant(const Plan& plan, const Point& point) {
+  return plan.kernel.find_variant(point.workload.d_qk, parameter(plan, point, "q"), parameter(plan, point, "kv"), point.warps);
+}
+
+std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
+  const KernelDescriptor& kernel = plan.kernel;
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
+    const Array& array = plan.schedule.diagram.arrays[i];
+    if (array.role == ArrayRole::input && !kernel.dtypes.empty() &&
+        std::find(kernel.dtypes.begin(), kernel.dtypes.end(), point.dtypes[i]) == kernel.dtypes.end())
+      found.push_back(fmt::format("kernel '{}' has no {} path for {}", kernel.name, to_string(point.dtypes[i]), array.name));
+  }
+  const std::string mask = mask_name(point.mask);
+  if (std::find(kernel.masks.begin(), kernel.masks.end(), mask) == kernel.masks.end())
+    found.push_back(fmt::format("kernel '{}' has no mask '{}'; it has {}", kernel.name, mask, join(kernel.masks, ", ")));
+  const std::int64_t d = point.workload.d_qk;
+  if (!kernel.head_dims.empty() && std::find(kernel.head_dims.begin(), kernel.head_dims.end(), d) == kernel.head_dims.end()) {
+    found.push_back(fmt::format("kernel '{}' is not built for head_dim {}; built: {}", kernel.name, d, fmt::join(kernel.head_dims, ", ")));
+  } else if (!kernel.variants.empty() && !selected_variant(plan, point)) {
+    found.push_back(fmt::format("kernel '{}' has no tile {}x{} with {} warps at head_dim {}; built: {}", kernel.name, parameter(plan, point, "q"),
+                                parameter(plan, point, "kv"), point.warps, d, tile_list(kernel, d)));
+  }
+  return found;
+}
+
+std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
+  const Dtype dtype = point.dtypes[index(id)];
+  const std::int64_t last = point.workload.size(diagram.axes[index(diagram.array(id).axes.back())].size);
+  if (dtype.scale_group == 0 && bits(dtype.format) % 8 == 0) return checked_mul(values, bits(dtype.format) / 8);
+  if (values % last != 0) return ceil_div(checked_mul(values, bits(dtype.format)), 8);  // a row cut by tiles
+  const std::int64_t row_bytes = ceil_div(checked_mul(last, bits(dtype.format)), 8) +
+                                 (dtype.scale_group == 0 ? 0 : ceil_div(last, dtype.scale_group) * dtype.scale_bytes);
+  return checked_mul(values / last, row_bytes);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,52 @@
+// One question to the model: this schedule or kernel, on this workload, with these formats and tiles, on this GPU.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hardware/profile.h"
+#include "predict/descriptor.h"
+
+namespace tilescope {
+
+inline constexpr std::size_t max_arrays = 16;
+inline constexpr std::size_t max_parameters = 8;
+
+// What stays the same over a sweep: read once, shared by many points.
+struct Plan {
+  Schedule schedule;
+  KernelDescriptor kernel;
+  bool assumed = true;  // the descriptor is the schedule's assumed implementation, not a kernel's
+};
+
+// Reads the named kernel (or file) and its schedule, or the named schedule and its assumed implementation.
+Plan load_plan_for_kernel(const std::string& name_or_file, const std::filesystem::path& data_directory);
+Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory);
+
+struct Point {
+  Workload workload;
+  Mask mask;
+  std::array<Dtype, max_arrays> dtypes{};             // by ArrayId
+  std::array<std::int64_t, max_parameters> tiles{};   // by position in Schedule::parameters
+  std::int64_t warps = 4;
+  std::int64_t blocks_per_unit = 0;                   // resident blocks a unit; 0: derived from the footprint
+};
+
+// A point with the schedule's default tiles and fp16 everywhere but the fp32 log-sum-exp.
+Point default_point(const Schedule& schedule);
+
+// Sets the format of every array whose dtype key matches: "" means all but l, "kv" means k and v. False: no such key.
+bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dtype dtype);
+
+// Why the plan cannot run the point (unsupported dtype, head_dim, mask, tile combination ...); empty: it can.
+std::vector<std::string> unsupported(const Plan& plan, const Point& point);
+
+// The built variant that the point selects; nullptr for an assumed implementation.
+const KernelVariant* selected_variant(const Plan& plan, const Point& point);
+
+// Bytes of `values` elements of an array; scales belong to whole rows of its last axis. Odd bit counts round up.
+std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
+
+}  // namespace tilescope

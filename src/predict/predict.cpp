@@ -1,0 +1,98 @@
+#include <algorithm>
+
+#include "base/checked.h"
+#include "predict/island.h"
+
+namespace tilescope {
+namespace {
+
+void sum_islands(Prediction& out) {
+  for (const IslandPrediction& island : out.islands) {
+    out.work.tensor_flop = checked_add(out.work.tensor_flop, island.work.tensor_flop);
+    out.work.model_flop = checked_add(out.work.model_flop, island.work.model_flop);
+    out.work.clipped_flop = checked_add(out.work.clipped_flop, island.work.clipped_flop);
+    out.work.exp = checked_add(out.work.exp, island.work.exp);
+    for (std::size_t i = 0; i < pipe_count; ++i) out.work.pipes[i] = checked_add(out.work.pipes[i], island.work.pipes[i]);
+    for (std::size_t b = 0; b < boundary_count; ++b)
+      for (std::size_t d = 0; d < 2; ++d) out.traffic[b][d] = checked_add(out.traffic[b][d], island.traffic[b][d]);
+    out.operand_bytes = checked_add(out.operand_bytes, island.operand_bytes);
+  }
+}
+
+// Every input read once, every stored output written once; what passes between islands is not compulsory.
+std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
+  const Diagram& diagram = plan.schedule.diagram;
+  std::int64_t total = 0;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (diagram.arrays[i].role == ArrayRole::interior) continue;
+    const auto stored = [&](const Island& island) { return plan.schedule.writes(island, id); };
+    const bool is_output = diagram.arrays[i].role == ArrayRole::output;
+    if (is_output && std::none_of(plan.schedule.islands.begin(), plan.schedule.islands.end(), stored)) continue;
+    std::int64_t values = 1;
+    for (const AxisId axis : diagram.arrays[i].axes) values = checked_mul(values, point.workload.size(diagram.axes[index(axis)].size));
+    total = checked_add(total, bytes_of(point, diagram, id, values));
+  }
+  return total;
+}
+
+// Any schedule of unmasked attention moves at least Nq Nk d^2 / (M + 4 d^2) - M words a head between DRAM and on-chip
+// memory of M words (from Saha and Ye, arXiv 2402.07443, lemmas 2.8 and 3.3 with an explicit constant), and never less
+// than the compulsory bytes. M: L2, shared memory and registers of the whole device.
+std::int64_t lower_bound_bytes(const HardwareProfile& hardware, const Point& point, std::int64_t compulsory) {
+  if (point.mask.kind != Mask::Kind::none) return compulsory;
+  double on_chip = 0;
+  for (const MemoryLevel& level : hardware.levels) {
+    if (level.name == "hbm") continue;
+    if (!level.capacity_bytes) return compulsory;
+    on_chip += level.capacity_bytes->value * (level.name == "l2" ? 1.0 : static_cast<double>(hardware.units.value));
+  }
+  const double word = bits(point.dtypes[0].format) / 8.0, words = on_chip / word;
+  const double d = static_cast<double>(std::min(point.workload.d_qk, point.workload.d_v));
+  const double pairs = static_cast<double>(point.workload.q_len) * static_cast<double>(point.workload.kv_len);
+  const double heads = static_cast<double>(point.workload.batch * point.workload.heads_q);
+  const double bound = heads * (pairs * d * d / (words + 4 * d * d) - words) * word;
+  return bound > static_cast<double>(compulsory) && bound < 9e18 ? static_cast<std::int64_t>(bound) : compulsory;
+}
+
+void finish_time(const HardwareProfile& hardware, Prediction& out) {
+  const auto slowest = std::max_element(out.time.seconds.begin(), out.time.seconds.end());
+  out.time.bound_by = static_cast<Resource>(slowest - out.time.seconds.begin());
+  out.time.clock_hz = hardware.boost_hz ? hardware.boost_hz->value : 0;
+  out.time.sm_cycles = out.time.total * out.time.clock_hz;
+}
+
+void reset(Prediction& out, std::size_t islands) {
+  out.terms.clear();
+  out.footprint.clear();
+  out.islands.assign(islands, IslandPrediction{});
+  out.work = {};
+  out.traffic = {};
+  out.operand_bytes = 0;
+  out.time = {};
+}
+
+}  // namespace
+
+void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
+  reset(out, plan.schedule.islands.size());
+  for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i) {
+    const BoundIsland bound = bind_island(plan, hardware, point, i);
+    IslandPrediction& island = out.islands[static_cast<std::size_t>(i)];
+    island.blocks = 1;
+    for (const BoundLoop& loop : bound.nest.all()) island.blocks = loop.group ? checked_mul(island.blocks, loop.trips) : island.blocks;
+    add_footprint(bound, out);
+    island.blocks_per_unit = resident_blocks_per_unit(bound, out);
+    add_traffic(bound, out);
+    add_work(bound, out);
+    add_register_traffic(bound, out);
+    add_time(bound, out);
+  }
+  sum_islands(out);
+  out.compulsory_bytes = compulsory_bytes(plan, point);
+  out.lower_bound_bytes = lower_bound_bytes(hardware, point, out.compulsory_bytes);
+  out.feasible = std::all_of(out.footprint.begin(), out.footprint.end(), [](const FootprintRow& row) { return row.fits(); });
+  finish_time(hardware, out);
+}
+
+}  // namespace tilescope

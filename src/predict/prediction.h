@@ -1,0 +1,103 @@
+// The answer to one point: terms, their sums, footprint and time. Totals are only ever sums of terms.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "predict/point.h"
+
+namespace tilescope {
+
+enum class Boundary { hbm, l2, smem, reg };  // traffic a level serves to the level inside it
+inline constexpr int boundary_count = 4;
+enum class Direction { read, write };
+std::string to_string(Boundary boundary);
+std::string to_string(Direction direction);
+
+// What moves the bytes of a term.
+enum class Cause {
+  tile,       // the array's tile crosses the boundary as the loops step
+  operand,    // tensor-core or FMA operands fetched from shared memory
+  fill,       // shared memory filled from L2
+  staging,    // output passes through shared memory to be stored in whole lines
+  mma,        // register operands and accumulators of matrix instructions
+  fragments,  // operand fragments written to registers by shared-memory loads
+  pointwise,  // register operands of FMA, add, multiply and exponential instructions
+};
+
+// One array x one boundary x one direction, with the loops that cause it. Register terms of instructions have no array.
+struct Term {
+  int island = 0;
+  Boundary boundary = Boundary::hbm;
+  Direction direction = Direction::read;
+  Cause cause = Cause::tile;
+  int array = -1;      // ArrayId, -1: none
+  int last_loop = -1;  // innermost loop that moves the tile, -1: none
+  bool fits_cache = false;  // hbm: re-reads are served by L2
+  std::int64_t bytes = 0;
+};
+
+struct Work {
+  std::int64_t tensor_flop = 0;  // executed by whole tiles on tensor cores, multiply-add = 2
+  std::int64_t model_flop = 0;   // the field's convention: 2 * pairs * (d_qk + d_v) a head
+  std::int64_t clipped_flop = 0; // matmul FLOP of visited tiles, partial tiles clipped to the arrays
+  std::int64_t exp = 0;          // exponentials of the schedule, clipped tiles: one a score, one a row and step
+  std::array<std::int64_t, pipe_count> pipes{};  // thread operations executed: xu, ffma, fadd, fmul
+  std::int64_t fma_flop() const;  // 2 ffma + fadd + fmul
+};
+
+struct FootprintRow {
+  Boundary level = Boundary::smem;
+  int island = 0;
+  std::int64_t bytes = 0;
+  double capacity_bytes = 0;  // 0: the profile does not say
+  const char* largest = "";   // the array or accumulator that takes most
+  bool fits() const { return capacity_bytes == 0 || static_cast<double>(bytes) <= capacity_bytes; }
+};
+
+inline constexpr int resource_count = 6;
+enum class Resource { hbm, l2, smem, tensor, xu, fma };
+std::string to_string(Resource resource);
+
+struct TimePrediction {
+  std::array<double, resource_count> seconds{};  // by Resource, summed over islands; < 0: the profile lacks the rate
+  double total = 0;       // sum over islands of the slowest known resource
+  double sm_cycles = 0;   // total in boost-clock cycles
+  double clock_hz = 0;
+  Resource bound_by = Resource::hbm;
+};
+
+struct IslandPrediction {
+  Work work;
+  std::array<std::array<std::int64_t, 2>, boundary_count> traffic{};  // [boundary][direction]
+  std::int64_t operand_bytes = 0;  // smem reads of matrix operands alone
+  std::int64_t blocks = 0;         // thread blocks in the grid
+  std::int64_t blocks_per_unit = 0;
+};
+
+struct Prediction {
+  std::vector<Term> terms;
+  std::vector<IslandPrediction> islands;
+  Work work;
+  std::array<std::array<std::int64_t, 2>, boundary_count> traffic{};
+  std::int64_t operand_bytes = 0;
+  std::int64_t compulsory_bytes = 0;
+  std::int64_t lower_bound_bytes = 0;
+  std::vector<FootprintRow> footprint;
+  bool feasible = true;
+  TimePrediction time;
+};
+
+// Predicts a point. `out` is cleared and refilled, so that a sweep reuses its memory. Throws CountOverflow.
+void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);
+
+// "Q" tile moves because...: one term's formula in the sizes and tiles of the schedule, and the loops that cause it.
+std::string formula(const Plan& plan, const Point& point, const Term& term);
+std::vector<std::string> because(const Plan& plan, const Point& point, const Term& term);
+
+// Rates the prediction wanted and the profile does not state, e.g. "levels.l2.bandwidth".
+std::vector<std::string> missing_rates(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction);
+
+}  // namespace tilescope

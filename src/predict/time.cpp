@@ -1,0 +1,84 @@
+// Time of an island: bytes and operations over each resource's rate; the slowest is the prediction. A lower bound in
+// spirit: nothing is serialised, no latency, no tail.
+#include <algorithm>
+
+#include "predict/island.h"
+
+namespace tilescope {
+namespace {
+
+constexpr double unknown = -1;
+
+double bandwidth(const MemoryLevel* level) {
+  if (!level) return unknown;
+  if (level->measured_bandwidth_bytes_per_second) return level->measured_bandwidth_bytes_per_second->value;
+  if (level->bandwidth_bytes_per_second) return level->bandwidth_bytes_per_second->value;
+  return unknown;
+}
+
+double moved(const IslandPrediction& island, Boundary boundary) {
+  const auto& both = island.traffic[static_cast<std::size_t>(boundary)];
+  return static_cast<double>(both[0]) + static_cast<double>(both[1]);
+}
+
+// Rates are per second for the whole device; a product with an unknown factor is unknown.
+double over(double amount, double rate) { return amount == 0 ? 0 : rate > 0 ? amount / rate : unknown; }
+
+double per_unit_rate(const HardwareProfile& hardware, const std::optional<Sourced<double>>& per_cycle) {
+  if (!per_cycle || !hardware.boost_hz) return unknown;
+  return per_cycle->value * static_cast<double>(hardware.units.value) * hardware.boost_hz->value;
+}
+
+// The format a contraction computes in: the wider of its inputs, as narrower ones are converted before the multiply.
+Format compute_format(const BoundIsland& bound) {
+  Format widest = Format::int4;
+  int width = 0;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (const int op : bound.island.operators) {
+    if (diagram.operators[static_cast<std::size_t>(op)].kind != OperatorKind::contraction) continue;
+    for (const ArrayId id : diagram.operators[static_cast<std::size_t>(op)].inputs) {
+      const Format format = bound.point.dtypes[index(id)].format;
+      if (bits(format) > width) width = bits(format), widest = format;
+    }
+  }
+  return widest == Format::fp32 ? Format::tf32 : widest;
+}
+
+double tensor_rate(const BoundIsland& bound) {
+  const HardwareProfile& hardware = bound.hardware;
+  const Format format = compute_format(bound);
+  const auto clock = hardware.tensor_hz ? hardware.tensor_hz : hardware.boost_hz;
+  const auto full = hardware.tensor_flop_per_cycle.find(format);
+  if (full == hardware.tensor_flop_per_cycle.end() || !clock) return unknown;
+  double per_cycle = full->second.value;
+  if (const auto path = hardware.instruction_flop_per_cycle.find(bound.how.tensor_path); path != hardware.instruction_flop_per_cycle.end())
+    if (const auto limit = path->second.find(format); limit != path->second.end()) per_cycle = limit->second.value;
+  return per_cycle * static_cast<double>(hardware.units.value) * clock->value;
+}
+
+}  // namespace
+
+void add_time(const BoundIsland& bound, Prediction& out) {
+  const IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
+  const HardwareProfile& hardware = bound.hardware;
+  const MemoryLevel* smem = hardware.level("smem");
+  const auto pipes = [&](std::initializer_list<Pipe> names) {
+    double sum = 0;
+    for (const Pipe pipe : names) sum += static_cast<double>(island.work.pipes[static_cast<std::size_t>(pipe)]);
+    return sum;
+  };
+  std::array<double, resource_count> seconds{};
+  seconds[0] = over(moved(island, Boundary::hbm), bandwidth(hardware.level("hbm")));
+  seconds[1] = over(moved(island, Boundary::l2), bandwidth(hardware.level("l2")));
+  seconds[2] = over(moved(island, Boundary::smem), smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown);
+  seconds[3] = over(static_cast<double>(island.work.tensor_flop), tensor_rate(bound));
+  seconds[4] = over(pipes({Pipe::xu}), per_unit_rate(hardware, hardware.exp2_per_cycle));
+  seconds[5] = over(pipes({Pipe::ffma, Pipe::fadd, Pipe::fmul}), per_unit_rate(hardware, hardware.fp32_fma_per_cycle));
+  out.time.total += std::max(0.0, *std::max_element(seconds.begin(), seconds.end()));
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    double& total = out.time.seconds[i];
+    total = total < 0 || seconds[i] < 0 ? unknown : total + seconds[i];
+  }
+}
+
+}  // namespace tilescope

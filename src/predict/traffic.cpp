@@ -1,0 +1,168 @@
+// Terms at the hbm, l2 and smem boundaries.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "predict/island.h"
+#include "predict/l2_model.h"
+
+namespace tilescope {
+namespace {
+
+void add_term(const BoundIsland& bound, Prediction& out, Term term) {
+  if (term.bytes == 0) return;
+  term.island = bound.number;
+  IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
+  std::int64_t& total = island.traffic[static_cast<std::size_t>(term.boundary)][static_cast<std::size_t>(term.direction)];
+  total = checked_add(total, term.bytes);
+  if (term.cause == Cause::operand) island.operand_bytes = checked_add(island.operand_bytes, term.bytes);
+  out.terms.push_back(term);
+}
+
+bool held(const BoundIsland& bound, const Array& array) {
+  if (!bound.variant) return bound.plan.assumed;  // the assumed implementation keeps what its nest keeps
+  const auto& names = bound.variant->registers_hold;
+  return std::find(names.begin(), names.end(), array.name) != names.end();
+}
+
+// Warps along an axis of the score or output tile; all of them along the queries unless the descriptor says otherwise.
+std::int64_t warps_along(const BoundIsland& bound, const std::string& key) {
+  const auto& grid = bound.how.warp_grid;
+  if (grid.empty()) return key == "q" ? bound.point.warps : 1;
+  const auto found = grid.find(key);
+  return found == grid.end() ? 1 : found->second;
+}
+
+// Every warp fetches the operands its part of the tile needs, so an operand is read once by each warp along every
+// axis it does not have.
+std::int64_t operand_copies(const BoundIsland& bound, const Array& array) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  std::int64_t copies = 1;
+  if (!diagram.guard) return bound.point.warps;
+  if (!array.has(diagram.guard->query)) copies *= warps_along(bound, "q");
+  if (!array.has(diagram.guard->key)) copies *= warps_along(bound, "kv");
+  const auto output = output_array(bound);
+  if (output >= 0) {
+    const AxisId last = diagram.arrays[static_cast<std::size_t>(output)].axes.back();
+    if (last != diagram.guard->query && last != diagram.guard->key && !array.has(last)) copies *= warps_along(bound, "d_v");
+  }
+  return copies;
+}
+
+struct WorkingSet {
+  double slice_bytes = 0;    // all reused arrays, one slice each
+  double running_bytes = 0;  // slices of the blocks that run at once
+};
+
+WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t resident) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  WorkingSet set;
+  std::int64_t blocks = 1;
+  for (const BoundLoop& loop : nest.all()) blocks = loop.group ? checked_mul(blocks, loop.trips) : blocks;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (!loads(bound, id)) continue;
+    const Reuse reuse = reuse_of(nest, diagram.arrays[i]);
+    if (reuse.first_loop < 0) continue;
+    const double bytes = static_cast<double>(bytes_of(bound.point, diagram, id, reuse.slice_values));
+    const std::int64_t running = std::min(ceil_div(resident, reuse.blocks), blocks / reuse.blocks);
+    set.slice_bytes += bytes;
+    set.running_bytes += bytes * static_cast<double>(std::max<std::int64_t>(1, running));
+  }
+  return set;
+}
+
+// The nest with its group loops in the order in which the grid issues blocks.
+Nest in_issue_order(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const auto rank = [&](const BoundLoop& loop) -> int {
+    if (!loop.group) return 100;
+    const Extent size = diagram.axes[index(loop.axis)].size;
+    const char* dimension = size == Extent::q_len ? "q" : size == Extent::kv_len ? "kv" : size == Extent::batch ? "batch" : "heads";
+    const auto& order = bound.how.block_order;
+    const auto found = std::find(order.begin(), order.end(), dimension);
+    return static_cast<int>(order.end() - found);  // fastest first in the descriptor, outermost first in a nest
+  };
+  Nest nest = bound.nest;
+  std::stable_sort(nest.loops.begin(), nest.loops.begin() + static_cast<std::ptrdiff_t>(nest.loop_count),
+                   [&](const BoundLoop& a, const BoundLoop& b) { return rank(a) < rank(b); });
+  if (!nest.guarded()) return nest;
+  for (std::size_t i = 0; i < nest.loop_count; ++i) {
+    if (nest.loops[i].axis == diagram.guard->query) nest.query_loop = static_cast<int>(i);
+    if (nest.loops[i].axis == diagram.guard->key) nest.key_loop = static_cast<int>(i);
+  }
+  return nest;
+}
+
+void add_dram(const BoundIsland& bound, Prediction& out) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const MemoryLevel* l2 = bound.hardware.level("l2");
+  const Nest nest = in_issue_order(bound);
+  const std::int64_t resident = out.islands[static_cast<std::size_t>(bound.number)].blocks_per_unit * bound.hardware.units.value;
+  CacheState cache{.resident_blocks = resident, .capacity_bytes = l2 && l2->capacity_bytes ? l2->capacity_bytes->value : 0};
+  // Data that units of both partitions read occupies both.
+  if (bound.hardware.l2_partitions) cache.capacity_bytes /= static_cast<double>(bound.hardware.l2_partitions->value);
+  const WorkingSet set = working_set(bound, nest, resident);
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const Array& array = diagram.arrays[i];
+    const int last = last_loop(bound.nest, array);
+    if (loads(bound, id)) {
+      const DramRead read = dram_read(nest, bound.live, array, cache, set.running_bytes, set.slice_bytes);
+      add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::read, .array = static_cast<int>(i), .last_loop = last,
+                            .fits_cache = read.fits, .bytes = bytes_of(bound.point, diagram, id, read.values)});
+    }
+    if (stores(bound, id))
+      add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(i), .last_loop = last,
+                            .fits_cache = true, .bytes = bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array))});
+  }
+}
+
+void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
+  const Array& array = bound.plan.schedule.diagram.array(id);
+  const int last = last_loop(bound.nest, array);
+  const Term term{.array = static_cast<int>(id), .last_loop = last};
+  Term l2 = term;
+  l2.boundary = Boundary::l2, l2.bytes = touched_bytes(bound, id, {});
+  add_term(bound, out, l2);
+  if (!bound.how.uses_tensor_cores()) return;
+  Term fill = term;
+  fill.boundary = Boundary::smem, fill.direction = Direction::write, fill.cause = Cause::fill;
+  fill.bytes = touched_bytes(bound, id, {.whole_tiles = true});
+  add_term(bound, out, fill);
+  const bool resident = held(bound, array);
+  Term operand = term;
+  operand.boundary = Boundary::smem, operand.cause = Cause::operand, operand.last_loop = last_loop(bound.nest, array, resident);
+  operand.bytes = checked_mul(touched_bytes(bound, id, {.resident = resident, .whole_tiles = true}), operand_copies(bound, array));
+  add_term(bound, out, operand);
+}
+
+void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Array& array = diagram.array(id);
+  const int last = last_loop(bound.nest, array);
+  const std::int64_t stored = touched_bytes(bound, id, {});
+  const std::int64_t first_touch = bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array));
+  Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last, .bytes = stored};
+  add_term(bound, out, term);
+  term.direction = Direction::read, term.bytes = stored - first_touch;  // an accumulator tile entered again
+  add_term(bound, out, term);
+  if (!bound.how.output_through_smem || static_cast<int>(id) != output_array(bound)) return;
+  term.boundary = Boundary::smem, term.cause = Cause::staging, term.bytes = touched_bytes(bound, id, {.whole_tiles = true});
+  for (const Direction direction : {Direction::write, Direction::read}) {
+    term.direction = direction;
+    add_term(bound, out, term);
+  }
+}
+
+}  // namespace
+
+void add_traffic(const BoundIsland& bound, Prediction& out) {
+  add_dram(bound, out);
+  for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (loads(bound, id)) add_tile_loads(bound, out, id);
+    if (stores(bound, id)) add_tile_stores(bound, out, id);
+  }
+}
+
+}  // namespace tilescope

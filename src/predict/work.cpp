@@ -1,0 +1,150 @@
+// Operations: tensor FLOP of whole tiles, exponentials, thread operations by pipe, and the register traffic they cause.
+#include <cmath>
+
+#include "base/checked.h"
+#include "predict/island.h"
+
+namespace tilescope {
+namespace {
+
+const LiveSums& sums(const BoundIsland& bound, bool whole) { return whole ? bound.whole : bound.live; }
+
+std::int64_t points(const BoundIsland& bound, std::span<const AxisId> axes, bool whole) {
+  return visited_points(bound.nest, sums(bound, whole), axes, whole);
+}
+
+// The score array's axes without its last: one entry a query row.
+std::span<const AxisId> row_axes(const BoundIsland& bound, int scores) {
+  const auto& axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(scores)].axes;
+  return {axes.data(), axes.size() - 1};
+}
+
+std::int64_t rows_once(const BoundIsland& bound, int scores) {
+  const Array& array = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(scores)];
+  Array rows{.name = {}, .axes = {array.axes.begin(), array.axes.end() - 1}, .role = ArrayRole::output, .dtype_key = {}};
+  return touched_values(bound.nest, bound.whole, rows, {.whole_tiles = true});
+}
+
+bool streams_along(const BoundIsland& bound, AxisId axis) {
+  for (const BoundLoop& loop : bound.nest.all())
+    if (loop.axis == axis && !loop.group) return true;
+  return false;
+}
+
+std::int64_t scaled(double rate, std::int64_t count) {
+  return static_cast<std::int64_t>(std::llround(rate * static_cast<double>(count)));
+}
+
+void add_pipes(const BoundIsland& bound, Work& work) {
+  const int scores = score_array(bound), output = output_array(bound);
+  if (scores < 0 || output < 0) return;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const auto& score_axes = diagram.arrays[static_cast<std::size_t>(scores)].axes;
+  const auto& output_axes = diagram.arrays[static_cast<std::size_t>(output)].axes;
+  const std::int64_t score_points = points(bound, score_axes, true), row_steps = points(bound, row_axes(bound, scores), true);
+  const std::int64_t rows = rows_once(bound, scores), output_steps = points(bound, output_axes, true);
+  const std::int64_t outputs =
+      touched_values(bound.nest, bound.whole, diagram.arrays[static_cast<std::size_t>(output)], {.whole_tiles = true});
+  for (std::size_t i = 0; i < pipe_count; ++i) {
+    const WorkRates& rate = bound.how.work[i];
+    const std::int64_t per_row = checked_add(scaled(rate.per_row_step, row_steps), scaled(rate.per_row, rows));
+    work.pipes[i] += scaled(rate.per_score, score_points) + checked_mul(per_row, bound.how.row_replication) +
+                     scaled(rate.per_output_step, output_steps) + scaled(rate.per_output, outputs);
+  }
+}
+
+void add_operator(const BoundIsland& bound, const Operator& op, Work& work) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  std::array<AxisId, max_axes> axes{};  // union of the operator's axes, without allocating
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
+    const auto axis = static_cast<AxisId>(static_cast<int>(i));
+    bool used = false;
+    for (const ArrayId id : op.inputs) used = used || diagram.array(id).has(axis);
+    for (const ArrayId id : op.outputs) used = used || diagram.array(id).has(axis);
+    if (used) axes[count++] = axis;
+  }
+  const std::span<const AxisId> domain{axes.data(), count};
+  if (op.kind == OperatorKind::softmax) {
+    work.exp = checked_add(work.exp, points(bound, domain, false));
+    const int scores = score_array(bound);
+    if (scores >= 0 && streams_along(bound, *op.along)) work.exp = checked_add(work.exp, points(bound, row_axes(bound, scores), false));
+    return;
+  }
+  const std::int64_t whole = points(bound, domain, true);
+  work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, points(bound, domain, false)));
+  if (bound.how.uses_tensor_cores()) work.tensor_flop = checked_add(work.tensor_flop, checked_mul(2, whole));
+  else work.pipes[static_cast<std::size_t>(Pipe::ffma)] = checked_add(work.pipes[static_cast<std::size_t>(Pipe::ffma)], whole);
+}
+
+// The field's FLOP of a contraction: visible pairs, averaged as FlashAttention's benchmarks do for causal
+// (hopper/benchmark_attn.py: mean keys a row = (max(0, Nk - Nq) + Nk) / 2), exact for windows and block patterns.
+std::int64_t visible_pairs_twice(const Point& point) {
+  const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
+  switch (point.mask.kind) {
+    case Mask::Kind::none: return checked_mul(checked_mul(2, q), x);
+    case Mask::Kind::causal: return checked_mul(q, checked_add(std::max<std::int64_t>(0, x - q), x));
+    case Mask::Kind::window: return checked_mul(2, LiveTiles(point.mask, q, x, 1, 1).sums(false).area);
+    case Mask::Kind::blocks:
+      return checked_mul(2, LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false).area);
+  }
+  return 0;
+}
+
+void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
+  if (op.kind != OperatorKind::contraction || !bound.plan.schedule.diagram.guard) return;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  std::int64_t others = 1;
+  for (const AxisId axis : diagram.axes_of(op))
+    if (axis != diagram.guard->query && axis != diagram.guard->key) others = checked_mul(others, bound.nest.size(axis));
+  work.model_flop = checked_add(work.model_flop, checked_mul(others, visible_pairs_twice(bound.point)));
+}
+
+}  // namespace
+
+std::int64_t Work::fma_flop() const { return 2 * pipes[1] + pipes[2] + pipes[3]; }
+
+void add_work(const BoundIsland& bound, Prediction& out) {
+  Work& work = out.islands[static_cast<std::size_t>(bound.number)].work;
+  for (const int number : bound.island.operators) {
+    const Operator& op = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)];
+    add_operator(bound, op, work);
+    add_model_flop(bound, op, work);
+  }
+  add_pipes(bound, work);
+}
+
+// Register traffic has no counter; it is defined as executed instructions by type times operand widths, on both the
+// predicted and the measured side: a matrix instruction reads A, B and the fp32 accumulator and writes the accumulator;
+// an FMA reads three 4-byte registers a thread, add and multiply two, an exponential one, each writes one.
+void add_register_traffic(const BoundIsland& bound, Prediction& out) {
+  IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
+  std::int64_t read = 0, write = 0;
+  if (bound.how.uses_tensor_cores()) {
+    const MmaShape mma = bound.how.mma;
+    std::int64_t width = 0;
+    for (const int op : bound.island.operators)
+      for (const ArrayId id : bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)].inputs)
+        width = std::max<std::int64_t>(width, bits(bound.point.dtypes[index(id)].format));
+    const std::int64_t instructions = island.work.tensor_flop / (2 * mma.m * mma.n * mma.k);
+    read = checked_mul(instructions, (mma.m * mma.k + mma.k * mma.n) * width / 8 + 4 * mma.m * mma.n);
+    write = checked_mul(instructions, 4 * mma.m * mma.n);
+  }
+  static constexpr std::array<std::int64_t, pipe_count> operands{1, 3, 2, 2};
+  std::int64_t pointwise_read = 0, pointwise_write = 0;
+  for (std::size_t i = 0; i < pipe_count; ++i) {
+    pointwise_read = checked_add(pointwise_read, checked_mul(island.work.pipes[i], 4 * operands[i]));
+    pointwise_write = checked_add(pointwise_write, checked_mul(island.work.pipes[i], 4));
+  }
+  const auto add = [&](Cause cause, Direction direction, std::int64_t bytes) {
+    if (bytes == 0) return;
+    out.terms.push_back({.island = bound.number, .boundary = Boundary::reg, .direction = direction, .cause = cause, .bytes = bytes});
+    std::int64_t& total = island.traffic[static_cast<std::size_t>(Boundary::reg)][static_cast<std::size_t>(direction)];
+    total = checked_add(total, bytes);
+  };
+  add(Cause::mma, Direction::read, read), add(Cause::mma, Direction::write, write);
+  add(Cause::fragments, Direction::write, island.operand_bytes);
+  add(Cause::pointwise, Direction::read, pointwise_read), add(Cause::pointwise, Direction::write, pointwise_write);
+}
+
+}  // namespace tilescope
