@@ -35,7 +35,11 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   std::optional<std::string> best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
+    std::size_t distance = edit_distance(word, candidate);
+    if (word.size() >= 2 && candidate.size() > word.size() &&
+        edit_distance(word, candidate.substr(0, word.size())) == 0) {
+      distance = std::min<std::size_t>(distance, 1);  // the start of a longer name: "fp8" for "fp8_e4m3"
+    }
     if (distance < best_distance && distance < std::max(word.size(), candidate.size())) {
       best_distance = distance;
       best = candidate;

@@ -9,7 +9,8 @@
 
 namespace tilescope {
 
-// The candidate nearest to `word` by edit distance (case ignored), if near enough to be a likely typo.
+// The candidate nearest to `word` by edit distance (case ignored), if near enough to be a likely typo; a candidate that
+// `word` begins counts as near.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
 // "; did you mean 'x'?" when there is a near candidate, else "; known: a, b, c".

@@ -61,9 +61,12 @@ class ProfileReader {
       root["id"].report(fmt::format("expected lower-case letters, digits and '_', found {}", shown_text(profile_.id)));
     }
     profile_.name = root["name"].text();
-    profile_.vendor = root["vendor"].one_of({"NVIDIA", "AMD"});
+    const Node vendor = root["vendor"];
+    profile_.vendor = vendor.one_of({"NVIDIA", "AMD"});
+    const bool known_vendor = vendor.is_scalar() && vendor.text() == profile_.vendor;
     profile_.architecture = root["architecture"].text();
     profile_.compute_capability = root["compute_capability"].text();
+    if (!known_vendor) return;  // what else it needs depends on the vendor; one finding is enough
     if (profile_.vendor != "NVIDIA") {
       if (const auto chip = root.find("chip")) chip->report("only an NVIDIA GPU has a CUPTI chip; remove this key");
       return;

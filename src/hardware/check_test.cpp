@@ -1,0 +1,124 @@
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "hardware/profile.h"
+
+using namespace tilescope;
+
+namespace {
+
+HardwareProfile h200() { return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml"); }
+
+MemoryLevel& level(HardwareProfile& profile, const std::string& name) {
+  for (MemoryLevel& candidate : profile.levels) {
+    if (candidate.name == name) return candidate;
+  }
+  FAIL("no level " << name);
+  return profile.levels.front();
+}
+
+std::string listed(const std::set<std::string>& rules) {
+  return join(std::vector<std::string>(rules.begin(), rules.end()), ", ");
+}
+
+std::string failed_rules(const HardwareProfile& profile) {
+  std::set<std::string> rules;
+  for (const CheckFinding& finding : check_profile(profile)) {
+    if (!finding.ok) rules.insert(finding.rule);
+  }
+  return listed(rules);
+}
+
+struct Row {
+  std::string what;
+  std::function<void(HardwareProfile&)> spoil;
+  std::set<std::string> rules;
+};
+
+}  // namespace
+
+TEST_CASE("a profile that contradicts itself fails the rule that says so, and no other") {
+  const std::vector<Row> rows{
+      {"nothing", [](HardwareProfile&) {}, {}},
+      {"an id that is not the file name", [](HardwareProfile& p) { p.id = "h200"; }, {"identity"}},
+      {"a source nobody uses", [](HardwareProfile& p) { p.sources["Z"] = "unused"; }, {"sources"}},
+      {"a source nobody declared", [](HardwareProfile& p) { p.exp2_per_cycle->source = "Z"; }, {"sources"}},
+      {"a tensor clock above the boost clock",
+       [](HardwareProfile& p) { p.boost_hz->value = 1.8e9; },
+       {"clocks", "rate fp32"}},
+      {"a sparse peak in place of the dense one",
+       [](HardwareProfile& p) { p.datasheet_flop_per_second[Format::fp16].value *= 2; },
+       {"rate fp16"}},
+      {"tensor rates at the boost clock, 8 % too high",
+       [](HardwareProfile& p) { p.tensor_hz = p.boost_hz; },
+       {"rate fp16", "rate fp8_e4m3"}},
+      {"a rate 1.1 % off",
+       [](HardwareProfile& p) { p.datasheet_flop_per_second[Format::fp16].value *= 1.011; },
+       {"rate fp16"}},
+      {"a rate 0.9 % off", [](HardwareProfile& p) { p.datasheet_flop_per_second[Format::fp16].value *= 1.009; }, {}},
+      {"one SM too many, which is within rounding", [](HardwareProfile& p) { p.units.value = 133; }, {}},
+      {"the full chip's 144 SMs",
+       [](HardwareProfile& p) { p.units.value = 144; },
+       {"rate fp16", "rate fp8_e4m3", "rate fp32"}},
+      {"a datasheet rate without a rate per cycle",
+       [](HardwareProfile& p) { p.tensor_flop_per_cycle.erase(Format::fp8_e4m3); },
+       {"rate fp8_e4m3"}},
+      {"an fp32 datasheet rate without FLOP per cycle",
+       [](HardwareProfile& p) { p.fp32_fma_per_cycle.reset(); },
+       {"rate fp32"}},
+      {"an instruction path above the peak",
+       [](HardwareProfile& p) { p.instruction_flop_per_cycle["mma.sync"][Format::fp16].value = 4097; },
+       {"instruction path"}},
+      {"an L2 slower than HBM",
+       [](HardwareProfile& p) { level(p, "l2").measured_bandwidth_bytes_per_second->value = 4e12; },
+       {"bandwidth grows inwards"}},
+      {"a measured bandwidth above the datasheet's",
+       [](HardwareProfile& p) { level(p, "hbm").measured_bandwidth_bytes_per_second->value = 4.9e12; },
+       {"measured bandwidth"}},
+      {"no bandwidth at all",
+       [](HardwareProfile& p) {
+         for (MemoryLevel& any : p.levels) {
+           any.bandwidth_bytes_per_second.reset();
+           any.measured_bandwidth_bytes_per_second.reset();
+           any.bandwidth_bytes_per_cycle.reset();
+         }
+       },
+       {"bandwidth grows inwards"}},
+      {"a block that takes the whole shared memory and the reserve",
+       [](HardwareProfile& p) { level(p, "smem").capacity_per_block_bytes->value = 228 * 1024; },
+       {"shared memory of a block"}},
+      {"half a register file", [](HardwareProfile& p) { p.registers_per_unit->value = 32768; }, {"register file"}},
+      {"a block larger than the SM",
+       [](HardwareProfile& p) { p.max_warps_per_unit->value = 16; },
+       {"threads of a block"}},
+      {"a line of 100 bytes", [](HardwareProfile& p) { p.line_bytes->value = 100; }, {"sectors of a line"}},
+      {"a level without its counter", [](HardwareProfile& p) { level(p, "l2").counters.write.reset(); }, {"counters"}},
+      {"a number format without its counter",
+       [](HardwareProfile& p) { p.work_counters.erase("tensor_flop.bf16"); },
+       {"counters"}},
+      {"no counter of exponentials", [](HardwareProfile& p) { p.work_counters.erase("xu"); }, {"counters"}},
+      {"CUPTI counters on another vendor's GPU", [](HardwareProfile& p) { p.vendor = "AMD"; }, {"counters"}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.what);
+    HardwareProfile profile = h200();
+    row.spoil(profile);
+    CHECK(failed_rules(profile) == listed(row.rules));
+  }
+}
+
+TEST_CASE("a rate finding shows the whole calculation") {
+  bool seen = false;
+  for (const CheckFinding& finding : check_profile(h200())) {
+    if (finding.rule != "rate fp16") continue;
+    seen = true;
+    CHECK(finding.profile == "h200_sxm");
+    CHECK(finding.message == "132 SM x 1830 MHz x 4096 FLOP/clk = 989.4 TFLOP/s, datasheet 989.4 (+0.00 %)");
+  }
+  CHECK(seen);
+}
