@@ -9,20 +9,14 @@
   const thousands = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
   const prefixes = ['f', 'p', 'n', 'µ', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 
-  function unit_of(quantity) {
-    for (const [part, unit] of [['bytes', 'B'], ['seconds', 's'], ['flop', 'FLOP'], ['_hz', 'Hz']]) if (quantity.includes(part)) return unit;
-    return '';
-  }
-
   function with_prefix(value, unit) {
     if (value === 0) return `0 ${unit}`.trim();
     const step = Math.max(-5, Math.min(6, Math.floor(Math.log10(Math.abs(value)) / 3)));
     return `${Number((value / 1000 ** step).toPrecision(4))} ${prefixes[step + 5]}${unit}`.trim();
   }
 
-  function quantity_text(quantity, value) {
+  function quantity_text(unit, value) {
     if (value === null) return '–';
-    const unit = unit_of(quantity);
     if (unit === 's' || unit === 'Hz' || !Number.isInteger(value)) return with_prefix(value, unit);
     return `${thousands.format(value)} ${unit}`.trim();
   }
@@ -41,7 +35,8 @@
     for (const [id, spec] of Object.entries(data.charts)) {
       const place = document.getElementById(id);
       if (!place) continue;
-      const result = await vegaEmbed(place, spec, {
+      const datasets = { ...spec.datasets, points: data.points, rows };
+      const result = await vegaEmbed(place, { ...spec, datasets }, {
         mode: 'vega-lite',
         renderer: 'svg', // CSS properties reach into SVG: dark mode and print need no second drawing
         actions: false,
@@ -78,20 +73,24 @@
 
   // ---- table ---------------------------------------------------------------------------------------------------
   const labels = new Map(data.points.map((p) => [p.id, p.label]));
-  const level_names = { hbm: 'HBM', l2: 'L2', smem: 'shared memory' };
-  const rows = data.rows.map(([point, kernel, quantity, level, predicted, measured, ratio, tolerance, verdict]) => ({
-    point, label: labels.get(point) ?? point, kernel, quantity, level, predicted, measured, ratio, tolerance, verdict,
-    name: `${level ? `${level_names[level] ?? level} ` : ''}${quantity.replaceAll('_', ' ')}`,
-  }));
+  const percent = (fraction) => `${Number((fraction * 100).toPrecision(4))} %`;
+  const rows = data.rows.map(([point, kernel, index, predicted, measured, ratio, tolerance, verdict]) => {
+    const [quantity, level, name, unit] = data.quantities[index];
+    return {
+      point, label: labels.get(point) ?? point, kernel, quantity, level, name, predicted, measured, ratio, tolerance, verdict,
+      predicted_text: quantity_text(unit, predicted), measured_text: quantity_text(unit, measured), error: error_text(ratio),
+      tolerance_text: tolerance === null ? '–' : `± ${percent(tolerance)}`,
+    };
+  });
   const verdict_words = { pass: 'within', fail: 'outside', info: 'no tolerance', '': 'not compared' };
   const columns = [
     { title: 'Point', key: (r) => r.label },
     { title: 'Kernel', key: (r) => r.kernel },
     { title: 'Quantity', key: (r) => r.name },
-    { title: 'Predicted', key: (r) => r.predicted, show: (r) => quantity_text(r.quantity, r.predicted), number: true },
-    { title: 'Measured', key: (r) => r.measured, show: (r) => quantity_text(r.quantity, r.measured), number: true },
-    { title: 'Error', key: (r) => (r.ratio === null ? null : Math.abs(r.ratio - 1)), show: (r) => error_text(r.ratio), number: true },
-    { title: 'Tolerance', key: (r) => r.tolerance, show: (r) => (r.tolerance === null ? '–' : `± ${Number((r.tolerance * 100).toPrecision(4))} %`), number: true },
+    { title: 'Predicted', key: (r) => r.predicted, show: (r) => r.predicted_text, number: true },
+    { title: 'Measured', key: (r) => r.measured, show: (r) => r.measured_text, number: true },
+    { title: 'Error', key: (r) => (r.ratio === null ? null : Math.abs(r.ratio - 1)), show: (r) => r.error, number: true },
+    { title: 'Tolerance', key: (r) => r.tolerance, show: (r) => r.tolerance_text, number: true },
     { title: 'Verdict', key: (r) => verdict_words[r.verdict] ?? r.verdict },
   ];
   const order = { column: -1, descending: false };

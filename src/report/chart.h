@@ -1,5 +1,8 @@
 // The page's charts as Vega-Lite specifications. Colours are CSS custom properties ("var(--hbm)"), so that light,
 // dark and print are one style sheet and a chart follows at once. A null result means there is nothing to draw.
+//
+// Two data sets are the page's own and stand in it once: "points" {id, label, kernel, dtype} and "rows", the comparison
+// with its numbers as text {label, kernel, name, ratio, verdict, error, predicted_text, measured_text, tolerance_text}.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,26 +17,19 @@ using nlohmann::json;
 constexpr double kLargestShown = 10;
 
 struct Strips {
-  json marks = json::array(), bands = json::array();
+  json order = json::array();  // names of the quantities, in the order of the comparison
+  json bands = json::array();
   double widest = 0.02;
 };
 
 Strips strips_of(const Report& report) {
   Strips strips;
   std::map<std::string, std::set<double>> tolerances;
-  std::map<std::string, int> count;
   for (const Row& row : report.rows) {
     if (!row.ratio) continue;
     const std::string name = quantity_name(row.quantity, row.level);
-    const double error = *row.ratio - 1;
-    strips.widest = std::max(strips.widest, std::min(std::abs(error), kLargestShown));
-    // Equal errors would cover one another: the lanes 0..6 spread them over the strip's height, layout only.
-    strips.marks.push_back({{"name", name}, {"kernel", row.kernel}, {"label", label_of(report, row.point)},
-                            {"e", std::clamp(error, -1.0, kLargestShown)}, {"verdict", row.verdict.empty() ? "info" : row.verdict},
-                            {"lane", count[name]++ * 3 % 7},
-                            {"error", error_text(row.ratio)}, {"p", quantity_short(row.quantity, row.predicted)},
-                            {"m", quantity_short(row.quantity, row.measured)},
-                            {"tolerance", row.tolerance ? "± " + percent_text(row.tolerance) : "none"}});
+    if (std::find(strips.order.begin(), strips.order.end(), name) == strips.order.end()) strips.order.push_back(name);
+    strips.widest = std::max(strips.widest, std::min(std::abs(*row.ratio - 1), kLargestShown));
     if (row.tolerance) tolerances[name].insert(*row.tolerance);
   }
   for (const auto& [name, values] : tolerances)
@@ -43,13 +38,6 @@ Strips strips_of(const Report& report) {
       strips.widest = std::max(strips.widest, value);
     }
   return strips;
-}
-
-json order_of(const json& marks) {
-  json names = json::array();
-  for (const json& mark : marks)
-    if (std::find(names.begin(), names.end(), mark["name"]) == names.end()) names.push_back(mark["name"]);
-  return names;
 }
 
 json ticks_within(double widest) {
@@ -75,40 +63,50 @@ json verdict_scale(const std::vector<const char*>& range) {
   return {{"domain", {"pass", "fail", "info"}}, {"range", range}};
 }
 
+json marks_layer(const Strips& strips) {
+  json layer;
+  layer["data"] = {{"name", "rows"}};
+  // Equal errors would cover one another: lanes 0 to 6 spread them over the strip's height, which is layout only.
+  layer["transform"] = json::array({{{"filter", "isValid(datum.ratio) && (kernel == 'all' || datum.kernel == kernel)"}},
+                                    {{"calculate", fmt::format("clamp(datum.ratio - 1, -1, {})", kLargestShown)}, {"as", "e"}},
+                                    {{"calculate", "datum.verdict == '' ? 'info' : datum.verdict"}, {"as", "kind"}},
+                                    {{"window", json::array({{{"op", "row_number"}, {"as", "n"}}})}, {"groupby", {"name"}}},
+                                    {{"calculate", "datum.n * 3 % 7"}, {"as", "lane"}}});
+  layer["mark"] = {{"type", "point"}, {"filled", true}, {"strokeWidth", 1.3}, {"opacity", 0.85}, {"clip", true}};
+  const json field = {{"field", "kind"}, {"type", "nominal"}, {"legend", nullptr}};
+  json fill = field, stroke = field, shape = field;
+  fill["scale"] = verdict_scale({"var(--pass)", "var(--fail)", "var(--paper)"});
+  stroke["scale"] = verdict_scale({"var(--pass)", "var(--fail)", "var(--info)"});
+  shape["scale"] = verdict_scale({"circle", "cross", "diamond"});
+  const json size = {{"condition", {{"test", "datum.kind == 'fail'"}, {"value", 130}}}, {"value", 34}};
+  const json lane = {{"field", "lane"}, {"type", "quantitative"}, {"scale", {{"domain", {-2, 8}}}}};
+  const auto shown = [](const char* name, const char* title) { return json{{"field", name}, {"title", title}}; };
+  const json tooltip = json::array({shown("label", "point"), shown("name", "quantity"), shown("predicted_text", "predicted"),
+                                    shown("measured_text", "measured"), shown("error", "error"),
+                                    shown("tolerance_text", "tolerance"), shown("verdict", "verdict")});
+  layer["encoding"] = {{"x", x_of("e", strips.widest)}, {"y", y_of(strips.order)}, {"yOffset", lane}, {"fill", fill}, {"stroke", stroke},
+                       {"shape", shape}, {"size", size}, {"tooltip", tooltip}};
+  return layer;
+}
+
 }  // namespace
 
 json error_chart(const Report& report) {
   const Strips strips = strips_of(report);
-  if (strips.marks.empty()) return nullptr;
-  const json order = order_of(strips.marks);
+  if (strips.order.empty()) return nullptr;
   json spec = chart_base("Relative error of every comparison, one strip a quantity, with the tolerance as a band. Discs are within "
                          "tolerance, crosses outside, hollow diamonds are reported without a tolerance.",
-                         static_cast<int>(order.size()) * 44);
+                         static_cast<int>(strips.order.size()) * 44);
   spec["params"] = json::array({{{"name", "kernel"}, {"value", kEverything}}});
   json band;
   band["data"] = {{"values", strips.bands}};
-  band["mark"] = {{"type", "bar"}, {"color", "var(--band)"}, {"stroke", "var(--band-edge)"}, {"strokeWidth", 1}};
-  band["encoding"] = {{"x", x_of("low", strips.widest)}, {"x2", {{"field", "high"}}}, {"y", y_of(order)}};
+  band["mark"] = {{"type", "rect"}, {"color", "var(--band)"}, {"stroke", "var(--band-edge)"}, {"strokeWidth", 1}, {"tooltip", nullptr}};
+  band["encoding"] = {{"x", x_of("low", strips.widest)}, {"x2", {{"field", "high"}}}, {"y", y_of(strips.order)}};
   json zero;
   zero["data"] = {{"values", json::array({{{"e", 0}}})}};
   zero["mark"] = {{"type", "rule"}, {"color", "var(--ink)"}, {"strokeWidth", 1}};
   zero["encoding"] = {{"x", x_of("e", strips.widest)}};
-  json point;
-  point["data"] = {{"values", strips.marks}};
-  point["transform"] = json::array({{{"filter", "kernel == 'all' || datum.kernel == kernel"}}});
-  point["mark"] = {{"type", "point"}, {"filled", true}, {"strokeWidth", 1.3}, {"opacity", 0.85}, {"clip", true}};
-  const json field = {{"field", "verdict"}, {"type", "nominal"}, {"legend", nullptr}};
-  json fill = field, stroke = field, shape = field, size = field;
-  fill["scale"] = verdict_scale({"var(--pass)", "var(--fail)", "var(--paper)"});
-  stroke["scale"] = verdict_scale({"var(--pass)", "var(--fail)", "var(--info)"});
-  shape["scale"] = verdict_scale({"circle", "cross", "diamond"});
-  size["scale"] = {{"domain", {"pass", "fail", "info"}}, {"range", {30, 110, 40}}};
-  const json lane = {{"field", "lane"}, {"type", "quantitative"}, {"scale", {{"domain", {-2, 8}}}}};
-  point["encoding"] = {{"x", x_of("e", strips.widest)}, {"y", y_of(order)}, {"yOffset", lane}, {"fill", fill}, {"stroke", stroke}, {"shape", shape}, {"size", size},
-                       {"tooltip", json::array({{{"field", "label"}, {"title", "point"}}, {{"field", "name"}, {"title", "quantity"}},
-                                                {{"field", "p"}, {"title", "predicted"}}, {{"field", "m"}, {"title", "measured"}},
-                                                {{"field", "error"}}, {{"field", "tolerance"}}, {{"field", "verdict"}}})}};
-  spec["layer"] = json::array({band, zero, point});
+  spec["layer"] = json::array({band, zero, marks_layer(strips)});
   return spec;
 }
 

@@ -1,4 +1,6 @@
 // The hierarchical roofline: after Williams, Waterman and Patterson (2009), once a memory level.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-// Ranges of both axes, grown by what is shown and rounded outwards to whole decades.
+// The range of an axis: grown by what is shown, then rounded outwards to 1, 2 or 5 times a power of ten.
 struct Range {
   double low = std::numeric_limits<double>::infinity(), high = 0;
 
@@ -22,16 +24,24 @@ struct Range {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  void to_decades() {
-    low = std::pow(10, std::floor(std::log10(low)));
-    high = std::pow(10, std::ceil(std::log10(high)));
+  void round_outwards() {
+    const double below = std::pow(10, std::floor(std::log10(low))), above = std::pow(10, std::floor(std::log10(high)));
+    low = low >= 5 * below ? 5 * below : low >= 2 * below ? 2 * below : below;
+    high = high <= above ? above : high <= 2 * above ? 2 * above : high <= 5 * above ? 5 * above : 10 * above;
   }
+  // Decades, and 2 and 5 between them while there is room.
   json ticks() const {
+    const bool fine = high / low < 200;
     json values = json::array();
-    for (double v = low; v <= high * 1.001; v *= 10) values.push_back(v);
+    for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high * 1.001; decade *= 10)
+      for (const double step : {1., 2., 5.})
+        if ((fine || step == 1.) && decade * step >= low * 0.999 && decade * step <= high * 1.001) values.push_back(decade * step);
     return values;
   }
 };
+
+// Six digits are finer than a pixel and half the size of the page's data.
+double for_screen(double value) { return std::stod(fmt::format("{:.6g}", value)); }
 
 double flop_of(const Side& side) {
   for (const char* name : {"tensor_flop", "fma_flop"}) {
@@ -46,9 +56,7 @@ json mark_of(const Point& point, const Side& side, const Traffic& traffic) {
   const double bytes = traffic.read_bytes.value_or(0) + traffic.write_bytes.value_or(0);
   const double flop = flop_of(side);
   if (bytes <= 0 || flop <= 0 || side.seconds.value_or(0) <= 0) return nullptr;
-  return {{"id", point.id},       {"kernel", point.kernel}, {"label", point.label},
-          {"dtype", point.dtype}, {"level", traffic.level}, {"x", flop / bytes},
-          {"y", flop / *side.seconds}};
+  return {{"id", point.id}, {"level", traffic.level}, {"x", for_screen(flop / bytes)}, {"y", for_screen(flop / *side.seconds)}};
 }
 
 json marks_of(const Report& report) {
@@ -68,25 +76,6 @@ json marks_of(const Report& report) {
     if (point.measured) add(*point.measured, "measured");
   }
   return marks;
-}
-
-// Predicted to measured, where both exist.
-json joins_of(const json& marks) {
-  std::map<std::pair<std::string, std::string>, json> predicted;
-  json joins = json::array();
-  for (const json& mark : marks) {
-    const auto key = std::pair{mark["id"].get<std::string>(), mark["level"].get<std::string>()};
-    if (mark["side"] == "predicted") predicted[key] = mark;
-    else if (const auto found = predicted.find(key); found != predicted.end()) {
-      json join = found->second;
-      join["x2"] = mark["x"];
-      join["y2"] = mark["y"];
-      join.erase("side");
-      join.erase("label");
-      joins.push_back(std::move(join));
-    }
-  }
-  return joins;
 }
 
 double highest_peak(const Hardware& hardware, const std::string& dtype) {
@@ -158,13 +147,20 @@ json level_scale(const Hardware& hardware, const std::vector<const char*>& range
   return {{"domain", domain}, {"range", values}};
 }
 
-json filtered(const char* data, bool by_level, bool by_kernel) {
-  std::string test = "datum.dtype == dtype";
-  if (by_level) test += " && (level == 'all' || datum.level == level)";
-  if (by_kernel) test += " && (kernel == 'all' || datum.kernel == kernel)";
+json of_dtype(const char* data, bool by_level) {
   json layer;
   layer["data"] = {{"name", data}};
-  layer["transform"] = json::array({{{"filter", test}}});
+  layer["transform"] = json::array({{{"filter", by_level ? "datum.dtype == dtype && (level == 'all' || datum.level == level)" : "datum.dtype == dtype"}}});
+  return layer;
+}
+
+// The marks with their point's label, kernel and dtype, filtered by all three controls.
+json chosen_marks() {
+  const json from = {{"data", {{"name", "points"}}}, {"key", "id"}, {"fields", {"label", "kernel", "dtype"}}};
+  json layer = of_dtype("marks", true);
+  const json lookup = {{"lookup", "id"}, {"from", from}};
+  layer["transform"].insert(layer["transform"].begin(), lookup);
+  layer["transform"].push_back({{"filter", "kernel == 'all' || datum.kernel == kernel"}});
   return layer;
 }
 
@@ -173,41 +169,44 @@ json color_of(const Hardware& hardware) {
 }
 
 json roof_layers(const Hardware& hardware, const Range& x, const Range& y) {
-  json line = filtered("roofs", true, false);
+  json line = of_dtype("roofs", true);
   line["mark"] = {{"type", "rule"}, {"strokeWidth", 2}, {"clip", true}};
   line["encoding"] = {{"x", scale_x(x)}, {"y", scale_y(y)}, {"x2", {{"field", "x2"}}}, {"y2", {{"field", "y2"}}},
                       {"color", color_of(hardware)},
                       {"tooltip", json::array({{{"field", "level"}, {"title", "roof"}}, {{"field", "rate"}}, {{"field", "basis"}}})}};
-  json peak = filtered("peaks", false, false);
+  json peak = of_dtype("peaks", false);
   peak["mark"] = {{"type", "rule"}, {"strokeWidth", 2}, {"color", "var(--ink)"}, {"clip", true}};
   peak["encoding"] = {{"x", scale_x(x)}, {"y", scale_y(y)}, {"x2", {{"field", "x2"}}},
                       {"tooltip", json::array({{{"field", "label"}, {"title", "peak"}}})}};
-  json peak_text = filtered("peaks", false, false);
+  json peak_text = of_dtype("peaks", false);
   peak_text["mark"] = {{"type", "text"}, {"align", "right"}, {"dy", -7}, {"fontSize", 11}};
   peak_text["encoding"] = {{"x", {{"field", "x2"}, {"type", "quantitative"}}}, {"y", scale_y(y)}, {"text", {{"field", "label"}}}};
   return json::array({line, peak, peak_text});
 }
 
-// The roof's name stands where the roof leaves the frame's left or lower edge, to the right of the line.
-json roof_text_layer(const Hardware& hardware, const Range& x, const Range& y) {
-  json text = filtered("roofs", true, false);
-  text["transform"].push_back({{"calculate", "datum.y >= " + plain_number(y.low) + " ? datum.x : datum.x * " + plain_number(y.low) + " / datum.y"}, {"as", "tx"}});
-  text["transform"].push_back({{"calculate", "max(datum.y, " + plain_number(y.low) + ")"}, {"as", "ty"}});
-  text["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 12}, {"dy", -2}, {"fontSize", 11}, {"fontWeight", 600}};
+// The roof's name stands where the roof enters the frame, to the right of the line, with a halo over what is below.
+json roof_text_layers(const Hardware& hardware, const Range& x, const Range& y) {
+  const std::string low = plain_number(y.low);
+  json text = of_dtype("roofs", true);
+  text["transform"].push_back({{"calculate", "datum.y >= " + low + " ? datum.x : datum.x * " + low + " / datum.y"}, {"as", "tx"}});
+  text["transform"].push_back({{"calculate", "max(datum.y, " + low + ")"}, {"as", "ty"}});
+  text["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 14}, {"dy", -7}, {"fontSize", 11}, {"fontWeight", 600}};
   json at_x = scale_x(x), at_y = scale_y(y);
   at_x["field"] = "tx";
   at_y["field"] = "ty";
-  text["encoding"] = {{"x", at_x}, {"y", at_y}, {"text", {{"field", "label"}}}, {"color", color_of(hardware)}};
-  return text;
+  text["encoding"] = {{"x", at_x}, {"y", at_y}, {"text", {{"field", "label"}}}};
+  json halo = text;
+  halo["mark"].update({{"stroke", "var(--paper)"}, {"strokeWidth", 4}, {"strokeJoin", "round"}, {"color", "var(--paper)"}});
+  text["encoding"]["color"] = color_of(hardware);
+  return json::array({halo, text});
 }
 
 json point_layers(const Hardware& hardware, const Range& x, const Range& y) {
   const json faded = {{"condition", {{"param", "hover"}, {"value", 1}}}, {"value", 0.12}};
-  json join = filtered("joins", true, true);
-  join["mark"] = {{"type", "rule"}, {"strokeWidth", 1}, {"clip", true}};
-  join["encoding"] = {{"x", scale_x(x)}, {"y", scale_y(y)}, {"x2", {{"field", "x2"}}}, {"y2", {{"field", "y2"}}},
-                      {"color", color_of(hardware)}, {"opacity", faded}};
-  json point = filtered("marks", true, true);
+  json join = chosen_marks();  // a line of two ends: predicted and measured
+  join["mark"] = {{"type", "line"}, {"strokeWidth", 1}, {"clip", true}};
+  join["encoding"] = {{"x", scale_x(x)}, {"y", scale_y(y)}, {"detail", {{"field", "id"}}}, {"order", {{"field", "side"}}}, {"color", color_of(hardware)}, {"opacity", faded}};
+  json point = chosen_marks();
   const json hover = {{"type", "point"}, {"on", "pointerover"}, {"clear", "pointerout"}, {"fields", {"id"}}};
   point["params"] = json::array({{{"name", "hover"}, {"select", hover}}});
   point["mark"] = {{"type", "point"}, {"filled", true}, {"size", 55}, {"strokeWidth", 1.4}, {"clip", true}, {"cursor", "pointer"}};
@@ -245,21 +244,23 @@ json roofline_chart(const Report& report) {
   if (marks.empty() || hardware.roofs.empty() || dtypes.empty()) return nullptr;
   Range x, y;
   for (const json& mark : marks) x.cover(mark["x"].get<double>()), y.cover(mark["y"].get<double>());
+  x.cover(x.low / 5);  // room for the names of the roofs, left of the marks
+  y.cover(y.low / 1.5);
   for (const std::string& dtype : dtypes)
     if (const double peak = highest_peak(hardware, dtype); peak > 0) {
-      y.cover(peak * 1.2);
+      y.cover(peak * 1.3);
       for (const Roof& roof : hardware.roofs) x.cover(peak / roof.bytes_per_second);
     }
-  x.to_decades();
-  y.to_decades();
+  x.round_outwards();
+  y.round_outwards();
   json spec = chart_base("Roofline of " + hardware.name + ": performance over arithmetic intensity, both logarithmic, once a memory "
                          "level. Hollow marks are predicted, filled marks measured, a line joins the two.", 460);
   spec["params"] = json::array({{{"name", "dtype"}, {"value", dtypes.front()}}, {{"name", "level"}, {"value", kEverything}},
                                 {{"name", "kernel"}, {"value", kEverything}}});
-  spec["datasets"] = {{"marks", marks}, {"joins", joins_of(marks)}, {"roofs", roofs_of(hardware, dtypes, x)}, {"peaks", peaks_of(hardware, dtypes, x)}};
+  spec["datasets"] = {{"marks", marks}, {"roofs", roofs_of(hardware, dtypes, x)}, {"peaks", peaks_of(hardware, dtypes, x)}};
   spec["layer"] = roof_layers(hardware, x, y);
   for (json& layer : point_layers(hardware, x, y)) spec["layer"].push_back(layer);
-  spec["layer"].push_back(roof_text_layer(hardware, x, y));
+  for (json& layer : roof_text_layers(hardware, x, y)) spec["layer"].push_back(layer);
   return spec;
 }
 

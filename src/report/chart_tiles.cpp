@@ -48,15 +48,23 @@ json tile_chart(const Report& report) {
   spec["data"] = {{"values", cells_of(map)}};
   spec["params"] = json::array({{{"name", "metric"}, {"value", "seconds"}}});
   spec["transform"] = json::array({{{"calculate", "metric == 'seconds' ? datum.seconds : datum.bytes"}, {"as", "v"}},
-                                   {{"calculate", "metric == 'seconds' ? datum.s : datum.b"}, {"as", "text"}}});
+                                   {{"calculate", "metric == 'seconds' ? datum.s : datum.b"}, {"as", "text"}},
+                                   {{"joinaggregate", json::array({{{"op", "min"}, {"field", "v"}, {"as", "least"}}})}}});
   const json x = axis("kv", "key/value tile (rows)", false), y = axis("q", "query tile (rows)", true);
   const json tooltip = json::array({{{"field", "q"}, {"title", "query tile"}}, {{"field", "kv"}, {"title", "key/value tile"}},
                                     {{"field", "s"}, {"title", "predicted time"}}, {{"field", "b"}, {"title", "L2 read bytes"}},
                                     {{"field", "fits"}}});
   json cell;
   cell["transform"] = json::array({{{"filter", "datum.ok"}}});
-  cell["mark"] = {{"type", "rect"}, {"stroke", "var(--rule)"}, {"strokeWidth", 1}};
+  cell["mark"] = {{"type", "rect"}};
+  const json smallest = {{"test", "datum.v == datum.least"}};
+  const auto when_smallest = [&](json value, json otherwise) {
+    json condition = smallest;
+    condition["value"] = std::move(value);
+    return json{{"condition", condition}, {"value", std::move(otherwise)}};
+  };
   cell["encoding"] = {{"x", x}, {"y", y}, {"tooltip", tooltip},
+                      {"stroke", when_smallest("var(--ink)", "var(--rule)")}, {"strokeWidth", when_smallest(2.5, 1)},
                       {"color", {{"field", "v"}, {"type", "quantitative"}, {"legend", nullptr},
                                  {"scale", {{"type", "quantize"}, {"zero", false}, {"nice", false},
                                             {"range", {"var(--heat-1)", "var(--heat-2)", "var(--heat-3)", "var(--heat-4)", "var(--heat-5)"}}}}}}};

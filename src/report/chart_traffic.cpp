@@ -66,12 +66,13 @@ json traffic_chart(const Report& report, const std::string& level) {
   spec["padding"] = {{"left", 4}, {"right", 84}, {"top", 4}, {"bottom", 4}};
   spec["data"] = {{"values", rows}};
   spec["params"] = json::array({{{"name", "point"}, {"value", rows.front()["id"]}}});
-  spec["transform"] = json::array({{{"filter", "datum.id == point"}},
-                                   {{"fold", {"pr", "pw", "mr", "mw"}}, {"as", {"key", "bytes"}}},
+  spec["transform"] = json::array({{{"filter", "datum.id == point"}}});
+  const json folded = json::array({{{"fold", {"pr", "pw", "mr", "mw"}}, {"as", {"key", "bytes"}}},
                                    {{"filter", "isValid(datum.bytes)"}},
                                    calculate("datum.key[0] == 'p' ? 'predicted' : 'measured'", "side"),
                                    calculate("datum.key[1] == 'r' ? 'read' : 'write'", "direction")});
   json bar;
+  bar["transform"] = folded;
   bar["mark"] = {{"type", "bar"}, {"stroke", "var(--ink)"}, {"strokeWidth", 1}, {"height", 24}};
   bar["encoding"] = {{"y", y_of()},
                      {"x", x_of("bytes")},
@@ -82,11 +83,17 @@ json traffic_chart(const Report& report, const std::string& level) {
                                               {{"field", "direction"}},
                                               {{"field", "bytes"}, {"type", "quantitative"}, {"format", ",d"}}})}};
   json total;
-  total["transform"] = json::array({{{"aggregate", json::array({{{"op", "sum"}, {"field", "bytes"}, {"as", "total"}}})}, {"groupby", {"side"}}},
-                                    calculate("replace(format(datum.total, '.4s'), regexp('([a-zA-Z]?)$'), ' $1B')", "text")});
+  total["transform"] = folded;
+  for (const json& step : json::array({{{"aggregate", json::array({{{"op", "sum"}, {"field", "bytes"}, {"as", "total"}}})}, {"groupby", {"side"}}},
+                                    calculate("replace(format(datum.total, '.4s'), regexp('([a-zA-Z]?)$'), ' $1B')", "text")}))
+    total["transform"].push_back(step);
   total["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 6}};
   total["encoding"] = {{"y", y_of()}, {"x", x_of("total")}, {"text", {{"field", "text"}}}};
-  spec["layer"] = json::array({bar, total});
+  json absent;  // no bar is not a bar of zero bytes: say so
+  absent["transform"] = json::array({{{"filter", "!isValid(datum.mr) && !isValid(datum.mw)"}}, calculate("'measured'", "side")});
+  absent["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 6}, {"text", "not measured"}, {"fontStyle", "italic"}, {"color", "var(--ink-2)"}};
+  absent["encoding"] = {{"y", y_of()}, {"x", {{"value", 0}}}};
+  spec["layer"] = json::array({bar, total, absent});
   return spec;
 }
 

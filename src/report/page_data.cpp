@@ -1,14 +1,20 @@
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "report/chart.h"
 #include "report/sections.h"
+#include "report/text_format.h"
 
 namespace tilescope::report {
 namespace {
 
 using nlohmann::json;
 
-json value_of(const Number& number) { return number ? json(*number) : json(nullptr); }
+// Whole numbers without ".0": the page's CSV then reads like the one from the command line.
+json value_of(const Number& number) {
+  if (!number) return nullptr;
+  return json::parse(plain_number(number));
+}
 
 json charts_of(const Report& report) {
   json charts = json::object();
@@ -30,11 +36,16 @@ json page_data(const Report& report) {
     points.push_back({{"id", point.id}, {"label", point.label}, {"kernel", point.kernel}, {"dtype", point.dtype}, {"bound_by", point.bound_by},
                       {"predicted_seconds", value_of(point.predicted.seconds)},
                       {"measured_seconds", point.measured ? value_of(point.measured->seconds) : json(nullptr)}});
-  json rows = json::array();
-  for (const Row& row : all_rows(report))
-    rows.push_back({row.point, row.kernel, row.quantity, row.level, value_of(row.predicted), value_of(row.measured), value_of(row.ratio),
+  // Names that recur a thousand times stand once; a row refers to its quantity by index.
+  json rows = json::array(), quantities = json::array();
+  std::map<std::pair<std::string, std::string>, std::size_t> index;
+  for (const Row& row : all_rows(report)) {
+    const auto [entry, added] = index.try_emplace({row.quantity, row.level}, index.size());
+    if (added) quantities.push_back({row.quantity, row.level, quantity_name(row.quantity, row.level), unit_of(row.quantity)});
+    rows.push_back({row.point, row.kernel, entry->second, value_of(row.predicted), value_of(row.measured), value_of(row.ratio),
                     value_of(row.tolerance), row.verdict});
-  return {{"charts", charts_of(report)}, {"points", points}, {"rows", rows}};
+  }
+  return {{"charts", charts_of(report)}, {"points", points}, {"quantities", quantities}, {"rows", rows}};
 }
 
 }  // namespace tilescope::report

@@ -158,7 +158,7 @@ std::string tiles_html(const Report& report) {
   const TileMap& map = *report.tile_map;
   return fmt::format("<p>{}</p>\n<div class=\"controls\">\n", e(map.title.empty() ? map.kernel + " on " + map.hardware : map.title)) +
          control("Show", "metric", "tiles", {{"seconds", "predicted time"}, {"bytes", "bytes read from L2"}}) + "</div>\n" +
-         figure("tiles", "Darker is more. A cross marks a tile that does not fit; point at it to see which memory is too small and by how much.");
+         figure("tiles", "Darker is more, the smallest is outlined. A cross marks a tile that does not fit; point at it to see which memory is too small and by how much.");
 }
 
 std::string derivation_html(const Report& report) {
@@ -174,7 +174,7 @@ std::string derivation_html(const Report& report) {
   html += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Terms\"><table class=\"terms\"><thead><tr><th scope=\"col\">Boundary</th><th scope=\"col\">Array</th><th "
           "scope=\"col\">Direction</th><th scope=\"col\" class=\"n\">Bytes</th><th scope=\"col\">Formula and cause</th></tr></thead><tbody>\n";
   for (const Term& term : d.terms) {
-    html += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"n\">{}</td><td><code>{}</code>", e(term.boundary), e(term.array), e(term.direction),
+    html += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"n\">{}</td><td><code>{}</code>", e(level_name(term.boundary)), e(term.array), e(term.direction),
                         quantity_text("bytes", term.bytes), e(term.formula));
     for (const std::string& cause : term.because) html += "<br><span class=\"quiet\">" + e(cause) + "</span>";
     html += "</td></tr>\n";

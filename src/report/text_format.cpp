@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -15,14 +17,6 @@ namespace {
 constexpr const char* kAbsent = "–";
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-
-std::string unit_of(const std::string& quantity) {
-  if (contains(quantity, "bytes")) return "B";
-  if (contains(quantity, "seconds")) return "s";
-  if (contains(quantity, "flop")) return "FLOP";
-  if (contains(quantity, "_hz")) return "Hz";
-  return {};
-}
 
 // Four significant digits with an SI prefix, from femto to exa.
 std::string with_prefix(double value, const std::string& unit) {
@@ -89,6 +83,14 @@ std::string json_for_script(const nlohmann::json& value) {
   return out;
 }
 
+std::string unit_of(const std::string& quantity) {
+  if (contains(quantity, "bytes")) return "B";
+  if (contains(quantity, "seconds")) return "s";
+  if (contains(quantity, "flop")) return "FLOP";
+  if (contains(quantity, "_hz")) return "Hz";
+  return {};
+}
+
 std::string quantity_text(const std::string& quantity, std::optional<double> value) {
   if (!value) return kAbsent;
   const std::string unit = unit_of(quantity);
@@ -106,7 +108,8 @@ std::string quantity_short(const std::string& quantity, std::optional<double> va
 std::string percent_text(std::optional<double> fraction) {
   if (!fraction) return kAbsent;
   const double percent = *fraction * 100;
-  if (percent != 0 && std::abs(percent) < 0.01) return "< 0.01 %";
+  if (percent == 0) return "0 %";
+  if (std::abs(percent) < 0.01) return "< 0.01 %";
   return fmt::format("{:.{}f} %", percent, std::abs(percent) >= 10 ? 1 : 2);
 }
 
@@ -133,9 +136,12 @@ std::string level_name(const std::string& level) {
 }
 
 std::string quantity_name(const std::string& quantity, const std::string& level) {
+  static const std::map<std::string, std::string> kWords{{"seconds", "time"}, {"seconds_cold", "time, cold"}, {"clock_hz", "clock"}, {"exp", "exponentials"}};
   std::string words = quantity;
+  if (const auto known = kWords.find(quantity); known != kWords.end()) words = known->second;
   for (char& c : words)
     if (c == '_') c = ' ';
+  if (words.ends_with(" flop")) words.replace(words.size() - 4, 4, "FLOP");
   return level.empty() ? words : level_name(level) + " " + words;
 }
 

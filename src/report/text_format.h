@@ -16,6 +16,8 @@ std::string escape_csv(std::string_view text);       // RFC 4180: quoted when it
 // UTF-8 become U+FFFD.
 std::string json_for_script(const nlohmann::json& value);
 
+std::string unit_of(const std::string& quantity);  // "read_bytes" -> "B"; empty for a plain count
+
 // A number of the named quantity for reading: "69,222,400 B", "1.234 ms", "4.29 GFLOP"; a dash when it is absent.
 std::string quantity_text(const std::string& quantity, std::optional<double> value);
 
