@@ -1,0 +1,20 @@
+#include "base/error.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace tilescope;
+
+TEST_CASE("a diagnostic leaves out what is unknown") {
+  CHECK(to_string(Diagnostic{"f.yaml", 3, 7, "a.b", "is wrong"}) == "f.yaml:3:7: error: a.b: is wrong");
+  CHECK(to_string(Diagnostic{"f.yaml", 3, 0, "", "is wrong"}) == "f.yaml:3: error: is wrong");
+  CHECK(to_string(Diagnostic{"f.yaml", 0, 7, "", "is wrong"}) == "f.yaml: error: is wrong");
+  CHECK(to_string(Diagnostic{"", 0, 0, "--q-len", "is wrong"}) == "error: --q-len: is wrong");
+}
+
+TEST_CASE("an input error shows every finding, a line each") {
+  const InputError error({Diagnostic{"f", 1, 1, "a", "x"}, Diagnostic{"f", 2, 1, "b", "y"}});
+  CHECK(std::string(error.what()) == "f:1:1: error: a: x\nf:2:1: error: b: y");
+  CHECK(error.diagnostics().size() == 2);
+}
