@@ -1,0 +1,36 @@
+// What a kernel folder offers to the registry, and the checks and launch code that all folders share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernel_api.h"
+
+namespace tilescope::kernels {
+
+// One kernel folder. The functions have the contracts of their namesakes in kernel_api.h; `unsupported_reason` and
+// `prepare` are called with variants of this folder and shapes that passed `shape_problem` only.
+struct Family {
+  const char* name;
+  std::vector<Variant> (*variants)();
+  std::string (*unsupported_reason)(const Variant&, const Shape&, Mask);
+  std::size_t (*workspace_bytes)(const Variant&, const Shape&);
+  std::vector<Launch> (*prepare)(const Variant&, const Problem&);
+};
+
+Family fused_mma_family();
+Family reference_family();
+Family reference_fp32_family();
+
+// What is wrong with a shape for every kernel here (sizes not positive, heads not divisible, grid limits), or empty.
+std::string shape_problem(const Shape& shape);
+// What is wrong with a problem's pointers and scale, or empty. Every array must be aligned to `alignment` bytes.
+std::string pointer_problem(const Problem& problem, std::size_t alignment, bool needs_workspace);
+// "head_dim 96 is not built; built: 64, 128, 256", or d_v != d_qk, or empty.
+std::string head_dim_problem(const Family& family, const Variant& variant, const Shape& shape);
+
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+inline std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+
+}  // namespace tilescope::kernels

@@ -1,0 +1,56 @@
+#include "common/launch.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace tilescope::kernels {
+namespace {
+
+void check(cudaError_t status, const std::string& island, const char* what) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // the error has been taken; leave none behind for the next call
+  throw DeviceError(fmt::format("{}: {}: {}", island, what, cudaGetErrorString(status)));
+}
+
+}  // namespace
+
+Launch describe_launch(std::string island, const void* function, const LaunchShape& shape) {
+  Launch launch;
+  launch.island = std::move(island);
+  const unsigned grid[3] = {shape.grid.x, shape.grid.y, shape.grid.z};
+  std::copy(grid, grid + 3, launch.grid);
+  launch.block[0] = shape.threads;
+  launch.dynamic_smem_bytes = shape.dynamic_smem_bytes;
+
+  int device = 0, limit = 0;
+  check(cudaGetDevice(&device), launch.island, "no CUDA device");
+  check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), launch.island, "device query");
+  if (shape.dynamic_smem_bytes > limit)
+    throw DeviceError(fmt::format("{}: needs {} bytes of shared memory a block; this device allows {}", launch.island,
+                                  shape.dynamic_smem_bytes, limit));
+  check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.dynamic_smem_bytes),
+        launch.island, "cannot set the shared memory size");
+  // The split between L1 and shared memory decides how many blocks fit; ask for all of it.
+  check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
+        launch.island, "cannot set the shared memory carveout");
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, function), launch.island, "no machine code for this device");
+  launch.registers_per_thread = attributes.numRegs;
+  launch.static_smem_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes);
+  launch.local_bytes_per_thread = static_cast<std::int64_t>(attributes.localSizeBytes);
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&launch.blocks_per_unit, function,
+                                                      static_cast<int>(shape.threads),
+                                                      static_cast<std::size_t>(shape.dynamic_smem_bytes)),
+        launch.island, "occupancy query");
+  return launch;
+}
+
+void launch_raw(const std::string& island, const void* function, const LaunchShape& shape, void* parameters, void* stream) {
+  void* arguments[] = {parameters};
+  check(cudaLaunchKernel(function, shape.grid, dim3(shape.threads), arguments,
+                         static_cast<std::size_t>(shape.dynamic_smem_bytes), static_cast<cudaStream_t>(stream)),
+        island, "launch failed");
+}
+
+}  // namespace tilescope::kernels

@@ -1,0 +1,115 @@
+// Row softmax of a materialised score matrix: reads each row of S once, writes each row of P once, one block a row.
+// A whole row lives in the block's registers, which limits its length.
+#pragma once
+
+#include "common/softmax.h"
+#include "common/tensor_core.cuh"
+
+namespace tilescope::kernels::device {
+
+// 16 bytes as fp32 values and back.
+template <class T>
+struct Packet {
+  static constexpr int size = 8;
+  static __device__ __forceinline__ void unpack(const uint4& raw, float* out) {
+    const std::uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 two = Element<T>::unpack(words[i]);
+      out[i * 2] = two.x, out[i * 2 + 1] = two.y;
+    }
+  }
+  static __device__ __forceinline__ uint4 pack(const float* in) {
+    return make_uint4(Element<T>::pack(in[0], in[1]), Element<T>::pack(in[2], in[3]), Element<T>::pack(in[4], in[5]),
+                      Element<T>::pack(in[6], in[7]));
+  }
+};
+
+template <>
+struct Packet<float> {
+  static constexpr int size = 4;
+  static __device__ __forceinline__ void unpack(const uint4& raw, float* out) {
+    out[0] = __uint_as_float(raw.x), out[1] = __uint_as_float(raw.y);
+    out[2] = __uint_as_float(raw.z), out[3] = __uint_as_float(raw.w);
+  }
+  static __device__ __forceinline__ uint4 pack(const float* in) {
+    return make_uint4(__float_as_uint(in[0]), __float_as_uint(in[1]), __float_as_uint(in[2]), __float_as_uint(in[3]));
+  }
+};
+
+// Result in every thread. `partial` is shared scratch, one value a warp; `combine` is associative.
+template <class Combine>
+__device__ __forceinline__ float reduce_block(float value, float* partial, Combine combine) {
+#pragma unroll
+  for (int offset = 16; offset > 0; offset /= 2) value = combine(value, __shfl_xor_sync(0xffffffffu, value, offset));
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
+  __syncthreads();
+  value = partial[0];
+#pragma unroll
+  for (int i = 1; i < softmax_threads / 32; ++i) value = combine(value, partial[i]);
+  return value;
+}
+
+// Grid: x = query rows, y = query heads, z = batch. `values`: fp32 values a thread holds; a warp whose 32 packets all
+// lie past the row does no work for them, so scores are processed in whole 32-packet pieces.
+template <class T, int values>
+__global__ void __launch_bounds__(softmax_threads) row_softmax(const SoftmaxParams params) {
+  constexpr int size = Packet<T>::size, packets = values / size;
+  constexpr float log2e = 1.4426950408889634f;
+  __shared__ float partial_max[softmax_threads / 32], partial_sum[softmax_threads / 32];
+  const std::int64_t row = (static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  const uint4* source = reinterpret_cast<const uint4*>(static_cast<const T*>(params.s) + row * params.pitch);
+  uint4* destination = reinterpret_cast<uint4*>(static_cast<T*>(params.p) + row * params.pitch);
+  const int row_packets = params.pitch / size;
+  const int thread = static_cast<int>(threadIdx.x), warp_start = thread & ~31;
+
+  float x[packets][size];
+  float max = -INFINITY;
+#pragma unroll
+  for (int i = 0; i < packets; ++i) {
+    const int packet = i * softmax_threads + thread;
+#pragma unroll
+    for (int e = 0; e < size; ++e) x[i][e] = -INFINITY;
+    if (packet < row_packets) Packet<T>::unpack(__ldcs(source + packet), x[i]);
+#pragma unroll
+    for (int e = 0; e < size; ++e) max = fmaxf(max, x[i][e]);
+  }
+  max = reduce_block(max, partial_max, [](float a, float b) { return fmaxf(a, b); });
+  const float scaled_max = max == -INFINITY ? 0.0f : __fmul_rn(max, log2e);  // a fully masked row: P = 0, L = -inf
+  float sum = 0.0f;
+#pragma unroll
+  for (int i = 0; i < packets; ++i)
+    if (i * softmax_threads + warp_start < row_packets) {
+#pragma unroll
+      for (int e = 0; e < size; ++e) {
+        x[i][e] = exp2_fast(__fmaf_rn(x[i][e], log2e, -scaled_max));
+        sum = __fadd_rn(sum, x[i][e]);
+      }
+    }
+  sum = reduce_block(sum, partial_sum, [](float a, float b) { return __fadd_rn(a, b); });
+  const float inverse = sum > 0.0f ? reciprocal_fast(sum) : 0.0f;
+#pragma unroll
+  for (int i = 0; i < packets; ++i) {
+    const int packet = i * softmax_threads + thread;
+    if (packet < row_packets) {
+#pragma unroll
+      for (int e = 0; e < size; ++e) x[i][e] = __fmul_rn(x[i][e], inverse);
+      __stcs(destination + packet, Packet<T>::pack(x[i]));
+    }
+  }
+  if (thread == 0)
+    params.l[row] = sum > 0.0f ? __fmul_rn(__fadd_rn(scaled_max, log2_fast(sum)), 0.6931471805599453f) : -INFINITY;
+}
+
+// The instance for rows of `pitch` elements; nullptr when they are longer than softmax_max_row.
+template <class T>
+const void* row_softmax_for(std::int64_t pitch) {
+  if (pitch <= softmax_threads * 8) return reinterpret_cast<const void*>(&row_softmax<T, 8>);
+  if (pitch <= softmax_threads * 16) return reinterpret_cast<const void*>(&row_softmax<T, 16>);
+  if (pitch <= softmax_threads * 32) return reinterpret_cast<const void*>(&row_softmax<T, 32>);
+  if (pitch <= softmax_threads * 64) return reinterpret_cast<const void*>(&row_softmax<T, 64>);
+  if (pitch <= softmax_threads * 128) return reinterpret_cast<const void*>(&row_softmax<T, 128>);
+  return nullptr;
+}
+
+}  // namespace tilescope::kernels::device

@@ -1,0 +1,246 @@
+// FlashAttention-2 forward with mma.sync. One thread block owns tile_q query rows of one head and streams the keys and
+// values in tiles of tile_kv; each warp owns tile_q / warps whole rows. Scores and probabilities never leave registers.
+#pragma once
+
+#include "common/shared_tile.cuh"
+#include "fused_mma/forward.h"
+
+namespace tilescope::kernels::fused_mma {
+
+using device::Element;
+using device::Fragment4;
+using device::SharedTile;
+
+template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q, int stages>
+struct Forward {
+  static constexpr int threads = warps * 32;
+  static constexpr int row_blocks = tile_q / warps / 16;  // 16-row blocks a warp owns
+  static constexpr int key_blocks = tile_kv / 8;          // 8-column blocks of S
+  static constexpr int out_blocks = head_dim / 8;         // 8-column blocks of O
+  static constexpr int q_bytes = tile_q * head_dim * 2, kv_bytes = tile_kv * head_dim * 2;
+  static_assert(row_blocks == 1 || row_blocks == 2, "a warp owns 16 or 32 rows");
+
+  using Tile = SharedTile<head_dim>;
+  using Mma = Element<T>;
+
+  struct Rows {  // running softmax state of the rows g and g + 8 of each 16-row block, replicated in a quad's 4 lanes
+    float max[row_blocks][2], sum[row_blocks][2];
+  };
+
+  // S = Q K^T, unscaled, of one KV tile.
+  static __device__ __forceinline__ void scores(float (&s)[row_blocks][key_blocks][4], const Fragment4* held_q,
+                                                std::uint32_t q_lane, std::uint32_t k_lane) {
+#pragma unroll
+    for (int step = 0; step < head_dim / 16; ++step) {
+      Fragment4 q[row_blocks];
+#pragma unroll
+      for (int m = 0; m < row_blocks; ++m)
+        q[m] = hold_q ? held_q[step * row_blocks + m] : device::load_matrices(Tile::step(q_lane, m * 16, step));
+#pragma unroll
+      for (int n = 0; n < key_blocks; n += 2) {
+        const Fragment4 k = device::load_matrices(Tile::step(k_lane, n * 8, step));
+#pragma unroll
+        for (int m = 0; m < row_blocks; ++m) {
+          Mma::mma(s[m][n], q[m].r, k.r[0], k.r[1]);
+          Mma::mma(s[m][n + 1], q[m].r, k.r[2], k.r[3]);
+        }
+      }
+    }
+  }
+
+  // Scores of keys past the row's last visible one become -inf. `first_row`, `first_key`: of this thread's fragment.
+  static __device__ __forceinline__ void mask(float (&s)[row_blocks][key_blocks][4], const ForwardParams& p,
+                                              int first_row, int first_key) {
+#pragma unroll
+    for (int m = 0; m < row_blocks; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int last = last_visible_key(p, first_row + m * 16 + half * 8) - first_key;
+#pragma unroll
+        for (int n = 0; n < key_blocks; ++n) {
+          if (n * 8 > last) s[m][n][half * 2] = -INFINITY;
+          if (n * 8 + 1 > last) s[m][n][half * 2 + 1] = -INFINITY;
+        }
+      }
+  }
+
+  static __device__ __forceinline__ int last_visible_key(const ForwardParams& p, int row) {
+    return p.causal ? min(p.kv_len - 1, row + p.kv_len - p.q_len) : p.kv_len - 1;
+  }
+
+  // One online-softmax step: S becomes exp2(S * scale_log2 - max) packed as the A operand of P V; O is rescaled.
+  // Counted work: a score is 1 FFMA, 1 MUFU, 1 FADD; a row (in each of 4 lanes) 1 FADD, 2 FMUL, 1 MUFU; an output
+  // element 1 FMUL. The explicit _rn intrinsics keep the compiler from fusing them differently.
+  static __device__ __forceinline__ void softmax(float (&s)[row_blocks][key_blocks][4],
+                                                 std::uint32_t (&probabilities)[row_blocks][key_blocks][2],
+                                                 float (&o)[row_blocks][out_blocks][4], Rows& rows, float scale_log2) {
+#pragma unroll
+    for (int m = 0; m < row_blocks; ++m)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float max = fmaxf(s[m][0][half * 2], s[m][0][half * 2 + 1]);
+#pragma unroll
+        for (int n = 1; n < key_blocks; ++n) max = fmaxf(max, fmaxf(s[m][n][half * 2], s[m][n][half * 2 + 1]));
+        max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
+        max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
+        max = fmaxf(rows.max[m][half], __fmul_rn(max, scale_log2));
+        // A row that has seen no key yet keeps max = -inf; 0 stands in for it so that no inf - inf arises.
+        const float scaled_max = max == -INFINITY ? 0.0f : max;
+        const float correction = device::exp2_fast(__fadd_rn(rows.max[m][half], -scaled_max));
+        rows.max[m][half] = max;
+        float sum = __fmul_rn(rows.sum[m][half], correction);
+#pragma unroll
+        for (int n = 0; n < key_blocks; ++n) {
+          const float p0 = device::exp2_fast(__fmaf_rn(s[m][n][half * 2], scale_log2, -scaled_max));
+          const float p1 = device::exp2_fast(__fmaf_rn(s[m][n][half * 2 + 1], scale_log2, -scaled_max));
+          sum = __fadd_rn(sum, p0);
+          sum = __fadd_rn(sum, p1);
+          probabilities[m][n][half] = Mma::pack(p0, p1);
+        }
+        rows.sum[m][half] = sum;
+#pragma unroll
+        for (int n = 0; n < out_blocks; ++n) {
+          o[m][n][half * 2] = __fmul_rn(o[m][n][half * 2], correction);
+          o[m][n][half * 2 + 1] = __fmul_rn(o[m][n][half * 2 + 1], correction);
+        }
+      }
+  }
+
+  // O += P V of one KV tile.
+  static __device__ __forceinline__ void accumulate(float (&o)[row_blocks][out_blocks][4],
+                                                    const std::uint32_t (&probabilities)[row_blocks][key_blocks][2],
+                                                    std::uint32_t v_lane) {
+#pragma unroll
+    for (int step = 0; step < tile_kv / 16; ++step) {
+#pragma unroll
+      for (int n = 0; n < out_blocks; n += 2) {
+        const Fragment4 v = device::load_matrices_transposed(Tile::step(v_lane, step * 16, n / 2));
+#pragma unroll
+        for (int m = 0; m < row_blocks; ++m) {
+          const std::uint32_t a[4] = {probabilities[m][step * 2][0], probabilities[m][step * 2][1],
+                                      probabilities[m][step * 2 + 1][0], probabilities[m][step * 2 + 1][1]};
+          Mma::mma(o[m][n], a, v.r[0], v.r[1]);
+          Mma::mma(o[m][n + 1], a, v.r[2], v.r[3]);
+        }
+      }
+    }
+  }
+
+  // Divides by the row sums, stages O through the warp's own rows of the Q tile and stores 16 bytes a lane; L by one
+  // lane a row, consecutive lanes for consecutive rows.
+  static __device__ __forceinline__ void finish(float (&o)[row_blocks][out_blocks][4], Rows& rows,
+                                                const ForwardParams& p, std::uint32_t q_tile, int first_row, T* out,
+                                                float* l_out) {
+    const int lane = static_cast<int>(threadIdx.x) & 31;
+    const int warp_row = static_cast<int>(threadIdx.x) / 32 * row_blocks * 16;
+    __syncwarp();
+#pragma unroll
+    for (int m = 0; m < row_blocks; ++m) {
+      float l[2];
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float sum = rows.sum[m][half];
+        sum = __fadd_rn(sum, __shfl_xor_sync(0xffffffffu, sum, 1));
+        sum = __fadd_rn(sum, __shfl_xor_sync(0xffffffffu, sum, 2));
+        const float inverse = sum > 0.0f ? device::reciprocal_fast(sum) : 0.0f;
+        const float log2_sum = __fadd_rn(rows.max[m][half], device::log2_fast(sum));
+        l[half] = sum > 0.0f ? __fmul_rn(log2_sum, 0.6931471805599453f) : -INFINITY;
+        const int row = warp_row + m * 16 + half * 8 + lane / 4;
+#pragma unroll
+        for (int n = 0; n < out_blocks; ++n)
+          Tile::put(q_tile, row, n, lane,
+                    Mma::pack(__fmul_rn(o[m][n][half * 2], inverse), __fmul_rn(o[m][n][half * 2 + 1], inverse)));
+      }
+      const float low = __shfl_sync(0xffffffffu, l[0], (lane & 7) * 4);
+      const float high = __shfl_sync(0xffffffffu, l[1], (lane & 7) * 4);
+      const int row = first_row + warp_row + m * 16 + lane;
+      if (lane < 16 && row < p.q_len) l_out[row] = lane < 8 ? low : high;
+    }
+    __syncwarp();
+    Tile::template copy_to<row_blocks * 16, 32>(q_tile, warp_row, lane, out + static_cast<std::int64_t>(first_row) * head_dim,
+                                                head_dim, p.q_len - first_row);
+  }
+};
+
+// Grid: x = query tiles (fastest), y = query heads, z = batch.
+template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q, int stages, int min_blocks>
+__global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardParams p) {
+  using F = Forward<T, head_dim, tile_q, tile_kv, warps, hold_q, stages>;
+  using Tile = typename F::Tile;
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const std::uint32_t q_tile = device::shared_address(shared);
+  const std::uint32_t k_tiles = q_tile + F::q_bytes, v_tiles = k_tiles + stages * F::kv_bytes;
+  const int lane = static_cast<int>(threadIdx.x) & 31, warp = static_cast<int>(threadIdx.x) / 32;
+
+  const int first_row = static_cast<int>(blockIdx.x) * tile_q;
+  const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
+  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + blockIdx.y / p.group;
+  const T* q = static_cast<const T*>(p.q) + (head * p.q_len + first_row) * head_dim;
+  const T* k = static_cast<const T*>(p.k) + kv_head * p.kv_len * head_dim;
+  const T* v = static_cast<const T*>(p.v) + kv_head * p.kv_len * head_dim;
+
+  // Tiles past the last key visible to the tile's last real row are skipped; none at all for a fully masked tile.
+  const int last_row = min(first_row + tile_q, p.q_len) - 1;
+  const int steps = (F::last_visible_key(p, last_row) + tile_kv) / tile_kv;
+
+  auto copy_k = [&](int j) {
+    Tile::template copy_from<tile_kv, F::threads>(k_tiles + (j % stages) * F::kv_bytes,
+                                                  k + static_cast<std::int64_t>(j) * tile_kv * head_dim, head_dim,
+                                                  p.kv_len - j * tile_kv);
+  };
+  auto copy_v = [&](int j) {
+    Tile::template copy_from<tile_kv, F::threads>(v_tiles + (j % stages) * F::kv_bytes,
+                                                  v + static_cast<std::int64_t>(j) * tile_kv * head_dim, head_dim,
+                                                  p.kv_len - j * tile_kv);
+  };
+
+  float o[F::row_blocks][F::out_blocks][4] = {};
+  typename F::Rows rows;
+#pragma unroll
+  for (int m = 0; m < F::row_blocks; ++m)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) rows.max[m][half] = -INFINITY, rows.sum[m][half] = 0.0f;
+
+  const std::uint32_t q_lane = Tile::a_lane(q_tile + warp * F::row_blocks * 16 * Tile::pitch, lane);
+  Fragment4 held_q[hold_q ? head_dim / 16 * F::row_blocks : 1];
+
+  if (steps > 0) {
+    Tile::template copy_from<tile_q, F::threads>(q_tile, q, head_dim, p.q_len - first_row);
+    copy_k(0);
+    if constexpr (stages > 1) copy_v(0);
+    device::commit_copies();
+  }
+  for (int j = 0; j < steps; ++j) {
+    device::wait_copies<0>();
+    __syncthreads();  // tile j has landed for all, and nobody reads tile j - 1 any more
+    if constexpr (stages > 1) {
+      if (j + 1 < steps) copy_k(j + 1), copy_v(j + 1);
+    } else {
+      copy_v(j);
+    }
+    device::commit_copies();
+    if constexpr (hold_q) {
+      if (j == 0) {
+#pragma unroll
+        for (int i = 0; i < head_dim / 16 * F::row_blocks; ++i)
+          held_q[i] = device::load_matrices(Tile::step(q_lane, i % F::row_blocks * 16, i / F::row_blocks));
+      }
+    }
+    float s[F::row_blocks][F::key_blocks][4] = {};
+    F::scores(s, held_q, q_lane, Tile::b_lane(k_tiles + (j % stages) * F::kv_bytes, lane));
+    if constexpr (stages == 1) {
+      device::wait_copies<0>();
+      __syncthreads();  // V of tile j has landed, and nobody reads K of tile j any more
+      if (j + 1 < steps) copy_k(j + 1);
+      device::commit_copies();
+    }
+    if ((j + 1) * tile_kv - 1 > F::last_visible_key(p, first_row))
+      F::mask(s, p, first_row + warp * F::row_blocks * 16 + lane / 4, j * tile_kv + (lane & 3) * 2);
+    std::uint32_t probabilities[F::row_blocks][F::key_blocks][2];
+    F::softmax(s, probabilities, o, rows, p.scale_log2);
+    F::accumulate(o, probabilities, Tile::bt_lane(v_tiles + (j % stages) * F::kv_bytes, lane));
+  }
+  F::finish(o, rows, p, q_tile, first_row, static_cast<T*>(p.o) + head * p.q_len * head_dim, p.l + head * p.q_len);
+}
+
+}  // namespace tilescope::kernels::fused_mma

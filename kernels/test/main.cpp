@@ -1,0 +1,30 @@
+// doctest's main with two options of our own: --quick (few small shapes; for compute-sanitizer) and --seed=N.
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <random>
+#include <string_view>
+
+#include "test/options.h"
+
+namespace tilescope::kernels {
+TestOptions& test_options() {
+  static TestOptions options;
+  return options;
+}
+}  // namespace tilescope::kernels
+
+int main(int argc, char** argv) {
+  auto& options = tilescope::kernels::test_options();
+  options.seed = std::random_device{}();
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--quick") options.quick = true;
+    if (argument.starts_with("--seed=")) options.seed = std::strtoull(argv[i] + 7, nullptr, 10);
+  }
+  fmt::print("seed {} (repeat with --seed={})\n", options.seed, options.seed);
+  doctest::Context context(argc, argv);
+  return context.run();
+}

@@ -1,0 +1,100 @@
+// What the kernels refuse, and with which sentence. Needs no GPU.
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "kernel_api.h"
+#include "test/device_run.h"
+
+namespace tilescope::kernels {
+namespace {
+
+Variant first_of(const std::string& kernel) {
+  for (const Variant& variant : built_variants())
+    if (variant.kernel == kernel) return variant;
+  return {};
+}
+
+std::string refusal(const std::string& kernel, const Shape& shape) {
+  return unsupported_reason(first_of(kernel), shape, Mask::none);
+}
+
+std::string prepare_error(const Variant& variant, const Problem& problem) {
+  try {
+    prepare(variant, problem);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("the fused kernel is built in at least twelve combinations for each dtype and none is listed twice") {
+  std::set<std::string> seen;
+  int fused[3] = {};
+  for (const Variant& variant : built_variants()) {
+    CHECK(seen.insert(describe(variant)).second);
+    if (variant.kernel == "fused_mma") ++fused[static_cast<int>(variant.dtype)];
+  }
+  CHECK(fused[static_cast<int>(Dtype::fp16)] >= 12);
+  CHECK(fused[static_cast<int>(Dtype::bf16)] >= 12);
+}
+
+TEST_CASE("a shape that a kernel cannot run is refused with the reason") {
+  CHECK(refusal("fused_mma", {1, 1, 1, 8, 8, 64, 64}) == "");
+  CHECK(refusal("fused_mma", {1, 1, 1, 8, 8, 96, 96}) == "head_dim 96 is not built; built: 64, 128, 256");
+  CHECK(refusal("fused_mma", {1, 1, 1, 8, 8, 128, 128}) ==
+        "this variant is built for head_dim 64, the problem has 128; pick a variant of head_dim 128");
+  CHECK(refusal("fused_mma", {1, 1, 1, 8, 8, 64, 128}) == "d_v 128 differs from d_qk 64; fused_mma is built for equal ones");
+  CHECK(refusal("reference", {1, 6, 4, 8, 8, 64, 64}) ==
+        "heads_q 6 is not a multiple of heads_kv 4; query heads share KV heads evenly");
+  CHECK(refusal("reference", {1, 1, 1, 0, 8, 64, 64}) == "q_len is 0; every size must be at least 1");
+  CHECK(refusal("reference", {1, 1, 1, 8, -3, 64, 64}) == "kv_len is -3; every size must be at least 1");
+  CHECK(refusal("fused_mma", {1, 65536, 1, 8, 8, 64, 64}) == "heads_q is 65536; a launch holds at most 65535 (grid y and z)");
+  CHECK(refusal("fused_mma", {65536, 1, 1, 8, 8, 64, 64}) == "batch is 65536; a launch holds at most 65535 (grid y and z)");
+  CHECK(refusal("fused_mma", {1, 1, 1, 1LL << 31, 8, 64, 64}) ==
+        "q_len is 2147483648; the kernels index at most 1073741824 rows");
+  CHECK(refusal("reference", {1, 1, 1, 8, 40000, 64, 64}) ==
+        "kv_len 40000 is too long: the row softmax holds a row in registers, at most 32768 keys; use fused_mma");
+  CHECK(refusal("reference_fp32", {1, 1, 1, 8, 8, 257, 257}) == "head_dim 257 is not built; reference_fp32 takes any up to 256");
+}
+
+TEST_CASE("a variant that was not built is refused by name") {
+  Variant variant = first_of("fused_mma");
+  variant.tile_q = 96;
+  CHECK(unsupported_reason(variant, {}, Mask::none) ==
+        "fused_mma has no variant with head_dim 64, tile_q 96, tile_kv 32, 4 warps for this dtype; its kernel.yaml lists "
+        "the built ones");
+  variant.kernel = "fused";
+  CHECK(unsupported_reason(variant, {}, Mask::none) ==
+        "kernel fused is not built; built: reference, reference_fp32, fused_mma");
+  CHECK_THROWS_AS(workspace_bytes(variant, {}), InputError);
+}
+
+TEST_CASE("the unfused workspace holds S and P with rows rounded up to eight elements") {
+  const Shape shape{2, 3, 1, 10, 13, 64, 64};
+  const std::size_t rows = 2 * 3 * 10, pitch = 16;
+  CHECK(workspace_bytes(first_of("reference"), shape) == 2 * ((rows * pitch * 2 + 255) / 256 * 256));
+  CHECK(workspace_bytes(first_of("reference_fp32"), shape) == 2 * ((rows * pitch * 4 + 255) / 256 * 256));
+  CHECK(workspace_bytes(first_of("fused_mma"), shape) == 0);
+}
+
+TEST_CASE("bad pointers and scales are refused before anything is launched") {
+  const Variant variant = first_of("fused_mma");
+  alignas(16) static char memory[64];
+  Problem good;
+  good.shape = {1, 1, 1, 8, 8, 64, 64};
+  good.q = good.k = good.v = memory, good.o = memory, good.l = reinterpret_cast<float*>(memory);
+  Problem bad = good;
+  bad.k = nullptr;
+  CHECK(prepare_error(variant, bad) == "error: fused_mma: k is a null pointer; give a device array");
+  bad = good, bad.o = memory + 8;
+  CHECK(prepare_error(variant, bad) == "error: fused_mma: o is not aligned to 16 bytes, which the kernel's accesses need");
+  bad = good, bad.scale = -1.0f;
+  CHECK(prepare_error(variant, bad) == "error: fused_mma: scale is -1; it must be positive and finite");
+  CHECK(prepare_error(first_of("reference"), good) == "error: reference: workspace is a null pointer; give a device array");
+}
+
+}  // namespace tilescope::kernels
