@@ -22,15 +22,6 @@ void initialize_profiler() {
   TILESCOPE_CUPTI(cuptiProfilerInitialize, params);
 }
 
-std::string current_chip() {
-  int device = 0;
-  check_cuda(cudaGetDevice(&device), "cudaGetDevice");
-  auto params = TILESCOPE_PARAMS(CUpti_Device_GetChipName_Params);
-  params.deviceIndex = static_cast<std::size_t>(device);
-  TILESCOPE_CUPTI(cuptiDeviceGetChipName, params);
-  return params.pChipName;
-}
-
 // The current context, found through the runtime because libcuda is not linked (a machine without driver lacks it).
 CUcontext current_context() {
   check_cuda(cudaFree(nullptr), "cudaFree");  // creates the primary context
@@ -157,6 +148,15 @@ class RangeProfiler {
 };
 
 }  // namespace
+
+std::string current_chip() {
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+  auto params = TILESCOPE_PARAMS(CUpti_Device_GetChipName_Params);
+  params.deviceIndex = static_cast<std::size_t>(device);
+  TILESCOPE_CUPTI(cuptiDeviceGetChipName, params);
+  return params.pChipName;
+}
 
 Preflight preflight() {
   int devices = 0;

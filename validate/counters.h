@@ -44,6 +44,9 @@ Preflight preflight();
 // Throws DeviceError with preflight's line unless it is `ready`.
 void require_counters();
 
+// CUPTI's name of the current device's chip ("GH100"). Throws DeviceError.
+std::string current_chip();
+
 // One stretch of work to count. Each pass runs `before` (not counted: flush the caches, set inputs), then `work`.
 // `work` must do the same each time. Both may leave work on any stream; the session waits for it.
 struct CounterRange {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "validate/counters.h"
 #include "validate/cupti_call.h"
@@ -38,8 +39,12 @@ bool CuptiHost::add(const std::vector<std::string>& metrics) {
   params.ppMetricNames = names.data();
   params.numMetrics = names.size();
   const CUptiResult result = cuptiProfilerHostConfigAddMetrics(&params);
-  // CUPTI 13.0 answers INVALID_PARAMETER for an unknown name; the other code is what its documentation names.
-  if (result == CUPTI_ERROR_INVALID_PARAMETER || result == CUPTI_ERROR_INVALID_METRIC_NAME) return false;
+  // CUPTI 13.0 answers INVALID_PARAMETER for an unknown name and UNKNOWN for one without a rollup such as ".sum"; its
+  // documentation names the third code.
+  if (result == CUPTI_ERROR_INVALID_PARAMETER || result == CUPTI_ERROR_UNKNOWN ||
+      result == CUPTI_ERROR_INVALID_METRIC_NAME) {
+    return false;
+  }
   check(result, "cuptiProfilerHostConfigAddMetrics");
   return true;
 }
@@ -67,14 +72,19 @@ int CuptiHost::passes_of(std::vector<std::uint8_t>& config_image) {
 
 SortedMetrics sort_metrics(const std::string& chip, const std::vector<std::string>& metrics,
                            const std::vector<std::uint8_t>& availability) {
-  CuptiHost scratch(chip, availability);
+  auto scratch = std::make_unique<CuptiHost>(chip, availability);
   SortedMetrics sorted;
   for (const std::string& metric : metrics) {
     const auto seen = [&](const std::vector<std::string>& names) {
       return std::find(names.begin(), names.end(), metric) != names.end();
     };
     if (seen(sorted.known) || seen(sorted.unknown)) continue;
-    (scratch.add({metric}) ? sorted.known : sorted.unknown).push_back(metric);
+    if (scratch->add({metric})) {
+      sorted.known.push_back(metric);
+      continue;
+    }
+    sorted.unknown.push_back(metric);
+    scratch = std::make_unique<CuptiHost>(chip, availability);  // CUPTI 13.0: after one refusal it refuses everything
   }
   return sorted;
 }

@@ -34,10 +34,10 @@ __global__ void fill_kernel(T* data, std::size_t count, std::uint64_t seed) {
 }
 
 template <class T>
-__global__ void widen_kernel(const T* data, double* wide, std::size_t count) {
+__global__ void widen_kernel(const T* data, float* wide, std::size_t count) {
   const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    wide[i] = static_cast<double>(static_cast<float>(data[i]));
+    wide[i] = static_cast<float>(data[i]);
   }
 }
 
@@ -94,11 +94,12 @@ void fill_normal(void* data, std::size_t count, kernels::Dtype dtype, std::uint6
   });
 }
 
-std::vector<double> read_as_double(const void* data, std::size_t offset, std::size_t count, kernels::Dtype dtype) {
-  std::vector<double> host(count);
-  const DeviceBuffer wide(count * sizeof(double));
+std::vector<float> read_as_float(const void* data, std::size_t offset, std::size_t count, kernels::Dtype dtype) {
+  std::vector<float> host(count);
+  if (count == 0) return host;
+  const DeviceBuffer wide(count * sizeof(float));
   with_type(dtype, [&]<class T>(T*) {
-    widen_kernel<<<blocks(), threads>>>(static_cast<const T*>(data) + offset, static_cast<double*>(wide.get()), count);
+    widen_kernel<<<blocks(), threads>>>(static_cast<const T*>(data) + offset, static_cast<float*>(wide.get()), count);
   });
   check_cuda(cudaMemcpy(host.data(), wide.get(), wide.size(), cudaMemcpyDeviceToHost), "copying to the host");
   return host;

@@ -30,8 +30,8 @@ std::size_t size_of(kernels::Dtype dtype);
 // Standard normal values, the same for the same seed and count.
 void fill_normal(void* data, std::size_t count, kernels::Dtype dtype, std::uint64_t seed, void* stream);
 
-// Copies `count` elements from `offset` on to the host as double.
-std::vector<double> read_as_double(const void* data, std::size_t offset, std::size_t count, kernels::Dtype dtype);
+// Copies `count` elements from `offset` on to the host as float (exact for every dtype here).
+std::vector<float> read_as_float(const void* data, std::size_t offset, std::size_t count, kernels::Dtype dtype);
 
 // Number of elements that are not finite: after filling an output with 0xFF bytes (NaN in fp32, fp16 and bf16)
 // these are the ones that a kernel left unwritten or got wrong.

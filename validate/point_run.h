@@ -1,0 +1,40 @@
+// One point on the GPU: inputs, correctness, times, counters.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/kernel_api.h"
+#include "validate/counters.h"
+#include "validate/device_work.h"
+#include "validate/experiment.h"
+#include "validate/nvml.h"
+#include "validate/record.h"
+
+namespace tilescope::validate {
+
+// What all points of a run share.
+struct Bench {
+  L2Flush flush;
+  CounterSession counters;  // every metric of a record
+  CounterSession memory;    // dram bytes only: one pass, for the ranges that end with a flush
+  std::unique_ptr<Nvml> nvml;
+  Environment environment;
+  std::string experiment;
+  int cold_repeats = 10, steady_repeats = 20;
+};
+
+struct ChosenVariant {
+  kernels::Variant variant;
+  kernels::Shape shape;
+  kernels::Mask mask = kernels::Mask::none;
+  std::string problem;  // why the point cannot run; empty when it can
+};
+
+// The built variant that a point names.
+ChosenVariant choose_variant(const MeasurePoint& point);
+
+// Runs the point. The record's correctness tells whether the output was right. Throws DeviceError.
+Record run_point(Bench& bench, const MeasurePoint& point, const ChosenVariant& chosen);
+
+}  // namespace tilescope::validate
