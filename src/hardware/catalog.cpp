@@ -56,9 +56,15 @@ HardwareProfile find_profile(const std::string& id_or_file, const fs::path& hard
 
 std::vector<HardwareProfile> list_profiles(const fs::path& hardware_directory) {
   std::vector<HardwareProfile> profiles;
+  std::vector<Diagnostic> findings;
   for (const std::string& id : ids_in(hardware_directory)) {
-    profiles.push_back(load_profile(hardware_directory / (id + ".yaml")));
+    try {
+      profiles.push_back(load_profile(hardware_directory / (id + ".yaml")));
+    } catch (const InputError& error) {
+      findings.insert(findings.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
   }
+  if (!findings.empty()) throw InputError(std::move(findings));
   return profiles;
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -50,12 +51,30 @@ std::string findings_with(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("all shipped profiles load, sorted by id") {
+TEST_CASE("the shipped profiles load, sorted by id, and the promised GPUs are among them") {
   std::vector<std::string> ids;
   for (const HardwareProfile& profile : list_profiles(hardware)) ids.push_back(profile.id);
-  CHECK(ids == std::vector<std::string>{"a10", "a100_sxm_40", "a100_sxm_80", "b200_sxm", "h100_pcie", "h100_sxm",
-                                        "h200_sxm", "l4", "l40s", "mi300x", "rtx3090", "rtx4090", "rtx5090",
-                                        "v100_sxm2"});
+  CHECK(std::is_sorted(ids.begin(), ids.end()));
+  const std::vector<std::string> promised{"a10",      "a100_sxm_40", "a100_sxm_80", "b200_sxm", "h100_pcie",
+                                          "h100_sxm", "h200_sxm",    "l4",          "l40s",     "mi300x",
+                                          "rtx3090",  "rtx4090",     "rtx5090",     "v100_sxm2"};
+  CHECK(std::includes(ids.begin(), ids.end(), promised.begin(), promised.end()));
+}
+
+TEST_CASE("listing a folder reports the findings of every broken profile in it") {
+  const auto folder = std::filesystem::temp_directory_path() / ("tilescope_profiles_" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder / "a.yaml") << "[\n";
+  std::ofstream(folder / "b.yaml") << "";
+  std::string found;
+  try {
+    list_profiles(folder);
+  } catch (const InputError& error) {
+    found = error.what();
+  }
+  std::filesystem::remove_all(folder);
+  CHECK(found.find("a.yaml:") != std::string::npos);
+  CHECK(found.find("b.yaml: error: is empty; expected a YAML document") != std::string::npos);
 }
 
 TEST_CASE("all shipped profiles pass their check") {
