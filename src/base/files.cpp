@@ -21,18 +21,8 @@ namespace fs = std::filesystem;
   throw InputError(Diagnostic{.file = path.string(), .message = message});
 }
 
-// Writes everything and reports the errno of the first failure, 0 on success.
-int write_and_close(int descriptor, std::string_view content) {
-  int error = 0;
-  while (!content.empty() && error == 0) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) error = errno;
-    else content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  if (error == 0 && ::fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS) error = errno;
-  if (::close(descriptor) != 0 && error == 0) error = errno;
-  return error;
+[[noreturn]] void fail_to_write(const fs::path& path, int error) {
+  fail(path, fmt::format("cannot be written: {}; choose a writable place with free space; nothing was changed", std::strerror(error)));
 }
 
 }  // namespace
@@ -54,19 +44,44 @@ std::string read_file(const fs::path& path, std::size_t limit) {
   return content;
 }
 
-void write_file(const fs::path& path, std::string_view content) {
+OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
   struct stat info {};
-  const bool special = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
-  if (special && S_ISDIR(info.st_mode)) fail(path, "is a directory, expected a file name to write to");
-  const std::string target = special ? path.string() : fmt::format("{}.tmp{}", path.string(), ::getpid());
-  const int descriptor = ::open(target.c_str(), special ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  if (descriptor < 0) fail(path, fmt::format("cannot be written: {}; choose a writable place", std::strerror(errno)));
-  int error = write_and_close(descriptor, content);
-  if (error == 0 && !special && ::rename(target.c_str(), path.c_str()) != 0) error = errno;
-  if (error != 0) {
-    if (!special) ::unlink(target.c_str());
-    fail(path, fmt::format("cannot be written: {}; nothing was changed", std::strerror(error)));
+  special_ = ::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  if (special_ && S_ISDIR(info.st_mode)) fail(path_, "is a directory, expected a file name to write to");
+  target_ = special_ ? path_.string() : fmt::format("{}.tmp{}", path_.string(), ::getpid());
+  descriptor_ = ::open(target_.c_str(), special_ ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (descriptor_ < 0) fail_to_write(path_, errno);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  if (!special_) ::unlink(target_.c_str());
+}
+
+void OutputFile::write(std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor_, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail_to_write(path_, errno);
+    content.remove_prefix(static_cast<std::size_t>(written));
   }
+}
+
+void OutputFile::commit() {
+  if (!special_ && ::fsync(descriptor_) != 0) fail_to_write(path_, errno);
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  const bool failed = closed != 0 || (!special_ && ::rename(target_.c_str(), path_.c_str()) != 0);
+  const int error = errno;
+  if (failed && !special_) ::unlink(target_.c_str());
+  if (failed) fail_to_write(path_, error);
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+  OutputFile file(path);
+  file.write(content);
+  file.commit();
 }
 
 }  // namespace tilescope

@@ -10,6 +10,24 @@ namespace tilescope {
 // The file's bytes. Throws InputError when it is missing, unreadable, a directory, or larger than `limit` bytes.
 std::string read_file(const std::filesystem::path& path, std::size_t limit = std::size_t{64} << 20);
 
+// A file that appears under its name only when `commit` succeeds; until then it is a temporary beside it, removed when
+// the object goes. A device or pipe (/dev/stdout, /dev/full) is written directly. All throw InputError on failure.
+class OutputFile {
+ public:
+  explicit OutputFile(std::filesystem::path path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  void write(std::string_view content);
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::string target_;
+  int descriptor_ = -1;
+  bool special_ = false;
+};
+
 // Writes to a temporary name beside `path`, syncs, and renames over it, so a reader sees the old file or the new
 // one. A device or pipe (/dev/stdout) is written directly. Throws InputError (full disk, read-only directory, ...).
 void write_file(const std::filesystem::path& path, std::string_view content);

@@ -97,6 +97,9 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
 std::string formula(const Plan& plan, const Point& point, const Term& term);
 std::vector<std::string> because(const Plan& plan, const Point& point, const Term& term);
 
+// The schedule as pseudocode: loops, loads and stores with bytes a step, operators.
+std::string pseudocode(const Plan& plan, const Point& point);
+
 // Rates the prediction wanted and the profile does not state, e.g. "levels.l2.bandwidth".
 std::vector<std::string> missing_rates(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction);
 

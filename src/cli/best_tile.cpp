@@ -1,0 +1,17 @@
+#include "cli/best_tile.h"
+
+#include "base/error.h"
+
+namespace tilescope::cli {
+
+void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, bool given) {
+  if (!given) {
+    const SearchResult result = search_tiles(plan, hardware, point);
+    if (!result.feasible.empty()) point.tiles = result.feasible.front().point.tiles, point.warps = result.feasible.front().point.warps;
+  }
+  std::vector<Diagnostic> diagnostics;
+  for (const std::string& reason : unsupported(plan, point)) diagnostics.push_back({.path = "point", .message = reason});
+  if (!diagnostics.empty()) throw InputError(std::move(diagnostics));
+}
+
+}  // namespace tilescope::cli

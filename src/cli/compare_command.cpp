@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/best_tile.h"
+#include "cli/cli.h"
+#include "cli/help.h"
+
+namespace tilescope::cli {
+namespace {
+
+std::vector<std::string> list_of(const Arguments& arguments, const std::string& name) {
+  std::vector<std::string> values;
+  for (const std::string& given : arguments.all(name))
+    for (const std::string& value : split(given, ';')) values.push_back(value);
+  return values;
+}
+
+// One row: the point on one GPU with one dtype choice.
+std::vector<Json> compare_row(const Plan& plan, const HardwareProfile& hardware, Point point, const std::string& dtypes, bool tile_fixed) {
+  if (!dtypes.empty()) apply_dtypes(point, plan, dtypes);
+  settle_tile(plan, hardware, point, tile_fixed);
+  Prediction prediction;
+  predict(plan, hardware, point, prediction);
+  std::string tile = fmt::format("{}x{}", point.tiles[0], plan.schedule.parameters.size() > 1 ? point.tiles[1] : 0);
+  const auto missing = missing_rates(plan, hardware, point, prediction);
+  const double flops = static_cast<double>(prediction.work.model_flop) / prediction.time.total;
+  return {hardware.id, plan.kernel.name, dtypes.empty() ? to_string(point.dtypes[0]) : dtypes, tile, prediction.feasible ? "yes" : "no",
+          prediction.traffic[0][0] + prediction.traffic[0][1], prediction.traffic[1][0] + prediction.traffic[1][1],
+          prediction.time.total * 1e6, to_string(prediction.time.bound_by), flops / 1e12, join(missing, "; ")};
+}
+
+}  // namespace
+
+ExitStatus compare_command(const std::vector<std::string>& words) {
+  const auto specs = point_options() + output_options();
+  if (help_wanted(words, "compare --hardware A,B,... --dtype X --dtype Y ... --q-len N ...", specs,
+                  "  tilescope compare --hardware h100_sxm,h200_sxm,b200_sxm --dtype fp16 --dtype fp8 --dtype fp16,kv=int8:g64:b2 \\\n"
+                  "    --workload llama3-70b-decode\n"
+                  "--hardware takes a comma-separated list; --dtype, --schedule and --kernel may be repeated.\n"))
+    return ExitStatus::done;
+  const Arguments arguments("compare", words, specs, 0);
+  std::vector<std::string> gpus, dtypes = list_of(arguments, "dtype");
+  for (const std::string& given : arguments.all("hardware"))
+    for (const std::string& id : split(given, ',')) gpus.push_back(id);
+  if (gpus.empty()) throw InputError(Diagnostic{.path = "--hardware", .message = "is missing: give GPUs to compare, as in --hardware h100_sxm,h200_sxm"});
+  if (dtypes.empty()) dtypes.emplace_back();
+  std::vector<Plan> plans;
+  for (const std::string& kernel : list_of(arguments, "kernel")) plans.push_back(read_plan(kernel, std::nullopt));
+  for (const std::string& schedule : list_of(arguments, "schedule")) plans.push_back(read_plan(std::nullopt, schedule));
+  if (plans.empty()) plans.push_back(read_plan(std::nullopt, std::nullopt));
+  Table table{.title = "predicted", .columns = {"hardware", "kernel", "dtype", "tile", "fits", "hbm_bytes", "l2_bytes", "microseconds", "bound_by",
+                                                "model_tflops", "not_counted"}, .rows = {}};
+  // The dtypes are columns here, so the shared point is read without them.
+  std::vector<std::string> rest;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--dtype") ++i;
+    else if (!words[i].starts_with("--dtype=")) rest.push_back(words[i]);
+  }
+  const Arguments shared("compare", rest, specs, 0);
+  for (const Plan& plan : plans) {
+    const Point point = read_point(shared, plan);
+    for (const std::string& gpu : gpus) {
+      const HardwareProfile hardware = find_profile(gpu, data_directory() / "hardware");
+      for (const std::string& dtype : dtypes) table.rows.push_back(compare_row(plan, hardware, point, dtype, tile_given(arguments)));
+    }
+  }
+  deliver(arguments, render(table, arguments.format()));
+  return ExitStatus::done;
+}
+
+}  // namespace tilescope::cli

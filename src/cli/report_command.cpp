@@ -1,0 +1,45 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/cli.h"
+#include "cli/help.h"
+#include "cli/recorded.h"
+#include "cli/report_data.h"
+#include "report/report.h"
+#include "validate/measure.h"
+
+namespace tilescope::cli {
+
+ExitStatus report_command(const std::vector<std::string>& words) {
+  const auto specs = recorded_options() + std::vector<OptionSpec>{{"hardware", "only records of this GPU (default: the one with most)"},
+                                                                  {"assets", "folder with the page's bundle (default: that of the build)"}} + output_options();
+  if (help_wanted(words, "report [--recorded DIRECTORY] -o report.html", specs,
+                  "  tilescope report -o report.html\n  tilescope report --format md\n"
+                  "--format text or none writes the HTML page; md, json and csv carry the same numbers.\n"))
+    return ExitStatus::done;
+  const Arguments arguments("report", words, specs, 0);
+  Comparison comparison = compare_recorded(arguments);
+  std::map<std::string, int> counts;
+  for (const ComparedPoint& point : comparison.points) ++counts[point.record.environment.hardware];
+  const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const std::string id = arguments.text("hardware").value_or(most->first);
+  const HardwareProfile hardware = find_profile(id, data_directory() / "hardware");
+  std::string latest;
+  for (const ComparedPoint& point : comparison.points) latest = std::max(latest, point.record.environment.date);
+  std::erase_if(comparison.points, [&](const ComparedPoint& point) { return point.record.environment.hardware != hardware.id; });
+  if (comparison.points.empty()) throw InputError(Diagnostic{.path = "--hardware", .message = fmt::format("no record was measured on {}", hardware.id)});
+  const Json data = report_data(comparison, hardware, comparison.points.front().record.environment.revision, latest.substr(0, 10));
+  const nlohmann::json plain = nlohmann::json::parse(data.dump());
+  const Format format = arguments.format();
+  if (format == Format::json) deliver(arguments, data.dump(1) + "\n");
+  else if (format == Format::md) deliver(arguments, render_markdown(plain));
+  else if (format == Format::csv) deliver(arguments, render_csv(plain));
+  else deliver(arguments, render_html(plain, arguments.text("assets").value_or(TILESCOPE_ASSET_DIR)));
+  return ExitStatus::done;
+}
+
+}  // namespace tilescope::cli

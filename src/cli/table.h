@@ -1,0 +1,22 @@
+// A table is collected once and printed as text, JSON, CSV or Markdown from the same values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "predict/json.h"
+
+namespace tilescope::cli {
+
+enum class Format { text, json, csv, md };
+
+struct Table {
+  std::string title;  // text and Markdown only
+  std::vector<std::string> columns;
+  std::vector<std::vector<Json>> rows;  // a cell is a string, integer, number, boolean or null
+};
+
+// JSON: an array of objects keyed by column. CSV: RFC 4180, numbers unrounded.
+std::string render(const Table& table, Format format);
+
+}  // namespace tilescope::cli

@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "cli/cli.h"
+#include "cli/help.h"
+#include "cli/recorded.h"
+
+namespace tilescope::cli {
+namespace {
+
+Json percent(double relative) { return relative > 1e6 ? Json("infinite") : Json(fmt::format("{:.3f} %", 100 * relative)); }
+
+Table summary_table(const Comparison& comparison) {
+  Table table{.title = fmt::format("{} points: relative error of the prediction, by kernel and quantity", comparison.points.size()),
+              .columns = {"kernel", "quantity", "n", "outside", "mean", "median", "p90", "worst"}, .rows = {}};
+  for (const SummaryRow& row : comparison.summary)
+    table.rows.push_back({row.kernel, row.quantity, row.n, row.failed, percent(row.mean), percent(row.median), percent(row.p90), percent(row.worst)});
+  return table;
+}
+
+Table row_table(const Comparison& comparison, bool failed_only) {
+  Table table{.title = failed_only ? "rows outside their tolerance" : "", .columns = {"point", "quantity", "predicted", "measured", "ratio", "tolerance", "verdict"}, .rows = {}};
+  for (const ComparisonRow& row : comparison.rows) {
+    if (failed_only && row.verdict != Verdict::fail) continue;
+    table.rows.push_back({row.point, row.label(), row.predicted, row.measured, row.measured == 0 ? Json(nullptr) : Json(row.predicted / row.measured),
+                          row.tolerance ? Json(*row.tolerance) : Json(nullptr), to_string(row.verdict)});
+  }
+  return table;
+}
+
+}  // namespace
+
+ExitStatus validate_command(const std::vector<std::string>& words) {
+  const auto specs = recorded_options() + std::vector<OptionSpec>{{"junit", "also write JUnit XML to this file"}} + output_options();
+  if (help_wanted(words, "validate [--recorded DIRECTORY] [--experiment FILE]", specs,
+                  "  tilescope validate\n  tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml\n"
+                  "Exit status 1 when a row leaves its tolerance.\n"))
+    return ExitStatus::done;
+  const Arguments arguments("validate", words, specs, 0);
+  const Format format = arguments.format();
+  const Comparison comparison = compare_recorded(arguments);
+  if (format == Format::json) deliver(arguments, to_json(comparison).dump(1) + "\n");
+  else if (format == Format::csv) deliver(arguments, render(row_table(comparison, false), format));
+  else {
+    const Table failed = row_table(comparison, true);
+    std::string out = render(summary_table(comparison), format) + "\n";
+    out += failed.rows.empty() ? "every judged row is within its tolerance\n" : render(failed, format);
+    deliver(arguments, out);
+  }
+  if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));
+  return comparison.passed() ? ExitStatus::done : ExitStatus::answer_no;
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,156 @@
+#include "compare/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+
+namespace tilescope {
+namespace {
+
+double predicted_value(const Prediction& prediction, const Measured& measured) {
+  if (measured.quantity == "tensor_flop") return static_cast<double>(prediction.work.tensor_flop);
+  if (measured.quantity == "operand_bytes") return static_cast<double>(prediction.operand_bytes);
+  if (measured.quantity == "seconds" || measured.quantity == "seconds_cold") return prediction.time.total;
+  if (measured.quantity == "traffic")
+    for (std::size_t b = 0; b < boundary_count; ++b)
+      if (to_string(static_cast<Boundary>(b)) == measured.level) return static_cast<double>(prediction.traffic[b][measured.direction == "write"]);
+  for (std::size_t i = 0; i < pipe_count; ++i)
+    if (to_string(static_cast<Pipe>(i)) == measured.quantity) return static_cast<double>(prediction.work.pipes[i]);
+  throw std::logic_error("no prediction for quantity " + measured.quantity);
+}
+
+bool spills(const validate::Record& record) {
+  return std::any_of(record.islands.begin(), record.islands.end(), [](const auto& island) { return island.launch.local_bytes_per_thread > 0; });
+}
+
+// Every array that blocks read again is predicted to stay in L2.
+bool reuse_fits_l2(const Prediction& prediction) {
+  return std::all_of(prediction.terms.begin(), prediction.terms.end(),
+                     [](const Term& term) { return term.boundary != Boundary::hbm || term.fits_cache; });
+}
+
+void judge(const validate::Experiment& experiment, const ComparedPoint& compared, ComparisonRow& row) {
+  const validate::ToleranceQuery query{row.quantity, row.level, row.direction, compared.record.point, spills(compared.record),
+                                       reuse_fits_l2(compared.prediction)};
+  const validate::Tolerance* tolerance = find_tolerance(experiment, query);
+  if (!tolerance) return;
+  row.reason = tolerance->reason;
+  if (!tolerance->tolerance) return;
+  row.tolerance = tolerance->tolerance;
+  row.slack = tolerance->slack;
+  const double allowed = *row.tolerance * row.measured + row.slack;
+  row.verdict = std::abs(row.predicted - row.measured) <= allowed ? Verdict::pass : Verdict::fail;
+}
+
+// Plans and profiles are read once a name, not once a record.
+struct Catalogue {
+  std::filesystem::path data_directory;
+  std::map<std::string, Plan> plans;
+  std::map<std::string, HardwareProfile> profiles;
+
+  const Plan& plan(const std::string& kernel) {
+    auto found = plans.find(kernel);
+    if (found == plans.end()) found = plans.emplace(kernel, load_plan_for_kernel(kernel, data_directory)).first;
+    return found->second;
+  }
+  const HardwareProfile& profile(const std::string& id) {
+    auto found = profiles.find(id);
+    if (found == profiles.end()) found = profiles.emplace(id, find_profile(id, data_directory / "hardware")).first;
+    return found->second;
+  }
+};
+
+}  // namespace
+
+std::string to_string(Verdict verdict) {
+  return verdict == Verdict::pass ? "pass" : verdict == Verdict::fail ? "fail" : "info";
+}
+
+double ComparisonRow::relative_error() const {
+  if (measured == 0) return predicted == 0 ? 0 : std::numeric_limits<double>::infinity();
+  return std::abs(predicted - measured) / measured;
+}
+
+std::string ComparisonRow::label() const {
+  return quantity + (level.empty() ? "" : " " + level) + (direction.empty() ? "" : " " + direction);
+}
+
+bool Comparison::passed() const {
+  return std::none_of(rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.verdict == Verdict::fail; });
+}
+
+Point model_point(const validate::Record& record, const Plan& plan) {
+  Point point = default_point(plan.schedule);
+  const validate::PointWorkload& w = record.point.workload;
+  point.workload = {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
+  const auto mask = parse_mask(record.point.mask);
+  if (!mask) throw InputError(Diagnostic{.file = record.file, .path = "point.mask", .message = fmt::format("unknown mask '{}'", record.point.mask)});
+  point.mask = *mask;
+  set_dtype(point, plan.schedule.diagram, "", Dtype{record.point.dtype});
+  const auto set = [&](const char* name, std::int64_t value) {
+    const int position = plan.schedule.find_parameter(name);
+    if (position >= 0 && value > 0) point.tiles[static_cast<std::size_t>(position)] = value;
+  };
+  const KernelVariant* only = plan.kernel.variants.size() == 1 ? &plan.kernel.variants.front() : nullptr;
+  set("q", record.point.tile_q ? record.point.tile_q : only ? only->tile_q : 0);
+  set("kv", record.point.tile_kv ? record.point.tile_kv : only ? only->tile_kv : 0);
+  point.warps = record.point.warps ? record.point.warps : only ? only->warps : point.warps;
+  if (!record.islands.empty() && record.islands.size() == 1) point.blocks_per_unit = record.islands.front().launch.blocks_per_unit;
+  return point;
+}
+
+Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
+                           const std::function<const validate::Experiment&(const std::string&)>& experiment_of) {
+  Catalogue catalogue{.data_directory = data_directory, .plans = {}, .profiles = {}};
+  Comparison comparison;
+  for (const validate::Record& record : records) {
+    const Plan& plan = catalogue.plan(record.point.kernel);
+    const HardwareProfile& hardware = catalogue.profile(record.environment.hardware);
+    ComparedPoint compared{record, plan, model_point(record, plan), {}};
+    predict(plan, hardware, compared.point, compared.prediction);
+    for (const Measured& measured : measured_quantities(record, hardware, plan)) {
+      ComparisonRow row{.point = point_id(record.point), .kernel = record.point.kernel, .quantity = measured.quantity, .level = measured.level,
+                        .direction = measured.direction, .predicted = predicted_value(compared.prediction, measured), .measured = measured.value,
+                        .tolerance = {}, .slack = 0, .reason = {}, .verdict = Verdict::info};
+      judge(experiment_of(record.experiment), compared, row);
+      comparison.rows.push_back(std::move(row));
+    }
+    comparison.points.push_back(std::move(compared));
+  }
+  comparison.summary = summarise(comparison.rows);
+  return comparison;
+}
+
+std::vector<SummaryRow> summarise(const std::vector<ComparisonRow>& rows) {
+  std::vector<SummaryRow> summary;
+  std::vector<std::vector<double>> errors;
+  for (const ComparisonRow& row : rows) {
+    const std::string label = row.label();
+    auto found = std::find_if(summary.begin(), summary.end(), [&](const SummaryRow& s) { return s.kernel == row.kernel && s.quantity == label; });
+    if (found == summary.end()) {
+      summary.push_back({.kernel = row.kernel, .quantity = label});
+      errors.emplace_back();
+      found = summary.end() - 1;
+    }
+    errors[static_cast<std::size_t>(found - summary.begin())].push_back(row.relative_error());
+    found->failed += row.verdict == Verdict::fail;
+  }
+  for (std::size_t i = 0; i < summary.size(); ++i) {
+    std::vector<double>& values = errors[i];
+    std::sort(values.begin(), values.end());
+    SummaryRow& row = summary[i];
+    row.n = values.size();
+    for (const double value : values) row.mean += value / static_cast<double>(values.size());
+    row.median = values.size() % 2 ? values[values.size() / 2] : (values[values.size() / 2 - 1] + values[values.size() / 2]) / 2;
+    row.p90 = values[static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(values.size()))) - 1];
+    row.worst = values.back();
+  }
+  std::stable_sort(summary.begin(), summary.end(), [](const SummaryRow& a, const SummaryRow& b) { return a.kernel < b.kernel; });
+  return summary;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,71 @@
+// Predictions set against records, row by row, with the tolerance that the experiment file states for each.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "predict/json.h"
+#include "validate/experiment.h"
+#include "validate/record.h"
+
+namespace tilescope {
+
+enum class Verdict { pass, fail, info };  // info: shown, not judged
+std::string to_string(Verdict verdict);
+
+struct ComparisonRow {
+  std::string point, kernel, quantity, level, direction;  // level and direction may be empty
+  double predicted = 0, measured = 0;
+  std::optional<double> tolerance;  // relative; empty: not judged
+  double slack = 0;                 // absolute
+  std::string reason;
+  Verdict verdict = Verdict::info;
+
+  double relative_error() const;  // |predicted - measured| / measured; 0 when both are 0, infinite when only measured is
+  std::string label() const;      // "traffic l2 read"
+};
+
+struct SummaryRow {
+  std::string kernel, quantity;
+  std::size_t n = 0, failed = 0;
+  double mean = 0, median = 0, p90 = 0, worst = 0;  // of relative_error
+};
+
+struct ComparedPoint {
+  validate::Record record;
+  Plan plan;
+  Point point;
+  Prediction prediction;
+};
+
+struct Comparison {
+  std::vector<ComparedPoint> points;
+  std::vector<ComparisonRow> rows;
+  std::vector<SummaryRow> summary;  // by kernel and quantity, in order of first appearance
+  bool passed() const;
+};
+
+// The point of the model that a record measured, with its descriptor's plan.
+Point model_point(const validate::Record& record, const Plan& plan);
+
+// Predicts each record on its own hardware profile and compares. `experiment_of` supplies tolerances by experiment name.
+// Throws InputError when a record's kernel or hardware is unknown.
+Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
+                           const std::function<const validate::Experiment&(const std::string&)>& experiment_of);
+
+std::vector<SummaryRow> summarise(const std::vector<ComparisonRow>& rows);
+
+// Quantities a record measures, by (quantity, level, direction): exactly those for which it holds every counter.
+struct Measured {
+  std::string quantity, level, direction;
+  double value = 0;
+};
+std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan);
+
+// Renderings of a comparison.
+Json to_json(const Comparison& comparison);         // {"schema", "rows", "summary"}
+std::string to_junit(const Comparison& comparison); // one test case a judged row
+
+}  // namespace tilescope

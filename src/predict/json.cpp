@@ -1,0 +1,116 @@
+#include "predict/json.h"
+
+namespace tilescope {
+namespace {
+
+Json work_json(const Work& work) {
+  Json json{{"tensor_flop", work.tensor_flop}, {"model_flop", work.model_flop}, {"clipped_flop", work.clipped_flop},
+            {"fma_flop", work.fma_flop()},     {"exp", work.exp}};
+  for (std::size_t i = 0; i < pipe_count; ++i) json[to_string(static_cast<Pipe>(i))] = work.pipes[i];
+  return json;
+}
+
+Json traffic_json(const Prediction& prediction) {
+  Json list = Json::array();
+  for (std::size_t b = 0; b < boundary_count; ++b) {
+    Json row{{"level", to_string(static_cast<Boundary>(b))}, {"read_bytes", prediction.traffic[b][0]}, {"write_bytes", prediction.traffic[b][1]}};
+    if (static_cast<Boundary>(b) == Boundary::smem) row["operand_read_bytes"] = prediction.operand_bytes;
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+const char* cause_name(Cause cause) {
+  switch (cause) {
+    case Cause::tile: return "tile";
+    case Cause::operand: return "operand";
+    case Cause::fill: return "fill";
+    case Cause::staging: return "staging";
+    case Cause::mma: return "matrix instructions";
+    case Cause::fragments: return "operand fragments";
+    case Cause::pointwise: return "pointwise instructions";
+  }
+  return "";
+}
+
+Json terms_json(const Plan& plan, const Point& point, const Prediction& prediction) {
+  Json list = Json::array();
+  for (const Term& term : prediction.terms) {
+    const std::string array =
+        term.array < 0 ? cause_name(term.cause) : plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name;
+    list.push_back({{"island", plan.schedule.islands[static_cast<std::size_t>(term.island)].name},
+                    {"boundary", to_string(term.boundary)},
+                    {"array", array},
+                    {"direction", to_string(term.direction)},
+                    {"kind", cause_name(term.cause)},
+                    {"bytes", term.bytes},
+                    {"formula", formula(plan, point, term)},
+                    {"because", because(plan, point, term)}});
+  }
+  return list;
+}
+
+Json footprint_json(const Plan& plan, const Prediction& prediction) {
+  Json list = Json::array();
+  for (const FootprintRow& row : prediction.footprint) {
+    Json entry{{"level", to_string(row.level)}, {"island", plan.schedule.islands[static_cast<std::size_t>(row.island)].name}, {"bytes", row.bytes}};
+    entry["capacity_bytes"] = row.capacity_bytes > 0 ? Json(static_cast<std::int64_t>(row.capacity_bytes)) : Json(nullptr);
+    entry["largest"] = row.largest;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json time_json(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
+  const TimePrediction& time = prediction.time;
+  Json resources = Json::array();
+  for (std::size_t i = 0; i < resource_count; ++i)
+    resources.push_back({{"name", to_string(static_cast<Resource>(i))}, {"seconds", time.seconds[i] < 0 ? Json(nullptr) : Json(time.seconds[i])}});
+  return {{"seconds", time.total},
+          {"sm_cycles", time.sm_cycles},
+          {"clock_hz", time.clock_hz},
+          {"bound_by", to_string(time.bound_by)},
+          {"model", "slowest resource of each kernel, everything else overlapped"},
+          {"missing", missing_rates(plan, hardware, point, prediction)},
+          {"resources", std::move(resources)},
+          {"error", {{"mape", nullptr}, {"n", 0}, {"basis", "no record"}}}};
+}
+
+}  // namespace
+
+Json point_json(const Plan& plan, const std::string& hardware_id, const Point& point) {
+  const Workload& w = point.workload;
+  Json dtypes, tile;
+  for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i)
+    dtypes[plan.schedule.diagram.arrays[i].dtype_key] = to_string(point.dtypes[i]);
+  for (std::size_t i = 0; i < plan.schedule.parameters.size(); ++i) tile[plan.schedule.parameters[i].name] = point.tiles[i];
+  tile["warps"] = point.warps;
+  return {{"hardware", hardware_id},
+          {"schedule", plan.schedule.name},
+          {"kernel", plan.assumed ? Json(nullptr) : Json(plan.kernel.name)},
+          {"pass", "forward"},
+          {"mask", point.mask.text},
+          {"workload", {{"batch", w.batch}, {"heads_q", w.heads_q}, {"heads_kv", w.heads_kv}, {"q_len", w.q_len}, {"kv_len", w.kv_len},
+                        {"d_qk", w.d_qk}, {"d_v", w.d_v}}},
+          {"dtypes", std::move(dtypes)},
+          {"tile", std::move(tile)}};
+}
+
+Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction, JsonOptions options) {
+  Json json{{"schema", "tilescope/prediction/1"}, {"point", point_json(plan, hardware.id, point)}, {"feasible", prediction.feasible}};
+  for (const FootprintRow& row : prediction.footprint) {
+    if (row.fits() || json.contains("infeasible")) continue;
+    json["infeasible"] = {{"level", to_string(row.level)}, {"needed_bytes", row.bytes},
+                          {"available_bytes", static_cast<std::int64_t>(row.capacity_bytes)}, {"largest", row.largest}};
+  }
+  json["work"] = work_json(prediction.work);
+  json["traffic"] = traffic_json(prediction);
+  json["compulsory_bytes"] = prediction.compulsory_bytes;
+  json["lower_bound_bytes"] = prediction.lower_bound_bytes;
+  if (options.terms) json["terms"] = terms_json(plan, point, prediction);
+  json["footprint"] = footprint_json(plan, prediction);
+  json["time"] = time_json(plan, hardware, point, prediction);
+  return json;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,22 @@
+// Predictions as the JSON other programs read (schema tilescope/prediction/1).
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "predict/prediction.h"
+
+namespace tilescope {
+
+using Json = nlohmann::ordered_json;
+
+struct JsonOptions {
+  bool terms = true;
+};
+
+Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction,
+             JsonOptions options = {});
+
+// The "point" object alone: hardware, schedule, kernel, pass, mask, workload, dtypes, tile.
+Json point_json(const Plan& plan, const std::string& hardware_id, const Point& point);
+
+}  // namespace tilescope
