@@ -9,7 +9,8 @@
 //
 // A wrong or missing value records a diagnostic and yields a harmless placeholder (0, ""), so that one pass reports
 // everything that is wrong with a file. Closed yaml-cpp 0.7 traps: duplicate keys, merge keys, aliases and anchors,
-// tabs, `010`, `.nan`, `yes`, documents after the first, files over 1 MiB, nesting deeper than 64.
+// tags, tabs, `010`, `.nan`, `yes`, documents after the first, files over 1 MiB, nesting deeper than 64, quotes that
+// are never closed, and plain values that run on over the next line. Only src/config/tree.cpp includes yaml-cpp.
 #pragma once
 
 #include <cstdint>
@@ -37,18 +38,19 @@ class Node {
   bool is_list() const;
   bool is_scalar() const;
 
-  Node operator[](std::string_view key) const;                 // required: absent -> diagnostic "is missing"
-  std::optional<Node> find(std::string_view key) const;        // optional: absent -> nullopt
-  std::vector<std::pair<std::string, Node>> entries() const;   // of a map, in file order; not a map -> diagnostic
-  std::vector<Node> items() const;                             // of a list, in file order; not a list -> diagnostic
+  Node operator[](std::string_view key) const;                // required: absent -> diagnostic "is missing"
+  std::optional<Node> find(std::string_view key) const;       // optional: absent -> nullopt
+  std::vector<std::pair<std::string, Node>> entries() const;  // of a map, in file order; not a map -> diagnostic
+  std::vector<Node> items() const;                            // of a list, in file order; not a list -> diagnostic
   void only(std::initializer_list<std::string_view> keys) const;
 
-  std::string text() const;                                         // non-empty scalar
+  std::string text() const;  // non-empty scalar
   std::string one_of(const std::vector<std::string>& choices) const;
-  std::int64_t integer(std::int64_t least, std::int64_t most) const;  // plain decimal digits, no sign prefix '+', no leading 0
-  double number(double least, double most) const;                     // finite
-  bool boolean() const;                                               // exactly true or false
-  double quantity(Dimension dimension) const;                         // "4800 GB/s" in base units
+  std::int64_t integer(std::int64_t least,
+                       std::int64_t most) const;   // plain decimal digits, no sign prefix '+', no leading 0
+  double number(double least, double most) const;  // finite
+  bool boolean() const;                            // exactly true or false
+  double quantity(Dimension dimension) const;      // "4800 GB/s" in base units
 
   // Records a finding about this node: "file:line:col: error: path: message".
   void report(const std::string& message) const;
@@ -62,8 +64,8 @@ class Node {
 
 class Document {
  public:
-  static Document load(const std::filesystem::path& file);                        // InputError when it cannot be parsed
-  static Document parse(std::string_view text, const std::string& file_name);     // the same from memory
+  static Document load(const std::filesystem::path& file);                     // InputError when it cannot be parsed
+  static Document parse(std::string_view text, const std::string& file_name);  // the same from memory
   Node root() const;
   // Checks the `schema` key first: another value is a finding that names the expected one.
   void expect_schema(std::string_view schema) const;
