@@ -24,7 +24,7 @@ __global__ void write_kernel(uint4* to, std::size_t count) {
 
 // Per warp and round: one ldmatrix.x4 (512 B), one ldmatrix.x4.trans, one ldmatrix.x2 (256 B), two mma m16n8k16,
 // 16-byte and 4-byte shared loads and stores without bank conflicts.
-__global__ void instruction_kernel(float* out, int rounds_left) {
+__global__ void instruction_kernel(const void* from, float* out, int rounds_left) {
   __shared__ __align__(128) unsigned tile[2048];
   for (unsigned i = threadIdx.x; i < 2048; i += blockDim.x) tile[i] = i;
   __syncthreads();
@@ -47,6 +47,9 @@ __global__ void instruction_kernel(float* out, int rounds_left) {
           : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
           : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[2 * half] ^ c[half]), "r"(b[2 * half + 1]));
     }
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(base + lane * 16),
+                 "l"(static_cast<const char*>(from) + lane * 16));
+    asm volatile("cp.async.wait_all;");
     unsigned wide[4], narrow;
     const unsigned wide_at = base + lane * 16;
     // Another address each round, or the assembler forwards the last store to this load.
@@ -86,8 +89,8 @@ void run_write(void* to, std::size_t bytes) {
   check_cuda(cudaGetLastError(), "write_kernel");
 }
 
-void run_instructions(float* out, int rounds) {
-  instruction_kernel<<<blocks, threads>>>(out, rounds);
+void run_instructions(const void* from, float* out, int rounds) {
+  instruction_kernel<<<blocks, threads>>>(from, out, rounds);
   check_cuda(cudaGetLastError(), "instruction_kernel");
 }
 

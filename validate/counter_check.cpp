@@ -88,6 +88,8 @@ void check_instructions() {
                                             "sm__sass_data_bytes_mem_shared_op_ld.sum",
                                             "sm__sass_data_bytes_mem_shared_op_st.sum",
                                             "sm__sass_data_bytes_mem_shared.sum",
+                                            "sm__sass_data_bytes_mem_shared_op_ldgsts.sum",
+                                            "smsp__sass_inst_executed_op_ldgsts.sum",
                                             "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
                                             "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
                                             "sm__ops_path_tensor_src_fp16.sum",
@@ -101,7 +103,7 @@ void check_instructions() {
   const DeviceBuffer out(sizeof(float) * check_blocks * check_threads);
   float* target = static_cast<float*>(out.get());
   CounterSession session(metrics);
-  const auto result = session.collect({{"instructions", {}, [&] { run_instructions(target, rounds); }},
+  const auto result = session.collect({{"instructions", {}, [&] { run_instructions(target, target, rounds); }},
                                        {"math", {}, [&] { run_math(target, rounds); }}});
   const auto& seen = result.values.at("instructions");
   const auto& math = result.values.at("math");
@@ -117,6 +119,11 @@ void check_instructions() {
       seen.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), false);
   row("st.shared", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", (4 + 1) * n + filling / 128,
       seen.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), false);
+  row("cp.async", "smsp__sass_inst_executed_op_ldgsts.sum", n, seen.at("smsp__sass_inst_executed_op_ldgsts.sum"));
+  row("cp.async", "sm__sass_data_bytes_mem_shared_op_ldgsts.sum", 512 * n,
+      seen.at("sm__sass_data_bytes_mem_shared_op_ldgsts.sum"), false);
+  row("all of these", "sm__sass_data_bytes_mem_shared.sum", (1280 + 640 + 640 + 512) * n + filling,
+      seen.at("sm__sass_data_bytes_mem_shared.sum"), false);
   row("mma m16n8k16", "sm__ops_path_tensor_src_fp16.sum", 2.0 * 16 * 8 * 16 * 2 * n,
       seen.at("sm__ops_path_tensor_src_fp16.sum"));
   row("mma m16n8k16", "smsp__inst_executed_pipe_tensor_op_hmma.sum", 2 * n,

@@ -15,17 +15,17 @@ constexpr const char* always[] = {
     // traffic, seen from both sides
     "dram__bytes_read.sum", "dram__bytes_write.sum", "l1tex__m_xbar2l1tex_read_bytes.sum",
     "l1tex__m_l1tex2xbar_write_bytes.sum", "lts__t_sectors_srcunit_tex_op_read.sum",
-    // shared memory: wavefronts of at most 128 B, and the bytes each kind of instruction asks for
+    // shared memory: wavefronts of at most 128 B (shuffles are among them), and the bytes that instructions ask for
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "sm__sass_data_bytes_mem_shared.sum",
-    "sm__sass_data_bytes_mem_shared_op_ldsm.sum", "sm__sass_data_bytes_mem_shared_op_ld.sum",
-    "sm__sass_data_bytes_mem_shared_op_st.sum", "sm__sass_data_bytes_mem_shared_op_ldgsts.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "sm__sass_data_bytes_mem_shared_op_ldsm.sum",
+    "sm__sass_data_bytes_mem_shared_op_ld.sum", "sm__sass_data_bytes_mem_shared_op_st.sum",
     // work
     "sm__ops_path_tensor_src_fp16.sum", "sm__ops_path_tensor_src_bf16_dst_fp32.sum", "smsp__inst_executed_pipe_xu.sum",
     "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
     "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", "smsp__sass_thread_inst_executed_op_conversion_pred_on.sum",
     // executed instructions by type: register traffic is these times operand widths
-    "smsp__inst_executed.sum", "smsp__inst_executed_pipe_tensor_op_hmma.sum", "smsp__inst_executed_pipe_fma.sum",
+    "smsp__inst_executed.sum", "smsp__inst_executed_pipe_tensor_op_hmma.sum",
+    "smsp__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum", "smsp__inst_executed_pipe_fma.sum",
     "smsp__inst_executed_pipe_alu.sum", "smsp__sass_inst_executed_op_ldsm.sum",
     "smsp__sass_inst_executed_op_shared_ld.sum", "smsp__sass_inst_executed_op_shared_st.sum",
     "smsp__sass_inst_executed_op_global_ld.sum", "smsp__sass_inst_executed_op_global_st.sum",
