@@ -35,17 +35,28 @@
     for (const [id, spec] of Object.entries(data.charts)) {
       const place = document.getElementById(id);
       if (!place) continue;
-      const datasets = { ...spec.datasets, points: data.points, rows };
-      const result = await vegaEmbed(place, { ...spec, datasets }, {
-        mode: 'vega-lite',
-        renderer: 'svg', // CSS properties reach into SVG: dark mode and print need no second drawing
-        actions: false,
-        ast: true, // expressions are interpreted, so the page needs no eval
-        defaultStyle: false,
-        tooltip: { disableDefaultStyle: true, theme: 'page' },
-      });
-      views.set(id, result.view);
+      try {
+        views.set(id, await chart(place, spec));
+      } catch (error) {
+        // One chart that cannot be drawn takes nothing else with it, and says so where it would be.
+        place.className = 'chart error';
+        place.textContent = `This chart could not be drawn: ${error.message}`;
+        console.error(`${id}: ${error.message}`);
+      }
     }
+  }
+
+  async function chart(place, spec) {
+    const datasets = { ...spec.datasets, points: data.points, rows };
+    const result = await vegaEmbed(place, { ...spec, datasets }, {
+      mode: 'vega-lite',
+      renderer: 'svg', // CSS properties reach into SVG: dark mode and print need no second drawing
+      actions: false,
+      ast: true, // expressions are interpreted, so the page needs no eval
+      defaultStyle: false,
+      tooltip: { disableDefaultStyle: true, theme: 'page' },
+    });
+    return result.view;
   }
 
   function wire_controls() {
@@ -85,7 +96,7 @@
   const verdict_words = { pass: 'within', fail: 'outside', info: 'no tolerance', '': 'not compared' };
   const columns = [
     { title: 'Point', key: (r) => r.label },
-    { title: 'Kernel', key: (r) => r.kernel },
+    ...(rows.every((r) => r.label.startsWith(r.kernel)) ? [] : [{ title: 'Kernel', key: (r) => r.kernel }]), // labels that open with the kernel say it already
     { title: 'Quantity', key: (r) => r.name },
     { title: 'Predicted', key: (r) => r.predicted, show: (r) => r.predicted_text, number: true },
     { title: 'Measured', key: (r) => r.measured, show: (r) => r.measured_text, number: true },

@@ -79,14 +79,14 @@ function rows_of(point) {
 function summary_of(rows) {
   const groups = new Map();
   for (const row of rows) {
-    const key = JSON.stringify([row.kernel, `${row.level ? `${row.level} ` : ''}${row.quantity}`]);
+    const key = JSON.stringify([row.kernel, row.quantity, row.level]);
     groups.set(key, [...(groups.get(key) ?? []), Math.abs(row.ratio - 1)]);
   }
   return [...groups].map(([key, errors]) => {
     errors.sort((a, b) => a - b);
-    const [kernel, quantity] = JSON.parse(key);
+    const [kernel, quantity, level] = JSON.parse(key);
     const at = (share) => errors[Math.min(errors.length - 1, Math.floor(share * errors.length))];
-    return { kernel, quantity, n: errors.length, mean: errors.reduce((a, b) => a + b, 0) / errors.length, median: at(0.5), p90: at(0.9), worst: errors.at(-1) };
+    return { kernel, quantity, level, n: errors.length, mean: errors.reduce((a, b) => a + b, 0) / errors.length, median: at(0.5), p90: at(0.9), worst: errors.at(-1) };
   });
 }
 

@@ -13,9 +13,10 @@ json chart_config() {
   config["background"] = "transparent";
   config["font"] = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif";
   config["view"] = {{"stroke", nullptr}};
-  config["axis"] = {{"labelColor", quiet},  {"titleColor", ink},     {"titleFontWeight", 500}, {"titleFontSize", 12},
-                    {"labelFontSize", 12},  {"gridColor", "var(--grid)"}, {"domainColor", "var(--rule)"},
-                    {"tickColor", "var(--rule)"}, {"titlePadding", 10}, {"labelPadding", 6}};
+  config["axis"] = {
+      {"labelColor", quiet}, {"titleColor", ink},          {"titleFontWeight", 500},       {"titleFontSize", 12},
+      {"labelFontSize", 12}, {"gridColor", "var(--grid)"}, {"domainColor", "var(--rule)"}, {"tickColor", "var(--rule)"},
+      {"titlePadding", 10},  {"labelPadding", 6}};
   config["text"] = {{"color", ink}, {"fontSize", 12}};
   config["rule"] = {{"color", "var(--rule)"}};
   return config;

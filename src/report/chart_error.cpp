@@ -48,14 +48,23 @@ json ticks_within(double widest) {
 }
 
 json x_of(const char* field, double widest) {
-  return {{"field", field}, {"type", "quantitative"}, {"title", "measured / predicted − 1"},
-          {"scale", {{"type", "symlog"}, {"constant", 0.005}, {"domain", {-widest * 1.3, widest * 1.3}}, {"nice", false}}},
-          {"axis", {{"values", ticks_within(widest)}, {"labelExpr", "(datum.value > 0 ? '+' : '') + format(datum.value, '~%')"},
-                    {"labelOverlap", true}}}};
+  return {
+      {"field", field},
+      {"type", "quantitative"},
+      {"title", "measured / predicted − 1"},
+      {"scale", {{"type", "symlog"}, {"constant", 0.005}, {"domain", {-widest * 1.3, widest * 1.3}}, {"nice", false}}},
+      {"axis",
+       {{"values", ticks_within(widest)},
+        {"labelExpr", "(datum.value > 0 ? '+' : '') + format(datum.value, '~%')"},
+        {"labelOverlap", true}}}};
 }
 
 json y_of(const json& order) {
-  return {{"field", "name"}, {"type", "nominal"}, {"title", nullptr}, {"sort", order}, {"scale", {{"domain", order}, {"paddingInner", 0.25}}},
+  return {{"field", "name"},
+          {"type", "nominal"},
+          {"title", nullptr},
+          {"sort", order},
+          {"scale", {{"domain", order}, {"paddingInner", 0.25}}},
           {"axis", {{"domain", false}, {"ticks", false}, {"grid", true}, {"tickBand", "extent"}, {"labelLimit", 180}}}};
 }
 
@@ -67,11 +76,12 @@ json marks_layer(const Strips& strips) {
   json layer;
   layer["data"] = {{"name", "rows"}};
   // Equal errors would cover one another: lanes 0 to 6 spread them over the strip's height, which is layout only.
-  layer["transform"] = json::array({{{"filter", "isValid(datum.ratio) && (kernel == 'all' || datum.kernel == kernel)"}},
-                                    {{"calculate", fmt::format("clamp(datum.ratio - 1, -1, {})", kLargestShown)}, {"as", "e"}},
-                                    {{"calculate", "datum.verdict == '' ? 'info' : datum.verdict"}, {"as", "kind"}},
-                                    {{"window", json::array({{{"op", "row_number"}, {"as", "n"}}})}, {"groupby", {"name"}}},
-                                    {{"calculate", "datum.n * 3 % 7"}, {"as", "lane"}}});
+  layer["transform"] =
+      json::array({{{"filter", "isValid(datum.ratio) && (kernel == 'all' || datum.kernel == kernel)"}},
+                   {{"calculate", fmt::format("clamp(datum.ratio - 1, -1, {})", kLargestShown)}, {"as", "e"}},
+                   {{"calculate", "datum.verdict == '' ? 'info' : datum.verdict"}, {"as", "kind"}},
+                   {{"window", json::array({{{"op", "row_number"}, {"as", "n"}}})}, {"groupby", {"name"}}},
+                   {{"calculate", "datum.n * 3 % 7"}, {"as", "lane"}}});
   layer["mark"] = {{"type", "point"}, {"filled", true}, {"strokeWidth", 1.3}, {"opacity", 0.85}, {"clip", true}};
   const json field = {{"field", "kind"}, {"type", "nominal"}, {"legend", nullptr}};
   json fill = field, stroke = field, shape = field;
@@ -81,11 +91,18 @@ json marks_layer(const Strips& strips) {
   const json size = {{"condition", {{"test", "datum.kind == 'fail'"}, {"value", 130}}}, {"value", 34}};
   const json lane = {{"field", "lane"}, {"type", "quantitative"}, {"scale", {{"domain", {-2, 8}}}}};
   const auto shown = [](const char* name, const char* title) { return json{{"field", name}, {"title", title}}; };
-  const json tooltip = json::array({shown("label", "point"), shown("name", "quantity"), shown("predicted_text", "predicted"),
-                                    shown("measured_text", "measured"), shown("error", "error"),
-                                    shown("tolerance_text", "tolerance"), shown("verdict", "verdict")});
-  layer["encoding"] = {{"x", x_of("e", strips.widest)}, {"y", y_of(strips.order)}, {"yOffset", lane}, {"fill", fill}, {"stroke", stroke},
-                       {"shape", shape}, {"size", size}, {"tooltip", tooltip}};
+  const json tooltip =
+      json::array({shown("label", "point"), shown("name", "quantity"), shown("predicted_text", "predicted"),
+                   shown("measured_text", "measured"), shown("error", "error"), shown("tolerance_text", "tolerance"),
+                   shown("verdict", "verdict")});
+  layer["encoding"] = {{"x", x_of("e", strips.widest)},
+                       {"y", y_of(strips.order)},
+                       {"yOffset", lane},
+                       {"fill", fill},
+                       {"stroke", stroke},
+                       {"shape", shape},
+                       {"size", size},
+                       {"tooltip", tooltip}};
   return layer;
 }
 
@@ -94,13 +111,20 @@ json marks_layer(const Strips& strips) {
 json error_chart(const Report& report) {
   const Strips strips = strips_of(report);
   if (strips.order.empty()) return nullptr;
-  json spec = chart_base("Relative error of every comparison, one strip a quantity, with the tolerance as a band. Discs are within "
-                         "tolerance, crosses outside, hollow diamonds are reported without a tolerance.",
-                         static_cast<int>(strips.order.size()) * 44);
+  json spec = chart_base(
+      "Relative error of every comparison, one strip a quantity, with the tolerance as a band. Discs are within "
+      "tolerance, crosses outside, hollow diamonds are reported without a tolerance.",
+      static_cast<int>(strips.order.size()) * 44);
   spec["params"] = json::array({{{"name", "kernel"}, {"value", kEverything}}});
   json band;
   band["data"] = {{"values", strips.bands}};
-  band["mark"] = {{"type", "rect"}, {"color", "var(--band)"}, {"stroke", "var(--band-edge)"}, {"strokeWidth", 1}, {"tooltip", nullptr}};
+  band["mark"] = {
+      {"type", "rect"},
+      {"color", "var(--band)"},
+      {"stroke", "var(--band-edge)"},
+      {"strokeWidth", 1},
+      {"tooltip", nullptr},
+      {"height", {{"expr", "bandwidth('y')"}}}};  // with a yOffset in the chart the default height is 18 pixels
   band["encoding"] = {{"x", x_of("low", strips.widest)}, {"x2", {{"field", "high"}}}, {"y", y_of(strips.order)}};
   json zero;
   zero["data"] = {{"values", json::array({{{"e", 0}}})}};

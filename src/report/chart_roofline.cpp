@@ -35,7 +35,8 @@ struct Range {
     json values = json::array();
     for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high * 1.001; decade *= 10)
       for (const double step : {1., 2., 5.})
-        if ((fine || step == 1.) && decade * step >= low * 0.999 && decade * step <= high * 1.001) values.push_back(decade * step);
+        if ((fine || step == 1.) && decade * step >= low * 0.999 && decade * step <= high * 1.001)
+          values.push_back(decade * step);
     return values;
   }
 };
@@ -56,7 +57,10 @@ json mark_of(const Point& point, const Side& side, const Traffic& traffic) {
   const double bytes = traffic.read_bytes.value_or(0) + traffic.write_bytes.value_or(0);
   const double flop = flop_of(side);
   if (bytes <= 0 || flop <= 0 || side.seconds.value_or(0) <= 0) return nullptr;
-  return {{"id", point.id}, {"level", traffic.level}, {"x", for_screen(flop / bytes)}, {"y", for_screen(flop / *side.seconds)}};
+  return {{"id", point.id},
+          {"level", traffic.level},
+          {"x", for_screen(flop / bytes)},
+          {"y", for_screen(flop / *side.seconds)}};
 }
 
 json marks_of(const Report& report) {
@@ -100,7 +104,7 @@ json roofs_of(const Hardware& hardware, const std::vector<std::string>& dtypes, 
                        {"y2", end * roof.bytes_per_second},
                        {"basis", roof.basis},
                        {"rate", with_si(roof.bytes_per_second, "B/s")},
-                       {"label", level_name(roof.level) + " " + with_si(roof.bytes_per_second, "B/s")}});
+                       {"label", level_short(roof.level) + " " + with_si(roof.bytes_per_second, "B/s")}});
     }
   }
   return roofs;
@@ -115,7 +119,11 @@ json peaks_of(const Hardware& hardware, const std::vector<std::string>& dtypes, 
     if (std::find(dtypes.begin(), dtypes.end(), peak.dtype) == dtypes.end()) continue;
     const double start = fastest > 0 ? std::max(x.low, peak.flop_per_second / fastest) : x.low;
     const std::string rate = with_si(peak.flop_per_second, "FLOP/s");
-    peaks.push_back({{"dtype", peak.dtype}, {"x", start}, {"x2", x.high}, {"y", peak.flop_per_second}, {"rate", rate},
+    peaks.push_back({{"dtype", peak.dtype},
+                     {"x", start},
+                     {"x2", x.high},
+                     {"y", peak.flop_per_second},
+                     {"rate", rate},
                      {"label", peak.path + " " + rate}});
   }
   return peaks;
@@ -150,7 +158,9 @@ json level_scale(const Hardware& hardware, const std::vector<const char*>& range
 json of_dtype(const char* data, bool by_level) {
   json layer;
   layer["data"] = {{"name", data}};
-  layer["transform"] = json::array({{{"filter", by_level ? "datum.dtype == dtype && (level == 'all' || datum.level == level)" : "datum.dtype == dtype"}}});
+  layer["transform"] =
+      json::array({{{"filter", by_level ? "datum.dtype == dtype && (level == 'all' || datum.level == level)"
+                                        : "datum.dtype == dtype"}}});
   return layer;
 }
 
@@ -171,32 +181,49 @@ json color_of(const Hardware& hardware) {
 json roof_layers(const Hardware& hardware, const Range& x, const Range& y) {
   json line = of_dtype("roofs", true);
   line["mark"] = {{"type", "rule"}, {"strokeWidth", 2}, {"clip", true}};
-  line["encoding"] = {{"x", scale_x(x)}, {"y", scale_y(y)}, {"x2", {{"field", "x2"}}}, {"y2", {{"field", "y2"}}},
-                      {"color", color_of(hardware)},
-                      {"tooltip", json::array({{{"field", "level"}, {"title", "roof"}}, {{"field", "rate"}}, {{"field", "basis"}}})}};
+  line["encoding"] = {
+      {"x", scale_x(x)},
+      {"y", scale_y(y)},
+      {"x2", {{"field", "x2"}}},
+      {"y2", {{"field", "y2"}}},
+      {"color", color_of(hardware)},
+      {"tooltip", json::array({{{"field", "level"}, {"title", "roof"}}, {{"field", "rate"}}, {{"field", "basis"}}})}};
   json peak = of_dtype("peaks", false);
   peak["mark"] = {{"type", "rule"}, {"strokeWidth", 2}, {"color", "var(--ink)"}, {"clip", true}};
-  peak["encoding"] = {{"x", scale_x(x)}, {"y", scale_y(y)}, {"x2", {{"field", "x2"}}},
+  peak["encoding"] = {{"x", scale_x(x)},
+                      {"y", scale_y(y)},
+                      {"x2", {{"field", "x2"}}},
                       {"tooltip", json::array({{{"field", "label"}, {"title", "peak"}}})}};
-  json peak_text = of_dtype("peaks", false);
-  peak_text["mark"] = {{"type", "text"}, {"align", "right"}, {"dy", -7}, {"fontSize", 11}};
-  peak_text["encoding"] = {{"x", {{"field", "x2"}, {"type", "quantitative"}}}, {"y", scale_y(y)}, {"text", {{"field", "label"}}}};
-  return json::array({line, peak, peak_text});
+  return json::array({line, peak});
+}
+
+json halo_of(json text) {
+  text["mark"].update(
+      {{"stroke", "var(--paper)"}, {"strokeWidth", 4}, {"strokeJoin", "round"}, {"color", "var(--paper)"}});
+  return text;
+}
+
+json peak_text_layers(const Range& y) {
+  json text = of_dtype("peaks", false);
+  text["mark"] = {{"type", "text"}, {"align", "right"}, {"dy", -9}, {"fontSize", 11}, {"fontWeight", 600}};
+  text["encoding"] = {
+      {"x", {{"field", "x2"}, {"type", "quantitative"}}}, {"y", scale_y(y)}, {"text", {{"field", "label"}}}};
+  return json::array({halo_of(text), text});
 }
 
 // The roof's name stands where the roof enters the frame, to the right of the line, with a halo over what is below.
 json roof_text_layers(const Hardware& hardware, const Range& x, const Range& y) {
   const std::string low = plain_number(y.low);
   json text = of_dtype("roofs", true);
-  text["transform"].push_back({{"calculate", "datum.y >= " + low + " ? datum.x : datum.x * " + low + " / datum.y"}, {"as", "tx"}});
+  text["transform"].push_back(
+      {{"calculate", "datum.y >= " + low + " ? datum.x : datum.x * " + low + " / datum.y"}, {"as", "tx"}});
   text["transform"].push_back({{"calculate", "max(datum.y, " + low + ")"}, {"as", "ty"}});
   text["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 14}, {"dy", -7}, {"fontSize", 11}, {"fontWeight", 600}};
   json at_x = scale_x(x), at_y = scale_y(y);
   at_x["field"] = "tx";
   at_y["field"] = "ty";
   text["encoding"] = {{"x", at_x}, {"y", at_y}, {"text", {{"field", "label"}}}};
-  json halo = text;
-  halo["mark"].update({{"stroke", "var(--paper)"}, {"strokeWidth", 4}, {"strokeJoin", "round"}, {"color", "var(--paper)"}});
+  const json halo = halo_of(text);
   text["encoding"]["color"] = color_of(hardware);
   return json::array({halo, text});
 }
@@ -205,23 +232,34 @@ json point_layers(const Hardware& hardware, const Range& x, const Range& y) {
   const json faded = {{"condition", {{"param", "hover"}, {"value", 1}}}, {"value", 0.12}};
   json join = chosen_marks();  // a line of two ends: predicted and measured
   join["mark"] = {{"type", "line"}, {"strokeWidth", 1}, {"clip", true}};
-  join["encoding"] = {{"x", scale_x(x)}, {"y", scale_y(y)}, {"detail", {{"field", "id"}}}, {"order", {{"field", "side"}}}, {"color", color_of(hardware)}, {"opacity", faded}};
+  join["encoding"] = {{"x", scale_x(x)},
+                      {"y", scale_y(y)},
+                      {"detail", {{"field", "id"}}},
+                      {"order", {{"field", "side"}}},
+                      {"color", color_of(hardware)},
+                      {"opacity", faded}};
   json point = chosen_marks();
   const json hover = {{"type", "point"}, {"on", "pointerover"}, {"clear", "pointerout"}, {"fields", {"id"}}};
   point["params"] = json::array({{{"name", "hover"}, {"select", hover}}});
-  point["mark"] = {{"type", "point"}, {"filled", true}, {"size", 55}, {"strokeWidth", 1.4}, {"clip", true}, {"cursor", "pointer"}};
+  point["mark"] = {{"type", "point"},    {"filled", true}, {"size", 55},
+                   {"strokeWidth", 1.4}, {"clip", true},   {"cursor", "pointer"}};
   json stroke = color_of(hardware), shape = color_of(hardware), measured = color_of(hardware);
   shape["scale"] = level_scale(hardware, {"circle", "square", "triangle-up", "diamond"}, nullptr);
   measured["test"] = "datum.side == 'measured'";
   point["encoding"] = {
-      {"x", scale_x(x)}, {"y", scale_y(y)}, {"stroke", stroke}, {"shape", shape}, {"opacity", faded},
+      {"x", scale_x(x)},
+      {"y", scale_y(y)},
+      {"stroke", stroke},
+      {"shape", shape},
+      {"opacity", faded},
       {"fill", {{"condition", measured}, {"value", "var(--paper)"}}},
-      {"tooltip", json::array({{{"field", "label"}, {"title", "point"}},
-                               {{"field", "kernel"}},
-                               {{"field", "side"}, {"title", "value is"}},
-                               {{"field", "level"}},
-                               {{"field", "x"}, {"type", "quantitative"}, {"title", "FLOP per byte"}, {"format", ",.4~r"}},
-                               {{"field", "y"}, {"type", "quantitative"}, {"title", "FLOP/s"}, {"format", ".4~s"}}})}};
+      {"tooltip",
+       json::array({{{"field", "label"}, {"title", "point"}},
+                    {{"field", "kernel"}},
+                    {{"field", "side"}, {"title", "value is"}},
+                    {{"field", "level"}},
+                    {{"field", "x"}, {"type", "quantitative"}, {"title", "FLOP per byte"}, {"format", ",.4~r"}},
+                    {{"field", "y"}, {"type", "quantitative"}, {"title", "FLOP/s"}, {"format", ".4~s"}}})}};
   return json::array({join, point});
 }
 
@@ -253,13 +291,18 @@ json roofline_chart(const Report& report) {
     }
   x.round_outwards();
   y.round_outwards();
-  json spec = chart_base("Roofline of " + hardware.name + ": performance over arithmetic intensity, both logarithmic, once a memory "
-                         "level. Hollow marks are predicted, filled marks measured, a line joins the two.", 460);
-  spec["params"] = json::array({{{"name", "dtype"}, {"value", dtypes.front()}}, {{"name", "level"}, {"value", kEverything}},
+  json spec = chart_base("Roofline of " + hardware.name +
+                             ": performance over arithmetic intensity, both logarithmic, once a memory "
+                             "level. Hollow marks are predicted, filled marks measured, a line joins the two.",
+                         460);
+  spec["params"] = json::array({{{"name", "dtype"}, {"value", dtypes.front()}},
+                                {{"name", "level"}, {"value", kEverything}},
                                 {{"name", "kernel"}, {"value", kEverything}}});
-  spec["datasets"] = {{"marks", marks}, {"roofs", roofs_of(hardware, dtypes, x)}, {"peaks", peaks_of(hardware, dtypes, x)}};
+  spec["datasets"] = {
+      {"marks", marks}, {"roofs", roofs_of(hardware, dtypes, x)}, {"peaks", peaks_of(hardware, dtypes, x)}};
   spec["layer"] = roof_layers(hardware, x, y);
   for (json& layer : point_layers(hardware, x, y)) spec["layer"].push_back(layer);
+  for (json& layer : peak_text_layers(y)) spec["layer"].push_back(layer);
   for (json& layer : roof_text_layers(hardware, x, y)) spec["layer"].push_back(layer);
   return spec;
 }

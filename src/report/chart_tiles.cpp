@@ -32,8 +32,12 @@ json cells_of(const TileMap& map) {
 }
 
 json axis(const char* field, const char* title, bool descending) {
-  return {{"field", field}, {"type", "ordinal"}, {"title", title}, {"sort", descending ? "descending" : "ascending"},
-          {"axis", {{"domain", false}, {"ticks", false}, {"labelAngle", 0}}}, {"scale", {{"paddingInner", 0.04}}}};
+  return {{"field", field},
+          {"type", "ordinal"},
+          {"title", title},
+          {"sort", descending ? "descending" : "ascending"},
+          {"axis", {{"domain", false}, {"ticks", false}, {"labelAngle", 0}}},
+          {"scale", {{"paddingInner", 0.04}}}};
 }
 
 }  // namespace
@@ -43,16 +47,21 @@ json tile_chart(const Report& report) {
   const TileMap& map = *report.tile_map;
   std::set<double> rows;
   for (const Tile& tile : map.cells) rows.insert(tile.q);
-  json spec = chart_base("Tile map of " + map.kernel + ": the chosen metric for every query tile by key/value tile; a cross marks a tile that does not fit.",
-                         std::max(120, static_cast<int>(rows.size()) * 46));
+  json spec = chart_base(
+      "Tile map of " + map.kernel +
+          ": the chosen metric for every query tile by key/value tile; a cross marks a tile that does not fit.",
+      std::max(120, static_cast<int>(rows.size()) * 46));
   spec["data"] = {{"values", cells_of(map)}};
   spec["params"] = json::array({{{"name", "metric"}, {"value", "seconds"}}});
-  spec["transform"] = json::array({{{"calculate", "metric == 'seconds' ? datum.seconds : datum.bytes"}, {"as", "v"}},
-                                   {{"calculate", "metric == 'seconds' ? datum.s : datum.b"}, {"as", "text"}},
-                                   {{"joinaggregate", json::array({{{"op", "min"}, {"field", "v"}, {"as", "least"}}})}}});
+  spec["transform"] =
+      json::array({{{"calculate", "metric == 'seconds' ? datum.seconds : datum.bytes"}, {"as", "v"}},
+                   {{"calculate", "metric == 'seconds' ? datum.s : datum.b"}, {"as", "text"}},
+                   {{"joinaggregate", json::array({{{"op", "min"}, {"field", "v"}, {"as", "least"}}})}}});
   const json x = axis("kv", "key/value tile (rows)", false), y = axis("q", "query tile (rows)", true);
-  const json tooltip = json::array({{{"field", "q"}, {"title", "query tile"}}, {{"field", "kv"}, {"title", "key/value tile"}},
-                                    {{"field", "s"}, {"title", "predicted time"}}, {{"field", "b"}, {"title", "L2 read bytes"}},
+  const json tooltip = json::array({{{"field", "q"}, {"title", "query tile"}},
+                                    {{"field", "kv"}, {"title", "key/value tile"}},
+                                    {{"field", "s"}, {"title", "predicted time"}},
+                                    {{"field", "b"}, {"title", "L2 read bytes"}},
                                     {{"field", "fits"}}});
   json cell;
   cell["transform"] = json::array({{{"filter", "datum.ok"}}});
@@ -63,18 +72,32 @@ json tile_chart(const Report& report) {
     condition["value"] = std::move(value);
     return json{{"condition", condition}, {"value", std::move(otherwise)}};
   };
-  cell["encoding"] = {{"x", x}, {"y", y}, {"tooltip", tooltip},
-                      {"stroke", when_smallest("var(--ink)", "var(--rule)")}, {"strokeWidth", when_smallest(2.5, 1)},
-                      {"color", {{"field", "v"}, {"type", "quantitative"}, {"legend", nullptr},
-                                 {"scale", {{"type", "quantize"}, {"zero", false}, {"nice", false},
-                                            {"range", {"var(--heat-1)", "var(--heat-2)", "var(--heat-3)", "var(--heat-4)", "var(--heat-5)"}}}}}}};
+  cell["encoding"] = {
+      {"x", x},
+      {"y", y},
+      {"tooltip", tooltip},
+      {"stroke", when_smallest("var(--ink)", "var(--rule)")},
+      {"strokeWidth", when_smallest(2.5, 1)},
+      {"color",
+       {{"field", "v"},
+        {"type", "quantitative"},
+        {"legend", nullptr},
+        {"scale",
+         {{"type", "quantize"},
+          {"zero", false},
+          {"nice", false},
+          {"range", {"var(--heat-1)", "var(--heat-2)", "var(--heat-3)", "var(--heat-4)", "var(--heat-5)"}}}}}}};
   json text;
   text["transform"] = json::array({{{"filter", "datum.ok"}}});
   text["mark"] = {{"type", "text"}, {"fontSize", 11}};
   text["encoding"] = {{"x", x}, {"y", y}, {"text", {{"field", "text"}}}, {"tooltip", tooltip}};
   json blocked;
   blocked["transform"] = json::array({{{"filter", "!datum.ok"}}});
-  blocked["mark"] = {{"type", "rect"}, {"fill", "var(--paper)"}, {"stroke", "var(--rule)"}, {"strokeWidth", 1}, {"strokeDash", {3, 3}}};
+  blocked["mark"] = {{"type", "rect"},
+                     {"fill", "var(--paper)"},
+                     {"stroke", "var(--rule)"},
+                     {"strokeWidth", 1},
+                     {"strokeDash", {3, 3}}};
   blocked["encoding"] = {{"x", x}, {"y", y}, {"tooltip", tooltip}};
   json cross;
   cross["transform"] = json::array({{{"filter", "!datum.ok"}}});

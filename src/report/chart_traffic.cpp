@@ -24,7 +24,8 @@ json rows_of(const Report& report, const std::string& level) {
       if (value) row[key] = *value;
     };
     if (const Traffic* t = at_level(point.predicted, level)) put("pr", t->read_bytes), put("pw", t->write_bytes);
-    if (const Traffic* t = point.measured ? at_level(*point.measured, level) : nullptr) put("mr", t->read_bytes), put("mw", t->write_bytes);
+    if (const Traffic* t = point.measured ? at_level(*point.measured, level) : nullptr)
+      put("mr", t->read_bytes), put("mw", t->write_bytes);
     if (row.size() > 2) rows.push_back(std::move(row));
   }
   return rows;
@@ -33,14 +34,21 @@ json rows_of(const Report& report, const std::string& level) {
 json calculate(const char* expression, const char* as) { return {{"calculate", expression}, {"as", as}}; }
 
 json y_of() {
-  return {{"field", "side"}, {"type", "nominal"}, {"title", nullptr}, {"sort", {"predicted", "measured"}},
+  return {{"field", "side"},
+          {"type", "nominal"},
+          {"title", nullptr},
+          {"sort", {"predicted", "measured"}},
           {"scale", {{"domain", {"predicted", "measured"}}}},
           {"axis", {{"domain", false}, {"ticks", false}}}};
 }
 
 json x_of(const char* field) {
-  return {{"field", field}, {"type", "quantitative"}, {"title", nullptr}, {"scale", {{"zero", true}, {"nice", true}}},
-          {"axis", {{"labelExpr", "replace(format(datum.value, '~s'), regexp('([a-zA-Z]?)$'), ' $1B')"}, {"tickCount", 5}}}};
+  return {{"field", field},
+          {"type", "quantitative"},
+          {"title", nullptr},
+          {"scale", {{"zero", true}, {"nice", true}}},
+          {"axis",
+           {{"labelExpr", "replace(format(datum.value, '~s'), regexp('([a-zA-Z]?)$'), ' $1B')"}, {"tickCount", 5}}}};
 }
 
 }  // namespace
@@ -62,7 +70,8 @@ std::vector<std::string> traffic_levels(const Report& report) {
 json traffic_chart(const Report& report, const std::string& level) {
   const json rows = rows_of(report, level);
   if (rows.empty()) return nullptr;
-  json spec = chart_base("Bytes " + level_name(level) + " reads and writes for the chosen point: predicted above, measured below.", 92);
+  json spec = chart_base(
+      "Bytes " + level_name(level) + " reads and writes for the chosen point: predicted above, measured below.", 92);
   spec["padding"] = {{"left", 4}, {"right", 84}, {"top", 4}, {"bottom", 4}};
   spec["data"] = {{"values", rows}};
   spec["params"] = json::array({{{"name", "point"}, {"value", rows.front()["id"]}}});
@@ -74,24 +83,32 @@ json traffic_chart(const Report& report, const std::string& level) {
   json bar;
   bar["transform"] = folded;
   bar["mark"] = {{"type", "bar"}, {"stroke", "var(--ink)"}, {"strokeWidth", 1}, {"height", 24}};
-  bar["encoding"] = {{"y", y_of()},
-                     {"x", x_of("bytes")},
-                     {"color", {{"field", "direction"}, {"type", "nominal"}, {"legend", nullptr},
-                                {"scale", {{"domain", {"read", "write"}}, {"range", {"var(--" + level + ", var(--ink-2))", "var(--paper)"}}}}}},
-                     {"order", {{"field", "direction"}}},
-                     {"tooltip", json::array({{{"field", "label"}, {"title", "point"}}, {{"field", "side"}, {"title", "value is"}},
-                                              {{"field", "direction"}},
-                                              {{"field", "bytes"}, {"type", "quantitative"}, {"format", ",d"}}})}};
+  bar["encoding"] = {
+      {"y", y_of()},
+      {"x", x_of("bytes")},
+      {"color",
+       {{"field", "direction"},
+        {"type", "nominal"},
+        {"legend", nullptr},
+        {"scale", {{"domain", {"read", "write"}}, {"range", {"var(--" + level + ", var(--ink-2))", "var(--paper)"}}}}}},
+      {"order", {{"field", "direction"}}},
+      {"tooltip", json::array({{{"field", "label"}, {"title", "point"}},
+                               {{"field", "side"}, {"title", "value is"}},
+                               {{"field", "direction"}},
+                               {{"field", "bytes"}, {"type", "quantitative"}, {"format", ",d"}}})}};
   json total;
   total["transform"] = folded;
-  for (const json& step : json::array({{{"aggregate", json::array({{{"op", "sum"}, {"field", "bytes"}, {"as", "total"}}})}, {"groupby", {"side"}}},
-                                    calculate("replace(format(datum.total, '.4s'), regexp('([a-zA-Z]?)$'), ' $1B')", "text")}))
+  for (const json& step : json::array(
+           {{{"aggregate", json::array({{{"op", "sum"}, {"field", "bytes"}, {"as", "total"}}})}, {"groupby", {"side"}}},
+            calculate("replace(format(datum.total, '.4s'), regexp('([a-zA-Z]?)$'), ' $1B')", "text")}))
     total["transform"].push_back(step);
   total["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 6}};
   total["encoding"] = {{"y", y_of()}, {"x", x_of("total")}, {"text", {{"field", "text"}}}};
   json absent;  // no bar is not a bar of zero bytes: say so
-  absent["transform"] = json::array({{{"filter", "!isValid(datum.mr) && !isValid(datum.mw)"}}, calculate("'measured'", "side")});
-  absent["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 6}, {"text", "not measured"}, {"fontStyle", "italic"}, {"color", "var(--ink-2)"}};
+  absent["transform"] =
+      json::array({{{"filter", "!isValid(datum.mr) && !isValid(datum.mw)"}}, calculate("'measured'", "side")});
+  absent["mark"] = {{"type", "text"},         {"align", "left"},       {"dx", 6},
+                    {"text", "not measured"}, {"fontStyle", "italic"}, {"color", "var(--ink-2)"}};
   absent["encoding"] = {{"y", y_of()}, {"x", {{"value", 0}}}};
   spec["layer"] = json::array({bar, total, absent});
   return spec;

@@ -72,17 +72,20 @@ class Fields {
     const nlohmann::json* value = find(key, false, "");
     if (value == nullptr) return out;
     if (!value->is_array()) complain(at(key), "a list of strings", *value);
-    else for (const auto& item : *value) {
-      if (item.is_string()) out.push_back(item.get<std::string>());
-      else complain(at(key), "a list of strings", item);
-    }
+    else
+      for (const auto& item : *value) {
+        if (item.is_string()) out.push_back(item.get<std::string>());
+        else complain(at(key), "a list of strings", item);
+      }
     return out;
   }
 
   const nlohmann::json& node() const { return node_; }
   void complain(const std::string& where, const std::string& expected, const nlohmann::json& found) const {
-    const std::string what = found.is_string() || found.is_object() || found.is_array() ? found.type_name() : found.dump();
-    problems_.push_back({.file = "report data", .path = where, .message = fmt::format("expected {}, found {}", expected, what)});
+    const std::string what =
+        found.is_string() || found.is_object() || found.is_array() ? found.type_name() : found.dump();
+    problems_.push_back(
+        {.file = "report data", .path = where, .message = fmt::format("expected {}, found {}", expected, what)});
   }
   std::string at(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
 
@@ -93,7 +96,8 @@ class Fields {
       if (found != node_.end() && !found->is_null()) return &*found;
     }
     if (required)
-      problems_.push_back({.file = "report data", .path = at(key), .message = fmt::format("missing; expected {}", expected)});
+      problems_.push_back(
+          {.file = "report data", .path = at(key), .message = fmt::format("missing; expected {}", expected)});
     return nullptr;
   }
 

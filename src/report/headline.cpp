@@ -50,10 +50,12 @@ std::string headline_sentence(const Report& report, const Headline& headline) {
   if (headline.points == 0) return fmt::format("For {}{} there are no points yet.", report.hardware.name, chip);
   const std::string what = fmt::format("{} of {}", counted(headline.points, "point"),
                                        counted(static_cast<int>(headline.kernels.size()), "kernel"));
-  const std::string measured = headline.measured_points == 0                 ? "none of them measured"
-                               : headline.measured_points == headline.points ? "every one measured"
-                                                                             : fmt::format("{} of them measured", headline.measured_points);
-  return fmt::format("On {}{}, {} {} predicted and {}.", report.hardware.name, chip, what, headline.points == 1 ? "was" : "were", measured);
+  const std::string measured = headline.measured_points == 0 ? "none of them measured"
+                               : headline.measured_points == headline.points
+                                   ? "every one measured"
+                                   : fmt::format("{} of them measured", headline.measured_points);
+  return fmt::format("On {}{}, {} {} predicted and {}.", report.hardware.name, chip, what,
+                     headline.points == 1 ? "was" : "were", measured);
 }
 
 }  // namespace tilescope::report

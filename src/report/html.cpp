@@ -27,7 +27,8 @@ std::string filled(const std::string& page, const Values& values, const std::fil
     const std::string name = close == std::string::npos ? "" : page.substr(open + 2, close - open - 2);
     const auto value = values.find(name);
     if (value == values.end())
-      throw InputError(Diagnostic{.file = file.string(), .message = fmt::format("the page template names an unknown part '{}'", name)});
+      throw InputError(Diagnostic{.file = file.string(),
+                                  .message = fmt::format("the page template names an unknown part '{}'", name)});
     out.append(page, from, open - from).append(value->second);
     from = close + 2;
   }
@@ -37,16 +38,18 @@ std::string asset(const std::filesystem::path& assets, const char* name) {
   const std::filesystem::path path = assets / name;
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
-    throw InputError(Diagnostic{.file = path.string(),
-                                .message = fmt::format("the report page needs this file and it is missing; make it with `reports/build.sh {}` "
-                                                       "(needs node and npm), or ask for --format md, json or csv",
-                                                       assets.string())});
+    throw InputError(Diagnostic{
+        .file = path.string(),
+        .message = fmt::format("the report page needs this file and it is missing; make it with `reports/build.sh {}` "
+                               "(needs node and npm), or ask for --format md, json or csv",
+                               assets.string())});
   return read_file(path);
 }
 
 // A script ends at the first "</script", wherever that stands; "<\/script" means the same inside a string.
 std::string script_text(std::string script) {
-  for (std::size_t at = script.find("</script"); at != std::string::npos; at = script.find("</script", at)) script.replace(at, 2, "<\\/");
+  for (std::size_t at = script.find("</script"); at != std::string::npos; at = script.find("</script", at))
+    script.replace(at, 2, "<\\/");
   return script;
 }
 

@@ -20,18 +20,24 @@ std::string fenced(const std::string& text) {
 }
 
 std::string failures(const Report& content, const Headline& headline) {
-  std::string out = "## Outside tolerance\n\n| point | quantity | predicted | measured | ratio | tolerance |\n|---|---|--:|--:|--:|--:|\n";
+  std::string out =
+      "## Outside tolerance\n\n| point | quantity | predicted | measured | ratio | tolerance "
+      "|\n|---|---|--:|--:|--:|--:|\n";
   for (const Row& row : headline.failures)
-    out += fmt::format("| {} | {} | {} | {} | {} | ± {} |\n", m(label_of(content, row.point)), m(quantity_name(row.quantity, row.level)),
-                       quantity_text(row.quantity, row.predicted), quantity_text(row.quantity, row.measured), ratio_text(row.ratio), percent_text(row.tolerance));
+    out += fmt::format("| {} | {} | {} | {} | {} | ± {} |\n", m(label_of(content, row.point)),
+                       m(quantity_name(row.quantity, row.level)), quantity_text(row.quantity, row.predicted),
+                       quantity_text(row.quantity, row.measured), ratio_text(row.ratio), percent_text(row.tolerance));
   return out + "\n";
 }
 
 std::string summary(const Report& content) {
-  std::string out = "## Absolute relative error\n\n| kernel | quantity | n | mean | median | p90 | worst |\n|---|---|--:|--:|--:|--:|--:|\n";
+  std::string out =
+      "## Absolute relative error\n\n| kernel | quantity | n | mean | median | p90 | worst "
+      "|\n|---|---|--:|--:|--:|--:|--:|\n";
   for (const Summary& s : content.summary)
-    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", m(s.kernel), m(quantity_name(s.quantity, "")), plain_number(s.n), percent_text(s.mean),
-                       percent_text(s.median), percent_text(s.p90), percent_text(s.worst));
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", m(s.kernel), m(quantity_name(s.quantity, s.level)),
+                       plain_number(s.n), percent_text(s.mean), percent_text(s.median), percent_text(s.p90),
+                       percent_text(s.worst));
   return out + "\n";
 }
 
@@ -44,7 +50,8 @@ std::string derivation(const Derivation& d) {
   for (const Term& term : d.terms) {
     std::string causes;
     for (const std::string& cause : term.because) causes += (causes.empty() ? "" : "; ") + m(cause);
-    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", m(term.boundary), m(term.array), m(term.direction), quantity_text("bytes", term.bytes), m(term.formula), causes);
+    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", m(term.boundary), m(term.array), m(term.direction),
+                       quantity_text("bytes", term.bytes), m(term.formula), causes);
   }
   return out + "\n";
 }
@@ -56,11 +63,13 @@ std::string render_markdown(const nlohmann::json& data) {
   const Headline headline = headline_of(content);
   std::string out = "# " + m(content.title) + "\n\n" + m(headline_sentence(content, headline));
   if (headline.checked > 0)
-    out += fmt::format(" {} of {} checked numbers are within tolerance, {} outside; {} are reported without a tolerance.", headline.passed, headline.checked,
-                       headline.failed, headline.informative);
+    out +=
+        fmt::format(" {} of {} checked numbers are within tolerance, {} outside; {} are reported without a tolerance.",
+                    headline.passed, headline.checked, headline.failed, headline.informative);
   out += "\n\n";
   if (!content.generated.empty() || !content.revision.empty())
-    out += fmt::format("Generated {}{}.\n\n", m(content.generated), content.revision.empty() ? "" : " at revision " + m(content.revision));
+    out += fmt::format("Generated {}{}.\n\n", m(content.generated),
+                       content.revision.empty() ? "" : " at revision " + m(content.revision));
   if (headline.failed > 0) out += failures(content, headline);
   if (!content.summary.empty()) out += summary(content);
   if (content.derivation) out += derivation(*content.derivation);

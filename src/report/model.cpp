@@ -85,8 +85,14 @@ Row read_row(const Fields& f) {
 }
 
 Summary read_summary(const Fields& f) {
-  return {f.text("kernel"),  f.text("quantity", true), f.number("n"),    f.number("mean"),
-          f.number("median"), f.number("p90"),          f.number("worst")};
+  return {.kernel = f.text("kernel"),
+          .quantity = f.text("quantity", true),
+          .level = f.text("level"),
+          .n = f.number("n"),
+          .mean = f.number("mean"),
+          .median = f.number("median"),
+          .p90 = f.number("p90"),
+          .worst = f.number("worst")};
 }
 
 TileMap read_tile_map(const Fields& f) {
@@ -121,7 +127,8 @@ Report read_report(const nlohmann::json& data) {
   const Fields f(data, "", problems);
   const std::string schema = f.text("schema", true);
   if (!schema.empty() && schema != kSchema)
-    problems.push_back({.file = "report data", .path = "schema", .message = fmt::format("expected {}, found {}", kSchema, schema)});
+    problems.push_back(
+        {.file = "report data", .path = "schema", .message = fmt::format("expected {}, found {}", kSchema, schema)});
   Report report{.title = f.text("title"), .generated = f.text("generated"), .revision = f.text("revision")};
   if (report.title.empty()) report.title = "tilescope report";
   report.notes = f.texts("notes");
@@ -151,8 +158,12 @@ std::vector<Row> rows_of(const Point& point) {
   const Side& measured = point.measured ? *point.measured : none;
   const auto add = [&](const std::string& quantity, const std::string& level, Number predicted, Number observed) {
     if (!predicted && !observed) return;
-    rows.push_back({.point = point.id, .kernel = point.kernel, .quantity = quantity, .level = level,
-                    .predicted = predicted, .measured = observed});
+    rows.push_back({.point = point.id,
+                    .kernel = point.kernel,
+                    .quantity = quantity,
+                    .level = level,
+                    .predicted = predicted,
+                    .measured = observed});
   };
   std::vector<std::string> levels;
   for (const auto* side : {&point.predicted, &measured})
@@ -160,7 +171,8 @@ std::vector<Row> rows_of(const Point& point) {
       if (std::find(levels.begin(), levels.end(), t.level) == levels.end()) levels.push_back(t.level);
   for (const std::string& level : levels) {
     const auto at = [&](const Side& side) {
-      const auto found = std::find_if(side.traffic.begin(), side.traffic.end(), [&](const Traffic& t) { return t.level == level; });
+      const auto found =
+          std::find_if(side.traffic.begin(), side.traffic.end(), [&](const Traffic& t) { return t.level == level; });
       return found == side.traffic.end() ? Traffic{} : *found;
     };
     add("read_bytes", level, at(point.predicted).read_bytes, at(measured).read_bytes);

@@ -38,7 +38,7 @@ struct Row {
 
 // Absolute relative errors over n rows, as fractions.
 struct Summary {
-  std::string kernel{}, quantity{};
+  std::string kernel{}, quantity{}, level{};
   Number n{}, mean{}, median{}, p90{}, worst{};
 };
 
@@ -61,8 +61,8 @@ struct Hardware {
 struct Tile {
   double q = 0, kv = 0;
   bool feasible = true;
-  Number seconds{}, l2_read_bytes{};              // when feasible
-  std::string level{};                          // when not: the memory that is too small
+  Number seconds{}, l2_read_bytes{};  // when feasible
+  std::string level{};                // when not: the memory that is too small
   Number needed_bytes{}, available_bytes{};
 };
 

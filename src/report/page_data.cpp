@@ -33,7 +33,11 @@ json charts_of(const Report& report) {
 json page_data(const Report& report) {
   json points = json::array();
   for (const Point& point : report.points)
-    points.push_back({{"id", point.id}, {"label", point.label}, {"kernel", point.kernel}, {"dtype", point.dtype}, {"bound_by", point.bound_by},
+    points.push_back({{"id", point.id},
+                      {"label", point.label},
+                      {"kernel", point.kernel},
+                      {"dtype", point.dtype},
+                      {"bound_by", point.bound_by},
                       {"predicted_seconds", value_of(point.predicted.seconds)},
                       {"measured_seconds", point.measured ? value_of(point.measured->seconds) : json(nullptr)}});
   // Names that recur a thousand times stand once; a row refers to its quantity by index.
@@ -41,9 +45,10 @@ json page_data(const Report& report) {
   std::map<std::pair<std::string, std::string>, std::size_t> index;
   for (const Row& row : all_rows(report)) {
     const auto [entry, added] = index.try_emplace({row.quantity, row.level}, index.size());
-    if (added) quantities.push_back({row.quantity, row.level, quantity_name(row.quantity, row.level), unit_of(row.quantity)});
-    rows.push_back({row.point, row.kernel, entry->second, value_of(row.predicted), value_of(row.measured), value_of(row.ratio),
-                    value_of(row.tolerance), row.verdict});
+    if (added)
+      quantities.push_back({row.quantity, row.level, quantity_name(row.quantity, row.level), unit_of(row.quantity)});
+    rows.push_back({row.point, row.kernel, entry->second, value_of(row.predicted), value_of(row.measured),
+                    value_of(row.ratio), value_of(row.tolerance), row.verdict});
   }
   return {{"charts", charts_of(report)}, {"points", points}, {"quantities", quantities}, {"rows", rows}};
 }

@@ -21,13 +21,26 @@ bool contains(const std::string& text, const char* part) { return text.find(part
 // Four significant digits with an SI prefix, from femto to exa.
 std::string with_prefix(double value, const std::string& unit) {
   static constexpr std::array<const char*, 12> kPrefixes{"f", "p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"};
-  if (value == 0) return fmt::format("0 {}", unit);
+  if (value == 0) return unit.empty() ? "0" : "0 " + unit;
   int step = static_cast<int>(std::floor(std::log10(std::abs(value)) / 3));
   step = std::clamp(step, -5, 6);
   double scaled = value / std::pow(1000.0, step);
-  if (std::abs(scaled) >= 999.95 && step < 6) scaled = value / std::pow(1000.0, ++step);  // 999.96 k would print as 1000 k
+  if (std::abs(scaled) >= 999.95 && step < 6)
+    scaled = value / std::pow(1000.0, ++step);  // 999.96 k would print as 1000 k
   const int decimals = std::abs(scaled) >= 100 ? 1 : std::abs(scaled) >= 10 ? 2 : 3;
-  return fmt::format("{:.{}f} {}{}", scaled, decimals, kPrefixes[static_cast<std::size_t>(step + 5)], unit);
+  const std::string suffix = kPrefixes[static_cast<std::size_t>(step + 5)] + unit;
+  return fmt::format("{:.{}f}{}{}", scaled, decimals, suffix.empty() ? "" : " ", suffix);
+}
+
+// A chart's expressions hold names as string literals, where a line end of any kind is an error.
+std::string one_line(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool separator = text.compare(i, 3, "\xE2\x80\xA8") == 0 || text.compare(i, 3, "\xE2\x80\xA9") == 0;
+    out += separator || static_cast<unsigned char>(text[i]) < 0x20 ? ' ' : text[i];
+    if (separator) i += 2;
+  }
+  return out;
 }
 
 bool is_count(double value) { return value == std::floor(value) && std::abs(value) < 9.0e15; }
@@ -38,12 +51,23 @@ std::string escape_html(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -101,8 +125,7 @@ std::string quantity_text(const std::string& quantity, std::optional<double> val
 
 std::string quantity_short(const std::string& quantity, std::optional<double> value) {
   if (!value) return kAbsent;
-  const std::string text = with_prefix(*value, unit_of(quantity));
-  return text.back() == ' ' ? text.substr(0, text.size() - 1) : text;
+  return with_prefix(*value, unit_of(quantity));
 }
 
 std::string percent_text(std::optional<double> fraction) {
@@ -135,14 +158,22 @@ std::string level_name(const std::string& level) {
   return level;
 }
 
+std::string level_short(const std::string& level) { return level == "smem" ? "SMEM" : level_name(level); }
+
 std::string quantity_name(const std::string& quantity, const std::string& level) {
-  static const std::map<std::string, std::string> kWords{{"seconds", "time"}, {"seconds_cold", "time, cold"}, {"clock_hz", "clock"}, {"exp", "exponentials"}};
-  std::string words = quantity;
+  static const std::map<std::string, std::string> kWords{
+      {"seconds", "time"}, {"seconds_cold", "time, cold"}, {"clock_hz", "clock"}, {"exp", "exponentials"}};
+  // A summary may carry the level inside the name: "hbm.read_bytes", "hbm read_bytes".
+  if (level.empty())
+    for (const std::string known : {"hbm", "l2", "smem", "tmem", "register"})
+      if (quantity.starts_with(known + ".") || quantity.starts_with(known + " "))
+        return quantity_name(quantity.substr(known.size() + 1), known);
+  std::string words = one_line(quantity);
   if (const auto known = kWords.find(quantity); known != kWords.end()) words = known->second;
   for (char& c : words)
     if (c == '_') c = ' ';
   if (words.ends_with(" flop")) words.replace(words.size() - 4, 4, "FLOP");
-  return level.empty() ? words : level_name(level) + " " + words;
+  return level.empty() ? words : level_short(level) + " " + words;
 }
 
 }  // namespace tilescope::report

@@ -31,6 +31,7 @@ std::string plain_number(std::optional<double> value);     // for machines: shor
 
 // "read_bytes" at "hbm" -> "HBM read bytes".
 std::string quantity_name(const std::string& quantity, const std::string& level);
-std::string level_name(const std::string& level);  // hbm -> HBM, smem -> shared memory
+std::string level_name(const std::string& level);   // in prose: hbm -> HBM, smem -> shared memory
+std::string level_short(const std::string& level);  // in labels: hbm -> HBM, smem -> SMEM
 
 }  // namespace tilescope::report

@@ -1,0 +1,198 @@
+// The page in headless Chromium. RENDER_REPORT and REPORT_ASSETS say what to test; see reports/README.md.
+import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Browser, colours, render, render_csv } from './browser.mjs';
+import { fixture } from './fixture.mjs';
+
+const charts = ['roofline', 'traffic-hbm', 'traffic-l2', 'traffic-smem', 'traffic-register', 'errors', 'tiles'];
+let browser;
+let address;
+
+before(async () => {
+  address = render(fixture(), 'full');
+  browser = await Browser.start();
+});
+after(() => browser?.stop());
+
+const visible_marks = (page, id) =>
+  page.evaluate((chart) => [...document.querySelectorAll(`#${chart} .mark-symbol path, #${chart} .mark-rect path`)].filter((m) => {
+    const box = m.getBoundingClientRect();
+    return box.width > 0 && box.height > 0;
+  }).length, id);
+
+async function choose(page, chart_prefix, signal, value) {
+  await page.selectOption(`select[data-signal="${signal}"][data-charts="${chart_prefix}"]`, value);
+  await page.waitForTimeout(150);
+}
+
+// Points at the middle of an element and returns the text of the tooltip that appears.
+async function hover_text(page, locator) {
+  await locator.scrollIntoViewIfNeeded();
+  const box = await locator.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForSelector('#vg-tooltip-element.visible', { timeout: 5000 });
+  return page.locator('#vg-tooltip-element').innerText();
+}
+
+test('the page draws every chart, says nothing on the console and asks the network for nothing', async () => {
+  const page = await browser.open(address);
+  for (const id of charts) assert.ok((await visible_marks(page, id)) > 0, `${id} has no marks`);
+  assert.deepEqual(page.trouble, []);
+  await page.close();
+});
+
+test('the page is one file below 1 MiB that names no other resource', () => {
+  const file = fileURLToPath(address);
+  assert.ok(statSync(file).size < 2 ** 20, `${statSync(file).size} bytes`);
+  const page = readFileSync(file, 'utf8').replace(/<script[\s\S]*?<\/script>/g, '');
+  assert.doesNotMatch(page, /(src|href)="(?!#|data:)/);
+});
+
+test('the roofline has one filled mark a measured point and level, and the controls choose among them', async () => {
+  const page = await browser.open(address);
+  const data = fixture();
+  const fp16 = data.points.filter((p) => p.prediction.point.dtypes.q === 'fp16');
+  const expected = (points) => points.length * 3 + points.filter((p) => p.measured).length * 3;
+  assert.equal(await visible_marks(page, 'roofline'), expected(fp16));
+  await choose(page, 'roofline', 'kernel', 'reference');
+  assert.equal(await visible_marks(page, 'roofline'), expected(fp16.filter((p) => p.kernel === 'reference')));
+  await choose(page, 'roofline', 'level', 'l2');
+  assert.equal(await visible_marks(page, 'roofline'), expected(fp16.filter((p) => p.kernel === 'reference')) / 3);
+  await choose(page, 'roofline', 'dtype', 'bf16');
+  assert.equal(await visible_marks(page, 'roofline'), 0); // reference was not run in bf16
+  assert.deepEqual(page.trouble, []);
+  await page.close();
+});
+
+test('pointing at a mark shows its numbers, in every chart', async () => {
+  const page = await browser.open(address);
+  for (const [id, mark, words] of [
+    ['roofline', '.mark-symbol path', /point.*kernel.*FLOP per byte\s*[\d.,]+.*FLOP\/s\s*[\d.]+/s],
+    ['traffic-l2', '.mark-rect path', /value is\s*(predicted|measured).*bytes\s*[\d,]{7,}/s],
+    ['errors', '.mark-symbol path', /predicted\s*[\d,]+.*measured\s*[\d,]+.*error.*tolerance/s],
+  ]) {
+    await page.mouse.move(2, 2);
+    const text = await hover_text(page, page.locator(`#${id} ${mark}`).last());
+    assert.match(text, words, id);
+  }
+  await page.mouse.move(2, 2);
+  assert.match(await hover_text(page, page.locator('#tiles .mark-text text', { hasText: 'µs' }).first()), /query tile\s*\d+.*predicted time\s*[\d.]+ µs/s);
+  await page.mouse.move(2, 2);
+  assert.match(await hover_text(page, page.locator('#tiles .mark-text text', { hasText: '×' }).last()), /needs \d+ KiB, has \d+ KiB/);
+  assert.deepEqual(page.trouble, []);
+  await page.close();
+});
+
+test('choosing a point changes its bars and says what was not measured', async () => {
+  const page = await browser.open(address);
+  const unmeasured = fixture().points.find((p) => !p.measured);
+  await choose(page, 'traffic-', 'point', unmeasured.id);
+  assert.equal(await visible_marks(page, 'traffic-hbm'), 2); // read and write predicted, nothing measured
+  assert.match(await page.locator('#traffic-hbm').innerText(), /not measured/);
+  assert.match(await page.locator('#point-facts').innerText(), /predicted .*s, bound by .* · time not measured/);
+  await page.close();
+});
+
+test('a row outside tolerance is in the headline and a cross in the error chart', async () => {
+  const page = await browser.open(address);
+  assert.match(await page.locator('#headline').innerText(), /outside tolerance\s*1\s[\s\S]*Worst checked number:[\s\S]*\+\d+\.\d %/);
+  assert.equal(await page.locator('#errors .mark-symbol path[fill="var(--fail)"]').count(), 1);
+  await page.close();
+});
+
+test('the table sorts, filters and counts', async () => {
+  const page = await browser.open(address);
+  const first = (n) => page.locator(`#numbers tbody tr:first-child td:nth-child(${n})`).innerText();
+  await page.click('#numbers thead button:text("Error")');
+  assert.equal(await page.locator('#numbers thead th[aria-sort="descending"]').count(), 1);
+  assert.match(await first(5), /^\+199\.\d %$/); // the largest error comes first
+  await page.click('#numbers thead button:text("Error")');
+  assert.equal(await page.locator('#numbers thead th[aria-sort="ascending"]').count(), 1);
+  assert.equal(await first(5), '0 %');
+  await page.selectOption('#filter-verdict', 'fail');
+  assert.match(await page.locator('#row-count').innerText(), /^1 of \d/);
+  assert.match(await first(2), /HBM read bytes/);
+  await page.selectOption('#filter-verdict', '');
+  await page.fill('#filter-text', 'reference N8192 time');
+  assert.ok((await page.locator('#numbers tbody tr').count()) > 0);
+  for (const text of await page.locator('#numbers tbody tr').allInnerTexts()) assert.match(text, /reference.*N8192.*time/s);
+  await page.fill('#filter-text', 'no such thing');
+  assert.match(await page.locator('#row-count').innerText(), /^0 of \d/);
+  await page.close();
+});
+
+test('the CSV download equals what the command line writes', async () => {
+  const page = await browser.open(address);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('#download-csv')]);
+  assert.equal(download.suggestedFilename(), 'tilescope-report.csv');
+  const parse = (text) => text.trim().split('\n').map((line) => line.split(',').map((cell) => (cell !== '' && !Number.isNaN(Number(cell)) ? Number(cell) : cell)));
+  const from_page = parse(readFileSync(await download.path(), 'utf8'));
+  const from_tool = parse(readFileSync(render_csv(fixture(), 'full'), 'utf8'));
+  assert.ok(from_page.length > 500);
+  assert.deepEqual(from_page, from_tool);
+  await page.close();
+});
+
+for (const [name, options] of [['light', {}], ['dark', { dark: true }], ['narrow', { width: 400 }]])
+  test(`text is legible (contrast at least 4.5) and nothing overflows: ${name}`, async () => {
+    const page = await browser.open(address, options);
+    const { texts } = await colours(page);
+    assert.ok(texts.length > 200);
+    assert.deepEqual(texts.filter((t) => t.contrast < 4.5), []);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), options.width ?? 1280);
+    await page.close();
+  });
+
+test('dark mode switches page and charts at once, without drawing again', async () => {
+  const page = await browser.open(address);
+  const look = () => page.evaluate(() => ({
+    page: getComputedStyle(document.body).backgroundColor,
+    mark: getComputedStyle(document.querySelector('#roofline .mark-symbol path')).stroke,
+  }));
+  const day = await look();
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const night = await look();
+  assert.notEqual(day.page, night.page);
+  assert.notEqual(day.mark, night.mark);
+  await page.close();
+});
+
+test('print is black on white: no colour, legible text, shapes and words instead', async () => {
+  const page = await browser.open(address, { width: 760, dark: true });
+  await page.emulateMedia({ media: 'print' });
+  const { texts, marks } = await colours(page);
+  assert.deepEqual(texts.filter((t) => t.contrast < 4.5), []);
+  assert.ok(marks.length > 5);
+  assert.deepEqual(marks.filter(([r, g, b]) => Math.max(r, g, b) - Math.min(r, g, b) > 4), []);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+  assert.equal(await page.locator('#numbers').isVisible(), false);
+  const shapes = await page.evaluate(() => new Set([...document.querySelectorAll('#roofline .mark-symbol path')].map((p) => p.getAttribute('d').replace(/[\d.-]+/g, '#'))).size);
+  assert.equal(shapes, 3); // one a level
+  await page.close();
+});
+
+test('a report with nothing in it is a calm page, not an error', async () => {
+  const empty = { schema: 'tilescope/report/1', hardware: { id: 'l4' }, points: [], tile_map: null, derivation: null };
+  const page = await browser.open(render(empty, 'empty'));
+  assert.match(await page.locator('#headline').innerText(), /there are no points yet/);
+  assert.deepEqual(page.trouble, []);
+  await page.close();
+});
+
+test('hostile text in the data stays text', async () => {
+  const data = fixture();
+  const hostile = '</script><img src=x onerror="document.title=\'owned\'"><script>document.title=\'owned\'</script>\u2028';
+  data.title = hostile;
+  data.points[0].label = hostile;
+  data.points[0].kernel = hostile;
+  data.derivation.pseudocode = hostile;
+  data.comparison.rows[0].quantity = hostile;
+  const page = await browser.open(render(data, 'hostile'));
+  await hover_text(page, page.locator('#errors .mark-symbol path').first());
+  assert.equal(await page.locator('img').count(), 0);
+  assert.ok((await page.title()).startsWith('</script><img'));
+  assert.deepEqual(page.trouble, []);
+  await page.close();
+});

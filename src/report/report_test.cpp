@@ -1,0 +1,187 @@
+#include "report/report.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+using tilescope::InputError;
+
+// One point, one comparison inside and one outside tolerance. The numbers are chosen for the test, not measured.
+json small_report() {
+  return json::parse(R"({
+    "schema": "tilescope/report/1", "title": "Test & <title>", "generated": "2026-01-02", "revision": "abc",
+    "hardware": {"id": "h200", "name": "NVIDIA H200", "chip": "GH100",
+                 "roofs": [{"level": "hbm", "bytes_per_second": 4.8e12, "basis": "datasheet"}],
+                 "peaks": [{"dtype": "fp16", "path": "tensor", "flop_per_second": 9.894e14}]},
+    "points": [{"id": "p1", "kernel": "fused", "label": "fused, \"N\" 512",
+      "prediction": {"point": {"dtypes": {"q": "fp16"}}, "work": {"tensor_flop": 1000000},
+                     "traffic": [{"level": "hbm", "read_bytes": 3000, "write_bytes": 1000}],
+                     "time": {"seconds": 2e-6, "bound_by": "hbm"}},
+      "measured": {"traffic": [{"level": "hbm", "read_bytes": 3300, "write_bytes": 1000}],
+                   "work": {"tensor_flop": 1000000}, "seconds": 3e-6, "seconds_cold": 4e-6}}],
+    "comparison": {
+      "rows": [{"point": "p1", "kernel": "fused", "quantity": "read_bytes", "level": "hbm", "predicted": 3000,
+                "measured": 3300, "ratio": 1.1, "tolerance": 0.03, "verdict": "fail"},
+               {"point": "p1", "kernel": "fused", "quantity": "tensor_flop", "predicted": 1000000,
+                "measured": 1000000, "ratio": 1, "tolerance": 0, "verdict": "pass"}],
+      "summary": [{"kernel": "fused", "quantity": "read_bytes", "n": 1, "mean": 0.1, "median": 0.1, "p90": 0.1,
+                   "worst": 0.1}]}})");
+}
+
+// A folder with the real template, style and script and, unless left out, a stand-in for the chart library.
+class Assets {
+ public:
+  explicit Assets(bool with_bundle)
+      : folder_(fs::temp_directory_path() / ("tilescope-assets-" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    for (const char* name : {"page.html", "page.css", "page.js"})
+      fs::copy_file(fs::path(TILESCOPE_SOURCE_DIR) / "reports/assets" / name, folder_ / name,
+                    fs::copy_options::overwrite_existing);
+    if (with_bundle) tilescope::write_file(folder_ / "bundle.js", "var text = '</script>{{title}}';\n");
+  }
+  Assets(const Assets&) = delete;
+  Assets& operator=(const Assets&) = delete;
+  ~Assets() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+  const fs::path& folder() const { return folder_; }
+
+ private:
+  fs::path folder_;
+};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+int times(const std::string& text, const std::string& part) {
+  int n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+std::string problem_of(const json& data) {
+  try {
+    tilescope::render_csv(data);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("CSV holds the comparison first, then what the comparison does not mention, with exact numbers") {
+  const std::string csv = tilescope::render_csv(small_report());
+  CHECK(csv ==
+        "point,label,kernel,quantity,level,predicted,measured,ratio,tolerance,verdict\n"
+        "p1,\"fused, \"\"N\"\" 512\",fused,read_bytes,hbm,3000,3300,1.1,0.03,fail\n"
+        "p1,\"fused, \"\"N\"\" 512\",fused,tensor_flop,,1000000,1000000,1,0,pass\n"
+        "p1,\"fused, \"\"N\"\" 512\",fused,write_bytes,hbm,1000,1000,,,\n"
+        "p1,\"fused, \"\"N\"\" 512\",fused,seconds,,2e-06,3e-06,,,\n"
+        "p1,\"fused, \"\"N\"\" 512\",fused,seconds_cold,,,4e-06,,,\n");
+}
+
+TEST_CASE("Markdown states the headline and lists the row outside tolerance") {
+  const std::string text = tilescope::render_markdown(small_report());
+  CHECK(has(text, "# Test & \\<title\\>\n"));
+  CHECK(has(text,
+            "On NVIDIA H200 (GH100), 1 point of 1 kernel was predicted and every one measured. 1 of 2 checked "
+            "numbers are within tolerance, 1 outside"));
+  CHECK(has(text, "| fused, \"N\" 512 | HBM read bytes | 3,000 B | 3,300 B | 1.1000 | ± 3.00 % |"));
+  CHECK(has(text, "| fused | read bytes | 1 | 10.0 % | 10.0 % | 10.0 % | 10.0 % |"));
+}
+
+TEST_CASE("A pipe or a backtick in a label does not break a Markdown table or code block") {
+  json data = small_report();
+  data["points"][0]["label"] = "a|b`c\nd";
+  data["derivation"] = {{"title", "why"}, {"paragraphs", {"one"}}, {"pseudocode", "x = ```y```"}};
+  const std::string text = tilescope::render_markdown(data);
+  CHECK(has(text, "| a\\|b\\`c d | HBM read bytes |"));
+  CHECK(has(text, "````text\nx = ```y```\n````\n"));
+}
+
+TEST_CASE("The page escapes text, closes no script early and shows the worst row") {
+  const Assets assets(true);
+  json data = small_report();
+  data["points"][0]["label"] = "</script><script>alert(1)</script> \xE2\x80\xA8 & <b>";
+  const std::string page = tilescope::render_html(data, assets.folder());
+  CHECK_FALSE(has(page, "<script>alert(1)"));
+  CHECK_FALSE(has(page, "<title>Test & <title>"));
+  CHECK(has(page, "<title>Test &amp; &lt;title&gt;</title>"));
+  CHECK(has(page, "\\u003c/script\\u003e\\u003cscript\\u003ealert(1)"));
+  CHECK_FALSE(has(page.substr(page.find("report-data")), "\xE2\x80\xA8"));
+  CHECK(times(page, "</script>") == 3);  // the data, the chart library, the page's own script
+  CHECK(has(page, "Worst checked number:</strong> HBM read bytes of"));
+  CHECK(has(page, "predicted 3,000 B, measured 3,300 B, error +10.0 %"));
+}
+
+TEST_CASE("What an asset contains is not taken for a placeholder") {
+  const Assets assets(true);
+  CHECK(has(tilescope::render_html(small_report(), assets.folder()), "var text = '<\\/script>{{title}}';"));
+}
+
+TEST_CASE("A missing chart library is named together with the command that makes it") {
+  const Assets assets(false);
+  try {
+    tilescope::render_html(small_report(), assets.folder());
+    FAIL("expected an InputError");
+  } catch (const InputError& error) {
+    CHECK(has(error.what(), "bundle.js"));
+    CHECK(has(error.what(), "reports/build.sh " + assets.folder().string()));
+    CHECK(has(error.what(), "npm"));
+  }
+}
+
+TEST_CASE("A page without points, measurements, comparison, tile map or derivation says so in each place") {
+  const Assets assets(true);
+  const json data = json::parse(R"({"schema": "tilescope/report/1", "hardware": {"id": "l4"}, "points": [],
+                                    "tile_map": null, "derivation": null})");
+  const std::string page = tilescope::render_html(data, assets.folder());
+  for (const char* words :
+       {"For l4 there are no points yet.", "Nothing was compared", "this report has none", "No point carries traffic.",
+        "This report has no tile map.", "This report has no derivation."})
+    CHECK_MESSAGE(has(page, words), words);
+  CHECK(tilescope::render_csv(data) ==
+        "point,label,kernel,quantity,level,predicted,measured,ratio,tolerance,verdict\n");
+  CHECK(has(tilescope::render_markdown(data), "there are no points yet"));
+}
+
+TEST_CASE("An absent measurement stays a dash and never becomes a zero") {
+  json data = small_report();
+  data["points"][0]["measured"] = nullptr;
+  data.erase("comparison");
+  CHECK(has(tilescope::render_csv(data), "fused,read_bytes,hbm,3000,,,,\n"));
+  CHECK(has(tilescope::render_markdown(data), "was predicted and none of them measured."));
+}
+
+TEST_CASE("Every wrong field is named with its place") {
+  json data = small_report();
+  data["points"][0].erase("kernel");
+  data["points"][0]["prediction"]["traffic"] = "none";
+  data["comparison"]["rows"][1]["ratio"] = "one";
+  data["comparison"]["rows"][1]["verdict"] = "perhaps";
+  data["hardware"]["roofs"][0]["bytes_per_second"] = -1;
+  const std::string problem = problem_of(data);
+  CHECK(has(problem, "report data: error: points[0].kernel: missing; expected a string"));
+  CHECK(has(problem, "points[0].prediction.traffic: expected a list, found string"));
+  CHECK(has(problem, "comparison.rows[1].ratio: expected a finite number, found string"));
+  CHECK(has(problem, "comparison.rows[1].verdict: expected pass, fail or info"));
+  CHECK(has(problem, "hardware.roofs[0].bytes_per_second: expected a number above zero, found -1"));
+}
+
+TEST_CASE("Another schema, a list and an empty object are refused") {
+  json other = small_report();
+  other["schema"] = "tilescope/report/2";
+  CHECK(has(problem_of(other), "schema: expected tilescope/report/1, found tilescope/report/2"));
+  CHECK(has(problem_of(json::array()), "expected an object, found array"));
+  CHECK(has(problem_of(json::object()), "points: missing; expected a list"));
+}
