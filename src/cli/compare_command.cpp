@@ -23,7 +23,7 @@ std::vector<Json> compare_row(const Plan& plan, const HardwareProfile& hardware,
   Prediction prediction;
   predict(plan, hardware, point, prediction);
   std::string tile = fmt::format("{}x{}", point.tiles[0], plan.schedule.parameters.size() > 1 ? point.tiles[1] : 0);
-  const auto missing = missing_rates(plan, hardware, point, prediction);
+  const auto missing = missing_rates(hardware, prediction);
   const double flops = static_cast<double>(prediction.work.model_flop) / prediction.time.total;
   return {hardware.id, plan.kernel.name, dtypes.empty() ? to_string(point.dtypes[0]) : dtypes, tile, prediction.feasible ? "yes" : "no",
           prediction.traffic[0][0] + prediction.traffic[0][1], prediction.traffic[1][0] + prediction.traffic[1][1],
@@ -50,7 +50,7 @@ ExitStatus compare_command(const std::vector<std::string>& words) {
   for (const std::string& schedule : list_of(arguments, "schedule")) plans.push_back(read_plan(std::nullopt, schedule));
   if (plans.empty()) plans.push_back(read_plan(std::nullopt, std::nullopt));
   Table table{.title = "predicted", .columns = {"hardware", "kernel", "dtype", "tile", "fits", "hbm_bytes", "l2_bytes", "microseconds", "bound_by",
-                                                "model_tflops", "not_counted"}, .rows = {}};
+                                                "model_tflops", "rate_unknown"}, .rows = {}};
   // The dtypes are columns here, so the shared point is read without them.
   std::vector<std::string> rest;
   for (std::size_t i = 0; i < words.size(); ++i) {

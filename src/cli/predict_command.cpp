@@ -51,8 +51,10 @@ std::string point_line(const Plan& plan, const HardwareProfile& hardware, const 
                      to_string(point.dtypes[0]), point.mask.text, w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v, tiles, point.warps);
 }
 
-std::string infeasible_lines(const Plan& plan, const Prediction& prediction) {
+std::string infeasible_lines(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
   std::string out;
+  if (!prediction.runnable)
+    out += fmt::format("infeasible: {} states no tensor rate for {}; choose another dtype or GPU\n", hardware.id, to_string(point.dtypes[0]));
   for (const FootprintRow& row : prediction.footprint)
     if (!row.fits())
       out += fmt::format("infeasible: {} of kernel '{}' needs {} bytes, {} available: {} too many; the largest part is {}; try a smaller tile or tilescope search\n",
@@ -63,7 +65,7 @@ std::string infeasible_lines(const Plan& plan, const Prediction& prediction) {
 }
 
 std::string text(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction, Format format) {
-  std::string out = point_line(plan, hardware, point) + "\n\n" + infeasible_lines(plan, prediction);
+  std::string out = point_line(plan, hardware, point) + "\n\n" + infeasible_lines(plan, hardware, point, prediction);
   out += render(traffic_table(prediction), format) + bound_text(prediction) + "\n\n";
   const Work& work = prediction.work;
   Table table{.title = "work", .columns = {"quantity", "count"}, .rows = {}};
@@ -72,14 +74,15 @@ std::string text(const Plan& plan, const HardwareProfile& hardware, const Point&
   out += render(table, format) + "\n" + render(footprint_table(plan, prediction), format) + "\n" + render(time_table(prediction), format);
   out += fmt::format("\npredicted {:.2f} us, bound by {}: {} of model FLOP; error: no record\n", prediction.time.total * 1e6,
                      to_string(prediction.time.bound_by), with_si(static_cast<double>(work.model_flop) / prediction.time.total, "FLOP/s"));
-  for (const std::string& missing : missing_rates(plan, hardware, point, prediction))
-    out += "not counted, the profile does not state it: " + missing + "\n";
+  for (const std::string& missing : missing_rates(hardware, prediction))
+    out += "the time is a lower bound: a rate is not known: " + missing + "\n";
   return out;
 }
 
 Table term_table(const Plan& plan, const Point& point, const Prediction& prediction) {
   Table table{.title = "terms", .columns = {"kernel", "level", "array", "direction", "bytes", "formula", "because"}, .rows = {}};
-  for (const Json& term : to_json(plan, HardwareProfile{}, point, prediction)["terms"]) {
+  const Json json = to_json(plan, HardwareProfile{}, point, prediction);
+  for (const Json& term : json["terms"]) {
     std::vector<std::string> reasons;
     for (const Json& reason : term["because"]) reasons.push_back(reason.get<std::string>());
     table.rows.push_back({term["island"], term["boundary"], term["array"], term["direction"], term["bytes"], term["formula"], join(reasons, "; ")});

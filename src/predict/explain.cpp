@@ -97,7 +97,7 @@ std::vector<std::string> because(const Plan& plan, const Point& point, const Ter
   return reasons;
 }
 
-std::vector<std::string> missing_rates(const Plan&, const HardwareProfile& hardware, const Point&, const Prediction& prediction) {
+std::vector<std::string> missing_rates(const HardwareProfile& hardware, const Prediction& prediction) {
   static const std::array<std::string, resource_count> fields{
       "levels.hbm.bandwidth", "levels.l2.bandwidth", "levels.smem.bandwidth_per_cycle", "compute.tensor (for this dtype)",
       "compute.exp2", "compute.fp32_fma"};

@@ -61,7 +61,7 @@ Json footprint_json(const Plan& plan, const Prediction& prediction) {
   return list;
 }
 
-Json time_json(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
+Json time_json(const HardwareProfile& hardware, const Prediction& prediction) {
   const TimePrediction& time = prediction.time;
   Json resources = Json::array();
   for (std::size_t i = 0; i < resource_count; ++i)
@@ -71,7 +71,7 @@ Json time_json(const Plan& plan, const HardwareProfile& hardware, const Point& p
           {"clock_hz", time.clock_hz},
           {"bound_by", to_string(time.bound_by)},
           {"model", "slowest resource of each kernel, everything else overlapped"},
-          {"missing", missing_rates(plan, hardware, point, prediction)},
+          {"missing", missing_rates(hardware, prediction)},
           {"resources", std::move(resources)},
           {"error", {{"mape", nullptr}, {"n", 0}, {"basis", "no record"}}}};
 }
@@ -98,6 +98,7 @@ Json point_json(const Plan& plan, const std::string& hardware_id, const Point& p
 
 Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction, JsonOptions options) {
   Json json{{"schema", "tilescope/prediction/1"}, {"point", point_json(plan, hardware.id, point)}, {"feasible", prediction.feasible}};
+  if (!prediction.runnable) json["infeasible"] = {{"level", "tensor"}, {"needed_bytes", nullptr}, {"available_bytes", nullptr}, {"largest", "no tensor rate for this dtype"}};
   for (const FootprintRow& row : prediction.footprint) {
     if (row.fits() || json.contains("infeasible")) continue;
     json["infeasible"] = {{"level", to_string(row.level)}, {"needed_bytes", row.bytes},
@@ -109,7 +110,7 @@ Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   json["lower_bound_bytes"] = prediction.lower_bound_bytes;
   if (options.terms) json["terms"] = terms_json(plan, point, prediction);
   json["footprint"] = footprint_json(plan, prediction);
-  json["time"] = time_json(plan, hardware, point, prediction);
+  json["time"] = time_json(hardware, prediction);
   return json;
 }
 

@@ -91,7 +91,8 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   sum_islands(out);
   out.compulsory_bytes = compulsory_bytes(plan, point);
   out.lower_bound_bytes = lower_bound_bytes(hardware, point, out.compulsory_bytes);
-  out.feasible = std::all_of(out.footprint.begin(), out.footprint.end(), [](const FootprintRow& row) { return row.fits(); });
+  out.runnable = out.work.tensor_flop == 0 || out.time.seconds[static_cast<std::size_t>(Resource::tensor)] >= 0;
+  out.feasible = out.runnable && std::all_of(out.footprint.begin(), out.footprint.end(), [](const FootprintRow& row) { return row.fits(); });
   finish_time(hardware, out);
 }
 

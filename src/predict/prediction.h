@@ -63,7 +63,7 @@ std::string to_string(Resource resource);
 
 struct TimePrediction {
   std::array<double, resource_count> seconds{};  // by Resource, summed over islands; < 0: the profile lacks the rate
-  double total = 0;       // sum over islands of the slowest known resource
+  double total = 0;       // sum over islands of the slowest known resource: a lower bound when a rate is unknown
   double sm_cycles = 0;   // total in boost-clock cycles
   double clock_hz = 0;
   Resource bound_by = Resource::hbm;
@@ -86,7 +86,8 @@ struct Prediction {
   std::int64_t compulsory_bytes = 0;
   std::int64_t lower_bound_bytes = 0;
   std::vector<FootprintRow> footprint;
-  bool feasible = true;
+  bool runnable = true;  // the GPU states a tensor rate for the dtype the kernel computes in
+  bool feasible = true;  // runnable and every footprint fits
   TimePrediction time;
 };
 
@@ -101,6 +102,6 @@ std::vector<std::string> because(const Plan& plan, const Point& point, const Ter
 std::string pseudocode(const Plan& plan, const Point& point);
 
 // Rates the prediction wanted and the profile does not state, e.g. "levels.l2.bandwidth".
-std::vector<std::string> missing_rates(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction);
+std::vector<std::string> missing_rates(const HardwareProfile& hardware, const Prediction& prediction);
 
 }  // namespace tilescope

@@ -16,6 +16,19 @@ double bandwidth(const MemoryLevel* level) {
   return unknown;
 }
 
+double per_unit_rate(const HardwareProfile& hardware, const std::optional<Sourced<double>>& per_cycle) {
+  if (!per_cycle || !hardware.boost_hz) return unknown;
+  return per_cycle->value * static_cast<double>(hardware.units.value) * hardware.boost_hz->value;
+}
+
+// L2: bytes per second, or bytes per clock of the whole device at the boost clock.
+double l2_bandwidth(const HardwareProfile& hardware) {
+  const MemoryLevel* l2 = hardware.level("l2");
+  const double stated = bandwidth(l2);
+  if (stated > 0 || !l2 || !l2->bandwidth_bytes_per_cycle || !hardware.boost_hz) return stated;
+  return l2->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value;
+}
+
 double moved(const IslandPrediction& island, Boundary boundary) {
   const auto& both = island.traffic[static_cast<std::size_t>(boundary)];
   return static_cast<double>(both[0]) + static_cast<double>(both[1]);
@@ -23,11 +36,6 @@ double moved(const IslandPrediction& island, Boundary boundary) {
 
 // Rates are per second for the whole device; a product with an unknown factor is unknown.
 double over(double amount, double rate) { return amount == 0 ? 0 : rate > 0 ? amount / rate : unknown; }
-
-double per_unit_rate(const HardwareProfile& hardware, const std::optional<Sourced<double>>& per_cycle) {
-  if (!per_cycle || !hardware.boost_hz) return unknown;
-  return per_cycle->value * static_cast<double>(hardware.units.value) * hardware.boost_hz->value;
-}
 
 // The format a contraction computes in: the wider of its inputs, as narrower ones are converted before the multiply.
 Format compute_format(const BoundIsland& bound) {
@@ -69,7 +77,7 @@ void add_time(const BoundIsland& bound, Prediction& out) {
   };
   std::array<double, resource_count> seconds{};
   seconds[0] = over(moved(island, Boundary::hbm), bandwidth(hardware.level("hbm")));
-  seconds[1] = over(moved(island, Boundary::l2), bandwidth(hardware.level("l2")));
+  seconds[1] = over(moved(island, Boundary::l2), l2_bandwidth(hardware));
   seconds[2] = over(moved(island, Boundary::smem), smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown);
   seconds[3] = over(static_cast<double>(island.work.tensor_flop), tensor_rate(bound));
   seconds[4] = over(pipes({Pipe::xu}), per_unit_rate(hardware, hardware.exp2_per_cycle));

@@ -1,0 +1,41 @@
+# The two commands a user needs: `make demo` and `make check`. Both install what is missing on Debian 12.
+BUILD := build/release
+JOBS := $(shell nproc)
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev libyaml-cpp-dev doctest-dev libfmt-dev \
+            nlohmann-json3-dev libbenchmark-dev
+# A Node.js that is there already is used as it is.
+PACKAGES += $(if $(shell command -v npm),,nodejs npm) $(if $(shell command -v chromium),,chromium)
+
+.PHONY: demo check build assets deps bench clean
+
+demo: build assets
+	$(BUILD)/tilescope validate
+	$(BUILD)/tilescope report -o report.html
+	@if nvidia-smi -L >/dev/null 2>&1; then \
+	  $(BUILD)/tilescope measure --experiment validate/experiments/quick.yaml -o build/records && \
+	  $(BUILD)/tilescope validate --recorded build/records; \
+	else echo "no GPU here: predictions were set against the recorded measurements"; fi
+	@echo "open report.html"
+
+check: build assets
+	ctest --test-dir $(BUILD) --output-on-failure
+
+build: deps
+	@[ -f $(BUILD)/build.ninja ] || cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+
+# The report page's charts; everything else works without them.
+assets: deps
+	reports/build.sh $(BUILD)/report-assets
+
+deps:
+	@missing=; for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	if [ -n "$$missing" ]; then echo "installing:$$missing"; $(SUDO) apt-get update -qq && \
+	  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; fi
+
+bench: build
+	$(BUILD)/src/tilescope_bench
+
+clean:
+	rm -rf build

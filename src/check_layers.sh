@@ -1,0 +1,34 @@
+#!/bin/sh
+# Checks that each folder of src/ includes only the folders below it, and that each library stays behind its door.
+# usage: check_layers.sh SOURCE_DIRECTORY
+cd "$1" || exit 2
+failed=0
+
+allow() { # allow FOLDER ALLOWED...: the folders whose headers FOLDER may include
+  folder=$1; shift
+  allowed=$(echo "$folder $*" | tr ' ' '|')
+  found=$(grep -nE '^#include "[a-z]+/' "$folder"/*.cpp "$folder"/*.h 2>/dev/null | grep -vE "#include \"($allowed)/") || return 0
+  echo "$folder may include only: $*"; echo "$found"; failed=1
+}
+only() { # only PATTERN FOLDER...: includes matching PATTERN stand in these folders alone
+  pattern=$1; shift
+  doors=$(echo "$*" | tr ' ' '|')
+  found=$(grep -rnE "^#include [<\"]($pattern)" . --include=*.cpp --include=*.h | grep -vE "^\./($doors)/") || return 0
+  echo "$pattern belongs to: $*"; echo "$found"; failed=1
+}
+
+allow base
+allow config base
+allow hardware base config
+allow diagram base config
+allow schedule base config diagram
+allow cost base diagram schedule
+allow predict base config diagram schedule cost hardware
+allow search base diagram schedule cost hardware predict
+allow compare base diagram schedule cost hardware predict validate
+allow report base
+allow cli base config hardware diagram schedule cost predict search compare report validate
+only 'yaml-cpp/' config
+only 'boost/' cli
+only 'cuda|cupti' none
+exit $failed
