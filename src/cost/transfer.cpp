@@ -7,7 +7,7 @@
 namespace tilescope {
 namespace {
 
-bool contains(std::span<const AxisId> axes, AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+bool contains(Axes axes, AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
 
 const BoundLoop* loop_over(const Nest& nest, AxisId axis) {
   for (const BoundLoop& loop : nest.all())
@@ -42,7 +42,7 @@ std::int64_t pair_factor(const Nest& nest, const LiveSums& live, bool has_query,
 }
 
 // Sum over all combinations of the loops up to `last` of the tile's extent over `axes`.
-std::int64_t repeated(const Nest& nest, const LiveSums& live, std::span<const AxisId> axes, int last, bool whole_tiles) {
+std::int64_t repeated(const Nest& nest, const LiveSums& live, Axes axes, int last, bool whole_tiles) {
   std::int64_t count = 1;
   if (nest.guarded())
     count = pair_factor(nest, live, contains(axes, nest.diagram->guard->query), contains(axes, nest.diagram->guard->key), last);
@@ -60,11 +60,11 @@ std::int64_t repeated(const Nest& nest, const LiveSums& live, std::span<const Ax
 
 // Two streams over the guarded pair: when the outer one steps and the inner one restarts on the very tile it ended
 // with, the array that only the inner loop indexes stays put. Values saved by that.
-std::int64_t stationary_values(const Nest& nest, const Array& array, int last, bool whole_tiles) {
+std::int64_t stationary_values(const Nest& nest, Axes array, int last, bool whole_tiles) {
   const int inner = std::max(nest.query_loop, nest.key_loop), outer = std::min(nest.query_loop, nest.key_loop);
   const BoundLoop& outer_loop = nest.loops[static_cast<std::size_t>(outer)];
   const BoundLoop& inner_loop = nest.loops[static_cast<std::size_t>(inner)];
-  if (!nest.guarded() || outer_loop.group || last != inner || array.has(outer_loop.axis) || !array.has(inner_loop.axis))
+  if (!nest.guarded() || outer_loop.group || last != inner || contains(array, outer_loop.axis) || !contains(array, inner_loop.axis))
     return 0;
   const LiveTiles tiles = nest.live_tiles();
   const bool inner_is_query = inner == nest.query_loop;
@@ -79,39 +79,39 @@ std::int64_t stationary_values(const Nest& nest, const Array& array, int last, b
     }
     previous_last = range.end - 1;
   }
-  for (const AxisId axis : array.axes)
+  for (const AxisId axis : array)
     if (axis != inner_loop.axis) saved = checked_mul(saved, extent(nest, axis, whole_tiles));
   for (int i = 0; i < last; ++i)
-    if (i != outer && !array.has(nest.loops[static_cast<std::size_t>(i)].axis))
+    if (i != outer && !contains(array, nest.loops[static_cast<std::size_t>(i)].axis))
       saved = checked_mul(saved, nest.loops[static_cast<std::size_t>(i)].trips);
   return saved;
 }
 
 }  // namespace
 
-int last_loop(const Nest& nest, const Array& array, bool resident) {
+int last_loop(const Nest& nest, Axes array, bool resident) {
   if (!resident) return static_cast<int>(nest.loop_count) - 1;
   int last = -1;
   for (int i = 0; i < static_cast<int>(nest.loop_count); ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
-    if (loop.trips > 1 && (loop.group || array.has(loop.axis))) last = i;
+    if (loop.trips > 1 && (loop.group || contains(array, loop.axis))) last = i;
   }
   return last;
 }
 
-std::int64_t touched_values(const Nest& nest, const LiveSums& live, const Array& array, TouchOptions options) {
+std::int64_t touched_values(const Nest& nest, const LiveSums& live, Axes array, TouchOptions options) {
   const int last = last_loop(nest, array, options.resident);
-  const std::int64_t values = repeated(nest, live, array.axes, last, options.whole_tiles);
+  const std::int64_t values = repeated(nest, live, array, last, options.whole_tiles);
   return options.resident && nest.guarded() ? values - stationary_values(nest, array, last, options.whole_tiles) : values;
 }
 
-std::int64_t distinct_values(const Nest& nest, const LiveSums& live, const Array& array, bool whole_tiles) {
-  if (nest.guarded() && array.has(nest.diagram->guard->query) && array.has(nest.diagram->guard->key))
-    return repeated(nest, live, array.axes, static_cast<int>(nest.loop_count) - 1, whole_tiles);
-  return repeated(nest, live, array.axes, -1, whole_tiles);
+std::int64_t distinct_values(const Nest& nest, const LiveSums& live, Axes array, bool whole_tiles) {
+  if (nest.guarded() && contains(array, nest.diagram->guard->query) && contains(array, nest.diagram->guard->key))
+    return repeated(nest, live, array, static_cast<int>(nest.loop_count) - 1, whole_tiles);
+  return repeated(nest, live, array, -1, whole_tiles);
 }
 
-std::int64_t visited_points(const Nest& nest, const LiveSums& live, std::span<const AxisId> axes, bool whole_tiles) {
+std::int64_t visited_points(const Nest& nest, const LiveSums& live, Axes axes, bool whole_tiles) {
   return repeated(nest, live, axes, static_cast<int>(nest.loop_count) - 1, whole_tiles);
 }
 

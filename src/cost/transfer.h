@@ -14,22 +14,25 @@
 
 namespace tilescope {
 
+// An array as far as transfers are concerned: its axes (Array::axes).
+using Axes = std::span<const AxisId>;
+
 struct TouchOptions {
   bool resident = true;      // false: the tile is fetched anew at every step of the nest
   bool whole_tiles = false;  // count partial tiles as full ones (what padded hardware tiles move)
 };
 
 // Values of A moved over the boundary in one direction, counting every (re)load. Throws CountOverflow.
-std::int64_t touched_values(const Nest& nest, const LiveSums& live, const Array& array, TouchOptions options = {});
+std::int64_t touched_values(const Nest& nest, const LiveSums& live, Axes array, TouchOptions options = {});
 
 // Distinct values of A that any live step touches: touched_values less all repetition.
-std::int64_t distinct_values(const Nest& nest, const LiveSums& live, const Array& array, bool whole_tiles = false);
+std::int64_t distinct_values(const Nest& nest, const LiveSums& live, Axes array, bool whole_tiles = false);
 
 // Points of an iteration space given by `axes`, times recomputation by loops over other axes. One more loop counts
 // steps: axes may be empty. Used for work: 2 * points FLOP for a contraction.
-std::int64_t visited_points(const Nest& nest, const LiveSums& live, std::span<const AxisId> axes, bool whole_tiles);
+std::int64_t visited_points(const Nest& nest, const LiveSums& live, Axes axes, bool whole_tiles);
 
 // last(A), for explanations: position of the loop, -1 when no loop moves the tile.
-int last_loop(const Nest& nest, const Array& array, bool resident = true);
+int last_loop(const Nest& nest, Axes array, bool resident = true);
 
 }  // namespace tilescope

@@ -37,7 +37,7 @@ Sum shared_memory(const BoundIsland& bound) {
   const std::string* staged_name = nullptr;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    const int last = last_loop(bound.nest, diagram.arrays[i]);
+    const int last = last_loop(bound.nest, diagram.arrays[i].axes);
     const bool streamed = last >= 0 && !bound.nest.loops[static_cast<std::size_t>(last)].group;
     if (loads(bound, id)) inputs.add(checked_mul(tile_bytes(bound, id), streamed ? bound.how.stages : 1), diagram.arrays[i].name);
     if (static_cast<int>(i) == output_array(bound)) staged = tile_bytes(bound, id), staged_name = &diagram.arrays[i].name;

@@ -55,7 +55,7 @@ std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id) {
 std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const LiveSums& live = options.whole_tiles ? bound.whole : bound.live;
-  return bytes_of(bound.point, diagram, id, touched_values(bound.nest, live, diagram.array(id), options));
+  return bytes_of(bound.point, diagram, id, touched_values(bound.nest, live, diagram.array(id).axes, options));
 }
 
 int score_array(const BoundIsland& bound) {

@@ -33,7 +33,7 @@ std::int64_t keys_loaded_in_waves(const Nest& nest, std::int64_t repeats, std::i
 
 Reuse reuse_of(const Nest& nest, const Array& array) {
   Reuse reuse;
-  const int last = last_loop(nest, array);
+  const int last = last_loop(nest, array.axes);
   for (int i = 0; i <= last && reuse.first_loop < 0; ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
     if (loop.trips > 1 && !array.has(loop.axis)) reuse.first_loop = i;
@@ -53,7 +53,7 @@ Reuse reuse_of(const Nest& nest, const Array& array) {
 
 DramRead dram_read(const Nest& nest, const LiveSums& live, const Array& array, const CacheState& cache,
                    double working_set_bytes, double slice_bytes_all_arrays) {
-  const std::int64_t distinct = distinct_values(nest, live, array);
+  const std::int64_t distinct = distinct_values(nest, live, array.axes);
   const Reuse reuse = reuse_of(nest, array);
   if (reuse.first_loop < 0 || working_set_bytes <= cache.capacity_bytes) return {distinct, true};
   const std::int64_t resident = std::clamp<std::int64_t>(cache.resident_blocks, 1, reuse.blocks);

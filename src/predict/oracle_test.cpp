@@ -168,7 +168,7 @@ TEST_CASE("operand reads from shared memory equal the oracles with warp tiles as
     for (const char* name : {"Q", "K", "V"}) {
       const ArrayId id = *plan.schedule.diagram.find_array(name);
       const TouchOptions options{.resident = !(reread && *name == 'Q')};
-      bytes += bytes_of(point, plan.schedule.diagram, id, touched_values(nest, {}, plan.schedule.diagram.array(id), options));
+      bytes += bytes_of(point, plan.schedule.diagram, id, touched_values(nest, {}, plan.schedule.diagram.array(id).axes, options));
     }
     CHECK(bytes == row.number("bytes"));
     ++checked;

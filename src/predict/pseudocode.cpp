@@ -41,7 +41,7 @@ class Writer {
   void move(int position, int depth, bool before) {
     for (std::size_t i = 0; i < diagram_.arrays.size(); ++i) {
       const auto id = static_cast<ArrayId>(static_cast<int>(i));
-      if (last_loop(bound_.nest, diagram_.arrays[i]) != position) continue;
+      if (last_loop(bound_.nest, diagram_.arrays[i].axes) != position) continue;
       const std::string bytes = with_thousands(tile_bytes(bound_, id));
       if (before && loads(bound_, id)) line(depth, fmt::format("load {} tile, {} bytes, l2 -> smem", diagram_.arrays[i].name, bytes));
       if (before && stores(bound_, id)) line(depth, fmt::format("start {} tile on chip", diagram_.arrays[i].name));

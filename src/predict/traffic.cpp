@@ -83,8 +83,10 @@ Nest in_issue_order(const BoundIsland& bound) {
     return static_cast<int>(order.end() - found);  // fastest first in the descriptor, outermost first in a nest
   };
   Nest nest = bound.nest;
-  std::stable_sort(nest.loops.begin(), nest.loops.begin() + static_cast<std::ptrdiff_t>(nest.loop_count),
-                   [&](const BoundLoop& a, const BoundLoop& b) { return rank(a) < rank(b); });
+  // A stable insertion sort: std::stable_sort would allocate.
+  const auto before = [&](const BoundLoop& a, const BoundLoop& b) { return rank(a) < rank(b); };
+  for (auto next = nest.loops.begin(); next != nest.loops.begin() + static_cast<std::ptrdiff_t>(nest.loop_count); ++next)
+    std::rotate(std::upper_bound(nest.loops.begin(), next, *next, before), next, next + 1);
   if (!nest.guarded()) return nest;
   for (std::size_t i = 0; i < nest.loop_count; ++i) {
     if (nest.loops[i].axis == diagram.guard->query) nest.query_loop = static_cast<int>(i);
@@ -105,7 +107,7 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const Array& array = diagram.arrays[i];
-    const int last = last_loop(bound.nest, array);
+    const int last = last_loop(bound.nest, array.axes);
     if (loads(bound, id)) {
       const DramRead read = dram_read(nest, bound.live, array, cache, set.running_bytes, set.slice_bytes);
       add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::read, .array = static_cast<int>(i), .last_loop = last,
@@ -113,13 +115,13 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
     }
     if (stores(bound, id))
       add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(i), .last_loop = last,
-                            .fits_cache = true, .bytes = bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array))});
+                            .fits_cache = true, .bytes = bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array.axes))});
   }
 }
 
 void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const Array& array = bound.plan.schedule.diagram.array(id);
-  const int last = last_loop(bound.nest, array);
+  const int last = last_loop(bound.nest, array.axes);
   const Term term{.array = static_cast<int>(id), .last_loop = last};
   Term l2 = term;
   l2.boundary = Boundary::l2, l2.bytes = touched_bytes(bound, id, {});
@@ -131,7 +133,7 @@ void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
   add_term(bound, out, fill);
   const bool resident = held(bound, array);
   Term operand = term;
-  operand.boundary = Boundary::smem, operand.cause = Cause::operand, operand.last_loop = last_loop(bound.nest, array, resident);
+  operand.boundary = Boundary::smem, operand.cause = Cause::operand, operand.last_loop = last_loop(bound.nest, array.axes, resident);
   operand.bytes = checked_mul(touched_bytes(bound, id, {.resident = resident, .whole_tiles = true}), operand_copies(bound, array));
   add_term(bound, out, operand);
 }
@@ -139,9 +141,9 @@ void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
 void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
-  const int last = last_loop(bound.nest, array);
+  const int last = last_loop(bound.nest, array.axes);
   const std::int64_t stored = touched_bytes(bound, id, {});
-  const std::int64_t first_touch = bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array));
+  const std::int64_t first_touch = bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array.axes));
   Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last, .bytes = stored};
   add_term(bound, out, term);
   term.direction = Direction::read, term.bytes = stored - first_touch;  // an accumulator tile entered again

@@ -9,20 +9,18 @@ namespace {
 
 const LiveSums& sums(const BoundIsland& bound, bool whole) { return whole ? bound.whole : bound.live; }
 
-std::int64_t points(const BoundIsland& bound, std::span<const AxisId> axes, bool whole) {
+std::int64_t points(const BoundIsland& bound, Axes axes, bool whole) {
   return visited_points(bound.nest, sums(bound, whole), axes, whole);
 }
 
 // The score array's axes without its last: one entry a query row.
-std::span<const AxisId> row_axes(const BoundIsland& bound, int scores) {
+Axes row_axes(const BoundIsland& bound, int scores) {
   const auto& axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(scores)].axes;
   return {axes.data(), axes.size() - 1};
 }
 
 std::int64_t rows_once(const BoundIsland& bound, int scores) {
-  const Array& array = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(scores)];
-  Array rows{.name = {}, .axes = {array.axes.begin(), array.axes.end() - 1}, .role = ArrayRole::output, .dtype_key = {}};
-  return touched_values(bound.nest, bound.whole, rows, {.whole_tiles = true});
+  return touched_values(bound.nest, bound.whole, row_axes(bound, scores), {.whole_tiles = true});
 }
 
 bool streams_along(const BoundIsland& bound, AxisId axis) {
@@ -44,7 +42,7 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   const std::int64_t score_points = points(bound, score_axes, true), row_steps = points(bound, row_axes(bound, scores), true);
   const std::int64_t rows = rows_once(bound, scores), output_steps = points(bound, output_axes, true);
   const std::int64_t outputs =
-      touched_values(bound.nest, bound.whole, diagram.arrays[static_cast<std::size_t>(output)], {.whole_tiles = true});
+      touched_values(bound.nest, bound.whole, diagram.arrays[static_cast<std::size_t>(output)].axes, {.whole_tiles = true});
   for (std::size_t i = 0; i < pipe_count; ++i) {
     const WorkRates& rate = bound.how.work[i];
     const std::int64_t per_row = checked_add(scaled(rate.per_row_step, row_steps), scaled(rate.per_row, rows));
@@ -53,18 +51,29 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   }
 }
 
-void add_operator(const BoundIsland& bound, const Operator& op, Work& work) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  std::array<AxisId, max_axes> axes{};  // union of the operator's axes, without allocating
+// Union of an operator's axes, without allocating.
+struct Domain {
+  std::array<AxisId, max_axes> axes{};
   std::size_t count = 0;
+  Axes view() const { return {axes.data(), count}; }
+};
+
+Domain domain_of(const Diagram& diagram, const Operator& op) {
+  Domain domain;
   for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
     const auto axis = static_cast<AxisId>(static_cast<int>(i));
     bool used = false;
     for (const ArrayId id : op.inputs) used = used || diagram.array(id).has(axis);
     for (const ArrayId id : op.outputs) used = used || diagram.array(id).has(axis);
-    if (used) axes[count++] = axis;
+    if (used) domain.axes[domain.count++] = axis;
   }
-  const std::span<const AxisId> domain{axes.data(), count};
+  return domain;
+}
+
+void add_operator(const BoundIsland& bound, const Operator& op, Work& work) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Domain axes = domain_of(diagram, op);
+  const Axes domain = axes.view();
   if (op.kind == OperatorKind::softmax) {
     work.exp = checked_add(work.exp, points(bound, domain, false));
     const int scores = score_array(bound);
@@ -95,7 +104,8 @@ void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
   if (op.kind != OperatorKind::contraction || !bound.plan.schedule.diagram.guard) return;
   const Diagram& diagram = bound.plan.schedule.diagram;
   std::int64_t others = 1;
-  for (const AxisId axis : diagram.axes_of(op))
+  const Domain domain = domain_of(diagram, op);
+  for (const AxisId axis : domain.view())
     if (axis != diagram.guard->query && axis != diagram.guard->key) others = checked_mul(others, bound.nest.size(axis));
   work.model_flop = checked_add(work.model_flop, checked_mul(others, visible_pairs_twice(bound.point)));
 }

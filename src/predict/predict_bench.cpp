@@ -1,0 +1,53 @@
+// How many points a second the closed form evaluates on one core, and how many allocations a point costs.
+#include <benchmark/benchmark.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "predict/prediction.h"
+
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // both are replaced below
+
+namespace {
+std::atomic<std::int64_t> allocations{0};
+}
+
+void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace tilescope {
+namespace {
+
+void evaluate(benchmark::State& state, const char* mask) {
+  const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
+  const HardwareProfile hardware = find_profile("h200_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
+  Point point = default_point(plan.schedule);
+  point.mask = *parse_mask(mask);
+  point.workload = {4, 32, 8, 4096, 4096, 128, 128};
+  Prediction prediction;
+  predict(plan, hardware, point, prediction);
+  const std::int64_t before = allocations;
+  std::int64_t length = 0;
+  for (auto _ : state) {
+    point.workload.q_len = point.workload.kv_len = state.range(0) + (++length & 127);  // a different, ragged shape each time
+    predict(plan, hardware, point, prediction);
+    benchmark::DoNotOptimize(prediction.time.total);
+  }
+  state.SetItemsProcessed(state.iterations());
+  state.counters["allocations_per_point"] = static_cast<double>(allocations - before) / static_cast<double>(state.iterations());
+}
+
+void unmasked(benchmark::State& state) { evaluate(state, "none"); }
+void causal(benchmark::State& state) { evaluate(state, "causal"); }
+
+BENCHMARK(unmasked)->Arg(4096)->Arg(131072);
+BENCHMARK(causal)->Arg(4096)->Arg(131072);
+
+}  // namespace
+}  // namespace tilescope
