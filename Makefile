@@ -7,9 +7,9 @@ PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev lib
 # A Node.js that is there already is used as it is.
 PACKAGES += $(if $(shell command -v npm),,nodejs npm) $(if $(shell command -v chromium),,chromium)
 
-.PHONY: demo check build assets deps bench clean
+.PHONY: demo check build deps bench clean
 
-demo: build assets
+demo: build
 	$(BUILD)/tilescope validate
 	$(BUILD)/tilescope report -o report.html
 	@if nvidia-smi -L >/dev/null 2>&1; then \
@@ -18,16 +18,12 @@ demo: build assets
 	else echo "no GPU here: predictions were set against the recorded measurements"; fi
 	@echo "open report.html"
 
-check: build assets
+check: build
 	ctest --test-dir $(BUILD) --output-on-failure
 
 build: deps
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset release
 	cmake --build --preset release -j $(JOBS)
-
-# The report page's charts; everything else works without them.
-assets: deps
-	reports/build.sh $(BUILD)/report-assets
 
 deps:
 	@missing=; for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
