@@ -82,61 +82,65 @@ void check_flush_sizes(CounterSession& session) {
   }
 }
 
-void check_instructions() {
-  const std::vector<std::string> metrics = {"smsp__inst_executed_op_ldsm.sum",
-                                            "sm__sass_data_bytes_mem_shared_op_ldsm.sum",
-                                            "sm__sass_data_bytes_mem_shared_op_ld.sum",
-                                            "sm__sass_data_bytes_mem_shared_op_st.sum",
-                                            "sm__sass_data_bytes_mem_shared.sum",
-                                            "sm__sass_data_bytes_mem_shared_op_ldgsts.sum",
-                                            "smsp__sass_inst_executed_op_ldgsts.sum",
-                                            "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-                                            "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-                                            "sm__ops_path_tensor_src_fp16.sum",
-                                            "smsp__inst_executed_pipe_tensor_op_hmma.sum",
-                                            "smsp__inst_executed_op_shared_ld.sum",
-                                            "smsp__inst_executed_op_shared_st.sum",
-                                            "smsp__inst_executed_pipe_xu.sum",
-                                            "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum",
-                                            "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum",
-                                            "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"};
+struct Known {
+  std::string work, metric;
+  double count;
+  bool binding = true;
+};
+
+constexpr double executed = static_cast<double>(check_warps) * rounds;      // warp instructions of each kind
+constexpr double filling = 2048.0 * 4 * static_cast<double>(check_blocks);  // bytes stored before the loop
+
+std::vector<Known> known_hardware_counts() {
+  return {{"instructions", "smsp__inst_executed_op_ldsm.sum", 3 * executed},
+          {"instructions", "smsp__inst_executed_op_shared_ld.sum", 5 * executed},  // LDS and LDSM
+          {"instructions", "smsp__inst_executed_op_ldgsts.sum", executed},
+          {"instructions", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", (4 + 4 + 2 + 4 + 1) * executed},
+          {"instructions", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", 5 * executed + filling / 128},
+          {"instructions", "sm__ops_path_tensor_src_fp16.sum", 2.0 * 16 * 8 * 16 * 2 * executed},
+          {"instructions", "smsp__inst_executed_pipe_tensor_op_hmma.sum", 2 * executed},
+          {"math", "smsp__inst_executed_pipe_xu.sum", executed}};
+}
+
+std::vector<Known> known_instrumented_counts() {
+  return {{"instructions", "sm__sass_data_bytes_mem_shared_op_ldsm.sum", (512 + 512 + 256) * executed},
+          {"instructions", "sm__sass_data_bytes_mem_shared_op_ld.sum", (512 + 128) * executed},
+          {"instructions", "sm__sass_data_bytes_mem_shared_op_st.sum", (512 + 128) * executed + filling},
+          {"instructions", "sm__sass_data_bytes_mem_shared_op_ldgsts.sum", 512 * executed},
+          {"instructions", "sm__sass_data_bytes_mem_shared.sum", (1280 + 640 + 640 + 512) * executed + filling},
+          {"instructions", "smsp__sass_inst_executed_op_ldsm.sum", 3 * executed},
+          {"instructions", "smsp__sass_inst_executed_op_shared_ld.sum", 2 * executed},
+          {"instructions", "smsp__sass_inst_executed_op_ldgsts.sum", executed},
+          {"math", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 32 * executed},
+          {"math", "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 32 * (executed + 2.0 * check_warps)},
+          {"math", "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 32 * (executed + 1.0 * check_warps)}};
+}
+
+void check_counts(const std::vector<Known>& known, const std::string& title) {
+  std::vector<std::string> metrics;
+  for (const Known& one : known) metrics.push_back(one.metric);
   const DeviceBuffer out(sizeof(float) * check_blocks * check_threads);
   float* target = static_cast<float*>(out.get());
   CounterSession session(metrics);
-  const auto result = session.collect({{"instructions", {}, [&] { run_instructions(target, target, rounds); }},
-                                       {"math", {}, [&] { run_math(target, rounds); }}});
-  const auto& seen = result.values.at("instructions");
-  const auto& math = result.values.at("math");
-  const double n = static_cast<double>(check_warps) * rounds, filling = 2048.0 * 4 * check_blocks;
-  row("ldmatrix", "smsp__inst_executed_op_ldsm.sum", 3 * n, seen.at("smsp__inst_executed_op_ldsm.sum"));
-  row("ldmatrix", "sm__sass_data_bytes_mem_shared_op_ldsm.sum", (512 + 512 + 256) * n,
-      seen.at("sm__sass_data_bytes_mem_shared_op_ldsm.sum"));
-  row("ld.shared", "sm__sass_data_bytes_mem_shared_op_ld.sum", (512 + 128) * n,
-      seen.at("sm__sass_data_bytes_mem_shared_op_ld.sum"));
-  row("st.shared", "sm__sass_data_bytes_mem_shared_op_st.sum", (512 + 128) * n + filling,
-      seen.at("sm__sass_data_bytes_mem_shared_op_st.sum"));
-  row("ldmatrix + ld.shared", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", (4 + 4 + 2 + 4 + 1) * n,
-      seen.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"), false);
-  row("st.shared", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", (4 + 1) * n + filling / 128,
-      seen.at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"), false);
-  row("cp.async", "smsp__sass_inst_executed_op_ldgsts.sum", n, seen.at("smsp__sass_inst_executed_op_ldgsts.sum"));
-  row("cp.async", "sm__sass_data_bytes_mem_shared_op_ldgsts.sum", 512 * n,
-      seen.at("sm__sass_data_bytes_mem_shared_op_ldgsts.sum"), false);
-  row("all of these", "sm__sass_data_bytes_mem_shared.sum", (1280 + 640 + 640 + 512) * n + filling,
-      seen.at("sm__sass_data_bytes_mem_shared.sum"), false);
-  row("mma m16n8k16", "sm__ops_path_tensor_src_fp16.sum", 2.0 * 16 * 8 * 16 * 2 * n,
-      seen.at("sm__ops_path_tensor_src_fp16.sum"));
-  row("mma m16n8k16", "smsp__inst_executed_pipe_tensor_op_hmma.sum", 2 * n,
-      seen.at("smsp__inst_executed_pipe_tensor_op_hmma.sum"), false);
-  row("ld.shared", "smsp__inst_executed_op_shared_ld.sum", 2 * n, seen.at("smsp__inst_executed_op_shared_ld.sum"));
-  row("exp2", "smsp__inst_executed_pipe_xu.sum", n, math.at("smsp__inst_executed_pipe_xu.sum"), false);
-  row("FFMA", "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 32 * n,
-      math.at("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"));
-  row("FADD", "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 32 * (n + 2.0 * check_warps),
-      math.at("smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"));
-  row("FMUL", "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 32 * (n + 1.0 * check_warps),
-      math.at("smsp__sass_thread_inst_executed_op_fmul_pred_on.sum"));
-  std::puts(fmt::format("passes {}, unavailable {}", result.passes, result.unavailable.size()).c_str());
+  const auto values = session
+                          .collect({{"instructions", {}, [&] { run_instructions(target, target, rounds); }},
+                                    {"math", {}, [&] { run_math(target, rounds); }}})
+                          .values;
+  for (const Known& one : known) {
+    row(title + ": " + one.work, one.metric, one.count, values.at(one.work).at(one.metric), one.binding);
+  }
+}
+
+// Hardware and instrumented counters apart, as records have them, and together, which shows what instrumenting
+// disturbs.
+void check_instructions() {
+  const std::vector<Known> instrumented = known_instrumented_counts();
+  std::vector<Known> together = known_hardware_counts();
+  check_counts(together, "hw");
+  check_counts(instrumented, "sass");
+  together.insert(together.end(), instrumented.begin(), instrumented.end());
+  for (Known& one : together) one.binding = false;
+  check_counts(together, "mixed");
 }
 
 int run() {

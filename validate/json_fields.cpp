@@ -149,4 +149,11 @@ std::map<std::string, double> JsonFields::number_map(const std::string& key) con
   return all;
 }
 
+std::map<std::string, std::vector<double>> JsonFields::numbers_map(const std::string& key) const {
+  std::map<std::string, std::vector<double>> all;
+  const JsonFields inner = object(key);
+  for (const auto& [name, item] : inner.value_->items()) all[name] = inner.numbers(name);
+  return all;
+}
+
 }  // namespace tilescope::validate

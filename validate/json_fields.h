@@ -27,6 +27,7 @@ class JsonFields {
   std::vector<std::int64_t> integers(const std::string& key, std::int64_t least) const;
   std::vector<std::string> texts(const std::string& key) const;
   std::map<std::string, double> number_map(const std::string& key) const;  // name -> finite, not negative
+  std::map<std::string, std::vector<double>> numbers_map(const std::string& key) const;
 
   void report(const std::string& key, const std::string& message) const;
 

@@ -40,6 +40,12 @@ bool wanted(const std::string& work_counter) {
          work_counter == "tensor_flop.bf16";
 }
 
+bool is_instrumented(const std::string& metric) { return metric.find("__sass_") != std::string::npos; }
+
+bool is_traffic(const std::string& metric) {
+  return metric.starts_with("dram__") || metric.starts_with("lts__") || metric.starts_with("l1tex__m_");
+}
+
 std::string first_line(const std::filesystem::path& file) {
   std::ifstream stream(file);
   std::string line;
@@ -53,11 +59,15 @@ bool is_hash(std::string_view text) {
 
 }  // namespace
 
-std::vector<std::string> metrics_to_collect(const HardwareProfile& profile) {
-  std::vector<std::string> metrics(std::begin(always), std::end(always));
+MetricSets metrics_to_collect(const HardwareProfile& profile) {
+  MetricSets sets;
   const auto add = [&](const std::string& metric) {
-    if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end()) metrics.push_back(metric);
+    std::vector<std::string>& set = is_instrumented(metric) ? sets.instrumented
+                                    : is_traffic(metric)    ? sets.traffic
+                                                            : sets.hardware;
+    if (std::find(set.begin(), set.end(), metric) == set.end()) set.push_back(metric);
   };
+  for (const char* metric : always) add(metric);
   for (const MemoryLevel& level : profile.levels) {
     if (level.counters.read) add(level.counters.read->metric);
     if (level.counters.write) add(level.counters.write->metric);
@@ -65,7 +75,7 @@ std::vector<std::string> metrics_to_collect(const HardwareProfile& profile) {
   for (const auto& [name, counter] : profile.work_counters) {
     if (wanted(name)) add(counter.metric);
   }
-  return metrics;
+  return sets;
 }
 
 std::string to_string(const MeasureProgress& progress) {

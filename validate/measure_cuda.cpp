@@ -100,9 +100,11 @@ Bench make_bench(const Experiment& experiment, const HardwareProfile& profile, c
   require_same_gpu(gpu, chip, profile);
   auto nvml = std::make_unique<Nvml>(pci_bus_id(device));
   Environment environment = read_environment(gpu, chip, *nvml, profile, revision);
+  const MetricSets metrics = metrics_to_collect(profile);
   return {.flush = L2Flush(),
-          .counters = CounterSession(metrics_to_collect(profile)),
-          .memory = CounterSession({"dram__bytes_read.sum", "dram__bytes_write.sum"}),
+          .traffic = CounterSession(metrics.traffic),
+          .hardware = CounterSession(metrics.hardware),
+          .instrumented = CounterSession(metrics.instrumented),
           .nvml = std::move(nvml),
           .environment = std::move(environment),
           .experiment = experiment.name,

@@ -78,43 +78,83 @@ LaunchFacts facts(const kernels::Launch& launch) {
           .blocks_per_unit = launch.blocks_per_unit};
 }
 
+constexpr int traffic_samples = 3;
+
 // One range a launch, in order, each starting with a cold and clean L2. `flush_inside` also puts a flush at the end of
 // the range, so that the lines which the launch left dirty are written back where they are counted.
-std::vector<CounterRange> ranges(const std::vector<kernels::Launch>& launches, const L2Flush& flush,
-                                 bool flush_inside) {
-  std::vector<CounterRange> all;
-  for (const kernels::Launch& launch : launches) {
-    all.push_back({.name = fmt::format("{}:{}", all.size(), launch.island),
-                   .before = [&flush] { flush.enqueue(nullptr); },
-                   .work =
-                       [&launch, &flush, flush_inside] {
-                         launch.enqueue(nullptr);
-                         if (flush_inside) flush.enqueue(nullptr);
-                       }});
+void add_ranges(const std::vector<kernels::Launch>& launches, const L2Flush& flush, bool flush_inside,
+                const std::string& prefix, std::vector<CounterRange>& ranges) {
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const kernels::Launch& launch = launches[i];
+    ranges.push_back({.name = fmt::format("{}{}", prefix, i),
+                      .before = [&flush] { flush.enqueue(nullptr); },
+                      .work =
+                          [&launch, &flush, flush_inside] {
+                            launch.enqueue(nullptr);
+                            if (flush_inside) flush.enqueue(nullptr);
+                          }});
   }
-  return all;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
 }
 
 void sum_into(std::map<std::string, double>& sum, const std::map<std::string, double>& values) {
   for (const auto& [name, value] : values) sum[name] += value;
 }
 
-void count_launches(Bench& bench, const std::vector<kernels::Launch>& launches, Record& record) {
-  const std::vector<CounterRange> plain = ranges(launches, bench.flush, false);
-  const std::vector<CounterRange> flushed = ranges(launches, bench.flush, true);
-  CounterResult counted = bench.counters.collect(plain);
-  CounterResult written = bench.memory.collect(flushed);
-  record.unavailable = counted.unavailable;
-  record.passes = counted.passes;
-  record.flush_bytes = static_cast<double>(bench.flush.bytes());
+// Traffic: samples of each launch alone and with a flush behind it.
+void count_traffic(Bench& bench, const std::vector<kernels::Launch>& launches, Record& record) {
+  std::vector<CounterRange> ranges;
+  for (int sample = 0; sample < traffic_samples; ++sample) {
+    add_ranges(launches, bench.flush, false, fmt::format("alone{}:", sample), ranges);
+    add_ranges(launches, bench.flush, true, fmt::format("flushed{}:", sample), ranges);
+  }
+  const CounterResult counted = bench.traffic.collect(ranges);
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    Island island{.name = launches[i].island,
-                  .launch = facts(launches[i]),
-                  .counters = counted.values.at(plain[i].name),
-                  .counters_with_flush = written.values.at(flushed[i].name)};
+    Island& island = record.islands[i];
+    for (int sample = 0; sample < traffic_samples; ++sample) {
+      for (const auto& [metric, value] : counted.values.at(fmt::format("alone{}:{}", sample, i))) {
+        island.samples[metric].push_back(value);
+      }
+      for (const auto& [metric, value] : counted.values.at(fmt::format("flushed{}:{}", sample, i))) {
+        if (metric.starts_with("dram__")) island.samples_with_flush[metric].push_back(value);
+      }
+    }
+    for (const auto& [metric, values] : island.samples) island.counters[metric] = median(values);
+    for (const auto& [metric, values] : island.samples_with_flush) island.counters_with_flush[metric] = median(values);
+  }
+  record.passes += counted.passes;
+  record.unavailable.insert(record.unavailable.end(), counted.unavailable.begin(), counted.unavailable.end());
+}
+
+void count_work(CounterSession& session, const L2Flush& flush, const std::vector<kernels::Launch>& launches,
+                Record& record) {
+  std::vector<CounterRange> ranges;
+  add_ranges(launches, flush, false, "", ranges);
+  const CounterResult counted = session.collect(ranges);
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    record.islands[i].counters.merge(std::map(counted.values.at(ranges[i].name)));
+  record.passes += counted.passes;
+  record.unavailable.insert(record.unavailable.end(), counted.unavailable.begin(), counted.unavailable.end());
+}
+
+void count_launches(Bench& bench, const std::vector<kernels::Launch>& launches, Record& record) {
+  record.flush_bytes = static_cast<double>(bench.flush.bytes());
+  for (const kernels::Launch& launch : launches) {
+    Island island;
+    island.name = launch.island;
+    island.launch = facts(launch);
+    record.islands.push_back(std::move(island));
+  }
+  count_traffic(bench, launches, record);
+  count_work(bench.hardware, bench.flush, launches, record);
+  count_work(bench.instrumented, bench.flush, launches, record);
+  for (const Island& island : record.islands) {
     sum_into(record.counters, island.counters);
     sum_into(record.counters_with_flush, island.counters_with_flush);
-    record.islands.push_back(std::move(island));
   }
 }
 

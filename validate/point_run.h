@@ -16,8 +16,7 @@ namespace tilescope::validate {
 // What all points of a run share.
 struct Bench {
   L2Flush flush;
-  CounterSession counters;  // every metric of a record
-  CounterSession memory;    // dram bytes only: one pass, for the ranges that end with a flush
+  CounterSession traffic, hardware, instrumented;  // see MetricSets
   std::unique_ptr<Nvml> nvml;
   Environment environment;
   std::string experiment;

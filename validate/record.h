@@ -38,6 +38,9 @@ struct Island {
   std::map<std::string, double> counters;  // metric -> value over this launch alone
   std::map<std::string, double>
       counters_with_flush;  // the same launch with a read of flush_bytes after it in the range
+  // Traffic is counted several times, because now and then something else on the GPU moves a few hundred KB; above
+  // stands the median, here every sample.
+  std::map<std::string, std::vector<double>> samples, samples_with_flush;
 };
 
 // State of the GPU in the middle of the steady-state runs.
@@ -60,7 +63,7 @@ struct Record {
   std::map<std::string, double> counters;             // summed over islands
   std::map<std::string, double> counters_with_flush;  // dram bytes with every dirty line written back, summed
   double flush_bytes = 0;                             // read by each flush inside counters_with_flush
-  int passes = 0;                                     // runs that the counters took
+  int passes = 0;                                     // of CUPTI, over all its sessions
   std::vector<std::string> unavailable;               // metrics asked for that the chip lacks
   std::vector<double> cold_seconds, steady_seconds;   // of the whole sequence of launches, every sample
   std::optional<Clocks> clocks;                       // absent without NVML

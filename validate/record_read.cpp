@@ -94,6 +94,8 @@ std::vector<Island> read_islands(const JsonFields& root) {
     island.launch = read_launch(json.object("launch"));
     island.counters = json.number_map("counters");
     island.counters_with_flush = json.number_map("counters_with_flush");
+    island.samples = json.numbers_map("samples");
+    island.samples_with_flush = json.numbers_map("samples_with_flush");
     islands.push_back(std::move(island));
   }
   if (islands.empty() && root.has("islands")) root.report("islands", "expected at least one kernel launch");

@@ -50,18 +50,19 @@ Record example() {
   record.clocks =
       Clocks{.sm_hz = 1.755e9, .memory_hz = 3.2e9, .power_w = 650.5, .temperature_c = 51, .throttle = {"sw_power_cap"}};
   record.correctness = {.max_error = 1.5e-3, .tolerance = 2e-3, .checked_elements = 4096, .passed = true};
-  Island island{.name = "qk",
-                .launch = {.grid = {8, 16, 1},
-                           .block = {128, 1, 1},
-                           .registers_per_thread = 168,
-                           .static_smem = 0,
-                           .dynamic_smem = 49152,
-                           .local_bytes_per_thread = 8,
-                           .blocks_per_unit = 2},
-                .counters = {{"dram__bytes_read.sum", 33554432}},
-                .counters_with_flush = {}};
+  Island island;
+  island.name = "qk";
+  island.launch = {.grid = {8, 16, 1},
+                   .block = {128, 1, 1},
+                   .registers_per_thread = 168,
+                   .static_smem = 0,
+                   .dynamic_smem = 49152,
+                   .local_bytes_per_thread = 8,
+                   .blocks_per_unit = 2};
+  island.counters = {{"dram__bytes_read.sum", 33554432}};
   record.islands = {island, island};
   record.islands[1].name = "softmax";
+  record.islands[1].samples = {{"dram__bytes_read.sum", {33554432, 33554433, 33554431}}};
   return record;
 }
 
@@ -106,6 +107,7 @@ TEST_CASE("a record read back is the record written") {
   REQUIRE(b.islands.size() == 2);
   CHECK(b.islands[1].name == "softmax");
   CHECK(b.islands[0].launch.grid == a.islands[0].launch.grid);
+  CHECK(b.islands[1].samples == a.islands[1].samples);
   CHECK(b.islands[0].launch.local_bytes_per_thread == 8);
   CHECK(b.file == "r.json");
 }
@@ -176,6 +178,9 @@ TEST_CASE("a value of the wrong type or range is named with what was found") {
       {"/islands", 1, "expected a list of objects"},
       {"/islands/0", 1, "islands[0]: expected an object"},
       {"/islands/0/launch/grid", {1, 2}, "expected three positive integers"},
+      {"/islands/1/samples/dram__bytes_read.sum/2", -1,
+       "islands[1].samples.dram__bytes_read.sum[2]: expected a finite number"},
+      {"/islands/1/samples/dram__bytes_read.sum", 5, "expected a list of numbers"},
       {"/unavailable", {1}, "unavailable[0]: expected a text"},
       {"/clocks/throttle", true, "expected a list of texts"},
   };

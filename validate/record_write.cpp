@@ -25,6 +25,15 @@ Json compact(const std::map<std::string, double>& values) {
   return object;
 }
 
+Json compact(const std::map<std::string, std::vector<double>>& samples) {
+  Json object = Json::object();
+  for (const auto& [name, values] : samples) {
+    object[name] = Json::array();
+    for (const double value : values) object[name].push_back(compact(value));
+  }
+  return object;
+}
+
 // Nanosecond resolution, below what CUDA events resolve.
 Json seconds(const std::vector<double>& samples) {
   Json list = Json::array();
@@ -78,7 +87,9 @@ Json island_json(const Island& island) {
   return {{"name", island.name},
           {"launch", launch_json(island.launch)},
           {"counters", compact(island.counters)},
-          {"counters_with_flush", compact(island.counters_with_flush)}};
+          {"counters_with_flush", compact(island.counters_with_flush)},
+          {"samples", compact(island.samples)},
+          {"samples_with_flush", compact(island.samples_with_flush)}};
 }
 
 Json clocks_json(const Clocks& c) {
