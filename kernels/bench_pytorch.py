@@ -44,7 +44,7 @@ def main(arguments):
             sys.exit("PyTorch's causal mask is top-left aligned: give q_len == kv_len")
         q = torch.randn(batch, heads_q, q_len, d, device="cuda", dtype=dtype)
         k, v = (torch.randn(batch, heads_kv, kv_len, d, device="cuda", dtype=dtype) for _ in range(2))
-        with sdpa_kernel(SDPBackend[options["backend"]]):
+        with sdpa_kernel(getattr(SDPBackend, options["backend"])):
             us = median_us(
                 lambda: torch.nn.functional.scaled_dot_product_attention(
                     q, k, v, is_causal=causal, enable_gqa=heads_q != heads_kv),

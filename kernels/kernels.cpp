@@ -33,8 +33,10 @@ std::string variant_problem(const Variant& v) {
     return fmt::format("kernel {} is not built; built: reference, reference_fp32, fused_mma", v.kernel);
   const std::vector<Variant> built = family->variants();
   if (std::any_of(built.begin(), built.end(), [&](const Variant& other) { return same(other, v); })) return {};
-  return fmt::format("{} has no variant with head_dim {}, tile_q {}, tile_kv {}, {} warps for this dtype; its kernel.yaml lists the built ones",
-                     v.kernel, v.head_dim, v.tile_q, v.tile_kv, v.warps);
+  return fmt::format(
+      "{} has no variant with head_dim {}, tile_q {}, tile_kv {}, {} warps for this dtype; its kernel.yaml lists the "
+      "built ones",
+      v.kernel, v.head_dim, v.tile_q, v.tile_kv, v.warps);
 }
 
 }  // namespace

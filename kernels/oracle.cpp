@@ -74,7 +74,8 @@ OracleResult attention_oracle(const OracleInput& input, unsigned threads) {
   out.o.resize(outputs), out.weight.resize(outputs);
   out.l.resize(rows), out.score.resize(rows), out.dot.resize(rows);
   const std::int64_t values = s.batch * s.heads_kv * s.kv_len * s.d_v;
-  for (std::int64_t i = 0; i < values; ++i) out.value_max = std::max(out.value_max, std::abs(static_cast<double>(input.v[i])));
+  for (std::int64_t i = 0; i < values; ++i)
+    out.value_max = std::max(out.value_max, std::abs(static_cast<double>(input.v[i])));
 
   std::atomic<std::int64_t> next{0};
   auto work = [&] {

@@ -1,5 +1,6 @@
 // Times the built variants on given shapes and prints CSV. TFLOP/s by the field's convention: 4 * visible pairs * d.
-//   kernel_bench [--repeats=N] [--kernel=NAME] [--dtype=fp16] [--mask=none|causal] batch,heads_q,heads_kv,q_len,kv_len,head_dim ...
+//   kernel_bench [--repeats=N] [--warm-up=N] [--kernel=NAME] [--dtype=fp16] [--mask=none|causal]
+//                [--tile=QxKVxWARPS] batch,heads_q,heads_kv,q_len,kv_len,head_dim ...
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -15,15 +16,16 @@ namespace tilescope::kernels {
 namespace {
 
 struct Options {
-  int repeats = 30;
+  int repeats = 30, warm_up = 5;
   std::string kernel, dtype = "fp16", mask = "none", tile;
   std::vector<Shape> shapes;
 };
 
 [[noreturn]] void usage(const std::string& what) {
-  throw InputError(Diagnostic{"", 0, 0, what,
-                              "expected [--repeats=N] [--kernel=NAME] [--dtype=fp16|bf16|fp32] [--mask=none|causal] "
-                              "[--tile=QxKVxWARPS] batch,heads_q,heads_kv,q_len,kv_len,head_dim ..."});
+  throw InputError(
+      Diagnostic{"", 0, 0, what,
+                 "expected [--repeats=N] [--warm-up=N] [--kernel=NAME] [--dtype=fp16|bf16|fp32] [--mask=none|causal] "
+                 "[--tile=QxKVxWARPS] batch,heads_q,heads_kv,q_len,kv_len,head_dim ..."});
 }
 
 Shape parse_shape(const std::string& text) {
@@ -31,7 +33,8 @@ Shape parse_shape(const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = std::min(text.find(',', at), text.size());
     const std::string number = text.substr(at, end - at);
-    if (number.empty() || number.size() > 12 || number.find_first_not_of("0123456789") != std::string::npos) usage(text);
+    if (number.empty() || number.size() > 12 || number.find_first_not_of("0123456789") != std::string::npos)
+      usage(text);
     numbers.push_back(std::stoll(number));
     at = end + 1;
   }
@@ -46,6 +49,8 @@ Options parse(int argc, char** argv) {
     auto value = [&](const char* name) { return argument.substr(std::string(name).size()); };
     if (argument.starts_with("--repeats=")) {
       options.repeats = std::clamp(std::atoi(value("--repeats=").c_str()), 1, 100000);
+    } else if (argument.starts_with("--warm-up=")) {
+      options.warm_up = std::clamp(std::atoi(value("--warm-up=").c_str()), 0, 100000);
     } else if (argument.starts_with("--kernel=")) {
       options.kernel = value("--kernel=");
     } else if (argument.starts_with("--dtype=")) {
@@ -75,44 +80,50 @@ void fill(const DeviceBuffer& buffer, Dtype dtype, std::mt19937_64& random) {
   constexpr std::size_t piece = 1 << 20;  // elements; the same random piece again and again
   const HostArray values = random_array(dtype, piece, 0.0f, 1.0f, random);
   for (std::size_t at = 0; at < buffer.size(); at += values.raw.size())
-    if (cudaMemcpy(static_cast<char*>(buffer.get()) + at, values.raw.data(), std::min(values.raw.size(), buffer.size() - at),
-                   cudaMemcpyHostToDevice) != cudaSuccess)
+    if (cudaMemcpy(static_cast<char*>(buffer.get()) + at, values.raw.data(),
+                   std::min(values.raw.size(), buffer.size() - at), cudaMemcpyHostToDevice) != cudaSuccess)
       throw DeviceError("upload failed");
 }
 
-void bench(const Variant& variant, const Shape& s, Mask mask, int repeats) {
+void bench(const Variant& variant, const Shape& s, Mask mask, const Options& options) {
   std::mt19937_64 random(1);
   const std::size_t bytes = size_of(variant.dtype);
-  const auto elements = [&](std::int64_t heads, std::int64_t rows) { return static_cast<std::size_t>(s.batch * heads * rows * s.d_qk) * bytes; };
+  const auto elements = [&](std::int64_t heads, std::int64_t rows) {
+    return static_cast<std::size_t>(s.batch * heads * rows * s.d_qk) * bytes;
+  };
   DeviceBuffer q(elements(s.heads_q, s.q_len)), k(elements(s.heads_kv, s.kv_len)), v(elements(s.heads_kv, s.kv_len)),
       o(elements(s.heads_q, s.q_len)), l(static_cast<std::size_t>(s.batch * s.heads_q * s.q_len) * 4),
       workspace(workspace_bytes(variant, s));
   for (const DeviceBuffer* buffer : {&q, &k, &v}) fill(*buffer, variant.dtype, random);
-  const auto launches = prepare(variant, {s, mask, 1.0f / std::sqrt(static_cast<float>(s.d_qk)), q.get(), k.get(), v.get(), o.get(),
-                                          static_cast<float*>(l.get()), workspace.get()});
+  const auto launches = prepare(variant, {s, mask, 1.0f / std::sqrt(static_cast<float>(s.d_qk)), q.get(), k.get(),
+                                          v.get(), o.get(), static_cast<float*>(l.get()), workspace.get()});
   const double flop = 4.0 * visible_pairs(s, mask) * static_cast<double>(s.batch * s.heads_q * s.d_qk);
-  const double seconds = median_seconds(launches, 5, repeats);
+  const double seconds = median_seconds(launches, options.warm_up, options.repeats);
   int registers = 0, blocks = 99;
   std::int64_t local = 0;
   for (const Launch& launch : launches) {
     registers = std::max(registers, launch.registers_per_thread), blocks = std::min(blocks, launch.blocks_per_unit);
     local = std::max(local, launch.local_bytes_per_thread);
   }
-  fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{:.2f},{:.1f},{},{},{}\n", variant.kernel, to_string(variant.dtype), s.d_qk,
-             variant.tile_q, variant.tile_kv, variant.warps, s.batch, s.heads_q, s.heads_kv, s.q_len, s.kv_len,
+  fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{:.2f},{:.1f},{},{},{}\n", variant.kernel, to_string(variant.dtype),
+             s.d_qk, variant.tile_q, variant.tile_kv, variant.warps, s.batch, s.heads_q, s.heads_kv, s.q_len, s.kv_len,
              mask == Mask::causal ? "causal" : "none", seconds * 1e6, flop / seconds * 1e-12, registers, local, blocks);
   std::fflush(stdout);
 }
 
 int run_all(const Options& options) {
   const Mask mask = options.mask == "causal" ? Mask::causal : Mask::none;
-  fmt::print("kernel,dtype,head_dim,tile_q,tile_kv,warps,batch,heads_q,heads_kv,q_len,kv_len,mask,median_us,tflops,registers,local_bytes,blocks_per_sm\n");
+  fmt::print(
+      "kernel,dtype,head_dim,tile_q,tile_kv,warps,batch,heads_q,heads_kv,q_len,kv_len,mask,median_us,tflops,registers,"
+      "local_bytes,blocks_per_sm\n");
   for (const Shape& shape : options.shapes)
     for (const Variant& variant : built_variants()) {
       if (!options.kernel.empty() && variant.kernel != options.kernel) continue;
-      if (!options.tile.empty() && options.tile != fmt::format("{}x{}x{}", variant.tile_q, variant.tile_kv, variant.warps)) continue;
+      if (!options.tile.empty() &&
+          options.tile != fmt::format("{}x{}x{}", variant.tile_q, variant.tile_kv, variant.warps))
+        continue;
       if (to_string(variant.dtype) != options.dtype || !unsupported_reason(variant, shape, mask).empty()) continue;
-      bench(variant, shape, mask, options.repeats);
+      bench(variant, shape, mask, options);
     }
   return 0;
 }

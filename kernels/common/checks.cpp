@@ -17,32 +17,36 @@ constexpr std::int64_t max_elements = 1LL << 40;  // keeps byte offsets far insi
 }  // namespace
 
 std::string shape_problem(const Shape& s) {
-  const std::pair<const char*, std::int64_t> sizes[] = {{"batch", s.batch}, {"heads_q", s.heads_q}, {"heads_kv", s.heads_kv},
-      {"q_len", s.q_len}, {"kv_len", s.kv_len}, {"d_qk", s.d_qk}, {"d_v", s.d_v}};
+  const std::pair<const char*, std::int64_t> sizes[] = {
+      {"batch", s.batch}, {"heads_q", s.heads_q}, {"heads_kv", s.heads_kv}, {"q_len", s.q_len}, {"kv_len", s.kv_len},
+      {"d_qk", s.d_qk},   {"d_v", s.d_v}};
   for (const auto& [name, size] : sizes)
     if (size < 1) return fmt::format("{} is {}; every size must be at least 1", name, size);
   for (const auto& [name, size] : {sizes[0], sizes[1]})
-    if (size > max_grid_yz) return fmt::format("{} is {}; a launch holds at most {} (grid y and z)", name, size, max_grid_yz);
+    if (size > max_grid_yz)
+      return fmt::format("{} is {}; a launch holds at most {} (grid y and z)", name, size, max_grid_yz);
   for (const auto& [name, size] : {sizes[3], sizes[4]})
     if (size > max_length) return fmt::format("{} is {}; the kernels index at most {} rows", name, size, max_length);
   if (s.heads_q % s.heads_kv != 0)
-    return fmt::format("heads_q {} is not a multiple of heads_kv {}; query heads share KV heads evenly", s.heads_q, s.heads_kv);
+    return fmt::format("heads_q {} is not a multiple of heads_kv {}; query heads share KV heads evenly", s.heads_q,
+                       s.heads_kv);
   if (std::max(s.q_len, s.kv_len) > max_elements / (s.batch * s.heads_q) / std::max(s.d_qk, s.d_v))
     return "an array would hold more than 2^40 elements; reduce batch, heads or lengths";
   return {};
 }
 
-std::string pointer_problem(const Problem& p, std::size_t alignment, bool needs_workspace) {
-  const std::pair<const char*, const void*> arrays[] = {{"q", p.q}, {"k", p.k}, {"v", p.v}, {"o", p.o}, {"l", p.l},
-      {"workspace", p.workspace}};
+std::string pointer_problem(const Problem& p, std::size_t alignment, Needs needs) {
+  const std::pair<const char*, const void*> arrays[] = {{"q", p.q}, {"k", p.k}, {"v", p.v},
+                                                        {"o", p.o}, {"l", p.l}, {"workspace", p.workspace}};
   for (const auto& [name, pointer] : arrays) {
-    if (std::string_view(name) == "workspace" && !needs_workspace) continue;
+    if (std::string_view(name) == (needs == Needs::log_sum_exp ? "workspace" : "l")) continue;
     if (pointer == nullptr) return fmt::format("{} is a null pointer; give a device array", name);
     const std::size_t needed = std::string_view(name) == "l" ? alignof(float) : alignment;
     if (reinterpret_cast<std::uintptr_t>(pointer) % needed != 0)
       return fmt::format("{} is not aligned to {} bytes, which the kernel's accesses need", name, needed);
   }
-  if (!(p.scale > 0.0f) || !std::isfinite(p.scale)) return fmt::format("scale is {}; it must be positive and finite", p.scale);
+  if (!(p.scale > 0.0f) || !std::isfinite(p.scale))
+    return fmt::format("scale is {}; it must be positive and finite", p.scale);
   return {};
 }
 

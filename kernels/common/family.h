@@ -25,8 +25,10 @@ Family reference_fp32_family();
 
 // What is wrong with a shape for every kernel here (sizes not positive, heads not divisible, grid limits), or empty.
 std::string shape_problem(const Shape& shape);
-// What is wrong with a problem's pointers and scale, or empty. Every array must be aligned to `alignment` bytes.
-std::string pointer_problem(const Problem& problem, std::size_t alignment, bool needs_workspace);
+// What is wrong with a problem's pointers and scale, or empty. Every array but L must be aligned to `alignment` bytes.
+// `needs`: the array besides Q, K, V and O that the kernel uses; the other one may be null.
+enum class Needs { log_sum_exp, workspace };
+std::string pointer_problem(const Problem& problem, std::size_t alignment, Needs needs);
 // "head_dim 96 is not built; built: 64, 128, 256", or d_v != d_qk, or empty.
 std::string head_dim_problem(const Family& family, const Variant& variant, const Shape& shape);
 

@@ -39,14 +39,15 @@ Launch describe_launch(std::string island, const void* function, const LaunchSha
   launch.registers_per_thread = attributes.numRegs;
   launch.static_smem_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes);
   launch.local_bytes_per_thread = static_cast<std::int64_t>(attributes.localSizeBytes);
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&launch.blocks_per_unit, function,
-                                                      static_cast<int>(shape.threads),
-                                                      static_cast<std::size_t>(shape.dynamic_smem_bytes)),
-        launch.island, "occupancy query");
+  check(
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&launch.blocks_per_unit, function, static_cast<int>(shape.threads),
+                                                    static_cast<std::size_t>(shape.dynamic_smem_bytes)),
+      launch.island, "occupancy query");
   return launch;
 }
 
-void launch_raw(const std::string& island, const void* function, const LaunchShape& shape, void* parameters, void* stream) {
+void launch_raw(const std::string& island, const void* function, const LaunchShape& shape, void* parameters,
+                void* stream) {
   void* arguments[] = {parameters};
   check(cudaLaunchKernel(function, shape.grid, dim3(shape.threads), arguments,
                          static_cast<std::size_t>(shape.dynamic_smem_bytes), static_cast<cudaStream_t>(stream)),

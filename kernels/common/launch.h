@@ -22,7 +22,8 @@ struct LaunchShape {
 Launch describe_launch(std::string island, const void* function, const LaunchShape& shape);
 
 // Enqueues `function` with `parameters`; DeviceError on a launch error.
-void launch_raw(const std::string& island, const void* function, const LaunchShape& shape, void* parameters, void* stream);
+void launch_raw(const std::string& island, const void* function, const LaunchShape& shape, void* parameters,
+                void* stream);
 
 template <class Parameters>
 Launch make_launch(std::string island, const void* function, const LaunchShape& shape, const Parameters& parameters) {

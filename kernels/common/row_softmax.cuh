@@ -70,12 +70,12 @@ __global__ void __launch_bounds__(softmax_threads) row_softmax(const SoftmaxPara
     const int packet = i * softmax_threads + thread;
 #pragma unroll
     for (int e = 0; e < size; ++e) x[i][e] = -INFINITY;
-    if (packet < row_packets) Packet<T>::unpack(__ldcs(source + packet), x[i]);
+    if (packet < row_packets) Packet<T>::unpack(__ldcg(source + packet), x[i]);
 #pragma unroll
     for (int e = 0; e < size; ++e) max = fmaxf(max, x[i][e]);
   }
   max = reduce_block(max, partial_max, [](float a, float b) { return fmaxf(a, b); });
-  const float scaled_max = max == -INFINITY ? 0.0f : __fmul_rn(max, log2e);  // a fully masked row: P = 0, L = -inf
+  const float scaled_max = max == -INFINITY ? 0.0f : __fmul_rn(max, log2e);  // a fully masked row: P = 0
   float sum = 0.0f;
 #pragma unroll
   for (int i = 0; i < packets; ++i)
@@ -94,11 +94,9 @@ __global__ void __launch_bounds__(softmax_threads) row_softmax(const SoftmaxPara
     if (packet < row_packets) {
 #pragma unroll
       for (int e = 0; e < size; ++e) x[i][e] = __fmul_rn(x[i][e], inverse);
-      __stcs(destination + packet, Packet<T>::pack(x[i]));
+      store_16(destination + packet, Packet<T>::pack(x[i]));
     }
   }
-  if (thread == 0)
-    params.l[row] = sum > 0.0f ? __fmul_rn(__fadd_rn(scaled_max, log2_fast(sum)), 0.6931471805599453f) : -INFINITY;
 }
 
 // The instance for rows of `pitch` elements; nullptr when they are longer than softmax_max_row.

@@ -17,7 +17,7 @@ __device__ __forceinline__ int thread_index_now() {
 
 template <int columns>
 struct SharedTile {
-  static constexpr int pitch = columns * 2;       // bytes a row
+  static constexpr int pitch = columns * 2;        // bytes a row
   static constexpr int chunks = columns * 2 / 16;  // 16-byte chunks a row
   static_assert(pitch % 128 == 0, "the swizzle permutes the eight chunks of each 128-byte segment");
 
@@ -75,18 +75,17 @@ struct SharedTile {
   // neighbouring lanes at neighbouring addresses. `index` counts from 0 in each group of `stride` threads that share
   // the work. Rows at or past valid_rows and chunks at or past valid_chunks are left out.
   template <int rows, int stride, class T>
-  static __device__ __forceinline__ void copy_to(std::uint32_t tile, int first_row, int index, T* destination,
+  static __device__ __forceinline__ void copy_to(std::uint32_t tile, int first_row, unsigned index, T* destination,
                                                  std::int64_t row_elements, int valid_rows, int valid_chunks = chunks) {
 #pragma unroll 4
-    for (int i = index; i < rows * chunks; i += stride) {
-      const int row = first_row + i / chunks, chunk = i % chunks;
+    for (unsigned i = index; i < rows * chunks; i += stride) {
+      const int row = first_row + static_cast<int>(i / chunks), chunk = static_cast<int>(i % chunks);
       uint4 value;
       asm volatile("ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];\n"
                    : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
                    : "r"(tile + offset(row, chunk))
                    : "memory");
-      if (row < valid_rows && chunk < valid_chunks)
-        *reinterpret_cast<uint4*>(destination + row * row_elements + chunk * 8) = value;
+      if (row < valid_rows && chunk < valid_chunks) store_16(destination + row * row_elements + chunk * 8, value);
     }
   }
 };

@@ -28,8 +28,8 @@ std::string grid_x_problem(std::int64_t blocks, const char* island) {
                      std::numeric_limits<std::int32_t>::max());
 }
 
-Launch softmax_launch(const void* function, const Shape& shape, const void* scores, void* weights, float* l) {
-  const device::SoftmaxParams params{scores, weights, l, static_cast<int>(score_pitch(shape))};
+Launch softmax_launch(const void* function, const Shape& shape, const void* scores, void* weights) {
+  const device::SoftmaxParams params{scores, weights, static_cast<int>(score_pitch(shape))};
   const dim3 grid(static_cast<unsigned>(shape.q_len), static_cast<unsigned>(shape.heads_q),
                   static_cast<unsigned>(shape.batch));
   return make_launch("softmax", function, {grid, device::softmax_threads, 0}, params);

@@ -17,7 +17,6 @@ constexpr int softmax_max_row = softmax_threads * softmax_max_values;
 struct SoftmaxParams {
   const void* s;
   void* p;
-  float* l;
   int pitch;  // elements between rows of S and P, a multiple of 8; padding holds -inf in S
 };
 
@@ -32,6 +31,6 @@ std::string score_row_problem(const Shape& shape);
 // Why `blocks` blocks do not fit grid x, or empty.
 std::string grid_x_problem(std::int64_t blocks, const char* island);
 // `function`: an instance of device::row_softmax.
-Launch softmax_launch(const void* function, const Shape& shape, const void* scores, void* weights, float* l);
+Launch softmax_launch(const void* function, const Shape& shape, const void* scores, void* weights);
 
 }  // namespace tilescope::kernels

@@ -19,7 +19,6 @@ struct Forward {
   static constexpr int out_blocks = head_dim / 8;         // 8-column blocks of O
   static constexpr int q_bytes = tile_q * head_dim * 2, kv_bytes = tile_kv * head_dim * 2;
   static_assert(row_blocks == 1 || row_blocks == 2, "a warp owns 16 or 32 rows");
-
   using Tile = SharedTile<head_dim>;
   using Mma = Element<T>;
 
@@ -68,14 +67,14 @@ struct Forward {
     return p.causal ? min(p.kv_len - 1, row + p.kv_len - p.q_len) : p.kv_len - 1;
   }
 
-  // One online-softmax step: S becomes exp2(S * scale_log2 - max) packed as the A operand of P V; O is rescaled.
-  // Counted work: a score is 1 FFMA, 1 MUFU, 1 FADD; a row (in each of 4 lanes) 1 FADD, 2 FMUL, 1 MUFU; an output
-  // element 1 FMUL. The explicit _rn intrinsics keep the compiler from fusing them differently.
-  static __device__ __forceinline__ void softmax(float (&s)[row_blocks][key_blocks][4],
-                                                 std::uint32_t (&probabilities)[row_blocks][key_blocks][2],
-                                                 float (&o)[row_blocks][out_blocks][4], Rows& rows, float scale_log2) {
+  // The row part of an online-softmax step: new maxima, and O and the sums rescaled to them. The maxima are those of
+  // S * scale_log2, so that the exponentials below are exp2 of one FFMA.
+  static __device__ __forceinline__ void rescale(const float (&s)[row_blocks][key_blocks][4],
+                                                 float (&o)[row_blocks][out_blocks][4], Rows& rows,
+                                                 float (&negative_max)[row_blocks][2], float scale_log2) {
 #pragma unroll
-    for (int m = 0; m < row_blocks; ++m)
+    for (int m = 0; m < row_blocks; ++m) {
+      float correction[2];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         float max = fmaxf(s[m][0][half * 2], s[m][0][half * 2 + 1]);
@@ -85,43 +84,57 @@ struct Forward {
         max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
         max = fmaxf(rows.max[m][half], __fmul_rn(max, scale_log2));
         // A row that has seen no key yet keeps max = -inf; 0 stands in for it so that no inf - inf arises.
-        const float scaled_max = max == -INFINITY ? 0.0f : max;
-        const float correction = device::exp2_fast(__fadd_rn(rows.max[m][half], -scaled_max));
+        negative_max[m][half] = max == -INFINITY ? 0.0f : -max;
+        correction[half] = device::exp2_fast(__fadd_rn(rows.max[m][half], negative_max[m][half]));
         rows.max[m][half] = max;
-        float sum = __fmul_rn(rows.sum[m][half], correction);
+        rows.sum[m][half] = __fmul_rn(rows.sum[m][half], correction[half]);
+      }
 #pragma unroll
-        for (int n = 0; n < key_blocks; ++n) {
-          const float p0 = device::exp2_fast(__fmaf_rn(s[m][n][half * 2], scale_log2, -scaled_max));
-          const float p1 = device::exp2_fast(__fmaf_rn(s[m][n][half * 2 + 1], scale_log2, -scaled_max));
-          sum = __fadd_rn(sum, p0);
-          sum = __fadd_rn(sum, p1);
-          probabilities[m][n][half] = Mma::pack(p0, p1);
-        }
-        rows.sum[m][half] = sum;
+      for (int n = 0; n < out_blocks; ++n)
 #pragma unroll
-        for (int n = 0; n < out_blocks; ++n) {
-          o[m][n][half * 2] = __fmul_rn(o[m][n][half * 2], correction);
-          o[m][n][half * 2 + 1] = __fmul_rn(o[m][n][half * 2 + 1], correction);
-        }
+        for (int i = 0; i < 4; ++i) o[m][n][i] = __fmul_rn(o[m][n][i], correction[i / 2]);
+    }
+  }
+
+  // P of keys [16 step, 16 step + 16) as the A operand of P V, its row sums added to rows.sum.
+  static __device__ __forceinline__ void exponentials(const float (&s)[row_blocks][key_blocks][4], int step,
+                                                      std::uint32_t (&p)[row_blocks][4], Rows& rows,
+                                                      const float (&negative_max)[row_blocks][2], float scale_log2) {
+#pragma unroll
+    for (int m = 0; m < row_blocks; ++m)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {  // register i of the fragment: rows i % 2, columns 8 (i / 2)
+        const float(&pair)[4] = s[m][step * 2 + i / 2];
+        const float low = device::exp2_fast(__fmaf_rn(pair[i % 2 * 2], scale_log2, negative_max[m][i % 2]));
+        const float high = device::exp2_fast(__fmaf_rn(pair[i % 2 * 2 + 1], scale_log2, negative_max[m][i % 2]));
+        rows.sum[m][i % 2] = __fadd_rn(rows.sum[m][i % 2], low);
+        rows.sum[m][i % 2] = __fadd_rn(rows.sum[m][i % 2], high);
+        p[m][i] = Mma::pack(low, high);
       }
   }
 
-  // O += P V of one KV tile.
+  // All bits that appear in the row sums, and `zero`, which is 0: an address offset of 0 that is known only when the
+  // sums are. Left alone, the compiler puts off the additions to the end of the KV step, to put the matrix products
+  // first, and keeps every exponential in a register until then. That is faster where registers suffice; where they
+  // do not (`pace`), V of 16 keys is loaded through this offset, after the exponentials before it have been added up.
+  static __device__ __forceinline__ std::uint32_t after_sums(const Rows& rows, std::uint32_t zero) {
+    std::uint32_t bits = 0;
+#pragma unroll
+    for (int m = 0; m < row_blocks; ++m) bits |= __float_as_uint(rows.sum[m][0]) | __float_as_uint(rows.sum[m][1]);
+    return bits & zero;
+  }
+
+  // O += P V of 16 keys.
   static __device__ __forceinline__ void accumulate(float (&o)[row_blocks][out_blocks][4],
-                                                    const std::uint32_t (&probabilities)[row_blocks][key_blocks][2],
-                                                    std::uint32_t v_lane) {
+                                                    const std::uint32_t (&p)[row_blocks][4], std::uint32_t v_lane,
+                                                    int step) {
 #pragma unroll
-    for (int step = 0; step < tile_kv / 16; ++step) {
+    for (int n = 0; n < out_blocks; n += 2) {
+      const Fragment4 v = device::load_matrices_transposed(Tile::step(v_lane, step * 16, n / 2));
 #pragma unroll
-      for (int n = 0; n < out_blocks; n += 2) {
-        const Fragment4 v = device::load_matrices_transposed(Tile::step(v_lane, step * 16, n / 2));
-#pragma unroll
-        for (int m = 0; m < row_blocks; ++m) {
-          const std::uint32_t a[4] = {probabilities[m][step * 2][0], probabilities[m][step * 2][1],
-                                      probabilities[m][step * 2 + 1][0], probabilities[m][step * 2 + 1][1]};
-          Mma::mma(o[m][n], a, v.r[0], v.r[1]);
-          Mma::mma(o[m][n + 1], a, v.r[2], v.r[3]);
-        }
+      for (int m = 0; m < row_blocks; ++m) {
+        Mma::mma(o[m][n], p[m], v.r[0], v.r[1]);
+        Mma::mma(o[m][n + 1], p[m], v.r[2], v.r[3]);
       }
     }
   }
@@ -157,13 +170,15 @@ struct Forward {
       if (lane < 16 && row < p.q_len) l_out[row] = lane < 8 ? low : high;
     }
     __syncwarp();
-    Tile::template copy_to<row_blocks * 16, 32>(q_tile, warp_row, lane, out + static_cast<std::int64_t>(first_row) * head_dim,
-                                                head_dim, p.q_len - first_row);
+    Tile::template copy_to<row_blocks * 16, 32>(q_tile, warp_row, static_cast<unsigned>(lane),
+                                                out + static_cast<std::int64_t>(first_row) * head_dim, head_dim,
+                                                p.q_len - first_row);
   }
 };
 
-// Grid: x = query tiles (fastest), y = query heads, z = batch.
-template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q, int stages, int min_blocks>
+// min_blocks: blocks a multiprocessor should hold at least; with the threads it caps the registers. pace: see
+// after_sums. Grid: x = query tiles (fastest), y = query heads, z = batch.
+template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q, int stages, int min_blocks, bool pace>
 __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardParams p) {
   using F = Forward<T, head_dim, tile_q, tile_kv, warps, hold_q, stages>;
   using Tile = typename F::Tile;
@@ -174,7 +189,7 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
 
   const int first_row = static_cast<int>(blockIdx.x) * tile_q;
   const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
-  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + blockIdx.y / p.group;
+  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + divide(blockIdx.y, p.group);
   const T* q = static_cast<const T*>(p.q) + (head * p.q_len + first_row) * head_dim;
   const T* k = static_cast<const T*>(p.k) + kv_head * p.kv_len * head_dim;
   const T* v = static_cast<const T*>(p.v) + kv_head * p.kv_len * head_dim;
@@ -236,9 +251,16 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
     }
     if ((j + 1) * tile_kv - 1 > F::last_visible_key(p, first_row))
       F::mask(s, p, first_row + warp * F::row_blocks * 16 + lane / 4, j * tile_kv + (lane & 3) * 2);
-    std::uint32_t probabilities[F::row_blocks][F::key_blocks][2];
-    F::softmax(s, probabilities, o, rows, p.scale_log2);
-    F::accumulate(o, probabilities, Tile::bt_lane(v_tiles + (j % stages) * F::kv_bytes, lane));
+    float negative_max[F::row_blocks][2];
+    F::rescale(s, o, rows, negative_max, p.scale_log2);
+    const std::uint32_t v_lane = Tile::bt_lane(v_tiles + (j % stages) * F::kv_bytes, lane);
+#pragma unroll
+    for (int step = 0; step < tile_kv / 16; ++step) {
+      std::uint32_t probabilities[F::row_blocks][4];
+      const std::uint32_t v_now = pace && step > 0 ? v_lane + F::after_sums(rows, p.zero) : v_lane;
+      F::exponentials(s, step, probabilities, rows, negative_max, p.scale_log2);
+      F::accumulate(o, probabilities, v_now, step);
+    }
   }
   F::finish(o, rows, p, q_tile, first_row, static_cast<T*>(p.o) + head * p.q_len * head_dim, p.l + head * p.q_len);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/divisor.h"
 #include "kernel_api.h"
 
 namespace tilescope::kernels::fused_mma {
@@ -12,12 +13,14 @@ struct ForwardParams {
   const void *q, *k, *v;
   void* o;
   float* l;
-  int q_len, kv_len, heads_kv, group;  // group: query heads that share one KV head
-  int causal;
-  float scale_log2;  // scale * log2(e): softmax runs on powers of two
+  int q_len, kv_len, heads_kv, causal;
+  Divisor group;       // query heads that share one KV head
+  std::uint32_t zero;  // always 0, which the compiler does not know
+  float scale_log2;    // scale * log2(e): softmax runs on powers of two
 };
 
-// Shared memory of a block: the Q tile (O is staged there at the end) and `stages` K tiles and V tiles of 2-byte elements.
+// Shared memory of a block: the Q tile (O is staged there at the end) and `stages` K tiles and V tiles of 2-byte
+// elements.
 constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv, int stages) {
   return 2 * head_dim * (tile_q + 2 * stages * tile_kv);
 }

@@ -44,14 +44,15 @@ std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
 }
 
 std::vector<Launch> prepare_fused(const Variant& variant, const Problem& problem) {
-  if (std::string reason = pointer_problem(problem, 16, false); !reason.empty())
+  if (std::string reason = pointer_problem(problem, 16, Needs::log_sum_exp); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "fused_mma", reason});
   const Instance& instance = find(variant);
   const Shape& s = problem.shape;
   ForwardParams params{};
   params.q = problem.q, params.k = problem.k, params.v = problem.v, params.o = problem.o, params.l = problem.l;
   params.q_len = static_cast<int>(s.q_len), params.kv_len = static_cast<int>(s.kv_len);
-  params.heads_kv = static_cast<int>(s.heads_kv), params.group = static_cast<int>(s.heads_q / s.heads_kv);
+  params.heads_kv = static_cast<int>(s.heads_kv);
+  params.group = make_divisor(s.heads_q / s.heads_kv);
   params.causal = problem.mask == Mask::causal;
   params.scale_log2 = problem.scale * 1.4426950408889634f;
   LaunchShape shape;
@@ -65,7 +66,8 @@ std::vector<Launch> prepare_fused(const Variant& variant, const Problem& problem
 }  // namespace
 
 Family fused_mma_family() {
-  return {"fused_mma", variants, unsupported, [](const Variant&, const Shape&) { return std::size_t{0}; }, prepare_fused};
+  return {"fused_mma", variants, unsupported, [](const Variant&, const Shape&) { return std::size_t{0}; },
+          prepare_fused};
 }
 
 }  // namespace tilescope::kernels

@@ -46,7 +46,7 @@ std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
 std::size_t workspace(const Variant&, const Shape& shape) { return 2 * score_matrix_bytes(shape, 2); }
 
 std::vector<Launch> prepare_reference(const Variant& variant, const Problem& problem) {
-  if (std::string reason = pointer_problem(problem, 16, true); !reason.empty())
+  if (std::string reason = pointer_problem(problem, 16, Needs::workspace); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "reference", reason});
   const Instance& instance = find(variant);
   const Shape& s = problem.shape;
@@ -57,13 +57,21 @@ std::vector<Launch> prepare_reference(const Variant& variant, const Problem& pro
   const auto kv_tiles = static_cast<unsigned>(ceil_div(s.kv_len, variant.tile_kv));
   const auto threads = static_cast<unsigned>(variant.warps * 32);
 
-  ProductParams qk{problem.q, problem.k, scores, static_cast<int>(s.q_len), static_cast<int>(s.kv_len),
-                   static_cast<int>(score_pitch(s)), static_cast<int>(s.heads_kv), static_cast<int>(s.heads_q / s.heads_kv),
-                   problem.mask == Mask::causal, problem.scale};
+  ProductParams qk{problem.q,
+                   problem.k,
+                   scores,
+                   static_cast<int>(s.q_len),
+                   static_cast<int>(s.kv_len),
+                   static_cast<int>(score_pitch(s)),
+                   static_cast<int>(s.heads_kv),
+                   problem.mask == Mask::causal,
+                   make_divisor(s.heads_q / s.heads_kv),
+                   make_divisor(kv_tiles),
+                   problem.scale};
   ProductParams pv = qk;
   pv.a = weights, pv.b = problem.v, pv.c = problem.o;
   return {make_launch("qk", instance.qk, {dim3(q_tiles * kv_tiles, heads, batch), threads, instance.qk_smem_bytes}, qk),
-          softmax_launch(instance.softmax(score_pitch(s)), s, scores, weights, problem.l),
+          softmax_launch(instance.softmax(score_pitch(s)), s, scores, weights),
           make_launch("pv", instance.pv, {dim3(q_tiles, heads, batch), threads, instance.pv_smem_bytes}, pv)};
 }
 

@@ -1,6 +1,6 @@
-// Standard attention in separate kernels on tensor cores: qk writes S, row_softmax (common/) turns S into P, pv reads P.
-// Each warp owns tile_q / warps whole rows. Every element of S and P is written once and read once; masked scores are
-// computed and written too (as -inf), so the bytes do not depend on the mask.
+// Standard attention in separate kernels on tensor cores: qk writes S, row_softmax (common/) turns S into P, pv reads
+// P. Each warp owns tile_q / warps whole rows. Every element of S and P is written once and read once; masked scores
+// are computed and written too (as -inf), so the bytes do not depend on the mask.
 #pragma once
 
 #include "common/row_softmax.cuh"
@@ -13,7 +13,8 @@ using device::Element;
 using device::Fragment4;
 using device::SharedTile;
 
-// S = scale * Q K^T of one tile_q x tile_kv tile. Grid: x = kv tiles (fastest) times q tiles, y = query heads, z = batch.
+// S = scale * Q K^T of one tile_q x tile_kv tile. Grid: x = kv tiles (fastest) times q tiles, y = query heads, z =
+// batch.
 template <class T, int head_dim, int tile_q, int tile_kv, int warps>
 __global__ void __launch_bounds__(warps * 32) qk(const ProductParams p) {
   constexpr int row_blocks = tile_q / warps / 16, key_blocks = tile_kv / 8, threads = warps * 32;
@@ -23,14 +24,14 @@ __global__ void __launch_bounds__(warps * 32) qk(const ProductParams p) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const std::uint32_t q_tile = device::shared_address(shared), k_tile = q_tile + tile_q * head_dim * 2;
   const int lane = static_cast<int>(threadIdx.x) & 31, warp_row = static_cast<int>(threadIdx.x) / 32 * row_blocks * 16;
-  const int kv_tiles = (p.kv_len + tile_kv - 1) / tile_kv;
-  const int first_key = static_cast<int>(blockIdx.x) % kv_tiles * tile_kv;
-  const int first_row = static_cast<int>(blockIdx.x) / kv_tiles * tile_q;
+  const std::uint32_t q_index = divide(blockIdx.x, p.kv_tiles);
+  const int first_key = static_cast<int>(blockIdx.x - q_index * p.kv_tiles.value) * tile_kv;
+  const int first_row = static_cast<int>(q_index) * tile_q;
   const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
-  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + blockIdx.y / p.group;
+  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + divide(blockIdx.y, p.group);
 
-  Tile::template copy_from<tile_q, threads>(q_tile, static_cast<const T*>(p.a) + (head * p.q_len + first_row) * head_dim,
-                                            head_dim, p.q_len - first_row);
+  Tile::template copy_from<tile_q, threads>(
+      q_tile, static_cast<const T*>(p.a) + (head * p.q_len + first_row) * head_dim, head_dim, p.q_len - first_row);
   Tile::template copy_from<tile_kv, threads>(
       k_tile, static_cast<const T*>(p.b) + (kv_head * p.kv_len + first_key) * head_dim, head_dim, p.kv_len - first_key);
   device::commit_copies();
@@ -64,15 +65,16 @@ __global__ void __launch_bounds__(warps * 32) qk(const ProductParams p) {
       const int last = limit - first_key - (lane & 3) * 2;  // last visible column, counted from this lane's first
 #pragma unroll
       for (int n = 0; n < key_blocks; ++n) {
-        const float low = n * 8 > last ? -INFINITY : __fmul_rn(s[m][n][half * 2], p.scale);
-        const float high = n * 8 + 1 > last ? -INFINITY : __fmul_rn(s[m][n][half * 2 + 1], p.scale);
-        ScoreTile::put(q_tile, row, n, lane, Element<T>::pack(low, high));
+        const float low = device::multiply_always(s[m][n][half * 2], p.scale);
+        const float high = device::multiply_always(s[m][n][half * 2 + 1], p.scale);
+        ScoreTile::put(q_tile, row, n, lane,
+                       Element<T>::pack(n * 8 > last ? -INFINITY : low, n * 8 + 1 > last ? -INFINITY : high));
       }
     }
   __syncthreads();
   ScoreTile::template copy_to<tile_q, threads>(
-      q_tile, 0, static_cast<int>(threadIdx.x), static_cast<T*>(p.c) + (head * p.q_len + first_row) * p.pitch + first_key,
-      p.pitch, p.q_len - first_row, (p.pitch - first_key) / 8);
+      q_tile, 0, threadIdx.x, static_cast<T*>(p.c) + (head * p.q_len + first_row) * p.pitch + first_key, p.pitch,
+      p.q_len - first_row, (p.pitch - first_key) / 8);
 }
 
 // O = P V, tile_q rows and all of head_dim a block, P and V streamed in tiles of tile_kv through two stages.
@@ -89,7 +91,7 @@ __global__ void __launch_bounds__(warps * 32) pv(const ProductParams p) {
   const int lane = static_cast<int>(threadIdx.x) & 31, warp_row = static_cast<int>(threadIdx.x) / 32 * row_blocks * 16;
   const int first_row = static_cast<int>(blockIdx.x) * tile_q;
   const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
-  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + blockIdx.y / p.group;
+  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + divide(blockIdx.y, p.group);
   const T* weights = static_cast<const T*>(p.a) + (head * p.q_len + first_row) * p.pitch;
   const T* values = static_cast<const T*>(p.b) + kv_head * p.kv_len * head_dim;
   const int steps = (p.kv_len + tile_kv - 1) / tile_kv;
@@ -139,7 +141,7 @@ __global__ void __launch_bounds__(warps * 32) pv(const ProductParams p) {
         ValueTile::put(base, warp_row + m * 16 + half * 8 + lane / 4, n, lane,
                        Element<T>::pack(o[m][n][half * 2], o[m][n][half * 2 + 1]));
   __syncthreads();
-  ValueTile::template copy_to<tile_q, threads>(base, 0, static_cast<int>(threadIdx.x),
+  ValueTile::template copy_to<tile_q, threads>(base, 0, threadIdx.x,
                                                static_cast<T*>(p.c) + (head * p.q_len + first_row) * head_dim, head_dim,
                                                p.q_len - first_row);
 }

@@ -25,11 +25,12 @@ std::string unsupported(const Variant&, const Shape& shape, Mask) {
 std::size_t workspace(const Variant&, const Shape& shape) { return 2 * score_matrix_bytes(shape, sizeof(float)); }
 
 std::vector<Launch> prepare_fp32(const Variant&, const Problem& problem) {
-  if (std::string reason = pointer_problem(problem, 16, true); !reason.empty())
+  if (std::string reason = pointer_problem(problem, 16, Needs::workspace); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "reference_fp32", reason});
   const Shape& s = problem.shape;
   auto* scores = static_cast<float*>(problem.workspace);
-  auto* weights = reinterpret_cast<float*>(static_cast<char*>(problem.workspace) + score_matrix_bytes(s, sizeof(float)));
+  auto* weights =
+      reinterpret_cast<float*>(static_cast<char*>(problem.workspace) + score_matrix_bytes(s, sizeof(float)));
   const auto heads = static_cast<unsigned>(s.heads_q), batch = static_cast<unsigned>(s.batch);
   const auto q_tiles = static_cast<unsigned>(ceil_div(s.q_len, tile_q));
   const auto kv_tiles = static_cast<unsigned>(ceil_div(s.kv_len, tile_kv));
@@ -38,12 +39,13 @@ std::vector<Launch> prepare_fp32(const Variant&, const Problem& problem) {
   qk.a = static_cast<const float*>(problem.q), qk.b = static_cast<const float*>(problem.k), qk.c = scores;
   qk.q_len = static_cast<int>(s.q_len), qk.kv_len = static_cast<int>(s.kv_len);
   qk.pitch = static_cast<int>(score_pitch(s)), qk.head_dim = static_cast<int>(s.d_qk);
-  qk.heads_kv = static_cast<int>(s.heads_kv), qk.group = static_cast<int>(s.heads_q / s.heads_kv);
+  qk.heads_kv = static_cast<int>(s.heads_kv);
+  qk.group = make_divisor(s.heads_q / s.heads_kv), qk.kv_tiles = make_divisor(kv_tiles);
   qk.causal = problem.mask == Mask::causal, qk.scale = problem.scale;
   ProductParams pv = qk;
   pv.a = weights, pv.b = static_cast<const float*>(problem.v), pv.c = static_cast<float*>(problem.o);
   return {make_launch("qk", qk_function(), {dim3(q_tiles * kv_tiles, heads, batch), warps * 32, 0}, qk),
-          softmax_launch(softmax_function(score_pitch(s)), s, scores, weights, problem.l),
+          softmax_launch(softmax_function(score_pitch(s)), s, scores, weights),
           make_launch("pv", pv_function(s.d_qk), {dim3(q_tiles, heads, batch), warps * 32, 0}, pv)};
 }
 

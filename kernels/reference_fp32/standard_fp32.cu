@@ -1,15 +1,14 @@
 // Standard attention in plain fp32: the structure of reference/ (qk, softmax, pv) with FMA instead of tensor cores and
 // any head_dim up to 256. Global loads go past L1 (ld.global.cg), so that what a block reads is read from L2 each time.
-#include "reference_fp32/standard_fp32.h"
-
 #include "common/row_softmax.cuh"
+#include "reference_fp32/standard_fp32.h"
 
 namespace tilescope::kernels::reference_fp32 {
 namespace {
 
-constexpr int tile = 64;     // tile_q and tile_kv
+constexpr int tile = 64;  // tile_q and tile_kv
 constexpr int threads = 256;
-constexpr int depth = 32;    // head_dim (qk) or keys (pv) a step
+constexpr int depth = 32;         // head_dim (qk) or keys (pv) a step
 constexpr int padded = tile + 4;  // row length of the transposed tiles: keeps float4 alignment, spreads the stores
 
 // Copies `tile` rows x `depth` columns of `source` (rows of `row_elements`), transposed, zeros outside.
@@ -25,11 +24,11 @@ __device__ __forceinline__ void load_transposed(float (*out)[padded], const floa
 // heads, z = batch.
 __global__ void __launch_bounds__(threads) qk(const ProductParams p) {
   __shared__ __align__(16) float q_tile[depth][padded], k_tile[depth][padded];
-  const int kv_tiles = (p.kv_len + tile - 1) / tile;
-  const int first_key = static_cast<int>(blockIdx.x) % kv_tiles * tile;
-  const int first_row = static_cast<int>(blockIdx.x) / kv_tiles * tile;
+  const std::uint32_t q_index = divide(blockIdx.x, p.kv_tiles);
+  const int first_key = static_cast<int>(blockIdx.x - q_index * p.kv_tiles.value) * tile;
+  const int first_row = static_cast<int>(q_index) * tile;
   const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
-  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + blockIdx.y / p.group;
+  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + divide(blockIdx.y, p.group);
   const float* q = p.a + (head * p.q_len + first_row) * p.head_dim;
   const float* k = p.b + (kv_head * p.kv_len + first_key) * p.head_dim;
   const int row = static_cast<int>(threadIdx.x) / 16 * 4, column = static_cast<int>(threadIdx.x) % 16 * 4;
@@ -55,12 +54,14 @@ __global__ void __launch_bounds__(threads) qk(const ProductParams p) {
   for (int m = 0; m < 4; ++m) {
     const int i = first_row + row + m, j = first_key + column;
     const int last = p.causal ? min(p.kv_len - 1, i + p.kv_len - p.q_len) : p.kv_len - 1;
-    float4 out;
-    out.x = j > last ? -INFINITY : __fmul_rn(s[m][0], p.scale);
-    out.y = j + 1 > last ? -INFINITY : __fmul_rn(s[m][1], p.scale);
-    out.z = j + 2 > last ? -INFINITY : __fmul_rn(s[m][2], p.scale);
-    out.w = j + 3 > last ? -INFINITY : __fmul_rn(s[m][3], p.scale);
-    if (i < p.q_len && j < p.pitch) *reinterpret_cast<float4*>(p.c + (head * p.q_len + i) * p.pitch + j) = out;
+    std::uint32_t out[4];
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+      const float scaled = device::multiply_always(s[m][n], p.scale);
+      out[n] = __float_as_uint(j + n > last ? -INFINITY : scaled);
+    }
+    if (i < p.q_len && j < p.pitch)
+      device::store_16(p.c + (head * p.q_len + i) * p.pitch + j, make_uint4(out[0], out[1], out[2], out[3]));
   }
 }
 
@@ -72,7 +73,7 @@ __global__ void __launch_bounds__(threads) pv(const ProductParams p) {
   __shared__ float values[depth][slots * 32];
   const int first_row = static_cast<int>(blockIdx.x) * tile;
   const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
-  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + blockIdx.y / p.group;
+  const std::int64_t kv_head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + divide(blockIdx.y, p.group);
   const float* w = p.a + (head * p.q_len + first_row) * p.pitch;
   const float* v = p.b + kv_head * p.kv_len * p.head_dim;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp_row = static_cast<int>(threadIdx.x) / 32 * 8;

@@ -47,12 +47,13 @@ std::string to_string(Dtype dtype) { return dtype == Dtype::fp32 ? "fp32" : dtyp
 std::size_t size_of(Dtype dtype) { return dtype == Dtype::fp32 ? 4 : 2; }
 
 std::string describe(const Variant& v) {
-  return fmt::format("{} {} d{} {}x{} {} warps", v.kernel, to_string(v.dtype), v.head_dim, v.tile_q, v.tile_kv, v.warps);
+  return fmt::format("{} {} d{} {}x{} {} warps", v.kernel, to_string(v.dtype), v.head_dim, v.tile_q, v.tile_kv,
+                     v.warps);
 }
 
 std::string describe(const Shape& s, Mask mask) {
-  return fmt::format("batch {} heads {}/{} q {} kv {} d {} {}", s.batch, s.heads_q, s.heads_kv, s.q_len, s.kv_len, s.d_qk,
-                     mask == Mask::causal ? "causal" : "none");
+  return fmt::format("batch {} heads {}/{} q {} kv {} d {} {}", s.batch, s.heads_q, s.heads_kv, s.q_len, s.kv_len,
+                     s.d_qk, mask == Mask::causal ? "causal" : "none");
 }
 
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
@@ -64,7 +65,8 @@ void DeviceBuffer::upload(const void* source, std::size_t bytes) {
   check(cudaMemcpy(pointer_, source, bytes, cudaMemcpyHostToDevice), "upload");
 }
 void DeviceBuffer::download(void* destination, std::size_t bytes, std::size_t offset) const {
-  check(cudaMemcpy(destination, static_cast<const char*>(pointer_) + offset, bytes, cudaMemcpyDeviceToHost), "download");
+  check(cudaMemcpy(destination, static_cast<const char*>(pointer_) + offset, bytes, cudaMemcpyDeviceToHost),
+        "download");
 }
 
 std::vector<float> to_floats(Dtype dtype, const std::vector<unsigned char>& raw) {
@@ -128,7 +130,8 @@ RunResult run(const Variant& variant, const HostProblem& host) {
   q.upload(host.q.raw.data(), q.size()), k.upload(host.k.raw.data(), k.size()), v.upload(host.v.raw.data(), v.size());
   o.fill(0xff), l.fill(0xff), workspace.fill(0xff);
 
-  Problem problem{s, host.mask, host.scale, q.get(), k.get(), v.get(), o.get(), static_cast<float*>(l.get()), workspace.get()};
+  Problem problem{
+      s, host.mask, host.scale, q.get(), k.get(), v.get(), o.get(), static_cast<float*>(l.get()), workspace.get()};
   RunResult result;
   result.launches = prepare(variant, problem);
   for (const Launch& launch : result.launches) launch.enqueue(nullptr);

@@ -47,26 +47,31 @@ TEST_CASE("a shape that a kernel cannot run is refused with the reason") {
   CHECK(refusal("fused_mma", {1, 1, 1, 8, 8, 96, 96}) == "head_dim 96 is not built; built: 64, 128, 256");
   CHECK(refusal("fused_mma", {1, 1, 1, 8, 8, 128, 128}) ==
         "this variant is built for head_dim 64, the problem has 128; pick a variant of head_dim 128");
-  CHECK(refusal("fused_mma", {1, 1, 1, 8, 8, 64, 128}) == "d_v 128 differs from d_qk 64; fused_mma is built for equal ones");
+  CHECK(refusal("fused_mma", {1, 1, 1, 8, 8, 64, 128}) ==
+        "d_v 128 differs from d_qk 64; fused_mma is built for equal ones");
   CHECK(refusal("reference", {1, 6, 4, 8, 8, 64, 64}) ==
         "heads_q 6 is not a multiple of heads_kv 4; query heads share KV heads evenly");
   CHECK(refusal("reference", {1, 1, 1, 0, 8, 64, 64}) == "q_len is 0; every size must be at least 1");
   CHECK(refusal("reference", {1, 1, 1, 8, -3, 64, 64}) == "kv_len is -3; every size must be at least 1");
-  CHECK(refusal("fused_mma", {1, 65536, 1, 8, 8, 64, 64}) == "heads_q is 65536; a launch holds at most 65535 (grid y and z)");
-  CHECK(refusal("fused_mma", {65536, 1, 1, 8, 8, 64, 64}) == "batch is 65536; a launch holds at most 65535 (grid y and z)");
+  CHECK(refusal("fused_mma", {1, 65536, 1, 8, 8, 64, 64}) ==
+        "heads_q is 65536; a launch holds at most 65535 (grid y and z)");
+  CHECK(refusal("fused_mma", {65536, 1, 1, 8, 8, 64, 64}) ==
+        "batch is 65536; a launch holds at most 65535 (grid y and z)");
   CHECK(refusal("fused_mma", {1, 1, 1, 1LL << 31, 8, 64, 64}) ==
         "q_len is 2147483648; the kernels index at most 1073741824 rows");
   CHECK(refusal("reference", {1, 1, 1, 8, 40000, 64, 64}) ==
         "kv_len 40000 is too long: the row softmax holds a row in registers, at most 32768 keys; use fused_mma");
-  CHECK(refusal("reference_fp32", {1, 1, 1, 8, 8, 257, 257}) == "head_dim 257 is not built; reference_fp32 takes any up to 256");
+  CHECK(refusal("reference_fp32", {1, 1, 1, 8, 8, 257, 257}) ==
+        "head_dim 257 is not built; reference_fp32 takes any up to 256");
 }
 
 TEST_CASE("a variant that was not built is refused by name") {
   Variant variant = first_of("fused_mma");
   variant.tile_q = 96;
-  CHECK(unsupported_reason(variant, {}, Mask::none) ==
-        "fused_mma has no variant with head_dim 64, tile_q 96, tile_kv 32, 4 warps for this dtype; its kernel.yaml lists "
-        "the built ones");
+  CHECK(
+      unsupported_reason(variant, {}, Mask::none) ==
+      "fused_mma has no variant with head_dim 64, tile_q 96, tile_kv 32, 4 warps for this dtype; its kernel.yaml lists "
+      "the built ones");
   variant.kernel = "fused";
   CHECK(unsupported_reason(variant, {}, Mask::none) ==
         "kernel fused is not built; built: reference, reference_fp32, fused_mma");
@@ -91,10 +96,12 @@ TEST_CASE("bad pointers and scales are refused before anything is launched") {
   bad.k = nullptr;
   CHECK(prepare_error(variant, bad) == "error: fused_mma: k is a null pointer; give a device array");
   bad = good, bad.o = memory + 8;
-  CHECK(prepare_error(variant, bad) == "error: fused_mma: o is not aligned to 16 bytes, which the kernel's accesses need");
+  CHECK(prepare_error(variant, bad) ==
+        "error: fused_mma: o is not aligned to 16 bytes, which the kernel's accesses need");
   bad = good, bad.scale = -1.0f;
   CHECK(prepare_error(variant, bad) == "error: fused_mma: scale is -1; it must be positive and finite");
-  CHECK(prepare_error(first_of("reference"), good) == "error: reference: workspace is a null pointer; give a device array");
+  CHECK(prepare_error(first_of("reference"), good) ==
+        "error: reference: workspace is a null pointer; give a device array");
 }
 
 }  // namespace tilescope::kernels
