@@ -27,7 +27,7 @@ std::vector<std::string> roofline_dtypes(const Report& report);  // most frequen
 nlohmann::json traffic_chart(const Report& report, const std::string& level);
 std::vector<std::string> traffic_levels(const Report& report);  // outermost first
 
-// One strip a quantity: measured / predicted - 1 of every point on a symmetric-log axis, with the tolerance band.
+// One strip a quantity: predicted / measured - 1 of every point on a symmetric-log axis, with the tolerance band.
 // Param: kernel.
 nlohmann::json error_chart(const Report& report);
 

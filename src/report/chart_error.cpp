@@ -51,7 +51,7 @@ json x_of(const char* field, double widest) {
   return {
       {"field", field},
       {"type", "quantitative"},
-      {"title", "measured / predicted − 1"},
+      {"title", "predicted / measured − 1"},
       {"scale", {{"type", "symlog"}, {"constant", 0.005}, {"domain", {-widest * 1.3, widest * 1.3}}, {"nice", false}}},
       {"axis",
        {{"values", ticks_within(widest)},

@@ -59,6 +59,7 @@ json mark_of(const Point& point, const Side& side, const Traffic& traffic) {
   if (bytes <= 0 || flop <= 0 || side.seconds.value_or(0) <= 0) return nullptr;
   return {{"id", point.id},
           {"level", traffic.level},
+          {"level_name", level_name(traffic.level)},
           {"x", for_screen(flop / bytes)},
           {"y", for_screen(flop / *side.seconds)}};
 }
@@ -70,7 +71,7 @@ json marks_of(const Report& report) {
       for (const Traffic& traffic : side.traffic) {
         const bool has_roof = std::any_of(report.hardware.roofs.begin(), report.hardware.roofs.end(),
                                           [&](const Roof& roof) { return roof.level == traffic.level; });
-        json mark = has_roof ? mark_of(point, side, traffic) : json();
+        json mark = has_roof ? mark_of(point, side, shown_traffic(report, side, traffic.level)) : json();
         if (mark.is_null()) continue;
         mark["side"] = name;
         marks.push_back(std::move(mark));
@@ -170,6 +171,8 @@ json chosen_marks() {
   json layer = of_dtype("marks", true);
   const json lookup = {{"lookup", "id"}, {"from", from}};
   layer["transform"].insert(layer["transform"].begin(), lookup);
+  layer["transform"].push_back(
+      {{"calculate", "replace(format(datum.y, '.4~s'), regexp('([a-zA-Z]?)$'), ' $1FLOP/s')"}, {"as", "rate"}});
   layer["transform"].push_back({{"filter", "kernel == 'all' || datum.kernel == kernel"}});
   return layer;
 }
@@ -257,9 +260,9 @@ json point_layers(const Hardware& hardware, const Range& x, const Range& y) {
        json::array({{{"field", "label"}, {"title", "point"}},
                     {{"field", "kernel"}},
                     {{"field", "side"}, {"title", "value is"}},
-                    {{"field", "level"}},
+                    {{"field", "level_name"}, {"title", "level"}},
                     {{"field", "x"}, {"type", "quantitative"}, {"title", "FLOP per byte"}, {"format", ",.4~r"}},
-                    {{"field", "y"}, {"type", "quantitative"}, {"title", "FLOP/s"}, {"format", ".4~s"}}})}};
+                    {{"field", "rate"}, {"title", "performance"}}})}};
   return json::array({join, point});
 }
 

@@ -81,12 +81,11 @@ TEST_CASE("The error chart has one strip a quantity and a band a tolerance, wide
                   .verdict = "fail"},
                  {.point = "p", .kernel = "k", .quantity = "seconds", .ratio = 0.5, .verdict = "info"}};
   const json spec = error_chart(report);
-  CHECK(spec["layer"][0]["data"]["values"] ==
-        json::parse(R"([{"name": "HBM read bytes", "low": -0.03, "high": 0.03}])"));
+  CHECK(spec["layer"][0]["data"]["values"] == json::parse(R"([{"name": "HBM read", "low": -0.03, "high": 0.03}])"));
   const json domain = spec["layer"][2]["encoding"]["x"]["scale"]["domain"];
   CHECK(domain[1].get<double>() > 0.5);
   CHECK(domain[0].get<double>() == -domain[1].get<double>());
-  CHECK(spec["layer"][2]["encoding"]["y"]["sort"] == json::parse(R"(["HBM read bytes", "time"])"));
+  CHECK(spec["layer"][2]["encoding"]["y"]["sort"] == json::parse(R"(["HBM read", "time"])"));
 }
 
 TEST_CASE("A tile that does not fit says which memory is too small and by how much") {

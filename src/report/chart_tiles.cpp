@@ -19,6 +19,8 @@ json cells_of(const TileMap& map) {
       if (tile.l2_read_bytes) cell["bytes"] = *tile.l2_read_bytes;
       cell["s"] = quantity_short("seconds", tile.seconds);
       cell["b"] = quantity_short("bytes", tile.l2_read_bytes);
+      cell["st"] = quantity_short("seconds", tile.seconds, 3);  // as much as a cell on a narrow screen has room for
+      cell["bt"] = quantity_short("bytes", tile.l2_read_bytes, 3);
     } else {
       std::string why = "no, " + (tile.level.empty() ? "a memory" : level_name(tile.level)) + " is too small";
       if (tile.needed_bytes && tile.available_bytes)
@@ -55,7 +57,7 @@ json tile_chart(const Report& report) {
   spec["params"] = json::array({{{"name", "metric"}, {"value", "seconds"}}});
   spec["transform"] =
       json::array({{{"calculate", "metric == 'seconds' ? datum.seconds : datum.bytes"}, {"as", "v"}},
-                   {{"calculate", "metric == 'seconds' ? datum.s : datum.b"}, {"as", "text"}},
+                   {{"calculate", "metric == 'seconds' ? datum.st : datum.bt"}, {"as", "text"}},
                    {{"joinaggregate", json::array({{{"op", "min"}, {"field", "v"}, {"as", "least"}}})}}});
   const json x = axis("kv", "key/value tile (rows)", false), y = axis("q", "query tile (rows)", true);
   const json tooltip = json::array({{{"field", "q"}, {"title", "query tile"}},

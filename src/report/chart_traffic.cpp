@@ -9,12 +9,6 @@ namespace {
 
 using nlohmann::json;
 
-const Traffic* at_level(const Side& side, const std::string& level) {
-  for (const Traffic& traffic : side.traffic)
-    if (traffic.level == level) return &traffic;
-  return nullptr;
-}
-
 // One object a point: predicted and measured, read and write. An absent number is left out, so its bar is too.
 json rows_of(const Report& report, const std::string& level) {
   json rows = json::array();
@@ -23,9 +17,12 @@ json rows_of(const Report& report, const std::string& level) {
     const auto put = [&](const char* key, const Number& value) {
       if (value) row[key] = *value;
     };
-    if (const Traffic* t = at_level(point.predicted, level)) put("pr", t->read_bytes), put("pw", t->write_bytes);
-    if (const Traffic* t = point.measured ? at_level(*point.measured, level) : nullptr)
-      put("mr", t->read_bytes), put("mw", t->write_bytes);
+    const Traffic predicted = shown_traffic(report, point.predicted, level);
+    put("pr", predicted.read_bytes), put("pw", predicted.write_bytes);
+    if (point.measured) {
+      const Traffic measured = shown_traffic(report, *point.measured, level);
+      put("mr", measured.read_bytes), put("mw", measured.write_bytes);
+    }
     if (row.size() > 2) rows.push_back(std::move(row));
   }
   return rows;

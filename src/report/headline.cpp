@@ -4,19 +4,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace tilescope::report {
 namespace {
 
-double size_of(const Row& row) { return row.ratio ? std::abs(*row.ratio - 1) : 0; }
+// Without a ratio (something was measured as zero) a failure is beyond every size.
+double size_of(const Row& row) {
+  if (row.ratio) return std::abs(*row.ratio - 1);
+  return row.verdict == "fail" ? std::numeric_limits<double>::infinity() : 0;
+}
 
 // Multiples of the tolerance; an exact comparison (tolerance 0) that fails is beyond every multiple.
 double use_of(const Row& row) {
-  if (!row.ratio) return 0;
   const double tolerance = row.tolerance.value_or(0);
   if (tolerance > 0) return size_of(row) / tolerance;
   return size_of(row) > 0 ? 1e9 + size_of(row) : 0;
+}
+
+// What failed comes before what an absolute allowance lets pass, whatever their sizes.
+bool worse(const Row& a, const Row& b) {
+  if (a.verdict != b.verdict) return a.verdict == "fail";
+  return use_of(a) > use_of(b);
 }
 
 std::string counted(int n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
@@ -38,7 +48,7 @@ Headline headline_of(const Report& report) {
     ++headline.checked;
     ++(row.verdict == "pass" ? headline.passed : headline.failed);
     if (row.verdict == "fail") headline.failures.push_back(row);
-    if (row.ratio && (!headline.worst || use_of(row) > use_of(*headline.worst))) headline.worst = row;
+    if (!headline.worst || worse(row, *headline.worst)) headline.worst = row;
   }
   std::stable_sort(headline.failures.begin(), headline.failures.end(),
                    [](const Row& a, const Row& b) { return size_of(a) > size_of(b); });

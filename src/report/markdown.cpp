@@ -32,12 +32,13 @@ std::string failures(const Report& content, const Headline& headline) {
 
 std::string summary(const Report& content) {
   std::string out =
-      "## Absolute relative error\n\n| kernel | quantity | n | mean | median | p90 | worst "
-      "|\n|---|---|--:|--:|--:|--:|--:|\n";
+      "## Absolute relative error\n\n| kernel | quantity | n | outside | mean | median | p90 | worst "
+      "|\n|---|---|--:|--:|--:|--:|--:|--:|\n";
   for (const Summary& s : content.summary)
-    out += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", m(s.kernel), m(quantity_name(s.quantity, s.level)),
-                       plain_number(s.n), percent_text(s.mean), percent_text(s.median), percent_text(s.p90),
-                       percent_text(s.worst));
+    out +=
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", m(s.kernel), m(quantity_name(s.quantity, s.level)),
+                    plain_number(s.n), s.failed ? plain_number(s.failed) : "–", percent_text(s.mean),
+                    percent_text(s.median), percent_text(s.p90), percent_text(s.worst));
   return out + "\n";
 }
 

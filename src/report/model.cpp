@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "report/fields.h"
+#include "report/text_format.h"
 
 namespace tilescope::report {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr const char* kSchema = "tilescope/report/1";
 
 Traffic read_traffic(const Fields& f) {
-  return {f.text("level", true), f.number("read_bytes"), f.number("write_bytes")};
+  return {f.text("level", true), f.number("read_bytes"), f.number("write_bytes"), f.number("operand_read_bytes")};
 }
 
 // Numbers of the object under `key`; anything else in it is not a count and is left out.
@@ -78,6 +79,7 @@ Row read_row(const Fields& f) {
   row.measured = f.number("measured");
   row.ratio = f.number("ratio");
   row.tolerance = f.number("tolerance");
+  row.reason = f.text("reason");
   row.verdict = f.text("verdict");
   if (!row.verdict.empty() && row.verdict != "pass" && row.verdict != "fail" && row.verdict != "info")
     f.complain(f.at("verdict"), "pass, fail or info", f.node().at("verdict"));
@@ -89,6 +91,7 @@ Summary read_summary(const Fields& f) {
           .quantity = f.text("quantity", true),
           .level = f.text("level"),
           .n = f.number("n"),
+          .failed = f.number("failed"),
           .mean = f.number("mean"),
           .median = f.number("median"),
           .p90 = f.number("p90"),
@@ -120,6 +123,14 @@ Derivation read_derivation(const Fields& f) {
   return derivation;
 }
 
+// A label that several points share is no label: theirs get the id as well.
+void tell_apart(std::vector<Point>& points) {
+  std::map<std::string, int> uses;
+  for (const Point& point : points) ++uses[point.label];
+  for (Point& point : points)
+    if (uses[point.label] > 1 && point.label != point.id) point.label += " (" + point.id + ")";
+}
+
 }  // namespace
 
 Report read_report(const nlohmann::json& data) {
@@ -134,6 +145,7 @@ Report read_report(const nlohmann::json& data) {
   report.notes = f.texts("notes");
   if (const auto hardware = f.object("hardware", true)) report.hardware = read_hardware(*hardware);
   f.each("points", true, [&](const Fields& p) { report.points.push_back(read_point(p)); });
+  tell_apart(report.points);
   if (const auto comparison = f.object("comparison")) {
     comparison->each("rows", false, [&](const Fields& r) { report.rows.push_back(read_row(r)); });
     comparison->each("summary", false, [&](const Fields& s) { report.summary.push_back(read_summary(s)); });
@@ -149,6 +161,12 @@ namespace {
 Number count(const std::map<std::string, double>& counts, const std::string& name) {
   const auto found = counts.find(name);
   return found == counts.end() ? Number{} : Number{found->second};
+}
+
+Traffic at_level(const Side& side, const std::string& level) {
+  for (const Traffic& traffic : side.traffic)
+    if (traffic.level == level) return traffic;
+  return {.level = level};
 }
 
 // Everything the point itself carries, predicted beside measured.
@@ -170,13 +188,10 @@ std::vector<Row> rows_of(const Point& point) {
     for (const Traffic& t : side->traffic)
       if (std::find(levels.begin(), levels.end(), t.level) == levels.end()) levels.push_back(t.level);
   for (const std::string& level : levels) {
-    const auto at = [&](const Side& side) {
-      const auto found =
-          std::find_if(side.traffic.begin(), side.traffic.end(), [&](const Traffic& t) { return t.level == level; });
-      return found == side.traffic.end() ? Traffic{} : *found;
-    };
-    add("read_bytes", level, at(point.predicted).read_bytes, at(measured).read_bytes);
-    add("write_bytes", level, at(point.predicted).write_bytes, at(measured).write_bytes);
+    const Traffic expected = at_level(point.predicted, level), observed = at_level(measured, level);
+    add("read_bytes", level, expected.read_bytes, observed.read_bytes);
+    add("write_bytes", level, expected.write_bytes, observed.write_bytes);
+    add("operand_read_bytes", level, expected.operand_read_bytes, observed.operand_read_bytes);
   }
   std::set<std::string> names;
   for (const auto* side : {&point.predicted, &measured})
@@ -192,12 +207,30 @@ std::vector<Row> rows_of(const Point& point) {
 
 std::vector<Row> all_rows(const Report& report) {
   std::vector<Row> rows = report.rows;
-  std::set<std::tuple<std::string, std::string, std::string>> known;
-  for (const Row& row : rows) known.emplace(row.point, row.quantity, row.level);
+  // By the name that is shown: the comparison's "traffic read" at hbm is the point's "read_bytes" at hbm.
+  std::set<std::pair<std::string, std::string>> known;
+  for (const Row& row : rows) known.emplace(row.point, quantity_name(row.quantity, row.level));
   for (const Point& point : report.points)
     for (Row& row : rows_of(point))
-      if (!known.contains({row.point, row.quantity, row.level})) rows.push_back(std::move(row));
+      if (!known.contains({row.point, quantity_name(row.quantity, row.level)})) rows.push_back(std::move(row));
   return rows;
+}
+
+bool only_operands(const Report& report, const std::string& level) {
+  bool operands = false;
+  for (const Point& point : report.points) {
+    if (!point.measured) continue;
+    const Traffic traffic = at_level(*point.measured, level);
+    if (traffic.read_bytes || traffic.write_bytes) return false;
+    operands = operands || traffic.operand_read_bytes;
+  }
+  return operands;
+}
+
+Traffic shown_traffic(const Report& report, const Side& side, const std::string& level) {
+  Traffic traffic = at_level(side, level);
+  if (only_operands(report, level)) traffic = {.level = level, .read_bytes = traffic.operand_read_bytes};
+  return traffic;
 }
 
 std::string label_of(const Report& report, const std::string& id) {

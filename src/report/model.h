@@ -14,6 +14,7 @@ using Number = std::optional<double>;  // empty: the input does not have it; sho
 struct Traffic {
   std::string level{};
   Number read_bytes{}, write_bytes{};
+  Number operand_read_bytes{};  // the part of the reads that feeds matrix instructions; it has a counter of its own
 };
 
 // What was predicted for a point, or what was measured.
@@ -29,17 +30,18 @@ struct Point {
   std::optional<Side> measured{};
 };
 
-// One comparison: `ratio` is measured / predicted, `tolerance` the allowed |ratio - 1|.
+// One comparison: `ratio` is predicted / measured, `tolerance` the allowed |ratio - 1|, `reason` why that much.
 struct Row {
   std::string point{}, kernel{}, quantity{}, level{};
   Number predicted{}, measured{}, ratio{}, tolerance{};
   std::string verdict{};  // pass, fail, info; empty when nothing was compared
+  std::string reason{};
 };
 
 // Absolute relative errors over n rows, as fractions.
 struct Summary {
   std::string kernel{}, quantity{}, level{};
-  Number n{}, mean{}, median{}, p90{}, worst{};
+  Number n{}, failed{}, mean{}, median{}, p90{}, worst{};
 };
 
 struct Roof {
@@ -99,6 +101,12 @@ Report read_report(const nlohmann::json& data);
 
 // The comparison's rows, then one row a number that a point has and the comparison does not mention.
 std::vector<Row> all_rows(const Report& report);
+
+// True when the level's measurements hold operand reads but no total: then only operand reads can be set side by side.
+bool only_operands(const Report& report, const std::string& level);
+
+// What charts show of a side at a level, like set beside like: operand reads alone when `only_operands`.
+Traffic shown_traffic(const Report& report, const Side& side, const std::string& level);
 
 // The point's label, or `id` itself for an id that no point has.
 std::string label_of(const Report& report, const std::string& id);

@@ -30,10 +30,10 @@ json small_report() {
                    "work": {"tensor_flop": 1000000}, "seconds": 3e-6, "seconds_cold": 4e-6}}],
     "comparison": {
       "rows": [{"point": "p1", "kernel": "fused", "quantity": "read_bytes", "level": "hbm", "predicted": 3000,
-                "measured": 3300, "ratio": 1.1, "tolerance": 0.03, "verdict": "fail"},
+                "measured": 3300, "ratio": 0.9090909090909091, "tolerance": 0.03, "verdict": "fail"},
                {"point": "p1", "kernel": "fused", "quantity": "tensor_flop", "predicted": 1000000,
                 "measured": 1000000, "ratio": 1, "tolerance": 0, "verdict": "pass"}],
-      "summary": [{"kernel": "fused", "quantity": "read_bytes", "n": 1, "mean": 0.1, "median": 0.1, "p90": 0.1,
+      "summary": [{"kernel": "fused", "quantity": "traffic hbm read", "n": 1, "failed": 1, "mean": 0.1, "median": 0.1, "p90": 0.1,
                    "worst": 0.1}]}})");
 }
 
@@ -83,7 +83,7 @@ TEST_CASE("CSV holds the comparison first, then what the comparison does not men
   const std::string csv = tilescope::render_csv(small_report());
   CHECK(csv ==
         "point,label,kernel,quantity,level,predicted,measured,ratio,tolerance,verdict\n"
-        "p1,\"fused, \"\"N\"\" 512\",fused,read_bytes,hbm,3000,3300,1.1,0.03,fail\n"
+        "p1,\"fused, \"\"N\"\" 512\",fused,read_bytes,hbm,3000,3300,0.9090909090909091,0.03,fail\n"
         "p1,\"fused, \"\"N\"\" 512\",fused,tensor_flop,,1000000,1000000,1,0,pass\n"
         "p1,\"fused, \"\"N\"\" 512\",fused,write_bytes,hbm,1000,1000,,,\n"
         "p1,\"fused, \"\"N\"\" 512\",fused,seconds,,2e-06,3e-06,,,\n"
@@ -96,8 +96,8 @@ TEST_CASE("Markdown states the headline and lists the row outside tolerance") {
   CHECK(has(text,
             "On NVIDIA H200 (GH100), 1 point of 1 kernel was predicted and every one measured. 1 of 2 checked "
             "numbers are within tolerance, 1 outside"));
-  CHECK(has(text, "| fused, \"N\" 512 | HBM read bytes | 3,000 B | 3,300 B | 1.1000 | ± 3.00 % |"));
-  CHECK(has(text, "| fused | read bytes | 1 | 10.0 % | 10.0 % | 10.0 % | 10.0 % |"));
+  CHECK(has(text, "| fused, \"N\" 512 | HBM read | 3,000 B | 3,300 B | 0.9091 | ± 3.00 % |"));
+  CHECK(has(text, "| fused | HBM read | 1 | 1 | 10.0 % | 10.0 % | 10.0 % | 10.0 % |"));
 }
 
 TEST_CASE("A pipe or a backtick in a label does not break a Markdown table or code block") {
@@ -105,7 +105,7 @@ TEST_CASE("A pipe or a backtick in a label does not break a Markdown table or co
   data["points"][0]["label"] = "a|b`c\nd";
   data["derivation"] = {{"title", "why"}, {"paragraphs", {"one"}}, {"pseudocode", "x = ```y```"}};
   const std::string text = tilescope::render_markdown(data);
-  CHECK(has(text, "| a\\|b\\`c d | HBM read bytes |"));
+  CHECK(has(text, "| a\\|b\\`c d | HBM read |"));
   CHECK(has(text, "````text\nx = ```y```\n````\n"));
 }
 
@@ -120,8 +120,10 @@ TEST_CASE("The page escapes text, closes no script early and shows the worst row
   CHECK(has(page, "\\u003c/script\\u003e\\u003cscript\\u003ealert(1)"));
   CHECK_FALSE(has(page.substr(page.find("report-data")), "\xE2\x80\xA8"));
   CHECK(times(page, "</script>") == 3);  // the data, the chart library, the page's own script
-  CHECK(has(page, "Worst checked number:</strong> HBM read bytes of"));
-  CHECK(has(page, "predicted 3,000 B, measured 3,300 B, error +10.0 %"));
+  CHECK(has(page, "Worst checked number:</strong> HBM read of"));
+  CHECK(has(page,
+            "predicted <span class=\"whole\">3,000 B</span>, measured <span class=\"whole\">3,300 B</span>, error "
+            "<span class=\"whole\">−9.09 %</span>"));
 }
 
 TEST_CASE("What an asset contains is not taken for a placeholder") {
@@ -153,6 +155,31 @@ TEST_CASE("A page without points, measurements, comparison, tile map or derivati
   CHECK(tilescope::render_csv(data) ==
         "point,label,kernel,quantity,level,predicted,measured,ratio,tolerance,verdict\n");
   CHECK(has(tilescope::render_markdown(data), "there are no points yet"));
+}
+
+TEST_CASE("A failure without a ratio, where zero was measured, is worse than every finite one") {
+  json data = small_report();
+  data["comparison"]["rows"][1].update({{"measured", 0}, {"ratio", nullptr}, {"verdict", "fail"}});
+  const std::string text = tilescope::render_markdown(data);
+  CHECK(text.find("tensor FLOP | 1,000,000 FLOP | 0 FLOP | – |") < text.find("| HBM read | 3,000 B"));
+}
+
+TEST_CASE("A row that passes on an absolute allowance is not the worst while another row fails") {
+  const Assets assets(true);
+  json data = small_report();
+  data["comparison"]["rows"][1].update({{"ratio", 5}, {"tolerance", 0.01}});
+  const std::string page = tilescope::render_html(data, assets.folder());
+  CHECK(has(page, "Worst checked number:</strong> HBM read of"));
+  CHECK(has(page, "absolute allowance"));
+}
+
+TEST_CASE("Points that share a label are told apart by their id") {
+  json data = small_report();
+  data["points"].push_back(data["points"][0]);
+  data["points"][1]["id"] = "p2";
+  const std::string csv = tilescope::render_csv(data);
+  CHECK(has(csv, "512 (p1)\",fused,seconds"));
+  CHECK(has(csv, "512 (p2)\",fused,seconds"));
 }
 
 TEST_CASE("An absent measurement stays a dash and never becomes a zero") {

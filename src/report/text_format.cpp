@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
 
@@ -18,16 +19,16 @@ constexpr const char* kAbsent = "–";
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-// Four significant digits with an SI prefix, from femto to exa.
-std::string with_prefix(double value, const std::string& unit) {
+// `digits` significant digits with an SI prefix, from femto to exa.
+std::string with_prefix(double value, const std::string& unit, int digits = 4) {
   static constexpr std::array<const char*, 12> kPrefixes{"f", "p", "n", "µ", "m", "", "k", "M", "G", "T", "P", "E"};
   if (value == 0) return unit.empty() ? "0" : "0 " + unit;
   int step = static_cast<int>(std::floor(std::log10(std::abs(value)) / 3));
   step = std::clamp(step, -5, 6);
   double scaled = value / std::pow(1000.0, step);
-  if (std::abs(scaled) >= 999.95 && step < 6)
+  if (std::abs(scaled) >= (digits < 4 ? 999.5 : 999.95) && step < 6)
     scaled = value / std::pow(1000.0, ++step);  // 999.96 k would print as 1000 k
-  const int decimals = std::abs(scaled) >= 100 ? 1 : std::abs(scaled) >= 10 ? 2 : 3;
+  const int decimals = digits - (std::abs(scaled) >= 100 ? 3 : std::abs(scaled) >= 10 ? 2 : 1);
   const std::string suffix = kPrefixes[static_cast<std::size_t>(step + 5)] + unit;
   return fmt::format("{:.{}f}{}{}", scaled, decimals, suffix.empty() ? "" : " ", suffix);
 }
@@ -41,6 +42,17 @@ std::string one_line(const std::string& text) {
     if (separator) i += 2;
   }
   return out;
+}
+
+// A summary carries the level among the words of the name: "traffic hbm read" -> {"hbm", "traffic read"}.
+std::pair<std::string, std::string> level_within(const std::string& quantity) {
+  std::string found, rest;
+  for (const std::string& part : split(quantity, ' ')) {
+    const bool level = part == "hbm" || part == "l2" || part == "smem" || part == "tmem" || part == "register";
+    if (level && found.empty()) found = part;
+    else rest += (rest.empty() ? "" : " ") + part;
+  }
+  return {found, rest};
 }
 
 bool is_count(double value) { return value == std::floor(value) && std::abs(value) < 9.0e15; }
@@ -108,7 +120,7 @@ std::string json_for_script(const nlohmann::json& value) {
 }
 
 std::string unit_of(const std::string& quantity) {
-  if (contains(quantity, "bytes")) return "B";
+  if (contains(quantity, "bytes") || contains(quantity, "traffic")) return "B";
   if (contains(quantity, "seconds")) return "s";
   if (contains(quantity, "flop")) return "FLOP";
   if (contains(quantity, "_hz")) return "Hz";
@@ -123,9 +135,9 @@ std::string quantity_text(const std::string& quantity, std::optional<double> val
   return unit.empty() ? digits : digits + " " + unit;
 }
 
-std::string quantity_short(const std::string& quantity, std::optional<double> value) {
+std::string quantity_short(const std::string& quantity, std::optional<double> value, int digits) {
   if (!value) return kAbsent;
-  return with_prefix(*value, unit_of(quantity));
+  return with_prefix(*value, unit_of(quantity), digits);
 }
 
 std::string percent_text(std::optional<double> fraction) {
@@ -161,13 +173,22 @@ std::string level_name(const std::string& level) {
 std::string level_short(const std::string& level) { return level == "smem" ? "SMEM" : level_name(level); }
 
 std::string quantity_name(const std::string& quantity, const std::string& level) {
-  static const std::map<std::string, std::string> kWords{
-      {"seconds", "time"}, {"seconds_cold", "time, cold"}, {"clock_hz", "clock"}, {"exp", "exponentials"}};
-  // A summary may carry the level inside the name: "hbm.read_bytes", "hbm read_bytes".
+  static const std::map<std::string, std::string> kWords{{"read_bytes", "read"},
+                                                         {"write_bytes", "write"},
+                                                         {"traffic read", "read"},
+                                                         {"traffic write", "write"},
+                                                         {"operand_bytes read", "operand reads"},
+                                                         {"operand_read_bytes", "operand reads"},
+                                                         {"exp", "exponentials"},
+                                                         {"xu", "XU operations"},
+                                                         {"ffma", "FFMA operations"},
+                                                         {"fadd", "FADD operations"},
+                                                         {"fmul", "FMUL operations"},
+                                                         {"seconds", "time"},
+                                                         {"seconds_cold", "time, cold"},
+                                                         {"clock_hz", "clock"}};
   if (level.empty())
-    for (const std::string known : {"hbm", "l2", "smem", "tmem", "register"})
-      if (quantity.starts_with(known + ".") || quantity.starts_with(known + " "))
-        return quantity_name(quantity.substr(known.size() + 1), known);
+    if (const auto [found, rest] = level_within(quantity); !found.empty()) return quantity_name(rest, found);
   std::string words = one_line(quantity);
   if (const auto known = kWords.find(quantity); known != kWords.end()) words = known->second;
   for (char& c : words)

@@ -36,7 +36,9 @@ TEST_CASE("Whole bytes are printed exactly, other numbers with four digits and a
   CHECK(quantity_text("clock_hz", 1.755e9) == "1.755 GHz");
   CHECK(quantity_text("seconds", {}) == "–");
   CHECK(quantity_short("read_bytes", 69222400) == "69.22 MB");
+  CHECK(quantity_short("read_bytes", 69222400, 3) == "69.2 MB");
   CHECK(quantity_short("read_bytes", 999996) == "1.000 MB");
+  CHECK(quantity_short("read_bytes", 999600, 3) == "1.00 MB");
   CHECK(quantity_short("exp", 12) == "12.00");
 }
 
@@ -58,11 +60,21 @@ TEST_CASE("Numbers for machines read back as the same value") {
   CHECK(plain_number({}).empty());
 }
 
-TEST_CASE("Quantities are named in words, with the level in front") {
-  CHECK(quantity_name("read_bytes", "hbm") == "HBM read bytes");
-  CHECK(quantity_name("write_bytes", "smem") == "SMEM write bytes");
+TEST_CASE("Quantities are named in words with the level in front, however the input spells them") {
+  for (const char* name : {"read_bytes", "traffic read"}) CHECK(quantity_name(name, "hbm") == "HBM read");
+  CHECK(quantity_name("traffic hbm read", "") == "HBM read");
+  CHECK(quantity_name("operand_bytes smem read", "") == "SMEM operand reads");
+  CHECK(quantity_name("operand_read_bytes", "smem") == "SMEM operand reads");
   CHECK(quantity_name("tensor_flop", "") == "tensor FLOP");
   CHECK(quantity_name("seconds", "") == "time");
-  CHECK(quantity_name("hbm.read_bytes", "") == "HBM read bytes");
+  CHECK(quantity_name("something_new", "") == "something new");
   CHECK(quantity_name("a\n\xE2\x80\xA8 b", "") == "a   b");
+}
+
+TEST_CASE("The unit follows from the name of the quantity") {
+  CHECK(unit_of("traffic read") == "B");
+  CHECK(unit_of("operand_bytes read") == "B");
+  CHECK(unit_of("tensor_flop") == "FLOP");
+  CHECK(unit_of("seconds_cold") == "s");
+  CHECK(unit_of("xu").empty());
 }
