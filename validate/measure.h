@@ -46,12 +46,10 @@ struct MeasureReport {
 MeasureReport measure(const Experiment& experiment, const HardwareProfile& profile, const MeasureOptions& options);
 
 // The metrics a record of this GPU holds: the profile's level and work counters, and those behind derived quantities.
-// In three sets that must not share a pass: the instrumented ones (`*_sass_*`) patch the kernel and so disturb what
-// the hardware counts, and traffic is counted several times over.
+// Traffic is a set of its own, of few passes, because it is counted several times over.
 struct MetricSets {
-  std::vector<std::string> traffic;       // bytes between SM, L2 and HBM
-  std::vector<std::string> hardware;      // every other hardware counter
-  std::vector<std::string> instrumented;  // counted by code that CUPTI puts into the kernel
+  std::vector<std::string> traffic;  // bytes between SM, L2 and HBM
+  std::vector<std::string> work;     // everything else
 };
 MetricSets metrics_to_collect(const HardwareProfile& profile);
 

@@ -40,8 +40,6 @@ bool wanted(const std::string& work_counter) {
          work_counter == "tensor_flop.bf16";
 }
 
-bool is_instrumented(const std::string& metric) { return metric.find("__sass_") != std::string::npos; }
-
 bool is_traffic(const std::string& metric) {
   return metric.starts_with("dram__") || metric.starts_with("lts__") || metric.starts_with("l1tex__m_");
 }
@@ -62,9 +60,7 @@ bool is_hash(std::string_view text) {
 MetricSets metrics_to_collect(const HardwareProfile& profile) {
   MetricSets sets;
   const auto add = [&](const std::string& metric) {
-    std::vector<std::string>& set = is_instrumented(metric) ? sets.instrumented
-                                    : is_traffic(metric)    ? sets.traffic
-                                                            : sets.hardware;
+    std::vector<std::string>& set = is_traffic(metric) ? sets.traffic : sets.work;
     if (std::find(set.begin(), set.end(), metric) == set.end()) set.push_back(metric);
   };
   for (const char* metric : always) add(metric);

@@ -103,8 +103,7 @@ Bench make_bench(const Experiment& experiment, const HardwareProfile& profile, c
   const MetricSets metrics = metrics_to_collect(profile);
   return {.flush = L2Flush(),
           .traffic = CounterSession(metrics.traffic),
-          .hardware = CounterSession(metrics.hardware),
-          .instrumented = CounterSession(metrics.instrumented),
+          .work = CounterSession(metrics.work),
           .nvml = std::move(nvml),
           .environment = std::move(environment),
           .experiment = experiment.name,

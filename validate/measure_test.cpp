@@ -22,8 +22,7 @@ bool lists(const std::vector<std::string>& all, const std::string& one) {
 
 std::vector<std::string> all_of(const MetricSets& sets) {
   std::vector<std::string> all = sets.traffic;
-  all.insert(all.end(), sets.hardware.begin(), sets.hardware.end());
-  all.insert(all.end(), sets.instrumented.begin(), sets.instrumented.end());
+  all.insert(all.end(), sets.work.begin(), sets.work.end());
   return all;
 }
 
@@ -36,24 +35,17 @@ TEST_CASE("a record collects every counter of the profile's levels and of its wo
     if (level.counters.read) CHECK(lists(metrics, level.counters.read->metric));
     if (level.counters.write) CHECK(lists(metrics, level.counters.write->metric));
   }
+  CHECK(lists(metrics_to_collect(profile).traffic, "dram__bytes_write.sum"));
   CHECK(lists(metrics, profile.work_counters.at("tensor_flop.fp16").metric));
   CHECK(lists(metrics, profile.work_counters.at("xu").metric));
   CHECK(!lists(metrics, profile.work_counters.at("tensor_flop.fp8_e4m3").metric));
-}
-
-TEST_CASE("instrumented counters never share a session with hardware counters") {
-  const MetricSets sets = metrics_to_collect(load_profile(source / "hardware" / "h200_sxm.yaml"));
-  for (const std::string& metric : sets.instrumented) CHECK(metric.find("_sass_") != std::string::npos);
-  for (const std::string& metric : sets.hardware) CHECK(metric.find("_sass_") == std::string::npos);
-  for (const std::string& metric : sets.traffic) CHECK(metric.find("_sass_") == std::string::npos);
-  CHECK(lists(sets.traffic, "dram__bytes_write.sum"));
 }
 
 TEST_CASE("all collected counters exist on the H200's chip, and traffic takes few passes" *
           doctest::skip(!cupti_version().has_value())) {
   const HardwareProfile profile = load_profile(source / "hardware" / "h200_sxm.yaml");
   const MetricSets sets = metrics_to_collect(profile);
-  for (const auto& set : {sets.traffic, sets.hardware, sets.instrumented}) {
+  for (const auto& set : {sets.traffic, sets.work}) {
     const auto plan = plan_counters(profile.chip, set);
     REQUIRE(plan.has_value());
     CHECK(plan->unknown.empty());

@@ -150,8 +150,7 @@ void count_launches(Bench& bench, const std::vector<kernels::Launch>& launches, 
     record.islands.push_back(std::move(island));
   }
   count_traffic(bench, launches, record);
-  count_work(bench.hardware, bench.flush, launches, record);
-  count_work(bench.instrumented, bench.flush, launches, record);
+  count_work(bench.work, bench.flush, launches, record);
   for (const Island& island : record.islands) {
     sum_into(record.counters, island.counters);
     sum_into(record.counters_with_flush, island.counters_with_flush);

@@ -16,7 +16,7 @@ namespace tilescope::validate {
 // What all points of a run share.
 struct Bench {
   L2Flush flush;
-  CounterSession traffic, hardware, instrumented;  // see MetricSets
+  CounterSession traffic, work;  // see MetricSets
   std::unique_ptr<Nvml> nvml;
   Environment environment;
   std::string experiment;
