@@ -144,7 +144,7 @@ bool tile_given(const Arguments& arguments) { return arguments.has("tile"); }
 Point read_point(const Arguments& arguments, const Plan& plan) {
   if (const auto pass = arguments.text("pass"); pass && *pass != "forward")
     refuse("--pass", fmt::format("expected forward, found '{}'; no backward schedule is shipped yet", *pass));
-  Point point = default_point(plan.schedule);
+  Point point = default_point(plan);
   point.workload = read_workload(arguments);
   point.mask = read_mask(arguments, point.workload);
   if (!plan.kernel.dtypes.empty()) apply_dtypes(point, plan, to_string(plan.kernel.dtypes.front()));

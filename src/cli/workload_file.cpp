@@ -20,6 +20,7 @@ Workload load_workload(const std::filesystem::path& file) {
   root.only({"schema", "workload", "summary", "source", "batch", "heads_q", "heads_kv", "q_len", "kv_len", "head_dim", "v_head_dim"});
   root["workload"].text();
   root["summary"].text();
+  if (const auto source = root.find("source")) source->text();
   const auto extent = [&](const char* key) { return root[key].integer(1, largest_extent); };
   Workload workload{extent("batch"), extent("heads_q"), extent("heads_kv"), extent("q_len"), extent("kv_len"), extent("head_dim"), 0};
   const auto v_head_dim = root.find("v_head_dim");
@@ -54,7 +55,7 @@ Mask load_block_mask(const std::string& file, const Workload& workload) {
   const Node rows = root["rows"];
   for (const Node& row : rows.items()) {
     const std::string text = row.text();
-    if (text.size() != columns || text.find_first_not_of("01") != std::string::npos)
+    if (!text.empty() && (text.size() != columns || text.find_first_not_of("01") != std::string::npos))
       row.report(fmt::format("expected {} digits 0 or 1, one a key block of {}, found '{}'", columns, blocks->block_kv, text.substr(0, 40)));
     std::vector<bool> live;
     for (const char c : text) live.push_back(c == '1');

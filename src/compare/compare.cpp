@@ -84,7 +84,7 @@ bool Comparison::passed() const {
 }
 
 Point model_point(const validate::Record& record, const Plan& plan) {
-  Point point = default_point(plan.schedule);
+  Point point = default_point(plan);
   const validate::PointWorkload& w = record.point.workload;
   point.workload = {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
   const auto mask = parse_mask(record.point.mask);

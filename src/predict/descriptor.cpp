@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/text.h"
 #include "config/reader.h"
@@ -32,6 +33,18 @@ void read_work(const Node& node, IslandImplementation& island) {
     if (const auto rates = node.find(to_string(static_cast<Pipe>(i)))) island.work[static_cast<std::size_t>(i)] = read_rates(*rates);
 }
 
+bool is_one_of(const Node& node, const std::vector<std::string>& choices) {
+  return node.is_scalar() && std::find(choices.begin(), choices.end(), node.text()) != choices.end();
+}
+
+// After a finding `item` may hold a placeholder, which is no repetition.
+template <class T>
+void add_once(std::vector<T>& list, const T& value, const Node& item) {
+  const bool repeated = std::find(list.begin(), list.end(), value) != list.end();
+  if (repeated && item.is_scalar()) item.report(fmt::format("'{}' is listed twice", item.text()));
+  if (!repeated) list.push_back(value);
+}
+
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
   static const std::vector<std::string> dimensions{"q", "kv", "heads", "batch"};
@@ -42,19 +55,29 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
   island.name = node["name"].one_of(names);
   if (const auto stores = node.find("stores_log_sum_exp")) island.stores_log_sum_exp = stores->boolean();
-  island.tensor_path = node["tensor_path"].one_of(paths);
+  const Node path = node["tensor_path"];
+  island.tensor_path = path.one_of(paths);
   if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);
-  else if (island.uses_tensor_cores()) node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
+  else if (is_one_of(path, paths) && island.uses_tensor_cores()) node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
   if (const auto replication = node.find("row_replication")) island.row_replication = replication->integer(1, 1024);
   if (const auto stages = node.find("stages")) island.stages = stages->integer(1, 64);
   if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
-  for (const Node& item : node["block_order"].items()) island.block_order.push_back(item.one_of(dimensions));
+  for (const Node& item : node["block_order"].items()) {
+    const std::string dimension = item.one_of(dimensions);
+    if (is_one_of(item, dimensions)) add_once(island.block_order, dimension, item);
+  }
   if (const auto grid = node.find("warp_grid")) {
     grid->only({"q", "kv", "d_v"});
     for (const auto& [axis, count] : grid->entries()) island.warp_grid[axis] = count.integer(1, 64);
   }
   if (const auto work = node.find("work")) read_work(*work, island);
   return island;
+}
+
+std::vector<std::string> array_names(const Diagram& diagram) {
+  std::vector<std::string> names;
+  for (const Array& array : diagram.arrays) names.push_back(array.name);
+  return names;
 }
 
 KernelVariant read_variant(const Node& node, const Diagram& diagram) {
@@ -67,8 +90,10 @@ KernelVariant read_variant(const Node& node, const Diagram& diagram) {
   if (const auto held = node.find("registers_hold"))
     for (const Node& item : held->items()) {
       const std::string name = item.text();
-      if (!diagram.find_array(name)) item.report(fmt::format("'{}' is not an array of diagram '{}'", name, diagram.name));
-      variant.registers_hold.push_back(name);
+      if (name.empty()) continue;
+      if (!diagram.find_array(name))
+        item.report(fmt::format("'{}' is not an array of diagram '{}'{}", name, diagram.name, did_you_mean(name, array_names(diagram))));
+      add_once(variant.registers_hold, name, item);
     }
   if (const auto smem = node.find("smem_bytes")) variant.smem_bytes = smem->integer(0, 1 << 30);
   if (const auto spills = node.find("spills")) variant.spills = spills->boolean();
@@ -78,12 +103,19 @@ KernelVariant read_variant(const Node& node, const Diagram& diagram) {
 void read_support(const Node& root, KernelDescriptor& kernel) {
   static const std::vector<std::string> masks{"none", "causal", "window", "block-sparse"};
   for (const Node& item : root["dtypes"].items()) {
-    const auto dtype = parse_dtype(item.text());
-    if (dtype) kernel.dtypes.push_back(*dtype);
-    else item.report(fmt::format("'{}' is not a dtype{}", item.text(), did_you_mean(item.text(), dtype_names())));
+    const std::string name = item.text();
+    if (name.empty()) continue;
+    const auto dtype = parse_dtype(name);
+    if (dtype) add_once(kernel.dtypes, *dtype, item);
+    else item.report(fmt::format("'{}' is not a dtype{}", name, did_you_mean(name, dtype_names())));
   }
-  for (const Node& item : root["head_dims"].items()) kernel.head_dims.push_back(item.integer(1, 4096));
-  for (const Node& item : root["masks"].items()) kernel.masks.push_back(item.one_of(masks));
+  for (const Node& item : root["head_dims"].items()) add_once(kernel.head_dims, item.integer(1, 4096), item);
+  const Node mask_list = root["masks"];
+  for (const Node& item : mask_list.items()) {
+    const std::string mask = item.one_of(masks);
+    if (is_one_of(item, masks)) add_once(kernel.masks, mask, item);
+  }
+  if (mask_list.is_list() && mask_list.items().empty()) mask_list.report("is an empty list; list at least 'none'");
 }
 
 // The schedule's islands, each implemented once, in the schedule's order.
@@ -119,7 +151,7 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   const Document document = Document::load(file);
   document.expect_schema("tilescope/kernel/1");
   const Node root = document.root();
-  root.only({"schema", "kernel", "schedule", "summary", "dtypes", "head_dims", "masks", "islands", "variants"});
+  root.only({"schema", "kernel", "schedule", "summary", "dtypes", "head_dims", "masks", "padded_rows", "islands", "variants"});
   KernelDescriptor kernel;
   kernel.file = file.string();
   kernel.name = root["kernel"].text();
@@ -128,9 +160,23 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   if (!document.clean()) document.finish();
   const Schedule schedule = find_schedule(kernel.schedule_name, models_directory);
   read_support(root, kernel);
+  if (const auto padded = root.find("padded_rows"))
+    for (const auto& [array, multiple] : padded->entries()) {
+      if (!schedule.diagram.find_array(array)) multiple.report(fmt::format("'{}' is not an array of diagram '{}'", array, schedule.diagram.name));
+      kernel.padded_rows[array] = multiple.integer(1, 4096);
+    }
   for (const Node& node : root["islands"].items()) kernel.islands.push_back(read_island(node, schedule));
-  order_islands(root["islands"], schedule, kernel);
-  for (const Node& node : root["variants"].items()) kernel.variants.push_back(read_variant(node, schedule.diagram));
+  if (document.clean()) order_islands(root["islands"], schedule, kernel);  // after a finding, names may be placeholders
+  for (const Node& node : root["variants"].items()) {
+    const KernelVariant variant = read_variant(node, schedule.diagram);
+    const auto same = [&](const KernelVariant& v) {
+      return std::tie(v.head_dim, v.tile_q, v.tile_kv, v.warps) == std::tie(variant.head_dim, variant.tile_q, variant.tile_kv, variant.warps);
+    };
+    if (document.clean() && std::any_of(kernel.variants.begin(), kernel.variants.end(), same))
+      node.report(fmt::format("tile {}x{} with {} warps at head_dim {} is listed twice; remove one", variant.tile_q, variant.tile_kv,
+                              variant.warps, variant.head_dim));
+    kernel.variants.push_back(variant);
+  }
   document.finish();
   return kernel;
 }

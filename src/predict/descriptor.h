@@ -60,6 +60,7 @@ struct KernelDescriptor {
   std::vector<Dtype> dtypes;             // empty: any
   std::vector<std::int64_t> head_dims;   // empty: any
   std::vector<std::string> masks;        // "none", "causal", "window", "block-sparse"
+  std::map<std::string, std::int64_t> padded_rows;  // arrays whose rows are padded in memory, to a multiple of elements
   std::vector<IslandImplementation> islands;  // in the schedule's order
   std::vector<KernelVariant> variants;   // empty: any tile (an assumed implementation)
 

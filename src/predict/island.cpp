@@ -55,7 +55,8 @@ std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id) {
 std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const LiveSums& live = options.whole_tiles ? bound.whole : bound.live;
-  return bytes_of(bound.point, diagram, id, touched_values(bound.nest, live, diagram.array(id).axes, options));
+  const std::int64_t values = touched_values(bound.nest, live, diagram.array(id).axes, options);
+  return options.whole_tiles ? bytes_of(bound.point, diagram, id, values) : padded_bytes_of(bound.point, diagram, id, values);
 }
 
 int score_array(const BoundIsland& bound) {

@@ -63,8 +63,9 @@ Dtype of_width(const std::string& bytes) {
   return Dtype{formats.at(bytes)};
 }
 
-Point oracle_point(const Schedule& schedule, const OracleRow& row) {
-  Point point = default_point(schedule);
+Point oracle_point(const Plan& plan, const OracleRow& row) {
+  const Schedule& schedule = plan.schedule;
+  Point point = default_point(plan);
   point.workload = {row.number("batch"), row.number("heads_q"), row.number("heads_kv"), row.number("q_len"),
                     row.number("kv_len"), row.number("d_qk"), row.number("d_v")};
   point.mask = oracle_mask(row);
@@ -112,7 +113,7 @@ TEST_CASE("flash2 tile loads, FLOP, exponentials and DRAM reads equal the oracle
   for (const OracleRow& row : read_oracles()) {
     if (!is_flash2(row) || row.cells.at("boundary") == "smem_rf") continue;
     CAPTURE(row.cells.at("case"));
-    Point point = oracle_point(plan.schedule, row);
+    Point point = oracle_point(plan, row);
     const bool dram = row.cells.at("boundary") == "dram_l2";
     point.blocks_per_unit = row.token("resident_ctas", 1);
     Prediction prediction;
@@ -143,7 +144,7 @@ TEST_CASE("the unfused schedule's three kernels equal the oracles, one by one an
     const int island = plan.schedule.find_island(pass.substr(4));
     if (island < 0) continue;
     Prediction prediction;
-    predict(plan, oracle_hardware(row), oracle_point(plan.schedule, row), prediction);
+    predict(plan, oracle_hardware(row), oracle_point(plan, row), prediction);
     const IslandPrediction& part = prediction.islands[static_cast<std::size_t>(island)];
     const auto& traffic = part.traffic[static_cast<std::size_t>(Boundary::l2)];
     CHECK(traffic[0] + traffic[1] == row.number("bytes"));
@@ -161,7 +162,7 @@ TEST_CASE("operand reads from shared memory equal the oracles with warp tiles as
   for (const OracleRow& row : read_oracles()) {
     if (!is_flash2(row) || row.cells.at("boundary") != "smem_rf") continue;
     CAPTURE(row.cells.at("case"));
-    const Point point = oracle_point(plan.schedule, row);
+    const Point point = oracle_point(plan, row);
     const Nest nest = bind(plan.schedule, plan.schedule.islands[0], point.workload, point.mask, {point.tiles.data(), point.tiles.size()});
     const bool reread = row.cells.at("derivation").find("Q reread") != std::string::npos;
     std::int64_t bytes = 0;

@@ -80,8 +80,13 @@ Plan load_plan_for_schedule(const std::string& name_or_file, const fs::path& dat
   return plan;
 }
 
-Point default_point(const Schedule& schedule) {
+Point default_point(const Plan& plan) {
+  const Schedule& schedule = plan.schedule;
   Point point;
+  for (std::size_t i = 0; i < schedule.diagram.arrays.size(); ++i) {
+    const auto padded = plan.kernel.padded_rows.find(schedule.diagram.arrays[i].name);
+    point.row_multiple[i] = padded == plan.kernel.padded_rows.end() ? 1 : padded->second;
+  }
   for (std::size_t i = 0; i < schedule.parameters.size(); ++i) point.tiles[i] = schedule.parameters[i].default_value;
   set_dtype(point, schedule.diagram, "", Dtype{Format::fp16});
   set_dtype(point, schedule.diagram, "l", Dtype{Format::fp32});
@@ -132,6 +137,14 @@ std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, st
   const std::int64_t row_bytes = ceil_div(checked_mul(last, bits(dtype.format)), 8) +
                                  (dtype.scale_group == 0 ? 0 : ceil_div(last, dtype.scale_group) * dtype.scale_bytes);
   return checked_mul(values / last, row_bytes);
+}
+
+std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
+  const std::int64_t multiple = point.row_multiple[index(id)];
+  const std::int64_t last = point.workload.size(diagram.axes[index(diagram.array(id).axes.back())].size);
+  if (multiple <= 1 || values % last != 0) return bytes_of(point, diagram, id, values);
+  const std::int64_t elements = checked_mul(values / last, ceil_div(last, multiple) * multiple);
+  return ceil_div(checked_mul(elements, bits(point.dtypes[index(id)].format)), 8);
 }
 
 }  // namespace tilescope

@@ -11,9 +11,6 @@
 
 namespace tilescope {
 
-inline constexpr std::size_t max_arrays = 16;
-inline constexpr std::size_t max_parameters = 8;
-
 // What stays the same over a sweep: read once, shared by many points.
 struct Plan {
   Schedule schedule;
@@ -31,11 +28,12 @@ struct Point {
   std::array<Dtype, max_arrays> dtypes{};             // by ArrayId
   std::array<std::int64_t, max_parameters> tiles{};   // by position in Schedule::parameters
   std::int64_t warps = 4;
+  std::array<std::int64_t, max_arrays> row_multiple{};  // by ArrayId: rows in memory are padded to this many elements
   std::int64_t blocks_per_unit = 0;                   // resident blocks a unit; 0: derived from the footprint
 };
 
-// A point with the schedule's default tiles and fp16 everywhere but the fp32 log-sum-exp.
-Point default_point(const Schedule& schedule);
+// A point with the schedule's default tiles, fp16 everywhere but the fp32 log-sum-exp, and the kernel's row padding.
+Point default_point(const Plan& plan);
 
 // Sets the format of every array whose dtype key matches: "" means all but l, "kv" means k and v. False: no such key.
 bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dtype dtype);
@@ -48,5 +46,8 @@ const KernelVariant* selected_variant(const Plan& plan, const Point& point);
 
 // Bytes of `values` elements of an array; scales belong to whole rows of its last axis. Odd bit counts round up.
 std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
+
+// The same for whole rows as they lie in memory, with their padding, which the kernel moves along.
+std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
 
 }  // namespace tilescope

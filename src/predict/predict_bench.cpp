@@ -27,7 +27,7 @@ namespace {
 void evaluate(benchmark::State& state, const char* mask) {
   const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
   const HardwareProfile hardware = find_profile("h200_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
-  Point point = default_point(plan.schedule);
+  Point point = default_point(plan);
   point.mask = *parse_mask(mask);
   point.workload = {4, 32, 8, 4096, 4096, 128, 128};
   Prediction prediction;

@@ -111,11 +111,11 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
     if (loads(bound, id)) {
       const DramRead read = dram_read(nest, bound.live, array, cache, set.running_bytes, set.slice_bytes);
       add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::read, .array = static_cast<int>(i), .last_loop = last,
-                            .fits_cache = read.fits, .bytes = bytes_of(bound.point, diagram, id, read.values)});
+                            .fits_cache = read.fits, .bytes = padded_bytes_of(bound.point, diagram, id, read.values)});
     }
     if (stores(bound, id))
       add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(i), .last_loop = last,
-                            .fits_cache = true, .bytes = bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array.axes))});
+                            .fits_cache = true, .bytes = padded_bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array.axes))});
   }
 }
 
@@ -143,7 +143,7 @@ void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const Array& array = diagram.array(id);
   const int last = last_loop(bound.nest, array.axes);
   const std::int64_t stored = touched_bytes(bound, id, {});
-  const std::int64_t first_touch = bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array.axes));
+  const std::int64_t first_touch = padded_bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array.axes));
   Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last, .bytes = stored};
   add_term(bound, out, term);
   term.direction = Direction::read, term.bytes = stored - first_touch;  // an accumulator tile entered again
