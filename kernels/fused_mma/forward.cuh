@@ -11,7 +11,7 @@ using device::Element;
 using device::Fragment4;
 using device::SharedTile;
 
-template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q, int stages>
+template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q>
 struct Forward {
   static constexpr int threads = warps * 32;
   static constexpr int row_blocks = tile_q / warps / 16;  // 16-row blocks a warp owns
@@ -178,9 +178,9 @@ struct Forward {
 
 // min_blocks: blocks a multiprocessor should hold at least; with the threads it caps the registers. pace: see
 // after_sums. Grid: x = query tiles (fastest), y = query heads, z = batch.
-template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q, int stages, int min_blocks, bool pace>
+template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q, int min_blocks, bool pace>
 __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardParams p) {
-  using F = Forward<T, head_dim, tile_q, tile_kv, warps, hold_q, stages>;
+  using F = Forward<T, head_dim, tile_q, tile_kv, warps, hold_q>;
   using Tile = typename F::Tile;
   extern __shared__ __align__(1024) unsigned char shared[];
   const std::uint32_t q_tile = device::shared_address(shared);
@@ -222,17 +222,13 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
   if (steps > 0) {
     Tile::template copy_from<tile_q, F::threads>(q_tile, q, head_dim, p.q_len - first_row);
     copy_k(0);
-    if constexpr (stages > 1) copy_v(0);
+    copy_v(0);
     device::commit_copies();
   }
   for (int j = 0; j < steps; ++j) {
     device::wait_copies<0>();
     __syncthreads();  // tile j has landed for all, and nobody reads tile j - 1 any more
-    if constexpr (stages > 1) {
-      if (j + 1 < steps) copy_k(j + 1), copy_v(j + 1);
-    } else {
-      copy_v(j);
-    }
+    if (j + 1 < steps) copy_k(j + 1), copy_v(j + 1);
     device::commit_copies();
     if constexpr (hold_q) {
       if (j == 0) {
@@ -243,12 +239,6 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
     }
     float s[F::row_blocks][F::key_blocks][4] = {};
     F::scores(s, held_q, q_lane, Tile::b_lane(k_tiles + (j % stages) * F::kv_bytes, lane));
-    if constexpr (stages == 1) {
-      device::wait_copies<0>();
-      __syncthreads();  // V of tile j has landed, and nobody reads K of tile j any more
-      if (j + 1 < steps) copy_k(j + 1);
-      device::commit_copies();
-    }
     if ((j + 1) * tile_kv - 1 > F::last_visible_key(p, first_row))
       F::mask(s, p, first_row + warp * F::row_blocks * 16 + lane / 4, j * tile_kv + (lane & 3) * 2);
     float negative_max[F::row_blocks][2];

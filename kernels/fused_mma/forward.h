@@ -19,9 +19,10 @@ struct ForwardParams {
   float scale_log2;    // scale * log2(e): softmax runs on powers of two
 };
 
-// Shared memory of a block: the Q tile (O is staged there at the end) and `stages` K tiles and V tiles of 2-byte
-// elements.
-constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv, int stages) {
+constexpr int stages = 2;  // K tiles, and V tiles, in shared memory at once: one in use, one arriving
+
+// Shared memory of a block: the Q tile (O is staged there at the end) and the K and V tiles, of 2-byte elements.
+constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv) {
   return 2 * head_dim * (tile_q + 2 * stages * tile_kv);
 }
 
@@ -29,9 +30,11 @@ constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv, int stages) {
 struct Instance {
   Variant variant;
   const void* function = nullptr;  // the __global__ function
-  int stages = 1;
   bool hold_q = false;  // Q fragments stay in registers over the KV loop; otherwise ldmatrix re-reads them every step
 };
+
+// All of them, in the order of the dtypes and head_dims below.
+const std::vector<Instance>& instances();
 
 // Defined by instances/*.cu, one file a dtype and head_dim.
 std::vector<Instance> fp16_d64();

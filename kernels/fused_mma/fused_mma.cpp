@@ -8,12 +8,8 @@
 #include "fused_mma/forward.h"
 
 namespace tilescope::kernels {
-namespace {
 
-using fused_mma::ForwardParams;
-using fused_mma::Instance;
-
-const std::vector<Instance>& instances() {
+const std::vector<fused_mma::Instance>& fused_mma::instances() {
   static const std::vector<Instance> all = [] {
     std::vector<Instance> list;
     for (auto* part : {fused_mma::fp16_d64, fused_mma::fp16_d128, fused_mma::fp16_d256, fused_mma::bf16_d64,
@@ -25,6 +21,12 @@ const std::vector<Instance>& instances() {
   }();
   return all;
 }
+
+namespace {
+
+using fused_mma::ForwardParams;
+using fused_mma::Instance;
+using fused_mma::instances;
 
 const Instance& find(const Variant& v) {
   return *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) {
@@ -59,7 +61,7 @@ std::vector<Launch> prepare_fused(const Variant& variant, const Problem& problem
   shape.grid = dim3(static_cast<unsigned>(ceil_div(s.q_len, variant.tile_q)), static_cast<unsigned>(s.heads_q),
                     static_cast<unsigned>(s.batch));
   shape.threads = static_cast<unsigned>(variant.warps * 32);
-  shape.dynamic_smem_bytes = fused_mma::smem_bytes(variant.head_dim, variant.tile_q, variant.tile_kv, instance.stages);
+  shape.dynamic_smem_bytes = fused_mma::smem_bytes(variant.head_dim, variant.tile_q, variant.tile_kv);
   return {make_launch("forward", instance.function, shape, params)};
 }
 

@@ -5,16 +5,12 @@
 
 namespace tilescope::kernels::fused_mma {
 
-constexpr int stages = 2;  // K and V tiles in shared memory at once: one in use, one arriving
-
 template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q, int min_blocks, bool pace = false>
 Instance instance(Dtype dtype) {
-  static_assert(smem_bytes(head_dim, tile_q, tile_kv, stages) <= 227 * 1024, "a block has at most 227 KiB on sm_90");
-  return {
-      {"fused_mma", dtype, head_dim, tile_q, tile_kv, warps},
-      reinterpret_cast<const void*>(&forward<T, head_dim, tile_q, tile_kv, warps, hold_q, stages, min_blocks, pace>),
-      stages,
-      hold_q};
+  static_assert(smem_bytes(head_dim, tile_q, tile_kv) <= 227 * 1024, "a block has at most 227 KiB on sm_90");
+  return {{"fused_mma", dtype, head_dim, tile_q, tile_kv, warps},
+          reinterpret_cast<const void*>(&forward<T, head_dim, tile_q, tile_kv, warps, hold_q, min_blocks, pace>),
+          hold_q};
 }
 
 // hold_q wherever it does not spill (-Xptxas -v): each KV step then reads no Q from shared memory.
