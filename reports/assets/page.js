@@ -90,7 +90,7 @@
     return {
       point, label: labels.get(point) ?? point, kernel, quantity, level, name, predicted, measured, ratio, tolerance, verdict,
       predicted_text: quantity_text(unit, predicted), measured_text: quantity_text(unit, measured), error: error_text(ratio),
-      tolerance_text: tolerance === null ? '–' : `± ${percent(tolerance)}`,
+      tolerance_text: tolerance === null ? '–' : tolerance === 0 ? 'exact' : `± ${percent(tolerance)}`,
     };
   });
   const verdict_words = { pass: 'within', fail: 'outside', info: 'no tolerance', '': 'not compared' };

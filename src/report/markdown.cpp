@@ -24,9 +24,9 @@ std::string failures(const Report& content, const Headline& headline) {
       "## Outside tolerance\n\n| point | quantity | predicted | measured | ratio | tolerance "
       "|\n|---|---|--:|--:|--:|--:|\n";
   for (const Row& row : headline.failures)
-    out += fmt::format("| {} | {} | {} | {} | {} | ± {} |\n", m(label_of(content, row.point)),
+    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", m(label_of(content, row.point)),
                        m(quantity_name(row.quantity, row.level)), quantity_text(row.quantity, row.predicted),
-                       quantity_text(row.quantity, row.measured), ratio_text(row.ratio), percent_text(row.tolerance));
+                       quantity_text(row.quantity, row.measured), ratio_text(row.ratio), tolerance_text(row.tolerance));
   return out + "\n";
 }
 

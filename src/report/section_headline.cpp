@@ -36,7 +36,7 @@ std::string worst_html(const Report& report, const Row& row) {
       "(tolerance {}).</p>\n",
       escape_html(quantity_name(row.quantity, row.level)), escape_html(label_of(report, row.point)),
       whole(quantity_text(row.quantity, row.predicted)), whole(quantity_text(row.quantity, row.measured)),
-      whole(error_text(row.ratio)), whole("± " + percent_text(row.tolerance)));
+      whole(error_text(row.ratio)), whole(tolerance_text(row.tolerance)));
 }
 
 std::string failures_html(const Report& report, const Headline& headline) {
@@ -46,8 +46,7 @@ std::string failures_html(const Report& report, const Headline& headline) {
     const Row& row = headline.failures[i];
     cells.push_back({escape_html(label_of(report, row.point)), escape_html(quantity_name(row.quantity, row.level)),
                      quantity_text(row.quantity, row.predicted), quantity_text(row.quantity, row.measured),
-                     "<strong class=\"bad\">" + error_text(row.ratio) + "</strong>",
-                     "± " + percent_text(row.tolerance)});
+                     "<strong class=\"bad\">" + error_text(row.ratio) + "</strong>", tolerance_text(row.tolerance)});
   }
   std::string html =
       "<h3>Outside tolerance</h3>\n" +

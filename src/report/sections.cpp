@@ -29,8 +29,8 @@ std::string tolerances_html(const Report& report) {
   std::vector<std::vector<std::string>> order;
   for (const Row& row : report.rows) {
     if (row.verdict.empty()) continue;
-    const std::vector<std::string> key{quantity_name(row.quantity, row.level),
-                                       row.tolerance ? "± " + percent_text(row.tolerance) : "none", row.reason};
+    const std::vector<std::string> key{quantity_name(row.quantity, row.level), tolerance_text(row.tolerance),
+                                       row.reason};
     if (uses[key]++ == 0) order.push_back(key);
   }
   std::vector<std::vector<std::string>> cells;

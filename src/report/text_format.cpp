@@ -156,6 +156,11 @@ std::string error_text(std::optional<double> ratio) {
   return fmt::format("{}{:.{}f} %", percent > 0 ? "+" : "−", std::abs(percent), std::abs(percent) >= 10 ? 1 : 2);
 }
 
+std::string tolerance_text(std::optional<double> tolerance) {
+  if (!tolerance) return "none";
+  return *tolerance == 0 ? "exact" : "± " + percent_text(tolerance);
+}
+
 std::string ratio_text(std::optional<double> ratio) { return ratio ? fmt::format("{:.4f}", *ratio) : kAbsent; }
 
 std::string plain_number(std::optional<double> value) {

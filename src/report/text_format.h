@@ -24,10 +24,11 @@ std::string quantity_text(const std::string& quantity, std::optional<double> val
 // The same with 3 or 4 significant digits and a prefix: "69.22 MB".
 std::string quantity_short(const std::string& quantity, std::optional<double> value, int digits = 4);
 
-std::string percent_text(std::optional<double> fraction);  // 0.0123 -> "1.23 %"
-std::string error_text(std::optional<double> ratio);       // 1.0123 -> "+1.23 %"
-std::string ratio_text(std::optional<double> ratio);       // four decimals
-std::string plain_number(std::optional<double> value);     // for machines: shortest exact decimal, empty when absent
+std::string percent_text(std::optional<double> fraction);     // 0.0123 -> "1.23 %"
+std::string error_text(std::optional<double> ratio);          // 1.0123 -> "+1.23 %"
+std::string tolerance_text(std::optional<double> tolerance);  // "± 3.00 %", "exact" for 0, "none"
+std::string ratio_text(std::optional<double> ratio);          // four decimals
+std::string plain_number(std::optional<double> value);        // for machines: shortest exact decimal, empty when absent
 
 // "read_bytes" or "traffic read" at "hbm", and "traffic hbm read" without a level -> "HBM read".
 std::string quantity_name(const std::string& quantity, const std::string& level);

@@ -51,6 +51,9 @@ TEST_CASE("An error that rounds to zero is not printed as zero unless it is zero
   CHECK(percent_text(0.0) == "0 %");
   CHECK(percent_text(1e-6) == "< 0.01 %");
   CHECK(percent_text(0.0123) == "1.23 %");
+  CHECK(tolerance_text(0.0) == "exact");
+  CHECK(tolerance_text(0.005) == "± 0.50 %");
+  CHECK(tolerance_text({}) == "none");
 }
 
 TEST_CASE("Numbers for machines read back as the same value") {
