@@ -16,9 +16,6 @@ struct BoundLoop {
   std::int64_t size, tile, trips;
 };
 
-inline constexpr std::size_t max_loops = 12;
-inline constexpr std::size_t max_axes = 16;
-
 // Holds no heap memory, so that sweeps can bind millions of nests.
 struct Nest {
   std::array<std::int64_t, max_axes> sizes{};  // by AxisId

@@ -36,9 +36,12 @@ std::vector<ArrayId> read_arrays(const Node& list, const Diagram& diagram) {
   std::vector<ArrayId> ids;
   for (const Node& item : list.items()) {
     const std::string name = item.text();
-    if (const auto id = diagram.find_array(name)) ids.push_back(*id);
-    else item.report(fmt::format("'{}' is not an array of this diagram{}", name, did_you_mean(name, names_of(diagram.arrays))));
+    const auto id = diagram.find_array(name);
+    if (id && std::find(ids.begin(), ids.end(), *id) != ids.end()) item.report(fmt::format("'{}' is listed twice", name));
+    if (id) ids.push_back(*id);
+    else if (!name.empty()) item.report(fmt::format("'{}' is not an array of this diagram{}", name, did_you_mean(name, names_of(diagram.arrays))));
   }
+  if (list.is_list() && ids.empty() && list.items().empty()) list.report("is an empty list; name at least one array");
   return ids;
 }
 
@@ -49,6 +52,7 @@ void read_axes(const Node& map, Diagram& diagram) {
     const auto extent = parse_extent(size.one_of(extent_names()));
     diagram.axes.push_back({name, extent.value_or(Extent::batch)});
   }
+  if (diagram.axes.size() > max_axes) map.report(fmt::format("a diagram may have at most {} axes, found {}", max_axes, diagram.axes.size()));
 }
 
 void read_array_list(const Node& map, Diagram& diagram) {
@@ -64,22 +68,32 @@ void read_array_list(const Node& map, Diagram& diagram) {
     const std::string role = node["role"].one_of(roles);
     if (role == "interior") array.role = ArrayRole::interior;
     if (role == "output") array.role = ArrayRole::output;
+    const Node axes = node["axes"];
+    if (axes.is_list() && axes.items().empty()) axes.report("is an empty list; an array has at least one axis");
     diagram.arrays.push_back(std::move(array));
   }
+  if (diagram.arrays.size() > max_arrays)
+    map.report(fmt::format("a diagram may have at most {} arrays, found {}", max_arrays, diagram.arrays.size()));
 }
 
 Operator read_operator(const Node& node, const Diagram& diagram) {
   static const std::vector<std::string> kinds{"contraction", "softmax"};
   node.only({"name", "kind", "along", "inputs", "outputs"});
   Operator op{.name = node["name"].text(), .kind = OperatorKind::contraction, .along = {}, .inputs = {}, .outputs = {}};
-  if (node["kind"].one_of(kinds) == "softmax") {
+  const Node kind = node["kind"];
+  const bool known = kind.is_scalar() && std::find(kinds.begin(), kinds.end(), kind.text()) != kinds.end();
+  if (kind.one_of(kinds) == "softmax") {
     op.kind = OperatorKind::softmax;
     op.along = read_axis(node["along"], diagram);
-  } else if (const auto along = node.find("along")) {
+  } else if (const auto along = node.find("along"); along && known) {
     along->report("only a softmax has an 'along' axis");
   }
   op.inputs = read_arrays(node["inputs"], diagram);
   op.outputs = read_arrays(node["outputs"], diagram);
+  if (known && op.kind == OperatorKind::contraction && op.outputs.size() > 1)
+    node["outputs"].report(fmt::format("a contraction has one output, found {}", op.outputs.size()));
+  if (op.along && !op.inputs.empty() && !diagram.array(op.inputs.front()).has(*op.along))
+    node["along"].report(fmt::format("array '{}' has no such axis", diagram.array(op.inputs.front()).name));
   return op;
 }
 
@@ -133,8 +147,14 @@ Diagram load_diagram(const std::filesystem::path& file) {
   read_axes(root["axes"], diagram);
   read_array_list(root["arrays"], diagram);
   const Node operators = root["operators"];
-  for (const Node& node : operators.items()) diagram.operators.push_back(read_operator(node, diagram));
-  check_order(operators, diagram);
+  for (const Node& node : operators.items()) {
+    Operator op = read_operator(node, diagram);
+    const auto same_name = [&](const Operator& other) { return other.name == op.name; };
+    if (!op.name.empty() && std::any_of(diagram.operators.begin(), diagram.operators.end(), same_name))
+      node["name"].report(fmt::format("operator '{}' is already described; names must differ", op.name));
+    diagram.operators.push_back(std::move(op));
+  }
+  if (document.clean()) check_order(operators, diagram);  // after a finding, arrays may be placeholders
   if (const auto guard = root.find("guard")) {
     guard->only({"query", "key"});
     const auto query = read_axis((*guard)["query"], diagram), key = read_axis((*guard)["key"], diagram);

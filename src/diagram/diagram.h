@@ -10,6 +10,10 @@
 
 namespace tilescope {
 
+// More than any attention diagram needs; counting keeps its state in arrays of this size.
+inline constexpr std::size_t max_axes = 16;
+inline constexpr std::size_t max_arrays = 16;
+
 enum class AxisId : int {};
 enum class ArrayId : int {};
 constexpr std::size_t index(AxisId id) { return static_cast<std::size_t>(id); }

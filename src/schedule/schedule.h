@@ -11,6 +11,9 @@
 
 namespace tilescope {
 
+inline constexpr std::size_t max_parameters = 8;
+inline constexpr std::size_t max_loops = 12;  // of an island
+
 enum class Partition { group, stream };
 
 // A tile size: a literal, or the value of a schedule parameter.
