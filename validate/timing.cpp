@@ -8,7 +8,7 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr double warm_up_seconds = 0.04, shortest_sample = 200e-6;
+constexpr double warm_up_seconds = 0.2, shortest_sample = 200e-6;
 
 class Event {
  public:

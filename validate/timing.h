@@ -16,7 +16,7 @@ struct Timing {
   std::optional<Clocks> clocks;      // read while the steady samples run
 };
 
-// cold: each sample is one run after a flush. steady: after at least 40 ms of warm-up, samples follow each other
+// cold: each sample is one run after a flush. steady: after 0.2 s of warm-up, samples follow each other
 // without a pause; runs shorter than 200 us are timed in batches that long, a sample being the batch's mean.
 Timing time_launches(const std::vector<kernels::Launch>& launches, const L2Flush& flush, int cold_repeats,
                      int steady_repeats, const Nvml& nvml);
