@@ -48,7 +48,7 @@ void add_once(std::vector<T>& list, const T& value, const Node& item) {
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
   static const std::vector<std::string> dimensions{"q", "kv", "heads", "batch"};
-  node.only({"name", "stores_log_sum_exp", "tensor_path", "mma", "row_replication", "stages", "output_through_smem",
+  node.only({"name", "stores_log_sum_exp", "tensor_path", "mma", "row_replication", "row_multiple", "stages", "output_through_smem",
              "block_order", "warp_grid", "work"});
   IslandImplementation island;
   std::vector<std::string> names;
@@ -60,6 +60,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);
   else if (is_one_of(path, paths) && island.uses_tensor_cores()) node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
   if (const auto replication = node.find("row_replication")) island.row_replication = replication->integer(1, 1024);
+  if (const auto multiple = node.find("row_multiple")) island.row_multiple = multiple->integer(1, 1 << 20);
   if (const auto stages = node.find("stages")) island.stages = stages->integer(1, 64);
   if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
   for (const Node& item : node["block_order"].items()) {

@@ -37,6 +37,7 @@ struct IslandImplementation {
   std::string tensor_path;           // "tensor" (datasheet rate), "mma.sync", "wgmma", "fma", "none"
   MmaShape mma;
   std::int64_t row_replication = 1;  // lanes that repeat each per-row operation
+  std::int64_t row_multiple = 1;     // a row of scores that no loop cuts is worked on in multiples of this many
   std::int64_t stages = 1;           // copies of each streamed input tile in shared memory
   bool output_through_smem = false;
   std::vector<std::string> block_order;      // grid dimensions, fastest first: "q", "kv", "heads", "batch"
