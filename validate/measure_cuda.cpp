@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 
 #include "base/text.h"
@@ -120,6 +123,27 @@ bool already_recorded(const std::filesystem::path& file, const MeasurePoint& poi
   }
 }
 
+// A folder that cannot be written to is found out before the GPU has worked for nothing.
+void prepare_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  const char* why = error ? nullptr : ::access(folder.c_str(), W_OK) == 0 ? nullptr : std::strerror(errno);
+  if (!error && why == nullptr) return;
+  throw InputError(
+      Diagnostic{.file = folder.string(),
+                 .message = fmt::format("records cannot be written here: {}; name another output directory",
+                                        error ? error.message() : std::string(why))});
+}
+
+// The record of a point; a device error says at which point it happened.
+Record run_named_point(Bench& bench, const MeasurePoint& point, const ChosenVariant& chosen) {
+  try {
+    return run_point(bench, point, chosen);
+  } catch (const DeviceError& error) {
+    throw DeviceError(fmt::format("at {}: {}", point_id(point), error.what()));
+  }
+}
+
 // Measures one point, or finds out why not; fills everything of `progress` but its index.
 void measure_point(Bench& bench, const MeasurePoint& listed, const MeasureOptions& options, MeasureProgress& progress) {
   const auto begin = std::chrono::steady_clock::now();
@@ -140,7 +164,7 @@ void measure_point(Bench& bench, const MeasurePoint& listed, const MeasureOption
     return;
   }
   bench.environment.date = utc_now();
-  const Record record = run_point(bench, point, chosen);
+  const Record record = run_named_point(bench, point, chosen);
   write_record(record, file);
   progress.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   progress.state = record.correctness.passed ? PointState::measured : PointState::incorrect;
@@ -159,6 +183,7 @@ MeasureReport measure(const Experiment& experiment, const HardwareProfile& profi
                    .path = "hardware",
                    .message = fmt::format("names {}, but the profile given is {}", experiment.hardware, profile.id)});
   }
+  prepare_folder(options.output / experiment.name);
   require_counters();
   Bench bench = make_bench(experiment, profile, options.revision);
   const InterruptGuard guard;

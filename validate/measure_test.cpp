@@ -81,7 +81,20 @@ TEST_CASE("without counters measuring fails with the one line that says why") {
   if (state.readiness == Readiness::ready) return;
   const HardwareProfile profile = load_profile(source / "hardware" / "h200_sxm.yaml");
   const Experiment experiment = load_experiment(source / "validate" / "experiments" / "quick.yaml");
-  CHECK_THROWS_WITH_AS(measure(experiment, profile, {}), state.message.c_str(), DeviceError);
+  MeasureOptions options;
+  options.output = std::filesystem::temp_directory_path() / "tilescope-measure-test";
+  CHECK_THROWS_WITH_AS(measure(experiment, profile, options), state.message.c_str(), DeviceError);
+  std::filesystem::remove_all(options.output);
+}
+
+TEST_CASE("an output directory that cannot be written is found out first" *
+          doctest::skip(!cupti_version().has_value())) {
+  const HardwareProfile profile = load_profile(source / "hardware" / "h200_sxm.yaml");
+  const Experiment experiment = load_experiment(source / "validate" / "experiments" / "quick.yaml");
+  MeasureOptions options;
+  options.output = "/proc/nowhere";
+  CHECK_THROWS_WITH_AS(measure(experiment, profile, options), doctest::Contains("records cannot be written here"),
+                       InputError);
 }
 
 TEST_CASE("the revision is read from a repository's branch, packed branch, detached head or worktree") {
