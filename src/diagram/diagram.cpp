@@ -92,8 +92,6 @@ Operator read_operator(const Node& node, const Diagram& diagram) {
   op.outputs = read_arrays(node["outputs"], diagram);
   if (known && op.kind == OperatorKind::contraction && op.outputs.size() > 1)
     node["outputs"].report(fmt::format("a contraction has one output, found {}", op.outputs.size()));
-  if (op.along && !op.inputs.empty() && !diagram.array(op.inputs.front()).has(*op.along))
-    node["along"].report(fmt::format("array '{}' has no such axis", diagram.array(op.inputs.front()).name));
   return op;
 }
 
@@ -106,6 +104,9 @@ void check_order(const Node& operators, const Diagram& diagram) {
       if (diagram.array(id).role != ArrayRole::input && writers[index(id)] == 0)
         nodes[i].report(fmt::format("reads '{}' before any operator writes it", diagram.array(id).name));
     for (const ArrayId id : diagram.operators[i].outputs) ++writers[index(id)];
+    const auto along = diagram.operators[i].along;
+    const Array& first_input = diagram.array(diagram.operators[i].inputs.front());
+    if (along && !first_input.has(*along)) nodes[i]["along"].report(fmt::format("array '{}' has no such axis", first_input.name));
   }
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const Array& array = diagram.arrays[i];

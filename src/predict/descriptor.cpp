@@ -163,7 +163,9 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   read_support(root, kernel);
   if (const auto padded = root.find("padded_rows"))
     for (const auto& [array, multiple] : padded->entries()) {
-      if (!schedule.diagram.find_array(array)) multiple.report(fmt::format("'{}' is not an array of diagram '{}'", array, schedule.diagram.name));
+      if (!schedule.diagram.find_array(array))
+        multiple.report(fmt::format("'{}' is not an array of diagram '{}'{}", array, schedule.diagram.name,
+                                    did_you_mean(array, array_names(schedule.diagram))));
       kernel.padded_rows[array] = multiple.integer(1, 4096);
     }
   for (const Node& node : root["islands"].items()) kernel.islands.push_back(read_island(node, schedule));

@@ -84,7 +84,7 @@ Island read_island(const Node& node, const Schedule& schedule) {
       if (array.empty()) continue;
       const auto id = schedule.diagram.find_array(array);
       if (id && produced_by(schedule.diagram, island, *id)) island.omits.push_back(*id);
-      else item.report(fmt::format("'{}' is not an output of this island's operators", array));
+      else if (island.operators.size() == node["operators"].items().size()) item.report(fmt::format("'{}' is not an output of this island's operators", array));
     }
   island.skips_masked_tiles = node["skips_masked_tiles"].boolean();
   bool streamed = false;

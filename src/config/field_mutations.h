@@ -1,0 +1,344 @@
+// Tests only: rewrites a YAML file as plain block YAML with one field changed, and knows where every key and value then
+// stands, so that each field of a file can be made wrong in every way and the exact finding expected. A field that is
+// added to a file is covered without touching a test.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "config/reader.h"
+
+namespace tilescope::mutation {
+
+enum class Kind { scalar, map, list };
+
+struct Tree {
+  std::string key, value;      // key: of a map's entry; value: of a scalar
+  Kind kind = Kind::scalar;
+  std::vector<Tree> children;  // of a map or list
+};
+
+inline Tree tree_of(const std::string& key, const Node& node) {
+  Tree tree{key, {}, Kind::scalar, {}};
+  if (node.is_map()) {
+    tree.kind = Kind::map;
+    for (const auto& [child_key, child] : node.entries()) tree.children.push_back(tree_of(child_key, child));
+  } else if (node.is_list()) {
+    tree.kind = Kind::list;
+    for (const Node& child : node.items()) tree.children.push_back(tree_of("", child));
+  } else {
+    tree.value = node.text();
+  }
+  return tree;
+}
+
+inline Tree tree_of_file(const std::filesystem::path& file) { return tree_of("", Document::load(file).root()); }
+
+struct Place {
+  int line = 0, column = 0;
+};
+
+// Where keys (or the '-' of a list's item) and values stand in the text that `write` makes. A map's or list's value
+// stands where its first entry does.
+struct Written {
+  std::string text;
+  int line = 1;
+  std::map<std::string, Place> keys, values;
+};
+
+enum class Change { none, drop, twice, replace };
+
+inline std::string quoted_if_needed(const std::string& value) {
+  const bool needs = value.find(": ") != std::string::npos || value.find(" #") != std::string::npos;
+  return needs ? "'" + value + "'" : value;
+}
+
+// The reader's name of a child: "outer.key" or "outer[2]".
+inline std::string child_path(const Tree& tree, const std::string& path, std::size_t i) {
+  if (tree.kind == Kind::list) return fmt::format("{}[{}]", path, i);
+  return path.empty() ? tree.children[i].key : path + "." + tree.children[i].key;
+}
+
+inline std::string parent_path(const std::string& path) {
+  const std::size_t cut = path.find_last_of(".[");
+  return cut == std::string::npos ? "" : path.substr(0, cut);
+}
+
+inline std::string last_key(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// What changes in the text: the node at a path is dropped, written twice, or has its value replaced by other text.
+struct Mutation {
+  std::string target = {};
+  Change change = Change::none;
+  std::string replacement = {};
+};
+
+inline void write_children(const Tree& tree, const std::string& path, int depth, const Mutation& mutation, Written& out);
+
+inline void write_entry(const Tree& parent, std::size_t i, const std::string& path, int depth, const Mutation& mutation,
+                        Written& out) {
+  const Tree& tree = parent.children[i];
+  const std::string own = child_path(parent, path, i);
+  const bool here = own == mutation.target;
+  if (here && mutation.change == Change::drop) return;
+  const std::string lead = parent.kind == Kind::list ? "-" : tree.key + ":";
+  const Place key{out.line, 2 * depth + 1}, value{out.line, 2 * depth + 2 + static_cast<int>(lead.size())};
+  out.keys.emplace(own, key);
+  out.text += std::string(static_cast<std::size_t>(2 * depth), ' ') + lead;
+  ++out.line;
+  const bool emptied = tree.children.size() == 1 && mutation.change == Change::drop &&
+                       child_path(tree, own, 0) == mutation.target;
+  const bool inline_value = tree.children.empty() || emptied || (here && mutation.change == Change::replace);
+  if (inline_value) {
+    out.values.emplace(own, value);
+    const std::string plain = tree.kind == Kind::map ? "{}" : tree.kind == Kind::list ? "[]" : quoted_if_needed(tree.value);
+    out.text += " " + (here && mutation.change == Change::replace ? mutation.replacement : plain) + "\n";
+  } else {
+    out.values.emplace(own, Place{out.line, 2 * depth + 3});
+    out.text += "\n";
+    write_children(tree, own, depth + 1, mutation, out);
+  }
+  if (here && mutation.change == Change::twice) write_entry(parent, i, path, depth, {}, out);
+}
+
+inline void write_children(const Tree& tree, const std::string& path, int depth, const Mutation& mutation, Written& out) {
+  for (std::size_t i = 0; i < tree.children.size(); ++i) write_entry(tree, i, path, depth, mutation, out);
+}
+
+inline Written write(const Tree& root, const Mutation& mutation = {}) {
+  Written out;
+  write_children(root, "", 0, mutation, out);
+  return out;
+}
+
+struct Field {
+  std::string path, value;
+  Kind kind;
+};
+
+// Every node below `tree`, in file order.
+inline void collect(const Tree& tree, const std::string& path, std::vector<Field>& out) {
+  for (std::size_t i = 0; i < tree.children.size(); ++i) {
+    const std::string own = child_path(tree, path, i);
+    out.push_back({own, tree.children[i].value, tree.children[i].kind});
+    collect(tree.children[i], own, out);
+  }
+}
+
+inline std::vector<Field> fields_of(const Tree& tree) {
+  std::vector<Field> all;
+  collect(tree, "", all);
+  return all;
+}
+
+inline std::vector<Field> leaves_of(const Tree& tree) {
+  std::vector<Field> leaves;
+  for (Field& field : fields_of(tree))
+    if (field.kind == Kind::scalar) leaves.push_back(std::move(field));
+  return leaves;
+}
+
+// A file that only this process writes, removed at the end.
+class Scratch {
+ public:
+  Scratch() : file_(std::filesystem::temp_directory_path() / fmt::format("tilescope_fields_{}.yaml", ::getpid())) {}
+  ~Scratch() { std::filesystem::remove(file_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const std::filesystem::path& file() const { return file_; }
+  std::string name() const { return file_.string(); }
+
+ private:
+  std::filesystem::path file_;
+};
+
+// Changes one node of a file at a time and compares what a loader says.
+class Probe {
+ public:
+  using Loader = std::function<void(const std::filesystem::path&)>;
+  Probe(Tree tree, Loader load) : tree_(std::move(tree)), load_(std::move(load)) {}
+
+  const Tree& tree() const { return tree_; }
+  std::string file() const { return scratch_.name(); }
+
+  // What the loader says about `text`; "" when it loads.
+  std::string findings(const std::string& text) const {
+    std::ofstream(scratch_.file()) << text;
+    try {
+      load_(scratch_.file());
+      return {};
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  }
+  std::string findings(const Mutation& mutation) const { return findings(write(tree_, mutation).text); }
+
+  std::string line(Place place, const std::string& path, const std::string& message) const {
+    return fmt::format("{}:{}:{}: error: {}: {}", scratch_.name(), place.line, place.column, path, message);
+  }
+
+  // One finding, about `path`, at its value (or at its key) in the changed text.
+  void expect(const std::string& path, const Mutation& mutation, const std::string& message, bool at_key = false) const {
+    const Written written = write(tree_, mutation);
+    CAPTURE(written.text);
+    CHECK(findings(written.text) == line((at_key ? written.keys : written.values).at(path), path, message));
+  }
+  void expect_replaced(const std::string& path, const std::string& text, const std::string& message) const {
+    expect(path, {path, Change::replace, text}, message);
+  }
+  void expect_missing(const std::string& path) const {
+    const Written written = write(tree_, {path, Change::drop});
+    const std::string parent = parent_path(path);
+    CAPTURE(written.text);
+    // A map that is a list's item has no key of its own; its first entry stands for it.
+    const Place place = parent.empty()           ? Place{1, 1}
+                        : parent.ends_with(']') ? written.values.at(parent)
+                                                 : written.keys.at(parent);
+    CHECK(findings(written.text) == line(place, path, "is missing; add this key"));
+  }
+  void expect_duplicate(const std::string& path) const {
+    const Written written = write(tree_, {path, Change::twice});
+    CAPTURE(written.text);
+    const Place first = written.keys.at(path);
+    // The second copy starts right after the first one ends.
+    const int lines = static_cast<int>(lines_of(path));
+    CHECK(findings(written.text) == line({first.line + lines, first.column}, path,
+                                         fmt::format("duplicate key, first given on line {}; keep one", first.line)));
+  }
+  // One letter more at the end of the key: unknown, and the right one suggested.
+  void expect_misspelt(const std::string& path) const {
+    Written written = write(tree_);
+    const Place place = written.keys.at(path);
+    std::size_t start = 0;
+    for (int number = 1; number < place.line; ++number) start = written.text.find('\n', start) + 1;
+    written.text.insert(start + static_cast<std::size_t>(place.column) - 1 + last_key(path).size(), "q");
+    const std::string expected = line(place, path + "q", "unknown key; did you mean");
+    const std::string text = findings(written.text);
+    CAPTURE(text);
+    CHECK(text.find(expected) != std::string::npos);
+  }
+
+ private:
+  std::size_t lines_of(const std::string& path) const {
+    const auto height = [](const auto& self, const Tree& tree) -> std::size_t {
+      std::size_t lines = 1;
+      for (const Tree& child : tree.children) lines += self(self, child);
+      return lines;
+    };
+    std::size_t found = 0;
+    const auto visit = [&](const auto& self, const Tree& tree, const std::string& at) -> void {
+      for (std::size_t i = 0; i < tree.children.size(); ++i) {
+        const std::string own = child_path(tree, at, i);
+        if (own == path) found = height(height, tree.children[i]);
+        self(self, tree.children[i], own);
+      }
+    };
+    visit(visit, tree_, "");
+    return found;
+  }
+
+  Tree tree_;
+  Loader load_;
+  Scratch scratch_;
+};
+
+enum class Need {
+  required,  // absent is a finding
+  optional,  // absent is fine
+  free,      // the key is a name of the file's own, or absence is tested elsewhere
+};
+
+// What a reader expects at the paths that match `pattern`, where '*' stands for one key and "[*]" for one item.
+// `expected` is the message's wording: "text", "an integer from 1 to 64", "one of a, b", "a list", ... It is spelled out
+// in each test a second time on purpose: the messages are the contract.
+struct Rule {
+  std::string pattern, expected;
+  Need need = Need::required;
+};
+
+inline bool matches(const std::string& pattern, const std::string& path) {
+  std::size_t p = 0, i = 0;
+  while (p < pattern.size() && i < path.size()) {
+    if (pattern[p] != '*') {
+      if (pattern[p++] != path[i++]) return false;
+      continue;
+    }
+    const std::size_t end = path.find_first_of(".[]", i);
+    i = end == std::string::npos ? path.size() : end;
+    ++p;
+  }
+  return p == pattern.size() && i == path.size();
+}
+
+inline const Rule& rule_for(const std::vector<Rule>& rules, const std::string& path) {
+  for (const Rule& rule : rules)
+    if (matches(rule.pattern, path)) return rule;
+  FAIL("no rule says what the reader expects at " << path);
+  return rules.front();
+}
+
+// Values that are wrong for what is expected.
+inline std::vector<std::string> wrong_values(const std::string& expected) {
+  if (expected.starts_with("'")) return {"abc", "1", "tilescope/other/1"};
+  if (expected.starts_with("one of ")) return {"1234567890", "-1"};
+  if (expected == "true or false") return {"yes", "1", "True", "abc"};
+  if (expected == "a list" || expected == "a map") return {"abc", "-1"};
+  std::vector<std::string> wrong;
+  if (expected.starts_with("an integer")) {
+    const std::size_t from = std::string("an integer from ").size();
+    const long long least = std::stoll(expected.substr(from));
+    const long long most = std::stoll(expected.substr(expected.rfind(' ') + 1));
+    wrong = {"abc", "-1", "010", "1.5", "1e3", "yes", ".nan", "99999999999999999999", std::to_string(least - 1), std::to_string(most + 1)};
+  }
+  if (expected.starts_with("a number")) wrong = {"abc", "-1", "010", "yes", ".nan", ".inf", "1e99", "1e999", "0x10"};
+  return wrong;
+}
+
+// Makes one node of the file wrong in every generic way: another kind, nothing, every wrong value, missing, twice,
+// misspelt. `rules` must cover every node.
+inline void check_field(const Probe& probe, const Field& field, const std::vector<Rule>& rules) {
+  CAPTURE(field.path);
+  const Rule& rule = rule_for(rules, field.path);
+  const bool keyed = !field.path.ends_with(']');
+  const std::string expected = "expected " + rule.expected + ", found ";
+  const auto contains = [&](const std::string& text, const std::string& message, bool at_key) {
+    const Written written = write(probe.tree(), {field.path, Change::replace, text});
+    const std::string wanted = probe.line((at_key ? written.keys : written.values).at(field.path), field.path, message);
+    const std::string found = probe.findings(written.text);
+    CAPTURE(written.text);
+    // A list or map that is no longer there may leave others without what they name; a scalar has one finding.
+    if (field.kind == Kind::scalar) CHECK(found == wanted);
+    else CHECK_MESSAGE(found.find(wanted) != std::string::npos, found, " lacks ", wanted);
+  };
+  if (field.kind != Kind::list) contains("[1, 2]", expected + "a list", false);
+  if (field.kind != Kind::map) contains("{a: 1}", expected + "a map", false);
+  contains("~", expected + "nothing", keyed);
+  for (const std::string& text : wrong_values(rule.expected)) contains(text, fmt::format("{}'{}'", expected, text), false);
+  const bool number = rule.expected.starts_with("an integer") || rule.expected.starts_with("a number");
+  if (number) contains("'7'", expected + "the text '7'", false);
+  if (rule.expected == "text") contains("''", expected + "the text ''", false);
+  if (!keyed) return;
+  probe.expect_duplicate(field.path);
+  if (rule.need != Need::free) probe.expect_misspelt(field.path);
+  if (rule.need == Need::optional) CHECK(probe.findings(Mutation{field.path, Change::drop}) == "");
+  if (rule.need != Need::required) return;
+  if (field.kind == Kind::scalar) probe.expect_missing(field.path);
+  else CHECK(probe.findings(Mutation{field.path, Change::drop}).find(field.path + ": is missing; add this key") != std::string::npos);
+}
+
+inline void check_fields(const Probe& probe, const std::vector<Rule>& rules) {
+  CHECK(probe.findings(Mutation{}) == "");  // rewritten as block YAML, the file still loads
+  for (const Field& field : fields_of(probe.tree())) check_field(probe, field, rules);
+}
+
+}  // namespace tilescope::mutation
