@@ -11,7 +11,7 @@ namespace tilescope::kernels {
 namespace {
 
 constexpr std::int64_t max_grid_yz = 65535;       // blocks in y and z, every compute capability
-constexpr std::int64_t max_length = 1 << 30;      // row indices are 32-bit in the kernels
+constexpr std::int64_t max_length = 1 << 29;      // row and key indices, and their sum, are 32-bit in the kernels
 constexpr std::int64_t max_elements = 1LL << 40;  // keeps byte offsets far inside 64 bits
 
 }  // namespace

@@ -17,20 +17,21 @@ constexpr int softmax_max_row = softmax_threads * softmax_max_values;
 struct SoftmaxParams {
   const void* s;
   void* p;
-  int pitch;  // elements between rows of S and P, a multiple of 8; padding holds -inf in S
+  int pitch;  // elements between rows of S and P, a multiple of 16 bytes' worth; padding holds -inf in S
 };
 
 }  // namespace device
 
-// Elements between rows of S and P: kv_len rounded up to 8, so that rows start at multiples of 16 bytes.
-std::int64_t score_pitch(const Shape& shape);
+// Elements between rows of S and P: kv_len rounded up so that rows start at multiples of 32 bytes, the sector in which
+// L2 serves and takes data (16 elements of 2 bytes, 8 of 4). The padding is written (P: zeros) and read like the rest.
+std::int64_t score_pitch(const Shape& shape, std::size_t element_bytes);
 // Bytes of S (or P): batch x heads_q x q_len rows of score_pitch elements, rounded up to 256.
 std::size_t score_matrix_bytes(const Shape& shape, std::size_t element_bytes);
 // Why the row softmax cannot take rows this long, or empty.
 std::string score_row_problem(const Shape& shape);
 // Why `blocks` blocks do not fit grid x, or empty.
 std::string grid_x_problem(std::int64_t blocks, const char* island);
-// `function`: an instance of device::row_softmax.
-Launch softmax_launch(const void* function, const Shape& shape, const void* scores, void* weights);
+// `function`: an instance of device::row_softmax; `pitch`: score_pitch.
+Launch softmax_launch(const void* function, const Shape& shape, const void* scores, void* weights, std::int64_t pitch);
 
 }  // namespace tilescope::kernels

@@ -50,6 +50,7 @@ std::vector<Launch> prepare_reference(const Variant& variant, const Problem& pro
     throw InputError(Diagnostic{"", 0, 0, "reference", reason});
   const Instance& instance = find(variant);
   const Shape& s = problem.shape;
+  const std::int64_t pitch = score_pitch(s, 2);
   void* scores = problem.workspace;
   void* weights = static_cast<char*>(problem.workspace) + score_matrix_bytes(s, 2);
   const auto heads = static_cast<unsigned>(s.heads_q), batch = static_cast<unsigned>(s.batch);
@@ -62,7 +63,7 @@ std::vector<Launch> prepare_reference(const Variant& variant, const Problem& pro
                    scores,
                    static_cast<int>(s.q_len),
                    static_cast<int>(s.kv_len),
-                   static_cast<int>(score_pitch(s)),
+                   static_cast<int>(pitch),
                    static_cast<int>(s.heads_kv),
                    problem.mask == Mask::causal,
                    make_divisor(s.heads_q / s.heads_kv),
@@ -71,7 +72,7 @@ std::vector<Launch> prepare_reference(const Variant& variant, const Problem& pro
   ProductParams pv = qk;
   pv.a = weights, pv.b = problem.v, pv.c = problem.o;
   return {make_launch("qk", instance.qk, {dim3(q_tiles * kv_tiles, heads, batch), threads, instance.qk_smem_bytes}, qk),
-          softmax_launch(instance.softmax(score_pitch(s)), s, scores, weights),
+          softmax_launch(instance.softmax(pitch), s, scores, weights, pitch),
           make_launch("pv", instance.pv, {dim3(q_tiles, heads, batch), threads, instance.pv_smem_bytes}, pv)};
 }
 

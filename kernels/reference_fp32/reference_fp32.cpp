@@ -28,6 +28,7 @@ std::vector<Launch> prepare_fp32(const Variant&, const Problem& problem) {
   if (std::string reason = pointer_problem(problem, 16, Needs::workspace); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "reference_fp32", reason});
   const Shape& s = problem.shape;
+  const std::int64_t pitch = score_pitch(s, sizeof(float));
   auto* scores = static_cast<float*>(problem.workspace);
   auto* weights =
       reinterpret_cast<float*>(static_cast<char*>(problem.workspace) + score_matrix_bytes(s, sizeof(float)));
@@ -38,14 +39,14 @@ std::vector<Launch> prepare_fp32(const Variant&, const Problem& problem) {
   ProductParams qk{};
   qk.a = static_cast<const float*>(problem.q), qk.b = static_cast<const float*>(problem.k), qk.c = scores;
   qk.q_len = static_cast<int>(s.q_len), qk.kv_len = static_cast<int>(s.kv_len);
-  qk.pitch = static_cast<int>(score_pitch(s)), qk.head_dim = static_cast<int>(s.d_qk);
+  qk.pitch = static_cast<int>(pitch), qk.head_dim = static_cast<int>(s.d_qk);
   qk.heads_kv = static_cast<int>(s.heads_kv);
   qk.group = make_divisor(s.heads_q / s.heads_kv), qk.kv_tiles = make_divisor(kv_tiles);
   qk.causal = problem.mask == Mask::causal, qk.scale = problem.scale;
   ProductParams pv = qk;
   pv.a = weights, pv.b = static_cast<const float*>(problem.v), pv.c = static_cast<float*>(problem.o);
   return {make_launch("qk", qk_function(), {dim3(q_tiles * kv_tiles, heads, batch), warps * 32, 0}, qk),
-          softmax_launch(softmax_function(score_pitch(s)), s, scores, weights),
+          softmax_launch(softmax_function(pitch), s, scores, weights, pitch),
           make_launch("pv", pv_function(s.d_qk), {dim3(q_tiles, heads, batch), warps * 32, 0}, pv)};
 }
 

@@ -1,62 +1,37 @@
-// The kernel.yaml beside each kernel against what is built: variants, shared memory, operands held in registers.
-// (That the analyzer reads the files is tested with the analyzer.) Needs no GPU.
+// Descriptors name exactly what was built.
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
 #include <set>
+#include <tuple>
 
-#include "fused_mma/forward.h"
-#include "reference/standard.h"
-#include "reference_fp32/standard_fp32.h"
+#include "kernel_api.h"
+#include "predict/point.h"
 
 namespace tilescope::kernels {
 namespace {
 
-std::set<std::string> rows_of(const std::string& kernel) {
-  std::ifstream file(std::string(KERNELS_DIR) + "/" + kernel + "/kernel.yaml");
-  REQUIRE_MESSAGE(file.is_open(), kernel, "/kernel.yaml cannot be opened");
-  std::set<std::string> rows;
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("  - {head_dim:")) CHECK_MESSAGE(rows.insert(line.substr(4)).second, "twice: ", line);
-  return rows;
-}
+using Key = std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
-std::string row(const Variant& v, bool hold_q, int smem_bytes) {
-  return fmt::format("{{head_dim: {}, tile_q: {}, tile_kv: {}, warps: {}, registers_hold: {}{}}}", v.head_dim, v.tile_q,
-                     v.tile_kv, v.warps, hold_q ? "[Q]" : "[]",
-                     smem_bytes > 0 ? fmt::format(", smem_bytes: {}", smem_bytes) : "");
-}
+std::string name_of(Dtype dtype) { return dtype == Dtype::fp32 ? "fp32" : dtype == Dtype::fp16 ? "fp16" : "bf16"; }
 
 }  // namespace
 
-TEST_CASE("fused_mma/kernel.yaml lists what is built, the same for both dtypes") {
-  const std::set<std::string> listed = rows_of("fused_mma");
-  for (Dtype dtype : {Dtype::fp16, Dtype::bf16}) {
-    std::set<std::string> built;
-    for (const fused_mma::Instance& instance : fused_mma::instances()) {
-      const Variant& v = instance.variant;
-      if (v.dtype == dtype)
-        built.insert(row(v, instance.hold_q, fused_mma::smem_bytes(v.head_dim, v.tile_q, v.tile_kv)));
-    }
-    CHECK(built == listed);
+TEST_CASE("every built variant stands in its kernel.yaml, and every variant there is built") {
+  std::set<Key> built, described;
+  std::set<std::string> names;
+  for (const Variant& v : built_variants()) {
+    built.insert({v.kernel, name_of(v.dtype), v.head_dim, v.tile_q, v.tile_kv, v.warps});
+    names.insert(v.kernel);
   }
-}
-
-TEST_CASE("reference/kernel.yaml lists what is built, the same for both dtypes") {
-  const std::set<std::string> listed = rows_of("reference");
-  for (const auto& instances : {reference::fp16_instances(), reference::bf16_instances()}) {
-    std::set<std::string> built;
-    for (const reference::Instance& instance : instances)
-      built.insert(row(instance.variant, false, std::max(instance.qk_smem_bytes, instance.pv_smem_bytes)));
-    CHECK(built == listed);
+  for (const std::string& name : names) {
+    const Plan plan = load_plan_for_kernel(name, TILESCOPE_SOURCE_DIR);
+    for (const KernelVariant& v : plan.kernel.variants)
+      for (const tilescope::Dtype& dtype : plan.kernel.dtypes)
+        described.insert({name, to_string(dtype), v.head_dim, v.tile_q, v.tile_kv, v.warps});
   }
-}
-
-TEST_CASE("reference_fp32/kernel.yaml lists what is built") {
-  using namespace reference_fp32;
-  const Variant built{"reference_fp32", Dtype::fp32, 0, tile_q, tile_kv, warps};
-  CHECK(rows_of("reference_fp32") == std::set<std::string>{row(built, false, 0)});
+  CHECK(names.size() == 3);
+  CHECK(built == described);
 }
 
 }  // namespace tilescope::kernels
