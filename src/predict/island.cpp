@@ -16,6 +16,7 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
                     .how = plan.kernel.islands[static_cast<std::size_t>(number)],
                     .variant = selected_variant(plan, point),
                     .nest = bind(plan.schedule, island, point.workload, point.mask, {point.tiles.data(), point.tiles.size()}),
+                    .finish = {},
                     .live = {},
                     .whole = {}};
   if (bound.nest.guarded()) {
@@ -23,6 +24,8 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
     bound.live = tiles.sums(false);
     bound.whole = tiles.sums(true);
   }
+  bound.finish = bound.nest;
+  if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
   return bound;
 }
 

@@ -115,7 +115,7 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
     }
     if (stores(bound, id))
       add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(i), .last_loop = last,
-                            .fits_cache = true, .bytes = padded_bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array.axes))});
+                            .fits_cache = true, .bytes = padded_bytes_of(bound.point, diagram, id, distinct_values(bound.finish, bound.live, array.axes))});
   }
 }
 
@@ -142,14 +142,15 @@ void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
   const int last = last_loop(bound.nest, array.axes);
-  const std::int64_t stored = touched_bytes(bound, id, {});
-  const std::int64_t first_touch = padded_bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, array.axes));
+  const std::int64_t stored = padded_bytes_of(bound.point, diagram, id, touched_values(bound.finish, bound.live, array.axes));
+  const std::int64_t first_touch = padded_bytes_of(bound.point, diagram, id, distinct_values(bound.finish, bound.live, array.axes));
   Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last, .bytes = stored};
   add_term(bound, out, term);
   term.direction = Direction::read, term.bytes = stored - first_touch;  // an accumulator tile entered again
   add_term(bound, out, term);
   if (!bound.how.output_through_smem || static_cast<int>(id) != output_array(bound)) return;
-  term.boundary = Boundary::smem, term.cause = Cause::staging, term.bytes = touched_bytes(bound, id, {.whole_tiles = true});
+  term.boundary = Boundary::smem, term.cause = Cause::staging;
+  term.bytes = bytes_of(bound.point, diagram, id, touched_values(bound.finish, bound.whole, array.axes, {.whole_tiles = true}));
   for (const Direction direction : {Direction::write, Direction::read}) {
     term.direction = direction;
     add_term(bound, out, term);

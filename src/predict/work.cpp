@@ -20,7 +20,7 @@ Axes row_axes(const BoundIsland& bound, int scores) {
 }
 
 std::int64_t rows_once(const BoundIsland& bound, int scores) {
-  return touched_values(bound.nest, bound.whole, row_axes(bound, scores), {.whole_tiles = true});
+  return touched_values(bound.finish, bound.whole, row_axes(bound, scores), {.whole_tiles = true});
 }
 
 const BoundLoop* loop_over(const Nest& nest, AxisId axis) {
@@ -50,7 +50,7 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   const std::int64_t row_steps = points(bound, row_axes(bound, scores), true);
   const std::int64_t rows = rows_once(bound, scores), output_steps = points(bound, output_axes, true);
   const std::int64_t outputs =
-      touched_values(bound.nest, bound.whole, diagram.arrays[static_cast<std::size_t>(output)].axes, {.whole_tiles = true});
+      touched_values(bound.finish, bound.whole, diagram.arrays[static_cast<std::size_t>(output)].axes, {.whole_tiles = true});
   for (std::size_t i = 0; i < pipe_count; ++i) {
     const WorkRates& rate = bound.how.work[i];
     const std::int64_t per_row = checked_add(scaled(rate.per_row_step, row_steps), scaled(rate.per_row, rows));
