@@ -27,7 +27,7 @@
     if (percent === 0) return '0 %';
     const sign = percent > 0 ? '+' : '−';
     const size = Math.abs(percent);
-    return size < 0.005 ? `${sign}< 0.01 %` : `${sign}${size.toFixed(size >= 10 ? 1 : 2)} %`;
+    return size < 0.005 ? `${sign}< 0.01 %` : `${sign}${size >= 1000 ? thousands.format(size) : size.toFixed(size >= 10 ? 1 : 2)} %`;
   }
 
   // ---- charts --------------------------------------------------------------------------------------------------
@@ -71,8 +71,8 @@
     }
   }
 
-  function show_point(id) {
-    const point = data.points.find((p) => p.id === id);
+  function show_point(key) {
+    const point = data.points.find((p) => p.key === key);
     const place = document.getElementById('point-facts');
     if (!point || !place) return;
     const parts = [];
@@ -83,12 +83,12 @@
   }
 
   // ---- table ---------------------------------------------------------------------------------------------------
-  const labels = new Map(data.points.map((p) => [p.id, p.label]));
   const percent = (fraction) => `${Number((fraction * 100).toPrecision(4))} %`;
-  const rows = data.rows.map(([point, kernel, index, predicted, measured, ratio, tolerance, verdict]) => {
+  const rows = data.rows.map(([place, index, predicted, measured, ratio, tolerance, verdict]) => {
     const [quantity, level, name, unit] = data.quantities[index];
+    const known = typeof place === 'number' ? data.points[place] : { id: place[0], label: place[0], kernel: place[1] };
     return {
-      point, label: labels.get(point) ?? point, kernel, quantity, level, name, predicted, measured, ratio, tolerance, verdict,
+      point: known.id, label: known.label, kernel: known.kernel, quantity, level, name, predicted, measured, ratio, tolerance, verdict,
       predicted_text: quantity_text(unit, predicted), measured_text: quantity_text(unit, measured), error: error_text(ratio),
       tolerance_text: tolerance === null ? '–' : tolerance === 0 ? 'exact' : `± ${percent(tolerance)}`,
     };

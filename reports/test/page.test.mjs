@@ -88,7 +88,7 @@ test('pointing at a mark shows its numbers, in every chart', async () => {
 test('choosing a point changes its bars and says what was not measured', async () => {
   const page = await browser.open(address);
   const unmeasured = fixture().points.find((p) => !p.measured);
-  await choose(page, 'traffic-', 'point', unmeasured.id);
+  await choose(page, 'traffic-', 'point', { label: unmeasured.label });
   assert.equal(await visible_marks(page, 'traffic-hbm'), 2); // read and write predicted, nothing measured
   assert.match(await page.locator('#traffic-hbm').innerText(), /not measured/);
   assert.match(await page.locator('#point-facts').innerText(), /predicted .*s, bound by .* · time not measured/);

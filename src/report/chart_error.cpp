@@ -19,7 +19,7 @@ constexpr double kLargestShown = 10;
 struct Strips {
   json order = json::array();  // names of the quantities, in the order of the comparison
   json bands = json::array();
-  double widest = 0.02;
+  double low = -0.02, high = 0.02;  // what is shown of the axis
 };
 
 Strips strips_of(const Report& report) {
@@ -29,34 +29,37 @@ Strips strips_of(const Report& report) {
     if (!row.ratio) continue;
     const std::string name = quantity_name(row.quantity, row.level);
     if (std::find(strips.order.begin(), strips.order.end(), name) == strips.order.end()) strips.order.push_back(name);
-    strips.widest = std::max(strips.widest, std::min(std::abs(*row.ratio - 1), kLargestShown));
+    strips.low = std::min(strips.low, *row.ratio - 1);
+    strips.high = std::max(strips.high, std::min(*row.ratio - 1, kLargestShown));
     if (row.tolerance) tolerances[name].insert(*row.tolerance);
   }
   for (const auto& [name, values] : tolerances)
     for (const double value : values) {
       strips.bands.push_back({{"name", name}, {"low", -value}, {"high", value}});
-      strips.widest = std::max(strips.widest, value);
+      strips.low = std::min(strips.low, -value);
+      strips.high = std::max(strips.high, value);
     }
   return strips;
 }
 
-json ticks_within(double widest) {
+json ticks_within(const Strips& strips) {
   json ticks = json::array();
-  for (const double t : {-10., -3., -1., -0.3, -0.1, -0.03, -0.01, 0., 0.01, 0.03, 0.1, 0.3, 1., 3., 10.})
-    if (std::abs(t) <= widest * 1.3) ticks.push_back(t);
+  for (const double t : {-1., -0.3, -0.1, -0.03, -0.01, 0., 0.01, 0.03, 0.1, 0.3, 1., 3., 10.})
+    if (t >= strips.low * 1.3 && t <= strips.high * 1.3) ticks.push_back(t);
   return ticks;
 }
 
-json x_of(const char* field, double widest) {
-  return {
-      {"field", field},
-      {"type", "quantitative"},
-      {"title", "predicted / measured − 1"},
-      {"scale", {{"type", "symlog"}, {"constant", 0.005}, {"domain", {-widest * 1.3, widest * 1.3}}, {"nice", false}}},
-      {"axis",
-       {{"values", ticks_within(widest)},
-        {"labelExpr", "(datum.value > 0 ? '+' : '') + format(datum.value, '~%')"},
-        {"labelOverlap", true}}}};
+json x_of(const char* field, const Strips& strips) {
+  const json scale = {
+      {"type", "symlog"}, {"constant", 0.005}, {"domain", {strips.low * 1.3, strips.high * 1.3}}, {"nice", false}};
+  const json axis = {{"values", ticks_within(strips)},
+                     {"labelExpr", "(datum.value > 0 ? '+' : '') + format(datum.value, '~%')"},
+                     {"labelOverlap", true}};
+  return {{"field", field},
+          {"type", "quantitative"},
+          {"title", "predicted / measured − 1"},
+          {"scale", scale},
+          {"axis", axis}};
 }
 
 json y_of(const json& order) {
@@ -69,7 +72,7 @@ json y_of(const json& order) {
 }
 
 json verdict_scale(const std::vector<const char*>& range) {
-  return {{"domain", {"pass", "fail", "info"}}, {"range", range}};
+  return {{"domain", {"pass", "fail", "info", "allowed"}}, {"range", range}};
 }
 
 json marks_layer(const Strips& strips) {
@@ -79,15 +82,18 @@ json marks_layer(const Strips& strips) {
   layer["transform"] =
       json::array({{{"filter", "isValid(datum.ratio) && (kernel == 'all' || datum.kernel == kernel)"}},
                    {{"calculate", fmt::format("clamp(datum.ratio - 1, -1, {})", kLargestShown)}, {"as", "e"}},
-                   {{"calculate", "datum.verdict == '' ? 'info' : datum.verdict"}, {"as", "kind"}},
+                   {{"calculate",
+                     "datum.verdict == '' ? 'info' : datum.verdict == 'pass' && isValid(datum.tolerance) && "
+                     "abs(datum.ratio - 1) > datum.tolerance ? 'allowed' : datum.verdict"},
+                    {"as", "kind"}},
                    {{"window", json::array({{{"op", "row_number"}, {"as", "n"}}})}, {"groupby", {"name"}}},
                    {{"calculate", "datum.n * 3 % 7"}, {"as", "lane"}}});
   layer["mark"] = {{"type", "point"}, {"filled", true}, {"strokeWidth", 1.3}, {"opacity", 0.85}, {"clip", true}};
   const json field = {{"field", "kind"}, {"type", "nominal"}, {"legend", nullptr}};
   json fill = field, stroke = field, shape = field;
-  fill["scale"] = verdict_scale({"var(--pass)", "var(--fail)", "var(--paper)"});
-  stroke["scale"] = verdict_scale({"var(--pass)", "var(--fail)", "var(--info)"});
-  shape["scale"] = verdict_scale({"circle", "cross", "diamond"});
+  fill["scale"] = verdict_scale({"var(--pass)", "var(--fail)", "var(--paper)", "var(--paper)"});
+  stroke["scale"] = verdict_scale({"var(--pass)", "var(--fail)", "var(--info)", "var(--pass)"});
+  shape["scale"] = verdict_scale({"circle", "cross", "diamond", "circle"});
   const json size = {{"condition", {{"test", "datum.kind == 'fail'"}, {"value", 130}}}, {"value", 34}};
   const json lane = {{"field", "lane"}, {"type", "quantitative"}, {"scale", {{"domain", {-2, 8}}}}};
   const auto shown = [](const char* name, const char* title) { return json{{"field", name}, {"title", title}}; };
@@ -95,14 +101,8 @@ json marks_layer(const Strips& strips) {
       json::array({shown("label", "point"), shown("name", "quantity"), shown("predicted_text", "predicted"),
                    shown("measured_text", "measured"), shown("error", "error"), shown("tolerance_text", "tolerance"),
                    shown("verdict", "verdict")});
-  layer["encoding"] = {{"x", x_of("e", strips.widest)},
-                       {"y", y_of(strips.order)},
-                       {"yOffset", lane},
-                       {"fill", fill},
-                       {"stroke", stroke},
-                       {"shape", shape},
-                       {"size", size},
-                       {"tooltip", tooltip}};
+  layer["encoding"] = {{"x", x_of("e", strips)}, {"y", y_of(strips.order)}, {"yOffset", lane}, {"fill", fill},
+                       {"stroke", stroke},       {"shape", shape},          {"size", size},    {"tooltip", tooltip}};
   return layer;
 }
 
@@ -125,11 +125,11 @@ json error_chart(const Report& report) {
       {"strokeWidth", 1},
       {"tooltip", nullptr},
       {"height", {{"expr", "bandwidth('y')"}}}};  // with a yOffset in the chart the default height is 18 pixels
-  band["encoding"] = {{"x", x_of("low", strips.widest)}, {"x2", {{"field", "high"}}}, {"y", y_of(strips.order)}};
+  band["encoding"] = {{"x", x_of("low", strips)}, {"x2", {{"field", "high"}}}, {"y", y_of(strips.order)}};
   json zero;
   zero["data"] = {{"values", json::array({{{"e", 0}}})}};
   zero["mark"] = {{"type", "rule"}, {"color", "var(--ink)"}, {"strokeWidth", 1}};
-  zero["encoding"] = {{"x", x_of("e", strips.widest)}};
+  zero["encoding"] = {{"x", x_of("e", strips)}};
   spec["layer"] = json::array({band, zero, marks_layer(strips)});
   return spec;
 }

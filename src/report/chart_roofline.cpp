@@ -31,7 +31,7 @@ struct Range {
   }
   // Decades, and 2 and 5 between them while there is room.
   json ticks() const {
-    const bool fine = high / low < 200;
+    const bool fine = high / low < 201;
     json values = json::array();
     for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high * 1.001; decade *= 10)
       for (const double step : {1., 2., 5.})
@@ -40,6 +40,8 @@ struct Range {
     return values;
   }
 };
+
+constexpr int kHeight = 460;  // pixels
 
 // Six digits are finer than a pixel and half the size of the page's data.
 double for_screen(double value) { return std::stod(fmt::format("{:.6g}", value)); }
@@ -57,9 +59,8 @@ json mark_of(const Point& point, const Side& side, const Traffic& traffic) {
   const double bytes = traffic.read_bytes.value_or(0) + traffic.write_bytes.value_or(0);
   const double flop = flop_of(side);
   if (bytes <= 0 || flop <= 0 || side.seconds.value_or(0) <= 0) return nullptr;
-  return {{"id", point.id},
+  return {{"id", point.key},
           {"level", traffic.level},
-          {"level_name", level_name(traffic.level)},
           {"x", for_screen(flop / bytes)},
           {"y", for_screen(flop / *side.seconds)}};
 }
@@ -90,8 +91,19 @@ double highest_peak(const Hardware& hardware, const std::string& dtype) {
   return highest;
 }
 
+// Where a roof's name stands: where the roof enters the frame from the left or from below. Names of roofs that enter
+// from below side by side would cover one another, so each next faster one stands a line higher.
+double name_height(const Hardware& hardware, const Roof& roof, const Range& x, const Range& y) {
+  const double line = std::pow(y.high / y.low, 20.0 / kHeight);
+  double height = std::max(x.low * roof.bytes_per_second, y.low);
+  if (height > y.low) return height;
+  for (const Roof& other : hardware.roofs)
+    if (other.bytes_per_second < roof.bytes_per_second) height *= line;
+  return height;
+}
+
 // Per dtype and level the sloped roof from the left edge to its ridge (or the right edge when no peak is known).
-json roofs_of(const Hardware& hardware, const std::vector<std::string>& dtypes, const Range& x) {
+json roofs_of(const Hardware& hardware, const std::vector<std::string>& dtypes, const Range& x, const Range& y) {
   json roofs = json::array();
   for (const std::string& dtype : dtypes) {
     const double peak = highest_peak(hardware, dtype);
@@ -103,6 +115,8 @@ json roofs_of(const Hardware& hardware, const std::vector<std::string>& dtypes, 
                        {"y", x.low * roof.bytes_per_second},
                        {"x2", end},
                        {"y2", end * roof.bytes_per_second},
+                       {"name_x", name_height(hardware, roof, x, y) / roof.bytes_per_second},
+                       {"name_y", name_height(hardware, roof, x, y)},
                        {"basis", roof.basis},
                        {"rate", with_si(roof.bytes_per_second, "B/s")},
                        {"label", level_short(roof.level) + " " + with_si(roof.bytes_per_second, "B/s")}});
@@ -167,7 +181,7 @@ json of_dtype(const char* data, bool by_level) {
 
 // The marks with their point's label, kernel and dtype, filtered by all three controls.
 json chosen_marks() {
-  const json from = {{"data", {{"name", "points"}}}, {"key", "id"}, {"fields", {"label", "kernel", "dtype"}}};
+  const json from = {{"data", {{"name", "points"}}}, {"key", "key"}, {"fields", {"label", "kernel", "dtype"}}};
   json layer = of_dtype("marks", true);
   const json lookup = {{"lookup", "id"}, {"from", from}};
   layer["transform"].insert(layer["transform"].begin(), lookup);
@@ -214,17 +228,13 @@ json peak_text_layers(const Range& y) {
   return json::array({halo_of(text), text});
 }
 
-// The roof's name stands where the roof enters the frame, to the right of the line, with a halo over what is below.
+// The roof's name, to the right of its line, with a halo over what is below.
 json roof_text_layers(const Hardware& hardware, const Range& x, const Range& y) {
-  const std::string low = plain_number(y.low);
   json text = of_dtype("roofs", true);
-  text["transform"].push_back(
-      {{"calculate", "datum.y >= " + low + " ? datum.x : datum.x * " + low + " / datum.y"}, {"as", "tx"}});
-  text["transform"].push_back({{"calculate", "max(datum.y, " + low + ")"}, {"as", "ty"}});
   text["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 14}, {"dy", -7}, {"fontSize", 11}, {"fontWeight", 600}};
   json at_x = scale_x(x), at_y = scale_y(y);
-  at_x["field"] = "tx";
-  at_y["field"] = "ty";
+  at_x["field"] = "name_x";
+  at_y["field"] = "name_y";
   text["encoding"] = {{"x", at_x}, {"y", at_y}, {"text", {{"field", "label"}}}};
   const json halo = halo_of(text);
   text["encoding"]["color"] = color_of(hardware);
@@ -260,7 +270,7 @@ json point_layers(const Hardware& hardware, const Range& x, const Range& y) {
        json::array({{{"field", "label"}, {"title", "point"}},
                     {{"field", "kernel"}},
                     {{"field", "side"}, {"title", "value is"}},
-                    {{"field", "level_name"}, {"title", "level"}},
+                    {{"field", "level"}},
                     {{"field", "x"}, {"type", "quantitative"}, {"title", "FLOP per byte"}, {"format", ",.4~r"}},
                     {{"field", "rate"}, {"title", "performance"}}})}};
   return json::array({join, point});
@@ -297,12 +307,12 @@ json roofline_chart(const Report& report) {
   json spec = chart_base("Roofline of " + hardware.name +
                              ": performance over arithmetic intensity, both logarithmic, once a memory "
                              "level. Hollow marks are predicted, filled marks measured, a line joins the two.",
-                         460);
+                         kHeight);
   spec["params"] = json::array({{{"name", "dtype"}, {"value", dtypes.front()}},
                                 {{"name", "level"}, {"value", kEverything}},
                                 {{"name", "kernel"}, {"value", kEverything}}});
   spec["datasets"] = {
-      {"marks", marks}, {"roofs", roofs_of(hardware, dtypes, x)}, {"peaks", peaks_of(hardware, dtypes, x)}};
+      {"marks", marks}, {"roofs", roofs_of(hardware, dtypes, x, y)}, {"peaks", peaks_of(hardware, dtypes, x)}};
   spec["layer"] = roof_layers(hardware, x, y);
   for (json& layer : point_layers(hardware, x, y)) spec["layer"].push_back(layer);
   for (json& layer : peak_text_layers(y)) spec["layer"].push_back(layer);

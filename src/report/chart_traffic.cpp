@@ -13,7 +13,7 @@ using nlohmann::json;
 json rows_of(const Report& report, const std::string& level) {
   json rows = json::array();
   for (const Point& point : report.points) {
-    json row = {{"id", point.id}, {"label", point.label}};
+    json row = {{"id", point.key}};
     const auto put = [&](const char* key, const Number& value) {
       if (value) row[key] = *value;
     };
@@ -23,7 +23,7 @@ json rows_of(const Report& report, const std::string& level) {
       const Traffic measured = shown_traffic(report, *point.measured, level);
       put("mr", measured.read_bytes), put("mw", measured.write_bytes);
     }
-    if (row.size() > 2) rows.push_back(std::move(row));
+    if (row.size() > 1) rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -89,8 +89,7 @@ json traffic_chart(const Report& report, const std::string& level) {
         {"legend", nullptr},
         {"scale", {{"domain", {"read", "write"}}, {"range", {"var(--" + level + ", var(--ink-2))", "var(--paper)"}}}}}},
       {"order", {{"field", "direction"}}},
-      {"tooltip", json::array({{{"field", "label"}, {"title", "point"}},
-                               {{"field", "side"}, {"title", "value is"}},
+      {"tooltip", json::array({{{"field", "side"}, {"title", "value is"}},
                                {{"field", "direction"}},
                                {{"field", "bytes"}, {"type", "quantitative"}, {"format", ",d"}}})}};
   json total;

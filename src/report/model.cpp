@@ -144,7 +144,10 @@ Report read_report(const nlohmann::json& data) {
   if (report.title.empty()) report.title = "tilescope report";
   report.notes = f.texts("notes");
   if (const auto hardware = f.object("hardware", true)) report.hardware = read_hardware(*hardware);
-  f.each("points", true, [&](const Fields& p) { report.points.push_back(read_point(p)); });
+  f.each("points", true, [&](const Fields& p) {
+    report.points.push_back(read_point(p));
+    report.points.back().key = fmt::format("{}", report.points.size() - 1);
+  });
   tell_apart(report.points);
   if (const auto comparison = f.object("comparison")) {
     comparison->each("rows", false, [&](const Fields& r) { report.rows.push_back(read_row(r)); });

@@ -26,6 +26,7 @@ struct Side {
 
 struct Point {
   std::string id{}, kernel{}, label{}, dtype{}, bound_by{};
+  std::string key{};  // its place in the list, as text: what the page's data calls it, since ids are long and recur
   Side predicted{};
   std::optional<Side> measured{};
 };

@@ -33,22 +33,28 @@ json charts_of(const Report& report) {
 json page_data(const Report& report) {
   json points = json::array();
   for (const Point& point : report.points)
-    points.push_back({{"id", point.id},
+    points.push_back({{"key", point.key},
+                      {"id", point.id},
                       {"label", point.label},
                       {"kernel", point.kernel},
                       {"dtype", point.dtype},
                       {"bound_by", point.bound_by},
                       {"predicted_seconds", value_of(point.predicted.seconds)},
                       {"measured_seconds", point.measured ? value_of(point.measured->seconds) : json(nullptr)}});
-  // Names that recur a thousand times stand once; a row refers to its quantity by index.
+  // Names that recur a thousand times stand once: a row refers to its point and its quantity by index. A row of a point
+  // that is not in the report carries [id, kernel] instead.
   json rows = json::array(), quantities = json::array();
+  std::map<std::string, std::size_t> place;
+  for (std::size_t i = 0; i < report.points.size(); ++i) place.emplace(report.points[i].id, i);
   std::map<std::pair<std::string, std::string>, std::size_t> index;
   for (const Row& row : all_rows(report)) {
     const auto [entry, added] = index.try_emplace({row.quantity, row.level}, index.size());
     if (added)
       quantities.push_back({row.quantity, row.level, quantity_name(row.quantity, row.level), unit_of(row.quantity)});
-    rows.push_back({row.point, row.kernel, entry->second, value_of(row.predicted), value_of(row.measured),
-                    value_of(row.ratio), value_of(row.tolerance), row.verdict});
+    const auto point = place.find(row.point);
+    rows.push_back({point != place.end() ? json(point->second) : json::array({row.point, row.kernel}), entry->second,
+                    value_of(row.predicted), value_of(row.measured), value_of(row.ratio), value_of(row.tolerance),
+                    row.verdict});
   }
   return {{"charts", charts_of(report)}, {"points", points}, {"quantities", quantities}, {"rows", rows}};
 }

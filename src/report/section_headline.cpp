@@ -83,12 +83,15 @@ std::string headline_html(const Report& report) {
 std::string summary_html(const Report& report) {
   if (report.summary.empty()) return {};
   std::vector<std::vector<std::string>> cells;
+  std::string above;
   for (const Summary& s : report.summary) {
     const std::string failed =
         s.failed.value_or(0) > 0 ? "<strong class=\"bad\">" + plain_number(s.failed) + "</strong>" : "0";
-    cells.push_back({escape_html(s.kernel), escape_html(quantity_name(s.quantity, s.level)), plain_number(s.n),
-                     s.failed ? failed : "–", percent_text(s.mean), percent_text(s.median), percent_text(s.p90),
-                     percent_text(s.worst)});
+    cells.push_back(
+        {s.kernel == above ? "<span class=\"again\">" + escape_html(s.kernel) + "</span>" : escape_html(s.kernel),
+         escape_html(quantity_name(s.quantity, s.level)), plain_number(s.n), s.failed ? failed : "–",
+         percent_text(s.mean), percent_text(s.median), percent_text(s.p90), percent_text(s.worst)});
+    above = s.kernel;
   }
   return "<h3>Absolute relative error by kernel and quantity</h3>\n" + table_html("Error summary",
                                                                                   {{"Kernel"},
@@ -97,7 +100,7 @@ std::string summary_html(const Report& report) {
                                                                                    {"Outside", true},
                                                                                    {"Mean", true},
                                                                                    {"Median", true},
-                                                                                   {"90 % below", true},
+                                                                                   {"90th percentile", true},
                                                                                    {"Worst", true}},
                                                                                   cells);
 }

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "base/text.h"
 #include "report/chart.h"
 #include "report/headline.h"
 #include "report/html_parts.h"
@@ -23,20 +26,27 @@ std::string controls_html(const std::string& html) { return "<div class=\"contro
 
 std::string colour_of(const std::string& level) { return "var(--" + level + ", var(--ink))"; }
 
-// Every tolerance in use, with the experiment's reason for it.
+// Every tolerance in use with the experiment's reason for it, and the quantities that it holds for.
 std::string tolerances_html(const Report& report) {
-  std::map<std::vector<std::string>, int> uses;
-  std::vector<std::vector<std::string>> order;
+  struct Use {
+    std::vector<std::string> names{};
+    int rows = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Use> uses;
+  std::vector<std::pair<std::string, std::string>> order;
   for (const Row& row : report.rows) {
     if (row.verdict.empty()) continue;
-    const std::vector<std::string> key{quantity_name(row.quantity, row.level), tolerance_text(row.tolerance),
-                                       row.reason};
-    if (uses[key]++ == 0) order.push_back(key);
+    const auto [entry, added] = uses.try_emplace({tolerance_text(row.tolerance), row.reason});
+    if (added) order.push_back(entry->first);
+    Use& use = entry->second;
+    const std::string name = quantity_name(row.quantity, row.level);
+    if (std::find(use.names.begin(), use.names.end(), name) == use.names.end()) use.names.push_back(name);
+    ++use.rows;
   }
   std::vector<std::vector<std::string>> cells;
-  for (const std::vector<std::string>& key : order)
-    cells.push_back(
-        {escape_html(key[0]), key[1], fmt::format("{}", uses[key]), key[2].empty() ? "–" : escape_html(key[2])});
+  for (const auto& key : order)
+    cells.push_back({escape_html(join(uses[key].names, ", ")), key.first, fmt::format("{}", uses[key].rows),
+                     key.second.empty() ? "–" : escape_html(key.second)});
   return "<h3>Tolerances and their reasons</h3>\n" +
          table_html("Tolerances", {{"Quantity"}, {"Tolerance", true}, {"Rows", true}, {"Reason"}}, cells);
 }
@@ -51,7 +61,7 @@ std::string terms_html(const std::vector<Term>& terms) {
   std::vector<std::vector<std::string>> cells;
   for (const Term& term : terms) {
     std::string why = "<code>" + escape_html(term.formula) + "</code>";
-    for (const std::string& cause : term.because) why += "<br><span class=\"quiet\">" + escape_html(cause) + "</span>";
+    if (!term.because.empty()) why += "<br><span class=\"quiet\">" + escape_html(join(term.because, " · ")) + "</span>";
     cells.push_back({escape_html(level_name(term.boundary)), escape_html(term.array), escape_html(term.direction),
                      quantity_text("bytes", term.bytes), why});
   }
@@ -96,7 +106,7 @@ std::string traffic_html(const Report& report) {
   if (levels.empty()) return empty_html("No point carries traffic.");
   std::vector<Choice> points;
   for (const Point& point : report.points)
-    points.push_back({point.id, point.label, report.derivation && report.derivation->point == point.id});
+    points.push_back({point.key, point.label, report.derivation && report.derivation->point == point.id});
   std::string html = controls_html(control_html("Point", "point", "traffic-", points)) +
                      "<p class=\"point-facts\" id=\"point-facts\" aria-live=\"polite\"></p>\n" +
                      legend_html({key_html(Shape::bar, "read", "var(--ink-2)"),
@@ -117,13 +127,15 @@ std::string errors_html(const Report& report) {
       "Right of zero the prediction is too high, left of it too low. The axis is linear near zero and logarithmic "
       "further out; "
       "marks are spread over the height of their strip only so that equal errors do not hide each other.";
-  if (any_allowance(report))
-    caption += " A disc outside its band is within an absolute allowance that the experiment adds for small sizes.";
-  return controls_html(control_html("Kernel", "kernel", "errors", kernel_choices(report))) +
-         legend_html({key_html(Shape::circle, "within tolerance", "var(--pass)"),
-                      key_html(Shape::cross, "outside", "var(--fail)"),
-                      key_html(Shape::diamond, "no tolerance", "var(--info)", "hollow"),
-                      key_html(Shape::bar, "tolerance", "var(--ink)", "band")}) +
+  std::vector<std::string> keys{key_html(Shape::circle, "within tolerance", "var(--pass)"),
+                                key_html(Shape::cross, "outside", "var(--fail)"),
+                                key_html(Shape::diamond, "no tolerance", "var(--info)", "hollow"),
+                                key_html(Shape::bar, "tolerance", "var(--ink)", "band")};
+  if (any_allowance(report)) {
+    keys.insert(keys.begin() + 1, key_html(Shape::circle, "within an absolute allowance", "var(--pass)", "hollow"));
+    caption += " The experiment allows some quantities a few bytes beside the tolerance; small sizes can need them.";
+  }
+  return controls_html(control_html("Kernel", "kernel", "errors", kernel_choices(report))) + legend_html(keys) +
          figure_html("errors", caption) + tolerances_html(report);
 }
 

@@ -55,6 +55,12 @@ std::pair<std::string, std::string> level_within(const std::string& quantity) {
   return {found, rest};
 }
 
+// Two decimals below 10, one below 1000, thousands separated above.
+std::string percent_digits(double percent) {
+  if (std::abs(percent) >= 1000 && std::abs(percent) < 9e15) return with_thousands(std::llround(percent));
+  return fmt::format("{:.{}f}", percent, std::abs(percent) >= 10 ? 1 : 2);
+}
+
 bool is_count(double value) { return value == std::floor(value) && std::abs(value) < 9.0e15; }
 
 }  // namespace
@@ -145,15 +151,15 @@ std::string percent_text(std::optional<double> fraction) {
   const double percent = *fraction * 100;
   if (percent == 0) return "0 %";
   if (std::abs(percent) < 0.01) return "< 0.01 %";
-  return fmt::format("{:.{}f} %", percent, std::abs(percent) >= 10 ? 1 : 2);
+  return percent_digits(percent) + " %";
 }
 
 std::string error_text(std::optional<double> ratio) {
   if (!ratio) return kAbsent;
   const double percent = (*ratio - 1) * 100;
   if (percent == 0) return "0 %";
-  if (std::abs(percent) < 0.005) return percent > 0 ? "+< 0.01 %" : "−< 0.01 %";
-  return fmt::format("{}{:.{}f} %", percent > 0 ? "+" : "−", std::abs(percent), std::abs(percent) >= 10 ? 1 : 2);
+  const std::string sign = percent > 0 ? "+" : "−";
+  return std::abs(percent) < 0.005 ? sign + "< 0.01 %" : sign + percent_digits(std::abs(percent)) + " %";
 }
 
 std::string tolerance_text(std::optional<double> tolerance) {
@@ -190,7 +196,7 @@ std::string quantity_name(const std::string& quantity, const std::string& level)
                                                          {"fadd", "FADD operations"},
                                                          {"fmul", "FMUL operations"},
                                                          {"seconds", "time"},
-                                                         {"seconds_cold", "time, cold"},
+                                                         {"seconds_cold", "cold time"},
                                                          {"clock_hz", "clock"}};
   if (level.empty())
     if (const auto [found, rest] = level_within(quantity); !found.empty()) return quantity_name(rest, found);

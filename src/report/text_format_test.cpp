@@ -48,6 +48,8 @@ TEST_CASE("An error that rounds to zero is not printed as zero unless it is zero
   CHECK(error_text(0.99999) == "−< 0.01 %");
   CHECK(error_text(0.97) == "−3.00 %");
   CHECK(error_text(3.0) == "+200.0 %");
+  CHECK(error_text(18.984) == "+1,798 %");
+  CHECK(percent_text(127.0) == "12,700 %");
   CHECK(percent_text(0.0) == "0 %");
   CHECK(percent_text(1e-6) == "< 0.01 %");
   CHECK(percent_text(0.0123) == "1.23 %");
