@@ -10,6 +10,7 @@ namespace tilescope {
 class CountOverflow : public std::overflow_error {
  public:
   CountOverflow() : std::overflow_error("a count exceeds 2^63 - 1; use smaller sizes") {}
+  explicit CountOverflow(const char* message) : std::overflow_error(message) {}
 };
 
 inline std::int64_t checked_add(std::int64_t a, std::int64_t b) {

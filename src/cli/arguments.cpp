@@ -68,6 +68,10 @@ Arguments::Arguments(const std::string& command, const std::vector<std::string>&
     const auto near = nearest(name, known);
     refuse(name, fmt::format("'{}' has no such option{}", command, near ? fmt::format("; did you mean '{}'?", *near)
                                                                          : fmt::format("; see tilescope {} --help", command)));
+  } catch (const po::invalid_command_line_syntax& error) {
+    if (error.kind() == po::invalid_syntax::extra_parameter)
+      refuse(error.get_option_name(), fmt::format("takes no value; see tilescope {} --help", command));
+    refuse(error.get_option_name(), fmt::format("needs a value, as in {} VALUE; see tilescope {} --help", error.get_option_name(), command));
   } catch (const po::error_with_option_name& error) {
     refuse(error.get_option_name(), fmt::format("needs a value, as in {} VALUE; see tilescope {} --help", error.get_option_name(), command));
   } catch (const po::error& error) {
@@ -119,7 +123,8 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   if (factor > 1) text.remove_suffix(1);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  const bool padded = text.size() > 1 && text.front() == '0';  // "010" is 8 to some and 10 to others
+  if (text.empty() || padded || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   if (__builtin_mul_overflow(value, factor, &value)) return std::nullopt;
   return value;
 }

@@ -12,7 +12,10 @@ namespace {
 std::vector<std::string> list_of(const Arguments& arguments, const std::string& name) {
   std::vector<std::string> values;
   for (const std::string& given : arguments.all(name))
-    for (const std::string& value : split(given, ';')) values.push_back(value);
+    for (const std::string& value : split(given, ';')) {
+      if (value.empty()) throw InputError(Diagnostic{.path = "--" + name, .message = fmt::format("holds an empty value: '{}'", given)});
+      values.push_back(value);
+    }
   return values;
 }
 
@@ -42,7 +45,10 @@ ExitStatus compare_command(const std::vector<std::string>& words) {
   const Arguments arguments("compare", words, specs, 0);
   std::vector<std::string> gpus, dtypes = list_of(arguments, "dtype");
   for (const std::string& given : arguments.all("hardware"))
-    for (const std::string& id : split(given, ',')) gpus.push_back(id);
+    for (const std::string& id : split(given, ',')) {
+      if (id.empty()) throw InputError(Diagnostic{.path = "--hardware", .message = fmt::format("holds an empty value: '{}'", given)});
+      gpus.push_back(id);
+    }
   if (gpus.empty()) throw InputError(Diagnostic{.path = "--hardware", .message = "is missing: give GPUs to compare, as in --hardware h100_sxm,h200_sxm"});
   if (dtypes.empty()) dtypes.emplace_back();
   std::vector<Plan> plans;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -41,7 +42,7 @@ Mask read_mask(const Arguments& arguments, const Workload& workload) {
   const std::string text = arguments.text("mask").value_or("none");
   if (const auto mask = parse_mask(text)) return *mask;
   constexpr std::string_view prefix = "block-sparse:";
-  if (text.starts_with(prefix)) return load_block_mask(text.substr(prefix.size()), workload);
+  if (text.starts_with(prefix) && text.size() > prefix.size()) return load_block_mask(text.substr(prefix.size()), workload);
   static const std::vector<std::string> kinds{"none", "causal", "window:W", "block-sparse:FILE"};
   refuse("--mask", fmt::format("expected none, causal, window:W (W >= 1) or block-sparse:FILE, found '{}'{}", text,
                                nearest(text, kinds) ? did_you_mean(text, kinds) : ""));
@@ -51,9 +52,11 @@ Mask read_mask(const Arguments& arguments, const Workload& workload) {
 void apply_tile(Point& point, const Plan& plan, const std::string& text) {
   std::vector<std::string> names{"warps"};
   for (const Parameter& parameter : plan.schedule.parameters) names.push_back(parameter.name);
+  std::set<std::string> seen;
   for (const std::string& part : split(text, ',')) {
     const std::size_t equals = part.find('=');
     const std::string name = part.substr(0, equals);
+    if (!seen.insert(name).second) refuse("--tile", fmt::format("'{}' is given twice in '{}'", name, text));
     const auto value = equals == std::string::npos ? std::nullopt : parse_count(part.substr(equals + 1));
     if (!value || *value < 1 || *value > largest_extent)
       refuse("--tile", fmt::format("expected NAME=SIZE[,NAME=SIZE...] with positive sizes, as in q=128,kv=64, found '{}'", part));
@@ -124,10 +127,15 @@ HardwareProfile read_hardware(const Arguments& arguments) {
 }
 
 void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
+  std::set<std::string> seen;
   for (const std::string& part : split(text, ',')) {
     const std::size_t equals = part.find('=');
+    if (equals == 0) refuse("--dtype", fmt::format("expected ARRAY=FORMAT, as in kv=int8, found '{}'", part));
     const std::string key = equals == std::string::npos ? "" : part.substr(0, equals);
     const std::string name = equals == std::string::npos ? part : part.substr(equals + 1);
+    if (!seen.insert(key).second)
+      refuse("--dtype", key.empty() ? fmt::format("more than one format for all arrays in '{}'", text)
+                                    : fmt::format("'{}' is given twice in '{}'", key, text));
     const auto dtype = parse_dtype(name);
     if (!dtype)
       refuse("--dtype", fmt::format("expected a format, optionally with scales as in int8:g64:b2, found '{}'{}", name, did_you_mean(name, dtype_names())));

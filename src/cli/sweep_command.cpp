@@ -22,6 +22,7 @@ struct SweepAxis {
 [[noreturn]] void refuse(const std::string& message) { throw InputError(Diagnostic{.path = "--axis", .message = message}); }
 
 constexpr std::size_t most_values = 1000000;
+constexpr std::int64_t largest_value = std::int64_t{1} << 40;
 
 // "first:last:xF" multiplies by F, "first:last:+S" (or ":S") adds S; or a comma list.
 std::vector<std::int64_t> parse_values(const std::string& text) {
@@ -29,7 +30,7 @@ std::vector<std::int64_t> parse_values(const std::string& text) {
   const std::vector<std::string> parts = split(text, ':');
   const auto number = [&](std::string_view word) {
     const auto value = parse_count(word);
-    if (!value || *value < 1) refuse(fmt::format("expected positive integers, found '{}' in '{}'", word, text));
+    if (!value || *value < 1 || *value > largest_value) refuse(fmt::format("expected integers from 1 to 2^40, found '{}' in '{}'", word, text));
     return *value;
   };
   if (parts.size() == 1) {
@@ -73,6 +74,23 @@ void set_axis(Point& point, const Plan& plan, const std::string& name, std::int6
   else if (name == "v_head_dim") w.d_v = value;
   else if (name == "warps") point.warps = value;
   else point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name.substr(5)))] = value;
+}
+
+// Two axes over the same extent would leave one without effect.
+void add_axis(std::vector<SweepAxis>& axes, SweepAxis axis) {
+  const auto extents = [](const std::string& name) -> std::vector<std::string> {
+    if (name == "seqlen") return {"q_len", "kv_len"};
+    if (name == "head_dim") return {"head_dim", "v_head_dim"};
+    return {name};
+  };
+  const auto sets = extents(axis.name);
+  for (const SweepAxis& other : axes)
+    for (const std::string& extent : extents(other.name))
+      if (std::find(sets.begin(), sets.end(), extent) != sets.end())
+        refuse(fmt::format("axes '{}' and '{}' both set {}; give one", other.name, axis.name, extent));
+  const auto too_many = std::find_if(axis.values.begin(), axis.values.end(), [](std::int64_t value) { return value > 64; });
+  if (axis.name == "warps" && too_many != axis.values.end()) refuse(fmt::format("warps must be from 1 to 64, found {}", *too_many));
+  axes.push_back(std::move(axis));
 }
 
 // Sends lines to stdout or, atomically, to a file.
@@ -120,7 +138,7 @@ ExitStatus sweep_command(const std::vector<std::string>& words) {
   const HardwareProfile hardware = read_hardware(arguments);
   Point point = read_point(arguments, plan);
   std::vector<SweepAxis> axes;
-  for (const std::string& text : arguments.all("axis")) axes.push_back(parse_axis(text, plan));
+  for (const std::string& text : arguments.all("axis")) add_axis(axes, parse_axis(text, plan));
   if (axes.empty()) refuse("is missing: give at least one axis to sweep, as in --axis seqlen=1k:128k:x2");
   const Format format = arguments.has("format") ? arguments.format() : Format::csv;
   if (format == Format::md || format == Format::text) throw InputError(Diagnostic{.path = "--format", .message = "a sweep is written as csv or json (one object a line)"});
@@ -131,6 +149,8 @@ ExitStatus sweep_command(const std::vector<std::string>& words) {
   for (std::size_t digit = 0; digit < axes.size();) {
     for (std::size_t i = 0; i < axes.size(); ++i) set_axis(point, plan, axes[i].name, axes[i].values[at[i]]);
     if (const auto violations = point.workload.violations(); !violations.empty()) refuse(violations.front());
+    if (!plan.assumed)  // a kernel answers only for what it is built for
+      if (const auto reasons = unsupported(plan, point); !reasons.empty()) refuse(reasons.front());
     predict(plan, hardware, point, prediction);
     sink.write(format == Format::csv ? csv_line(plan, hardware, point, prediction) : to_json(plan, hardware, point, prediction, {.terms = false}).dump() + "\n");
     for (digit = 0; digit < axes.size() && ++at[digit] == axes[digit].values.size(); ++digit) at[digit] = 0;

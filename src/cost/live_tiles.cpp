@@ -81,6 +81,8 @@ LiveSums LiveTiles::unmasked_sums(bool whole_tiles) const {
 }
 
 LiveSums LiveTiles::band_sums(bool whole_tiles) const {
+  constexpr std::int64_t most_tiles = std::int64_t{1} << 26;  // a second's work; more would look like a hang
+  if (query_tiles_ > most_tiles) throw CountOverflow("a masked point may have at most 2^26 query tiles; use a shorter q_len or larger tiles");
   LiveSums total;
   TileRange seen;  // union of live key tiles so far: bands move right, so it stays contiguous
   for (std::int64_t i = 0; i < query_tiles_; ++i) {
