@@ -87,7 +87,9 @@ __global__ void __launch_bounds__(softmax_threads) row_softmax(const SoftmaxPara
       }
     }
   sum = reduce_block(sum, partial_sum, [](float a, float b) { return __fadd_rn(a, b); });
-  const float inverse = sum > 0.0f ? reciprocal_fast(sum) : 0.0f;
+  // Through a shuffle, which no thread may skip: so every warp executes the reciprocal, however short the row is.
+  const float reciprocal = __shfl_sync(0xffffffffu, reciprocal_fast(sum), 0);
+  const float inverse = sum > 0.0f ? reciprocal : 0.0f;
 #pragma unroll
   for (int i = 0; i < packets; ++i) {
     const int packet = i * softmax_threads + thread;

@@ -79,10 +79,9 @@ __device__ __forceinline__ float log2_fast(float x) {
   return y;
 }
 
-// volatile: every thread executes it, also one that turns out not to need the result.
 __device__ __forceinline__ float reciprocal_fast(float x) {
   float y;
-  asm volatile("rcp.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
+  asm("rcp.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));
   return y;
 }
 
