@@ -51,8 +51,10 @@ Json peaks(const HardwareProfile& hardware, const std::set<std::string>& dtypes)
 std::string label(const validate::MeasurePoint& p) {
   std::string text = p.kernel + " " + to_string(p.dtype);
   if (p.tile_q) text += fmt::format(" {}x{}", p.tile_q, p.tile_kv);
+  if (p.tile_q && p.warps) text += fmt::format(" {}w", p.warps);  // the same tile is built with 4 and with 8 warps
   text += fmt::format(" d{} N{}", p.workload.d_qk, p.workload.q_len);
   if (p.workload.kv_len != p.workload.q_len) text += fmt::format("x{}", p.workload.kv_len);
+  if (p.workload.batch > 1) text += fmt::format(" B{}", p.workload.batch);
   if (p.workload.heads_q != p.workload.heads_kv) text += fmt::format(" GQA {}/{}", p.workload.heads_q, p.workload.heads_kv);
   return text + (p.mask == "none" ? "" : " " + p.mask);
 }
