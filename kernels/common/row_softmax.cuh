@@ -37,17 +37,30 @@ struct Packet<float> {
   }
 };
 
-// Result in every thread. `partial` is shared scratch, one value a warp; `combine` is associative.
-template <class Combine>
-__device__ __forceinline__ float reduce_block(float value, float* partial, Combine combine) {
+// Shared scratch of one reduction: a value a warp, and what becomes of their combination.
+struct Reduction {
+  float partial[softmax_threads / 32];
+  float result;
+};
+
+// finish(all values combined), in every thread. The first warp combines the warps' values and thread 0 alone finishes
+// them: so the executed work is the same for short rows, whose idle warps the compiler lets skip what they do not need.
+template <class Combine, class Finish>
+__device__ __forceinline__ float reduce_block(float value, Reduction& scratch, Combine combine, Finish finish) {
+  constexpr int warps = softmax_threads / 32;
 #pragma unroll
   for (int offset = 16; offset > 0; offset /= 2) value = combine(value, __shfl_xor_sync(0xffffffffu, value, offset));
-  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
+  if (threadIdx.x % 32 == 0) scratch.partial[threadIdx.x / 32] = value;
   __syncthreads();
-  value = partial[0];
+  if (threadIdx.x < 32) {
+    value = scratch.partial[threadIdx.x % warps];
 #pragma unroll
-  for (int i = 1; i < softmax_threads / 32; ++i) value = combine(value, partial[i]);
-  return value;
+    for (int offset = warps / 2; offset > 0; offset /= 2)
+      value = combine(value, __shfl_xor_sync(0xffffffffu, value, offset));
+    if (threadIdx.x == 0) scratch.result = finish(value);
+  }
+  __syncthreads();
+  return scratch.result;
 }
 
 // Grid: x = query rows, y = query heads, z = batch. `values`: fp32 values a thread holds; a warp whose 32 packets all
@@ -56,7 +69,7 @@ template <class T, int values>
 __global__ void __launch_bounds__(softmax_threads) row_softmax(const SoftmaxParams params) {
   constexpr int size = Packet<T>::size, packets = values / size;
   constexpr float log2e = 1.4426950408889634f;
-  __shared__ float partial_max[softmax_threads / 32], partial_sum[softmax_threads / 32];
+  __shared__ Reduction of_max, of_sum;
   const std::int64_t row = (static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   const uint4* source = reinterpret_cast<const uint4*>(static_cast<const T*>(params.s) + row * params.pitch);
   uint4* destination = reinterpret_cast<uint4*>(static_cast<T*>(params.p) + row * params.pitch);
@@ -74,8 +87,10 @@ __global__ void __launch_bounds__(softmax_threads) row_softmax(const SoftmaxPara
 #pragma unroll
     for (int e = 0; e < size; ++e) max = fmaxf(max, x[i][e]);
   }
-  max = reduce_block(max, partial_max, [](float a, float b) { return fmaxf(a, b); });
-  const float scaled_max = max == -INFINITY ? 0.0f : __fmul_rn(max, log2e);  // a fully masked row: P = 0
+  // A fully masked row has the maximum -inf, for which 0 stands in: P = 0.
+  const float scaled_max = reduce_block(
+      max, of_max, [](float a, float b) { return fmaxf(a, b); },
+      [](float all) { return all == -INFINITY ? 0.0f : __fmul_rn(all, log2e); });
   float sum = 0.0f;
 #pragma unroll
   for (int i = 0; i < packets; ++i)
@@ -86,10 +101,9 @@ __global__ void __launch_bounds__(softmax_threads) row_softmax(const SoftmaxPara
         sum = __fadd_rn(sum, x[i][e]);
       }
     }
-  sum = reduce_block(sum, partial_sum, [](float a, float b) { return __fadd_rn(a, b); });
-  // Through a shuffle, which no thread may skip: so every warp executes the reciprocal, however short the row is.
-  const float reciprocal = __shfl_sync(0xffffffffu, reciprocal_fast(sum), 0);
-  const float inverse = sum > 0.0f ? reciprocal : 0.0f;
+  const float inverse = reduce_block(
+      sum, of_sum, [](float a, float b) { return __fadd_rn(a, b); },
+      [](float all) { return all > 0.0f ? reciprocal_fast(all) : 0.0f; });
 #pragma unroll
   for (int i = 0; i < packets; ++i) {
     const int packet = i * softmax_threads + thread;
