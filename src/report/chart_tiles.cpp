@@ -91,7 +91,7 @@ json tile_chart(const Report& report) {
           {"range", {"var(--heat-1)", "var(--heat-2)", "var(--heat-3)", "var(--heat-4)", "var(--heat-5)"}}}}}}};
   json text;
   text["transform"] = json::array({{{"filter", "datum.ok"}}});
-  text["mark"] = {{"type", "text"}, {"fontSize", 11}};
+  text["mark"] = {{"type", "text"}, {"fontSize", {{"expr", "bandwidth('x') < 42 ? 8 : 11"}}}};
   text["encoding"] = {{"x", x}, {"y", y}, {"text", {{"field", "text"}}}, {"tooltip", tooltip}};
   json blocked;
   blocked["transform"] = json::array({{{"filter", "!datum.ok"}}});

@@ -173,6 +173,19 @@ TEST_CASE("A row that passes on an absolute allowance is not the worst while ano
   CHECK(has(page, "absolute allowance"));
 }
 
+TEST_CASE("Notes given with the data replace the usual ones, and without a measurement there are none") {
+  const Assets assets(true);
+  json data = small_report();
+  CHECK(has(tilescope::render_html(data, assets.folder()), "Register traffic has no counter"));
+  data["notes"] = {"Measured by hand."};
+  const std::string page = tilescope::render_html(data, assets.folder());
+  CHECK(has(page, "<li>Measured by hand.</li>"));
+  CHECK_FALSE(has(page, "Register traffic has no counter"));
+  data.erase("notes");
+  data["points"][0]["measured"] = nullptr;
+  CHECK(has(tilescope::render_html(data, assets.folder()), "Nothing was measured."));
+}
+
 TEST_CASE("Points that share a label are told apart by their id") {
   json data = small_report();
   data["points"].push_back(data["points"][0]);

@@ -164,9 +164,24 @@ std::string derivation_html(const Report& report) {
 }
 
 std::string notes_html(const Report& report) {
+  // What `measure` always does (validate/README.md), unless the input says it in its own words.
+  static const std::vector<std::string> kUsual{
+      "Each result was compared with a double-precision computation before anything was counted.",
+      "Counters: CUPTI's range profiler, one range a kernel, replayed as a whole after the L2 was flushed by reading "
+      "four times its size. HBM and "
+      "L2 traffic are medians of three counts.",
+      "HBM writes are counted with a second flush inside the range, because the output stays in the L2 when a kernel "
+      "ends.",
+      "Register traffic has no counter: it is derived from executed instructions by type, times the width of their "
+      "operands.",
+      "Times come from CUDA events, without counters: cold with a flushed L2 before each run, otherwise back to back "
+      "after warming up. The "
+      "numbers here are medians."};
   std::string html;
-  for (const std::string& note : report.notes) html += "<li>" + escape_html(note) + "</li>\n";
-  return html.empty() ? html : "<ul>\n" + html + "</ul>\n";
+  const bool measured = headline_of(report).measured_points > 0;
+  for (const std::string& note : report.notes.empty() && measured ? kUsual : report.notes)
+    html += "<li>" + escape_html(note) + "</li>\n";
+  return html.empty() ? empty_html("Nothing was measured.") : "<ul>\n" + html + "</ul>\n";
 }
 
 }  // namespace tilescope::report
