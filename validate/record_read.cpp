@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -146,8 +147,19 @@ Record parse_record(std::string_view text, const std::string& file_name) {
     throw InputError(Diagnostic{.file = file_name, .message = message});
   };
   if (too_deep(text)) fail("is nested too deep for a record");
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  // The parser itself would keep the last of two values.
+  std::vector<std::set<std::string>> open_objects;
+  std::string repeated;
+  const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    if (event == nlohmann::json::parse_event_t::object_start) open_objects.emplace_back();
+    if (event == nlohmann::json::parse_event_t::object_end) open_objects.pop_back();
+    if (event == nlohmann::json::parse_event_t::key && !open_objects.back().insert(parsed.get<std::string>()).second)
+      repeated = parsed.get<std::string>();
+    return true;
+  };
+  const nlohmann::json json = nlohmann::json::parse(text, watch, false);
   if (json.is_discarded()) fail("is not complete JSON (cut short or damaged); measure the point again");
+  if (!repeated.empty()) fail(fmt::format("key '{}' is given twice in one object; keep one", repeated));
   if (!json.is_object()) fail("expected a record, found JSON that is not an object");
   const auto schema = json.find("schema");
   if (schema == json.end() || !schema->is_string())

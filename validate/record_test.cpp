@@ -237,3 +237,74 @@ TEST_CASE("a record that cannot be written is an input error") {
   CHECK_THROWS_AS(write_record(example(), "/proc/nowhere/r.json"), InputError);
   CHECK_THROWS_AS(write_record(example(), "/dev/full"), InputError);
 }
+
+namespace {
+
+// JSON pointers of every value of the example record, objects and lists included.
+void pointers_of(const nlohmann::json& json, const nlohmann::json::json_pointer& at, std::vector<nlohmann::json::json_pointer>& out) {
+  if (!at.empty()) out.push_back(at);
+  if (json.is_object())
+    for (const auto& [key, value] : json.items()) pointers_of(value, at / key, out);
+  if (json.is_array())
+    for (std::size_t i = 0; i < json.size(); ++i) pointers_of(json[i], at / i, out);
+}
+
+}  // namespace
+
+TEST_CASE("every field of a record that is absent, or of another type, is refused with its name") {
+  const nlohmann::json whole = nlohmann::json::parse(to_json(example()));
+  std::vector<nlohmann::json::json_pointer> pointers;
+  pointers_of(whole, nlohmann::json::json_pointer(), pointers);
+  REQUIRE(pointers.size() > 60);
+  for (const auto& pointer : pointers) {
+    const nlohmann::json& value = whole[pointer];
+    const std::string text = pointer.to_string();
+    CAPTURE(text);
+    const bool named = pointer.back().find_first_not_of("0123456789") != std::string::npos;
+    const bool metrics = text.find("counters") != std::string::npos || text.find("samples") != std::string::npos;
+    const bool free = metrics && whole[pointer.parent_pointer()].is_object() && !value.is_object();
+    if (named && !free && text != "/clocks") {  // a machine without NVML has no clocks
+      const std::string message = problem(changed(text, "REMOVE"));
+      CHECK(message.find(text == "/schema" ? "has no schema" : pointer.back() + ": is missing; the file is incomplete") != std::string::npos);
+    }
+    for (const nlohmann::json& wrong : {nlohmann::json(nullptr), nlohmann::json(true), nlohmann::json("text"), nlohmann::json(-1.5),
+                                        nlohmann::json::array({nullptr}), nlohmann::json::object({{"a", nullptr}})}) {
+      const bool same_kind = value.type() == wrong.type() || (value.is_number() && wrong.is_number() && wrong >= 0);
+      const bool any_text = value.is_string() && wrong.is_string();
+      if ((same_kind && (value.is_boolean() || value.is_object())) || any_text) continue;
+      const std::string message = problem(changed(text, wrong));
+      CAPTURE(wrong);
+      CHECK_MESSAGE(message.starts_with("r.json: error: "), message);
+    }
+  }
+}
+
+TEST_CASE("every number of a record that is negative or too large is refused with its name") {
+  const nlohmann::json whole = nlohmann::json::parse(to_json(example()));
+  std::vector<nlohmann::json::json_pointer> pointers;
+  pointers_of(whole, nlohmann::json::json_pointer(), pointers);
+  int numbers = 0;
+  for (const auto& pointer : pointers) {
+    if (!whole[pointer].is_number()) continue;
+    ++numbers;
+    const std::string text = pointer.to_string();
+    CAPTURE(text);
+    CHECK(problem(changed(text, -1)).find(", found -1") != std::string::npos);
+    // 1e999 is not finite; JSON has no other way to write it.
+    nlohmann::json json = whole;
+    json[pointer] = "HUGE";
+    std::string huge = json.dump();
+    huge.replace(huge.find("\"HUGE\""), 6, "1e999");
+    CHECK(problem(huge).starts_with("r.json: error: "));
+  }
+  CHECK(numbers > 30);
+}
+
+TEST_CASE("a key given twice in a record is refused") {
+  std::string text = to_json(example());
+  const std::size_t at = text.find("\"passes\"");
+  REQUIRE(at != std::string::npos);
+  text.insert(at, "\"passes\": 9, ");
+  CHECK(problem(text).find("passes") != std::string::npos);
+  CHECK(problem(text).find("given twice") != std::string::npos);
+}

@@ -22,6 +22,8 @@ ExitStatus report_command(const std::vector<std::string>& words) {
                   "--format text or none writes the HTML page; md, json and csv carry the same numbers.\n"))
     return ExitStatus::done;
   const Arguments arguments("report", words, specs, 0);
+  const Format format = arguments.format();  // wrong options are refused before any work
+  arguments.text("output");
   Comparison comparison = compare_recorded(arguments);
   std::map<std::string, int> counts;
   for (const ComparedPoint& point : comparison.points) ++counts[point.record.environment.hardware];
@@ -34,7 +36,6 @@ ExitStatus report_command(const std::vector<std::string>& words) {
   if (comparison.points.empty()) throw InputError(Diagnostic{.path = "--hardware", .message = fmt::format("no record was measured on {}", hardware.id)});
   const Json data = report_data(comparison, hardware, comparison.points.front().record.environment.revision, latest.substr(0, 10));
   const nlohmann::json plain = nlohmann::json::parse(data.dump());
-  const Format format = arguments.format();
   if (format == Format::json) deliver(arguments, data.dump(1) + "\n");
   else if (format == Format::md) deliver(arguments, render_markdown(plain));
   else if (format == Format::csv) deliver(arguments, render_csv(plain));

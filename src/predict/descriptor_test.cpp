@@ -61,6 +61,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*]", "a map"},
           {"islands[*].name", names},
           {"islands[*].stores_log_sum_exp", "true or false", Need::optional},
+          {"islands[*].writes_masked_rows", "true or false", Need::optional},
+          {"islands[*].row_multiple", "an integer from 1 to 1048576", Need::optional},
           {"islands[*].tensor_path", "one of tensor, mma.sync, wgmma, fma, none"},
           {"islands[*].mma", "a map", Need::free},
           {"islands[*].mma.m", "an integer from 1 to 1024"},
