@@ -48,13 +48,15 @@ void add_once(std::vector<T>& list, const T& value, const Node& item) {
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
   static const std::vector<std::string> dimensions{"q", "kv", "heads", "batch"};
-  node.only({"name", "stores_log_sum_exp", "tensor_path", "mma", "row_replication", "row_multiple", "stages", "output_through_smem",
+  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "row_replication", "row_multiple", "stages", "output_through_smem",
              "block_order", "warp_grid", "work"});
   IslandImplementation island;
   std::vector<std::string> names;
   for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
   island.name = node["name"].one_of(names);
   if (const auto stores = node.find("stores_log_sum_exp")) island.stores_log_sum_exp = stores->boolean();
+  if (const auto writes = node.find("writes_masked_rows")) island.writes_masked_rows = writes->boolean();
+  if (const auto rows = node.find("row_store")) island.row_store = rows->integer(1, 1024);
   const Node path = node["tensor_path"];
   island.tensor_path = path.one_of(paths);
   if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);

@@ -35,6 +35,7 @@ struct IslandImplementation {
   std::string name;                  // an island of the schedule
   bool stores_log_sum_exp = false;
   bool writes_masked_rows = false;   // blocks that see no key still finish their rows and store them
+  std::int64_t row_store = 0;        // rows whose statistics one store instruction writes; 0: not known, bytes as they are
   std::string tensor_path;           // "tensor" (datasheet rate), "mma.sync", "wgmma", "fma", "none"
   MmaShape mma;
   std::int64_t row_replication = 1;  // lanes that repeat each per-row operation

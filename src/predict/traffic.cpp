@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "predict/island.h"
 #include "predict/l2_model.h"
+#include "predict/sectors.h"
 
 namespace tilescope {
 namespace {
@@ -138,15 +139,27 @@ void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
   add_term(bound, out, operand);
 }
 
+// Per-row statistics lie densely along the queries: a store of a few rows takes whole sectors, aligned or not.
+std::int64_t stored_bytes(const BoundIsland& bound, ArrayId id) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Array& array = diagram.array(id);
+  const std::int64_t values = touched_values(bound.finish, bound.live, array.axes);
+  const bool statistics = diagram.guard && array.axes.back() == diagram.guard->query;
+  const std::int64_t all = statistics ? distinct_values(bound.finish, {}, array.axes) : 0;
+  if (!statistics || bound.how.row_store == 0 || !bound.hardware.sector_bytes || bound.finish.guarded() || values != all)
+    return padded_bytes_of(bound.point, diagram, id, values);
+  const std::int64_t length = bound.nest.size(array.axes.back()), width = bits(bound.point.dtypes[index(id)].format) / 8;
+  return sector_stores(values / length, length, bound.how.row_store, std::max<std::int64_t>(1, width), bound.hardware.sector_bytes->value);
+}
+
 void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
   const int last = last_loop(bound.nest, array.axes);
-  const std::int64_t stored = padded_bytes_of(bound.point, diagram, id, touched_values(bound.finish, bound.live, array.axes));
-  const std::int64_t first_touch = padded_bytes_of(bound.point, diagram, id, distinct_values(bound.finish, bound.live, array.axes));
-  Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last, .bytes = stored};
+  Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last, .bytes = stored_bytes(bound, id)};
   add_term(bound, out, term);
-  term.direction = Direction::read, term.bytes = stored - first_touch;  // an accumulator tile entered again
+  const std::int64_t entered_again = touched_values(bound.finish, bound.live, array.axes) - distinct_values(bound.finish, bound.live, array.axes);
+  term.direction = Direction::read, term.bytes = padded_bytes_of(bound.point, diagram, id, entered_again);
   add_term(bound, out, term);
   if (!bound.how.output_through_smem || static_cast<int>(id) != output_array(bound)) return;
   term.boundary = Boundary::smem, term.cause = Cause::staging;

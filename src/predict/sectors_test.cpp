@@ -1,0 +1,35 @@
+#include "predict/sectors.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace tilescope {
+
+TEST_CASE("stores in whole sectors equal a walk over every store's addresses") {
+  std::mt19937 random(7);
+  const auto between = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  for (int i = 0; i < 2000; ++i) {
+    const int lines = between(1, 20), length = between(1, 70), segment = between(1, 20);
+    std::int64_t bytes = 0;
+    for (int line = 0; line < lines; ++line)
+      for (int start = 0; start < length; start += segment) {
+        std::set<int> sectors;
+        for (int e = start; e < std::min(start + segment, length); ++e) sectors.insert((line * length + e) * 4 / 32);
+        bytes += static_cast<std::int64_t>(sectors.size()) * 32;
+      }
+    CAPTURE(lines);
+    CAPTURE(length);
+    CAPTURE(segment);
+    CHECK(sector_stores(lines, length, segment, 4, 32) == bytes);
+  }
+}
+
+TEST_CASE("aligned full segments move exactly their bytes, single elements a sector each") {
+  CHECK(sector_stores(16, 4096, 16, 4, 32) == 16 * 4096 * 4);
+  CHECK(sector_stores(256, 1, 16, 4, 32) == 256 * 32);
+}
+
+}  // namespace tilescope
