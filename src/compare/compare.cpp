@@ -42,7 +42,7 @@ void judge(const validate::Experiment& experiment, const ComparedPoint& compared
   if (!tolerance->tolerance) return;
   row.tolerance = tolerance->tolerance;
   row.slack = tolerance->slack;
-  const double allowed = *row.tolerance * row.measured + row.slack;
+  const double allowed = *row.tolerance * row.predicted + row.slack;
   row.verdict = std::abs(row.predicted - row.measured) <= allowed ? Verdict::pass : Verdict::fail;
 }
 
