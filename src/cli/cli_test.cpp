@@ -135,6 +135,21 @@ TEST_CASE("predict refuses a workload that cannot be") {
                 "error: point: kernel 'fused_mma' is not built for head_dim 100; built: 64, 128, 256");
 }
 
+TEST_CASE("a schedule file works when its islands have an implementation, and is refused when not") {
+  const ScratchFolder folder;
+  const std::string shipped = content_of(TILESCOPE_SOURCE_DIR "/models/schedules/flash2.yaml"), file = folder / "schedule.yaml";
+  const auto with = [&](const std::string& old_text, const std::string& new_text) {
+    std::string text = shipped;
+    const std::size_t at = text.find(old_text);
+    REQUIRE(at != std::string::npos);
+    write_file(file, text.replace(at, old_text.size(), new_text));
+    return "predict --hardware l4 --q-len 1k --schedule " + file;
+  };
+  CHECK(run_program(with("pack: 1}", "pack: 1, other: 3}")).status == 0);
+  check_refused(with("schedule: flash2", "schedule: flash"), file + ": error: schedule: no implementation is known for schedule 'flash'; did you mean 'flash2'?");
+  check_refused(with("name: forward", "name: backward"), file + ": error: islands: are not those that " TILESCOPE_SOURCE_DIR "/models/implementations/flash2.yaml implements");
+}
+
 TEST_CASE("a tile larger than the problem works when it fits, and else says what is too big") {
   const Outcome fits = run_program("predict --hardware h200_sxm --q-len 3 --head-dim 64 --tile q=128,kv=128 --format csv");
   CHECK(fits.status == 0);

@@ -76,7 +76,15 @@ Plan load_plan_for_schedule(const std::string& name_or_file, const fs::path& dat
   Plan plan;
   plan.schedule = find_schedule(name_or_file, data_directory / "models");
   const fs::path assumed = data_directory / "models" / "implementations" / (plan.schedule.name + ".yaml");
+  std::error_code ignored;
+  if (!fs::exists(assumed, ignored))
+    throw InputError(Diagnostic{.file = name_or_file, .path = "schedule", .message = fmt::format("no implementation is known for schedule '{}'{}",
+                                plan.schedule.name, did_you_mean(plan.schedule.name, shipped_names(data_directory / "models" / "implementations")))});
   plan.kernel = load_descriptor(assumed, data_directory / "models");
+  // A file may use a shipped schedule's name for other islands.
+  const auto same = [](const Island& island, const IslandImplementation& how) { return island.name == how.name; };
+  if (!std::equal(plan.schedule.islands.begin(), plan.schedule.islands.end(), plan.kernel.islands.begin(), plan.kernel.islands.end(), same))
+    throw InputError(Diagnostic{.file = name_or_file, .path = "islands", .message = fmt::format("are not those that {} implements", assumed.string())});
   return plan;
 }
 
