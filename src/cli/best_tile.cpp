@@ -10,6 +10,7 @@ void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point
     if (!result.feasible.empty()) point.tiles = result.feasible.front().point.tiles, point.warps = result.feasible.front().point.warps;
   }
   std::vector<Diagnostic> diagnostics;
+  if (const std::string reason = unsupported_on(plan, hardware); !reason.empty()) diagnostics.push_back({.path = "--kernel", .message = reason});
   for (const std::string& reason : unsupported(plan, point)) diagnostics.push_back({.path = "point", .message = reason});
   if (!diagnostics.empty()) throw InputError(std::move(diagnostics));
 }

@@ -20,9 +20,18 @@ Table traffic_table(const Prediction& prediction) {
   Table table{.title = "traffic (bytes a level serves inwards and takes from it)", .columns = {"level", "read", "write", "total"}, .rows = {}};
   for (std::size_t b = 0; b < boundary_count; ++b) {
     const auto& both = prediction.traffic[b];
+    if (static_cast<Boundary>(b) == Boundary::smem && !prediction.smem_modelled) {
+      table.rows.push_back({"smem", "not modelled", "not modelled", "not modelled"});
+      continue;
+    }
     table.rows.push_back({to_string(static_cast<Boundary>(b)), both[0], both[1], both[0] + both[1]});
   }
   return table;
+}
+
+std::string error_text(const std::optional<TimeError>& error) {
+  if (!error) return "error: no record";
+  return fmt::format("this bound was off by {:.0f} % in the mean, {:.0f} % at the 90th percentile ({})", 100 * error->mape, 100 * error->p90, error->basis);
 }
 
 Table footprint_table(const Plan& plan, const Prediction& prediction) {
@@ -46,9 +55,16 @@ std::string point_line(const Plan& plan, const HardwareProfile& hardware, const 
   std::string tiles;
   for (std::size_t i = 0; i < plan.schedule.parameters.size(); ++i)
     tiles += fmt::format("{}{}={}", i ? "," : "", plan.schedule.parameters[i].name, point.tiles[i]);
+  std::vector<std::string> formats;  // Q's, and every array's that differs
+  for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
+    const Array& array = plan.schedule.diagram.arrays[i];
+    if (array.role == ArrayRole::interior || array.dtype_key == "l") continue;
+    if (formats.empty()) formats.push_back(to_string(point.dtypes[i]));
+    else if (point.dtypes[i] != point.dtypes[0]) formats.push_back(array.name + " " + to_string(point.dtypes[i]));
+  }
   return fmt::format("{} on {}: {}, mask {}, batch {}, heads {}/{}, q_len {}, kv_len {}, head_dim {}/{}, tile {},warps={}",
                      plan.assumed ? "schedule " + plan.schedule.name + " (assumed implementation)" : "kernel " + plan.kernel.name, hardware.name,
-                     to_string(point.dtypes[0]), point.mask.text, w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v, tiles, point.warps);
+                     join(formats, ", "), point.mask.text, w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v, tiles, point.warps);
 }
 
 std::string infeasible_lines(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
@@ -64,7 +80,7 @@ std::string infeasible_lines(const Plan& plan, const HardwareProfile& hardware, 
   return out;
 }
 
-std::string text(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction, Format format) {
+std::string text(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction, const std::optional<TimeError>& error, Format format) {
   std::string out = point_line(plan, hardware, point) + "\n\n" + infeasible_lines(plan, hardware, point, prediction);
   out += render(traffic_table(prediction), format) + bound_text(prediction) + "\n\n";
   const Work& work = prediction.work;
@@ -72,8 +88,8 @@ std::string text(const Plan& plan, const HardwareProfile& hardware, const Point&
   table.rows = {{"tensor FLOP executed by the tiles", work.tensor_flop}, {"model FLOP (the field's convention)", work.model_flop},
                 {"exponentials of the schedule", work.exp}, {"xu thread operations", work.pipes[0]}, {"fp32 FLOP on the FMA pipe", work.fma_flop()}};
   out += render(table, format) + "\n" + render(footprint_table(plan, prediction), format) + "\n" + render(time_table(prediction), format);
-  out += fmt::format("\npredicted {:.2f} us, bound by {}: {} of model FLOP; error: no record\n", prediction.time.total * 1e6,
-                     to_string(prediction.time.bound_by), with_si(static_cast<double>(work.model_flop) / prediction.time.total, "FLOP/s"));
+  out += fmt::format("\npredicted {:.2f} us, bound by {}: {} of model FLOP; {}\n", prediction.time.total * 1e6,
+                     to_string(prediction.time.bound_by), with_si(static_cast<double>(work.model_flop) / prediction.time.total, "FLOP/s"), error_text(error));
   for (const std::string& missing : missing_rates(hardware, prediction))
     out += "the time is a lower bound: a rate is not known: " + missing + "\n";
   return out;
@@ -113,10 +129,12 @@ struct Answer {
   HardwareProfile hardware;
   Point point;
   Prediction prediction;
+  std::optional<TimeError> error;
 };
 
 Answer answer(const Arguments& arguments) {
-  Answer a{read_plan(arguments), read_hardware(arguments), {}, {}};
+  Answer a{read_plan(arguments), read_hardware(arguments), {}, {}, {}};
+  if (!a.plan.assumed) a.error = recorded_time_error(data_directory() / "validate" / "errors.json", a.hardware.id, a.plan.kernel.name);
   a.point = read_point(arguments, a.plan);
   settle_tile(a.plan, a.hardware, a.point, tile_given(arguments));
   predict(a.plan, a.hardware, a.point, a.prediction);
@@ -136,9 +154,9 @@ ExitStatus predict_command(const std::vector<std::string>& words) {
   const Arguments arguments("predict", words, specs, 0);
   const Answer a = answer(arguments);
   const Format format = arguments.format();
-  if (format == Format::json) deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction).dump(2) + "\n");
+  if (format == Format::json) deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction, {.error = a.error}).dump(2) + "\n");
   else if (format == Format::csv) deliver(arguments, render(flat_table(a.plan, a.hardware, a.point, a.prediction), format));
-  else deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, format));
+  else deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, a.error, format));
   return status_of(a.prediction);
 }
 
@@ -151,10 +169,10 @@ ExitStatus explain_command(const std::vector<std::string>& words) {
   const Answer a = answer(arguments);
   const Format format = arguments.format();
   const Table terms = term_table(a.plan, a.point, a.prediction);
-  if (format == Format::json) deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction).dump(2) + "\n");
+  if (format == Format::json) deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction, {.error = a.error}).dump(2) + "\n");
   else if (format == Format::csv) deliver(arguments, render(terms, format));
   else
-    deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, format) + "\n" + render(terms, format) + "\n" + pseudocode(a.plan, a.point));
+    deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, a.error, format) + "\n" + render(terms, format) + "\n" + pseudocode(a.plan, a.point));
   return status_of(a.prediction);
 }
 

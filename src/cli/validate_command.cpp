@@ -19,11 +19,11 @@ Table summary_table(const Comparison& comparison) {
 }
 
 Table row_table(const Comparison& comparison, bool failed_only) {
-  Table table{.title = failed_only ? "rows outside their tolerance" : "", .columns = {"point", "quantity", "predicted", "measured", "ratio", "tolerance", "verdict"}, .rows = {}};
+  Table table{.title = failed_only ? "rows outside their tolerance" : "", .columns = {"point", "kernel", "quantity", "predicted", "measured", "ratio", "tolerance", "slack", "verdict", "reason"}, .rows = {}};
   for (const ComparisonRow& row : comparison.rows) {
     if (failed_only && row.verdict != Verdict::fail) continue;
-    table.rows.push_back({row.point, row.label(), row.predicted, row.measured, row.measured == 0 ? Json(nullptr) : Json(row.predicted / row.measured),
-                          row.tolerance ? Json(*row.tolerance) : Json(nullptr), to_string(row.verdict)});
+    table.rows.push_back({row.point, row.kernel, row.label(), row.predicted, row.measured, row.measured == 0 ? Json(nullptr) : Json(row.predicted / row.measured),
+                          row.tolerance ? Json(*row.tolerance) : Json(nullptr), row.slack, to_string(row.verdict), row.reason});
   }
   return table;
 }
@@ -31,7 +31,8 @@ Table row_table(const Comparison& comparison, bool failed_only) {
 }  // namespace
 
 ExitStatus validate_command(const std::vector<std::string>& words) {
-  const auto specs = recorded_options() + std::vector<OptionSpec>{{"junit", "also write JUnit XML to this file"}} + output_options();
+  const auto specs = recorded_options() + std::vector<OptionSpec>{{"junit", "also write JUnit XML to this file"},
+                                                                  {"errors", "also write the time error by GPU and kernel, which predict states (validate/errors.json)"}} + output_options();
   if (help_wanted(words, "validate [--recorded DIRECTORY] [--experiment FILE]", specs,
                   "  tilescope validate\n  tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml\n"
                   "Exit status 1 when a row leaves its tolerance.\n"))
@@ -48,6 +49,7 @@ ExitStatus validate_command(const std::vector<std::string>& words) {
     deliver(arguments, out);
   }
   if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));
+  if (const auto errors = arguments.text("errors")) write_file(*errors, error_summary(comparison).dump(1) + "\n");
   return comparison.passed() ? ExitStatus::done : ExitStatus::answer_no;
 }
 

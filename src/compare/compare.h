@@ -66,6 +66,7 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
 
 // Renderings of a comparison.
 Json to_json(const Comparison& comparison);         // {"schema", "rows", "summary"}
+Json error_summary(const Comparison& comparison);   // mean and p90 error of the time by GPU and kernel, for `predict`
 std::string to_junit(const Comparison& comparison); // one test case a judged row
 
 }  // namespace tilescope

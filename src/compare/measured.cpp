@@ -70,6 +70,15 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
   if (l2) add("traffic", "l2", "write", read(record.counters, l2->counters.write));
   if (hbm) add("traffic", "hbm", "read", read(record.counters, hbm->counters.read));
   if (hbm) add("traffic", "hbm", "write", read(record.counters_with_flush, hbm->counters.write));
+  // All of shared memory: ldmatrix and plain loads out, cp.async and plain stores in. cp.async is counted by instruction, 16
+  // bytes a lane, because its byte counter leaves out some of the zeros that fill ragged tiles.
+  constexpr double bytes_per_copy = 16 * 32;
+  const auto both = [&](const char* first, double scale, const char* second) -> std::optional<double> {
+    const auto a = work(record.counters, hardware, first), b = work(record.counters, hardware, second);
+    return a && b ? std::optional(*a * scale + *b) : std::nullopt;
+  };
+  if (tensor) add("traffic", "smem", "read", both("smem_ldsm_bytes", 1, "smem_load_bytes"));
+  if (tensor) add("traffic", "smem", "write", both("ldgsts_instructions", bytes_per_copy, "smem_store_bytes"));
   if (tensor) add("operand_bytes", "smem", "read", work(record.counters, hardware, "smem_ldsm_bytes"));
   for (int i = 0; i < pipe_count; ++i) {
     const std::string pipe = to_string(static_cast<Pipe>(i));

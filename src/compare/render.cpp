@@ -1,12 +1,19 @@
 // A comparison as JSON and as JUnit XML.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "compare/compare.h"
 
 namespace tilescope {
 namespace {
+
+// Counts are exact integers; times are not.
+Json number(double value) {
+  return value == std::floor(value) && std::abs(value) < 9e15 ? Json(static_cast<std::int64_t>(value)) : Json(value);
+}
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -31,16 +38,35 @@ Json to_json(const Comparison& comparison) {
                     {"kernel", row.kernel},
                     {"quantity", row.quantity + (row.direction.empty() ? "" : " " + row.direction)},
                     {"level", row.level},
-                    {"predicted", row.predicted},
-                    {"measured", row.measured},
+                    {"direction", row.direction},
+                    {"predicted", number(row.predicted)},
+                    {"measured", number(row.measured)},
                     {"ratio", row.measured == 0 ? Json(nullptr) : finite(row.predicted / row.measured)},
                     {"tolerance", row.tolerance ? Json(*row.tolerance) : Json(nullptr)},
+                    {"slack", row.slack},
                     {"verdict", to_string(row.verdict)},
                     {"reason", row.reason}});
   for (const SummaryRow& row : comparison.summary)
     summary.push_back({{"kernel", row.kernel}, {"quantity", row.quantity}, {"n", row.n}, {"failed", row.failed}, {"mean", finite(row.mean)},
                        {"median", finite(row.median)}, {"p90", finite(row.p90)}, {"worst", finite(row.worst)}});
   return {{"schema", "tilescope/comparison/1"}, {"points", comparison.points.size()}, {"rows", std::move(rows)}, {"summary", std::move(summary)}};
+}
+
+Json error_summary(const Comparison& comparison) {
+  std::map<std::pair<std::string, std::string>, std::vector<double>> errors;  // by GPU and kernel
+  std::map<std::string, const ComparedPoint*> points;
+  for (const ComparedPoint& point : comparison.points) points[point_id(point.record.point)] = &point;
+  for (const ComparisonRow& row : comparison.rows)
+    if (row.quantity == "seconds") errors[{points.at(row.point)->record.environment.hardware, row.kernel}].push_back(row.relative_error());
+  Json rows = Json::array();
+  for (auto& [key, values] : errors) {
+    std::sort(values.begin(), values.end());
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    rows.push_back({{"hardware", key.first}, {"kernel", key.second}, {"quantity", "seconds"}, {"mape", mean},
+                    {"p90", values[static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(values.size()))) - 1]}, {"n", values.size()},
+                    {"basis", fmt::format("{} records of {} on {}", values.size(), key.second, key.first)}});
+  }
+  return {{"schema", "tilescope/errors/1"}, {"rows", std::move(rows)}};
 }
 
 std::string to_junit(const Comparison& comparison) {

@@ -154,7 +154,7 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   const Document document = Document::load(file);
   document.expect_schema("tilescope/kernel/1");
   const Node root = document.root();
-  root.only({"schema", "kernel", "schedule", "summary", "dtypes", "head_dims", "masks", "padded_rows", "islands", "variants"});
+  root.only({"schema", "kernel", "schedule", "summary", "dtypes", "head_dims", "masks", "limits", "padded_rows", "islands", "variants"});
   KernelDescriptor kernel;
   kernel.file = file.string();
   kernel.name = root["kernel"].text();
@@ -163,6 +163,12 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   if (!document.clean()) document.finish();
   const Schedule schedule = find_schedule(kernel.schedule_name, models_directory);
   read_support(root, kernel);
+  if (const auto limits = root.find("limits")) {
+    limits->only({"head_dim", "kv_len", "compute_capability"});
+    if (const auto head_dim = limits->find("head_dim")) kernel.largest_head_dim = head_dim->integer(1, 4096);
+    if (const auto kv_len = limits->find("kv_len")) kernel.largest_kv_len = kv_len->integer(1, std::int64_t{1} << 40);
+    if (const auto capability = limits->find("compute_capability")) kernel.least_compute_capability = capability->number(1, 99);
+  }
   if (const auto padded = root.find("padded_rows"))
     for (const auto& [array, multiple] : padded->entries()) {
       if (!schedule.diagram.find_array(array))

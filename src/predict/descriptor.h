@@ -63,6 +63,8 @@ struct KernelDescriptor {
   std::vector<Dtype> dtypes;             // empty: any
   std::vector<std::int64_t> head_dims;   // empty: any
   std::vector<std::string> masks;        // "none", "causal", "window", "block-sparse"
+  std::int64_t largest_head_dim = 0, largest_kv_len = 0;  // 0: no limit of the kernel's own
+  double least_compute_capability = 0;                    // oldest GPU generation its machine code runs on; 0: any
   std::map<std::string, std::int64_t> padded_rows;  // arrays whose rows are padded in memory, to a multiple of elements
   std::vector<IslandImplementation> islands;  // in the schedule's order
   std::vector<KernelVariant> variants;   // empty: any tile (an assumed implementation)

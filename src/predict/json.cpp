@@ -15,6 +15,8 @@ Json traffic_json(const Prediction& prediction) {
   for (std::size_t b = 0; b < boundary_count; ++b) {
     Json row{{"level", to_string(static_cast<Boundary>(b))}, {"read_bytes", prediction.traffic[b][0]}, {"write_bytes", prediction.traffic[b][1]}};
     if (static_cast<Boundary>(b) == Boundary::smem) row["operand_read_bytes"] = prediction.operand_bytes;
+    if (static_cast<Boundary>(b) == Boundary::smem && !prediction.smem_modelled)
+      row["read_bytes"] = row["write_bytes"] = row["operand_read_bytes"] = nullptr;  // not modelled is not zero
     list.push_back(std::move(row));
   }
   return list;
@@ -61,7 +63,12 @@ Json footprint_json(const Plan& plan, const Prediction& prediction) {
   return list;
 }
 
-Json time_json(const HardwareProfile& hardware, const Prediction& prediction) {
+Json error_json(const std::optional<TimeError>& error) {
+  if (!error) return {{"mape", nullptr}, {"n", 0}, {"basis", "no record"}};
+  return {{"mape", error->mape}, {"p90", error->p90}, {"n", error->n}, {"basis", error->basis}};
+}
+
+Json time_json(const HardwareProfile& hardware, const Prediction& prediction, const std::optional<TimeError>& error) {
   const TimePrediction& time = prediction.time;
   Json resources = Json::array();
   for (std::size_t i = 0; i < resource_count; ++i)
@@ -73,7 +80,7 @@ Json time_json(const HardwareProfile& hardware, const Prediction& prediction) {
           {"model", "slowest resource of each kernel, everything else overlapped"},
           {"missing", missing_rates(hardware, prediction)},
           {"resources", std::move(resources)},
-          {"error", {{"mape", nullptr}, {"n", 0}, {"basis", "no record"}}}};
+          {"error", error_json(error)}};
 }
 
 }  // namespace
@@ -110,7 +117,7 @@ Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   json["lower_bound_bytes"] = prediction.lower_bound_bytes;
   if (options.terms) json["terms"] = terms_json(plan, point, prediction);
   json["footprint"] = footprint_json(plan, prediction);
-  json["time"] = time_json(hardware, prediction);
+  json["time"] = time_json(hardware, prediction, options.error);
   return json;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -120,14 +121,27 @@ std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
   std::vector<std::string> found;
   for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
     const Array& array = plan.schedule.diagram.arrays[i];
-    if (array.role == ArrayRole::input && !kernel.dtypes.empty() &&
-        std::find(kernel.dtypes.begin(), kernel.dtypes.end(), point.dtypes[i]) == kernel.dtypes.end())
+    if (array.dtype_key == "l" || kernel.dtypes.empty()) continue;
+    if (std::find(kernel.dtypes.begin(), kernel.dtypes.end(), point.dtypes[i]) == kernel.dtypes.end())
       found.push_back(fmt::format("kernel '{}' has no {} path for {}", kernel.name, to_string(point.dtypes[i]), array.name));
+    else if (!plan.assumed && point.dtypes[i] != point.dtypes[0])
+      found.push_back(fmt::format("kernel '{}' takes one dtype for all arrays, found {} for {}", kernel.name, to_string(point.dtypes[i]), array.name));
   }
   const std::string mask = mask_name(point.mask);
   if (std::find(kernel.masks.begin(), kernel.masks.end(), mask) == kernel.masks.end())
     found.push_back(fmt::format("kernel '{}' has no mask '{}'; it has {}", kernel.name, mask, join(kernel.masks, ", ")));
   const std::int64_t d = point.workload.d_qk;
+  if (!plan.assumed && point.workload.d_v != d)
+    found.push_back(fmt::format("kernel '{}' needs v_head_dim = head_dim, found {} and {}", kernel.name, point.workload.d_v, d));
+  if (kernel.largest_head_dim > 0 && d > kernel.largest_head_dim)
+    found.push_back(fmt::format("kernel '{}' takes a head_dim of at most {}, found {}", kernel.name, kernel.largest_head_dim, d));
+  if (kernel.largest_kv_len > 0 && point.workload.kv_len > kernel.largest_kv_len)
+    found.push_back(fmt::format("kernel '{}' takes a kv_len of at most {}, found {}", kernel.name, kernel.largest_kv_len, point.workload.kv_len));
+  for (std::size_t i = 0; i < plan.schedule.parameters.size() && !kernel.variants.empty(); ++i) {
+    const Parameter& parameter = plan.schedule.parameters[i];
+    if (parameter.name != "q" && parameter.name != "kv" && point.tiles[i] != parameter.default_value)
+      found.push_back(fmt::format("kernel '{}' is built for tile {} = {} only, found {}", kernel.name, parameter.name, parameter.default_value, point.tiles[i]));
+  }
   if (!kernel.head_dims.empty() && std::find(kernel.head_dims.begin(), kernel.head_dims.end(), d) == kernel.head_dims.end()) {
     found.push_back(fmt::format("kernel '{}' is not built for head_dim {}; built: {}", kernel.name, d, fmt::join(kernel.head_dims, ", ")));
   } else if (!kernel.variants.empty() && !selected_variant(plan, point)) {
@@ -135,6 +149,15 @@ std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
                                 parameter(plan, point, "kv"), point.warps, d, tile_list(kernel, d)));
   }
   return found;
+}
+
+std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware) {
+  if (plan.assumed || plan.kernel.least_compute_capability == 0) return {};
+  if (hardware.vendor != "NVIDIA") return fmt::format("kernel '{}' is CUDA code, {} is a GPU of {}", plan.kernel.name, hardware.id, hardware.vendor);
+  const double capability = std::strtod(hardware.compute_capability.c_str(), nullptr);
+  if (capability >= plan.kernel.least_compute_capability) return {};
+  return fmt::format("kernel '{}' needs compute capability {:.1f} or later, {} has {}", plan.kernel.name, plan.kernel.least_compute_capability,
+                     hardware.id, hardware.compute_capability);
 }
 
 std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {

@@ -41,6 +41,9 @@ bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dty
 // Why the plan cannot run the point (unsupported dtype, head_dim, mask, tile combination ...); empty: it can.
 std::vector<std::string> unsupported(const Plan& plan, const Point& point);
 
+// Why the kernel's machine code does not run on this GPU; empty: it does, or there is no kernel.
+std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware);
+
 // The built variant that the point selects; nullptr for an assumed implementation.
 const KernelVariant* selected_variant(const Plan& plan, const Point& point);
 

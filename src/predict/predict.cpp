@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "cost/live_tiles.h"
 #include "predict/island.h"
 
 namespace tilescope {
@@ -19,9 +20,28 @@ void sum_islands(Prediction& out) {
   }
 }
 
-// Every input read once, every stored output written once; what passes between islands is not compulsory.
+// Rows that see a key and keys that a row sees. Bands need no walk: every row from the first that sees a key sees one,
+// and the keys seen reach from the first such row's first key to the end.
+struct Visible {
+  std::int64_t rows, keys;
+};
+Visible visible(const Point& point) {
+  const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
+  if (point.mask.kind == Mask::Kind::none) return {q, x};
+  if (point.mask.kind == Mask::Kind::blocks) {
+    const LiveSums sums = LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false);
+    return {sums.rows, sums.keys};
+  }
+  const std::int64_t first_row = std::max<std::int64_t>(0, q - x);
+  const std::int64_t first_key = point.mask.kind == Mask::Kind::window ? std::max<std::int64_t>(0, first_row + x - q - point.mask.window + 1) : 0;
+  return {q - first_row, x - first_key};
+}
+
+// Every input value that the mask leaves visible read once, every stored output written once; what passes between
+// islands is not compulsory.
 std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
   const Diagram& diagram = plan.schedule.diagram;
+  const Visible seen = visible(point);
   std::int64_t total = 0;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
@@ -30,7 +50,11 @@ std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
     const bool is_output = diagram.arrays[i].role == ArrayRole::output;
     if (is_output && std::none_of(plan.schedule.islands.begin(), plan.schedule.islands.end(), stored)) continue;
     std::int64_t values = 1;
-    for (const AxisId axis : diagram.arrays[i].axes) values = checked_mul(values, point.workload.size(diagram.axes[index(axis)].size));
+    for (const AxisId axis : diagram.arrays[i].axes) {
+      const bool query = diagram.guard && axis == diagram.guard->query, key = diagram.guard && axis == diagram.guard->key;
+      const std::int64_t whole = point.workload.size(diagram.axes[index(axis)].size);
+      values = checked_mul(values, is_output ? whole : query ? seen.rows : key ? seen.keys : whole);
+    }
     total = checked_add(total, bytes_of(point, diagram, id, values));
   }
   return total;
@@ -91,6 +115,7 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   sum_islands(out);
   out.compulsory_bytes = compulsory_bytes(plan, point);
   out.lower_bound_bytes = lower_bound_bytes(hardware, point, out.compulsory_bytes);
+  out.smem_modelled = std::none_of(plan.kernel.islands.begin(), plan.kernel.islands.end(), [](const auto& island) { return island.tensor_path == "fma"; });
   out.runnable = out.work.tensor_flop == 0 || out.time.seconds[static_cast<std::size_t>(Resource::tensor)] >= 0;
   out.feasible = out.runnable && std::all_of(out.footprint.begin(), out.footprint.end(), [](const FootprintRow& row) { return row.fits(); });
   finish_time(hardware, out);

@@ -86,6 +86,7 @@ struct Prediction {
   std::int64_t compulsory_bytes = 0;
   std::int64_t lower_bound_bytes = 0;
   std::vector<FootprintRow> footprint;
+  bool smem_modelled = true;  // false: a kernel multiplies without matrix instructions, where its tiles lie is not modelled
   bool runnable = true;  // the GPU states a tensor rate for the dtype the kernel computes in
   bool feasible = true;  // runnable and every footprint fits
   TimePrediction time;

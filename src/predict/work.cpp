@@ -95,12 +95,13 @@ void add_operator(const BoundIsland& bound, const Operator& op, Work& work) {
 }
 
 // The field's FLOP of a contraction: visible pairs, averaged as FlashAttention's benchmarks do for causal
-// (hopper/benchmark_attn.py: mean keys a row = (max(0, Nk - Nq) + Nk) / 2), exact for windows and block patterns.
+// (hopper/benchmark_attn.py: mean keys a row = (max(0, Nk - Nq) + Nk) / 2) over the rows that see a key, exact for
+// windows and block patterns.
 std::int64_t visible_pairs_twice(const Point& point) {
   const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
   switch (point.mask.kind) {
     case Mask::Kind::none: return checked_mul(checked_mul(2, q), x);
-    case Mask::Kind::causal: return checked_mul(q, checked_add(std::max<std::int64_t>(0, x - q), x));
+    case Mask::Kind::causal: return checked_mul(std::min(q, x), checked_add(std::max<std::int64_t>(0, x - q), x));
     case Mask::Kind::window: return checked_mul(2, LiveTiles(point.mask, q, x, 1, 1).sums(false).area);
     case Mask::Kind::blocks:
       return checked_mul(2, LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false).area);
