@@ -10,11 +10,13 @@ PACKAGES += $(if $(shell command -v npm),,nodejs npm) $(if $(shell command -v ch
 .PHONY: demo check build deps bench clean
 
 demo: build
+	$(BUILD)/tilescope predict --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128 --tile q=128,kv=64,warps=4
 	$(BUILD)/tilescope validate
 	$(BUILD)/tilescope report -o report.html
 	@if nvidia-smi -L >/dev/null 2>&1; then \
 	  $(BUILD)/tilescope measure --experiment validate/experiments/quick.yaml -o build/records && \
 	  $(BUILD)/tilescope validate --recorded build/records; \
+	  $(BUILD)/tilescope report --recorded build/records -o report-live.html && echo "open report-live.html for this GPU"; \
 	else echo "no GPU here: predictions were set against the recorded measurements"; fi
 	@echo "open report.html"
 
