@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/best_tile.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/labels.h"
 
 namespace tilescope::cli {
 namespace {
@@ -25,12 +28,16 @@ std::vector<Json> compare_row(const Plan& plan, const HardwareProfile& hardware,
   settle_tile(plan, hardware, point, tile_fixed);
   Prediction prediction;
   predict(plan, hardware, point, prediction);
-  std::string tile = fmt::format("{}x{}", point.tiles[0], plan.schedule.parameters.size() > 1 ? point.tiles[1] : 0);
-  const auto missing = missing_rates(hardware, prediction);
-  const double flops = static_cast<double>(prediction.work.model_flop) / prediction.time.total;
-  return {hardware.id, plan.kernel.name, dtypes.empty() ? to_string(point.dtypes[0]) : dtypes, tile, prediction.feasible ? "yes" : "no",
-          prediction.traffic[0][0] + prediction.traffic[0][1], prediction.traffic[1][0] + prediction.traffic[1][1],
-          prediction.time.total * 1e6, to_string(prediction.time.bound_by), flops / 1e12, join(missing, "; ")};
+  const bool fits = std::all_of(prediction.footprint.begin(), prediction.footprint.end(), [](const FootprintRow& row) { return row.fits(); });
+  std::vector<Json> row{hardware.id, plan.kernel.name, dtype_label(plan, point), tile_label(plan, point), fits ? "yes" : "no", prediction.runnable ? "yes" : "no",
+                        prediction.traffic[0][0] + prediction.traffic[0][1], prediction.traffic[1][0] + prediction.traffic[1][1]};
+  // What cannot run takes no time.
+  const double seconds = prediction.time.total;
+  if (prediction.feasible && seconds > 0)
+    row.insert(row.end(), {seconds * 1e6, to_string(prediction.time.bound_by), static_cast<double>(prediction.work.model_flop) / seconds / 1e12});
+  else row.insert(row.end(), {nullptr, nullptr, nullptr});
+  row.emplace_back(join(missing_rates(hardware, prediction), "; "));
+  return row;
 }
 
 }  // namespace
@@ -55,7 +62,7 @@ ExitStatus compare_command(const std::vector<std::string>& words) {
   for (const std::string& kernel : list_of(arguments, "kernel")) plans.push_back(read_plan(kernel, std::nullopt));
   for (const std::string& schedule : list_of(arguments, "schedule")) plans.push_back(read_plan(std::nullopt, schedule));
   if (plans.empty()) plans.push_back(read_plan(std::nullopt, std::nullopt));
-  Table table{.title = "predicted", .columns = {"hardware", "kernel", "dtype", "tile", "fits", "hbm_bytes", "l2_bytes", "microseconds", "bound_by",
+  Table table{.title = "predicted", .columns = {"hardware", "kernel", "dtype", "tile", "fits", "runnable", "hbm_bytes", "l2_bytes", "microseconds", "bound_by",
                                                 "model_tflops", "rate_unknown"}, .rows = {}};
   // The dtypes are columns here, so the shared point is read without them.
   std::vector<std::string> rest;
@@ -71,7 +78,9 @@ ExitStatus compare_command(const std::vector<std::string>& words) {
       for (const std::string& dtype : dtypes) table.rows.push_back(compare_row(plan, hardware, point, dtype, tile_given(arguments)));
     }
   }
-  deliver(arguments, render(table, arguments.format()));
+  const Format format = arguments.format();
+  if (format == Format::json) deliver(arguments, Json{{"schema", "tilescope/compare/1"}, {"rows", Json::parse(render(table, format))}}.dump(2) + "\n");
+  else deliver(arguments, render(table, format));
   return ExitStatus::done;
 }
 

@@ -59,6 +59,8 @@ HardwareProfile read_hardware(const Arguments& arguments);  // --hardware, requi
 Point read_point(const Arguments& arguments, const Plan& plan);
 void apply_dtypes(Point& point, const Plan& plan, const std::string& text);  // "fp16,kv=int8,o=bf16"
 bool tile_given(const Arguments& arguments);
+// A kernel starts from its first variant for the point's head_dim; other plans and head_dims keep the tile they have.
+void default_tile(Point& point, const Plan& plan);
 
 // Prints to stdout, or to -o FILE atomically.
 void deliver(const Arguments& arguments, const std::string& content);

@@ -68,18 +68,6 @@ void apply_tile(Point& point, const Plan& plan, const std::string& text) {
   }
 }
 
-// Without --tile a kernel starts from its first variant for the head_dim; commands may search for a better one.
-void default_tile(Point& point, const Plan& plan) {
-  for (const KernelVariant& variant : plan.kernel.variants) {
-    if (variant.head_dim != 0 && variant.head_dim != point.workload.d_qk) continue;
-    const int q = plan.schedule.find_parameter("q"), kv = plan.schedule.find_parameter("kv");
-    if (q >= 0) point.tiles[static_cast<std::size_t>(q)] = variant.tile_q;
-    if (kv >= 0) point.tiles[static_cast<std::size_t>(kv)] = variant.tile_kv;
-    point.warps = variant.warps;
-    return;
-  }
-}
-
 }  // namespace
 
 std::vector<OptionSpec> point_options() {
@@ -144,6 +132,17 @@ void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
       for (const Array& array : plan.schedule.diagram.arrays) keys.push_back(array.dtype_key);
       refuse("--dtype", fmt::format("no array takes the key '{}'{}", key, did_you_mean(key, keys)));
     }
+  }
+}
+
+void default_tile(Point& point, const Plan& plan) {
+  for (const KernelVariant& variant : plan.kernel.variants) {
+    if (variant.head_dim != 0 && variant.head_dim != point.workload.d_qk) continue;
+    const int q = plan.schedule.find_parameter("q"), kv = plan.schedule.find_parameter("kv");
+    if (q >= 0) point.tiles[static_cast<std::size_t>(q)] = variant.tile_q;
+    if (kv >= 0) point.tiles[static_cast<std::size_t>(kv)] = variant.tile_kv;
+    point.warps = variant.warps;
+    return;
   }
 }
 

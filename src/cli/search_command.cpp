@@ -1,26 +1,15 @@
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/text.h"
+#include "cli/best_tile.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/labels.h"
 #include "search/search.h"
 
 namespace tilescope::cli {
 namespace {
-
-std::vector<Json> tile_cells(const Plan& plan, const Point& point) {
-  std::vector<Json> cells;
-  for (std::size_t i = 0; i < plan.schedule.parameters.size(); ++i) cells.push_back(point.tiles[i]);
-  cells.push_back(point.warps);
-  return cells;
-}
-
-std::vector<std::string> tile_columns(const Plan& plan) {
-  std::vector<std::string> columns;
-  for (const Parameter& parameter : plan.schedule.parameters) columns.push_back("tile_" + parameter.name);
-  columns.push_back("warps");
-  return columns;
-}
 
 Table best_table(const Plan& plan, const SearchResult& result, std::size_t most) {
   Table table{.title = "feasible tiles, best first", .columns = tile_columns(plan), .rows = {}};
@@ -34,10 +23,16 @@ Table best_table(const Plan& plan, const SearchResult& result, std::size_t most)
   return table;
 }
 
-Table fallen_table(const Plan& plan, const SearchResult& result) {
+Table fallen_table(const Plan& plan, const HardwareProfile& hardware, const SearchResult& result) {
   Table table{.title = "fell out", .columns = tile_columns(plan), .rows = {}};
   for (const char* column : {"level", "needed_bytes", "available_bytes", "too_many_bytes", "largest"}) table.columns.emplace_back(column);
   for (const FellOut& f : result.infeasible) {
+    if (!f.runnable) {
+      std::vector<Json> row = tile_cells(plan, f.point);
+      row.insert(row.end(), {"tensor", nullptr, nullptr, nullptr, fmt::format("{} states no tensor rate for {}", hardware.id, dtype_label(plan, f.point))});
+      table.rows.push_back(std::move(row));
+      continue;
+    }
     const auto available = static_cast<std::int64_t>(f.row.capacity_bytes);
     std::vector<Json> row = tile_cells(plan, f.point);
     row.insert(row.end(), {to_string(f.row.level), f.row.bytes, available, f.row.bytes - available, f.row.largest});
@@ -56,9 +51,12 @@ ExitStatus search_command(const std::vector<std::string>& words) {
   const Arguments arguments("search", words, specs, 0);
   const Plan plan = read_plan(arguments);
   const HardwareProfile hardware = read_hardware(arguments);
-  const SearchResult result = search_tiles(plan, hardware, read_point(arguments, plan));
+  Point point = read_point(arguments, plan);
+  if (tile_given(arguments)) throw InputError(Diagnostic{.path = "--tile", .message = "search chooses the tile: leave it out, or ask tilescope predict about one tile"});
+  settle_tile(plan, hardware, point, true);  // refuses what no tile would make work
+  const SearchResult result = search_tiles(plan, hardware, point);
   const auto most = static_cast<std::size_t>(arguments.integer("top", 1, 100000).value_or(10));
-  const Table best = best_table(plan, result, most), fallen = fallen_table(plan, result);
+  const Table best = best_table(plan, result, most), fallen = fallen_table(plan, hardware, result);
   const Format format = arguments.format();
   if (format == Format::json) {
     const Json json{{"schema", "tilescope/search/1"}, {"hardware", hardware.id}, {"feasible", Json::parse(render(best, format))},

@@ -1,97 +1,22 @@
 // sweep: the cross product of axes, one prediction a line, streamed so that memory does not grow with the points.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/labels.h"
+#include "cli/sweep_axes.h"
 
 namespace tilescope::cli {
 namespace {
 
-struct SweepAxis {
-  std::string name;
-  std::vector<std::int64_t> values;
-};
-
 [[noreturn]] void refuse(const std::string& message) { throw InputError(Diagnostic{.path = "--axis", .message = message}); }
-
-constexpr std::size_t most_values = 1000000;
-constexpr std::int64_t largest_value = std::int64_t{1} << 40;
-
-// "first:last:xF" multiplies by F, "first:last:+S" (or ":S") adds S; or a comma list.
-std::vector<std::int64_t> parse_values(const std::string& text) {
-  std::vector<std::int64_t> values;
-  const std::vector<std::string> parts = split(text, ':');
-  const auto number = [&](std::string_view word) {
-    const auto value = parse_count(word);
-    if (!value || *value < 1 || *value > largest_value) refuse(fmt::format("expected integers from 1 to 2^40, found '{}' in '{}'", word, text));
-    return *value;
-  };
-  if (parts.size() == 1) {
-    for (const std::string& word : split(text, ',')) values.push_back(number(word));
-    return values;
-  }
-  if (parts.size() != 3 || parts[2].empty()) refuse(fmt::format("expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP or a list A,B,C, found '{}'", text));
-  const bool times = parts[2][0] == 'x';
-  const std::int64_t step = number(times || parts[2][0] == '+' ? parts[2].substr(1) : parts[2]);
-  if (times && step < 2) refuse("a factor must be at least 2");
-  const std::int64_t last = number(parts[1]);
-  for (std::int64_t value = number(parts[0]); value <= last;) {
-    values.push_back(value);
-    if (values.size() > most_values) refuse(fmt::format("'{}' gives more than {} values", text, most_values));
-    if (times ? __builtin_mul_overflow(value, step, &value) : __builtin_add_overflow(value, step, &value)) break;
-  }
-  if (values.empty()) refuse(fmt::format("'{}' is an empty range: FIRST is above LAST", text));
-  return values;
-}
-
-SweepAxis parse_axis(const std::string& text, const Plan& plan) {
-  std::vector<std::string> names{"batch", "heads_q", "heads_kv", "q_len", "kv_len", "head_dim", "v_head_dim", "seqlen", "warps"};
-  for (const Parameter& parameter : plan.schedule.parameters) names.push_back("tile_" + parameter.name);
-  const std::size_t equals = text.find('=');
-  std::string name = text.substr(0, equals);
-  std::replace(name.begin(), name.end(), '-', '_');
-  if (equals == std::string::npos) refuse(fmt::format("expected NAME=VALUES, as in q_len=1k:128k:x2, found '{}'", text));
-  if (std::find(names.begin(), names.end(), name) == names.end()) refuse(fmt::format("unknown axis '{}'{}", name, did_you_mean(name, names)));
-  return {name, parse_values(text.substr(equals + 1))};
-}
-
-void set_axis(Point& point, const Plan& plan, const std::string& name, std::int64_t value) {
-  Workload& w = point.workload;
-  if (name == "batch") w.batch = value;
-  else if (name == "heads_q") w.heads_q = value;
-  else if (name == "heads_kv") w.heads_kv = value;
-  else if (name == "q_len") w.q_len = value;
-  else if (name == "kv_len") w.kv_len = value;
-  else if (name == "seqlen") w.q_len = w.kv_len = value;
-  else if (name == "head_dim") w.d_qk = w.d_v = value;
-  else if (name == "v_head_dim") w.d_v = value;
-  else if (name == "warps") point.warps = value;
-  else point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name.substr(5)))] = value;
-}
-
-// Two axes over the same extent would leave one without effect.
-void add_axis(std::vector<SweepAxis>& axes, SweepAxis axis) {
-  const auto extents = [](const std::string& name) -> std::vector<std::string> {
-    if (name == "seqlen") return {"q_len", "kv_len"};
-    if (name == "head_dim") return {"head_dim", "v_head_dim"};
-    return {name};
-  };
-  const auto sets = extents(axis.name);
-  for (const SweepAxis& other : axes)
-    for (const std::string& extent : extents(other.name))
-      if (std::find(sets.begin(), sets.end(), extent) != sets.end())
-        refuse(fmt::format("axes '{}' and '{}' both set {}; give one", other.name, axis.name, extent));
-  const auto too_many = std::find_if(axis.values.begin(), axis.values.end(), [](std::int64_t value) { return value > 64; });
-  if (axis.name == "warps" && too_many != axis.values.end()) refuse(fmt::format("warps must be from 1 to 64, found {}", *too_many));
-  axes.push_back(std::move(axis));
-}
 
 // Sends lines to stdout or, atomically, to a file.
 class LineSink {
@@ -112,18 +37,91 @@ class LineSink {
   std::unique_ptr<OutputFile> file_;
 };
 
-const std::string csv_header =
-    "hardware,kernel,mask,batch,heads_q,heads_kv,q_len,kv_len,d_qk,d_v,tile_q,tile_kv,warps,feasible,hbm_read_bytes,hbm_write_bytes,"
-    "l2_read_bytes,l2_write_bytes,smem_read_bytes,smem_write_bytes,register_read_bytes,register_write_bytes,compulsory_bytes,tensor_flop,"
-    "model_flop,exp,seconds,bound_by\n";
+// What the points of a sweep share.
+struct Sweep {
+  Plan plan;
+  HardwareProfile hardware;
+  std::vector<SweepAxis> axes;
+  Point base;
+  bool tile_fixed = false;
+  std::string dtypes;  // label
+};
 
-std::string csv_line(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& p) {
+Sweep read_sweep(const std::string& command, const std::vector<std::string>& words, const std::vector<OptionSpec>& specs) {
+  const Arguments arguments(command, words, specs, 0);
+  Sweep sweep{.plan = read_plan(arguments), .hardware = read_hardware(arguments), .axes = {}, .base = {}, .tile_fixed = tile_given(arguments), .dtypes = {}};
+  sweep.axes = read_axes(arguments, sweep.plan);
+  std::vector<std::string> all_words = words;
+  const auto added = options_of_first_values(sweep.axes, arguments);
+  all_words.insert(all_words.end(), added.begin(), added.end());
+  sweep.base = read_point(Arguments(command, all_words, specs, 0), sweep.plan);
+  sweep.dtypes = dtype_label(sweep.plan, sweep.base);
+  if (const std::string reason = unsupported_on(sweep.plan, sweep.hardware); !reason.empty()) throw InputError(Diagnostic{.path = "--kernel", .message = reason});
+  return sweep;
+}
+
+std::string csv_header(const Plan& plan) {
+  std::vector<Json> names;
+  for (const char* name : {"hardware", "schedule", "kernel", "dtype", "mask", "batch", "heads_q", "heads_kv", "q_len", "kv_len", "d_qk", "d_v"}) names.emplace_back(name);
+  for (const std::string& name : tile_columns(plan)) names.emplace_back(name);
+  names.emplace_back("feasible");
+  for (std::size_t b = 0; b < boundary_count; ++b)
+    for (const char* direction : {"read", "write"}) names.emplace_back(fmt::format("{}_{}_bytes", to_string(static_cast<Boundary>(b)), direction));
+  for (const char* name : {"compulsory_bytes", "tensor_flop", "model_flop", "exp", "seconds", "bound_by"}) names.emplace_back(name);
+  return csv_line(names);
+}
+
+// Without a prediction (a point the kernel is not built for) the numbers are empty; one that cannot run has no time.
+std::string csv_row(const Sweep& sweep, const Point& point, const Prediction* p) {
   const Workload& w = point.workload;
-  std::string line = fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}", hardware.id, plan.kernel.name, point.mask.text, w.batch, w.heads_q,
-                                 w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v, point.tiles[0], point.tiles[1], point.warps, p.feasible);
-  for (const auto& both : p.traffic) line += fmt::format(",{},{}", both[0], both[1]);
-  return line + fmt::format(",{},{},{},{},{:.9g},{}\n", p.compulsory_bytes, p.work.tensor_flop, p.work.model_flop, p.work.exp, p.time.total,
-                            to_string(p.time.bound_by));
+  std::vector<Json> cells{sweep.hardware.id, sweep.plan.schedule.name, sweep.plan.kernel.name, sweep.dtypes, point.mask.text, w.batch,
+                          w.heads_q,         w.heads_kv,               w.q_len,                w.kv_len,     w.d_qk,          w.d_v};
+  for (const Json& tile : tile_cells(sweep.plan, point)) cells.push_back(tile);
+  cells.emplace_back(p && p->feasible);
+  for (std::size_t b = 0; b < boundary_count; ++b)
+    for (std::size_t direction = 0; direction < 2; ++direction) {
+      const bool known = p && (static_cast<Boundary>(b) != Boundary::smem || p->smem_modelled);
+      cells.push_back(known ? Json(p->traffic[b][direction]) : Json(nullptr));
+    }
+  cells.push_back(p ? Json(p->compulsory_bytes) : Json(nullptr));
+  for (const std::int64_t Work::*count : {&Work::tensor_flop, &Work::model_flop, &Work::exp}) cells.push_back(p ? Json(p->work.*count) : Json(nullptr));
+  cells.push_back(p && p->feasible ? Json(p->time.total) : Json(nullptr));
+  cells.push_back(p && p->feasible ? Json(to_string(p->time.bound_by)) : Json(nullptr));
+  return csv_line(cells);
+}
+
+// One line for the point, and whether it can run.
+std::string line_of(const Sweep& sweep, const Point& point, Format format, Prediction& prediction) {
+  const auto reasons = unsupported(sweep.plan, point);
+  if (!reasons.empty()) {
+    prediction.feasible = false;
+    if (format == Format::csv) return csv_row(sweep, point, nullptr);
+    return Json{{"schema", "tilescope/prediction/1"}, {"point", point_json(sweep.plan, sweep.hardware.id, point)}, {"feasible", false}, {"unsupported", reasons}}.dump() + "\n";
+  }
+  predict(sweep.plan, sweep.hardware, point, prediction);
+  if (format == Format::csv) return csv_row(sweep, point, &prediction);
+  return to_json(sweep.plan, sweep.hardware, point, prediction, {.terms = false}).dump() + "\n";
+}
+
+bool write_points(const Sweep& sweep, Format format, LineSink& sink) {
+  Point point = sweep.base;
+  Prediction prediction;
+  bool any_feasible = false;
+  std::vector<std::size_t> at(sweep.axes.size(), 0);
+  for (std::size_t digit = 0; digit < at.size();) {
+    set_point(point, sweep.base, sweep.plan, sweep.axes, at, sweep.tile_fixed);
+    if (const auto violations = point.workload.violations(); !violations.empty()) refuse(fmt::format("at {}: {}", place(sweep.axes, at), violations.front()));
+    std::string line;
+    try {
+      line = line_of(sweep, point, format, prediction);
+    } catch (const CountOverflow& overflow) {
+      refuse(fmt::format("at {}: {}", place(sweep.axes, at), overflow.what()));
+    }
+    sink.write(line);
+    any_feasible = any_feasible || prediction.feasible;
+    for (digit = 0; digit < at.size() && ++at[digit] == sweep.axes[digit].values.size(); ++digit) at[digit] = 0;
+  }
+  return any_feasible;
 }
 
 }  // namespace
@@ -131,32 +129,20 @@ std::string csv_line(const Plan& plan, const HardwareProfile& hardware, const Po
 ExitStatus sweep_command(const std::vector<std::string>& words) {
   const auto specs = point_options() + std::vector<OptionSpec>{{"axis", "NAME=FIRST:LAST:xFACTOR, NAME=FIRST:LAST:+STEP or NAME=A,B,C; repeat to cross"}} + output_options();
   if (help_wanted(words, "sweep --axis NAME=VALUES [--axis ...] --hardware ID ...", specs,
-                  "  tilescope sweep --axis seqlen=1k:128k:x2 --axis tile_kv=32,64,128 --hardware h200_sxm --heads 16 --q-len 1k --format csv -o sweep.csv\n"))
+                  "  tilescope sweep --axis seqlen=1k:128k:x2 --axis tile_kv=32,64,128 --hardware h200_sxm --heads 16 --format csv -o sweep.csv\n"
+                  "A size follows another as with the options: heads_q sets heads_kv too, q_len kv_len, head_dim v_head_dim, unless given.\n"
+                  "Without --tile or a tile axis every point keeps the default tile; tilescope search finds better ones.\n"
+                  "Exit status 1 when no point can run.\n"))
     return ExitStatus::done;
   const Arguments arguments("sweep", words, specs, 0);
-  const Plan plan = read_plan(arguments);
-  const HardwareProfile hardware = read_hardware(arguments);
-  Point point = read_point(arguments, plan);
-  std::vector<SweepAxis> axes;
-  for (const std::string& text : arguments.all("axis")) add_axis(axes, parse_axis(text, plan));
-  if (axes.empty()) refuse("is missing: give at least one axis to sweep, as in --axis seqlen=1k:128k:x2");
+  const Sweep sweep = read_sweep("sweep", words, specs);
   const Format format = arguments.has("format") ? arguments.format() : Format::csv;
   if (format == Format::md || format == Format::text) throw InputError(Diagnostic{.path = "--format", .message = "a sweep is written as csv or json (one object a line)"});
   LineSink sink(arguments);
-  if (format == Format::csv) sink.write(csv_header);
-  Prediction prediction;
-  std::vector<std::size_t> at(axes.size(), 0);
-  for (std::size_t digit = 0; digit < axes.size();) {
-    for (std::size_t i = 0; i < axes.size(); ++i) set_axis(point, plan, axes[i].name, axes[i].values[at[i]]);
-    if (const auto violations = point.workload.violations(); !violations.empty()) refuse(violations.front());
-    if (!plan.assumed)  // a kernel answers only for what it is built for
-      if (const auto reasons = unsupported(plan, point); !reasons.empty()) refuse(reasons.front());
-    predict(plan, hardware, point, prediction);
-    sink.write(format == Format::csv ? csv_line(plan, hardware, point, prediction) : to_json(plan, hardware, point, prediction, {.terms = false}).dump() + "\n");
-    for (digit = 0; digit < axes.size() && ++at[digit] == axes[digit].values.size(); ++digit) at[digit] = 0;
-  }
+  if (format == Format::csv) sink.write(csv_header(sweep.plan));
+  const bool any_feasible = write_points(sweep, format, sink);
   sink.commit();
-  return ExitStatus::done;
+  return any_feasible ? ExitStatus::done : ExitStatus::answer_no;
 }
 
 }  // namespace tilescope::cli

@@ -68,15 +68,18 @@ std::string render_markdown(const Table& table) {
 
 }  // namespace
 
+std::string csv_line(const std::vector<Json>& cells) {
+  std::string line;
+  for (std::size_t c = 0; c < cells.size(); ++c) line += (c ? "," : "") + csv_cell(cells[c]);
+  return line + "\n";
+}
+
 std::string render(const Table& table, Format format) {
   if (format == Format::text) return render_text(table);
   if (format == Format::md) return render_markdown(table);
   if (format == Format::csv) {
     std::string out = join(table.columns, ",") + "\n";
-    for (const auto& row : table.rows) {
-      for (std::size_t c = 0; c < row.size(); ++c) out += (c ? "," : "") + csv_cell(row[c]);
-      out += "\n";
-    }
+    for (const auto& row : table.rows) out += csv_line(row);
     return out;
   }
   Json list = Json::array();

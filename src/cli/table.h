@@ -19,4 +19,7 @@ struct Table {
 // JSON: an array of objects keyed by column. CSV: RFC 4180, numbers unrounded.
 std::string render(const Table& table, Format format);
 
+// One line of CSV, for tables too long to collect.
+std::string csv_line(const std::vector<Json>& cells);
+
 }  // namespace tilescope::cli

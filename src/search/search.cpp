@@ -65,10 +65,14 @@ SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, con
   Prediction prediction;
   for (const Point& point : points) {
     predict(plan, hardware, point, prediction);
+    if (!prediction.runnable) {
+      result.infeasible.push_back({.point = point, .runnable = false, .row = {}});
+      continue;
+    }
     const auto too_big = std::find_if(prediction.footprint.begin(), prediction.footprint.end(),
                                       [](const FootprintRow& row) { return !row.fits(); });
     if (too_big != prediction.footprint.end()) {
-      result.infeasible.push_back({point, *too_big});
+      result.infeasible.push_back({.point = point, .row = *too_big});
       continue;
     }
     Candidate candidate{.point = point, .seconds = prediction.time.total};

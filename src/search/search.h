@@ -17,7 +17,8 @@ struct Candidate {
 
 struct FellOut {
   Point point;
-  FootprintRow row;  // the first level that is too small
+  bool runnable = true;  // false: the GPU states no tensor rate for the dtype, whatever the tile; `row` is empty
+  FootprintRow row;      // the first level that is too small
 };
 
 struct SearchResult {
