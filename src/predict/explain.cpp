@@ -30,15 +30,27 @@ std::string width_text(const Point& point, ArrayId id) {
   return (width % 8 == 0 ? fmt::format("{} B", width / 8) : fmt::format("{}/8 B", width)) + scales;
 }
 
+// The guarded pair's factor: rows or keys (or both) summed over the tiles that the mask leaves alive.
+std::string live_text(const BoundIsland& bound, const Array& array, int last, bool whole) {
+  const GuardAxes guard = *bound.plan.schedule.diagram.guard;
+  const bool both = bound.nest.query_loop <= last && bound.nest.key_loop <= last;
+  const char* tiles = both ? "tile pairs" : bound.nest.query_loop <= last ? "query tiles" : "key tiles";
+  std::string extents = array.has(guard.query) ? "rows" : "";
+  if (array.has(guard.key)) extents += extents.empty() ? "keys" : " * keys";
+  return fmt::format("sum of {}{} over live ({}) {}", whole ? "whole-tile " : "", extents.empty() ? "1" : extents, bound.point.mask.text, tiles);
+}
+
 std::string array_formula(const BoundIsland& bound, const Term& term) {
   const Array& array = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)];
   const bool whole = term.boundary == Boundary::smem;
   const bool at_dram = term.boundary == Boundary::hbm;
+  const bool stored = stores(bound, static_cast<ArrayId>(term.array));
+  const Nest& nest = stored ? bound.finish : bound.nest;
   std::vector<std::string> factors;
   bool masked_pair = false;
   for (int i = 0; i <= term.last_loop && !(at_dram && term.fits_cache); ++i) {
-    const BoundLoop& loop = bound.nest.loops[static_cast<std::size_t>(i)];
-    const bool in_pair = bound.nest.guarded() && (i == bound.nest.query_loop || i == bound.nest.key_loop);
+    const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
+    const bool in_pair = nest.guarded() && (i == nest.query_loop || i == nest.key_loop);
     if (in_pair) masked_pair = true;
     else if (!array.has(loop.axis) && loop.trips > 1) factors.push_back(trips_text(bound.plan, loop));
   }
@@ -47,7 +59,7 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
     if (masked_pair && guard && (axis == guard->query || axis == guard->key)) continue;
     factors.push_back(size_text(bound, axis, whole));
   }
-  if (masked_pair) factors.push_back(fmt::format("sum over live ({}) tiles", bound.point.mask.text));
+  if (masked_pair) factors.push_back(live_text(bound, array, term.last_loop, whole));
   if (at_dram && !term.fits_cache) factors.push_back("waves of resident blocks");
   if (term.cause == Cause::operand) factors.push_back("warps that need it");
   return fmt::format("{} x {}", join(factors, " * "), width_text(bound.point, static_cast<ArrayId>(term.array)));
