@@ -45,16 +45,18 @@ struct Sweep {
   Point base;
   bool tile_fixed = false;
   std::string dtypes;  // label
+  std::optional<TimeError> error;
 };
 
 Sweep read_sweep(const std::string& command, const std::vector<std::string>& words, const std::vector<OptionSpec>& specs) {
   const Arguments arguments(command, words, specs, 0);
-  Sweep sweep{.plan = read_plan(arguments), .hardware = read_hardware(arguments), .axes = {}, .base = {}, .tile_fixed = tile_given(arguments), .dtypes = {}};
+  Sweep sweep{.plan = read_plan(arguments), .hardware = read_hardware(arguments), .axes = {}, .base = {}, .tile_fixed = tile_given(arguments), .dtypes = {}, .error = {}};
   sweep.axes = read_axes(arguments, sweep.plan);
   std::vector<std::string> all_words = words;
   const auto added = options_of_first_values(sweep.axes, arguments);
   all_words.insert(all_words.end(), added.begin(), added.end());
   sweep.base = read_point(Arguments(command, all_words, specs, 0), sweep.plan);
+  if (!sweep.plan.assumed) sweep.error = recorded_time_error(data_directory() / "validate" / "errors.json", sweep.hardware.id, sweep.plan.kernel.name);
   sweep.dtypes = dtype_label(sweep.plan, sweep.base);
   if (const std::string reason = unsupported_on(sweep.plan, sweep.hardware); !reason.empty()) throw InputError(Diagnostic{.path = "--kernel", .message = reason});
   return sweep;
@@ -100,7 +102,7 @@ std::string line_of(const Sweep& sweep, const Point& point, Format format, Predi
   }
   predict(sweep.plan, sweep.hardware, point, prediction);
   if (format == Format::csv) return csv_row(sweep, point, &prediction);
-  return to_json(sweep.plan, sweep.hardware, point, prediction, {.terms = false}).dump() + "\n";
+  return to_json(sweep.plan, sweep.hardware, point, prediction, {.terms = false, .error = sweep.error}).dump() + "\n";
 }
 
 bool write_points(const Sweep& sweep, Format format, LineSink& sink) {
