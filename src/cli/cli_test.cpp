@@ -128,7 +128,7 @@ TEST_CASE("predict refuses a workload that cannot be") {
                 "and heads_kv 2");
   check_refused("predict --hardware h200_sxm --q-len 1048576m --batch 1m", "error: a count exceeds 2^63 - 1; use smaller sizes");
   check_refused("predict --hardware h200_sxm --q-len 65536m --head-dim 16 --mask window:4 --tile q=128,kv=128",
-                "error: a masked point may have at most 2^26 query tiles; use a shorter q_len or larger tiles");
+                "error: a count exceeds 2^63 - 1; use smaller sizes");
   check_refused("predict --hardware h200_sxm --q-len 128 --kernel fused_mma --schedule flash2",
                 "error: --kernel: give --kernel or --schedule, not both: a kernel names its schedule");
   check_refused("predict --hardware h200_sxm --q-len 128 --head-dim 100 --kernel fused_mma",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/floor_sum.h"
 
 namespace tilescope {
 namespace {
@@ -32,6 +33,10 @@ TileRange LiveTiles::keys_of(std::int64_t query_tile) const {
   const std::int64_t last_key = std::min(kv_len_ - 1, last_row + highest_offset_);
   if (last_key < first_key) return {};
   return {first_key / tile_kv_, last_key / tile_kv_ + 1};
+}
+
+std::int64_t LiveTiles::first_live_query() const {
+  return highest_offset_ >= 0 ? 0 : std::min(query_tiles_ - 1, ceil_div(1 - highest_offset_, tile_q_) - 1);
 }
 
 TileRange LiveTiles::queries_of(std::int64_t key_tile) const {
@@ -80,27 +85,32 @@ LiveSums LiveTiles::unmasked_sums(bool whole_tiles) const {
           .keys = keys};
 }
 
+// Bands move right: from the first query tile that sees a key on, every tile sees some, and both ends of the seen range are
+// floors of arithmetic progressions, cut off at the first key. Only the last query tile may be partial.
 LiveSums LiveTiles::band_sums(bool whole_tiles) const {
-  constexpr std::int64_t most_tiles = std::int64_t{1} << 26;  // a second's work; more would look like a hang
-  if (query_tiles_ > most_tiles) throw CountOverflow("a masked point may have at most 2^26 query tiles; use a shorter q_len or larger tiles");
-  LiveSums total;
-  TileRange seen;  // union of live key tiles so far: bands move right, so it stays contiguous
-  for (std::int64_t i = 0; i < query_tiles_; ++i) {
-    const TileRange range = keys_of(i);
-    if (range.empty()) continue;
-    const std::int64_t row_count = whole_tiles ? tile_q_ : rows(i);
-    const std::int64_t key_count = whole_tiles ? range.count() * tile_kv_ : keys(range);
-    total.pairs = checked_add(total.pairs, range.count());
-    total.rows_pairs = checked_add(total.rows_pairs, checked_mul(row_count, range.count()));
-    total.keys_pairs = checked_add(total.keys_pairs, key_count);
-    total.area = checked_add(total.area, checked_mul(row_count, key_count));
-    total.query_tiles += 1;
-    total.rows += row_count;
-    seen = seen.empty() ? range : TileRange{std::min(seen.first, range.first), std::max(seen.end, range.end)};
-  }
-  total.key_tiles = seen.count();
-  total.keys = whole_tiles ? seen.count() * tile_kv_ : keys(seen);
-  return total;
+  const std::int64_t last = query_tiles_ - 1, first = first_live_query();
+  const std::int64_t full = last - first;  // query tiles before the last one
+  const std::int64_t ends = full + floor_sum(full, tile_kv_, tile_q_, std::max<std::int64_t>(0, (first + 1) * tile_q_ - 1 + highest_offset_));
+  const std::int64_t moved = lowest_offset_ > 0 ? first : std::clamp(-lowest_offset_ / tile_q_ + 1, first, last);  // starts past the first key
+  const std::int64_t starts = floor_sum(last - moved, tile_kv_, tile_q_, std::max<std::int64_t>(0, moved * tile_q_ + lowest_offset_));
+  const std::int64_t pairs = ends - starts;
+  // Query tiles whose range ends in the last key tile, which may be partial.
+  const std::int64_t reach = (key_tiles_ - 1) * tile_kv_ - highest_offset_ - tile_q_ + 1;
+  const std::int64_t at_end = last - std::clamp(reach <= 0 ? 0 : ceil_div(reach, tile_q_), first, last);
+  const std::int64_t excess = whole_tiles ? 0 : key_tiles_ * tile_kv_ - kv_len_;
+  const std::int64_t key_count = checked_mul(pairs, tile_kv_) - checked_mul(at_end, excess);
+
+  const TileRange range = keys_of(last), seen{keys_of(first).first, range.end};
+  const std::int64_t last_rows = whole_tiles ? tile_q_ : rows(last);
+  const std::int64_t last_keys = whole_tiles ? range.count() * tile_kv_ : keys(range);
+  return {.pairs = checked_add(pairs, range.count()),
+          .rows_pairs = checked_add(checked_mul(pairs, tile_q_), checked_mul(range.count(), last_rows)),
+          .keys_pairs = checked_add(key_count, last_keys),
+          .area = checked_add(checked_mul(key_count, tile_q_), checked_mul(last_keys, last_rows)),
+          .query_tiles = full + 1,
+          .rows = checked_add(checked_mul(full, tile_q_), last_rows),
+          .key_tiles = seen.count(),
+          .keys = whole_tiles ? seen.count() * tile_kv_ : keys(seen)};
 }
 
 LiveSums LiveTiles::block_sums(bool whole_tiles) const {

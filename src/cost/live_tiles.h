@@ -32,13 +32,14 @@ class LiveTiles {
   std::int64_t query_tiles() const { return query_tiles_; }
   std::int64_t key_tiles() const { return key_tiles_; }
   bool is_band() const { return mask_->kind != Mask::Kind::blocks; }
+  std::int64_t first_live_query() const;  // bands only: every query tile from here on sees a key
   bool live(std::int64_t query_tile, std::int64_t key_tile) const;
   TileRange keys_of(std::int64_t query_tile) const;     // bands only: live key tiles
   TileRange queries_of(std::int64_t key_tile) const;    // bands only: live query tiles
   std::int64_t rows(std::int64_t query_tile) const;     // clipped extent
   std::int64_t keys(TileRange key_tiles) const;         // clipped extent of consecutive key tiles
 
-  // O(1) without a mask, O(query tiles + key tiles) for a band, O(tile pairs) for a block pattern.
+  // O(1) without a mask, O(log) for a band, O(tile pairs) for a block pattern. Throws CountOverflow.
   LiveSums sums(bool whole_tiles) const;
 
  private:

@@ -12,14 +12,22 @@ namespace {
 std::int64_t keys_loaded_in_waves(const Nest& nest, std::int64_t repeats, std::int64_t wave, double capacity_keys) {
   const LiveTiles tiles = nest.live_tiles();
   const std::int64_t query_tiles = tiles.query_tiles(), total = checked_mul(query_tiles, repeats);
+  constexpr std::int64_t most_waves = std::int64_t{1} << 26;  // a second's work; more would look like a hang
+  if (total / wave > most_waves) throw CountOverflow("a masked point may run in at most 2^26 waves of blocks; use a shorter q_len or larger tiles");
+  // Bands move right: the keys that consecutive query tiles see reach from the first one's start to the last one's end.
+  const auto keys_seen = [&](std::int64_t from, std::int64_t to) {
+    from = std::max(from, tiles.first_live_query());
+    return from < to ? TileRange{tiles.keys_of(from).first, tiles.keys_of(to - 1).end} : TileRange{};
+  };
   std::int64_t loaded = 0;
   TileRange cached;
   for (std::int64_t first = 0; first < total; first += wave) {
-    TileRange range;
-    for (std::int64_t t = first; t < std::min(first + wave, total); ++t) {
-      const TileRange own = tiles.keys_of(t % query_tiles);
-      if (own.empty()) continue;
-      range = range.empty() ? own : TileRange{std::min(range.first, own.first), std::max(range.end, own.end)};
+    const std::int64_t start = first % query_tiles, count = std::min(wave, total - first);
+    TileRange range = keys_seen(start, std::min(start + count, query_tiles));
+    if (start + count > query_tiles) {  // the wave goes on with the next head that shares the keys
+      const TileRange more = keys_seen(0, std::min(start + count - query_tiles, query_tiles));
+      if (range.empty()) range = more;
+      else if (!more.empty()) range = {std::min(range.first, more.first), std::max(range.end, more.end)};
     }
     if (range.empty()) continue;
     const TileRange overlap{std::max(range.first, cached.first), std::min(range.end, cached.end)};
