@@ -102,7 +102,7 @@ Json tile_map(const ComparedPoint& shown, const HardwareProfile& hardware) {
     if (seen.insert({c.point.tiles[0], c.point.tiles[1]}).second)
       cells.push_back({{"q", c.point.tiles[0]}, {"kv", c.point.tiles[1]}, {"feasible", true}, {"seconds", c.seconds}, {"l2_read_bytes", c.l2_bytes}, {"warps", c.point.warps}});
   for (const FellOut& f : result.infeasible)
-    if (seen.insert({f.point.tiles[0], f.point.tiles[1]}).second)
+    if (f.runnable && seen.insert({f.point.tiles[0], f.point.tiles[1]}).second)
       cells.push_back({{"q", f.point.tiles[0]}, {"kv", f.point.tiles[1]}, {"feasible", false}, {"level", to_string(f.row.level)}, {"needed_bytes", f.row.bytes},
                        {"available_bytes", static_cast<std::int64_t>(f.row.capacity_bytes)}, {"warps", f.point.warps}});
   return {{"title", fmt::format("tiles of {} around {}", shown.plan.kernel.name, label(shown.record.point))}, {"kernel", shown.plan.kernel.name},
