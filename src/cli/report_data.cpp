@@ -10,12 +10,6 @@
 namespace tilescope::cli {
 namespace {
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
 Json roofs(const HardwareProfile& hardware) {
   Json list = Json::array();
   for (const MemoryLevel& level : hardware.levels) {
@@ -61,11 +55,13 @@ std::string label(const validate::MeasurePoint& p) {
 
 Json measured_json(const ComparedPoint& compared, const HardwareProfile& hardware) {
   std::map<std::string, Json> levels;
+  std::map<std::string, double> seconds{{"seconds", 0}, {"seconds_cold", 0}};
   Json work;
   for (const Measured& m : measured_quantities(compared.record, hardware, compared.plan)) {
     if (m.quantity == "traffic") levels[m.level][m.direction + "_bytes"] = m.value;
     else if (m.quantity == "operand_bytes") levels[m.level]["operand_read_bytes"] = m.value;
-    else if (!m.quantity.starts_with("seconds")) work[m.quantity] = m.value;
+    else if (seconds.contains(m.quantity)) seconds[m.quantity] = m.value;
+    else work[m.quantity] = m.value;
   }
   Json traffic = Json::array();
   for (const char* name : {"hbm", "l2", "smem", "register"})
@@ -74,8 +70,8 @@ Json measured_json(const ComparedPoint& compared, const HardwareProfile& hardwar
       row.update(levels[name]);
       traffic.push_back(std::move(row));
     }
-  return {{"traffic", std::move(traffic)}, {"work", std::move(work)}, {"seconds", median(compared.record.steady_seconds)},
-          {"seconds_cold", median(compared.record.cold_seconds)},
+  return {{"traffic", std::move(traffic)}, {"work", std::move(work)}, {"seconds", seconds["seconds"]},
+          {"seconds_cold", seconds["seconds_cold"]},
           {"clock_hz", compared.record.clocks ? Json(compared.record.clocks->sm_hz) : Json(nullptr)}};
 }
 

@@ -113,7 +113,7 @@ Comparison compare_records(const std::vector<validate::Record>& records, const s
     ComparedPoint compared{record, plan, model_point(record, plan), {}};
     predict(plan, hardware, compared.point, compared.prediction);
     for (const Measured& measured : measured_quantities(record, hardware, plan)) {
-      ComparisonRow row{.point = point_id(record.point), .kernel = record.point.kernel, .quantity = measured.quantity, .level = measured.level,
+      ComparisonRow row{.point = point_id(record.point), .hardware = hardware.id, .kernel = record.point.kernel, .quantity = measured.quantity, .level = measured.level,
                         .direction = measured.direction, .predicted = predicted_value(compared.prediction, measured), .measured = measured.value,
                         .tolerance = {}, .slack = 0, .reason = {}, .verdict = Verdict::info};
       judge(experiment_of(record.experiment), compared, row);
@@ -123,6 +123,17 @@ Comparison compare_records(const std::vector<validate::Record>& records, const s
   }
   comparison.summary = summarise(comparison.rows);
   return comparison;
+}
+
+SummaryRow spread(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  SummaryRow row;
+  row.n = values.size();
+  for (const double value : values) row.mean += value / static_cast<double>(values.size());
+  row.median = values.size() % 2 ? values[values.size() / 2] : (values[values.size() / 2 - 1] + values[values.size() / 2]) / 2;
+  row.p90 = values[static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(values.size()))) - 1];
+  row.worst = values.back();
+  return row;
 }
 
 std::vector<SummaryRow> summarise(const std::vector<ComparisonRow>& rows) {
@@ -140,14 +151,9 @@ std::vector<SummaryRow> summarise(const std::vector<ComparisonRow>& rows) {
     found->failed += row.verdict == Verdict::fail;
   }
   for (std::size_t i = 0; i < summary.size(); ++i) {
-    std::vector<double>& values = errors[i];
-    std::sort(values.begin(), values.end());
-    SummaryRow& row = summary[i];
-    row.n = values.size();
-    for (const double value : values) row.mean += value / static_cast<double>(values.size());
-    row.median = values.size() % 2 ? values[values.size() / 2] : (values[values.size() / 2 - 1] + values[values.size() / 2]) / 2;
-    row.p90 = values[static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(values.size()))) - 1];
-    row.worst = values.back();
+    SummaryRow row = spread(std::move(errors[i]));
+    row.kernel = summary[i].kernel, row.quantity = summary[i].quantity, row.failed = summary[i].failed;
+    summary[i] = std::move(row);
   }
   std::stable_sort(summary.begin(), summary.end(), [](const SummaryRow& a, const SummaryRow& b) { return a.kernel < b.kernel; });
   return summary;

@@ -16,7 +16,7 @@ enum class Verdict { pass, fail, info };  // info: shown, not judged
 std::string to_string(Verdict verdict);
 
 struct ComparisonRow {
-  std::string point, kernel, quantity, level, direction;  // level and direction may be empty
+  std::string point, hardware, kernel, quantity, level, direction;  // level and direction may be empty
   double predicted = 0, measured = 0;
   std::optional<double> tolerance;  // relative; empty: not judged
   double slack = 0;                 // absolute
@@ -32,6 +32,9 @@ struct SummaryRow {
   std::size_t n = 0, failed = 0;
   double mean = 0, median = 0, p90 = 0, worst = 0;  // of relative_error
 };
+
+// n, mean, median, p90 and worst of relative errors; the names stay empty. At least one value.
+SummaryRow spread(std::vector<double> errors);
 
 struct ComparedPoint {
   validate::Record record;

@@ -1,9 +1,7 @@
 // A comparison as JSON and as JUnit XML.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "compare/compare.h"
 
@@ -16,6 +14,9 @@ Json number(double value) {
 }
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+// Six decimals, so that the committed summary does not depend on the order in which a compiler adds.
+double rounded(double value) { return std::round(value * 1e6) / 1e6; }
 
 std::string xml_escaped(const std::string& text) {
   std::string out;
@@ -54,17 +55,13 @@ Json to_json(const Comparison& comparison) {
 
 Json error_summary(const Comparison& comparison) {
   std::map<std::pair<std::string, std::string>, std::vector<double>> errors;  // by GPU and kernel
-  std::map<std::string, const ComparedPoint*> points;
-  for (const ComparedPoint& point : comparison.points) points[point_id(point.record.point)] = &point;
   for (const ComparisonRow& row : comparison.rows)
-    if (row.quantity == "seconds") errors[{points.at(row.point)->record.environment.hardware, row.kernel}].push_back(row.relative_error());
+    if (row.quantity == "seconds") errors[{row.hardware, row.kernel}].push_back(row.relative_error());
   Json rows = Json::array();
-  for (auto& [key, values] : errors) {
-    std::sort(values.begin(), values.end());
-    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-    rows.push_back({{"hardware", key.first}, {"kernel", key.second}, {"quantity", "seconds"}, {"mape", mean},
-                    {"p90", values[static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(values.size()))) - 1]}, {"n", values.size()},
-                    {"basis", fmt::format("{} records of {} on {}", values.size(), key.second, key.first)}});
+  for (const auto& [key, values] : errors) {
+    const SummaryRow error = spread(values);
+    rows.push_back({{"hardware", key.first}, {"kernel", key.second}, {"quantity", "seconds"}, {"mape", rounded(error.mean)}, {"p90", rounded(error.p90)}, {"n", error.n},
+                    {"basis", fmt::format("{} records of {} on {}", error.n, key.second, key.first)}});
   }
   return {{"schema", "tilescope/errors/1"}, {"rows", std::move(rows)}};
 }

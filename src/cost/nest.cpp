@@ -6,6 +6,18 @@
 
 namespace tilescope {
 
+const BoundLoop* Nest::loop_over(AxisId axis) const {
+  for (const BoundLoop& loop : all())
+    if (loop.axis == axis) return &loop;
+  return nullptr;
+}
+
+std::int64_t Nest::blocks() const {
+  std::int64_t count = 1;
+  for (const BoundLoop& loop : all()) count = loop.group ? checked_mul(count, loop.trips) : count;
+  return count;
+}
+
 LiveTiles Nest::live_tiles() const {
   const BoundLoop& query = loops[static_cast<std::size_t>(query_loop)];
   const BoundLoop& key = loops[static_cast<std::size_t>(key_loop)];

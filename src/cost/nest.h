@@ -28,6 +28,8 @@ struct Nest {
   std::span<const BoundLoop> all() const { return {loops.data(), loop_count}; }
   std::int64_t size(AxisId axis) const { return sizes[index(axis)]; }
   bool guarded() const { return query_loop >= 0; }
+  const BoundLoop* loop_over(AxisId axis) const;  // nullptr: the axis is taken whole
+  std::int64_t blocks() const;                    // iterations of all group loops: the grid. Throws CountOverflow.
   LiveTiles live_tiles() const;  // of the guarded pair
 };
 

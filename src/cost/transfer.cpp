@@ -9,15 +9,9 @@ namespace {
 
 bool contains(Axes axes, AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
 
-const BoundLoop* loop_over(const Nest& nest, AxisId axis) {
-  for (const BoundLoop& loop : nest.all())
-    if (loop.axis == axis) return &loop;
-  return nullptr;
-}
-
 // Extent of a whole axis, rounded up to its tiles when asked.
 std::int64_t extent(const Nest& nest, AxisId axis, bool whole_tiles) {
-  const BoundLoop* loop = loop_over(nest, axis);
+  const BoundLoop* loop = nest.loop_over(axis);
   return whole_tiles && loop ? checked_mul(loop->trips, loop->tile) : nest.size(axis);
 }
 

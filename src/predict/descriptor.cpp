@@ -141,6 +141,10 @@ std::string to_string(Pipe pipe) {
   return names[static_cast<std::size_t>(pipe)];
 }
 
+bool KernelVariant::holds(const std::string& array) const {
+  return std::find(registers_hold.begin(), registers_hold.end(), array) != registers_hold.end();
+}
+
 const KernelVariant* KernelDescriptor::find_variant(std::int64_t head_dim, std::int64_t tile_q, std::int64_t tile_kv,
                                                     std::int64_t warps) const {
   const auto same = [](std::int64_t asked, std::int64_t built) { return asked == 0 || built == 0 || asked == built; };

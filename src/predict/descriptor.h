@@ -56,6 +56,8 @@ struct KernelVariant {
   std::vector<std::string> registers_hold;  // input arrays whose fragments stay in registers over the stream
   std::int64_t smem_bytes = 0;              // dynamic shared memory the kernel asks for, to check the model's footprint
   bool spills = false;                      // the compiler reports local-memory use
+
+  bool holds(const std::string& array) const;
 };
 
 struct KernelDescriptor {

@@ -11,9 +11,7 @@ constexpr std::int64_t accumulator_bytes = 4;   // fp32 accumulators, by instruc
 constexpr std::int64_t bookkeeping_registers = 40;  // addresses, loop state, fragments in flight: an assumption, occupancy only
 
 bool held(const BoundIsland& bound, ArrayId id) {
-  if (!bound.variant) return false;
-  const auto& names = bound.variant->registers_hold;
-  return std::find(names.begin(), names.end(), bound.plan.schedule.diagram.array(id).name) != names.end();
+  return bound.variant && bound.variant->holds(bound.plan.schedule.diagram.array(id).name);
 }
 
 std::int64_t tile_values(const BoundIsland& bound, ArrayId id) {

@@ -103,8 +103,7 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i) {
     const BoundIsland bound = bind_island(plan, hardware, point, i);
     IslandPrediction& island = out.islands[static_cast<std::size_t>(i)];
-    island.blocks = 1;
-    for (const BoundLoop& loop : bound.nest.all()) island.blocks = loop.group ? checked_mul(island.blocks, loop.trips) : island.blocks;
+    island.blocks = bound.nest.blocks();
     add_footprint(bound, out);
     island.blocks_per_unit = resident_blocks_per_unit(bound, out);
     add_traffic(bound, out);

@@ -21,8 +21,7 @@ void add_term(const BoundIsland& bound, Prediction& out, Term term) {
 
 bool held(const BoundIsland& bound, const Array& array) {
   if (!bound.variant) return bound.plan.assumed;  // the assumed implementation keeps what its nest keeps
-  const auto& names = bound.variant->registers_hold;
-  return std::find(names.begin(), names.end(), array.name) != names.end();
+  return bound.variant->holds(array.name);
 }
 
 // Warps along an axis of the score or output tile; all of them along the queries unless the descriptor says otherwise.
@@ -57,8 +56,7 @@ struct WorkingSet {
 WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t resident) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   WorkingSet set;
-  std::int64_t blocks = 1;
-  for (const BoundLoop& loop : nest.all()) blocks = loop.group ? checked_mul(blocks, loop.trips) : blocks;
+  const std::int64_t blocks = nest.blocks();
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     if (!loads(bound, id)) continue;

@@ -23,14 +23,8 @@ std::int64_t rows_once(const BoundIsland& bound, int scores) {
   return touched_values(bound.finish, bound.whole, row_axes(bound, scores), {.whole_tiles = true});
 }
 
-const BoundLoop* loop_over(const Nest& nest, AxisId axis) {
-  for (const BoundLoop& loop : nest.all())
-    if (loop.axis == axis) return &loop;
-  return nullptr;
-}
-
 bool streams_along(const BoundIsland& bound, AxisId axis) {
-  const BoundLoop* loop = loop_over(bound.nest, axis);
+  const BoundLoop* loop = bound.nest.loop_over(axis);
   return loop && !loop->group;
 }
 
@@ -46,7 +40,7 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   const auto& output_axes = diagram.arrays[static_cast<std::size_t>(output)].axes;
   const std::int64_t keys = bound.nest.size(score_axes.back());  // of a whole row, when no loop cuts it
   std::int64_t score_points = points(bound, score_axes, true);
-  if (!loop_over(bound.nest, score_axes.back())) score_points = checked_mul(score_points / keys, ceil_div(keys, bound.how.row_multiple) * bound.how.row_multiple);
+  if (!bound.nest.loop_over(score_axes.back())) score_points = checked_mul(score_points / keys, ceil_div(keys, bound.how.row_multiple) * bound.how.row_multiple);
   const std::int64_t row_steps = points(bound, row_axes(bound, scores), true);
   const std::int64_t rows = rows_once(bound, scores), output_steps = points(bound, output_axes, true);
   const std::int64_t outputs =
