@@ -1,0 +1,61 @@
+// A power law on a hierarchy of memories: levels are optimised independently and their costs added
+//   H* = sum_l cost_l * H*(M_l)                                       (Napkin, arXiv 2412.03317, section 5.1; theory 2.2)
+// with two further kinds of level, a cache above children that keep their outputs and children that pass data sideways.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "optimum/power_law.h"
+
+namespace tilescope {
+
+// Costs are per value (or byte, as the law is) that enters the level: seconds, joules, or any weighted sum of them.
+struct Level {
+  std::string name;
+  double memory = std::numeric_limits<double>::infinity();
+  double cost = 0;  // Hdot^-1; the outermost memory holds everything and costs nothing to fill
+};
+
+double weighted_cost(const PowerLaw& law, std::span<const Level> levels);
+
+// Hdot * M^beta: what a level is worth to a term of that exponent. The ratio of two levels' figures is the ratio of their
+// costs for that term, so machines are compared term by term. The level's cost must not be zero.
+double figure_of_merit(const Level& level, double beta);
+
+// Theorem 2 (section 4.4): when outputs stay in the children until complete, a cache above `children` of them acts as if
+// it had the memory of all: H*(children * child_memory).
+double intermediate_memory(double child_memory, double children);
+
+// Its condition: there are at least as many children as groups of the inner level in one group of the outer.
+bool intermediate_applies(std::int64_t children, std::int64_t inner_groups, std::int64_t outer_groups);
+
+// One head of attention, its queries grouped by `group_rows` over blocks that stream the keys.
+struct StreamedHead {
+  std::int64_t q_len = 0, kv_len = 0;
+  std::int64_t qo_width = 0;  // values a query row loads and stores: d_qk + d_v
+  std::int64_t kv_width = 0;  // values a key loads: d_qk + d_v
+  std::int64_t group_rows = 0;
+};
+
+// Values that cross into an LRU cache of `cache_values` above `blocks` blocks in lock step, which share each tile of keys
+// as they pass it: q * qo_width + kv * kv_width * (waves of blocks), or one pass when the keys and values survive a wave.
+// They survive when they fit beside the wave's own query and output rows; a cache smaller than keys and values keeps none
+// of them (cyclic LRU). Between the two some survive, and this is an upper bound. Throws CountOverflow.
+std::int64_t cached_head_values(const StreamedHead& head, std::int64_t blocks, std::int64_t cache_values);
+
+// Theorem 3 (section 4.5, A.2.2): `children` of one family, of `child_memory` each, take every value once from the parent
+// at parent_cost and pass it among themselves at cross_cost.
+struct Family {
+  double child_memory = 0;
+  double children = 1;
+  double parent_cost = 0, cross_cost = 0;
+};
+double cross_transfer_cost(const PowerLaw& law, const Family& family);
+
+// What the sideways path saves against every child filling itself from the parent; 0 children saved for 1 child.
+double cross_transfer_saving(const PowerLaw& law, const Family& family);
+
+}  // namespace tilescope

@@ -1,0 +1,46 @@
+// Traffic that no schedule can beat, in values between one memory of M values and the next outer one. A bound with an
+// explicit constant is a number to compare with; an order is not, and says so.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilescope {
+
+struct LowerBound {
+  double values = 0;        // never negative
+  bool asymptotic = false;  // an order of growth without its constant: do not compare it with a count
+  std::string name, source;
+};
+
+// A[m,k] B[k,n] -> C[m,n] with a memory of M values.
+struct MatmulSize {
+  double m = 0, n = 0, k = 0;
+};
+LowerBound matmul_cosma(const MatmulSize& size, double memory);              // 2mnk/sqrt(M) + mn (COSMA, theorem 1)
+LowerBound matmul_smith_van_de_geijn(const MatmulSize& size, double memory); // 2mnk/sqrt(M) - 2M (quoted by COSMA)
+LowerBound matmul_compulsory(const MatmulSize& size);                        // mk + kn + mn
+
+// Attention of one head.
+struct HeadSize {
+  double q_len = 0, kv_len = 0, d_qk = 0, d_v = 0;
+};
+
+// Every input read once and every output written once: q (d + e) + x (d + e).
+LowerBound attention_compulsory(const HeadSize& size);
+
+// M >= d^2: q x d^2 / (M + 4 d^2) - M, d = d_qk: a schedule computes every root of Q K^T, and a part of it with a
+// dominator and a minimum set of 2M values holds at most (M/d)^2 + 4M of them (Saha & Ye, arXiv 2402.07443, lemmas 2.8
+// and 3.3, with (I + J) d <= 2M bounding I J by a square). Zero for a smaller memory, where the argument is not made.
+LowerBound attention_large_memory(const HeadSize& size, double memory);
+
+// The order of theorem 3.1, min(q x d / sqrt M, q x d^2 / M): for M < d^2 the first, matmul-like one. No constant is
+// published for it, so it is marked asymptotic.
+LowerBound attention_order(const HeadSize& size, double memory);
+
+// All of the above for one head; `strongest` is the largest one that has its constant.
+std::vector<LowerBound> attention_bounds(const HeadSize& size, double memory);
+LowerBound strongest(const std::vector<LowerBound>& bounds);
+
+}  // namespace tilescope
