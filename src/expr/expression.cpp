@@ -56,10 +56,10 @@ std::optional<Function> function_named(std::string_view name) {
 }
 
 bool is_expression_name(std::string_view name) {
+  if (name == "index" || name == "size" || function_named(name)) return false;
   while (name.ends_with('\'')) name.remove_suffix(1);
   if (name.empty() || !letter(name.front())) return false;
-  if (!std::all_of(name.begin(), name.end(), [](char c) { return letter(c) || digit(c); })) return false;
-  return name != "index" && name != "size" && !function_named(name);
+  return std::all_of(name.begin(), name.end(), [](char c) { return letter(c) || digit(c); });
 }
 
 Expression::Expression() {

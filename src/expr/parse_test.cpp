@@ -36,6 +36,7 @@ TEST_CASE("expressions group as arithmetic does") {
   CHECK(parsed("1e-3") == Expression::number(0.001));
   CHECK(parsed("index(x) - size( x )") == Expression::index("x") - Expression::size("x"));
   CHECK(parsed("max(a,pow(b,-3))") == Expression::call(Function::max, {a, Expression::pow(b, -3)}));
+  CHECK(parsed("max' + index'") == Expression::array("max'") + Expression::array("index'"));
   CHECK(parsed("m' - m") == Expression::array("m'") - Expression::array("m"));
 }
 
