@@ -1,0 +1,85 @@
+// What the names of a lowering file must refer to once every section has been read.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/text.h"
+#include "lower/read_parts.h"
+
+namespace tilescope::lower {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool has(const Names& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+template <class T>
+Names names_of(const std::vector<T>& list) {
+  Names names;
+  for (const T& entry : list) names.push_back(entry.name);
+  return names;
+}
+
+void unique_names(const Node& list, std::set<std::string>& seen) {
+  for (const Node& item : list.items())
+    if (!seen.insert(item["name"].text()).second) item["name"].report(fmt::format("'{}' is listed twice", item["name"].text()));
+}
+
+void check_variable(const Node& node, const Variable& variable, const Lowering& lowering) {
+  const Copies& copies = lowering.copies;
+  if (variable.scope == Scope::warpgroup && copies.scope == Scope::warp)
+    node["scope"].report("'warpgroup' is larger than the 'warp' that is copied; use block");
+  if (variable.level == "register" && variable.scope == Scope::block && copies.scope != Scope::block)
+    node["scope"].report(fmt::format("registers belong to threads: the scope is warp or {}", to_string(copies.scope)));
+  else if (variable.scope != Scope::block && copies.threads % threads_of(variable.scope, lowering) != 0)
+    node["scope"].report(fmt::format("the {} threads that are copied are no whole {}s", copies.threads, to_string(variable.scope)));
+  const Names plans = names_of(lowering.plans);
+  if (const auto given = node.find("plans"))
+    for (const Node& item : given->items())
+      if (!has(plans, item.text())) item.report(fmt::format("{} is not a plan{}", shown_text(item.text()), did_you_mean(item.text(), plans)));
+  if (variable.shares.empty()) return;
+  for (const Variable& owner : lowering.variables) {
+    if (owner.name != variable.shares) continue;
+    const auto outlives = [&](const std::string& plan) { return owner.plans.empty() || has(owner.plans, plan); };
+    const bool in_its_plans = variable.plans.empty() ? owner.plans.empty() : std::all_of(variable.plans.begin(), variable.plans.end(), outlives);
+    if (!owner.shares.empty() || owner.level != variable.level || owner.scope != variable.scope || !in_its_plans)
+      node["shares"].report(fmt::format("'{}' must have its own storage at the same level, in the same scope and plans", owner.name));
+    return;
+  }
+  const Names names = names_of(lowering.variables);
+  node["shares"].report(fmt::format("{} is not a variable{}", shown_text(variable.shares), did_you_mean(variable.shares, names)));
+}
+
+// Every operation in exactly one phase.
+void check_phases(const Node& node, const Overlap& overlap, const Names& operations) {
+  if (overlap.style != "phases") return;
+  Names named;
+  for (const auto& phase : overlap.phases)
+    for (const std::string& name : phase) {
+      if (!has(operations, name)) node["phases"].report(fmt::format("{} is not an operation{}", shown_text(name), did_you_mean(name, operations)));
+      if (has(named, name)) node["phases"].report(fmt::format("'{}' is in two phases", name));
+      named.push_back(name);
+    }
+  for (const std::string& name : operations)
+    if (!has(named, name)) node["phases"].report(fmt::format("'{}' is in no phase", name));
+}
+
+}  // namespace
+
+void check_references(const Node& root, const Lowering& lowering) {
+  std::set<std::string> variables, plans, work;
+  unique_names(root["variables"], variables);
+  unique_names(root["plans"], plans);
+  for (const char* key : {"operations", "matmuls"})
+    if (const auto list = root["work"].find(key)) unique_names(*list, work);
+  if (work.empty()) root["work"].report("has no operations and no matmuls");
+  if (plans.empty()) root["plans"].report("is an empty list; give one plan, '[{name: ...}]'");
+  const std::vector<Node> variable_nodes = root["variables"].items();
+  for (std::size_t i = 0; i < variable_nodes.size(); ++i) check_variable(variable_nodes[i], lowering.variables[i], lowering);
+  const Names operations(work.begin(), work.end());
+  check_phases(root["overlap"], read_overlap(root["overlap"]), operations);
+  for (const Node& item : root["plans"].items())
+    if (const auto own = item.find("overlap")) check_phases(*own, read_overlap(*own), operations);
+}
+
+}  // namespace tilescope::lower

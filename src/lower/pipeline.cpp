@@ -1,0 +1,111 @@
+// Clocks of each operation and the bound of the pipeline: per phase the busiest pipe, phases in sequence
+// (theory 3.1 steps 7 and 8, 3.3; FlashAttention-4, arXiv 2603.05451, section 3 for shared memory).
+#include <algorithm>
+
+#include "base/checked.h"
+#include "lower/result.h"
+
+namespace tilescope::lower {
+namespace {
+
+struct Entry {
+  OperationClocks clocks;
+  std::string owner;  // the operation or matmul of the file, which overlap phases name
+};
+
+void add(std::vector<Entry>& entries, const std::string& owner, OperationClocks operation) {
+  operation.clocks = static_cast<double>(operation.amount) / operation.rate;
+  entries.push_back({std::move(operation), owner});
+}
+
+// Bytes that `rows` x k values of an operand take.
+std::int64_t operand_bytes(const Operand& operand, std::int64_t rows, std::int64_t k) {
+  return ceil_div(checked_mul(checked_mul(rows, k), operand.bits), 8);
+}
+
+// A product as the instructions execute it: ceil(m / M) * ceil(n / N) whole tiles, each reading its A and B over all of k.
+void add_matmul(std::vector<Entry>& entries, const Lowering& lowering, const Matmul& matmul, const Sizes& sizes) {
+  const std::int64_t m = value_of(matmul.m, sizes), n = value_of(matmul.n, sizes), k = value_of(matmul.k, sizes);
+  const std::int64_t tile_m = value_of(lowering.mma.m, sizes), tile_n = value_of(lowering.mma.n, sizes);
+  const std::int64_t tiles = checked_mul(ceil_div(m, tile_m), ceil_div(n, tile_n));
+  const std::int64_t flop = checked_mul(checked_mul(tiles, 2 * tile_m), checked_mul(tile_n, k));
+  add(entries, matmul.name, {matmul.name, "tensor", matmul.rate_source, Unit::flop, flop, matmul.rate, 0});
+  const std::int64_t b_rows = ceil_div(tile_n, value_of(lowering.mma.ctas, sizes));
+  const std::string source = lowering.hardware.id + " levels.smem.bandwidth_per_cycle";
+  const auto read = [&](const Operand& operand, std::int64_t rows) {
+    if (operand.level != "smem") return;
+    const std::int64_t bytes = checked_mul(tiles, operand_bytes(operand, rows, k));
+    add(entries, matmul.name,
+        {matmul.name + " reads " + operand.array, "smem", source, Unit::bytes, bytes, lowering.smem_bytes_per_clock, 0});
+  };
+  read(matmul.a, tile_m);
+  read(matmul.b, b_rows);
+}
+
+std::vector<Entry> entries_of(const Lowering& lowering, const Sizes& sizes) {
+  std::vector<Entry> entries;
+  for (const Matmul& matmul : lowering.matmuls) add_matmul(entries, lowering, matmul, sizes);
+  for (const Operation& operation : lowering.operations) {
+    std::int64_t amount = value_of(operation.amount, sizes);
+    if (operation.unit == Unit::bytes) amount = ceil_div(checked_mul(amount, operation.bits), 8);
+    add(entries, operation.name, {operation.name, operation.pipe, operation.rate_source, operation.unit, amount, operation.rate, 0});
+  }
+  return entries;
+}
+
+// Pipes in the order in which they are first used.
+template <class Belongs>
+std::vector<PipeClocks> sum_pipes(const std::vector<Entry>& entries, Belongs belongs) {
+  std::vector<PipeClocks> pipes;
+  for (const Entry& entry : entries) {
+    if (!belongs(entry)) continue;
+    const auto same = [&](const PipeClocks& pipe) { return pipe.pipe == entry.clocks.pipe; };
+    auto pipe = std::find_if(pipes.begin(), pipes.end(), same);
+    if (pipe == pipes.end()) pipe = pipes.insert(pipes.end(), {entry.clocks.pipe, 0});
+    pipe->clocks += entry.clocks.clocks;
+  }
+  return pipes;
+}
+
+// The busiest pipe of a phase adds its clocks; equally busy ones are all named.
+void add_phase(const std::vector<PipeClocks>& pipes, Throughput& result) {
+  double most = 0;
+  for (const PipeClocks& pipe : pipes) most = std::max(most, pipe.clocks);
+  std::string busiest;
+  for (const PipeClocks& pipe : pipes)
+    if (pipe.clocks == most) busiest += (busiest.empty() ? "" : " and ") + pipe.pipe;
+  result.bound_clocks += most;
+  if (result.bound_by.empty()) result.bound_by = busiest;
+  else if (!busiest.empty() && result.bound_by != busiest) result.bound_by = "several phases";
+}
+
+void bound(const std::vector<Entry>& entries, const Overlap& overlap, Throughput& result) {
+  if (overlap.style == "full") return add_phase(result.pipes, result);
+  std::vector<std::vector<std::string>> phases = overlap.phases;
+  if (overlap.style == "serial")  // a product's operand reads still go with it
+    for (const Entry& entry : entries)
+      if (phases.empty() || phases.back().front() != entry.owner) phases.push_back({entry.owner});
+  for (const auto& phase : phases)
+    add_phase(sum_pipes(entries, [&](const Entry& e) { return std::find(phase.begin(), phase.end(), e.owner) != phase.end(); }), result);
+}
+
+}  // namespace
+
+Throughput pipeline(const Lowering& lowering, const Plan& plan) {
+  const std::vector<Entry> entries = entries_of(lowering, plan.sizes);
+  Throughput result;
+  result.rows = plan.sizes.at(lowering.work_rows);
+  result.pipes = sum_pipes(entries, [](const Entry&) { return true; });
+  for (const Entry& entry : entries) {
+    result.operations.push_back(entry.clocks);
+    if (entry.clocks.pipe == "tensor") result.tensor_flop = checked_add(result.tensor_flop, entry.clocks.amount);
+  }
+  bound(entries, plan.overlap, result);
+  const auto& clock = lowering.hardware.tensor_hz ? lowering.hardware.tensor_hz : lowering.hardware.boost_hz;
+  if (clock && result.bound_clocks > 0)
+    result.ideal_flop_per_second = static_cast<double>(result.tensor_flop) / result.bound_clocks * clock->value *
+                                   static_cast<double>(lowering.hardware.units.value);
+  return result;
+}
+
+}  // namespace tilescope::lower

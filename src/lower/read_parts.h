@@ -1,0 +1,55 @@
+// Inside src/lower: the parts of a lowering file that several sections are made of.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/reader.h"
+#include "lower/lowering.h"
+
+namespace tilescope::lower {
+
+struct Rate {
+  double per_clock = 1;
+  std::string source;
+};
+
+// What has been read so far. Checks against the hardware wait until its profile is known.
+struct ReadState {
+  Lowering lowering;
+  Sizes sizes;
+  std::map<std::string, Rate> rates;
+  bool hardware_known = false;
+};
+
+inline constexpr std::int64_t most_size = 1 << 24;
+
+Factor read_factor(const Node& node, const ReadState& state);
+Product read_product(const Node& node, const ReadState& state);
+std::string read_size_name(const Node& node, const ReadState& state);
+std::string read_source(const Node& node, const ReadState& state);
+
+// Bits of a value of the array that `node` names.
+std::int64_t read_array(const Node& node, const ReadState& state, std::string& name);
+
+Overlap read_overlap(const Node& node);
+void read_rates(const Node& node, ReadState& state);
+void read_work(const Node& node, ReadState& state);
+
+// Findings about names, once there are no others.
+void check_references(const Node& root, const Lowering& lowering);
+
+inline bool is_one_of(const Node& node, const std::vector<std::string>& choices) {
+  return node.is_scalar() && std::find(choices.begin(), choices.end(), node.text()) != choices.end();
+}
+
+template <class Map>
+std::vector<std::string> keys_of(const Map& map) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : map) keys.push_back(key);
+  return keys;
+}
+
+}  // namespace tilescope::lower

@@ -1,0 +1,157 @@
+// Operations and matrix products of an iteration, each with the rate of the pipe it runs on.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "lower/read_parts.h"
+
+namespace tilescope::lower {
+namespace {
+
+const std::vector<std::string> pipes{"tensor", "exp2", "fma", "alu", "smem"};
+
+// What an amount may be given in on a pipe. An FMA lane's multiply-add is 1 count and 2 FLOP.
+bool takes(const std::string& pipe, Unit unit) {
+  if (unit == Unit::bytes) return pipe == "smem";
+  if (unit == Unit::flop) return pipe == "tensor" || pipe == "fma";
+  return pipe == "exp2" || pipe == "fma" || pipe == "alu";
+}
+
+void missing_rate(const Node& node, const ReadState& state, const std::string& what) {
+  node.report(fmt::format("{} has no rate for {}; give 'rate' with a source under 'rates'", state.lowering.hardware.id, what));
+}
+
+// The profile's tensor rate for the dtype that `node` names.
+Rate tensor_rate(const Node& node, const ReadState& state) {
+  const std::string name = node.text();
+  if (name.empty()) return {};
+  const auto dtype = parse_dtype(name);
+  if (!dtype || dtype->scale_group != 0) {
+    node.report(fmt::format("{} is not a number format{}", shown_text(name), did_you_mean(name, dtype_names())));
+    return {};
+  }
+  if (!state.hardware_known) return {};
+  const auto& rates = state.lowering.hardware.tensor_flop_per_cycle;
+  const auto found = rates.find(dtype->format);
+  if (found == rates.end()) {
+    missing_rate(node, state, "tensor " + to_string(dtype->format));
+    return {};
+  }
+  return {found->second.value, fmt::format("{} compute.tensor.{}", state.lowering.hardware.id, to_string(dtype->format))};
+}
+
+Rate smem_rate(const Node& node, const ReadState& state) {
+  const HardwareProfile& hardware = state.lowering.hardware;
+  const MemoryLevel* smem = state.hardware_known ? hardware.level("smem") : nullptr;
+  if (smem && smem->bandwidth_bytes_per_cycle)
+    return {smem->bandwidth_bytes_per_cycle->value, hardware.id + " levels.smem.bandwidth_per_cycle"};
+  if (state.hardware_known) node.report(fmt::format("{} has no levels.smem.bandwidth_per_cycle, which shared-memory traffic needs", hardware.id));
+  return {};
+}
+
+// The profile's rate for an operation that names none of its own.
+Rate profile_rate(const Node& node, const ReadState& state, const Operation& operation) {
+  const HardwareProfile& hardware = state.lowering.hardware;
+  if (operation.pipe == "tensor") return tensor_rate(node["dtype"], state);
+  if (operation.pipe == "smem") return smem_rate(node, state);
+  if (!state.hardware_known) return {};
+  if (operation.pipe == "exp2" && hardware.exp2_per_cycle) return {hardware.exp2_per_cycle->value, hardware.id + " compute.exp2"};
+  const auto dtype = node.find("dtype");
+  const bool fp32 = !dtype || (dtype->is_scalar() && dtype->text() == "fp32");
+  if (operation.pipe == "fma" && fp32 && hardware.fp32_fma_per_cycle) {
+    const double lanes = hardware.fp32_fma_per_cycle->value;
+    return {operation.unit == Unit::flop ? 2 * lanes : lanes, hardware.id + " compute.fp32"};
+  }
+  if (dtype && !dtype->is_scalar()) dtype->text();  // one finding: what is there is no dtype
+  else missing_rate(node, state, fmt::format("pipe '{}'{}", operation.pipe, dtype ? " in " + dtype->text() : ""));
+  return {};
+}
+
+Rate read_rate(const Node& node, const ReadState& state, const Operation& operation) {
+  const auto given = node.find("rate");
+  if (!given) return profile_rate(node, state, operation);
+  if (operation.pipe == "smem") given->report("shared memory moves at the hardware's rate; remove this key");
+  const std::string name = given->text();
+  const auto found = state.rates.find(name);
+  if (found != state.rates.end()) return found->second;
+  if (!name.empty()) given->report(fmt::format("{} is not under 'rates'{}", shown_text(name), did_you_mean(name, keys_of(state.rates))));
+  return {};
+}
+
+// The one of flop, count and values that is given. False after a finding.
+bool read_amount(const Node& node, const ReadState& state, Operation& operation) {
+  constexpr std::array<std::pair<const char*, Unit>, 3> keys{{{"flop", Unit::flop}, {"count", Unit::count}, {"values", Unit::bytes}}};
+  int given = 0;
+  const char* last = "";
+  for (const auto& [key, unit] : keys)
+    if (const auto amount = node.find(key)) {
+      operation.amount = read_product(*amount, state);
+      operation.unit = unit, last = key, ++given;
+    }
+  if (given != 1) {
+    node.report("needs exactly one of flop, count, values");
+    return false;
+  }
+  if (!is_one_of(node["pipe"], pipes)) return false;
+  if (takes(operation.pipe, operation.unit)) return true;
+  const char* wanted = operation.pipe == "smem" ? "values" : operation.pipe == "tensor" ? "flop" : operation.pipe == "fma" ? "flop or count" : "count";
+  node.report(fmt::format("an operation on pipe '{}' is given as {}, found '{}'", operation.pipe, wanted, last));
+  return false;
+}
+
+Operation read_operation(const Node& node, const ReadState& state) {
+  node.only({"name", "pipe", "dtype", "flop", "count", "values", "array", "rate"});
+  Operation operation;
+  operation.name = node["name"].text();
+  operation.pipe = node["pipe"].one_of(pipes);
+  if (!read_amount(node, state, operation)) return operation;
+  std::string array;
+  if (operation.unit == Unit::bytes) operation.bits = read_array(node["array"], state, array);
+  else if (const auto extra = node.find("array")) extra->report("only 'values' belong to an array; remove this key");
+  Rate rate = read_rate(node, state, operation);
+  operation.rate = rate.per_clock, operation.rate_source = std::move(rate.source);
+  return operation;
+}
+
+Operand read_operand(const Node& node, const ReadState& state) {
+  node.only({"array", "level"});
+  Operand operand;
+  operand.bits = read_array(node["array"], state, operand.array);
+  operand.level = node["level"].one_of({"smem", "tmem", "register"});
+  return operand;
+}
+
+Matmul read_matmul(const Node& node, const ReadState& state) {
+  node.only({"name", "m", "n", "k", "dtype", "a", "b"});
+  Matmul matmul;
+  matmul.name = node["name"].text();
+  matmul.m = read_factor(node["m"], state), matmul.n = read_factor(node["n"], state), matmul.k = read_factor(node["k"], state);
+  Rate rate = tensor_rate(node["dtype"], state);
+  matmul.rate = rate.per_clock, matmul.rate_source = std::move(rate.source);
+  matmul.a = read_operand(node["a"], state), matmul.b = read_operand(node["b"], state);
+  return matmul;
+}
+
+}  // namespace
+
+void read_work(const Node& node, ReadState& state) {
+  node.only({"rows", "operations", "mma", "matmuls"});
+  state.lowering.work_rows = read_size_name(node["rows"], state);
+  if (const auto operations = node.find("operations"))
+    for (const Node& item : operations->items()) state.lowering.operations.push_back(read_operation(item, state));
+  const auto matmuls = node.find("matmuls");
+  if (const auto mma = node.find("mma")) {
+    mma->only({"m", "n", "ctas"});
+    state.lowering.mma = {read_factor((*mma)["m"], state), read_factor((*mma)["n"], state), read_factor((*mma)["ctas"], state)};
+  } else if (matmuls) {
+    node.report("matrix products need their instruction's tile 'mma: {m, n, ctas}'");
+  }
+  if (!matmuls) return;
+  for (const Node& item : matmuls->items()) state.lowering.matmuls.push_back(read_matmul(item, state));
+  const auto in_smem = [](const Matmul& matmul) { return matmul.a.level == "smem" || matmul.b.level == "smem"; };
+  if (std::any_of(state.lowering.matmuls.begin(), state.lowering.matmuls.end(), in_smem))
+    state.lowering.smem_bytes_per_clock = smem_rate(*matmuls, state).per_clock;
+}
+
+}  // namespace tilescope::lower
