@@ -32,12 +32,13 @@ TEST_CASE("rational arithmetic agrees with double precision on random small numb
 }
 
 TEST_CASE("rational arithmetic refuses to wrap and to divide by zero") {
-  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max(),
+                         least = std::numeric_limits<std::int64_t>::min();
   CHECK(Rational(largest) - 1 + 1 == Rational(largest));
   CHECK(Rational(largest, 2) * 2 == Rational(largest));
   CHECK_THROWS_AS(Rational(largest) + 1, CountOverflow);
   CHECK_THROWS_AS(Rational(1, largest) * Rational(1, 2), CountOverflow);
-  CHECK_THROWS_AS(Rational(std::numeric_limits<std::int64_t>::min()), CountOverflow);
+  CHECK_THROWS_AS(Rational{least}, CountOverflow);
   CHECK_THROWS_AS(Rational(1, 0), std::domain_error);
   CHECK_THROWS_AS(Rational(1) / 0, std::domain_error);
   CHECK_THROWS_AS(power(Rational(0), -1), std::domain_error);
