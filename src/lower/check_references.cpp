@@ -25,14 +25,19 @@ void unique_names(const Node& list, std::set<std::string>& seen) {
     if (!seen.insert(item["name"].text()).second) item["name"].report(fmt::format("'{}' is listed twice", item["name"].text()));
 }
 
-void check_variable(const Node& node, const Variable& variable, const Lowering& lowering) {
+// A scope that nothing is made of, or that holds no whole number of the copied threads.
+void check_scope(const Node& node, const Variable& variable, const Lowering& lowering) {
   const Copies& copies = lowering.copies;
   if (variable.scope == Scope::warpgroup && copies.scope == Scope::warp)
-    node["scope"].report("'warpgroup' is larger than the 'warp' that is copied; use block");
+    return node.report("'warpgroup' is larger than the 'warp' that is copied; use block");
+  if (variable.scope != Scope::block && copies.threads % threads_of(variable.scope, lowering) != 0)
+    return node.report(fmt::format("the {} threads that are copied are no whole {}s", copies.threads, to_string(variable.scope)));
   if (variable.level == "register" && variable.scope == Scope::block && copies.scope != Scope::block)
-    node["scope"].report(fmt::format("registers belong to threads: the scope is warp or {}", to_string(copies.scope)));
-  else if (variable.scope != Scope::block && copies.threads % threads_of(variable.scope, lowering) != 0)
-    node["scope"].report(fmt::format("the {} threads that are copied are no whole {}s", copies.threads, to_string(variable.scope)));
+    node.report(fmt::format("registers belong to threads: the scope is warp or {}", to_string(copies.scope)));
+}
+
+void check_variable(const Node& node, const Variable& variable, const Lowering& lowering) {
+  check_scope(node["scope"], variable, lowering);
   const Names plans = names_of(lowering.plans);
   if (const auto given = node.find("plans"))
     for (const Node& item : given->items())
@@ -76,6 +81,9 @@ void check_references(const Node& root, const Lowering& lowering) {
   if (plans.empty()) root["plans"].report("is an empty list; give one plan, '[{name: ...}]'");
   const std::vector<Node> variable_nodes = root["variables"].items();
   for (std::size_t i = 0; i < variable_nodes.size(); ++i) check_variable(variable_nodes[i], lowering.variables[i], lowering);
+  const std::int64_t warp = threads_of(Scope::warp, lowering);
+  if (lowering.copies.threads % warp != 0)
+    root["copies"]["threads"].report(fmt::format("expected whole warps of {} threads, found {}", warp, lowering.copies.threads));
   const Names operations(work.begin(), work.end());
   check_phases(root["overlap"], read_overlap(root["overlap"]), operations);
   for (const Node& item : root["plans"].items())

@@ -22,23 +22,25 @@ void missing_rate(const Node& node, const ReadState& state, const std::string& w
   node.report(fmt::format("{} has no rate for {}; give 'rate' with a source under 'rates'", state.lowering.hardware.id, what));
 }
 
-// The profile's tensor rate for the dtype that `node` names.
-Rate tensor_rate(const Node& node, const ReadState& state) {
+// The number format that `node` names; nullopt after a finding.
+std::optional<Format> read_format(const Node& node) {
   const std::string name = node.text();
-  if (name.empty()) return {};
+  if (name.empty()) return std::nullopt;
   const auto dtype = parse_dtype(name);
-  if (!dtype || dtype->scale_group != 0) {
-    node.report(fmt::format("{} is not a number format{}", shown_text(name), did_you_mean(name, dtype_names())));
-    return {};
-  }
-  if (!state.hardware_known) return {};
-  const auto& rates = state.lowering.hardware.tensor_flop_per_cycle;
-  const auto found = rates.find(dtype->format);
-  if (found == rates.end()) {
-    missing_rate(node, state, "tensor " + to_string(dtype->format));
-    return {};
-  }
-  return {found->second.value, fmt::format("{} compute.tensor.{}", state.lowering.hardware.id, to_string(dtype->format))};
+  if (dtype && dtype->scale_group == 0) return dtype->format;
+  node.report(fmt::format("{} is not a number format{}", shown_text(name), did_you_mean(name, dtype_names())));
+  return std::nullopt;
+}
+
+// The profile's tensor rate. `node` is where the format stands.
+Rate tensor_rate(const Node& node, const ReadState& state, std::optional<Format> format) {
+  if (!state.hardware_known || !format) return {};
+  const HardwareProfile& hardware = state.lowering.hardware;
+  const auto found = hardware.tensor_flop_per_cycle.find(*format);
+  if (found != hardware.tensor_flop_per_cycle.end())
+    return {found->second.value, fmt::format("{} compute.tensor.{}", hardware.id, to_string(*format))};
+  missing_rate(node, state, "tensor " + to_string(*format));
+  return {};
 }
 
 Rate smem_rate(const Node& node, const ReadState& state) {
@@ -50,27 +52,26 @@ Rate smem_rate(const Node& node, const ReadState& state) {
   return {};
 }
 
-// The profile's rate for an operation that names none of its own.
-Rate profile_rate(const Node& node, const ReadState& state, const Operation& operation) {
+// The profile's rate for an operation that names none of its own; `format`: its dtype, fp32 when it gives none.
+Rate profile_rate(const Node& node, const ReadState& state, const Operation& operation, std::optional<Format> format) {
   const HardwareProfile& hardware = state.lowering.hardware;
-  if (operation.pipe == "tensor") return tensor_rate(node["dtype"], state);
+  if (operation.pipe == "tensor") return tensor_rate(node["dtype"], state, format);
   if (operation.pipe == "smem") return smem_rate(node, state);
-  if (!state.hardware_known) return {};
+  if (!state.hardware_known || !format) return {};
   if (operation.pipe == "exp2" && hardware.exp2_per_cycle) return {hardware.exp2_per_cycle->value, hardware.id + " compute.exp2"};
-  const auto dtype = node.find("dtype");
-  const bool fp32 = !dtype || (dtype->is_scalar() && dtype->text() == "fp32");
-  if (operation.pipe == "fma" && fp32 && hardware.fp32_fma_per_cycle) {
+  if (operation.pipe == "fma" && *format == Format::fp32 && hardware.fp32_fma_per_cycle) {
     const double lanes = hardware.fp32_fma_per_cycle->value;
     return {operation.unit == Unit::flop ? 2 * lanes : lanes, hardware.id + " compute.fp32"};
   }
-  if (dtype && !dtype->is_scalar()) dtype->text();  // one finding: what is there is no dtype
-  else missing_rate(node, state, fmt::format("pipe '{}'{}", operation.pipe, dtype ? " in " + dtype->text() : ""));
+  missing_rate(node, state, fmt::format("pipe '{}' in {}", operation.pipe, to_string(*format)));
   return {};
 }
 
 Rate read_rate(const Node& node, const ReadState& state, const Operation& operation) {
+  const auto dtype = node.find("dtype");
+  const std::optional<Format> format = dtype ? read_format(*dtype) : Format::fp32;
   const auto given = node.find("rate");
-  if (!given) return profile_rate(node, state, operation);
+  if (!given) return profile_rate(node, state, operation, format);
   if (operation.pipe == "smem") given->report("shared memory moves at the hardware's rate; remove this key");
   const std::string name = given->text();
   const auto found = state.rates.find(name);
@@ -127,7 +128,8 @@ Matmul read_matmul(const Node& node, const ReadState& state) {
   Matmul matmul;
   matmul.name = node["name"].text();
   matmul.m = read_factor(node["m"], state), matmul.n = read_factor(node["n"], state), matmul.k = read_factor(node["k"], state);
-  Rate rate = tensor_rate(node["dtype"], state);
+  const Node dtype = node["dtype"];
+  Rate rate = tensor_rate(dtype, state, dtype.exists() ? read_format(dtype) : std::nullopt);
   matmul.rate = rate.per_clock, matmul.rate_source = std::move(rate.source);
   matmul.a = read_operand(node["a"], state), matmul.b = read_operand(node["b"], state);
   return matmul;
