@@ -99,11 +99,12 @@ void Product::multiply(double value, int exponent) {
                        to_text(Expression::number(value))});  // x/0, 1e300*1e300: left as written
 }
 
-void Product::multiply(const Expression& base, int exponent) {
+void Product::multiply(const Expression& base, int exponent, std::size_t place) {
   const std::string key = order_free_key(base);
   const auto same = std::find_if(factors.begin(), factors.end(), [&](const Factor& f) { return f.key == key; });
   if (same == factors.end()) {
-    factors.push_back({base, exponent, key});
+    const auto at = static_cast<std::ptrdiff_t>(std::min(place, factors.size()));
+    factors.insert(factors.begin() + at, {base, exponent, key});
   } else if ((same->exponent += exponent) == 0) {
     factors.erase(same);
   }

@@ -20,7 +20,7 @@ struct Product {
   std::vector<Factor> factors{};
 
   void multiply(double value, int exponent);  // a value that cannot be folded in becomes a factor
-  void multiply(const Expression& base, int exponent);
+  void multiply(const Expression& base, int exponent, std::size_t place = std::string::npos);  // place: of a new factor
   void join_roots();  // sqrt(x)*rsqrt(x) and sqrt(x)*sqrt(x)
   Expression rebuilt() const;
 };

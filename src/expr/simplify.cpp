@@ -35,6 +35,12 @@ std::optional<double> folded(Function function, double a, double b) {
   }
 }
 
+// exp(part)^exponent of one product, and where among its factors the first stood.
+struct Exponentials {
+  std::vector<std::pair<Expression, int>> parts{};
+  std::size_t place = 0;
+};
+
 class Simplifier {
  public:
   Expression simplified(const Expression& expression) const {
@@ -77,15 +83,14 @@ class Simplifier {
 
   Product as_product(const Expression& expression) const {
     Product product;
-    std::vector<std::pair<Expression, int>> exponents;
+    Exponentials exponents;
     gather(expression, 1, product, exponents);
-    if (!exponents.empty()) join_exponentials(exponents, product);
+    if (!exponents.parts.empty()) join_exponentials(exponents, product);
     product.join_roots();
     return product;
   }
 
-  void gather(const Expression& expression, int exponent, Product& product,
-              std::vector<std::pair<Expression, int>>& exponents) const {
+  void gather(const Expression& expression, int exponent, Product& product, Exponentials& exponents) const {
     const auto operands = expression.operands();
     if (exponent == 0) return;
     if (expression.kind() == Kind::multiply || expression.kind() == Kind::divide) {
@@ -97,7 +102,11 @@ class Simplifier {
       return gather(operands[0], exponent, product, exponents);
     }
     if (expression.kind() == Kind::number) return product.multiply(expression.value(), exponent);
-    if (expression.is_call(Function::exp)) return exponents.emplace_back(operands[0], exponent), void();
+    if (expression.is_call(Function::exp)) {
+      if (exponents.parts.empty()) exponents.place = product.factors.size();
+      exponents.parts.emplace_back(operands[0], exponent);
+      return;
+    }
     if (expression.is_call(Function::square) || expression.is_call(Function::pow)) {
       const int inner = expression.is_call(Function::square) ? 2 : static_cast<int>(operands[1].value());
       const int both = inner * exponent;
@@ -111,11 +120,12 @@ class Simplifier {
   }
 
   // exp(a)^p * exp(b)^q = exp(p*a + q*b), and integer multiples of logarithms leave the exponent.
-  void join_exponentials(const std::vector<std::pair<Expression, int>>& exponents, Product& product) const {
+  void join_exponentials(const Exponentials& exponents, Product& product) const {
     Sum argument;
-    for (const auto& [part, exponent] : exponents) collect(part, Ratio{.top = static_cast<double>(exponent)}, argument);
+    for (const auto& [part, exponent] : exponents.parts)
+      collect(part, Ratio{.top = static_cast<double>(exponent)}, argument);
     Sum rest;
-    std::vector<std::pair<Expression, int>> more;
+    Exponentials more;
     for (const Sum::Term& term : argument.terms) {
       const auto& [constant, factors] = term.product;
       const bool logarithm = factors.size() == 1 && factors[0].exponent == 1 &&
@@ -125,8 +135,8 @@ class Simplifier {
       if (logarithm) gather(factors[0].base.operands()[0], static_cast<int>(constant.top), product, more);
       else rest.terms.push_back(term);
     }
-    if (!rest.terms.empty()) product.multiply(Expression::call(Function::exp, {rest.rebuilt()}), 1);
-    if (!more.empty()) join_exponentials(more, product);
+    if (!rest.terms.empty()) product.multiply(Expression::call(Function::exp, {rest.rebuilt()}), 1, exponents.place);
+    if (!more.parts.empty()) join_exponentials(more, product);
   }
 
   Expression called(const Expression& expression) const {

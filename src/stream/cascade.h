@@ -1,0 +1,44 @@
+// What a derivation of streamability starts from: folds along one axis, each over the ones before (theory.md 4.2, P3).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "expr/expression.h"
+
+namespace tilescope {
+
+enum class FoldKind { sum, max, min, product };
+
+std::string to_string(FoldKind kind);
+double fold_unit(FoldKind kind);                        // 0, -inf, +inf, 1
+double fold_values(FoldKind kind, double a, double b);  // NaN if either is
+Expression folded(FoldKind kind, const Expression& a, const Expression& b);
+
+// name = fold over the axis of body. The body may use streamed names, index(axis), size(axis), earlier folds, and names
+// that are constant along the axis (every other name). `shape` says which other axes the value has, in any spelling.
+struct Fold {
+  std::string name;
+  FoldKind kind = FoldKind::sum;
+  Expression body{};
+  std::string shape{};
+};
+
+struct Output {
+  std::string name;
+  Expression value{};
+  std::string shape{};
+};
+
+// Softmax attention along x: m = max S; z = sum exp(S - m); O = sum exp(S - m)/z*V; outputs O = O and L = m + log(z).
+struct Cascade {
+  std::string axis{};
+  std::vector<std::string> streamed{};  // names with one element per position of the axis
+  std::vector<std::string>
+      masked{};  // those of them that may be masked: a fold ignores a position where its body reads one
+  std::vector<Fold> folds{};
+  std::vector<Output> outputs{};  // over folds and constants; or over streamed names and constants, without folds
+};
+
+}  // namespace tilescope

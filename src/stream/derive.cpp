@@ -1,0 +1,277 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "expr/normal_form.h"
+#include "expr/simplify.h"
+#include "stream/compact.h"
+#include "stream/separable.h"
+#include "stream/validate_cascade.h"
+#include "stream/witness.h"
+
+namespace tilescope {
+namespace {
+
+using Kind = Expression::Kind;
+using Replacements = std::map<std::string, Expression, std::less<>>;
+
+// More than any real cascade has; the bound keeps expressions that use one another from growing without end.
+constexpr std::size_t longest_value = 20000;
+
+bool provably_positive(const Expression& e) {
+  const auto operands = e.operands();
+  const bool all = !operands.empty() && std::all_of(operands.begin(), operands.end(), provably_positive);
+  if (e.kind() == Kind::number) return e.value() > 0;
+  if (e.kind() == Kind::size || e.is_call(Function::exp) || e.is_call(Function::sigmoid)) return true;
+  if (e.kind() == Kind::add || e.kind() == Kind::multiply || e.kind() == Kind::divide) return all;
+  return e.is_call(Function::pow) || e.is_call(Function::square) ? provably_positive(operands[0]) : false;
+}
+
+Expression size_to_count(const Expression& e, const std::string& axis, const Expression& count) {
+  if (e.kind() == Kind::size && e.name() == axis) return count;
+  std::vector<Expression> parts;
+  for (const Expression& operand : e.operands()) parts.push_back(size_to_count(operand, axis, count));
+  return parts.empty() ? e : e.with_operands(std::move(parts));
+}
+
+class Derivation {
+ public:
+  Derivation(const Cascade& cascade, const DeriveOptions& options) : cascade_(cascade), options_(options) {
+    roles_.axis = witness_.axis = cascade.axis;
+    roles_.streamed.insert(cascade.streamed.begin(), cascade.streamed.end());
+    taken_ = names_of(cascade);
+  }
+
+  std::variant<Witness, Refusal> run() {
+    if (auto refusal = refusal_of_form(cascade_)) return *refusal;
+    try {
+      count_positions();
+      for (const Fold& fold : cascade_.folds) derive(fold);
+      for (const Output& output : cascade_.outputs) finalise(output);
+    } catch (const Refusal& refusal) {
+      return refusal;
+    }
+    drop_count();
+    classify();
+    witness_.compact = compact_state(witness_);
+    return witness_;
+  }
+
+ private:
+  // size(axis) grows with the stream, so in a body it is a fold: the sum of 1.
+  void count_positions() {
+    const auto sized = [&](const Fold& fold) {
+      const auto axes = fold.body.size_axes();
+      return std::find(axes.begin(), axes.end(), cascade_.axis) != axes.end();
+    };
+    if (std::none_of(cascade_.folds.begin(), cascade_.folds.end(), sized)) return;
+    count_ = roles_.count = unused("count");
+    roles_.folds.insert(count_);
+    witness_.state.push_back({.name = count_, .fold = count_, .contribution = Expression::number(1)});
+    values_.emplace(count_, Expression::array(count_));
+  }
+
+  std::string unused(std::string name) {
+    while (taken_.contains(name)) name += '_';
+    taken_.insert(name);
+    return name;
+  }
+
+  [[noreturn]] static void refuse(const std::string& fold, const std::string& reason) { throw Refusal{fold, reason}; }
+
+  void derive(const Fold& fold) {
+    const Expression body =
+        count_.empty() ? fold.body : size_to_count(fold.body, cascade_.axis, Expression::array(count_));
+    if (!roles_.depends(body)) {
+      const std::size_t at = variable(fold, fold.name, body, Expression::number(0));
+      record(fold, 1, Expression::array(witness_.state[at].name),
+             fmt::format("{}: no earlier fold in the body, so parts of {} combine by {}", fold.name, cascade_.axis,
+                         to_string(fold.kind)));
+    } else if (fold.kind == FoldKind::sum) {
+      derive_sum(fold, body);
+    } else if (fold.kind == FoldKind::product) {
+      refuse(fold.name, fmt::format("{}: a product along {} of factors that depend on {} would need them to the power "
+                                    "of the positions seen",
+                                    to_text(fold.body), cascade_.axis, fold_in(body)));
+    } else {
+      derive_extremum(fold, body);
+    }
+    roles_.folds.insert(fold.name);
+  }
+
+  std::string fold_in(const Expression& body) const {
+    for (const std::string& name : body.arrays())
+      if (roles_.folds.contains(name)) return name == count_ ? "size(" + cascade_.axis + ")" : "the fold " + name;
+    return {};
+  }
+
+  SeparableForm separated(const Fold& fold, const Expression& body) const {
+    auto form = separate(body, roles_);
+    if (const auto* reason = std::get_if<Inseparable>(&form)) refuse(fold.name, reason->reason);
+    return std::get<SeparableForm>(form);
+  }
+
+  void derive_sum(const Fold& fold, const Expression& body) {
+    const SeparableForm form = separated(fold, body);
+    const int rank = static_cast<int>(form.terms.size());
+    if (rank > options_.largest_rank)
+      refuse(fold.name, fmt::format("{}: separable only as a sum of {} terms, more than the {} allowed",
+                                    to_text(fold.body), rank, options_.largest_rank));
+    Expression value;
+    std::vector<std::string> reasons;
+    for (const SeparableTerm& term : form.terms) {
+      const bool alone = rank == 1;
+      Expression kept = term.kept(), moved = term.moved();
+      if (alone) kept = term.constant * kept;
+      else moved = term.constant * moved;
+      const std::string name = alone ? fold.name : fmt::format("{}_{}", fold.name, reasons.size());
+      const bool repaired = !term.streamed_exponent.is_number(0);
+      const std::size_t at =
+          variable(fold, name, simplify(kept), repaired ? term.folded_exponent : Expression::number(0));
+      value = value + Expression::array(witness_.state[at].name) * substitute(moved, values_);
+      reasons.push_back(reason(witness_.state[at], simplify(kept), simplify(moved)));
+    }
+    add_assumptions(form.assumptions);
+    record(fold, rank, value, fmt::format("{}: {}", fold.name, join(reasons, "; ")));
+  }
+
+  std::string reason(const StateVariable& made, const Expression& kept, const Expression& moved) const {
+    const auto shown = [&](const Expression& e) {
+      return to_text(count_.empty() ? e : substitute(e, count_, Expression::size(cascade_.axis)));
+    };
+    std::string text = fmt::format("{} of {}", to_string(made.kind), shown(kept));
+    if (made.repair) text += fmt::format(" repaired by {}", to_text(*made.repair));
+    if (!moved.is_number(1)) text += fmt::format(", times {} at the end", shown(moved));
+    return text;
+  }
+
+  // max(G + H) = max(G) + H; max(G*H) = max(G)*H where H > 0 is certain.
+  void derive_extremum(const Fold& fold, const Expression& body) {
+    const auto form = separate_additively(body, roles_, to_string(fold.kind) + " of");
+    if (const auto* additive = std::get_if<AdditiveForm>(&form)) {
+      const std::size_t at = variable(fold, fold.name, additive->streamed, Expression::number(0));
+      add_assumptions(additive->assumptions);
+      record(fold, 1, Expression::array(witness_.state[at].name) + substitute(additive->folded, values_),
+             fmt::format("{}: {} of {}, plus {} at the end", fold.name, to_string(fold.kind),
+                         to_text(additive->streamed), to_text(additive->folded)));
+      return;
+    }
+    const auto product = separate(body, roles_);
+    const auto* single = std::get_if<SeparableForm>(&product);
+    if (single == nullptr || single->terms.size() != 1 || !provably_positive(simplify(single->terms[0].moved())))
+      refuse(fold.name, std::get<Inseparable>(form).reason +
+                            "; it would have to be a sum of a part that varies and a "
+                            "part that does not, or a product with a positive factor");
+    const SeparableTerm& term = single->terms[0];
+    const Expression kept = simplify(term.constant * term.kept());
+    const std::size_t at = variable(fold, fold.name, kept, term.folded_exponent);
+    add_assumptions(single->assumptions);
+    record(fold, 1, Expression::array(witness_.state[at].name) * substitute(term.moved(), values_),
+           fmt::format("{}: {}", fold.name, reason(witness_.state[at], kept, simplify(term.moved()))));
+  }
+
+  // The state variable that accumulates `kept`, an existing one where it is the same. `exponent`: the folds' part of an
+  // exponential inside `kept`, whose change from old to new state is the repair.
+  std::size_t variable(const Fold& fold, const std::string& name, const Expression& kept, const Expression& exponent) {
+    StateVariable made{.name = name, .fold = fold.name, .kind = fold.kind, .shape = fold.shape};
+    const Expression before = simplify(substitute(exponent, values_));
+    const Expression after = primed(before);
+    made.contribution = roles_.depends(kept) ? simplify(primed(substitute(kept, values_))) : kept;
+    bounded(fold.name, made.contribution);
+    if (!proven_equal(before, after)) made.repair = simplify(Expression::call(Function::exp, {after - before}));
+    for (const std::string& leaf : cascade_.masked)
+      if (fold.body.uses(leaf)) made.guards.push_back(leaf);
+    for (std::size_t i = 0; i < witness_.state.size(); ++i) {
+      const StateVariable& other = witness_.state[i];
+      if (other.kind == made.kind && other.guards == made.guards &&
+          other.repair.has_value() == made.repair.has_value() && proven_equal(other.contribution, made.contribution) &&
+          (!made.repair || proven_equal(*other.repair, *made.repair)))
+        return i;
+    }
+    if (made.name != fold.name) made.name = unused(made.name);
+    witness_.state.push_back(std::move(made));
+    return witness_.state.size() - 1;
+  }
+
+  Expression primed(const Expression& e) const {
+    Replacements next;
+    for (const StateVariable& variable : witness_.state)
+      next.emplace(variable.name, Expression::array(variable.name + "'"));
+    return substitute(e, next);
+  }
+
+  void record(const Fold& fold, int rank, const Expression& value, std::string because) {
+    const Expression simple = simplify(value);
+    bounded(fold.name, simple);
+    values_.insert_or_assign(fold.name, simple);
+    witness_.folds.push_back({fold.name, rank, simple, std::move(because)});
+  }
+
+  static void bounded(const std::string& name, const Expression& e) {
+    if (to_text(e).size() > longest_value)
+      refuse(name, fmt::format("written out over the state it has more than {} characters", longest_value));
+  }
+
+  void add_assumptions(const std::vector<std::string>& more) {
+    for (const std::string& each : more)
+      if (std::find(witness_.assumptions.begin(), witness_.assumptions.end(), each) == witness_.assumptions.end())
+        witness_.assumptions.push_back(each);
+  }
+
+  void finalise(const Output& output) {
+    if (roles_.varies(output.value)) {
+      if (roles_.depends(output.value))
+        refuse(output.name,
+               fmt::format(
+                   "{}: varies along {} and needs {}, which is complete only after the last position: a second pass",
+                   to_text(output.value), cascade_.axis, fold_in(output.value)));
+      witness_.maps.push_back(output);
+      return;
+    }
+    const Expression value = simplify(substitute(output.value, values_));
+    bounded(output.name, value);
+    witness_.finaliser.push_back({output.name, value, output.shape});
+  }
+
+  // A count that only finalisers read need not be carried: they know the size.
+  void drop_count() {
+    if (count_.empty()) return;
+    const auto reads = [&](const Expression& e) { return e.uses(count_) || e.uses(count_ + "'"); };
+    for (const StateVariable& variable : witness_.state)
+      if (reads(variable.contribution) || (variable.repair && reads(*variable.repair))) return;
+    const Expression size = Expression::size(cascade_.axis);
+    for (FoldWitness& fold : witness_.folds) fold.value = substitute(fold.value, count_, size);
+    for (Output& output : witness_.finaliser) output.value = substitute(output.value, count_, size);
+    witness_.state.erase(witness_.state.begin());
+  }
+
+  void classify() {
+    const bool moments =
+        std::any_of(witness_.folds.begin(), witness_.folds.end(), [](const FoldWitness& f) { return f.rank > 1; });
+    const bool repairs = std::any_of(witness_.state.begin(), witness_.state.end(),
+                                     [](const StateVariable& v) { return v.repair.has_value(); });
+    witness_.kind = repairs                  ? Witness::Kind::state_machine
+                    : moments                ? Witness::Kind::moments
+                    : witness_.folds.empty() ? Witness::Kind::map
+                                             : Witness::Kind::monoid;
+  }
+
+  const Cascade& cascade_;
+  const DeriveOptions& options_;
+  StreamRoles roles_;
+  Witness witness_;
+  Replacements values_;  // folds over state variables
+  std::set<std::string, std::less<>> taken_;
+  std::string count_{};
+};
+
+}  // namespace
+
+std::variant<Witness, Refusal> derive_witness(const Cascade& cascade, const DeriveOptions& options) {
+  return Derivation(cascade, options).run();
+}
+
+}  // namespace tilescope

@@ -1,0 +1,27 @@
+// A witness against the meaning of its cascade, on random numbers (theory.md 7 (b)).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "stream/witness.h"
+
+namespace tilescope {
+
+// Worst relative errors; NaN where the cascade itself had no finite value on any of the data tried, infinity where the
+// witness has none though the cascade does. Compare as !(error <= tolerance).
+struct Verification {
+  double streaming =
+      0;  // chunks of random sizes against the direct folds; one chunk after another: B(f(x), y) = f(x + y)
+  double merging = 0;  // merges of parts in every order and grouping, and with the empty part, against the same
+  double compact = 0;  // merges of parts that were kept as outputs; 0 without a compact state
+  int runs = 0;        // data sets on which the cascade had finite values
+
+  double worst() const;
+};
+
+// On 24 data sets, signed and positive in turn (positive only under assumptions), less those where the cascade has no
+// finite value. Errors are relative to the value (to the sum of magnitudes for a sum), from 1e-3 on.
+Verification verify(const Cascade& cascade, const Witness& witness, std::uint64_t seed);
+
+}  // namespace tilescope

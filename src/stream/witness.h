@@ -1,0 +1,81 @@
+// Streamability as a theorem: from the folds of a cascade, the online algorithm that computes them in one pass over any
+// split of the axis, with the reason why it does, or the reason why there is none (theory.md 1.4 and 4.2, P4 and P5).
+//
+// In expressions of a witness a state variable's name is its value before a chunk and name' its value after it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "stream/cascade.h"
+
+namespace tilescope {
+
+// One accumulator. A chunk of positions takes it from v to v' = v*repair (+) fold over the chunk of contribution.
+struct StateVariable {
+  std::string name;
+  std::string fold;  // the fold it was made for
+  FoldKind kind = FoldKind::sum;
+  Expression contribution{};           // over streamed names and the *new* values of earlier state variables
+  std::optional<Expression> repair{};  // over old and new values of earlier state variables; empty: 1
+  std::vector<std::string> guards{};   // a position where one of these is masked contributes nothing
+  std::string shape{};
+
+  double unit() const { return fold_unit(kind); }  // before the first chunk; the unit stays the unit under repair
+};
+
+// How one fold of the cascade is recovered from the state.
+struct FoldWitness {
+  std::string fold;
+  int rank = 1;         // terms of the separable normal form
+  Expression value;     // over state variables
+  std::string because;  // one line
+};
+
+// A section of the finaliser: each state variable set to an output or to 0 or 1. Partial results over parts of the axis
+// can then be kept as outputs and still be merged.
+struct CompactState {
+  std::vector<std::pair<std::string, Expression>> section;  // state variable := expression over outputs
+  std::vector<std::string> outputs;                         // those that must be kept
+};
+
+struct Witness {
+  enum class Kind { map, monoid, moments, state_machine };
+  Kind kind = Kind::map;
+  std::string axis{};
+  std::vector<StateVariable> state{};
+  std::vector<FoldWitness> folds{};
+  std::vector<Output> finaliser{};         // outputs over state variables and constants; size(axis): positions seen
+  std::vector<Output> maps{};              // outputs without folds: the results of chunks are concatenated
+  std::vector<std::string> assumptions{};  // what the rewriting took for granted
+  std::optional<CompactState> compact{};
+};
+
+std::string to_string(Witness::Kind kind);
+
+struct Refusal {
+  std::string fold;    // or output
+  std::string reason;  // one line
+};
+
+struct DeriveOptions {
+  int largest_rank = 64;  // of a separable normal form; 1 accepts repair but no moments
+};
+
+// sum: every term of the separable normal form becomes an accumulator; what does not vary along the axis moves to the
+// finaliser (P4), except the exponential that keeps a streamed exponential in range, which becomes a repair factor
+// (P5). max, min: the part free of the axis moves to the finaliser. product: only without earlier folds.
+// A repair factor is always an exponential, so that it is never zero and its inverse always exists.
+std::variant<Witness, Refusal> derive_witness(const Cascade& cascade, const DeriveOptions& options = {});
+
+// The value of a state variable after merging two states, over its value and those of earlier variables in `first`
+// (name''), in `second` (name''') and already merged (name'): the same repair applied to both sides.
+Expression merged_value(const Witness& witness, std::size_t variable);
+
+// The online algorithm, one assignment a line: init, body, merge, final.
+std::vector<std::string> equations(const Witness& witness);
+
+}  // namespace tilescope
