@@ -40,7 +40,8 @@ void key_factors(const Expression& expression, int exponent, double& constant, s
     default:
       break;
   }
-  if (expression.is_call(Function::square)) return key_factors(operands[0], 2 * exponent, constant, keys);
+  if (expression.is_call(Function::square) && std::abs(exponent) <= Expression::largest_exponent)
+    return key_factors(operands[0], 2 * exponent, constant, keys);
   if (expression.is_call(Function::pow) && std::abs(exponent) <= Expression::largest_exponent)
     return key_factors(operands[0], static_cast<int>(operands[1].value()) * exponent, constant, keys);
   keys.push_back(fmt::format("{}^{}", order_free_key(expression), exponent));

@@ -11,6 +11,7 @@ namespace {
 
 using Replacements = std::map<std::string, Expression, std::less<>>;
 constexpr std::size_t most_candidates = 4096;
+constexpr std::size_t longest_finaliser = 2000;  // characters
 
 std::vector<Expression> choices(const Witness& witness, const StateVariable& variable) {
   std::vector<Expression> all;
@@ -95,6 +96,9 @@ bool reads_size(const Witness& witness) {
 
 std::optional<CompactState> compact_state(const Witness& witness) {
   if (witness.finaliser.empty() || reads_size(witness)) return std::nullopt;
+  std::size_t length = 0;
+  for (const Output& output : witness.finaliser) length += to_text(output.value).size();
+  if (length > longest_finaliser) return std::nullopt;
   std::vector<std::vector<Expression>> options;
   std::size_t candidates = 1;
   for (const StateVariable& variable : witness.state) {

@@ -19,7 +19,7 @@ using Kind = Expression::Kind;
 using Replacements = std::map<std::string, Expression, std::less<>>;
 
 // More than any real cascade has; the bound keeps expressions that use one another from growing without end.
-constexpr std::size_t longest_value = 20000;
+constexpr std::size_t longest_value = 5000;  // nodes
 
 bool provably_positive(const Expression& e) {
   const auto operands = e.operands();
@@ -35,6 +35,12 @@ Expression size_to_count(const Expression& e, const std::string& axis, const Exp
   std::vector<Expression> parts;
   for (const Expression& operand : e.operands()) parts.push_back(size_to_count(operand, axis, count));
   return parts.empty() ? e : e.with_operands(std::move(parts));
+}
+
+std::size_t nodes(const Expression& e) {
+  std::size_t count = 1;
+  for (const Expression& operand : e.operands()) count += nodes(operand);
+  return count;
 }
 
 class Derivation {
@@ -71,6 +77,7 @@ class Derivation {
     count_ = roles_.count = unused("count");
     roles_.folds.insert(count_);
     witness_.state.push_back({.name = count_, .fold = count_, .contribution = Expression::number(1)});
+    known_.emplace("sum||1|", 0);
     values_.emplace(count_, Expression::array(count_));
   }
 
@@ -131,7 +138,7 @@ class Derivation {
       const bool repaired = !term.streamed_exponent.is_number(0);
       const std::size_t at =
           variable(fold, name, simplify(kept), repaired ? term.folded_exponent : Expression::number(0));
-      value = value + Expression::array(witness_.state[at].name) * substitute(moved, values_);
+      value = value + Expression::array(witness_.state[at].name) * over_state(fold.name, moved);
       reasons.push_back(reason(witness_.state[at], simplify(kept), simplify(moved)));
     }
     add_assumptions(form.assumptions);
@@ -154,7 +161,7 @@ class Derivation {
     if (const auto* additive = std::get_if<AdditiveForm>(&form)) {
       const std::size_t at = variable(fold, fold.name, additive->streamed, Expression::number(0));
       add_assumptions(additive->assumptions);
-      record(fold, 1, Expression::array(witness_.state[at].name) + substitute(additive->folded, values_),
+      record(fold, 1, Expression::array(witness_.state[at].name) + over_state(fold.name, additive->folded),
              fmt::format("{}: {} of {}, plus {} at the end", fold.name, to_string(fold.kind),
                          to_text(additive->streamed), to_text(additive->folded)));
       return;
@@ -169,7 +176,7 @@ class Derivation {
     const Expression kept = simplify(term.constant * term.kept());
     const std::size_t at = variable(fold, fold.name, kept, term.folded_exponent);
     add_assumptions(single->assumptions);
-    record(fold, 1, Expression::array(witness_.state[at].name) * substitute(term.moved(), values_),
+    record(fold, 1, Expression::array(witness_.state[at].name) * over_state(fold.name, term.moved()),
            fmt::format("{}: {}", fold.name, reason(witness_.state[at], kept, simplify(term.moved()))));
   }
 
@@ -177,23 +184,41 @@ class Derivation {
   // exponential inside `kept`, whose change from old to new state is the repair.
   std::size_t variable(const Fold& fold, const std::string& name, const Expression& kept, const Expression& exponent) {
     StateVariable made{.name = name, .fold = fold.name, .kind = fold.kind, .shape = fold.shape};
-    const Expression before = simplify(substitute(exponent, values_));
+    const Expression before = simplify(over_state(fold.name, exponent));
     const Expression after = primed(before);
-    made.contribution = roles_.depends(kept) ? simplify(primed(substitute(kept, values_))) : kept;
-    bounded(fold.name, made.contribution);
+    made.contribution = roles_.depends(kept) ? simplify(primed(over_state(fold.name, kept))) : kept;
     if (!proven_equal(before, after)) made.repair = simplify(Expression::call(Function::exp, {after - before}));
     for (const std::string& leaf : cascade_.masked)
       if (fold.body.uses(leaf)) made.guards.push_back(leaf);
-    for (std::size_t i = 0; i < witness_.state.size(); ++i) {
-      const StateVariable& other = witness_.state[i];
-      if (other.kind == made.kind && other.guards == made.guards &&
-          other.repair.has_value() == made.repair.has_value() && proven_equal(other.contribution, made.contribution) &&
-          (!made.repair || proven_equal(*other.repair, *made.repair)))
-        return i;
-    }
+    const std::string key =
+        fmt::format("{}|{}|{}|{}", to_string(made.kind), join(made.guards, ","),
+                    order_free_key(simplify(made.contribution)), made.repair ? order_free_key(*made.repair) : "");
+    const auto [same, fresh] = known_.emplace(key, witness_.state.size());
+    if (!fresh) return same->second;
     if (made.name != fold.name) made.name = unused(made.name);
     witness_.state.push_back(std::move(made));
     return witness_.state.size() - 1;
+  }
+
+  // Folds replaced by what they are over the state. The length is checked first: folds that use one another repeatedly
+  // double with every level.
+  Expression over_state(const std::string& name, const Expression& e) const {
+    if (length_over_state(e) > longest_value) refuse_length(name);
+    return substitute(e, values_);
+  }
+
+  [[noreturn]] static void refuse_length(const std::string& name) {
+    refuse(name, fmt::format("{}: written out over the state it has more than {} parts", name, longest_value));
+  }
+
+  std::size_t length_over_state(const Expression& e) const {
+    if (e.kind() == Kind::array) {
+      const auto length = lengths_.find(e.name());
+      return length == lengths_.end() ? 1 : length->second;
+    }
+    std::size_t length = 1;
+    for (const Expression& operand : e.operands()) length += length_over_state(operand);
+    return length;
   }
 
   Expression primed(const Expression& e) const {
@@ -204,15 +229,11 @@ class Derivation {
   }
 
   void record(const Fold& fold, int rank, const Expression& value, std::string because) {
+    if (nodes(value) > longest_value) refuse_length(fold.name);
     const Expression simple = simplify(value);
-    bounded(fold.name, simple);
+    lengths_.insert_or_assign(fold.name, nodes(simple));
     values_.insert_or_assign(fold.name, simple);
     witness_.folds.push_back({fold.name, rank, simple, std::move(because)});
-  }
-
-  static void bounded(const std::string& name, const Expression& e) {
-    if (to_text(e).size() > longest_value)
-      refuse(name, fmt::format("written out over the state it has more than {} characters", longest_value));
   }
 
   void add_assumptions(const std::vector<std::string>& more) {
@@ -231,8 +252,7 @@ class Derivation {
       witness_.maps.push_back(output);
       return;
     }
-    const Expression value = simplify(substitute(output.value, values_));
-    bounded(output.name, value);
+    const Expression value = simplify(over_state(output.name, output.value));
     witness_.finaliser.push_back({output.name, value, output.shape});
   }
 
@@ -263,7 +283,9 @@ class Derivation {
   const DeriveOptions& options_;
   StreamRoles roles_;
   Witness witness_;
-  Replacements values_;  // folds over state variables
+  Replacements values_;                                      // folds over state variables
+  std::map<std::string, std::size_t, std::less<>> lengths_;  // of those values, in nodes
+  std::map<std::string, std::size_t> known_;                 // state variables by what they accumulate
   std::set<std::string, std::less<>> taken_;
   std::string count_{};
 };

@@ -11,11 +11,10 @@ namespace tilescope {
 // Worst relative errors; NaN where the cascade itself had no finite value on any of the data tried, infinity where the
 // witness has none though the cascade does. Compare as !(error <= tolerance).
 struct Verification {
-  double streaming =
-      0;  // chunks of random sizes against the direct folds; one chunk after another: B(f(x), y) = f(x + y)
-  double merging = 0;  // merges of parts in every order and grouping, and with the empty part, against the same
-  double compact = 0;  // merges of parts that were kept as outputs; 0 without a compact state
-  int runs = 0;        // data sets on which the cascade had finite values
+  double streaming = 0;  // B(f(x), y) = f(x + y): chunks of random sizes, one after another, against the direct folds
+  double merging = 0;    // merges of parts in every order and grouping, and with the empty part, against the same
+  double compact = 0;    // merges of parts that were kept as outputs; 0 without a compact state
+  int runs = 0;          // data sets on which the cascade had finite values
 
   double worst() const;
 };
