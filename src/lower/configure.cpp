@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t bytes_per_register = 4;
 
 bool in_plan(const Variable& variable, const Plan& plan) {
-  return variable.plans.empty() || std::find(variable.plans.begin(), variable.plans.end(), plan.name) != variable.plans.end();
+  return variable.plans.empty() ||
+         std::find(variable.plans.begin(), variable.plans.end(), plan.name) != variable.plans.end();
 }
 
 std::int64_t bytes_of(const Variable& variable, const Sizes& sizes) {
@@ -23,11 +24,13 @@ std::vector<VariableUse> place_variables(const Lowering& lowering, const Plan& p
   for (const Variable& variable : lowering.variables) {
     if (!in_plan(variable, plan)) continue;
     const std::int64_t bytes = checked_mul(bytes_of(variable, plan.sizes), variable.buffers);
-    uses.push_back({variable.name, variable.level, variable.scope, bytes, variable.shares.empty() ? bytes : 0, variable.shares});
+    uses.push_back(
+        {variable.name, variable.level, variable.scope, bytes, variable.shares.empty() ? bytes : 0, variable.shares});
   }
   for (const VariableUse& guest : uses)
     for (VariableUse& owner : uses)
-      if (!guest.shares.empty() && owner.name == guest.shares) owner.stored_bytes = std::max(owner.stored_bytes, guest.bytes);
+      if (!guest.shares.empty() && owner.name == guest.shares)
+        owner.stored_bytes = std::max(owner.stored_bytes, guest.bytes);
   return uses;
 }
 
@@ -36,7 +39,8 @@ std::int64_t whole(const std::optional<Sourced<double>>& bytes) { return bytes ?
 // What `level` offers to a unit's copies: one block's share of shared memory unless blocks are what is copied.
 std::int64_t capacity_of(const Lowering& lowering, const MemoryLevel& level) {
   const bool within_block = lowering.copies.scope != Scope::block;
-  return within_block && level.capacity_per_block_bytes ? whole(level.capacity_per_block_bytes) : whole(level.capacity_bytes);
+  return within_block && level.capacity_per_block_bytes ? whole(level.capacity_per_block_bytes)
+                                                        : whole(level.capacity_bytes);
 }
 
 LevelFit fit_level(const Lowering& lowering, const MemoryLevel& level, const std::vector<VariableUse>& uses) {
@@ -44,8 +48,11 @@ LevelFit fit_level(const Lowering& lowering, const MemoryLevel& level, const std
   const Copies& copies = lowering.copies;
   for (const VariableUse& use : uses) {
     if (use.level != level.name) continue;
-    if (use.scope == Scope::block && copies.scope != Scope::block) fit.block_bytes = checked_add(fit.block_bytes, use.stored_bytes);
-    else fit.copy_bytes = checked_add(fit.copy_bytes, checked_mul(use.stored_bytes, copies.threads / threads_of(use.scope, lowering)));
+    if (use.scope == Scope::block && copies.scope != Scope::block)
+      fit.block_bytes = checked_add(fit.block_bytes, use.stored_bytes);
+    else
+      fit.copy_bytes =
+          checked_add(fit.copy_bytes, checked_mul(use.stored_bytes, copies.threads / threads_of(use.scope, lowering)));
   }
   if (copies.scope == Scope::block) fit.copy_bytes = checked_add(fit.copy_bytes, whole(level.reserved_per_block_bytes));
   if (fit.copy_bytes == 0) return fit;
@@ -60,10 +67,13 @@ RegisterUse round_registers(const Lowering& lowering, LevelFit& fit) {
   RegisterUse use;
   use.per_thread = ceil_div(fit.copy_bytes, bytes_per_register * lowering.copies.threads);
   const std::int64_t warp = threads_of(Scope::warp, lowering);
-  const std::int64_t unit = hardware.register_allocation_unit ? std::max<std::int64_t>(1, hardware.register_allocation_unit->value / warp) : 1;
+  const std::int64_t unit = hardware.register_allocation_unit
+                                ? std::max<std::int64_t>(1, hardware.register_allocation_unit->value / warp)
+                                : 1;
   use.allocated = checked_mul(ceil_div(use.per_thread, unit), unit);
   if (hardware.max_registers_per_thread) use.limit = hardware.max_registers_per_thread->value;
-  fit.copies = std::min(fit.copies, fit.capacity_bytes / checked_mul(bytes_per_register * lowering.copies.threads, use.allocated));
+  fit.copies = std::min(fit.copies,
+                        fit.capacity_bytes / checked_mul(bytes_per_register * lowering.copies.threads, use.allocated));
   return use;
 }
 
@@ -71,7 +81,8 @@ RegisterUse round_registers(const Lowering& lowering, LevelFit& fit) {
 std::int64_t thread_limit(const Lowering& lowering) {
   const HardwareProfile& hardware = lowering.hardware;
   const Copies& copies = lowering.copies;
-  if (copies.scope != Scope::block) return hardware.max_threads_per_block ? hardware.max_threads_per_block->value / copies.threads : 0;
+  if (copies.scope != Scope::block)
+    return hardware.max_threads_per_block ? hardware.max_threads_per_block->value / copies.threads : 0;
   std::int64_t limit = hardware.max_blocks_per_unit ? hardware.max_blocks_per_unit->value : 0;
   if (!hardware.max_warps_per_unit) return limit;
   const std::int64_t by_warps = hardware.max_warps_per_unit->value * threads_of(Scope::warp, lowering) / copies.threads;
@@ -104,7 +115,8 @@ Configuration configure(const Lowering& lowering, const Plan& plan) {
 std::int64_t streamed_bytes(const Lowering& lowering, const Plan& plan) {
   std::int64_t bytes = 0;
   for (const Variable& variable : lowering.variables)
-    if (in_plan(variable, plan)) bytes = checked_add(bytes, checked_mul(bytes_of(variable, plan.sizes), variable.streamed));
+    if (in_plan(variable, plan))
+      bytes = checked_add(bytes, checked_mul(bytes_of(variable, plan.sizes), variable.streamed));
   return bytes;
 }
 

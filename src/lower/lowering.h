@@ -1,6 +1,6 @@
-// A lowering: the tile choice of a schedule as variables in a GPU's memories and operations on its pipes, all of it data
-// (models/lowerings/*.yaml, schema tilescope/lowering/1). From it follow how many warps, warpgroups or blocks fit, the
-// clocks a pipe needs and the bound of the pipeline. (Napkin, arXiv 2412.03317, section 5, tables 1-3; theory 3)
+// A lowering: the tile choice of a schedule as variables in a GPU's memories and operations on its pipes, all of it
+// data (models/lowerings/*.yaml, schema tilescope/lowering/1). From it follow how many warps, warpgroups or blocks fit,
+// the clocks a pipe needs and the bound of the pipeline. (Napkin, arXiv 2412.03317, section 5, tables 1-3; theory 3)
 #pragma once
 
 #include <cstdint>
@@ -45,14 +45,14 @@ struct Copies {
 struct Variable {
   std::string name, array;
   Product shape;
-  std::int64_t bits = 0;        // of one value
-  std::string level;            // "smem", "register", "tmem"
+  std::int64_t bits = 0;  // of one value
+  std::string level;      // "smem", "register", "tmem"
   Scope scope = Scope::block;
   std::int64_t buffers = 1;
-  std::int64_t streamed = 0;    // times in one iteration that the shape crosses from or to the outermost memory
-  std::string shares;           // a variable whose storage this one uses when that one is dead
+  std::int64_t streamed = 0;       // times in one iteration that the shape crosses from or to the outermost memory
+  std::string shares;              // a variable whose storage this one uses when that one is dead
   std::vector<std::string> plans;  // empty: in every plan
-  std::string source;           // id in Lowering::sources; empty: the file's
+  std::string source;              // id in Lowering::sources; empty: the file's
 };
 
 enum class Unit { flop, count, bytes };
@@ -60,9 +60,9 @@ enum class Unit { flop, count, bytes };
 struct Operation {
   std::string name, pipe;  // "tensor", "exp2", "fma", "alu", "smem"
   Unit unit = Unit::flop;
-  Product amount;          // in one iteration of Work::rows rows; values of `bits` bits for Unit::bytes
+  Product amount;  // in one iteration of Work::rows rows; values of `bits` bits for Unit::bytes
   std::int64_t bits = 0;
-  double rate = 0;         // FLOP, operations or bytes a clock and unit
+  double rate = 0;  // FLOP, operations or bytes a clock and unit
   std::string rate_source;
 };
 
@@ -77,7 +77,7 @@ struct Matmul {
   std::string name;
   Factor m, n, k;
   Operand a, b;
-  double rate = 0;       // tensor FLOP a clock and unit
+  double rate = 0;  // tensor FLOP a clock and unit
   std::string rate_source;
 };
 

@@ -18,7 +18,9 @@ namespace {
 const std::filesystem::path root = TILESCOPE_SOURCE_DIR;
 const std::vector<std::string> shipped{"flash2_a100", "flash4_b200_backward", "flash4_b200_forward", "napkin_hopper"};
 
-Tree tree_of_lowering(const std::string& name) { return tree_of_file(root / "models" / "lowerings" / (name + ".yaml")); }
+Tree tree_of_lowering(const std::string& name) {
+  return tree_of_file(root / "models" / "lowerings" / (name + ".yaml"));
+}
 Probe probe_of(const Tree& tree) {
   return Probe(tree, [](const std::filesystem::path& file) { run_lowering(file, root); });
 }
@@ -136,7 +138,8 @@ void refused(const Probe& probe, const std::string& path, const std::string& tex
   probe.expect_replaced(path, text, message);
 }
 // A finding at another place than the change.
-void found(const Probe& probe, const Mutation& mutation, const std::string& at, const std::string& message, bool at_key = false) {
+void found(const Probe& probe, const Mutation& mutation, const std::string& at, const std::string& message,
+           bool at_key = false) {
   const Written written = write(probe.tree(), mutation);
   CAPTURE(written.text);
   CHECK(probe.findings(written.text) == probe.line((at_key ? written.keys : written.values).at(at), at, message));
@@ -151,7 +154,11 @@ Tree with_phases() {
     for (const std::string& name : names) list.children.push_back(scalar("", name));
     return list;
   };
-  overlap.children.push_back({"phases", "", Kind::list, {phase({"scores"}), phase({"exponentials", "exponential of the rescaling", "values", "accumulate"})}});
+  overlap.children.push_back(
+      {"phases",
+       "",
+       Kind::list,
+       {phase({"scores"}), phase({"exponentials", "exponential of the rescaling", "values", "accumulate"})}});
   section(tree, "plans").children[0].children.push_back({"overlap", "", Kind::map, {scalar("style", "serial")}});
   return tree;
 }
@@ -185,7 +192,8 @@ TEST_CASE("names in a lowering must exist") {
   refused(napkin, "hardware", "h101_sxm", "unknown GPU 'h101_sxm'; did you mean 'h100_sxm'?");
   refused(napkin, "source", "Q", "'Q' is not declared under 'sources'; known: N, R");
   refused(napkin, "dtypes.Q", "fp17", "'fp17' is not a number format; did you mean 'fp16'?");
-  refused(napkin, "dtypes.K", "int4:g32", "'int4:g32' is not a number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
+  refused(napkin, "dtypes.K", "int4:g32",
+          "'int4:g32' is not a number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
   refused(napkin, "copies.rows", "w_k", "'w_k' is not a size; did you mean 'w_q'?");
   refused(napkin, "work.rows", "t", "'t' is not a size; did you mean 't_q'?");
   refused(napkin, "variables[0].array", "Z", "'Z' is not an array of 'dtypes'; known: K, O, Q, S, V, state");
@@ -201,27 +209,33 @@ TEST_CASE("names in a lowering must exist") {
 TEST_CASE("a factor is a size or a plain number") {
   const Probe napkin = probe_of("napkin_hopper");
   for (const std::string text : {"0", "-1", "010", "1.5", "16777217", "99999999999999999999"})
-    refused(napkin, "work.operations[0].flop[0]", text, fmt::format("expected an integer from 1 to 16777216, found '{}'", text));
+    refused(napkin, "work.operations[0].flop[0]", text,
+            fmt::format("expected an integer from 1 to 16777216, found '{}'", text));
   refused(napkin, "work.operations[0].flop", "[]", "is an empty list; write [1] for one");
   refused(napkin, "work.operations[0].flop", "[1, 1, 1, 1, 1, 1, 1, 1, 1]", "has 9 factors; at most 8 make sense");
-  CHECK(napkin.findings(Mutation{"work.operations[4].flop", Change::replace, "[d, d, d, d]"}) == "");  // 2^28 FLOP are fine
+  CHECK(napkin.findings(Mutation{"work.operations[4].flop", Change::replace, "[d, d, d, d]"}) ==
+        "");  // 2^28 FLOP are fine
 }
 
 TEST_CASE("an operation runs at a rate that the hardware or the file states") {
   const Probe napkin = probe_of("napkin_hopper");
   found(napkin, {"work.operations[4].rate", Change::drop}, "work.operations[4]",
         "h100_sxm has no rate for pipe 'fma' in fp16; give 'rate' with a source under 'rates'");
-  refused(napkin, "work.operations[0].dtype", "int4", "h100_sxm has no rate for tensor int4; give 'rate' with a source under 'rates'");
+  refused(napkin, "work.operations[0].dtype", "int4",
+          "h100_sxm has no rate for tensor int4; give 'rate' with a source under 'rates'");
   refused(napkin, "work.operations[0].dtype", "fp9", "'fp9' is not a number format; did you mean 'fp32'?");
   found(napkin, {"work.operations[1].pipe", Change::replace, "alu"}, "work.operations[1]",
         "h100_sxm has no rate for pipe 'alu' in fp32; give 'rate' with a source under 'rates'");
   found(napkin, {"work.operations[1].pipe", Change::replace, "tensor"}, "work.operations[1]",
         "an operation on pipe 'tensor' is given as flop, found 'count'");
-  found(napkin, {"work.operations[0].flop", Change::drop}, "work.operations[0]", "needs exactly one of flop, count, values");
+  found(napkin, {"work.operations[0].flop", Change::drop}, "work.operations[0]",
+        "needs exactly one of flop, count, values");
   const Probe backward = probe_of("flash4_b200_backward");
   const Written unnamed = write(backward.tree(), {"work.operations[1].array", Change::drop});
-  CHECK(backward.findings(unnamed.text) == backward.line(unnamed.values.at("work.operations[1]"), "work.operations[1].array", "is missing; add this key"));
-  found(backward, {"work.mma", Change::drop}, "work", "matrix products need their instruction's tile 'mma: {m, n, ctas}'");
+  CHECK(backward.findings(unnamed.text) ==
+        backward.line(unnamed.values.at("work.operations[1]"), "work.operations[1].array", "is missing; add this key"));
+  found(backward, {"work.mma", Change::drop}, "work",
+        "matrix products need their instruction's tile 'mma: {m, n, ctas}'");
 }
 
 TEST_CASE("variables live where the hardware has memory and threads have registers") {
@@ -242,7 +256,8 @@ TEST_CASE("variables live where the hardware has memory and threads have registe
   found(backward, {"copies.threads", Change::drop}, "copies", "copies of scope 'block' need 'threads'");
   Tree tree = tree_of_lowering("napkin_hopper");
   section(tree, "copies").children.push_back(scalar("threads", "128"));
-  found(probe_of(tree), {}, "copies.threads", "only copies of scope 'block' say how many threads they have; remove this key");
+  found(probe_of(tree), {}, "copies.threads",
+        "only copies of scope 'block' say how many threads they have; remove this key");
 }
 
 TEST_CASE("a divisor is a multiple with its reason, or a coalesced array") {
@@ -261,7 +276,8 @@ TEST_CASE("every operation is in exactly one phase") {
   const std::string at = "overlap.phases";
   found(probe, {"overlap.phases[0]", Change::drop}, at, "'scores' is in no phase");
   found(probe, {"overlap.phases[0][0]", Change::twice}, at, "'scores' is in two phases");
-  found(probe, {"overlap.style", Change::replace, "full"}, at, "overlap 'full' has no phases; remove this key or write 'style: phases'");
+  found(probe, {"overlap.style", Change::replace, "full"}, at,
+        "overlap 'full' has no phases; remove this key or write 'style: phases'");
   found(probe, {"overlap.phases", Change::drop}, "overlap", "style 'phases' needs 'phases: [[operation, ...], ...]'");
   const std::string text = probe.findings(Mutation{"overlap.phases[0][0]", Change::replace, "score"});
   CHECK(text.find("'score' is not an operation; did you mean 'scores'?") != std::string::npos);
@@ -275,18 +291,21 @@ TEST_CASE("names are unique, and a lowering has a plan and work") {
   refused(a100, "work.operations[6].name", "scores", "'scores' is listed twice");
   found(a100, {"work.operations", Change::replace, "[]"}, "work", "has no operations and no matmuls");
   refused(probe_of("flash4_b200_forward"), "plans", "[]", "is an empty list; give one plan, '[{name: ...}]'");
-  found(a100, {"plans[1].sizes.w_q", Change::replace, "0"}, "plans[1].sizes.w_q", "expected an integer from 1 to 16777216, found '0'");
+  found(a100, {"plans[1].sizes.w_q", Change::replace, "0"}, "plans[1].sizes.w_q",
+        "expected an integer from 1 to 16777216, found '0'");
   Tree tree = tree_of_lowering("flash2_a100");
   section(tree, "plans").children[1].children[1].children[0].key = "w_k";
   found(probe_of(tree), {}, "plans[1].sizes.w_k", "'w_k' is not a size; did you mean 'w_q'?");
   section(tree, "plans").children[1].children[1].children[0].key = "w_q";
   section(tree, "sizes").children[0].key = "9";
-  CHECK(probe_of(tree).findings(Mutation{}).find("sizes.9: expected a size's name to begin with a letter") != std::string::npos);
+  CHECK(probe_of(tree).findings(Mutation{}).find("sizes.9: expected a size's name to begin with a letter") !=
+        std::string::npos);
 }
 
 TEST_CASE("a product of sizes beyond 2^63 names the remedy") {
   Tree tree = tree_of_lowering("napkin_hopper");
   for (Tree& size : section(tree, "sizes").children) size.value = "16777216";
   const Probe probe = probe_of(tree);
-  CHECK(probe.findings(Mutation{"variables[0].shape", Change::replace, "[d, d, d]"}) == probe.file() + ": error: sizes: a product of sizes exceeds 2^63 - 1; use smaller sizes");
+  CHECK(probe.findings(Mutation{"variables[0].shape", Change::replace, "[d, d, d]"}) ==
+        probe.file() + ": error: sizes: a product of sizes exceeds 2^63 - 1; use smaller sizes");
 }

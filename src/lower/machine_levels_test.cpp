@@ -11,7 +11,9 @@ using namespace tilescope::lower;
 
 namespace {
 
-HardwareProfile profile(const std::string& id) { return find_profile(id, std::string(TILESCOPE_SOURCE_DIR) + "/hardware"); }
+HardwareProfile profile(const std::string& id) {
+  return find_profile(id, std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
+}
 
 }  // namespace
 
@@ -21,7 +23,8 @@ TEST_CASE("the H100 SXM5 is worth 2.80 A100-80s to attention's term and 2.14 to 
   CHECK(a100.memory == 108.0 * 163 * 1024 / 2);
   CHECK(figure_of_merit(h100, 1) / figure_of_merit(a100, 1) == doctest::Approx(2.80).epsilon(2e-3));
   CHECK(figure_of_merit(h100, 0.5) / figure_of_merit(a100, 0.5) == doctest::Approx(2.14).epsilon(2e-3));
-  CHECK(figure_of_merit(h100, 0) / figure_of_merit(a100, 0) == doctest::Approx(3350.0 / 2039).epsilon(1e-12));  // bandwidth alone
+  CHECK(figure_of_merit(h100, 0) / figure_of_merit(a100, 0) ==
+        doctest::Approx(3350.0 / 2039).epsilon(1e-12));  // bandwidth alone
 }
 
 TEST_CASE("on the H100 in fp16, device memory asks for groups of 295 and 681 KB of memory") {
@@ -39,7 +42,8 @@ TEST_CASE("on the H100 in fp16, a 12 TB/s level asks for groups of 82, and of 15
   CHECK(ratio == doctest::Approx(164.9).epsilon(1e-4));
   CHECK(*least_contraction(ratio) == doctest::Approx(82.5).epsilon(1e-3));                   // reported: 82
   CHECK(*least_contraction(ratio, 256 * 1024 / 2) == doctest::Approx(151.4).epsilon(1e-3));  // reported: 151
-  CHECK(*least_contraction(ratio, 228 * 1024 / 2) == doctest::Approx(159.4).epsilon(1e-3));  // what shared memory alone would give
+  CHECK(*least_contraction(ratio, 228 * 1024 / 2) ==
+        doctest::Approx(159.4).epsilon(1e-3));  // what shared memory alone would give
 }
 
 TEST_CASE("a profile without the number that a comparison needs is refused by its path") {

@@ -23,7 +23,8 @@ std::int64_t operand_bytes(const Operand& operand, std::int64_t rows, std::int64
   return ceil_div(checked_mul(checked_mul(rows, k), operand.bits), 8);
 }
 
-// A product as the instructions execute it: ceil(m / M) * ceil(n / N) whole tiles, each reading its A and B over all of k.
+// A product as the instructions execute it: ceil(m / M) * ceil(n / N) whole tiles, each reading its A and B over all of
+// k.
 void add_matmul(std::vector<Entry>& entries, const Lowering& lowering, const Matmul& matmul, const Sizes& sizes) {
   const std::int64_t m = value_of(matmul.m, sizes), n = value_of(matmul.n, sizes), k = value_of(matmul.k, sizes);
   const std::int64_t tile_m = value_of(lowering.mma.m, sizes), tile_n = value_of(lowering.mma.n, sizes);
@@ -36,7 +37,8 @@ void add_matmul(std::vector<Entry>& entries, const Lowering& lowering, const Mat
     if (operand.level != "smem") return;
     const std::int64_t bytes = checked_mul(tiles, operand_bytes(operand, rows, k));
     add(entries, matmul.name,
-        {matmul.name + " reads " + operand.array, "smem", source, Unit::bytes, bytes, lowering.smem_bytes_per_clock, 0});
+        {matmul.name + " reads " + operand.array, "smem", source, Unit::bytes, bytes, lowering.smem_bytes_per_clock,
+         0});
   };
   read(matmul.a, tile_m);
   read(matmul.b, b_rows);
@@ -48,7 +50,8 @@ std::vector<Entry> entries_of(const Lowering& lowering, const Sizes& sizes) {
   for (const Operation& operation : lowering.operations) {
     std::int64_t amount = value_of(operation.amount, sizes);
     if (operation.unit == Unit::bytes) amount = ceil_div(checked_mul(amount, operation.bits), 8);
-    add(entries, operation.name, {operation.name, operation.pipe, operation.rate_source, operation.unit, amount, operation.rate, 0});
+    add(entries, operation.name,
+        {operation.name, operation.pipe, operation.rate_source, operation.unit, amount, operation.rate, 0});
   }
   return entries;
 }
@@ -86,7 +89,9 @@ void bound(const std::vector<Entry>& entries, const Overlap& overlap, Throughput
     for (const Entry& entry : entries)
       if (phases.empty() || phases.back().front() != entry.owner) phases.push_back({entry.owner});
   for (const auto& phase : phases)
-    add_phase(sum_pipes(entries, [&](const Entry& e) { return std::find(phase.begin(), phase.end(), e.owner) != phase.end(); }), result);
+    add_phase(sum_pipes(entries,
+                        [&](const Entry& e) { return std::find(phase.begin(), phase.end(), e.owner) != phase.end(); }),
+              result);
 }
 
 }  // namespace

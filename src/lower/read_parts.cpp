@@ -26,14 +26,16 @@ Product read_product(const Node& node, const ReadState& state) {
   Product product;
   for (const Node& item : node.items()) product.push_back(read_factor(item, state));
   if (node.is_list() && product.empty()) node.report("is an empty list; write [1] for one");
-  if (product.size() > most_factors) node.report(fmt::format("has {} factors; at most {} make sense", product.size(), most_factors));
+  if (product.size() > most_factors)
+    node.report(fmt::format("has {} factors; at most {} make sense", product.size(), most_factors));
   return product;
 }
 
 std::string read_source(const Node& node, const ReadState& state) {
   const std::string id = node.text();
   if (!id.empty() && !state.lowering.sources.contains(id))
-    node.report(fmt::format("{} is not declared under 'sources'{}", shown_text(id), did_you_mean(id, keys_of(state.lowering.sources))));
+    node.report(fmt::format("{} is not declared under 'sources'{}", shown_text(id),
+                            did_you_mean(id, keys_of(state.lowering.sources))));
   return id;
 }
 
@@ -42,7 +44,8 @@ std::int64_t read_array(const Node& node, const ReadState& state, std::string& n
   if (name.empty()) return 8;
   const auto found = state.lowering.dtypes.find(name);
   if (found != state.lowering.dtypes.end()) return bits(found->second.format);
-  node.report(fmt::format("{} is not an array of 'dtypes'{}", shown_text(name), did_you_mean(name, keys_of(state.lowering.dtypes))));
+  node.report(fmt::format("{} is not an array of 'dtypes'{}", shown_text(name),
+                          did_you_mean(name, keys_of(state.lowering.dtypes))));
   return 8;
 }
 
@@ -62,15 +65,6 @@ Overlap read_overlap(const Node& node) {
     phases->report(fmt::format("overlap '{}' has no phases; remove this key or write 'style: phases'", overlap.style));
   if (!phases && overlap.style == "phases") node.report("style 'phases' needs 'phases: [[operation, ...], ...]'");
   return overlap;
-}
-
-void read_rates(const Node& node, ReadState& state) {
-  for (const auto& [name, entry] : node.entries()) {
-    entry.only({"value", "source"});
-    Rate rate{entry["value"].quantity(Dimension::flop_per_cycle), {}};
-    rate.source = fmt::format("rates.{}: {}", name, read_source(entry["source"], state));
-    state.rates.emplace(name, std::move(rate));
-  }
 }
 
 }  // namespace tilescope::lower

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,21 @@ std::int64_t read_array(const Node& node, const ReadState& state, std::string& n
 
 Overlap read_overlap(const Node& node);
 void read_rates(const Node& node, ReadState& state);
+
+// The number format that `node` names; nullopt after a finding.
+std::optional<Format> read_format(const Node& node);
+
+// The profile's tensor rate for a format; findings are about `node`, where the format stands.
+Rate tensor_rate(const Node& node, const ReadState& state, std::optional<Format> format);
+Rate smem_rate(const Node& node, const ReadState& state);
+
+// The rate of the operation at `node`: its own `rate`, or the profile's for its pipe, unit and dtype.
+Rate read_rate(const Node& node, const ReadState& state, const Operation& operation);
+
+const std::vector<std::string>& scope_names();  // as Scope
+Divisor read_divisor(const Node& node, const ReadState& state);
+void read_copies(const Node& node, ReadState& state);
+Variable read_variable(const Node& node, const ReadState& state);
 void read_work(const Node& node, ReadState& state);
 
 // Findings about names, once there are no others.

@@ -18,71 +18,10 @@ bool takes(const std::string& pipe, Unit unit) {
   return pipe == "exp2" || pipe == "fma" || pipe == "alu";
 }
 
-void missing_rate(const Node& node, const ReadState& state, const std::string& what) {
-  node.report(fmt::format("{} has no rate for {}; give 'rate' with a source under 'rates'", state.lowering.hardware.id, what));
-}
-
-// The number format that `node` names; nullopt after a finding.
-std::optional<Format> read_format(const Node& node) {
-  const std::string name = node.text();
-  if (name.empty()) return std::nullopt;
-  const auto dtype = parse_dtype(name);
-  if (dtype && dtype->scale_group == 0) return dtype->format;
-  node.report(fmt::format("{} is not a number format{}", shown_text(name), did_you_mean(name, dtype_names())));
-  return std::nullopt;
-}
-
-// The profile's tensor rate. `node` is where the format stands.
-Rate tensor_rate(const Node& node, const ReadState& state, std::optional<Format> format) {
-  if (!state.hardware_known || !format) return {};
-  const HardwareProfile& hardware = state.lowering.hardware;
-  const auto found = hardware.tensor_flop_per_cycle.find(*format);
-  if (found != hardware.tensor_flop_per_cycle.end())
-    return {found->second.value, fmt::format("{} compute.tensor.{}", hardware.id, to_string(*format))};
-  missing_rate(node, state, "tensor " + to_string(*format));
-  return {};
-}
-
-Rate smem_rate(const Node& node, const ReadState& state) {
-  const HardwareProfile& hardware = state.lowering.hardware;
-  const MemoryLevel* smem = state.hardware_known ? hardware.level("smem") : nullptr;
-  if (smem && smem->bandwidth_bytes_per_cycle)
-    return {smem->bandwidth_bytes_per_cycle->value, hardware.id + " levels.smem.bandwidth_per_cycle"};
-  if (state.hardware_known) node.report(fmt::format("{} has no levels.smem.bandwidth_per_cycle, which shared-memory traffic needs", hardware.id));
-  return {};
-}
-
-// The profile's rate for an operation that names none of its own; `format`: its dtype, fp32 when it gives none.
-Rate profile_rate(const Node& node, const ReadState& state, const Operation& operation, std::optional<Format> format) {
-  const HardwareProfile& hardware = state.lowering.hardware;
-  if (operation.pipe == "tensor") return tensor_rate(node["dtype"], state, format);
-  if (operation.pipe == "smem") return smem_rate(node, state);
-  if (!state.hardware_known || !format) return {};
-  if (operation.pipe == "exp2" && hardware.exp2_per_cycle) return {hardware.exp2_per_cycle->value, hardware.id + " compute.exp2"};
-  if (operation.pipe == "fma" && *format == Format::fp32 && hardware.fp32_fma_per_cycle) {
-    const double lanes = hardware.fp32_fma_per_cycle->value;
-    return {operation.unit == Unit::flop ? 2 * lanes : lanes, hardware.id + " compute.fp32"};
-  }
-  missing_rate(node, state, fmt::format("pipe '{}' in {}", operation.pipe, to_string(*format)));
-  return {};
-}
-
-Rate read_rate(const Node& node, const ReadState& state, const Operation& operation) {
-  const auto dtype = node.find("dtype");
-  const std::optional<Format> format = dtype ? read_format(*dtype) : Format::fp32;
-  const auto given = node.find("rate");
-  if (!given) return profile_rate(node, state, operation, format);
-  if (operation.pipe == "smem") given->report("shared memory moves at the hardware's rate; remove this key");
-  const std::string name = given->text();
-  const auto found = state.rates.find(name);
-  if (found != state.rates.end()) return found->second;
-  if (!name.empty()) given->report(fmt::format("{} is not under 'rates'{}", shown_text(name), did_you_mean(name, keys_of(state.rates))));
-  return {};
-}
-
 // The one of flop, count and values that is given. False after a finding.
 bool read_amount(const Node& node, const ReadState& state, Operation& operation) {
-  constexpr std::array<std::pair<const char*, Unit>, 3> keys{{{"flop", Unit::flop}, {"count", Unit::count}, {"values", Unit::bytes}}};
+  constexpr std::array<std::pair<const char*, Unit>, 3> keys{
+      {{"flop", Unit::flop}, {"count", Unit::count}, {"values", Unit::bytes}}};
   int given = 0;
   const char* last = "";
   for (const auto& [key, unit] : keys)
@@ -96,7 +35,10 @@ bool read_amount(const Node& node, const ReadState& state, Operation& operation)
   }
   if (!is_one_of(node["pipe"], pipes)) return false;
   if (takes(operation.pipe, operation.unit)) return true;
-  const char* wanted = operation.pipe == "smem" ? "values" : operation.pipe == "tensor" ? "flop" : operation.pipe == "fma" ? "flop or count" : "count";
+  const char* wanted = operation.pipe == "smem"     ? "values"
+                       : operation.pipe == "tensor" ? "flop"
+                       : operation.pipe == "fma"    ? "flop or count"
+                                                    : "count";
   node.report(fmt::format("an operation on pipe '{}' is given as {}, found '{}'", operation.pipe, wanted, last));
   return false;
 }
@@ -127,7 +69,8 @@ Matmul read_matmul(const Node& node, const ReadState& state) {
   node.only({"name", "m", "n", "k", "dtype", "a", "b"});
   Matmul matmul;
   matmul.name = node["name"].text();
-  matmul.m = read_factor(node["m"], state), matmul.n = read_factor(node["n"], state), matmul.k = read_factor(node["k"], state);
+  matmul.m = read_factor(node["m"], state), matmul.n = read_factor(node["n"], state),
+  matmul.k = read_factor(node["k"], state);
   const Node dtype = node["dtype"];
   Rate rate = tensor_rate(dtype, state, dtype.exists() ? read_format(dtype) : std::nullopt);
   matmul.rate = rate.per_clock, matmul.rate_source = std::move(rate.source);
@@ -145,7 +88,8 @@ void read_work(const Node& node, ReadState& state) {
   const auto matmuls = node.find("matmuls");
   if (const auto mma = node.find("mma")) {
     mma->only({"m", "n", "ctas"});
-    state.lowering.mma = {read_factor((*mma)["m"], state), read_factor((*mma)["n"], state), read_factor((*mma)["ctas"], state)};
+    state.lowering.mma = {read_factor((*mma)["m"], state), read_factor((*mma)["n"], state),
+                          read_factor((*mma)["ctas"], state)};
   } else if (matmuls) {
     node.report("matrix products need their instruction's tile 'mma: {m, n, ctas}'");
   }

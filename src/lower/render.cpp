@@ -25,20 +25,26 @@ std::string table(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string binary(std::int64_t bytes) { return bytes % 1024 == 0 || bytes > 10240 ? fmt::format("{:.6g} KiB", static_cast<double>(bytes) / 1024) : fmt::format("{} B", bytes); }
+std::string binary(std::int64_t bytes) {
+  return bytes % 1024 == 0 || bytes > 10240 ? fmt::format("{:.6g} KiB", static_cast<double>(bytes) / 1024)
+                                            : fmt::format("{} B", bytes);
+}
 
 std::string divisors_text(const PlanResult& plan) {
   if (plan.divisors.empty()) return {};
   std::vector<Row> rows{{"size", "value", "multiple of", "because"}};
   for (const DivisorResult& d : plan.divisors)
-    rows.push_back({d.size, std::to_string(d.value), std::to_string(d.multiple) + (d.ok ? "" : "  NOT MET"), join(d.because, "; ")});
+    rows.push_back({d.size, std::to_string(d.value), std::to_string(d.multiple) + (d.ok ? "" : "  NOT MET"),
+                    join(d.because, "; ")});
   return table(rows) + "\n";
 }
 
 std::string variables_text(const PlanResult& plan) {
   std::vector<Row> rows{{"variable", "level", "scope", "bytes"}};
   for (const VariableUse& use : plan.configuration.variables)
-    rows.push_back({use.name, use.level, to_string(use.scope), use.shares.empty() ? binary(use.stored_bytes) : fmt::format("({} in {})", binary(use.bytes), use.shares)});
+    rows.push_back(
+        {use.name, use.level, to_string(use.scope),
+         use.shares.empty() ? binary(use.stored_bytes) : fmt::format("({} in {})", binary(use.bytes), use.shares)});
   return table(rows) + "\n";
 }
 
@@ -47,12 +53,15 @@ std::string levels_text(const Lowering& lowering, const PlanResult& plan) {
   std::vector<Row> rows{{"level", "capacity", "block", scope, "N_max", "N"}};
   const bool blocks = lowering.copies.scope == Scope::block;
   for (const LevelFit& fit : plan.configuration.levels)
-    rows.push_back({fit.level, binary(fit.capacity_bytes), blocks ? "-" : binary(fit.block_bytes), binary(fit.copy_bytes),
-                    fit.copies_max ? fmt::format("{:.2f}", *fit.copies_max) : "-", fit.copies_max ? std::to_string(fit.copies) : "-"});
+    rows.push_back({fit.level, binary(fit.capacity_bytes), blocks ? "-" : binary(fit.block_bytes),
+                    binary(fit.copy_bytes), fit.copies_max ? fmt::format("{:.2f}", *fit.copies_max) : "-",
+                    fit.copies_max ? std::to_string(fit.copies) : "-"});
   const Configuration& c = plan.configuration;
   std::string text = table(rows);
-  text += fmt::format("  N = {} {}{} ({}), group of {} rows", c.copies, scope, c.copies == 1 ? "" : "s", c.limited_by.empty() ? "no limit" : "limited by " + c.limited_by, c.group_rows);
-  if (c.registers) text += fmt::format("; {} registers a thread, {} allocated", c.registers->per_thread, c.registers->allocated);
+  text += fmt::format("  N = {} {}{} ({}), group of {} rows", c.copies, scope, c.copies == 1 ? "" : "s",
+                      c.limited_by.empty() ? "no limit" : "limited by " + c.limited_by, c.group_rows);
+  if (c.registers)
+    text += fmt::format("; {} registers a thread, {} allocated", c.registers->per_thread, c.registers->allocated);
   return text + "\n\n";
 }
 
@@ -61,11 +70,13 @@ std::string throughput_text(const PlanResult& plan) {
   const Throughput& t = plan.throughput;
   std::vector<Row> rows{{"operation", "pipe", "amount", "per clock", "clocks", "rate from"}};
   for (const OperationClocks& o : t.operations)
-    rows.push_back({o.name, o.pipe, fmt::format("{} {}", with_thousands(o.amount), units[static_cast<std::size_t>(o.unit)]), fmt::format("{:g}", o.rate),
-                    fmt::format("{:.4g}", o.clocks), o.rate_source});
+    rows.push_back({o.name, o.pipe,
+                    fmt::format("{} {}", with_thousands(o.amount), units[static_cast<std::size_t>(o.unit)]),
+                    fmt::format("{:g}", o.rate), fmt::format("{:.4g}", o.clocks), o.rate_source});
   std::string text = table(rows) + "  pipes:";
   for (const PipeClocks& pipe : t.pipes) text += fmt::format(" {} {:.6g}", pipe.pipe, pipe.clocks);
-  text += fmt::format("\n  bound: {:.6g} clocks for {} row{}, {} ({} overlap)", t.bound_clocks, t.rows, t.rows == 1 ? "" : "s", t.bound_by, plan.overlap);
+  text += fmt::format("\n  bound: {:.6g} clocks for {} row{}, {} ({} overlap)", t.bound_clocks, t.rows,
+                      t.rows == 1 ? "" : "s", t.bound_by, plan.overlap);
   if (t.ideal_flop_per_second > 0) text += fmt::format("; ideal {}", with_si(t.ideal_flop_per_second, "FLOP/s"));
   return text + "\n";
 }
@@ -74,22 +85,25 @@ std::string bandwidth_text(const PlanResult& plan) {
   if (!plan.bandwidth) return {};
   const BandwidthTest& b = *plan.bandwidth;
   const bool computes = b.compute_seconds >= b.transfer_seconds;
-  return fmt::format("  stream: {} B a unit and iteration; compute {}, transfer {}: {} bound; without caching a group of {:.1f} rows balances them\n",
-                     with_thousands(b.bytes_per_unit), with_si(b.compute_seconds, "s"), with_si(b.transfer_seconds, "s"),
-                     computes ? "compute" : "transfer", b.least_rows);
+  return fmt::format(
+      "  stream: {} B a unit and iteration; compute {}, transfer {}: {} bound; without caching a group of {:.1f} rows "
+      "balances them\n",
+      with_thousands(b.bytes_per_unit), with_si(b.compute_seconds, "s"), with_si(b.transfer_seconds, "s"),
+      computes ? "compute" : "transfer", b.least_rows);
 }
 
 }  // namespace
 
 std::string to_text(const LoweringResult& result) {
   const Lowering& lowering = result.lowering;
-  std::string text = fmt::format("{} on {} ({})\n{}\nsource: {}\n", lowering.name, lowering.hardware.name, lowering.hardware.id,
-                                 lowering.summary, lowering.sources.at(lowering.source));
+  std::string text = fmt::format("{} on {} ({})\n{}\nsource: {}\n", lowering.name, lowering.hardware.name,
+                                 lowering.hardware.id, lowering.summary, lowering.sources.at(lowering.source));
   for (const PlanResult& plan : result.plans) {
     std::vector<std::string> sizes;
     for (const auto& [name, value] : plan.sizes) sizes.push_back(fmt::format("{}={}", name, value));
     text += fmt::format("\nplan {}: {}\n\n", plan.name, join(sizes, " "));
-    if (!plan.configuration.variables.empty()) text += divisors_text(plan) + variables_text(plan) + levels_text(lowering, plan);
+    if (!plan.configuration.variables.empty())
+      text += divisors_text(plan) + variables_text(plan) + levels_text(lowering, plan);
     text += throughput_text(plan) + bandwidth_text(plan);
     for (const std::string& problem : plan.problems) text += "  does not fit: " + problem + "\n";
   }

@@ -1,5 +1,6 @@
 // A power law on a hierarchy of memories: levels are optimised independently and their costs added
-//   H* = sum_l cost_l * H*(M_l)                                       (Napkin, arXiv 2412.03317, section 5.1; theory 2.2)
+//   H* = sum_l cost_l * H*(M_l)                                       (Napkin, arXiv 2412.03317, section 5.1;
+//   theory 2.2)
 // with two further kinds of level, a cache above children that keep their outputs and children that pass data sideways.
 #pragma once
 
@@ -21,12 +22,12 @@ struct Level {
 
 double weighted_cost(const PowerLaw& law, std::span<const Level> levels);
 
-// Hdot * M^beta: what a level is worth to a term of that exponent. The ratio of two levels' figures is the ratio of their
-// costs for that term, so machines are compared term by term. The level's cost must not be zero.
+// Hdot * M^beta: what a level is worth to a term of that exponent. The ratio of two levels' figures is the ratio of
+// their costs for that term, so machines are compared term by term. The level's cost must not be zero.
 double figure_of_merit(const Level& level, double beta);
 
-// Theorem 2 (section 4.4): when outputs stay in the children until complete, a cache above `children` of them acts as if
-// it had the memory of all: H*(children * child_memory).
+// Theorem 2 (section 4.4): when outputs stay in the children until complete, a cache above `children` of them acts as
+// if it had the memory of all: H*(children * child_memory).
 double intermediate_memory(double child_memory, double children);
 
 // Its condition: there are at least as many children as groups of the inner level in one group of the outer.
@@ -40,14 +41,14 @@ struct StreamedHead {
   std::int64_t group_rows = 0;
 };
 
-// Values that cross into an LRU cache of `cache_values` above `blocks` blocks in lock step, which share each tile of keys
-// as they pass it: q * qo_width + kv * kv_width * (waves of blocks), or one pass when the keys and values survive a wave.
-// They survive when they fit beside the wave's own query and output rows; a cache smaller than keys and values keeps none
-// of them (cyclic LRU). Between the two some survive, and this is an upper bound. Throws CountOverflow.
+// Values that cross into an LRU cache of `cache_values` above `blocks` blocks in lock step, which share each tile of
+// keys as they pass it: q * qo_width + kv * kv_width * (waves of blocks), or one pass when the keys and values survive
+// a wave. They survive when they fit beside the wave's own query and output rows; a cache smaller than keys and values
+// keeps none of them (cyclic LRU). Between the two some survive, and this is an upper bound. Throws CountOverflow.
 std::int64_t cached_head_values(const StreamedHead& head, std::int64_t blocks, std::int64_t cache_values);
 
-// Theorem 3 (section 4.5, A.2.2): `children` of one family, of `child_memory` each, take every value once from the parent
-// at parent_cost and pass it among themselves at cross_cost.
+// Theorem 3 (section 4.5, A.2.2): `children` of one family, of `child_memory` each, take every value once from the
+// parent at parent_cost and pass it among themselves at cross_cost.
 struct Family {
   double child_memory = 0;
   double children = 1;

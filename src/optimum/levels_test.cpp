@@ -23,7 +23,8 @@ const PowerLaw attention_term{{1, 1}}, matmul_term{{1, 0.5}};
 unsigned seed() {
   const char* wanted = std::getenv("TILESCOPE_SEED");
   if (!wanted) return 20261121;
-  return std::string(wanted) == "random" ? std::random_device{}() : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
+  return std::string(wanted) == "random" ? std::random_device{}()
+                                         : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
 }
 
 // A fully associative cache of single values with least-recently-used replacement.
@@ -47,7 +48,8 @@ class Lru {
   std::unordered_map<std::int64_t, std::list<std::int64_t>::iterator> where_;
 };
 
-// N blocks in lock step: each loads its query rows, all pass each key in turn, each stores its output rows through the cache.
+// N blocks in lock step: each loads its query rows, all pass each key in turn, each stores its output rows through the
+// cache.
 std::int64_t simulated_values(const StreamedHead& head, std::int64_t blocks, std::int64_t cache_values) {
   Lru cache(static_cast<std::size_t>(cache_values));
   std::int64_t crossed = 0;
@@ -102,7 +104,9 @@ TEST_CASE("theorem 2's form for a head equals an LRU cache below blocks in lock 
   const unsigned value = seed();
   MESSAGE("seed " << value);
   std::mt19937 engine(value);
-  const auto between = [&](std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(engine); };
+  const auto between = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(engine);
+  };
   int spilled = 0, kept = 0, partly = 0;
   for (int i = 0; i < 500; ++i) {
     const std::int64_t d = between(1, 4);
@@ -111,7 +115,8 @@ TEST_CASE("theorem 2's form for a head equals an LRU cache below blocks in lock 
     const std::int64_t wave = blocks * head.group_rows * head.qo_width;
     const std::int64_t cache = between(1, 2 * (keys_and_values + wave));
     const std::int64_t passes = ceil_div(head.q_len, blocks * head.group_rows);
-    const std::int64_t simulated = simulated_values(head, blocks, cache), counted = cached_head_values(head, blocks, cache);
+    const std::int64_t simulated = simulated_values(head, blocks, cache),
+                       counted = cached_head_values(head, blocks, cache);
     CAPTURE(head.q_len);
     CAPTURE(head.kv_len);
     CAPTURE(d);
@@ -147,7 +152,8 @@ TEST_CASE("theorem 3: a sideways path is worth a level of the family's memory be
   for (const double n : {1.0, 2.0, 4.0, 8.0}) {
     const double parent = 1 / 2.04, cross = 1 / 3.27, memory = 1e5;
     const Level inserted[] = {{"family", n * memory, parent - cross}, {"child", memory, cross}};
-    CHECK(cross_transfer_cost(law, {memory, n, parent, cross}) == doctest::Approx(weighted_cost(law, inserted)).epsilon(1e-13));
+    CHECK(cross_transfer_cost(law, {memory, n, parent, cross}) ==
+          doctest::Approx(weighted_cost(law, inserted)).epsilon(1e-13));
   }
 }
 
@@ -164,12 +170,13 @@ TEST_CASE("theorem 3 equals counting which blocks of a cluster load each key and
     const double qd = static_cast<double>(q), xd = static_cast<double>(x), dd = static_cast<double>(d);
     const PowerLaw law{{4 * xd * qd * dd * dd, 1}, {2 * qd * dd, 0}};
     const Family family{2.0 * static_cast<double>(g) * dd, static_cast<double>(n), 3, 2};
-    CHECK(cross_transfer_cost(law, family) == doctest::Approx(static_cast<double>(3 * from_parent + 2 * sideways)).epsilon(1e-13));
+    CHECK(cross_transfer_cost(law, family) ==
+          doctest::Approx(static_cast<double>(3 * from_parent + 2 * sideways)).epsilon(1e-13));
   }
 }
 
-// Napkin A.2.3 with the bandwidths of arXiv 2402.13499 on an H800: 2.04 TB/s from memory, 3.27 and 2.65 TB/s between SMs
-// in clusters of 2 and 4 (theory 2.3).
+// Napkin A.2.3 with the bandwidths of arXiv 2402.13499 on an H800: 2.04 TB/s from memory, 3.27 and 2.65 TB/s between
+// SMs in clusters of 2 and 4 (theory 2.3).
 TEST_CASE("clusters of two are best for attention and clusters of four for a matmul on the H800") {
   const auto saving = [](const PowerLaw& law, double n, double sideways) {
     return cross_transfer_saving(law, {1, n, 1 / 2.04, 1 / sideways});

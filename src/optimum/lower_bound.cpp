@@ -16,7 +16,8 @@ LowerBound exact(double values, std::string name, std::string source) {
 }  // namespace
 
 LowerBound matmul_cosma(const MatmulSize& size, double memory) {
-  return exact(2 * size.m * size.n * size.k / std::sqrt(memory) + size.m * size.n, "matmul", std::string(cosma) + ", theorem 1");
+  return exact(2 * size.m * size.n * size.k / std::sqrt(memory) + size.m * size.n, "matmul",
+               std::string(cosma) + ", theorem 1");
 }
 
 LowerBound matmul_smith_van_de_geijn(const MatmulSize& size, double memory) {

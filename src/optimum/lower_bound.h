@@ -18,9 +18,9 @@ struct LowerBound {
 struct MatmulSize {
   double m = 0, n = 0, k = 0;
 };
-LowerBound matmul_cosma(const MatmulSize& size, double memory);              // 2mnk/sqrt(M) + mn (COSMA, theorem 1)
-LowerBound matmul_smith_van_de_geijn(const MatmulSize& size, double memory); // 2mnk/sqrt(M) - 2M (quoted by COSMA)
-LowerBound matmul_compulsory(const MatmulSize& size);                        // mk + kn + mn
+LowerBound matmul_cosma(const MatmulSize& size, double memory);               // 2mnk/sqrt(M) + mn (COSMA, theorem 1)
+LowerBound matmul_smith_van_de_geijn(const MatmulSize& size, double memory);  // 2mnk/sqrt(M) - 2M (quoted by COSMA)
+LowerBound matmul_compulsory(const MatmulSize& size);                         // mk + kn + mn
 
 // Attention of one head.
 struct HeadSize {

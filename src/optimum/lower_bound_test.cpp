@@ -17,12 +17,15 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Q-stationary attention with `rows` query rows a block: 2 q d + ceil(q / rows) * 2 x d.
-double stationary_values(double q, double x, double d, double rows) { return 2 * q * d + std::ceil(q / rows) * 2 * x * d; }
+double stationary_values(double q, double x, double d, double rows) {
+  return 2 * q * d + std::ceil(q / rows) * 2 * x * d;
+}
 
 // The best fused schedule: every row count whose queries, outputs, one key, one value and row state fit.
 double best_fused(double q, double x, double d, double memory) {
   double best = infinity;
-  for (double rows = 1; rows <= q && rows * (2 * d + 2) + 2 * d <= memory; ++rows) best = std::min(best, stationary_values(q, x, d, rows));
+  for (double rows = 1; rows <= q && rows * (2 * d + 2) + 2 * d <= memory; ++rows)
+    best = std::min(best, stationary_values(q, x, d, rows));
   return best;
 }
 
@@ -59,10 +62,13 @@ TEST_CASE("fusion beats what the unfused product alone must move: 117 M > 41.9 M
 
 TEST_CASE("no fused schedule moves less than attention's lower bounds") {
   std::mt19937 engine(20261121);
-  const auto between = [&](int least, int most) { return static_cast<double>(std::uniform_int_distribution<int>(least, most)(engine)); };
+  const auto between = [&](int least, int most) {
+    return static_cast<double>(std::uniform_int_distribution<int>(least, most)(engine));
+  };
   int beyond_compulsory = 0;
   for (int i = 0; i < 300; ++i) {
-    const double q = between(1, 3000), x = between(1, 3000), d = between(1, 32), memory = d * d * between(1, 6) + 4 * d + 2;
+    const double q = between(1, 3000), x = between(1, 3000), d = between(1, 32),
+                 memory = d * d * between(1, 6) + 4 * d + 2;
     const LowerBound bound = strongest(attention_bounds({q, x, d, d}, memory));
     CAPTURE(q);
     CAPTURE(x);
@@ -77,7 +83,9 @@ TEST_CASE("no fused schedule moves less than attention's lower bounds") {
 
 TEST_CASE("no tiled matmul moves less than the matmul bounds, and square tiles come near COSMA's") {
   std::mt19937 engine(20261121);
-  const auto between = [&](std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(engine); };
+  const auto between = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(engine);
+  };
   for (int i = 0; i < 100; ++i) {
     const std::int64_t m = between(1, 60), n = between(1, 60), k = between(1, 60), memory = between(3, 900);
     const MatmulSize size{static_cast<double>(m), static_cast<double>(n), static_cast<double>(k)};
@@ -88,11 +96,13 @@ TEST_CASE("no tiled matmul moves less than the matmul bounds, and square tiles c
     CAPTURE(memory);
     CHECK(found >= matmul_smith_van_de_geijn(size, s).values);
     CHECK(found >= matmul_compulsory(size).values);
-    // COSMA's theorem is for memories the output does not fit; with the output resident the compulsory bound takes over.
+    // COSMA's theorem is for memories the output does not fit; with the output resident the compulsory bound takes
+    // over.
     if (memory <= std::min({m * n, m * k, k * n})) CHECK(found >= matmul_cosma(size, s).values);
   }
   // (sqrt(S) + 1)^2 - 1 values hold a tile of sqrt(S) x sqrt(S) and one slice of each operand (COSMA 5.2).
-  CHECK(best_matmul(960, 960, 64, 33 * 33 - 1) == doctest::Approx(matmul_cosma({960, 960, 64}, 33 * 33 - 1).values).epsilon(0.04));
+  CHECK(best_matmul(960, 960, 64, 33 * 33 - 1) ==
+        doctest::Approx(matmul_cosma({960, 960, 64}, 33 * 33 - 1).values).epsilon(0.04));
 }
 
 TEST_CASE("below d^2 values only the order is known, and it is marked so") {
@@ -100,9 +110,10 @@ TEST_CASE("below d^2 values only the order is known, and it is marked so") {
   const double d2 = 128.0 * 128;
   CHECK(attention_large_memory(head, d2 / 2).values == 0);
   CHECK(attention_order(head, d2 / 4).asymptotic);
-  CHECK(attention_order(head, d2 / 4).values == doctest::Approx(4096.0 * 4096 * 128 / 64).epsilon(1e-13));   // q x d / sqrt M
-  CHECK(attention_order(head, 4 * d2).values == doctest::Approx(4096.0 * 4096 / 4).epsilon(1e-13));          // q x d^2 / M
-  CHECK(attention_order(head, d2).values == doctest::Approx(4096.0 * 4096).epsilon(1e-13));                  // both are q x
+  CHECK(attention_order(head, d2 / 4).values ==
+        doctest::Approx(4096.0 * 4096 * 128 / 64).epsilon(1e-13));                                   // q x d / sqrt M
+  CHECK(attention_order(head, 4 * d2).values == doctest::Approx(4096.0 * 4096 / 4).epsilon(1e-13));  // q x d^2 / M
+  CHECK(attention_order(head, d2).values == doctest::Approx(4096.0 * 4096).epsilon(1e-13));          // both are q x
   CHECK(strongest(attention_bounds(head, d2 / 2)).name == "compulsory");
 }
 

@@ -24,7 +24,9 @@ PowerLaw in_bytes(const PowerLaw& values, double width) {
 }
 
 std::optional<double> crossover(const PowerLaw& a, const PowerLaw& b, double low, double high) {
-  const auto difference = [&](double log_memory) { return evaluate(a, std::exp(log_memory)) - evaluate(b, std::exp(log_memory)); };
+  const auto difference = [&](double log_memory) {
+    return evaluate(a, std::exp(log_memory)) - evaluate(b, std::exp(log_memory));
+  };
   double left = std::log(low), right = std::log(high);
   const double at_left = difference(left), at_right = difference(right);
   if (!(at_left * at_right <= 0)) return std::nullopt;

@@ -1,7 +1,7 @@
 // The least traffic of a problem as a sum of powers of the memory it may use,
 //   H*(M) = sum_t alpha_t * M^-beta_t,   beta_t >= 0                (Napkin, arXiv 2412.03317, section 3.3; theory 2.1)
-// beta = 1/2 is square tiling (a matmul), beta = 1 is one operand sent to every group (attention), beta = 0 is compulsory.
-// Values or bytes: the law does not know; `in_bytes` converts one into the other.
+// beta = 1/2 is square tiling (a matmul), beta = 1 is one operand sent to every group (attention), beta = 0 is
+// compulsory. Values or bytes: the law does not know; `in_bytes` converts one into the other.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,9 @@ using PowerLaw = std::vector<PowerTerm>;
 double evaluate(const PowerLaw& law, double memory);
 
 // The term of one resident tile over n grouped axes: streamed operand i is reloaded once a group of axis i, so it costs
-// streamed[i] / g_i (its bytes times every other trip), and the tile holds `resident` bytes a point, resident * prod g_i <= M.
-// The best tile makes the n costs equal: n * (prod streamed * resident)^(1/n) * M^(-1/n). Each array enters with its own
-// width: attention is n = 1 (resident Q and O, streamed K and V), a matmul n = 2. (theory 2.4, 2.6)
+// streamed[i] / g_i (its bytes times every other trip), and the tile holds `resident` bytes a point, resident * prod
+// g_i <= M. The best tile makes the n costs equal: n * (prod streamed * resident)^(1/n) * M^(-1/n). Each array enters
+// with its own width: attention is n = 1 (resident Q and O, streamed K and V), a matmul n = 2. (theory 2.4, 2.6)
 PowerTerm resident_tile_term(std::span<const double> streamed, double resident);
 
 // A law in values as a law in bytes when every value takes `width` bytes: alpha * width^(1 + beta) (theory 2.4). Where

@@ -45,7 +45,8 @@ TEST_CASE("fused and unfused attention cost the same at 0.382 d^2 values, where 
   const double q = 4096, x = 4096, golden = (1 + std::sqrt(5.0)) / 2;
   for (const double d : {32.0, 64.0, 128.0, 256.0}) {
     const PowerLaw fused{{4 * x * q * d * d, 1}};
-    const PowerLaw unfused{{4 * q * x * d, 0.5}, {4 * q * x, 0}};  // two square-tiled matmuls and the softmax (theory 2.1)
+    const PowerLaw unfused{{4 * q * x * d, 0.5},
+                           {4 * q * x, 0}};  // two square-tiled matmuls and the softmax (theory 2.1)
     const auto memory = crossover(fused, unfused, 1, d * d);
     REQUIRE(memory.has_value());
     CHECK(*memory / (d * d) == doctest::Approx(0.3819660113).epsilon(1e-9));
@@ -53,7 +54,8 @@ TEST_CASE("fused and unfused attention cost the same at 0.382 d^2 values, where 
     CHECK(evaluate(fused, *memory / 2) > evaluate(unfused, *memory / 2));
     CHECK(evaluate(fused, *memory * 2) < evaluate(unfused, *memory * 2));
   }
-  CHECK(*crossover({{4 * 128.0 * 128, 1}}, {{4 * 128.0, 0.5}, {4, 0}}, 1, 16384) == doctest::Approx(6258).epsilon(1e-3));  // 6.3k values
+  CHECK(*crossover({{4 * 128.0 * 128, 1}}, {{4 * 128.0, 0.5}, {4, 0}}, 1, 16384) ==
+        doctest::Approx(6258).epsilon(1e-3));  // 6.3k values
 }
 
 TEST_CASE("laws that do not cross have no crossover") {
@@ -87,13 +89,16 @@ TEST_CASE("one width for every array is q^(1 + beta) of the law in values") {
 
 TEST_CASE("halving the width divides the keys' term by 4, the matmul's by 2.83, and what is compulsory by 2") {
   const double m = 1 << 20;
-  const auto gain = [&](double beta) { return evaluate(in_bytes({{1, beta}}, 2), m) / evaluate(in_bytes({{1, beta}}, 1), m); };
+  const auto gain = [&](double beta) {
+    return evaluate(in_bytes({{1, beta}}, 2), m) / evaluate(in_bytes({{1, beta}}, 1), m);
+  };
   CHECK(gain(1) == doctest::Approx(4).epsilon(1e-12));
   CHECK(gain(0.5) == doctest::Approx(2.8284).epsilon(1e-4));
   CHECK(gain(0) == doctest::Approx(2).epsilon(1e-12));
 }
 
-TEST_CASE("with a width for each array the keys' term is x (b_K d + b_V e) R (b_Q d + b_O e) / M, as a tile search finds") {
+TEST_CASE(
+    "with a width for each array the keys' term is x (b_K d + b_V e) R (b_Q d + b_O e) / M, as a tile search finds") {
   const double q = 3000, x = 5000, d = 128, e = 64;
   for (const Widths& b : {Widths{2, 2, 2, 2}, Widths{2, 1, 1, 2}, Widths{1, 1, 2, 2}, Widths{2, 0.5, 0.5, 4}}) {
     const double streamed[] = {q * x * (b.k * d + b.v * e)};
