@@ -101,16 +101,17 @@ bool dual_is_feasible(const DualSystem& system) {
 
 double dual_bound(const LogProgram& program, const DualSystem& system, Eigen::VectorXd weights, double reach) {
   constexpr double none = -std::numeric_limits<double>::infinity();
-  for (int round = 0; round < 3; ++round) {
+  if (!weights.allFinite()) return none;
+  for (int round = 0; round < 4; ++round) {
+    weights = weights.cwiseMax(0);  // also those that rounding left just below
     const Eigen::VectorXd missing = system.right - system.equalities * weights;
-    const Eigen::VectorXd scale =
-        weights.cwiseMax(0).cwiseSqrt();  // a weight's correction is measured relative to its size
+    const Eigen::VectorXd scale = weights.cwiseSqrt();  // a weight's correction is measured relative to its size
     const Eigen::MatrixXd scaled = system.equalities * scale.asDiagonal();
     weights += scale.cwiseProduct(scaled.completeOrthogonalDecomposition().solve(missing));
-    if (!(weights.minCoeff() >= 0)) return none;
   }
+  weights = weights.cwiseMax(0);
   const Eigen::VectorXd missing = system.right - system.equalities * weights;
-  if (!(missing.cwiseAbs().maxCoeff() <= 1e-9)) return none;
+  if (!(missing.cwiseAbs().maxCoeff() <= 1e-12)) return none;  // no weights near the given ones will do
   double value = 0, size = 1;
   Eigen::Index column = program.objective.log_coefficients.size();
   add_value(program.objective, weights.head(column), value, size);

@@ -37,7 +37,7 @@ bool dual_is_feasible(const DualSystem& system);
 
 // The dual's value, a lower bound on the log of the objective, at the non-negative weights nearest to the given ones
 // (relative to their size) that satisfy the equalities; rounding errors are subtracted, where `reach` bounds |y| of
-// points to be compared. -infinity when projection leaves a weight negative.
+// points to be compared. -infinity when no such weights are near.
 double dual_bound(const LogProgram& program, const DualSystem& system, Eigen::VectorXd weights, double reach);
 
 struct BarrierResult {
