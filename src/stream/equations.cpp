@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/text.h"
@@ -32,6 +33,14 @@ std::string merge_line(const Witness& witness, std::size_t i) {
     sides.emplace(v.name + "'''", Expression::array(v.name + "_2"));
   }
   return fmt::format("{}' = {}", witness.state[i].name, to_text(substitute(merged_value(witness, i), sides)));
+}
+
+bool repairs_from_infinity(const Witness& witness) {
+  return std::any_of(witness.state.begin(), witness.state.end(), [&](const StateVariable& v) {
+    return v.repair && std::any_of(witness.state.begin(), witness.state.end(), [&](const StateVariable& other) {
+             return std::isinf(other.unit()) && v.repair->uses(other.name);
+           });
+  });
 }
 
 }  // namespace
@@ -71,6 +80,9 @@ std::vector<std::string> equations(const Witness& witness) {
   for (const StateVariable& v : witness.state) add("init", fmt::format("{} = {}", v.name, unit_text(v.kind)));
   for (const StateVariable& v : witness.state) add("body", body_line(witness, v));
   for (const Output& map : witness.maps) add("body", fmt::format("{} = {}", map.name, to_text(map.value)));
+  if (repairs_from_infinity(witness))
+    add("where",
+        "-inf or +inf (nothing live yet) reads as 0 in repairs and contributions; a state at its unit stays there");
   for (std::size_t i = 0; i < witness.state.size(); ++i) add("merge", merge_line(witness, i));
   for (const Output& output : witness.finaliser)
     add("final", fmt::format("{} = {}", output.name, to_text(output.value)));

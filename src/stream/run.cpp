@@ -1,12 +1,16 @@
 #include "stream/run.h"
 
+#include <cmath>
+
 namespace tilescope {
 namespace {
 
 struct Names : Lookup {
   double array(const std::string& name) const override {
-    if (const auto slot = slots->find(name); slot != slots->end())
-      return name.ends_with('\'') ? next->values[slot->second] : old->values[slot->second];
+    if (const auto slot = slots->find(name); slot != slots->end()) {
+      const double value = (name.ends_with('\'') ? *next : *old).values[slot->second];
+      return accumulating && std::isinf(value) ? 0 : value;
+    }
     if (const auto column = data->streamed.find(name); column != data->streamed.end()) return column->second[position];
     return data->constants.at(name);
   }
@@ -21,6 +25,7 @@ struct Names : Lookup {
   const StreamState* old = nullptr;
   const StreamState* next = nullptr;
   std::size_t position = 0;
+  bool accumulating = true;  // within a contribution or repair, not a finaliser
 };
 
 struct OutputNames : Lookup {
@@ -53,7 +58,7 @@ StreamState StreamRun::initial() const {
   return state;
 }
 
-// The unit stays the unit: nothing accumulated has nothing to repair (and exp(-inf - -inf) is no number).
+// The unit stays the unit: nothing accumulated has nothing to repair.
 double StreamRun::repaired(std::size_t variable, const StreamState& old, const StreamState& next) const {
   const StateVariable& v = witness_.state[variable];
   const double value = old.values[variable];
@@ -83,7 +88,9 @@ StreamState StreamRun::merged(const StreamState& a, const StreamState& b) const 
 }
 
 double StreamRun::valued(const Expression& value, const StreamState& state) const {
-  return evaluate(value, names(slots_, data_, state, state));
+  Names at = names(slots_, data_, state, state);
+  at.accumulating = false;
+  return evaluate(value, at);
 }
 
 std::map<std::string, double> StreamRun::outputs(const StreamState& state) const {

@@ -173,13 +173,14 @@ class Separator {
 
   // The argument as one term, or the reason why it is none.
   SeparableTerm single(const Expression& argument, const std::string& what, const Expression& whole) {
+    if (!roles_.mixes(argument)) return terms(argument).front();  // nothing to distribute: exactly one
     const Terms all = collected(terms(argument));
     if (all.size() != 1) fail(whole, what, argument);
     return all[0];
   }
 
   Terms power(const Expression& base, int exponent, const Expression& e) {
-    const Terms all = collected(terms(base));
+    const Terms all = roles_.mixes(base) ? collected(terms(base)) : terms(base);
     if (all.size() == 1)
       return {mapped(all[0], exponent, [&](const Expression& part) { return Expression::pow(part, exponent); })};
     if (exponent < 0) fail(e, "division by", base);

@@ -76,14 +76,31 @@ std::string shown(const Cascade& cascade) {
   return text;
 }
 
-// Moments that cancel lose digits: a witness is judged where the terms of its folds are not much larger than the fold.
+StreamData slice(const StreamData& data, std::size_t begin, std::size_t end) {
+  StreamData part = data;
+  part.positions = end - begin;
+  const auto cut = [&](auto& columns) {
+    for (auto& [name, column] : columns)
+      column = {column.begin() + static_cast<std::ptrdiff_t>(begin), column.begin() + static_cast<std::ptrdiff_t>(end)};
+  };
+  cut(part.streamed);
+  cut(part.masked);
+  return part;
+}
+
+// Moments that cancel lose digits, and a part whose own folds are in the hundreds leaves exp(-fold) out of range: a
+// witness is judged where the folds of parts, too, are of moderate size (an empty maximum aside).
 bool well_scaled(const Cascade& cascade, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (int i = 0; i < 24; ++i) {
-    const StreamData data = random_stream_data(cascade, 20, i % 2 == 1 ? 0.25 : -1.5, i % 2 == 1 ? 1.75 : 1.5, random);
-    const DirectValues direct = evaluate_directly(cascade, data);
-    for (const auto& [name, value] : direct.folds)
-      if (!(std::abs(value) < 1e3)) return false;
+    const StreamData data = random_stream_data(cascade, 30, i % 2 == 1 ? 0.25 : -1.5, i % 2 == 1 ? 1.75 : 1.5, random);
+    for (const auto& [begin, end] :
+         {std::pair{0, 30}, {0, 3}, {3, 30}, {0, 15}, {15, 30}, {0, 27}, {27, 30}, {10, 20}}) {
+      const DirectValues direct =
+          evaluate_directly(cascade, slice(data, static_cast<std::size_t>(begin), static_cast<std::size_t>(end)));
+      for (const auto& [name, value] : direct.magnitudes)
+        if (std::isfinite(value) && value > 200) return false;
+    }
   }
   return true;
 }
@@ -93,7 +110,7 @@ bool well_scaled(const Cascade& cascade, std::uint64_t seed) {
 TEST_CASE("every witness of a random cascade computes the cascade in any chunks, merges and order") {
   std::mt19937_64 random(test_seed());
   int accepted_count = 0, refused_count = 0, repaired = 0, moments = 0;
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < 600; ++i) {
     const Cascade cascade = RandomCascade(random).cascade();
     const auto result = derive_witness(cascade);
     if (std::holds_alternative<Refusal>(result)) {
@@ -110,10 +127,37 @@ TEST_CASE("every witness of a random cascade computes the cascade in any chunks,
     repaired += witness.kind == Witness::Kind::state_machine;
     moments += witness.kind == Witness::Kind::moments;
   }
-  CHECK(accepted_count > 300);
-  CHECK(refused_count > 100);
-  CHECK(repaired > 50);
-  CHECK(moments > 50);
+  CHECK(accepted_count > 100);
+  CHECK(refused_count > 40);
+  CHECK(repaired > 10);
+  CHECK(moments > 10);
+}
+
+TEST_CASE("no body makes the derivation throw, and what it accepts without moments or repair is exact") {
+  std::mt19937_64 random(test_seed());
+  int sums = 0;
+  for (int i = 0; i < 1000; ++i) {
+    Cascade cascade{"x", {"a", "b"}, {}, {}, {}};
+    for (const char* name : {"c", "d", "e"}) {
+      const auto kind = static_cast<FoldKind>(random() % 10 < 7 ? 0 : random() % 4);
+      const Expression body = random_expression(random, 4);
+      const bool later = body.uses("d") && std::string(name) == "c";
+      cascade.folds.push_back({name, kind, later || body.uses(name) ? Expression::array("a") : body, ""});
+    }
+    cascade.outputs = {{"o", Expression::array("e"), ""}};
+    const auto result = derive_witness(cascade);
+    if (const auto* witness = std::get_if<Witness>(&result)) {
+      CHECK(!equations(*witness).empty());
+      if (witness->kind != Witness::Kind::monoid || !well_scaled(cascade, 1)) continue;
+      const Verification found = verify(cascade, *witness, random());
+      if (found.runs == 0) continue;
+      ++sums;
+      CHECK_MESSAGE(found.worst() <= 1e-9, shown(cascade));
+    } else {
+      CHECK(!std::get<Refusal>(result).reason.empty());
+    }
+  }
+  CHECK(sums > 30);
 }
 
 TEST_CASE("a witness with a wrong part does not verify") {
@@ -154,22 +198,41 @@ TEST_CASE("a witness with a wrong part does not verify") {
   CHECK(verify(masked, accepted(masked), 11).worst() <= 1e-9);
 }
 
+TEST_CASE("a fold may go on while the maximum it depends on is still empty") {
+  // S is masked at the start, V is not: z accumulates before m has a value, so exp(V - m) has no scale yet.
+  Cascade cascade{"x", {"S", "V"}, {"S"}, {max_of("m", "S"), sum_of("z", "exp(V - m)")}, {output("z", "z")}};
+  const Witness witness = accepted(cascade);
+  StreamData data{.axis = "x", .positions = 3};
+  data.streamed = {{"S", {5, 5, 2}}, {"V", {1, 2, 3}}};
+  data.masked = {{"S", {true, true, false}}};
+  const StreamRun run(witness, data);
+  const StreamState first = run.advanced(run.initial(), 0, 2), last = run.advanced(run.initial(), 2, 3);
+  const double wanted = std::exp(-1.0) + 1 + std::exp(1.0);
+  CHECK(run.outputs(run.advanced(first, 2, 3)).at("z") == doctest::Approx(wanted).epsilon(1e-14));
+  CHECK(run.outputs(run.merged(first, last)).at("z") == doctest::Approx(wanted).epsilon(1e-14));
+  CHECK(run.outputs(run.merged(last, first)).at("z") == doctest::Approx(wanted).epsilon(1e-14));
+  CHECK(verify(cascade, witness, 2).worst() <= 1e-9);
+}
+
 TEST_CASE("any repair of a random cascade that is off by one part in 100000 is noticed") {
   std::mt19937_64 random(test_seed());
   int tried = 0;
-  for (int i = 0; i < 1500 && tried < 60; ++i) {
+  for (int i = 0; i < 4000 && tried < 60; ++i) {
     const Cascade cascade = RandomCascade(random).cascade();
     const auto result = derive_witness(cascade);
     if (!std::holds_alternative<Witness>(result)) continue;
     Witness witness = std::get<Witness>(result);
     const std::uint64_t seed = random();
-    bool perturbed = false;
+    std::string perturbed;
     for (StateVariable& variable : witness.state) {
-      if (!variable.repair) continue;
+      if (!variable.repair || variable.name != variable.fold) continue;  // one of several terms may not matter
       variable.repair = *variable.repair * Expression::number(1.00001);
-      perturbed = true;
+      perturbed = variable.fold;
+      break;
     }
-    if (!perturbed || !well_scaled(cascade, seed)) continue;
+    if (perturbed.empty() || !well_scaled(cascade, seed)) continue;
+    const StreamData data = random_stream_data(cascade, 20, -1.5, 1.5, random);
+    if (!(evaluate_directly(cascade, data).magnitudes.at(perturbed) > 0.1)) continue;  // nearly 0: nothing to notice
     ++tried;
     CHECK_MESSAGE(!(verify(cascade, witness, seed).worst() <= 1e-9), shown(cascade));
   }

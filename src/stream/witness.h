@@ -1,7 +1,10 @@
 // Streamability as a theorem: from the folds of a cascade, the online algorithm that computes them in one pass over any
 // split of the axis, with the reason why it does, or the reason why there is none (theory.md 1.4 and 4.2, P4 and P5).
 //
-// In expressions of a witness a state variable's name is its value before a chunk and name' its value after it.
+// In expressions of a witness a state variable's name is its value before a chunk and name' its value after it. A max
+// or min of nothing yet (every position masked so far) is infinite, and H(-inf) = exp(-inf) has no inverse; so in
+// repairs and contributions an infinite state reads as 0: any finite reference does, as long as the next repair starts
+// from the same.
 #pragma once
 
 #include <optional>
@@ -68,7 +71,9 @@ struct DeriveOptions {
 // sum: every term of the separable normal form becomes an accumulator; what does not vary along the axis moves to the
 // finaliser (P4), except the exponential that keeps a streamed exponential in range, which becomes a repair factor
 // (P5). max, min: the part free of the axis moves to the finaliser. product: only without earlier folds.
-// A repair factor is always an exponential, so that it is never zero and its inverse always exists.
+// A repair factor is always an exponential of finite values, so that it is never zero and its inverse always exists;
+// what would need another factor to be invertible (1/z: z != 0) is in the finaliser, where the cascade divides by it
+// too.
 std::variant<Witness, Refusal> derive_witness(const Cascade& cascade, const DeriveOptions& options = {});
 
 // The value of a state variable after merging two states, over its value and those of earlier variables in `first`
