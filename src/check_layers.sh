@@ -20,10 +20,16 @@ only() { # only PATTERN FOLDER...: includes matching PATTERN stand in these fold
 allow base
 allow config base
 allow hardware base config
-allow diagram base config
-allow schedule base config diagram
+allow expr base
+allow stream base expr
+allow poly base
+allow optimum base poly
+allow lower base config hardware optimum
+allow diagram base config expr stream
+allow schedule base config expr stream diagram
 allow cost base diagram schedule
-allow predict base config diagram schedule cost hardware
+allow derive base expr stream poly optimum diagram schedule cost
+allow predict base config expr diagram schedule cost hardware
 allow search base diagram schedule cost hardware predict
 allow compare base diagram schedule cost hardware predict validate
 allow report base

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <span>
 
 #include "base/text.h"
 
@@ -21,7 +22,9 @@ constexpr std::array formats{
     FormatRow{Format::bf16, "bf16", 16},         FormatRow{Format::fp16, "fp16", 16},
     FormatRow{Format::fp8_e4m3, "fp8_e4m3", 8},  FormatRow{Format::fp8_e5m2, "fp8_e5m2", 8},
     FormatRow{Format::int8, "int8", 8},          FormatRow{Format::int4, "int4", 4},
+    FormatRow{Format::int32, "int32", 32},
 };
+constexpr std::size_t value_formats = formats.size() - 1;  // all but int32
 
 const FormatRow& row_of(Format format) { return formats[static_cast<std::size_t>(format)]; }
 
@@ -47,7 +50,7 @@ std::string to_string(const Dtype& dtype) {
 std::optional<Dtype> parse_dtype(std::string_view text) {
   const std::vector<std::string> parts = split(text, ':');
   const std::string_view name = parts[0] == "fp8" ? std::string_view("fp8_e4m3") : std::string_view(parts[0]);
-  for (const FormatRow& row : formats) {
+  for (const FormatRow& row : std::span(formats).first(value_formats)) {
     if (row.name != name) continue;
     if (parts.size() == 1) return Dtype{row.format};
     if (parts.size() > 3) return std::nullopt;
@@ -61,7 +64,7 @@ std::optional<Dtype> parse_dtype(std::string_view text) {
 
 std::vector<std::string> dtype_names() {
   std::vector<std::string> names;
-  for (const FormatRow& row : formats) names.emplace_back(row.name);
+  for (const FormatRow& row : std::span(formats).first(value_formats)) names.emplace_back(row.name);
   return names;
 }
 

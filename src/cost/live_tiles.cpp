@@ -26,6 +26,17 @@ LiveTiles::LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, 
   lowest_offset_ = mask.kind == Mask::Kind::window ? kv_len - q_len - mask.window + 1 : -q_len;
 }
 
+LiveTiles::LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t tile_q, std::int64_t tile_kv,
+                     std::int64_t first_key, std::int64_t key_count)
+    : LiveTiles(mask, q_len, kv_len, tile_q, tile_kv) {
+  kv_len_ = key_count;
+  key_tiles_ = ceil_div(key_count, tile_kv);
+  highest_offset_ -= first_key;
+  lowest_offset_ -= first_key;
+  first_key_ = first_key;
+  chunk_ = true;
+}
+
 TileRange LiveTiles::keys_of(std::int64_t query_tile) const {
   const std::int64_t first_row = query_tile * tile_q_;
   const std::int64_t last_row = std::min(first_row + tile_q_, q_len_) - 1;
@@ -54,6 +65,22 @@ bool LiveTiles::live(std::int64_t query_tile, std::int64_t key_tile) const {
   return key_tile >= range.first && key_tile < range.end;
 }
 
+TileRange LiveTiles::key_span(std::int64_t query_tile) const {
+  if (is_band()) return keys_of(query_tile);
+  TileRange span;
+  for (std::int64_t j = 0; j < key_tiles_; ++j)
+    if (blocks_touch(query_tile, j)) span = {span.empty() ? j : span.first, j + 1};
+  return span;
+}
+
+TileRange LiveTiles::query_span(std::int64_t key_tile) const {
+  if (is_band()) return queries_of(key_tile);
+  TileRange span;
+  for (std::int64_t i = 0; i < query_tiles_; ++i)
+    if (blocks_touch(i, key_tile)) span = {span.empty() ? i : span.first, i + 1};
+  return span;
+}
+
 std::int64_t LiveTiles::rows(std::int64_t query_tile) const {
   return std::min(tile_q_, q_len_ - query_tile * tile_q_);
 }
@@ -66,7 +93,7 @@ LiveSums LiveTiles::sums(bool whole_tiles) const {
   switch (mask_->kind) {
     case Mask::Kind::none: return unmasked_sums(whole_tiles);
     case Mask::Kind::causal:
-    case Mask::Kind::window: return band_sums(whole_tiles);
+    case Mask::Kind::window: return chunk_ ? chunk_sums(whole_tiles) : band_sums(whole_tiles);
     case Mask::Kind::blocks: return block_sums(whole_tiles);
   }
   return {};
@@ -113,6 +140,27 @@ LiveSums LiveTiles::band_sums(bool whole_tiles) const {
           .keys = whole_tiles ? seen.count() * tile_kv_ : keys(seen)};
 }
 
+// Of a chunk, later queries of a window see nothing again, so the tiles are gone through one by one.
+LiveSums LiveTiles::chunk_sums(bool whole_tiles) const {
+  LiveSums total;
+  TileRange seen;
+  for (std::int64_t i = 0; i < query_tiles_; ++i) {
+    const TileRange range = keys_of(i);
+    if (range.empty()) continue;
+    const std::int64_t row_count = whole_tiles ? tile_q_ : rows(i), key_count = whole_tiles ? range.count() * tile_kv_ : keys(range);
+    total.pairs = checked_add(total.pairs, range.count());
+    total.rows_pairs = checked_add(total.rows_pairs, checked_mul(range.count(), row_count));
+    total.keys_pairs = checked_add(total.keys_pairs, key_count);
+    total.area = checked_add(total.area, checked_mul(row_count, key_count));
+    total.query_tiles += 1;
+    total.rows += row_count;
+    seen = seen.empty() ? range : TileRange{std::min(seen.first, range.first), std::max(seen.end, range.end)};
+  }
+  total.key_tiles = seen.count();
+  total.keys = whole_tiles ? seen.count() * tile_kv_ : keys(seen);
+  return total;
+}
+
 LiveSums LiveTiles::block_sums(bool whole_tiles) const {
   LiveSums total;
   std::vector<bool> key_seen(static_cast<std::size_t>(key_tiles_), false);
@@ -138,9 +186,10 @@ LiveSums LiveTiles::block_sums(bool whole_tiles) const {
 bool LiveTiles::blocks_touch(std::int64_t query_tile, std::int64_t key_tile) const {
   const Mask::Blocks& blocks = *mask_->blocks;
   const std::int64_t last_row = std::min((query_tile + 1) * tile_q_, q_len_) - 1;
-  const std::int64_t last_key = std::min((key_tile + 1) * tile_kv_, kv_len_) - 1;
+  const std::int64_t first_key = first_key_ + key_tile * tile_kv_;
+  const std::int64_t last_key = first_key_ + std::min((key_tile + 1) * tile_kv_, kv_len_) - 1;
   for (std::int64_t i = query_tile * tile_q_ / blocks.block_q; i <= last_row / blocks.block_q; ++i)
-    for (std::int64_t j = key_tile * tile_kv_ / blocks.block_kv; j <= last_key / blocks.block_kv; ++j)
+    for (std::int64_t j = first_key / blocks.block_kv; j <= last_key / blocks.block_kv; ++j)
       if (blocks.live[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]) return true;
   return false;
 }

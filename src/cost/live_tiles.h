@@ -28,6 +28,10 @@ struct LiveSums {
 class LiveTiles {
  public:
   LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t tile_q, std::int64_t tile_kv);
+  // The same mask on the keys first_key ... first_key + key_count - 1 alone, with tiles counted from first_key: one chunk
+  // of a split.
+  LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t tile_q, std::int64_t tile_kv, std::int64_t first_key,
+            std::int64_t key_count);
 
   std::int64_t query_tiles() const { return query_tiles_; }
   std::int64_t key_tiles() const { return key_tiles_; }
@@ -36,21 +40,28 @@ class LiveTiles {
   bool live(std::int64_t query_tile, std::int64_t key_tile) const;
   TileRange keys_of(std::int64_t query_tile) const;     // bands only: live key tiles
   TileRange queries_of(std::int64_t key_tile) const;    // bands only: live query tiles
+  // From the first to the last live tile, whatever lies between: any mask.
+  TileRange key_span(std::int64_t query_tile) const;
+  TileRange query_span(std::int64_t key_tile) const;
   std::int64_t rows(std::int64_t query_tile) const;     // clipped extent
   std::int64_t keys(TileRange key_tiles) const;         // clipped extent of consecutive key tiles
 
-  // O(1) without a mask, O(log) for a band, O(tile pairs) for a block pattern. Throws CountOverflow.
+  // O(1) without a mask, O(log) for a band, O(query tiles) for a band on one chunk, O(tile pairs) for a block pattern.
+  // Throws CountOverflow.
   LiveSums sums(bool whole_tiles) const;
 
  private:
   LiveSums unmasked_sums(bool whole_tiles) const;
   LiveSums band_sums(bool whole_tiles) const;
+  LiveSums chunk_sums(bool whole_tiles) const;
   LiveSums block_sums(bool whole_tiles) const;
   bool blocks_touch(std::int64_t query_tile, std::int64_t key_tile) const;
 
   const Mask* mask_;
   std::int64_t q_len_, kv_len_, tile_q_, tile_kv_, query_tiles_, key_tiles_;
   std::int64_t highest_offset_, lowest_offset_;  // query p sees keys p + lowest .. p + highest
+  std::int64_t first_key_ = 0;
+  bool chunk_ = false;
 };
 
 // Whether query p sees key y: the definition the tiles are derived from, used by the brute-force walk.

@@ -1,10 +1,26 @@
 #include "cost/nest.h"
 
+#include <algorithm>
 #include <stdexcept>
 
-#include "base/checked.h"
-
 namespace tilescope {
+namespace {
+
+// A loop over chunks and one over tiles of the same axis: the inner one runs within a chunk.
+void bind_chunks(const Schedule& schedule, std::span<const std::int64_t> tiles, Nest& nest) {
+  for (const Chunking& cut : schedule.chunks)
+    for (int i = 0; i < static_cast<int>(nest.loop_count); ++i)
+      for (int j = i + 1; j < static_cast<int>(nest.loop_count); ++j) {
+        BoundLoop& inner = nest.loops[static_cast<std::size_t>(j)];
+        if (nest.loops[static_cast<std::size_t>(i)].axis != cut.axis || inner.axis != cut.of) continue;
+        const std::int64_t size = nest.size(cut.of), length = std::min(size, cut.length.value(size, tiles));
+        inner.tile = std::min(inner.tile, length);
+        inner.trips = ceil_div(length, inner.tile);
+        nest.chunked = {.outer = i, .inner = j, .of = cut.of, .length = length, .tile = inner.tile, .size = size};
+      }
+}
+
+}  // namespace
 
 const BoundLoop* Nest::loop_over(AxisId axis) const {
   for (const BoundLoop& loop : all())
@@ -24,6 +40,49 @@ LiveTiles Nest::live_tiles() const {
   return LiveTiles(*mask, query.size, key.size, query.tile, key.tile);
 }
 
+LiveTiles Nest::live_tiles_of_chunk(std::int64_t chunk) const {
+  const BoundLoop& query = loops[static_cast<std::size_t>(query_loop)];
+  const BoundLoop& key = loops[static_cast<std::size_t>(key_loop)];
+  return LiveTiles(*mask, query.size, key.size, query.tile, key.tile, chunk * chunked.length, chunked.length_of(chunk));
+}
+
+bool Nest::carries(std::span<const AxisId> array, AxisId axis) const {
+  if (std::find(array.begin(), array.end(), axis) != array.end()) return true;
+  const auto& of = diagram->axes[index(axis)].chunks_of;
+  return of && std::find(array.begin(), array.end(), *of) != array.end();
+}
+
+NestSums sums_of(const Nest& nest, bool whole_tiles) {
+  NestSums sums;
+  if (!nest.guarded()) return sums;
+  if (!nest.keys_are_chunked()) {
+    sums.tiles = nest.live_tiles().sums(whole_tiles);
+    return sums;
+  }
+  LiveSums& total = sums.tiles;
+  for (std::int64_t chunk = 0; chunk < nest.chunked.chunks(); ++chunk) {
+    const LiveSums part = nest.live_tiles_of_chunk(chunk).sums(whole_tiles);
+    total.pairs = checked_add(total.pairs, part.pairs);
+    total.rows_pairs = checked_add(total.rows_pairs, part.rows_pairs);
+    total.keys_pairs = checked_add(total.keys_pairs, part.keys_pairs);
+    total.area = checked_add(total.area, part.area);
+    total.key_tiles = checked_add(total.key_tiles, part.key_tiles);
+    total.keys = checked_add(total.keys, part.keys);
+    // By (query tile, chunk): what is moved once a chunk. Keys of a chunk: those of its live tiles.
+    sums.chunks.pairs = checked_add(sums.chunks.pairs, part.query_tiles);
+    sums.chunks.rows_pairs = checked_add(sums.chunks.rows_pairs, part.rows);
+    sums.chunks.key_tiles += part.pairs > 0;
+    sums.chunks.keys = checked_add(sums.chunks.keys, part.keys);
+    sums.chunks.keys_pairs = checked_add(sums.chunks.keys_pairs, part.keys_pairs);
+    sums.chunks.area = checked_add(sums.chunks.area, part.area);
+  }
+  const BoundLoop& query = nest.loops[static_cast<std::size_t>(nest.query_loop)];
+  const LiveSums whole = LiveTiles(*nest.mask, query.size, nest.chunked.size, query.tile, nest.chunked.tile).sums(whole_tiles);
+  total.query_tiles = sums.chunks.query_tiles = whole.query_tiles;
+  total.rows = sums.chunks.rows = whole.rows;
+  return sums;
+}
+
 Nest bind(const Schedule& schedule, const Island& island, const Workload& workload, const Mask& mask,
           std::span<const std::int64_t> tiles) {
   const Diagram& diagram = schedule.diagram;
@@ -32,16 +91,17 @@ Nest bind(const Schedule& schedule, const Island& island, const Workload& worklo
   Nest nest;
   nest.diagram = &diagram;
   nest.mask = &mask;
-  for (std::size_t i = 0; i < diagram.axes.size(); ++i) nest.sizes[i] = workload.size(diagram.axes[i].size);
+  for (std::size_t i = 0; i < diagram.axes.size(); ++i) nest.sizes[i] = diagram.axes[i].size_in(workload);
+  for (const Chunking& cut : schedule.chunks)
+    nest.sizes[index(cut.axis)] = ceil_div(nest.size(cut.of), cut.length.value(nest.size(cut.of), tiles));
   for (const Loop& loop : island.loops) {
-    const std::int64_t tile =
-        loop.tile.parameter < 0 ? loop.tile.literal : tiles[static_cast<std::size_t>(loop.tile.parameter)];
-    const std::int64_t size = nest.size(loop.axis);
+    const std::int64_t size = nest.size(loop.axis), tile = loop.tile.value(size, tiles);
     const int position = static_cast<int>(nest.loop_count);
     nest.loops[nest.loop_count++] = {loop.axis, loop.partition == Partition::group, size, tile, ceil_div(size, tile)};
     if (diagram.guard && loop.axis == diagram.guard->query) nest.query_loop = position;
     if (diagram.guard && loop.axis == diagram.guard->key) nest.key_loop = position;
   }
+  bind_chunks(schedule, tiles, nest);
   const bool both = nest.query_loop >= 0 && nest.key_loop >= 0;
   if (!both || !island.skips_masked_tiles || mask.kind == Mask::Kind::none) nest.query_loop = nest.key_loop = -1;
   return nest;

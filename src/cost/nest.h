@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/checked.h"
 #include "cost/live_tiles.h"
 #include "schedule/schedule.h"
 
@@ -16,6 +17,20 @@ struct BoundLoop {
   std::int64_t size, tile, trips;
 };
 
+// A split axis: an outer loop over its chunks and an inner one over tiles that restart in every chunk.
+struct Chunked {
+  int outer = -1, inner = -1;  // positions of the loops; inner -1: a chunk is one tile
+  AxisId of{};                 // the axis that is cut
+  std::int64_t length = 0;     // of a chunk; the last may be shorter
+  std::int64_t tile = 0;       // of the inner loop
+  std::int64_t size = 0;       // of the whole axis
+
+  bool present() const { return outer >= 0; }
+  std::int64_t length_of(std::int64_t chunk) const { return size - chunk * length < length ? size - chunk * length : length; }
+  std::int64_t chunks() const { return ceil_div(size, length); }
+  std::int64_t tiles() const { return (chunks() - 1) * ceil_div(length, tile) + ceil_div(length_of(chunks() - 1), tile); }
+};
+
 // Holds no heap memory, so that sweeps can bind millions of nests.
 struct Nest {
   std::array<std::int64_t, max_axes> sizes{};  // by AxisId
@@ -23,6 +38,7 @@ struct Nest {
   std::size_t loop_count = 0;
   const Diagram* diagram = nullptr;
   const Mask* mask = nullptr;
+  Chunked chunked;
   int query_loop = -1, key_loop = -1;  // positions of the guarded pair when the island skips masked tiles, else -1
 
   std::span<const BoundLoop> all() const { return {loops.data(), loop_count}; }
@@ -31,7 +47,18 @@ struct Nest {
   const BoundLoop* loop_over(AxisId axis) const;  // nullptr: the axis is taken whole
   std::int64_t blocks() const;                    // iterations of all group loops: the grid. Throws CountOverflow.
   LiveTiles live_tiles() const;  // of the guarded pair
+  LiveTiles live_tiles_of_chunk(std::int64_t chunk) const;  // the same within one chunk of the keys
+  bool keys_are_chunked() const { return guarded() && chunked.present() && chunked.inner == key_loop; }
+  // Whether the array moves with the axis: it has it, or the axis counts the chunks of one that it has.
+  bool carries(std::span<const AxisId> array, AxisId axis) const;
 };
+
+// Live sums of a guarded nest: over (query tile, key tile) and, where the keys are split, over (query tile, chunk).
+struct NestSums {
+  LiveSums tiles, chunks;
+};
+// All zero for a nest that is not guarded. Throws CountOverflow.
+NestSums sums_of(const Nest& nest, bool whole_tiles);
 
 // Tiles by position in Schedule::parameters. An island that does not skip masked tiles, or one that lacks a loop over
 // either guarded axis, is unguarded: it visits every tile.

@@ -12,12 +12,17 @@ bool contains(Axes axes, AxisId axis) { return std::find(axes.begin(), axes.end(
 // Extent of a whole axis, rounded up to its tiles when asked.
 std::int64_t extent(const Nest& nest, AxisId axis, bool whole_tiles) {
   const BoundLoop* loop = nest.loop_over(axis);
-  return whole_tiles && loop ? checked_mul(loop->trips, loop->tile) : nest.size(axis);
+  if (!whole_tiles || !loop) return nest.size(axis);
+  return checked_mul(nest.chunked.present() && nest.chunked.of == axis ? nest.chunked.tiles() : loop->trips, loop->tile);
 }
 
-// The guarded pair's share of a count: which sum over live tiles applies when the loops up to `last` repeat.
-std::int64_t pair_factor(const Nest& nest, const LiveSums& live, bool has_query, bool has_key, int last) {
-  const bool query_moves = nest.query_loop <= last, key_moves = nest.key_loop <= last;
+// The guarded pair's share of a count: which sum over live tiles applies when the loops up to `last` repeat. Where the
+// keys are split and their tiles do not move, a chunk takes the part of the key tile.
+std::int64_t pair_factor(const Nest& nest, const NestSums& sums, bool has_query, bool has_key, int last) {
+  const bool tiles_move = nest.key_loop <= last && nest.loops[static_cast<std::size_t>(nest.key_loop)].trips > 1;
+  const bool by_chunk = nest.keys_are_chunked() && !tiles_move;
+  const LiveSums& live = by_chunk ? sums.chunks : sums.tiles;
+  const bool query_moves = nest.query_loop <= last, key_moves = (by_chunk ? nest.chunked.outer : nest.key_loop) <= last;
   if (query_moves && key_moves) {
     if (has_query && has_key) return live.area;
     return has_query ? live.rows_pairs : has_key ? live.keys_pairs : live.pairs;
@@ -35,50 +40,90 @@ std::int64_t pair_factor(const Nest& nest, const LiveSums& live, bool has_query,
   return live.pairs == 0 ? 0 : checked_mul(rows, keys);
 }
 
+// Trips of loop `i`, which the array does not carry. Tiles within chunks are counted together with the chunks.
+std::int64_t repeats(const Nest& nest, int i, int last) {
+  const Chunked& cut = nest.chunked;
+  if (cut.present() && i == cut.outer && cut.inner <= last) return cut.tiles();
+  if (cut.present() && i == cut.inner && cut.outer <= last) return 1;
+  return nest.loops[static_cast<std::size_t>(i)].trips;
+}
+
 // Sum over all combinations of the loops up to `last` of the tile's extent over `axes`.
-std::int64_t repeated(const Nest& nest, const LiveSums& live, Axes axes, int last, bool whole_tiles) {
+std::int64_t repeated(const Nest& nest, const NestSums& live, Axes axes, int last, bool whole_tiles) {
   std::int64_t count = 1;
-  if (nest.guarded())
-    count = pair_factor(nest, live, contains(axes, nest.diagram->guard->query), contains(axes, nest.diagram->guard->key), last);
-  const auto in_pair = [&](int position) { return nest.guarded() && (position == nest.query_loop || position == nest.key_loop); };
+  const bool split_keys = nest.keys_are_chunked();
+  if (nest.guarded()) count = pair_factor(nest, live, contains(axes, nest.diagram->guard->query), contains(axes, nest.diagram->guard->key), last);
+  const auto in_pair = [&](int i) {
+    return nest.guarded() && (i == nest.query_loop || i == nest.key_loop || (split_keys && i == nest.chunked.outer));
+  };
   const auto guarded_axis = [&](AxisId axis) {
-    return nest.guarded() && (axis == nest.diagram->guard->query || axis == nest.diagram->guard->key);
+    if (!nest.guarded()) return false;
+    if (split_keys && axis == nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis && nest.chunked.outer <= last) return true;
+    return axis == nest.diagram->guard->query || axis == nest.diagram->guard->key;
+  };
+  const auto chunk_axis = [&](AxisId axis) {
+    return nest.chunked.present() && axis == nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis;
   };
   for (const AxisId axis : axes)
-    if (!guarded_axis(axis)) count = checked_mul(count, extent(nest, axis, whole_tiles));
+    if (!guarded_axis(axis))
+      count = checked_mul(count, chunk_axis(axis) && nest.chunked.inner <= last ? nest.chunked.tiles() : extent(nest, axis, whole_tiles));
   for (int i = 0; i <= last; ++i)
-    if (!in_pair(i) && !contains(axes, nest.loops[static_cast<std::size_t>(i)].axis))
-      count = checked_mul(count, nest.loops[static_cast<std::size_t>(i)].trips);
+    if (!in_pair(i) && !nest.carries(axes, nest.loops[static_cast<std::size_t>(i)].axis)) count = checked_mul(count, repeats(nest, i, last));
+  return count;
+}
+
+// How often the streams of a nest come back to an array's tile without another of its tiles in between.
+struct Restarts {
+  std::int64_t within = 1;   // sweeps of the inner guarded loop a step of the outer one
+  std::int64_t around = 1;   // consecutive sweeps of the guarded pair
+  std::int64_t separate = 1; // sweeps of the pair with another tile, or in another block
+};
+
+Restarts restarts(const Nest& nest, Axes array, int outer, int inner) {
+  Restarts count;
+  for (int i = 0; i < inner; ++i) {
+    const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
+    if (i == outer || loop.trips == 1 || (nest.keys_are_chunked() && i == nest.chunked.outer)) continue;
+    const bool carried = nest.carries(array, loop.axis);
+    if (i > outer) count.within = carried ? 0 : checked_mul(count.within, loop.trips);
+    else if (loop.group || carried) count.separate = checked_mul(count.separate, checked_mul(count.around, carried ? 1 : loop.trips)), count.around = 1;
+    else count.around = checked_mul(count.around, loop.trips);
+    if (count.within == 0) return count;  // a loop in between moves the tile
+  }
   return count;
 }
 
 // Two streams over the guarded pair: when the outer one steps and the inner one restarts on the very tile it ended
 // with, the array that only the inner loop indexes stays put. Values saved by that.
-std::int64_t stationary_values(const Nest& nest, Axes array, int last, bool whole_tiles) {
+std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tiles) {
   const int inner = std::max(nest.query_loop, nest.key_loop), outer = std::min(nest.query_loop, nest.key_loop);
   const BoundLoop& outer_loop = nest.loops[static_cast<std::size_t>(outer)];
   const BoundLoop& inner_loop = nest.loops[static_cast<std::size_t>(inner)];
-  if (!nest.guarded() || outer_loop.group || last != inner || contains(array, outer_loop.axis) || !contains(array, inner_loop.axis))
-    return 0;
-  const LiveTiles tiles = nest.live_tiles();
+  if (outer_loop.group || last != inner || nest.carries(array, outer_loop.axis) || !nest.carries(array, inner_loop.axis)) return 0;
+  const Restarts sweeps = restarts(nest, array, outer, inner);
+  if (sweeps.within == 0) return 0;
+  const std::int64_t chunks = nest.keys_are_chunked() ? nest.chunked.chunks() : 1;
   const bool inner_is_query = inner == nest.query_loop;
   std::int64_t saved = 0;
-  std::int64_t previous_last = -1;
-  for (std::int64_t step = 0; step < outer_loop.trips; ++step) {
-    const TileRange range = inner_is_query ? tiles.queries_of(step) : tiles.keys_of(step);
-    if (range.empty()) continue;
-    if (range.first == previous_last) {
-      const std::int64_t clipped = inner_is_query ? tiles.rows(range.first) : tiles.keys({range.first, range.first + 1});
-      saved = checked_add(saved, whole_tiles ? inner_loop.tile : clipped);
+  for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const LiveTiles tiles = nest.keys_are_chunked() ? nest.live_tiles_of_chunk(chunk) : nest.live_tiles();
+    const auto extent_of = [&](std::int64_t tile) {
+      return whole_tiles ? inner_loop.tile : inner_is_query ? tiles.rows(tile) : tiles.keys({tile, tile + 1});
+    };
+    std::int64_t first = -1, previous = -1;
+    for (std::int64_t step = 0; step < (inner_is_query ? tiles.key_tiles() : tiles.query_tiles()); ++step) {
+      const TileRange range = inner_is_query ? tiles.query_span(step) : tiles.key_span(step);
+      if (range.empty()) continue;
+      const std::int64_t again = (range.count() == 1 ? sweeps.within - 1 : 0) * sweeps.around + (range.first == previous ? sweeps.around : 0);
+      saved = checked_add(saved, checked_mul(again, extent_of(range.first)));
+      if (first < 0) first = range.first;
+      previous = range.end - 1;
     }
-    previous_last = range.end - 1;
+    if (first >= 0 && first == previous) saved = checked_add(saved, checked_mul(sweeps.around - 1, extent_of(first)));
   }
   for (const AxisId axis : array)
     if (axis != inner_loop.axis) saved = checked_mul(saved, extent(nest, axis, whole_tiles));
-  for (int i = 0; i < last; ++i)
-    if (i != outer && !contains(array, nest.loops[static_cast<std::size_t>(i)].axis))
-      saved = checked_mul(saved, nest.loops[static_cast<std::size_t>(i)].trips);
-  return saved;
+  return checked_mul(saved, sweeps.separate);
 }
 
 }  // namespace
@@ -88,24 +133,48 @@ int last_loop(const Nest& nest, Axes array, bool resident) {
   int last = -1;
   for (int i = 0; i < static_cast<int>(nest.loop_count); ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
-    if (loop.trips > 1 && (loop.group || contains(array, loop.axis))) last = i;
+    if (loop.trips > 1 && (loop.group || nest.carries(array, loop.axis))) last = i;
   }
   return last;
 }
 
-std::int64_t touched_values(const Nest& nest, const LiveSums& live, Axes array, TouchOptions options) {
-  const int last = last_loop(nest, array, options.resident);
-  const std::int64_t values = repeated(nest, live, array, last, options.whole_tiles);
-  return options.resident && nest.guarded() ? values - stationary_values(nest, array, last, options.whole_tiles) : values;
+std::int64_t live_extent(const Nest& nest, const NestSums& live, Axes array) {
+  return pair_factor(nest, live, contains(array, nest.diagram->guard->query), contains(array, nest.diagram->guard->key), last_loop(nest, array));
 }
 
-std::int64_t distinct_values(const Nest& nest, const LiveSums& live, Axes array, bool whole_tiles) {
+std::int64_t stationary_values(const Nest& nest, Axes array, bool whole_tiles) {
+  return kept_values(nest, array, last_loop(nest, array), whole_tiles);
+}
+
+std::int64_t total_tiles(const Nest& nest, AxisId axis) {
+  if (nest.chunked.present() && nest.chunked.of == axis) return nest.chunked.tiles();
+  const BoundLoop* loop = nest.loop_over(axis);
+  return loop ? loop->trips : 1;
+}
+
+std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, TouchOptions options) {
+  const int last = last_loop(nest, array, options.resident);
+  const std::int64_t values = repeated(nest, live, array, last, options.whole_tiles);
+  return options.resident && nest.guarded() ? values - kept_values(nest, array, last, options.whole_tiles) : values;
+}
+
+StoreCounts stored_values(const Nest& nest, const NestSums& live, Axes array, const Stored& how) {
+  const std::int64_t visits = touched_values(nest, live, array);
+  if (!how.zeroed) return {.stored = visits, .loaded = visits - distinct_values(nest, live, array)};
+  std::int64_t all = 1;
+  for (const AxisId axis : array) all = checked_mul(all, nest.size(axis));
+  return {.stored = checked_add(visits, all), .loaded = how.by == Accumulate::reduction ? 0 : visits};
+}
+
+std::int64_t distinct_values(const Nest& nest, const NestSums& live, Axes array, bool whole_tiles) {
   if (nest.guarded() && contains(array, nest.diagram->guard->query) && contains(array, nest.diagram->guard->key))
     return repeated(nest, live, array, static_cast<int>(nest.loop_count) - 1, whole_tiles);
+  if (nest.keys_are_chunked() && contains(array, nest.diagram->guard->query) && contains(array, nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis))
+    return repeated(nest, live, array, std::max(nest.chunked.outer, nest.query_loop), whole_tiles);
   return repeated(nest, live, array, -1, whole_tiles);
 }
 
-std::int64_t visited_points(const Nest& nest, const LiveSums& live, Axes axes, bool whole_tiles) {
+std::int64_t visited_points(const Nest& nest, const NestSums& live, Axes axes, bool whole_tiles) {
   return repeated(nest, live, axes, static_cast<int>(nest.loop_count) - 1, whole_tiles);
 }
 

@@ -23,14 +23,28 @@ struct TouchOptions {
 };
 
 // Values of A moved over the boundary in one direction, counting every (re)load. Throws CountOverflow.
-std::int64_t touched_values(const Nest& nest, const LiveSums& live, Axes array, TouchOptions options = {});
+std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, TouchOptions options = {});
+
+// Values of an output that cross the boundary outwards and back in, by the way it is accumulated there.
+struct StoreCounts {
+  std::int64_t stored = 0, loaded = 0;
+};
+StoreCounts stored_values(const Nest& nest, const NestSums& live, Axes array, const Stored& how);
 
 // Distinct values of A that any live step touches: touched_values less all repetition.
-std::int64_t distinct_values(const Nest& nest, const LiveSums& live, Axes array, bool whole_tiles = false);
+std::int64_t distinct_values(const Nest& nest, const NestSums& live, Axes array, bool whole_tiles = false);
 
 // Points of an iteration space given by `axes`, times recomputation by loops over other axes. One more loop counts
 // steps: axes may be empty. Used for work: 2 * points FLOP for a contraction.
-std::int64_t visited_points(const Nest& nest, const LiveSums& live, Axes axes, bool whole_tiles);
+std::int64_t visited_points(const Nest& nest, const NestSums& live, Axes axes, bool whole_tiles);
+
+// Of a guarded nest: the part of touched_values that the mask decides, the sum over live (query, key) tiles of the array's
+// rows, keys, their product or 1; and the values saved where a tile that is left is the next to be entered.
+std::int64_t live_extent(const Nest& nest, const NestSums& live, Axes array);
+std::int64_t stationary_values(const Nest& nest, Axes array, bool whole_tiles = false);
+
+// Tiles of an axis over all its chunks; of one that is not split, its trips.
+std::int64_t total_tiles(const Nest& nest, AxisId axis);
 
 // last(A), for explanations: position of the loop, -1 when no loop moves the tile.
 int last_loop(const Nest& nest, Axes array, bool resident = true);

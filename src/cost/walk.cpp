@@ -27,7 +27,7 @@ class Walker {
  private:
   void enter(std::size_t depth) {
     if (depth == nest_.loop_count) {
-      if (alive()) step();
+      if (within_chunk() && alive()) step();
       return;
     }
     for (std::int64_t i = 0; i < nest_.loops[depth].trips; ++i) {
@@ -42,10 +42,18 @@ class Walker {
     for (std::size_t i = 0; i < nest_.loop_count; ++i) {
       const BoundLoop& loop = nest_.loops[i];
       if (loop.axis != axis) continue;
-      const std::int64_t first = at_[i] * loop.tile;
-      return {first, whole ? loop.tile : std::min(loop.tile, loop.size - first)};
+      const bool in_chunk = nest_.chunked.present() && static_cast<int>(i) == nest_.chunked.inner;
+      const std::int64_t base = in_chunk ? at_[static_cast<std::size_t>(nest_.chunked.outer)] * nest_.chunked.length : 0;
+      const std::int64_t first = base + at_[i] * loop.tile;
+      const std::int64_t end = in_chunk ? std::min(loop.size, base + nest_.chunked.length) : loop.size;
+      return {first, whole ? loop.tile : std::min(loop.tile, end - first)};
     }
     return {0, nest_.size(axis)};
+  }
+
+  // The last chunk of a split may hold fewer tiles than the others.
+  bool within_chunk() const {
+    return !nest_.chunked.present() || span(nest_.chunked.of, false).second > 0;
   }
 
   bool alive() const {

@@ -3,12 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "config/reader.h"
+#include "expr/parse.h"
 
 namespace tilescope {
 namespace {
+
+constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
 template <class Range>
 std::vector<std::string> names_of(const Range& range) {
@@ -45,20 +52,49 @@ std::vector<ArrayId> read_arrays(const Node& list, const Diagram& diagram) {
   return ids;
 }
 
-void read_axes(const Node& map, Diagram& diagram) {
+std::map<std::string, std::int64_t> read_sizes(const Node& root) {
+  std::map<std::string, std::int64_t> sizes;
+  const auto map = root.find("sizes");
+  if (!map) return sizes;
+  for (const auto& [name, node] : map->entries()) {
+    if (parse_extent(name)) node.report(fmt::format("'{}' is an extent of the workload already; choose another name", name));
+    sizes[name] = node.integer(1, largest_size);
+  }
+  return sizes;
+}
+
+void read_axes(const Node& map, const std::map<std::string, std::int64_t>& own_sizes, Diagram& diagram) {
+  std::vector<std::string> known = extent_names();
+  for (const auto& [name, value] : own_sizes) known.push_back(name);
   for (const auto& [name, node] : map.entries()) {
     node.only({"size"});
-    const Node size = node["size"];
-    const auto extent = parse_extent(size.one_of(extent_names()));
-    diagram.axes.push_back({name, extent.value_or(Extent::batch)});
+    const std::string size = node["size"].one_of(known);
+    Axis axis{.name = name, .size = size, .extent = parse_extent(size)};
+    if (const auto own = own_sizes.find(size); own != own_sizes.end()) axis.length = own->second;
+    diagram.axes.push_back(std::move(axis));
   }
   if (diagram.axes.size() > max_axes) map.report(fmt::format("a diagram may have at most {} axes, found {}", max_axes, diagram.axes.size()));
+}
+
+// A view has its source's axes, but for the last, which may be shorter.
+void read_alias(const Node& node, Array& array, const Diagram& diagram) {
+  const std::string name = node.text();
+  const auto source = diagram.find_array(name);
+  if (!source) {
+    if (!name.empty()) node.report(fmt::format("'{}' is not an array described before this one{}", name, did_you_mean(name, names_of(diagram.arrays))));
+    return;
+  }
+  const Array& whole = diagram.array(*source);
+  const bool same_rows = whole.axes.size() == array.axes.size() && std::equal(whole.axes.begin(), whole.axes.end() - 1, array.axes.begin());
+  if (whole.role != ArrayRole::input || array.role != ArrayRole::input) node.report("a view and its source are both inputs");
+  else if (!same_rows) node.report(fmt::format("a view has the axes of its source but for the last; '{}' has not", name));
+  else array.alias_of = source;
 }
 
 void read_array_list(const Node& map, Diagram& diagram) {
   static const std::vector<std::string> roles{"input", "interior", "output"};
   for (const auto& [name, node] : map.entries()) {
-    node.only({"axes", "role", "dtype"});
+    node.only({"axes", "role", "dtype", "alias"});
     Array array{.name = name, .axes = {}, .role = ArrayRole::input, .dtype_key = node["dtype"].text()};
     for (const Node& axis : node["axes"].items()) {
       const auto id = read_axis(axis, diagram);
@@ -70,29 +106,131 @@ void read_array_list(const Node& map, Diagram& diagram) {
     if (role == "output") array.role = ArrayRole::output;
     const Node axes = node["axes"];
     if (axes.is_list() && axes.items().empty()) axes.report("is an empty list; an array has at least one axis");
+    if (const auto alias = node.find("alias"); alias && !array.axes.empty()) read_alias(*alias, array, diagram);
     diagram.arrays.push_back(std::move(array));
   }
   if (diagram.arrays.size() > max_arrays)
     map.report(fmt::format("a diagram may have at most {} arrays, found {}", max_arrays, diagram.arrays.size()));
 }
 
-Operator read_operator(const Node& node, const Diagram& diagram) {
-  static const std::vector<std::string> kinds{"contraction", "softmax"};
-  node.only({"name", "kind", "along", "inputs", "outputs"});
-  Operator op{.name = node["name"].text(), .kind = OperatorKind::contraction, .along = {}, .inputs = {}, .outputs = {}};
-  const Node kind = node["kind"];
-  const bool known = kind.is_scalar() && std::find(kinds.begin(), kinds.end(), kind.text()) != kinds.end();
-  if (kind.one_of(kinds) == "softmax") {
-    op.kind = OperatorKind::softmax;
-    op.along = read_axis(node["along"], diagram);
-  } else if (const auto along = node.find("along"); along && known) {
-    along->report("only a softmax has an 'along' axis");
+// An expression names its inputs itself.
+void read_expression(const Node& node, const Diagram& diagram, Operator& op) {
+  const std::string text = node.text();
+  if (text.empty()) return;
+  auto parsed = parse_expression(text);
+  if (const auto* error = std::get_if<ExpressionError>(&parsed)) {
+    node.report(fmt::format("at character {}: {}", error->position + 1, error->message));
+    return;
   }
-  op.inputs = read_arrays(node["inputs"], diagram);
+  const Expression& expression = std::get<Expression>(parsed);
+  for (const std::string& name : expression.arrays()) {
+    if (const auto id = diagram.find_array(name)) op.inputs.push_back(*id);
+    else node.report(fmt::format("'{}' is not an array of this diagram{}", name, did_you_mean(name, names_of(diagram.arrays))));
+  }
+  for (const std::string& name : expression.axes())
+    if (!diagram.find_axis(name)) node.report(fmt::format("'{}' is not an axis of this diagram{}", name, did_you_mean(name, names_of(diagram.axes))));
+  op.expression = expression;
+}
+
+void read_folded_axes(const Node& list, const Diagram& diagram, Operator& op) {
+  for (const Node& item : list.items())
+    if (const auto axis = read_axis(item, diagram)) op.over.push_back(*axis);
+  if (list.is_list() && list.items().empty()) list.report("is an empty list; a reduction folds at least one axis");
+}
+
+constexpr const char* kind_names[] = {"contraction", "softmax", "pointwise", "reduction", "merge"};
+constexpr const char* fold_names[] = {"sum", "max", "min", "product"};
+
+Operator read_operator(const Node& node, const Diagram& diagram) {
+  static const std::vector<std::string> kinds(std::begin(kind_names), std::end(kind_names) - 1);  // no merge
+  static const std::vector<std::string> folds(std::begin(fold_names), std::end(fold_names));
+  node.only({"name", "kind", "along", "inputs", "outputs", "expression", "fold", "over", "reads"});
+  Operator op{.name = node["name"].text(), .kind = OperatorKind::contraction};
+  const Node kind = node["kind"];
+  const std::string given = kind.one_of(kinds);
+  const auto found = std::find(kinds.begin(), kinds.end(), kind.is_scalar() ? kind.text() : std::string());
+  const bool known = found != kinds.end();
+  if (known) op.kind = static_cast<OperatorKind>(found - kinds.begin());
+  const auto belongs = [&](const char* key, bool here, const char* owner) {
+    if (const auto extra = node.find(key); extra && known && !here) extra->report(fmt::format("only a {} has '{}'", owner, key));
+  };
+  const bool has_expression = op.kind == OperatorKind::pointwise || op.kind == OperatorKind::reduction;
+  belongs("along", op.kind == OperatorKind::softmax, "softmax");
+  belongs("fold", op.kind == OperatorKind::reduction, "reduction");
+  belongs("over", op.kind == OperatorKind::reduction, "reduction");
+  belongs("expression", has_expression, "pointwise operator or reduction");
+  belongs("inputs", !has_expression, "contraction or softmax (an expression names its inputs itself)");
+  if (op.kind == OperatorKind::softmax) op.along = read_axis(node["along"], diagram);
+  if (op.kind == OperatorKind::reduction) {
+    const std::string fold = node["fold"].one_of(folds);
+    const auto position = std::find(folds.begin(), folds.end(), fold);
+    if (position != folds.end()) op.fold = static_cast<FoldKind>(position - folds.begin());
+    read_folded_axes(node["over"], diagram, op);
+  }
+  if (has_expression) read_expression(node["expression"], diagram, op);
+  else op.inputs = read_arrays(node["inputs"], diagram);
+  if (const auto reads = node.find("reads")) op.reads = read_arrays(*reads, diagram);
   op.outputs = read_arrays(node["outputs"], diagram);
-  if (known && op.kind == OperatorKind::contraction && op.outputs.size() > 1)
-    node["outputs"].report(fmt::format("a contraction has one output, found {}", op.outputs.size()));
+  if (known && op.kind != OperatorKind::softmax && op.outputs.size() > 1)
+    node["outputs"].report(fmt::format("a {} has one output, found {}", to_string(op.kind), op.outputs.size()));
   return op;
+}
+
+std::string axis_names(const Diagram& diagram, const std::vector<AxisId>& axes) {
+  std::vector<std::string> names;
+  for (const AxisId axis : axes) names.push_back(diagram.axes[index(axis)].name);
+  return "[" + join(names, ", ") + "]";
+}
+
+std::vector<AxisId> input_axes(const Diagram& diagram, const Operator& op) {
+  std::set<AxisId> all;
+  for (const ArrayId id : op.inputs) all.insert(diagram.array(id).axes.begin(), diagram.array(id).axes.end());
+  if (op.expression)
+    for (const std::string& name : op.expression->index_axes()) all.insert(*diagram.find_axis(name));
+  return {all.begin(), all.end()};
+}
+
+// Axes an output must have: those of the inputs, less what is folded. A contraction folds whatever its output lacks.
+void check_shape(const Node& node, const Diagram& diagram, const Operator& op) {
+  std::vector<AxisId> axes = input_axes(diagram, op);
+  const auto remove = [&](AxisId axis) { axes.erase(std::remove(axes.begin(), axes.end(), axis), axes.end()); };
+  for (const AxisId axis : op.over) {
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+      node["over"].report(fmt::format("no input has axis '{}'", diagram.axes[index(axis)].name));
+    remove(axis);
+  }
+  for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+    const Array& out = diagram.array(op.outputs[i]);
+    std::vector<AxisId> has = out.axes, needs = axes;
+    std::sort(has.begin(), has.end());
+    if (op.kind == OperatorKind::softmax && i > 0) needs.erase(std::remove(needs.begin(), needs.end(), *op.along), needs.end());
+    const bool fits = op.kind == OperatorKind::contraction ? std::includes(needs.begin(), needs.end(), has.begin(), has.end()) : has == needs;
+    if (!fits)
+      node["outputs"].report(fmt::format("'{}' has axes {}, operator '{}' yields {}{}", out.name, axis_names(diagram, has), op.name,
+                                         op.kind == OperatorKind::contraction ? "some of " : "", axis_names(diagram, needs)));
+  }
+  if (op.kind == OperatorKind::contraction && op.inputs.size() != 2)
+    node["inputs"].report(fmt::format("a contraction has two inputs, found {}", op.inputs.size()));
+  if (op.kind == OperatorKind::softmax && op.outputs.size() > 2)
+    node["outputs"].report(fmt::format("a softmax has one output and, with it, the log-sum-exp of its rows; found {}", op.outputs.size()));
+}
+
+// The operators through which `array` depends on itself, as "a -> b -> a"; empty: it does not.
+std::string cycle_through(const Diagram& diagram, ArrayId array) {
+  std::vector<std::string> path;
+  std::set<ArrayId> seen;
+  const std::function<bool(ArrayId)> reach = [&](ArrayId id) {
+    for (const Operator& op : diagram.operators) {
+      if (std::find(op.inputs.begin(), op.inputs.end(), id) == op.inputs.end()) continue;
+      for (const ArrayId out : op.outputs) {
+        path.push_back(diagram.array(out).name);
+        if (out == array || (seen.insert(out).second && reach(out))) return true;
+        path.pop_back();
+      }
+    }
+    return false;
+  };
+  return reach(array) ? diagram.array(array).name + " -> " + join(path, " -> ") : "";
 }
 
 // Every array has exactly the writers its role allows, and is written before it is read.
@@ -100,13 +238,16 @@ void check_order(const Node& operators, const Diagram& diagram) {
   std::vector<int> writers(diagram.arrays.size(), 0);
   const std::vector<Node> nodes = operators.items();
   for (std::size_t i = 0; i < diagram.operators.size() && i < nodes.size(); ++i) {
-    for (const ArrayId id : diagram.operators[i].inputs)
-      if (diagram.array(id).role != ArrayRole::input && writers[index(id)] == 0)
-        nodes[i].report(fmt::format("reads '{}' before any operator writes it", diagram.array(id).name));
-    for (const ArrayId id : diagram.operators[i].outputs) ++writers[index(id)];
-    const auto along = diagram.operators[i].along;
-    const Array& first_input = diagram.array(diagram.operators[i].inputs.front());
-    if (along && !first_input.has(*along)) nodes[i]["along"].report(fmt::format("array '{}' has no such axis", first_input.name));
+    const Operator& op = diagram.operators[i];
+    for (const ArrayId id : diagram.fetched_by(op))
+      if (diagram.array(id).role != ArrayRole::input && writers[index(id)] == 0) {
+        const std::string cycle = cycle_through(diagram, id);
+        nodes[i].report(fmt::format("reads '{}' before any operator writes it{}", diagram.array(id).name, cycle.empty() ? "" : "; the operators form a cycle: " + cycle));
+      }
+    for (const ArrayId id : op.outputs) ++writers[index(id)];
+    const Array& first_input = diagram.array(op.inputs.empty() ? op.outputs.front() : op.inputs.front());
+    if (op.along && !first_input.has(*op.along)) nodes[i]["along"].report(fmt::format("array '{}' has no such axis", first_input.name));
+    else check_shape(nodes[i], diagram, op);
   }
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const Array& array = diagram.arrays[i];
@@ -119,11 +260,19 @@ void check_order(const Node& operators, const Diagram& diagram) {
 
 }  // namespace
 
+std::string to_string(OperatorKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+
 bool Array::has(AxisId axis) const { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
 
 std::optional<AxisId> Diagram::find_axis(const std::string& axis_name) const { return position<AxisId>(axes, axis_name); }
 std::optional<ArrayId> Diagram::find_array(const std::string& array_name) const {
   return position<ArrayId>(arrays, array_name);
+}
+
+std::vector<ArrayId> Diagram::fetched_by(const Operator& op) const {
+  std::vector<ArrayId> all = op.inputs;
+  all.insert(all.end(), op.reads.begin(), op.reads.end());
+  return all;
 }
 
 std::vector<AxisId> Diagram::axes_of(const Operator& op) const {
@@ -137,15 +286,29 @@ std::vector<AxisId> Diagram::axes_of(const Operator& op) const {
   return found;
 }
 
+void set_size(Diagram& diagram, const std::string& size, std::int64_t value) {
+  std::vector<std::string> known;
+  bool found = false;
+  for (Axis& axis : diagram.axes) {
+    if (axis.extent || axis.chunks_of) continue;
+    known.push_back(axis.size);
+    if (axis.size == size) axis.length = value, found = true;
+  }
+  if (found) return;
+  std::string message = fmt::format("diagram '{}' has no size '{}'", diagram.name, size);
+  message += known.empty() ? "; its axes are sized by the workload" : did_you_mean(size, known);
+  throw InputError(Diagnostic{.path = "--size", .message = message});
+}
+
 Diagram load_diagram(const std::filesystem::path& file) {
   const Document document = Document::load(file);
   document.expect_schema("tilescope/diagram/1");
   const Node root = document.root();
-  root.only({"schema", "diagram", "summary", "axes", "arrays", "operators", "guard"});
+  root.only({"schema", "diagram", "summary", "sizes", "axes", "arrays", "operators", "guard"});
   Diagram diagram;
   diagram.name = root["diagram"].text();
   diagram.summary = root["summary"].text();
-  read_axes(root["axes"], diagram);
+  read_axes(root["axes"], read_sizes(root), diagram);
   read_array_list(root["arrays"], diagram);
   const Node operators = root["operators"];
   for (const Node& node : operators.items()) {

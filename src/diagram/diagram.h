@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "diagram/workload.h"
+#include "expr/expression.h"
+#include "stream/cascade.h"
 
 namespace tilescope {
 
 // More than any attention diagram needs; counting keeps its state in arrays of this size.
 inline constexpr std::size_t max_axes = 16;
-inline constexpr std::size_t max_arrays = 16;
+inline constexpr std::size_t max_arrays = 32;
 
 enum class AxisId : int {};
 enum class ArrayId : int {};
@@ -20,8 +22,12 @@ constexpr std::size_t index(AxisId id) { return static_cast<std::size_t>(id); }
 constexpr std::size_t index(ArrayId id) { return static_cast<std::size_t>(id); }
 
 struct Axis {
-  std::string name;
-  Extent size;
+  std::string name, size;         // size: an extent of the workload or a name from the diagram's `sizes`
+  std::optional<Extent> extent{};  // of the workload
+  std::int64_t length = 0;        // where the size is the diagram's own: its value
+  std::optional<AxisId> chunks_of{};  // this axis counts the chunks that a split cuts another axis into
+
+  std::int64_t size_in(const Workload& workload) const { return extent ? workload.size(*extent) : length; }
 };
 
 enum class ArrayRole { input, interior, output };
@@ -31,6 +37,7 @@ struct Array {
   std::vector<AxisId> axes;  // slowest first; the last one is contiguous in memory
   ArrayRole role;
   std::string dtype_key;  // which --dtype key sets its format: "q", "k", ...
+  std::optional<ArrayId> alias_of{};  // a view of another input (MLA: V is the first columns of the latent): never moved twice
 
   bool has(AxisId axis) const;
 };
@@ -38,13 +45,22 @@ struct Array {
 enum class OperatorKind {
   contraction,  // sum of products over the axes that its output lacks: 2 FLOP a point
   softmax,      // one exponential a point; streamed, one more a row and step to rescale
+  pointwise,    // an expression of its inputs, broadcast to the union of their axes
+  reduction,    // a fold of an expression over some axes
+  merge,        // partial results of a split fold joined over its chunks; only schedules add it
 };
+std::string to_string(OperatorKind kind);
+
 
 struct Operator {
   std::string name;
   OperatorKind kind;
-  std::optional<AxisId> along;  // softmax: the normalised axis
-  std::vector<ArrayId> inputs, outputs;
+  std::optional<AxisId> along{};  // softmax: the normalised axis
+  std::vector<ArrayId> inputs{}, outputs{};
+  FoldKind fold = FoldKind::sum;           // reduction
+  std::vector<AxisId> over{};              // reduction: the folded axes
+  std::optional<Expression> expression{};  // pointwise, reduction: of the arrays by name
+  std::vector<ArrayId> reads{};            // inputs that hold places, not values: a block table
 };
 
 // The two axes a mask relates.
@@ -62,9 +78,14 @@ struct Diagram {
   const Array& array(ArrayId id) const { return arrays[index(id)]; }
   std::optional<AxisId> find_axis(const std::string& axis_name) const;
   std::optional<ArrayId> find_array(const std::string& array_name) const;
+  // Arrays an operator fetches: its inputs and what it reads to find them.
+  std::vector<ArrayId> fetched_by(const Operator& op) const;
   // Union of the axes of an operator's arrays, in declaration order.
   std::vector<AxisId> axes_of(const Operator& op) const;
 };
+
+// Gives the diagram's own sizes other values. Throws InputError for a name that is not one of them.
+void set_size(Diagram& diagram, const std::string& size, std::int64_t value);
 
 // Reads models/diagrams/*.yaml. Throws InputError with every finding (unknown axis, array read before it is written,
 // an output no operator writes, ...).

@@ -11,12 +11,12 @@ namespace {
 
 // "ceil(q_len/128)" or "batch" where the tile is 1.
 std::string trips_text(const Plan& plan, const BoundLoop& loop) {
-  const std::string size = to_string(plan.schedule.diagram.axes[index(loop.axis)].size);
+  const std::string size = plan.schedule.diagram.axes[index(loop.axis)].size;
   return loop.tile == 1 ? size : fmt::format("ceil({}/{})", size, loop.tile);
 }
 
 std::string size_text(const BoundIsland& bound, AxisId axis, bool whole) {
-  const std::string size = to_string(bound.plan.schedule.diagram.axes[index(axis)].size);
+  const std::string size = bound.plan.schedule.diagram.axes[index(axis)].size;
   if (!whole) return size;
   for (const BoundLoop& loop : bound.nest.all())
     if (loop.axis == axis && loop.tile > 1) return fmt::format("{}*ceil({}/{})", loop.tile, size, loop.tile);

@@ -20,9 +20,8 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
                     .live = {},
                     .whole = {}};
   if (bound.nest.guarded()) {
-    const LiveTiles tiles = bound.nest.live_tiles();
-    bound.live = tiles.sums(false);
-    bound.whole = tiles.sums(true);
+    bound.live = sums_of(bound.nest, false);
+    bound.whole = sums_of(bound.nest, true);
   }
   bound.finish = bound.nest;
   if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
@@ -57,7 +56,7 @@ std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id) {
 
 std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const LiveSums& live = options.whole_tiles ? bound.whole : bound.live;
+  const NestSums& live = options.whole_tiles ? bound.whole : bound.live;
   const std::int64_t values = touched_values(bound.nest, live, diagram.array(id).axes, options);
   return options.whole_tiles ? bytes_of(bound.point, diagram, id, values) : padded_bytes_of(bound.point, diagram, id, values);
 }

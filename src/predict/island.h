@@ -16,7 +16,7 @@ struct BoundIsland {
   const KernelVariant* variant;
   Nest nest;
   Nest finish;  // of what a block does once, at its end: every block's, also one without a live tile, where the kernel says so
-  LiveSums live, whole;  // clipped and whole-tile sums; only used when the nest is guarded
+  NestSums live, whole;  // clipped and whole-tile sums; only used when the nest is guarded
 };
 
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number);

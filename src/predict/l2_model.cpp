@@ -59,7 +59,7 @@ Reuse reuse_of(const Nest& nest, const Array& array) {
   return reuse;
 }
 
-DramRead dram_read(const Nest& nest, const LiveSums& live, const Array& array, const CacheState& cache,
+DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const CacheState& cache,
                    double working_set_bytes, double slice_bytes_all_arrays) {
   const std::int64_t distinct = distinct_values(nest, live, array.axes);
   const Reuse reuse = reuse_of(nest, array);
@@ -76,7 +76,7 @@ DramRead dram_read(const Nest& nest, const LiveSums& live, const Array& array, c
     const std::int64_t query_tiles = nest.loops[static_cast<std::size_t>(nest.query_loop)].trips;
     const double capacity_keys = cache.capacity_bytes / slice_bytes_all_arrays * static_cast<double>(nest.size(nest.diagram->guard->key));
     const std::int64_t keys = keys_loaded_in_waves(nest, repeats / query_tiles, wave, capacity_keys);
-    return {checked_mul(distinct / std::max<std::int64_t>(1, live.keys), keys), false};
+    return {checked_mul(distinct / std::max<std::int64_t>(1, live.tiles.keys), keys), false};
   }
   return {checked_mul(distinct, ceil_div(repeats, wave)), false};
 }

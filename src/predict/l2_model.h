@@ -28,7 +28,7 @@ struct DramRead {
   std::int64_t values = 0;
   bool fits = true;
 };
-DramRead dram_read(const Nest& nest, const LiveSums& live, const Array& array, const CacheState& cache,
+DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const CacheState& cache,
                    double working_set_bytes, double slice_bytes_all_arrays);
 
 }  // namespace tilescope

@@ -73,9 +73,9 @@ Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_
   return plan;
 }
 
-Plan load_plan_for_schedule(const std::string& name_or_file, const fs::path& data_directory) {
+Plan load_plan_for_schedule(const std::string& name_or_file, const fs::path& data_directory, const std::string& other_diagram) {
   Plan plan;
-  plan.schedule = find_schedule(name_or_file, data_directory / "models");
+  plan.schedule = find_schedule(name_or_file, data_directory / "models", other_diagram);
   const fs::path assumed = data_directory / "models" / "implementations" / (plan.schedule.name + ".yaml");
   std::error_code ignored;
   if (!fs::exists(assumed, ignored))
@@ -98,7 +98,8 @@ Point default_point(const Plan& plan) {
   }
   for (std::size_t i = 0; i < schedule.parameters.size(); ++i) point.tiles[i] = schedule.parameters[i].default_value;
   set_dtype(point, schedule.diagram, "", Dtype{Format::fp16});
-  set_dtype(point, schedule.diagram, "l", Dtype{Format::fp32});
+  for (const char* key : {"l", "acc"}) set_dtype(point, schedule.diagram, key, Dtype{Format::fp32});
+  set_dtype(point, schedule.diagram, "index", Dtype{Format::int32});
   return point;
 }
 
@@ -106,7 +107,7 @@ bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dty
   bool found = false;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const std::string& own = diagram.arrays[i].dtype_key;
-    const bool matches = key.empty() ? own != "l" : key == "kv" ? own == "k" || own == "v" : own == key;
+    const bool matches = key.empty() ? own != "l" && own != "acc" && own != "index" : key == "kv" ? own == "k" || own == "v" : own == key;
     if (matches) point.dtypes[i] = dtype, found = true;
   }
   return found;
@@ -121,7 +122,7 @@ std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
   std::vector<std::string> found;
   for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
     const Array& array = plan.schedule.diagram.arrays[i];
-    if (array.dtype_key == "l" || kernel.dtypes.empty()) continue;
+    if (array.dtype_key == "l" || array.dtype_key == "acc" || array.dtype_key == "index" || kernel.dtypes.empty()) continue;
     if (std::find(kernel.dtypes.begin(), kernel.dtypes.end(), point.dtypes[i]) == kernel.dtypes.end())
       found.push_back(fmt::format("kernel '{}' has no {} path for {}", kernel.name, to_string(point.dtypes[i]), array.name));
     else if (!plan.assumed && point.dtypes[i] != point.dtypes[0])
@@ -162,7 +163,7 @@ std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware) {
 
 std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
   const Dtype dtype = point.dtypes[index(id)];
-  const std::int64_t last = point.workload.size(diagram.axes[index(diagram.array(id).axes.back())].size);
+  const std::int64_t last = diagram.axes[index(diagram.array(id).axes.back())].size_in(point.workload);
   if (dtype.scale_group == 0 && bits(dtype.format) % 8 == 0) return checked_mul(values, bits(dtype.format) / 8);
   if (values % last != 0) return ceil_div(checked_mul(values, bits(dtype.format)), 8);  // a row cut by tiles
   const std::int64_t row_bytes = ceil_div(checked_mul(last, bits(dtype.format)), 8) +
@@ -172,7 +173,7 @@ std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, st
 
 std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
   const std::int64_t multiple = point.row_multiple[index(id)];
-  const std::int64_t last = point.workload.size(diagram.axes[index(diagram.array(id).axes.back())].size);
+  const std::int64_t last = diagram.axes[index(diagram.array(id).axes.back())].size_in(point.workload);
   if (multiple <= 1 || values % last != 0) return bytes_of(point, diagram, id, values);
   const std::int64_t elements = checked_mul(values / last, ceil_div(last, multiple) * multiple);
   return ceil_div(checked_mul(elements, bits(point.dtypes[index(id)].format)), 8);

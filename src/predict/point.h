@@ -18,9 +18,10 @@ struct Plan {
   bool assumed = true;  // the descriptor is the schedule's assumed implementation, not a kernel's
 };
 
-// Reads the named kernel (or file) and its schedule, or the named schedule and its assumed implementation.
+// Reads the named kernel (or file) and its schedule, or the named schedule (on its own diagram or another one) and its
+// assumed implementation.
 Plan load_plan_for_kernel(const std::string& name_or_file, const std::filesystem::path& data_directory);
-Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory);
+Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory, const std::string& other_diagram = {});
 
 struct Point {
   Workload workload;
@@ -35,7 +36,7 @@ struct Point {
 // A point with the schedule's default tiles, fp16 everywhere but the fp32 log-sum-exp, and the kernel's row padding.
 Point default_point(const Plan& plan);
 
-// Sets the format of every array whose dtype key matches: "" means all but l, "kv" means k and v. False: no such key.
+// Sets the format of every array whose dtype key matches: "" means all values (not l, acc: statistics and accumulators; not index), "kv" means k and v. False: no such key.
 bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dtype dtype);
 
 // Why the plan cannot run the point (unsupported dtype, head_dim, mask, tile combination ...); empty: it can.

@@ -52,7 +52,7 @@ std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
     std::int64_t values = 1;
     for (const AxisId axis : diagram.arrays[i].axes) {
       const bool query = diagram.guard && axis == diagram.guard->query, key = diagram.guard && axis == diagram.guard->key;
-      const std::int64_t whole = point.workload.size(diagram.axes[index(axis)].size);
+      const std::int64_t whole = diagram.axes[index(axis)].size_in(point.workload);
       values = checked_mul(values, is_output ? whole : query ? seen.rows : key ? seen.keys : whole);
     }
     total = checked_add(total, bytes_of(point, diagram, id, values));

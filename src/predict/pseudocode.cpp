@@ -28,7 +28,7 @@ class Writer {
       for (const int op : bound_.island.operators) work(diagram_.operators[static_cast<std::size_t>(op)], depth);
     } else {
       const BoundLoop& l = bound_.nest.loops[static_cast<std::size_t>(position)];
-      const std::string axis = diagram_.axes[index(l.axis)].name, size = to_string(diagram_.axes[index(l.axis)].size);
+      const std::string axis = diagram_.axes[index(l.axis)].name, size = diagram_.axes[index(l.axis)].size;
       const bool masked = bound_.nest.guarded() && (position == std::max(bound_.nest.query_loop, bound_.nest.key_loop));
       line(depth, fmt::format("{} {} in {} of {} ({} x {}){}:", l.group ? "parallel for" : "for", axis, size, l.size, l.trips, l.tile,
                               masked ? ", live tiles only" : ""));

@@ -48,6 +48,18 @@ std::int64_t operand_copies(const BoundIsland& bound, const Array& array) {
   return copies;
 }
 
+StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id) {
+  const Schedule& schedule = bound.plan.schedule;
+  return stored_values(bound.finish, bound.live, schedule.diagram.array(id).axes, schedule.how_stored(bound.island, id));
+}
+
+// Whether blocks or steps come back to an output, so that it competes with the inputs for the cache.
+bool accumulates(const BoundIsland& bound, ArrayId id) {
+  if (!stores(bound, id)) return false;
+  return touched_values(bound.finish, bound.live, bound.plan.schedule.diagram.array(id).axes) >
+         distinct_values(bound.finish, bound.live, bound.plan.schedule.diagram.array(id).axes);
+}
+
 struct WorkingSet {
   double slice_bytes = 0;    // all reused arrays, one slice each
   double running_bytes = 0;  // slices of the blocks that run at once
@@ -59,7 +71,7 @@ WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t 
   const std::int64_t blocks = nest.blocks();
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    if (!loads(bound, id)) continue;
+    if (!loads(bound, id) && !accumulates(bound, id)) continue;
     const Reuse reuse = reuse_of(nest, diagram.arrays[i]);
     if (reuse.first_loop < 0) continue;
     const double bytes = static_cast<double>(bytes_of(bound.point, diagram, id, reuse.slice_values));
@@ -75,7 +87,7 @@ Nest in_issue_order(const BoundIsland& bound) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const auto rank = [&](const BoundLoop& loop) -> int {
     if (!loop.group) return 100;
-    const Extent size = diagram.axes[index(loop.axis)].size;
+    const std::optional<Extent> size = diagram.axes[index(loop.axis)].extent;
     const char* dimension = size == Extent::q_len ? "q" : size == Extent::kv_len ? "kv" : size == Extent::batch ? "batch" : "heads";
     const auto& order = bound.how.block_order;
     const auto found = std::find(order.begin(), order.end(), dimension);
@@ -92,6 +104,23 @@ Nest in_issue_order(const BoundIsland& bound) {
     if (nest.loops[i].axis == diagram.guard->key) nest.key_loop = static_cast<int>(i);
   }
   return nest;
+}
+
+// An output that is visited once is written once. One that is added to stays in L2 while everything that is reused
+// fits, and goes to DRAM and back at every visit otherwise; what was initialised beforehand is fetched at least once.
+void add_dram_stores(const BoundIsland& bound, Prediction& out, ArrayId id, bool fits) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Array& array = diagram.array(id);
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  const std::int64_t visits = touched_values(bound.finish, bound.live, array.axes), distinct = distinct_values(bound.finish, bound.live, array.axes);
+  const bool cached = fits || visits == distinct;
+  const std::int64_t initialised = how.zeroed ? counts_of_store(bound, id).stored - visits : 0;
+  Term term{.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, array.axes),
+            .fits_cache = cached, .bytes = padded_bytes_of(bound.point, diagram, id, checked_add(initialised, cached ? distinct : visits))};
+  add_term(bound, out, term);
+  const std::int64_t fetched = cached ? (how.zeroed ? distinct : 0) : how.zeroed ? visits : visits - distinct;
+  term.direction = Direction::read, term.bytes = padded_bytes_of(bound.point, diagram, id, fetched);
+  add_term(bound, out, term);
 }
 
 void add_dram(const BoundIsland& bound, Prediction& out) {
@@ -112,9 +141,7 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
       add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::read, .array = static_cast<int>(i), .last_loop = last,
                             .fits_cache = read.fits, .bytes = padded_bytes_of(bound.point, diagram, id, read.values)});
     }
-    if (stores(bound, id))
-      add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(i), .last_loop = last,
-                            .fits_cache = true, .bytes = padded_bytes_of(bound.point, diagram, id, distinct_values(bound.finish, bound.live, array.axes))});
+    if (stores(bound, id)) add_dram_stores(bound, out, id, cache.capacity_bytes == 0 || set.running_bytes <= cache.capacity_bytes);
   }
 }
 
@@ -141,7 +168,7 @@ void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
 std::int64_t stored_bytes(const BoundIsland& bound, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
-  const std::int64_t values = touched_values(bound.finish, bound.live, array.axes);
+  const std::int64_t values = counts_of_store(bound, id).stored;
   const bool statistics = diagram.guard && array.axes.back() == diagram.guard->query;
   const std::int64_t all = statistics ? distinct_values(bound.finish, {}, array.axes) : 0;
   if (!statistics || bound.how.row_store == 0 || !bound.hardware.sector_bytes || bound.finish.guarded() || values != all)
@@ -156,8 +183,7 @@ void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const int last = last_loop(bound.nest, array.axes);
   Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last, .bytes = stored_bytes(bound, id)};
   add_term(bound, out, term);
-  const std::int64_t entered_again = touched_values(bound.finish, bound.live, array.axes) - distinct_values(bound.finish, bound.live, array.axes);
-  term.direction = Direction::read, term.bytes = padded_bytes_of(bound.point, diagram, id, entered_again);
+  term.direction = Direction::read, term.bytes = padded_bytes_of(bound.point, diagram, id, counts_of_store(bound, id).loaded);
   add_term(bound, out, term);
   if (!bound.how.output_through_smem || static_cast<int>(id) != output_array(bound)) return;
   term.boundary = Boundary::smem, term.cause = Cause::staging;

@@ -1,4 +1,5 @@
 // Operations: tensor FLOP of whole tiles, exponentials, thread operations by pipe, and the register traffic they cause.
+#include <algorithm>
 #include <cmath>
 
 #include "base/checked.h"
@@ -7,7 +8,7 @@
 namespace tilescope {
 namespace {
 
-const LiveSums& sums(const BoundIsland& bound, bool whole) { return whole ? bound.whole : bound.live; }
+const NestSums& sums(const BoundIsland& bound, bool whole) { return whole ? bound.whole : bound.live; }
 
 std::int64_t points(const BoundIsland& bound, Axes axes, bool whole) {
   return visited_points(bound.nest, sums(bound, whole), axes, whole);
@@ -72,15 +73,34 @@ Domain domain_of(const Diagram& diagram, const Operator& op) {
   return domain;
 }
 
+std::int64_t calls_of_exp(const Expression& expression) {
+  std::int64_t calls = expression.is_call(Function::exp) ? 1 : 0;
+  for (const Expression& operand : expression.operands()) calls += calls_of_exp(operand);
+  return calls;
+}
+
+// The smallest of the partial results: one entry a row and part.
+Axes statistics_of(const Diagram& diagram, const Operator& merge) {
+  const auto fewer = [&](ArrayId a, ArrayId b) { return diagram.array(a).axes.size() < diagram.array(b).axes.size(); };
+  return diagram.array(*std::min_element(merge.inputs.begin(), merge.inputs.end(), fewer)).axes;
+}
+
 void add_operator(const BoundIsland& bound, const Operator& op, Work& work) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Domain axes = domain_of(diagram, op);
   const Axes domain = axes.view();
-  if (op.kind == OperatorKind::softmax) {
-    work.exp = checked_add(work.exp, points(bound, domain, false));
-    const int scores = score_array(bound);
-    if (scores >= 0 && streams_along(bound, *op.along)) work.exp = checked_add(work.exp, points(bound, row_axes(bound, scores), false));
-    return;
+  const auto exponentials = [&](std::int64_t number, Axes where) { work.exp = checked_add(work.exp, checked_mul(number, points(bound, where, false))); };
+  switch (op.kind) {
+    case OperatorKind::softmax: {
+      exponentials(1, domain);
+      const int scores = score_array(bound);  // the running state is rescaled a row and step; merged, the tile's part too
+      if (scores >= 0 && streams_along(bound, *op.along)) exponentials(bound.island.merges_tiles ? 2 : 1, row_axes(bound, scores));
+      return;
+    }
+    case OperatorKind::merge: return exponentials(1, statistics_of(diagram, op));  // each part is rescaled a row
+    case OperatorKind::pointwise:
+    case OperatorKind::reduction: return exponentials(calls_of_exp(*op.expression), domain);
+    case OperatorKind::contraction: break;
   }
   const std::int64_t whole = points(bound, domain, true);
   work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, points(bound, domain, false)));
@@ -113,6 +133,15 @@ void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
   work.model_flop = checked_add(work.model_flop, checked_mul(others, visible_pairs_twice(bound.point)));
 }
 
+// The field counts an operator once, however many islands recompute it.
+bool runs_first_here(const BoundIsland& bound, int op) {
+  for (int i = 0; i < bound.number; ++i) {
+    const auto& earlier = bound.plan.schedule.islands[static_cast<std::size_t>(i)].operators;
+    if (std::find(earlier.begin(), earlier.end(), op) != earlier.end()) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::int64_t Work::fma_flop() const { return 2 * pipes[1] + pipes[2] + pipes[3]; }
@@ -122,7 +151,7 @@ void add_work(const BoundIsland& bound, Prediction& out) {
   for (const int number : bound.island.operators) {
     const Operator& op = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)];
     add_operator(bound, op, work);
-    add_model_flop(bound, op, work);
+    if (runs_first_here(bound, number)) add_model_flop(bound, op, work);
   }
   add_pipes(bound, work);
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "config/reader.h"
+#include "schedule/rewrite.h"
 
 namespace tilescope {
 namespace {
@@ -27,21 +28,29 @@ std::vector<std::string> parameter_names(const Schedule& schedule) {
   return names;
 }
 
-TileSize read_tile(const Node& node, const Schedule& schedule) {
+TileSize read_tile_size(const Node& node, const Schedule& schedule, bool parts) {
   const std::string text = node.text();
   if (text.empty()) return {};
-  if (text.find_first_not_of("0123456789") == std::string::npos) return {.parameter = -1, .literal = node.integer(1, largest_tile)};
+  if (text.find_first_not_of("0123456789") == std::string::npos) return {.parameter = -1, .literal = node.integer(1, largest_tile), .parts = parts};
   const int parameter = schedule.find_parameter(text);
   if (parameter < 0)
-    node.report(fmt::format("a tile is a positive integer or a parameter of this schedule, found '{}'{}", text,
+    node.report(fmt::format("{} is a positive integer or a parameter of this schedule, found '{}'{}", parts ? "a number of parts" : "a tile", text,
                             did_you_mean(text, parameter_names(schedule))));
-  return {.parameter = parameter, .literal = 1};
+  return {.parameter = parameter, .literal = 1, .parts = parts};
+}
+
+// `tile: 128` or, for a number of equal parts, `parts: 8`.
+TileSize read_tile(const Node& loop, const Schedule& schedule) {
+  const auto parts = loop.find("parts");
+  if (!parts) return read_tile_size(loop["tile"], schedule, false);
+  if (const auto tile = loop.find("tile")) tile->report("a loop has a tile or a number of parts, not both");
+  return read_tile_size(*parts, schedule, true);
 }
 
 // nullopt after a finding about the axis or the partition.
 std::optional<Loop> read_loop(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> partitions{"group", "stream"};
-  node.only({"axis", "partition", "tile"});
+  node.only({"axis", "partition", "tile", "parts"});
   const std::string axis_name = node["axis"].text();
   const auto axis = schedule.diagram.find_axis(axis_name);
   std::vector<std::string> axes;
@@ -52,7 +61,7 @@ std::optional<Loop> read_loop(const Node& node, const Schedule& schedule) {
   const Node partition = node["partition"];
   partition.one_of(partitions);
   const std::string given = partition.is_scalar() ? partition.text() : std::string();
-  const TileSize tile = read_tile(node["tile"], schedule);
+  const TileSize tile = read_tile(node, schedule);
   if (!axis || std::find(partitions.begin(), partitions.end(), given) == partitions.end()) return std::nullopt;
   return Loop{*axis, given == "stream" ? Partition::stream : Partition::group, tile};
 }
@@ -63,6 +72,10 @@ void read_operators(const Node& list, const Diagram& diagram, Island& island) {
   for (const Node& item : list.items()) {
     const std::string name = item.text();
     if (name.empty()) continue;
+    if (name == "all" && list.items().size() == 1) {
+      for (std::size_t op = 0; op < names.size(); ++op) island.operators.push_back(static_cast<int>(op));
+      return;
+    }
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
       item.report(fmt::format("'{}' is not an operator of diagram '{}'{}", name, diagram.name, did_you_mean(name, names)));
@@ -73,32 +86,111 @@ void read_operators(const Node& list, const Diagram& diagram, Island& island) {
   if (list.is_list() && list.items().empty()) list.report("is an empty list; an island runs at least one operator");
 }
 
-Island read_island(const Node& node, const Schedule& schedule) {
-  node.only({"name", "operators", "omits", "skips_masked_tiles", "loops"});
-  Island island;
-  island.name = node["name"].text();
-  read_operators(node["operators"], schedule.diagram, island);
-  if (const auto omits = node.find("omits"))
-    for (const Node& item : omits->items()) {
-      const std::string array = item.text();
-      if (array.empty()) continue;
-      const auto id = schedule.diagram.find_array(array);
-      if (id && produced_by(schedule.diagram, island, *id)) island.omits.push_back(*id);
-      else if (island.operators.size() == node["operators"].items().size()) item.report(fmt::format("'{}' is not an output of this island's operators", array));
+void read_omits(const Node& list, const Schedule& schedule, Island& island) {
+  for (const Node& item : list.items()) {
+    const std::string array = item.text();
+    if (array.empty()) continue;
+    const auto id = schedule.diagram.find_array(array);
+    if (id && produced_by(schedule.diagram, island, *id)) island.omits.push_back(*id);
+    else item.report(fmt::format("'{}' is not an output of this island's operators", array));
+  }
+}
+
+// accumulates: {dQ: {by: atomic, as: acc, zeroed: true}}
+void read_accumulates(const Node& map, Schedule& schedule, Island& island) {
+  static const std::vector<std::string> ways{"rewriting", "atomic", "reduction"};
+  for (const auto& [name, node] : map.entries()) {
+    node.only({"by", "as", "zeroed"});
+    const std::string by = node["by"].one_of(ways);
+    const bool zeroed = node["zeroed"].boolean();
+    const auto id = schedule.diagram.find_array(name);
+    if (!id || !produced_by(schedule.diagram, island, *id)) {
+      node.report(fmt::format("'{}' is not an output of this island's operators", name));
+      continue;
     }
-  island.skips_masked_tiles = node["skips_masked_tiles"].boolean();
+    Stored stored{.result = *id, .as = *id, .zeroed = zeroed};
+    const auto way = std::find(ways.begin(), ways.end(), by);
+    if (way != ways.end()) stored.by = static_cast<Accumulate>(way - ways.begin());
+    if (stored.by != Accumulate::rewriting && !zeroed) node["zeroed"].report("atomic additions and reductions add to an array that was zeroed before");
+    if (const auto as = node.find("as")) stored.as = add_accumulator(schedule, *id, as->text());
+    island.stored_as.push_back(stored);
+  }
+}
+
+void read_loops(const Node& list, const Schedule& schedule, Island& island) {
   bool streamed = false;
-  for (const Node& item : node["loops"].items()) {
+  for (const Node& item : list.items()) {
     const std::optional<Loop> loop = read_loop(item, schedule);
     if (!loop) continue;
     const auto same_axis = [&](const Loop& other) { return other.axis == loop->axis; };
-    if (std::any_of(island.loops.begin(), island.loops.end(), same_axis)) item.report("this axis already has a loop in the island");
+    const auto other = std::find_if(island.loops.begin(), island.loops.end(), same_axis);
+    const bool chunks = other != island.loops.end() && other->partition == Partition::group && loop->partition == Partition::stream;
+    if (other != island.loops.end() && !chunks) item.report("this axis already has a loop in the island; only a group may be cut again by a stream");
     if (loop->partition == Partition::group && streamed) item.report("group loops stand before all stream loops: they are the grid");
     streamed = streamed || loop->partition == Partition::stream;
     island.loops.push_back(*loop);
   }
-  if (island.loops.size() > max_loops)
-    node["loops"].report(fmt::format("an island may have at most {} loops, found {}", max_loops, island.loops.size()));
+  if (island.loops.size() > max_loops) list.report(fmt::format("an island may have at most {} loops, found {}", max_loops, island.loops.size()));
+}
+
+// An island that runs operators of the diagram, or that merges or converts what an earlier one left.
+void read_island_work(const Node& node, Schedule& schedule, Island& island) {
+  const auto merges = node.find("merges"), converts = node.find("converts");
+  if (!merges && !converts) return read_operators(node["operators"], schedule.diagram, island);
+  const Node& source = merges ? *merges : *converts;
+  if (const auto extra = node.find("operators")) extra->report("an island runs operators, merges partial results or converts accumulators: one of the three");
+  const int earlier = schedule.find_island(source.text());
+  std::vector<std::string> names;
+  for (const Island& other : schedule.islands) names.push_back(other.name);
+  if (earlier < 0) return source.report(fmt::format("no earlier island '{}'{}", source.text(), did_you_mean(source.text(), names)));
+  const Island from = schedule.islands[static_cast<std::size_t>(earlier)];
+  if (merges) {
+    const int op = add_merge(schedule, from);
+    if (schedule.diagram.operators[static_cast<std::size_t>(op)].inputs.empty())
+      source.report(fmt::format("island '{}' leaves no partial results; none of its groups is over a folded axis", from.name));
+    island.operators.push_back(op);
+    return;
+  }
+  for (const Stored& stored : from.stored_as)
+    if (stored.as != stored.result) island.operators.push_back(add_conversion(schedule, stored));
+  if (island.operators.empty()) source.report(fmt::format("island '{}' has no accumulator of another format", from.name));
+}
+
+// A group over an axis that results fold over, and that they are not accumulated over, is a split.
+void split_folds(const Node& node, const Primitives& primitives, Schedule& schedule, Island& island) {
+  for (std::size_t l = 0; l < island.loops.size(); ++l) {
+    if (island.loops[l].partition != Partition::group) continue;
+    const AxisId axis = island.loops[l].axis;
+    bool folded = false;
+    for (std::size_t a = 0; a < primitives.diagram.arrays.size() && a < schedule.diagram.arrays.size(); ++a) {
+      const auto id = static_cast<ArrayId>(static_cast<int>(a));
+      if (primitives.producer(id) < 0 || !schedule.writes(island, id)) continue;
+      const std::vector<AxisId> axes = folded_axes(primitives, island, id);
+      folded = folded || std::find(axes.begin(), axes.end(), axis) != axes.end();
+    }
+    const auto again = [&](const Loop& other) { return &other != &island.loops[l] && other.axis == axis; };
+    const bool cut_again = std::any_of(island.loops.begin(), island.loops.end(), again);
+    if (folded) split_fold(schedule, primitives, island, l);
+    else if (cut_again) node["loops"].report("no result of this island folds over an axis that has two loops; one is enough");
+  }
+}
+
+Island read_island(const Node& node, const Primitives& primitives, Schedule& schedule, const Document& document) {
+  node.only({"name", "operators", "merges", "converts", "omits", "accumulates", "update", "skips_masked_tiles", "loops"});
+  Island island;
+  island.name = node["name"].text();
+  read_island_work(node, schedule, island);
+  if (document.clean()) {
+    if (const auto omits = node.find("omits")) read_omits(*omits, schedule, island);
+    if (const auto accumulates = node.find("accumulates")) read_accumulates(*accumulates, schedule, island);
+  }
+  if (const auto update = node.find("update")) island.merges_tiles = update->one_of({"rescale", "merge"}) == "merge";
+  island.skips_masked_tiles = node["skips_masked_tiles"].boolean();
+  read_loops(node["loops"], schedule, island);
+  if (document.clean()) {  // after a finding, values may be placeholders
+    split_folds(node, primitives, schedule, island);
+    keep_state(schedule, primitives, island);
+  }
   return island;
 }
 
@@ -129,15 +221,32 @@ void check_islands(const Node& list, const Schedule& schedule) {
 }  // namespace
 
 bool Schedule::reads(const Island& island, ArrayId id) const {
-  const auto consumes = [&](int op) { return contains(diagram.operators[static_cast<std::size_t>(op)].inputs, id); };
-  return std::any_of(island.operators.begin(), island.operators.end(), consumes) && !produced_by(diagram, island, id);
+  const auto fetched = [&](ArrayId array_id) {
+    const auto by = [&](int op) {
+      const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
+      return contains(candidate.inputs, array_id) || contains(candidate.reads, array_id);
+    };
+    return std::any_of(island.operators.begin(), island.operators.end(), by);
+  };
+  const auto& source = diagram.array(id).alias_of;
+  return fetched(id) && !produced_by(diagram, island, id) && !(source && fetched(*source));  // a view comes with its source
 }
 
 bool Schedule::writes(const Island& island, ArrayId id) const {
+  for (const Stored& stored : island.stored_as) {
+    if (stored.as == id) return true;
+    if (stored.result == id) return false;
+  }
   if (!produced_by(diagram, island, id) || contains(island.omits, id)) return false;
   if (diagram.array(id).role == ArrayRole::output) return true;
-  const auto reads_it = [&](const Island& other) { return &other != &island && reads(other, id); };
+  const auto reads_it = [&](const Island& other) { return other.name != island.name && reads(other, id); };
   return std::any_of(islands.begin(), islands.end(), reads_it);
+}
+
+Stored Schedule::how_stored(const Island& island, ArrayId id) const {
+  for (const Stored& stored : island.stored_as)
+    if (stored.as == id) return stored;
+  return {.result = id, .as = id};
 }
 
 int Schedule::find_parameter(const std::string& parameter_name) const {
@@ -152,7 +261,7 @@ int Schedule::find_island(const std::string& island_name) const {
   return -1;
 }
 
-Schedule load_schedule(const fs::path& file, const fs::path& models_directory) {
+Schedule load_schedule(const fs::path& file, const fs::path& models_directory, const std::string& other_diagram) {
   const Document document = Document::load(file);
   document.expect_schema("tilescope/schedule/1");
   const Node root = document.root();
@@ -163,23 +272,34 @@ Schedule load_schedule(const fs::path& file, const fs::path& models_directory) {
   const Node diagram = root["diagram"];
   const std::string diagram_name = diagram.one_of(shipped_names(models_directory / "diagrams"));
   if (!document.clean()) document.finish();
-  schedule.diagram = load_diagram(models_directory / "diagrams" / (diagram_name + ".yaml"));
+  schedule.diagram = other_diagram.empty() ? load_diagram(models_directory / "diagrams" / (diagram_name + ".yaml"))
+                                           : find_diagram(other_diagram, models_directory);
   const Node parameters = root["parameters"];
   for (const auto& [name, node] : parameters.entries()) schedule.parameters.push_back({name, node.integer(1, largest_tile)});
   if (schedule.parameters.size() > max_parameters)
     parameters.report(fmt::format("a schedule may have at most {} parameters, found {}", max_parameters, schedule.parameters.size()));
-  for (const Node& node : root["islands"].items()) schedule.islands.push_back(read_island(node, schedule));
+  const Primitives primitives = expand(schedule.diagram);
+  for (const Node& node : root["islands"].items()) schedule.islands.push_back(read_island(node, primitives, schedule, document));
   if (root["islands"].is_list() && schedule.islands.empty()) root["islands"].report("a schedule needs at least one island");
   if (document.clean()) check_islands(root["islands"], schedule);  // after a finding, values may be placeholders
   document.finish();
   return schedule;
 }
 
-Schedule find_schedule(const std::string& name_or_file, const fs::path& models_directory) {
+Diagram find_diagram(const std::string& name_or_file, const fs::path& models_directory) {
+  const fs::path shipped = models_directory / "diagrams" / (name_or_file + ".yaml");
+  std::error_code ignored;
+  if (name_or_file.find('/') == std::string::npos && fs::exists(shipped, ignored)) return load_diagram(shipped);
+  if (fs::exists(name_or_file, ignored)) return load_diagram(name_or_file);
+  throw InputError(Diagnostic{.path = "diagram", .message = fmt::format("no diagram or file '{}'{}", name_or_file,
+                                  did_you_mean(name_or_file, shipped_names(models_directory / "diagrams")))});
+}
+
+Schedule find_schedule(const std::string& name_or_file, const fs::path& models_directory, const std::string& other_diagram) {
   const fs::path shipped = models_directory / "schedules" / (name_or_file + ".yaml");
   std::error_code ignored;
-  if (name_or_file.find('/') == std::string::npos && fs::exists(shipped, ignored)) return load_schedule(shipped, models_directory);
-  if (fs::exists(name_or_file, ignored)) return load_schedule(name_or_file, models_directory);
+  if (name_or_file.find('/') == std::string::npos && fs::exists(shipped, ignored)) return load_schedule(shipped, models_directory, other_diagram);
+  if (fs::exists(name_or_file, ignored)) return load_schedule(name_or_file, models_directory, other_diagram);
   throw InputError(Diagnostic{.path = "--schedule", .message = fmt::format("no schedule or file '{}'{}", name_or_file,
                                   did_you_mean(name_or_file, shipped_names(models_directory / "schedules")))});
 }

@@ -45,7 +45,7 @@ TEST_CASE("flash2 is one island that streams the keys; standard is three") {
 TEST_CASE("every field of a schedule that is wrong, missing, given twice or misspelt is one finding at its place") {
   const std::vector<Rule> rules{{"schema", "'tilescope/schedule/1'"},
                                 {"schedule", "text"},
-                                {"diagram", "one of attention"},
+                                {"diagram", "one of " + join(shipped_names(models / "diagrams"), ", ")},
                                 {"summary", "text"},
                                 {"parameters", "a map"},
                                 {"parameters.*", "an integer from 1 to 1099511627776", Need::free},
@@ -54,6 +54,14 @@ TEST_CASE("every field of a schedule that is wrong, missing, given twice or miss
                                 {"islands[*].name", "text"},
                                 {"islands[*].operators", "a list"},
                                 {"islands[*].operators[*]", "text"},
+                                {"islands[*].merges", "text"},
+                                {"islands[*].converts", "text"},
+                                {"islands[*].accumulates", "a map", Need::optional},
+                                {"islands[*].accumulates.*", "a map", Need::free},
+                                {"islands[*].accumulates.*.by", "one of rewriting, atomic, reduction"},
+                                {"islands[*].accumulates.*.as", "text", Need::optional},
+                                {"islands[*].accumulates.*.zeroed", "true or false"},
+                                {"islands[*].update", "one of rescale, merge", Need::optional},
                                 {"islands[*].omits", "a list", Need::optional},
                                 {"islands[*].omits[*]", "text"},
                                 {"islands[*].skips_masked_tiles", "true or false"},
@@ -61,8 +69,9 @@ TEST_CASE("every field of a schedule that is wrong, missing, given twice or miss
                                 {"islands[*].loops[*]", "a map"},
                                 {"islands[*].loops[*].axis", "text"},
                                 {"islands[*].loops[*].partition", "one of group, stream"},
-                                {"islands[*].loops[*].tile", "text"}};
-  for (const std::string name : {"flash2", "standard"}) check_fields(shipped(name), rules);
+                                {"islands[*].loops[*].tile", "text"},
+                                {"islands[*].loops[*].parts", "text"}};
+  for (const std::string name : {"flash2", "standard", "flash1-printed", "split-kv", "flash2-backward"}) check_fields(shipped(name), rules);
 }
 
 TEST_CASE("a schedule that names an axis, operator or array its diagram lacks is told which it has") {

@@ -1,0 +1,100 @@
+#include "derive/columns.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tilescope {
+namespace {
+
+class Liveness {
+ public:
+  Liveness(const Schedule& schedule, const Island& island, const Primitives& primitives)
+      : schedule_(schedule), island_(island), primitives_(primitives), inside_(primitives_of(primitives, island)) {
+    for (int step = 0; step < static_cast<int>(inside_.size()); ++step)
+      for (const ArrayId id : inputs(step)) {
+        first_use_.try_emplace(source(id), step);
+        last_use_[source(id)] = step;
+      }
+    for (int step = 0; step < static_cast<int>(inside_.size()); ++step) made_[at(step).output] = step;
+  }
+
+  std::vector<Column> run(std::int64_t buffers) const {
+    std::vector<Column> columns;
+    for (int step = 0; step < static_cast<int>(inside_.size()); ++step) {
+      Column column{at(step).name, {}};
+      for (std::size_t a = 0; a < primitives_.diagram.arrays.size(); ++a) {
+        const auto id = static_cast<ArrayId>(static_cast<int>(a));
+        if (live_at(id, step)) column.live.push_back({id, fetched_every_step(id) ? buffers : 1});
+      }
+      columns.push_back(std::move(column));
+    }
+    return columns;
+  }
+
+ private:
+  const Primitive& at(int step) const { return primitives_.list[static_cast<std::size_t>(inside_[static_cast<std::size_t>(step)])]; }
+  ArrayId source(ArrayId id) const { return primitives_.array(id).alias_of.value_or(id); }
+  std::vector<ArrayId> inputs(int step) const {
+    std::vector<ArrayId> all = at(step).inputs;
+    all.insert(all.end(), at(step).reads.begin(), at(step).reads.end());
+    return all;
+  }
+
+  const Loop* innermost_stream() const {
+    if (island_.loops.empty() || island_.loops.back().partition != Partition::stream) return nullptr;
+    return &island_.loops.back();
+  }
+
+  bool made_here(ArrayId id) const { return made_.contains(id); }
+
+  // Folded over an axis that some loop streams or splits: kept from step to step.
+  bool running(ArrayId id) const {
+    const Primitive& primitive = at(made_.at(id));
+    return std::any_of(island_.loops.begin(), island_.loops.end(), [&](const Loop& loop) {
+      return primitive.folds(primitives_.diagram.axes[index(loop.axis)].chunks_of.value_or(loop.axis));
+    });
+  }
+
+  bool fetched_every_step(ArrayId id) const {
+    const Loop* stream = innermost_stream();
+    return stream && !made_here(id) && primitives_.array(id).has(stream->axis);
+  }
+
+  bool live_at(ArrayId id, int step) const {
+    if (source(id) != id) return false;
+    const auto used = last_use_.find(id);
+    if (made_here(id)) {
+      if (running(id)) return true;
+      const int made = made_.at(id), last = used == last_use_.end() ? made : used->second;
+      if (step < made || step > last) return false;
+      return step == made || !overwritten(id, step);
+    }
+    if (used == last_use_.end()) return false;
+    if (innermost_stream() && !fetched_every_step(id)) return true;
+    return step >= first_use_.at(id) && step <= used->second;
+  }
+
+  // The map at `step` is the last to need the tile and writes its own result, of the same shape, in its place.
+  bool overwritten(ArrayId id, int step) const {
+    const Primitive& primitive = at(step);
+    if (primitive.fold || last_use_.at(id) != step || primitives_.array(primitive.output).axes != primitives_.array(id).axes) return false;
+    const auto same = [&](ArrayId input) {
+      return made_here(input) && !running(input) && last_use_.at(input) == step && primitives_.array(input).axes == primitives_.array(id).axes;
+    };
+    return *std::find_if(primitive.inputs.begin(), primitive.inputs.end(), same) == id;
+  }
+
+  const Schedule& schedule_;
+  const Island& island_;
+  const Primitives& primitives_;
+  std::vector<int> inside_;
+  std::map<ArrayId, int> first_use_, last_use_, made_;
+};
+
+}  // namespace
+
+std::vector<Column> columns_of(const Schedule& schedule, const Island& island, const Primitives& primitives, std::int64_t buffers) {
+  return Liveness(schedule, island, primitives).run(buffers);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "derive/nests.h"
+#include "schedule/folds.h"
+
+namespace tilescope {
+namespace {
+
+constexpr AxisBits bit(AxisId axis) { return AxisBits{1} << index(axis); }
+constexpr AxisBits part_bit(AxisId axis) { return bit(axis) << max_axes; }
+static_assert(2 * max_axes <= 32, "axes and their parts share one word");
+
+AxisBits bits_of(const std::vector<AxisId>& axes) {
+  AxisBits mask = 0;
+  for (const AxisId axis : axes) mask |= bit(axis);
+  return mask;
+}
+
+bool contains(const std::vector<ArrayId>& ids, ArrayId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+
+// Bits of the loops that repeat an array: those up to the last one that moves it and that it does not carry. A result
+// that parts of an axis leave carries the parts.
+AxisBits repeated(AxisBits axes, AxisBits carried_parts, const AxisLoops& loops) {
+  const auto carries = [&](const AxisLoop& loop) {
+    return (axes & bit(loop.axis)) != 0 || (loop.parts && (carried_parts & bit(loop.axis)) != 0);
+  };
+  AxisBits mask = 0;
+  bool moved = false;
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    moved = moved || loop->partition == Partition::group || carries(*loop);
+    if (moved && !carries(*loop)) mask |= loop->parts ? part_bit(loop->axis) : bit(loop->axis);
+  }
+  return mask;
+}
+
+// Whether the nest comes back to a tile of an array while the fold over the loop's axis goes on: blocks share the axis, or
+// a loop inside the stream moves the tile.
+bool comes_back(AxisBits axes, const AxisLoops& loops, std::size_t loop) {
+  if (loops[loop].partition == Partition::group) return !loops[loop].parts;
+  for (std::size_t i = loop + 1; i < loops.size(); ++i)
+    if ((axes & bit(loops[i].axis)) != 0) return true;
+  return false;
+}
+
+}  // namespace
+
+KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel) : primitives_(&primitives) {
+  Island island;
+  island.operators = kernel.region.primitives;
+  std::set<AxisId> seen;
+  for (const int number : kernel.region.primitives)
+    for (const AxisId axis : primitives.axes_of(primitives.list[static_cast<std::size_t>(number)])) seen.insert(axis);
+  AxisBits everywhere = ~AxisBits{0};
+  for (const ArrayId id : kernel.loads) {
+    everywhere &= bits_of(primitives.array(id).axes);
+    const auto& source = primitives.array(id).alias_of;
+    if (!source || !contains(kernel.loads, *source)) loads_.emplace_back(id, bits_of(primitives.array(id).axes));
+  }
+  for (const int number : kernel.region.primitives) everywhere &= bits_of(primitives.array(primitives.list[static_cast<std::size_t>(number)].output).axes);
+  for (const AxisId axis : seen) {
+    axes_[axis] = streamability(primitives, kernel.region, axis);
+    if ((everywhere & bit(axis)) != 0) batch_.push_back(axis);
+    if (axes_[axis].kind == Streamability::Kind::folded && mergeable(primitives, kernel.region, axis)) mergeable_ |= bit(axis);
+  }
+  for (const ArrayId id : kernel.region.results) {
+    Result result{.id = id, .axes = bits_of(primitives.array(id).axes), .folded = bits_of(folded_axes(primitives, island, id))};
+    const Primitive& producer = primitives.list[static_cast<std::size_t>(primitives.producer(id))];
+    for (const AxisId axis : seen) {
+      if ((result.folded & bit(axis)) == 0) continue;
+      result.state[axis] = state_of(primitives, island, id, axis);
+      if (producer.folds(axis) && producer.fold == FoldKind::sum && result.state[axis].empty()) result.sums |= bit(axis);
+    }
+    results_.push_back(std::move(result));
+  }
+  for (const int number : kernel.region.primitives) {
+    const Primitive& primitive = primitives.list[static_cast<std::size_t>(number)];
+    if (!primitive.fold || contains(kernel.region.results, primitive.output)) continue;
+    InnerFold inner{.id = primitive.output, .axes = bits_of(primitives.array(primitive.output).axes)};
+    for (const AxisId axis : primitive.folded)
+      for (const Result& result : results_) {
+        if ((result.folded & bit(axis)) == 0) continue;
+        const Primitive& producer = primitives.list[static_cast<std::size_t>(primitives.producer(result.id))];
+        const bool runs_along = (producer.folds(axis) || !producer.fold) && contains(result.state.at(axis), primitive.output);
+        if (!runs_along) inner.waited |= bit(axis);
+      }
+    inner_.push_back(inner);
+  }
+}
+
+bool KernelRules::folded(AxisId axis) const {
+  return std::any_of(results_.begin(), results_.end(), [&](const Result& result) { return (result.folded & bit(axis)) != 0; });
+}
+
+bool KernelRules::splits(AxisId axis) const { return folded(axis) && (mergeable_ & bit(axis)) != 0; }
+
+bool KernelRules::adds_up(AxisId axis) const {
+  return std::all_of(results_.begin(), results_.end(), [&](const Result& result) { return (result.folded & ~result.sums & bit(axis)) == 0; });
+}
+
+std::string KernelRules::why_not(const AxisLoops& loops) const {
+  const auto name = [&](AxisId axis) { return primitives_->diagram.axes[index(axis)].name; };
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const AxisLoop& loop = loops[i];
+    const auto known = axes_.find(loop.axis);
+    if (known == axes_.end() || known->second.kind == Streamability::Kind::absent) return fmt::format("nothing in this kernel has axis {}", name(loop.axis));
+    const Streamability& stream = known->second;
+    if (stream.kind == Streamability::Kind::refused) return fmt::format("{} must stay whole: {}", name(loop.axis), stream.reason);
+    if (stream.kind == Streamability::Kind::woven) continue;
+    if (loop.parts && !splits(loop.axis))
+      return fmt::format("{} has no parts to merge: what leaves the kernel follows only from the finished fold over it", name(loop.axis));
+    if (loop.partition == Partition::group && !loop.parts && !adds_up(loop.axis))
+      return fmt::format("blocks cannot share {}: the results over it are not plain sums, so they must leave partial results to be merged", name(loop.axis));
+    for (const InnerFold& inner : inner_)
+      if ((inner.waited & bit(loop.axis)) != 0 && (loop.parts || comes_back(inner.axes, loops, i)))
+        return fmt::format("{} is folded over {} and what follows needs it complete, but {}", primitives_->array(inner.id).name, name(loop.axis),
+                           loop.partition == Partition::group ? "blocks share the fold" : "a loop inside comes back to its tiles");
+  }
+  return {};
+}
+
+NestCost KernelRules::cost(const AxisLoops& loops) const {
+  NestCost cost;
+  for (const AxisLoop& loop : loops) {
+    cost.tiled |= loop.parts ? part_bit(loop.axis) : bit(loop.axis);
+    if (loop.parts) cost.parts |= bit(loop.axis);
+  }
+  for (const auto& [id, axes] : loads_) cost.repeated.emplace_back(id, repeated(axes, 0, loops));
+  std::set<ArrayId> state;
+  for (const Result& result : results_) {
+    cost.repeated.emplace_back(result.id, repeated(result.axes, result.folded, loops));
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      const auto kept = result.state.find(loops[i].axis);
+      if (kept != result.state.end() && comes_back(result.axes, loops, i)) state.insert(kept->second.begin(), kept->second.end());
+    }
+  }
+  cost.state.assign(state.begin(), state.end());
+  return cost;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,87 @@
+#include "derive/nests.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tilescope {
+namespace {
+
+class NestWalk {
+ public:
+  NestWalk(const Primitives& primitives, const FusedKernel& kernel) : rules_(primitives, kernel) {
+    for (const auto& [axis, stream] : rules_.axes())
+      if (std::find(rules_.batch().begin(), rules_.batch().end(), axis) == rules_.batch().end()) free_.push_back(axis);
+    for (const AxisId axis : rules_.batch()) groups_.push_back({axis, Partition::group});
+  }
+
+  Nests run() {
+    choose(0);
+    return std::move(out_);
+  }
+
+ private:
+  // Each free axis whole, grouped, streamed, or in parts that are taken whole or streamed; then the streams in every order.
+  void choose(std::size_t position) {
+    if (position == free_.size()) return all_orders();
+    const AxisId axis = free_[position];
+    const auto with = [&](bool group, bool parts, bool stream) {
+      if (group) groups_.push_back({axis, Partition::group, parts});
+      if (stream) streams_.push_back({axis, Partition::stream});
+      choose(position + 1);
+      if (group) groups_.pop_back();
+      if (stream) streams_.pop_back();
+    };
+    with(false, false, false);
+    with(true, false, false);
+    with(false, false, true);
+    if (!rules_.splits(axis)) return;
+    with(true, true, false);
+    with(true, true, true);
+  }
+
+  void all_orders() {
+    AxisLoops order = streams_;
+    std::sort(order.begin(), order.end());
+    do {
+      AxisLoops loops = groups_;
+      loops.insert(loops.end(), order.begin(), order.end());
+      ++out_.considered;
+      if (rules_.why_not(loops).empty()) keep(loops);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+
+  void keep(const AxisLoops& loops) {
+    ++out_.legal;
+    LegalNest nest{loops, rules_.cost(loops)};
+    const auto better = [&](const LegalNest& other) { return dominates(other.cost, nest.cost); };
+    if (std::any_of(out_.survivors.begin(), out_.survivors.end(), better)) return;
+    std::erase_if(out_.survivors, [&](const LegalNest& other) { return dominates(nest.cost, other.cost); });
+    out_.survivors.push_back(std::move(nest));
+  }
+
+  KernelRules rules_;
+  Nests out_;
+  std::vector<AxisId> free_;
+  AxisLoops groups_, streams_;
+};
+
+}  // namespace
+
+bool dominates(const NestCost& a, const NestCost& b) {
+  if ((b.tiled & ~a.tiled) != 0 || a.parts != b.parts) return false;
+  for (std::size_t i = 0; i < a.repeated.size(); ++i)
+    if ((a.repeated[i].second & ~b.repeated[i].second) != 0) return false;
+  return std::includes(b.state.begin(), b.state.end(), a.state.begin(), a.state.end());
+}
+
+Nests enumerate_nests(const Primitives& primitives, const FusedKernel& kernel) { return NestWalk(primitives, kernel).run(); }
+
+std::string to_text(const Diagram& diagram, const AxisLoops& loops) {
+  std::string text;
+  for (const AxisLoop& loop : loops)
+    text += fmt::format("[{}:{}]", diagram.axes[index(loop.axis)].name, loop.parts ? "P" : loop.partition == Partition::group ? "G" : "S");
+  return text;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,96 @@
+// The loop nests of one fused kernel: every axis whole, grouped over blocks or streamed, the streams in every order
+// (theory 4.2, P7); which of them are legal and why not; and which no tiles can make better than another one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "derive/fusions.h"
+#include "schedule/schedule.h"
+
+namespace tilescope {
+
+struct AxisLoop {
+  AxisId axis{};
+  Partition partition = Partition::group;
+  bool parts = false;  // a group over an axis that results fold over: each block leaves partial results, merged later
+  friend auto operator<=>(const AxisLoop&, const AxisLoop&) = default;
+};
+
+// Groups first, by axis, then the streams from outside in. Axes without a loop are whole. An axis cut into parts may be
+// streamed within a part.
+using AxisLoops = std::vector<AxisLoop>;
+
+// Axes as bits by AxisId; the upper half stands for the parts that a split cuts an axis into.
+using AxisBits = std::uint32_t;
+
+// What each array costs: the loops that repeat it. A result that is repeated is stored and loaded back that often, together
+// with its running state.
+struct NestCost {
+  std::vector<std::pair<ArrayId, AxisBits>> repeated{};  // loads, then results; the same order for all nests of a kernel
+  AxisBits tiled = 0;                                    // loops there are
+  AxisBits parts = 0;                                    // axes that leave partial results
+  std::vector<ArrayId> state{};
+};
+
+struct LegalNest {
+  AxisLoops loops;
+  NestCost cost;
+};
+
+struct Nests {
+  std::vector<LegalNest> survivors;  // no other nest is at least as good for all sizes, tiles and memories
+  std::size_t considered = 0, legal = 0;
+};
+
+// What the rules need to know of a kernel, worked out once.
+class KernelRules {
+ public:
+  KernelRules(const Primitives& primitives, const FusedKernel& kernel);
+
+  // The rules, one by one. Empty: the loops are legal.
+  //  - a fold that cannot be streamed leaves its axis whole;
+  //  - blocks share a fold only if its results merge from partial ones, or are plain sums that add up;
+  //  - a fold that other results wait for is complete before they start: no loop inside it comes back to its tile.
+  std::string why_not(const AxisLoops& loops) const;
+
+  NestCost cost(const AxisLoops& loops) const;
+
+  const std::map<AxisId, Streamability>& axes() const { return axes_; }
+  const std::vector<AxisId>& batch() const { return batch_; }  // every array has them: grouped with tile 1, which repeats nothing
+  bool folded(AxisId axis) const;                              // by some result
+  bool splits(AxisId axis) const;                              // into parts whose results merge
+  bool adds_up(AxisId axis) const;                             // every result that folds over it is a plain sum
+
+ private:
+  struct Result {
+    ArrayId id{};
+    AxisBits axes = 0, folded = 0, sums = 0;           // its axes; those it is folded over; those over which it is a plain sum
+    std::map<AxisId, std::vector<ArrayId>> state{};  // beside itself, by folded axis
+  };
+  struct InnerFold {
+    ArrayId id{};
+    AxisBits axes = 0, waited = 0;  // its axes; folded axes whose end some result waits for
+  };
+
+  const Primitives* primitives_;
+  std::map<AxisId, Streamability> axes_;
+  std::vector<AxisId> batch_;
+  std::vector<std::pair<ArrayId, AxisBits>> loads_;
+  std::vector<Result> results_;
+  std::vector<InnerFold> inner_;
+  AxisBits mergeable_ = 0;
+};
+
+// a is at least as good as b, whatever the sizes, tiles and memory: it repeats every array over no other loops than b
+// does, keeps no more state, and has at least the loops of b, so that it can have b's tiles and footprint. (Proof: trip
+// counts are at least 1, and a loop whose tile is the whole axis has one trip and moves nothing.)
+bool dominates(const NestCost& a, const NestCost& b);
+
+Nests enumerate_nests(const Primitives& primitives, const FusedKernel& kernel);
+
+std::string to_text(const Diagram& diagram, const AxisLoops& loops);  // "[q:G][x:S]"
+
+}  // namespace tilescope

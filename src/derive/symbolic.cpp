@@ -1,0 +1,258 @@
+#include "derive/symbolic.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "derive/columns.h"
+
+namespace tilescope {
+namespace {
+
+bool contains(const std::vector<AxisId>& axes, AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+
+class Builder {
+ public:
+  Builder(const Schedule& schedule, const SymbolicOptions& options) : schedule_(schedule), diagram_(schedule.diagram), primitives_(expand(schedule.diagram)), options_(options) {}
+
+  SymbolicSchedule run() {
+    for (number_ = 0; number_ < static_cast<int>(schedule_.islands.size()); ++number_) {
+      island_ = &schedule_.islands[static_cast<std::size_t>(number_)];
+      add_terms();
+      for (Column& column : columns_of(schedule_, *island_, primitives_, options_.buffers)) add_column(std::move(column));
+      for (const int op : island_->operators) out_.work.push_back({number_, op, points(op)});
+    }
+    return std::move(out_);
+  }
+
+ private:
+  const Loop& loop(std::size_t i) const { return island_->loops[i]; }
+  const Axis& axis(AxisId id) const { return diagram_.axes[index(id)]; }
+
+  bool carries(ArrayId id, AxisId along) const {
+    const Array& array = diagram_.array(id);
+    return array.has(along) || (axis(along).chunks_of && array.has(*axis(along).chunks_of));
+  }
+
+  SymbolId input(const std::string& name, SymbolSource source) {
+    const SymbolId id = out_.symbols.input(name);
+    if (out_.symbols[id].position == out_.inputs.size()) out_.inputs.push_back(source);
+    return id;
+  }
+  SymbolId external(const std::string& name, const Polynomial& relaxed, SymbolSource source) {
+    const SymbolId id = out_.symbols.external(name, relaxed);
+    if (out_.symbols[id].position == out_.externals.size()) out_.externals.push_back(source);
+    return id;
+  }
+
+  SymbolId tile_symbol(AxisId of, const TileSize& tile) {
+    const std::string name = tile.parameter >= 0 ? schedule_.parameters[static_cast<std::size_t>(tile.parameter)].name : std::to_string(tile.literal);
+    return input(tile.parts ? fmt::format("chunk.{}", axis(of).name) : fmt::format("tile.{}", name), {.kind = SymbolSource::Kind::tile, .axis = of, .tile = tile});
+  }
+
+  SymbolId size(AxisId id) {
+    if (!axis(id).chunks_of) return input(axis(id).size, {.kind = SymbolSource::Kind::size, .axis = id});
+    const Chunking& cut = *std::find_if(schedule_.chunks.begin(), schedule_.chunks.end(), [&](const Chunking& c) { return c.axis == id; });
+    return out_.symbols.ceil_ratio(size(cut.of), tile_symbol(cut.of, cut.length));
+  }
+
+  static bool one(const TileSize& tile) { return tile.parameter < 0 && !tile.parts && tile.literal == 1; }
+
+  // Position of the loop over the chunks that this loop's tiles lie in.
+  std::optional<std::size_t> chunk_loop(std::size_t inner) const {
+    for (std::size_t i = 0; i < inner; ++i)
+      if (axis(loop(i).axis).chunks_of == loop(inner).axis) return i;
+    return std::nullopt;
+  }
+
+  SymbolId trips(std::size_t i) {
+    const SymbolId length = chunk_loop(i) ? tile_symbol(loop(i).axis, chunk_length(loop(i).axis)) : size(loop(i).axis);
+    return one(loop(i).tile) ? length : out_.symbols.ceil_ratio(length, tile_symbol(loop(i).axis, loop(i).tile));
+  }
+
+  const TileSize& chunk_length(AxisId of) const {
+    return std::find_if(schedule_.chunks.begin(), schedule_.chunks.end(), [&](const Chunking& c) { return c.of == of; })->length;
+  }
+
+  // Loops over the guarded pair, when the island sums over live tiles only.
+  std::optional<std::size_t> loop_over(AxisId of) const {
+    for (std::size_t i = 0; i < island_->loops.size(); ++i)
+      if (loop(i).axis == of) return i;
+    return std::nullopt;
+  }
+  bool guarded() const {
+    return options_.masked && island_->skips_masked_tiles && diagram_.guard && loop_over(diagram_.guard->query) && loop_over(diagram_.guard->key);
+  }
+  bool in_pair(std::size_t i) const {
+    if (!guarded()) return false;
+    const AxisId key = diagram_.guard->key;
+    return loop(i).axis == diagram_.guard->query || loop(i).axis == key || (axis(loop(i).axis).chunks_of == key && chunk_loop(*loop_over(key)));
+  }
+
+  // How often the loop repeats what does not carry it: its trips, if it or any loop inside it moves the array's tile.
+  Polynomial repeats(std::size_t i, ArrayId id) {
+    if (loop(i).partition == Partition::group) return Polynomial(trips(i));
+    std::vector<SymbolId> movers;
+    for (std::size_t j = i + 1; j < island_->loops.size(); ++j)
+      if (loop(j).partition == Partition::group || carries(id, loop(j).axis)) movers.push_back(trips(j));
+    if (movers.empty()) return Polynomial(1);
+    if (chunk_loop(i)) return Polynomial(trips(i));  // only in nests that stream inside the tiles of a split; gates do not see the last chunk
+    return Polynomial(out_.symbols.gate(trips(i), movers));
+  }
+
+  // Values of the array moved in one direction, counting every visit: |A| times the loops that repeat it.
+  Polynomial visits(ArrayId id) {
+    const Array& array = diagram_.array(id);
+    Polynomial count = 1;
+    for (const AxisId along : array.axes)
+      if (!guarded() || !of_pair(along)) count = count * Polynomial(size(along));
+    for (std::size_t i = 0; i < island_->loops.size(); ++i)
+      if (!in_pair(i) && !carries(id, loop(i).axis)) count = count * repeats(i, id);
+    return guarded() ? count * Polynomial(live(id)) - stationary(id) : count;
+  }
+
+  bool of_pair(AxisId along) const {
+    const auto i = loop_over(along);
+    return along == diagram_.guard->query || along == diagram_.guard->key || (i && in_pair(*i));
+  }
+
+  // Of a mask, only how much of the score matrix it leaves is relaxed: see relaxed_live().
+  SymbolId live(ArrayId id) {
+    const Array& array = diagram_.array(id);
+    const GuardAxes guard = *diagram_.guard;
+    const bool rows = array.has(guard.query), keys = array.has(guard.key);
+    const char* what = rows && keys ? "rows*keys" : rows ? "rows" : keys ? "keys" : "tiles";
+    const auto chunk = chunk_loop(*loop_over(guard.key));
+    const bool by_chunk = chunk && !keys && !any_inside(*chunk, id);
+    return external(fmt::format("live_{}.{}.{}{}", keys && rows ? "pairs" : what, island_->name, array.name, by_chunk ? ".chunks" : ""),
+                    relaxed_live(rows, keys, by_chunk), {.kind = SymbolSource::Kind::live, .island = number_, .array = id});
+  }
+  bool any_inside(std::size_t i, ArrayId id) const {
+    for (std::size_t j = i + 1; j < island_->loops.size(); ++j)
+      if (loop(j).partition == Partition::group || carries(id, loop(j).axis)) return true;
+    return false;
+  }
+
+  // The live share of the score matrix, cut into tiles, and half a tile at each end that the mask's edge cuts.
+  Polynomial relaxed_live(bool rows, bool keys, bool by_chunk) {
+    const GuardAxes guard = *diagram_.guard;
+    const SymbolId share = input("live_share", {.kind = SymbolSource::Kind::live_share});
+    const SymbolId edges = input("mask_edges", {.kind = SymbolSource::Kind::mask_edges});
+    const auto tile = [&](AxisId along) -> Polynomial {
+      const bool chunks = along == guard.key && by_chunk;
+      const TileSize& of = chunks ? chunk_length(along) : loop(*loop_over(along)).tile;
+      return one(of) ? Polynomial(1) : Polynomial(tile_symbol(along, of));
+    };
+    const Polynomial query = tile(guard.query), key = tile(guard.key), half = Polynomial(Rational(1, 2)) * Polynomial(edges) * Polynomial(size(guard.query));
+    const Polynomial area = Polynomial(share) * Polynomial(size(guard.query)) * Polynomial(size(guard.key));
+    const auto over = [](const Polynomial& count, const Polynomial& tiles) { return count / tiles.terms().front(); };
+    if (rows && keys) return area + half * (query + key);
+    if (keys) return over(area, query) + half;
+    if (rows) return over(area, key) + half;
+    return over(over(area, query), key) + over(half, key) + over(half, query);
+  }
+
+  Polynomial stationary(ArrayId id) {
+    const std::size_t query = *loop_over(diagram_.guard->query), key = *loop_over(diagram_.guard->key);
+    const std::size_t outer = std::min(query, key), inner = std::max(query, key);
+    if (loop(outer).partition == Partition::group || carries(id, loop(outer).axis) || !carries(id, loop(inner).axis)) return 0;
+    return Polynomial(external(fmt::format("stationary.{}.{}", island_->name, diagram_.array(id).name), 0,
+                               {.kind = SymbolSource::Kind::stationary, .island = number_, .array = id}));
+  }
+
+  Polynomial whole(ArrayId id) {
+    Polynomial count = 1;
+    for (const AxisId along : diagram_.array(id).axes) count = count * Polynomial(size(along));
+    return count;
+  }
+
+  // Distinct values the island visits; under a mask rows that see nothing are never visited.
+  Polynomial distinct(ArrayId id) {
+    if (!guarded()) return whole(id);
+    const Array& array = diagram_.array(id);
+    if (!array.has(diagram_.guard->query) && !array.has(diagram_.guard->key)) return whole(id);
+    return Polynomial(external(fmt::format("live_values.{}.{}", island_->name, array.name), whole(id),
+                               {.kind = SymbolSource::Kind::distinct, .island = number_, .array = id}));
+  }
+
+  void add_terms() {
+    for (std::size_t a = 0; a < diagram_.arrays.size(); ++a) {
+      const auto id = static_cast<ArrayId>(static_cast<int>(a));
+      if (schedule_.reads(*island_, id)) add_term(id, false, visits(id));
+      if (!schedule_.writes(*island_, id)) continue;
+      const Stored how = schedule_.how_stored(*island_, id);
+      add_term(id, true, how.zeroed ? visits(id) + whole(id) : visits(id));
+      if (!comes_back_at_all(id)) continue;
+      if (!how.zeroed) add_term(id, false, visits(id) - distinct(id));
+      else if (how.by != Accumulate::reduction) add_term(id, false, visits(id));
+    }
+  }
+
+  bool comes_back_at_all(ArrayId id) const {
+    const auto lacks = [&](const Loop& l) { return !carries(id, l.axis); };
+    return schedule_.how_stored(*island_, id).zeroed || std::any_of(island_->loops.begin(), island_->loops.end(), lacks);
+  }
+
+  void add_term(ArrayId id, bool store, Polynomial values) {
+    if (!values.is_zero()) out_.terms.push_back({number_, id, store, std::move(values)});
+  }
+
+  void add_column(Column column) {
+    SymbolicColumn out{.island = number_, .at = column.at};
+    for (const Live& live : column.live) {
+      Polynomial tile = live.copies;
+      for (const AxisId along : primitives_.array(live.array).axes) tile = tile * tile_extent(along);
+      out.values += tile;
+      out.live.push_back(primitives_.array(live.array).name);
+    }
+    out_.columns.push_back(std::move(out));
+  }
+
+  Polynomial tile_extent(AxisId along) {
+    std::optional<TileSize> tile;
+    for (const Loop& l : island_->loops)
+      if (l.axis == along) tile = l.tile;  // the innermost
+    if (!tile) return Polynomial(size(along));
+    return one(*tile) ? Polynomial(1) : Polynomial(tile_symbol(along, *tile));
+  }
+
+  // Every step of the nest computes the operator on its tiles, also where a loop does not concern it.
+  Polynomial points(int op) {
+    const std::vector<AxisId> axes = diagram_.axes_of(diagram_.operators[static_cast<std::size_t>(op)]);
+    Polynomial count = guarded() ? relaxed_live(contains(axes, diagram_.guard->query), contains(axes, diagram_.guard->key), false) : Polynomial(1);
+    for (const AxisId along : axes)
+      if (!guarded() || !of_pair(along)) count = count * Polynomial(size(along));
+    for (std::size_t i = 0; i < island_->loops.size(); ++i) {
+      const bool carried = contains(axes, loop(i).axis) || (axis(loop(i).axis).chunks_of && contains(axes, *axis(loop(i).axis).chunks_of));
+      if (carried || in_pair(i)) continue;
+      const auto outer = chunk_loop(i);
+      if (axis(loop(i).axis).chunks_of && inner_loop(loop(i).axis)) continue;  // counted with its tiles
+      count = count * (outer ? Polynomial(all_tiles(i)) : Polynomial(trips(i)));
+    }
+    if (!guarded()) return count;
+    return Polynomial(external(fmt::format("points.{}.{}", island_->name, diagram_.operators[static_cast<std::size_t>(op)].name), relax(count, out_.symbols),
+                               {.kind = SymbolSource::Kind::points, .island = number_, .op = op}));
+  }
+  bool inner_loop(AxisId chunks) const {
+    return std::any_of(island_->loops.begin(), island_->loops.end(), [&](const Loop& l) { return l.axis == axis(chunks).chunks_of; });
+  }
+  SymbolId all_tiles(std::size_t i) {
+    const Polynomial relaxed = Polynomial(size(loop(i).axis)) / Monomial{1, {{tile_symbol(loop(i).axis, loop(i).tile), 1}}};
+    return external(fmt::format("tiles.{}.{}", island_->name, axis(loop(i).axis).name), relaxed,
+                    {.kind = SymbolSource::Kind::tiles, .axis = loop(i).axis, .island = number_});
+  }
+  const Schedule& schedule_;
+  const Diagram& diagram_;
+  Primitives primitives_;
+  SymbolicOptions options_;
+  SymbolicSchedule out_;
+  const Island* island_ = nullptr;
+  int number_ = 0;
+};
+
+}  // namespace
+
+SymbolicSchedule symbolic(const Schedule& schedule, const SymbolicOptions& options) { return Builder(schedule, options).run(); }
+
+}  // namespace tilescope

@@ -1,0 +1,75 @@
+// A schedule's counts as exact polynomials of sizes, tiles and trip counts: what each array moves across the boundary,
+// what is live on the chip, what is computed (theory 4.1 and 4.2, passes P8 and P9). The transfer rule of
+// cost/transfer.h, once more, with symbols for numbers.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cost/transfer.h"
+#include "poly/program.h"
+#include "poly/symbols.h"
+
+namespace tilescope {
+
+// Values of one array that cross the boundary in one direction.
+struct SymbolicTerm {
+  int island = 0;
+  ArrayId array{};
+  bool store = false;
+  Polynomial values{};
+};
+
+// Values live on the chip while one primitive of the island runs.
+struct SymbolicColumn {
+  int island = 0;
+  std::string at{};
+  std::vector<std::string> live{};  // arrays, also those that only the expansion into primitives has
+  Polynomial values{};
+};
+
+// Points of the iteration space that an operator computes: times 2 FLOP for a contraction.
+struct SymbolicWork {
+  int island = 0, op = 0;
+  Polynomial points{};
+};
+
+// Where the value of a symbol comes from when the schedule is bound.
+struct SymbolSource {
+  enum class Kind {
+    size, tile, live_share, mask_edges,               // inputs
+    live, distinct, stationary, tiles, points,        // externals: sums over live tiles, and of ragged chunks
+  } kind = Kind::size;
+  AxisId axis{};    // size, tile, tiles
+  TileSize tile{};  // tile
+  int island = 0;   // externals
+  ArrayId array{};  // live, distinct, stationary
+  int op = 0;       // points
+};
+
+struct SymbolicSchedule {
+  Symbols symbols;
+  std::vector<SymbolSource> inputs, externals;  // in the order of Symbols::inputs() and externals()
+  std::vector<SymbolicTerm> terms;
+  std::vector<SymbolicColumn> columns;
+  std::vector<SymbolicWork> work;
+};
+
+struct SymbolicOptions {
+  bool masked = false;         // the mask is not "none": live tiles are summed where an island skips the others
+  std::int64_t buffers = 1;    // copies of a tile that is fetched anew at every step
+};
+
+SymbolicSchedule symbolic(const Schedule& schedule, const SymbolicOptions& options = {});
+
+// What stands for a mask in relaxed counts: the live share of the score matrix, and how many of a row of tiles' ends are cut
+// by the mask's diagonal edges (causal 1, window 2), each of which adds half a tile.
+double live_share(const Workload& workload, const Mask& mask);
+int mask_edges(const Mask& mask);
+
+// Values of all inputs and externals of a bound schedule, for Program::run. Resizes the vectors.
+void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload, const Mask& mask,
+                  std::span<const std::int64_t> tiles, std::vector<std::int64_t>& inputs, std::vector<std::int64_t>& externals);
+
+}  // namespace tilescope

@@ -1,0 +1,114 @@
+#include "diagram/primitives.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tilescope {
+namespace {
+
+class Expander {
+ public:
+  explicit Expander(const Diagram& diagram) { result_.diagram = diagram; }
+
+  Primitives run() {
+    const std::vector<Operator> operators = result_.diagram.operators;
+    for (op_ = 0; op_ < static_cast<int>(operators.size()); ++op_) {
+      const Operator& op = operators[static_cast<std::size_t>(op_)];
+      switch (op.kind) {
+        case OperatorKind::contraction: contraction(op); break;
+        case OperatorKind::softmax: softmax(op); break;
+        case OperatorKind::pointwise: add(op.name, op.outputs.front(), {}, {}, *op.expression, op.reads); break;
+        case OperatorKind::merge: break;  // of results that are primitives already
+        case OperatorKind::reduction: add(op.name, op.outputs.front(), op.fold, op.over, *op.expression, op.reads); break;
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Expression leaf(ArrayId id) const { return Expression::array(result_.array(id).name); }
+
+  void add(const std::string& name, ArrayId output, std::optional<FoldKind> fold, std::vector<AxisId> folded, Expression body,
+           const std::vector<ArrayId>& reads) {
+    Primitive primitive{.name = name, .op = op_, .output = output, .fold = fold, .folded = std::move(folded), .body = std::move(body), .reads = reads};
+    for (const std::string& array : primitive.body.arrays()) primitive.inputs.push_back(*result_.diagram.find_array(array));
+    result_.list.push_back(std::move(primitive));
+  }
+
+  // An interior array of the expansion, under the first of these names that is free.
+  ArrayId interior(const std::string& name, const Operator& op, std::vector<AxisId> axes) {
+    std::string free = name;
+    while (result_.diagram.find_array(free)) free += "_" + op.name;
+    result_.diagram.arrays.push_back({.name = free, .axes = std::move(axes), .role = ArrayRole::interior, .dtype_key = "l"});
+    return static_cast<ArrayId>(static_cast<int>(result_.diagram.arrays.size()) - 1);
+  }
+
+  void contraction(const Operator& op) {
+    const Array& out = result_.array(op.outputs.front());
+    std::vector<AxisId> folded;
+    for (const AxisId axis : result_.diagram.axes_of(op))
+      if (!out.has(axis)) folded.push_back(axis);
+    Expression product = leaf(op.inputs.front());
+    for (std::size_t i = 1; i < op.inputs.size(); ++i) product = product * leaf(op.inputs[i]);
+    const std::optional<FoldKind> fold = folded.empty() ? std::nullopt : std::optional(FoldKind::sum);
+    add(op.name, op.outputs.front(), fold, folded, product, op.reads);
+  }
+
+  // P = exp(S - m) / l and, where it is asked for, the log-sum-exp L = m + log(l).
+  void softmax(const Operator& op) {
+    const ArrayId scores = op.inputs.front();
+    std::vector<AxisId> rows = result_.array(scores).axes;
+    const std::vector<AxisId> all = rows, along{*op.along};
+    rows.erase(std::find(rows.begin(), rows.end(), *op.along));
+    const ArrayId maximum = interior("m", op, rows), weights = interior("A", op, all), sum = interior("l", op, rows);
+    add(op.name + ": maximum", maximum, FoldKind::max, along, leaf(scores), op.reads);
+    add(op.name + ": exponential", weights, {}, {}, Expression::call(Function::exp, {leaf(scores) - leaf(maximum)}), op.reads);
+    add(op.name + ": sum", sum, FoldKind::sum, along, leaf(weights), op.reads);
+    add(op.name + ": division", op.outputs.front(), {}, {}, leaf(weights) / leaf(sum), op.reads);
+    if (op.outputs.size() > 1)
+      add(op.name + ": log-sum-exp", op.outputs[1], {}, {}, leaf(maximum) + Expression::call(Function::log, {leaf(sum)}), op.reads);
+  }
+
+  Primitives result_;
+  int op_ = 0;
+};
+
+}  // namespace
+
+bool Primitive::folds(AxisId axis) const { return std::find(folded.begin(), folded.end(), axis) != folded.end(); }
+
+int Primitives::producer(ArrayId id) const {
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (list[i].output == id) return static_cast<int>(i);
+  return -1;
+}
+
+std::vector<AxisId> Primitives::axes_of(const Primitive& primitive) const {
+  std::vector<AxisId> found;
+  for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
+    const auto axis = static_cast<AxisId>(static_cast<int>(i));
+    const auto uses = [&](ArrayId id) { return array(id).has(axis); };
+    if (array(primitive.output).has(axis) || std::any_of(primitive.inputs.begin(), primitive.inputs.end(), uses)) found.push_back(axis);
+  }
+  return found;
+}
+
+Diagram primitive_diagram(const Primitives& primitives) {
+  Diagram diagram = primitives.diagram;
+  diagram.operators.clear();
+  for (const Primitive& primitive : primitives.list) {
+    const Operator& source = primitives.diagram.operators[static_cast<std::size_t>(primitive.op)];
+    if (source.kind == OperatorKind::contraction) {
+      diagram.operators.push_back(source);
+      continue;
+    }
+    Operator op{.name = primitive.name, .kind = OperatorKind::pointwise, .inputs = primitive.inputs, .outputs = {primitive.output}, .expression = primitive.body, .reads = primitive.reads};
+    if (primitive.fold) op.kind = OperatorKind::reduction, op.fold = *primitive.fold, op.over = primitive.folded;
+    diagram.operators.push_back(std::move(op));
+  }
+  return diagram;
+}
+
+Primitives expand(const Diagram& diagram) { return Expander(diagram).run(); }
+
+}  // namespace tilescope

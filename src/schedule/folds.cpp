@@ -1,0 +1,63 @@
+#include "schedule/folds.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tilescope {
+namespace {
+
+bool contains(const std::vector<int>& numbers, int number) { return std::find(numbers.begin(), numbers.end(), number) != numbers.end(); }
+
+// Primitives of the island that `result` depends on, itself included; a result of another island is an input.
+std::set<int> ancestors(const Primitives& primitives, const std::vector<int>& inside, ArrayId result) {
+  std::set<int> found;
+  std::vector<ArrayId> open{result};
+  while (!open.empty()) {
+    const int producer = primitives.producer(open.back());
+    open.pop_back();
+    if (producer < 0 || !contains(inside, producer) || !found.insert(producer).second) continue;
+    const auto& inputs = primitives.list[static_cast<std::size_t>(producer)].inputs;
+    open.insert(open.end(), inputs.begin(), inputs.end());
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<int> primitives_of(const Primitives& primitives, const Island& island) {
+  std::vector<int> inside;
+  for (std::size_t i = 0; i < primitives.list.size(); ++i)
+    if (contains(island.operators, primitives.list[i].op)) inside.push_back(static_cast<int>(i));
+  return inside;
+}
+
+std::vector<ArrayId> state_of(const Primitives& primitives, const Island& island, ArrayId result, AxisId axis) {
+  std::vector<ArrayId> state;
+  for (const int number : ancestors(primitives, primitives_of(primitives, island), result)) {
+    const Primitive& primitive = primitives.list[static_cast<std::size_t>(number)];
+    if (primitive.folds(axis) && primitive.output != result) state.push_back(primitive.output);
+  }
+  return state;
+}
+
+std::vector<AxisId> folded_axes(const Primitives& primitives, const Island& island, ArrayId result) {
+  std::set<AxisId> axes;
+  for (const int number : ancestors(primitives, primitives_of(primitives, island), result)) {
+    const auto& folded = primitives.list[static_cast<std::size_t>(number)].folded;
+    axes.insert(folded.begin(), folded.end());
+  }
+  std::vector<AxisId> found;
+  for (const AxisId axis : axes)
+    if (!primitives.array(result).has(axis)) found.push_back(axis);
+  return found;
+}
+
+bool comes_back(const Diagram& diagram, const Island& island, ArrayId array, AxisId axis) {
+  const auto over = [&](const Loop& loop) { return loop.axis == axis || diagram.axes[index(loop.axis)].chunks_of == axis; };
+  const auto outermost = std::find_if(island.loops.begin(), island.loops.end(), over);
+  if (outermost == island.loops.end()) return false;
+  if (outermost->partition == Partition::group) return true;
+  return std::any_of(outermost, island.loops.end(), [&](const Loop& loop) { return diagram.array(array).has(loop.axis); });
+}
+
+}  // namespace tilescope
