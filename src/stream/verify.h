@@ -19,8 +19,9 @@ struct Verification {
   double worst() const;
 };
 
-// On 24 data sets, signed and positive in turn (positive only under assumptions), less those where the cascade has no
-// finite value. Errors are relative to the value (to the sum of magnitudes for a sum), from 1e-3 on.
+// On 24 data sets, signed and positive in turn (positive only under assumptions, which the data may still break), less
+// those where the cascade has no finite value. Errors are relative to the value (to the sum of magnitudes for a sum),
+// from 1e-3 on.
 Verification verify(const Cascade& cascade, const Witness& witness, std::uint64_t seed);
 
 }  // namespace tilescope
