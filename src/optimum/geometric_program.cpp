@@ -34,7 +34,9 @@ struct Reduced {
   bool bounds_cross = false;
 };
 
-Posynomial reduced(const Posynomial& whole, const Reduced& to) {
+Posynomial reduced(const Posynomial& whole, Reduced& to) {
+  const Eigen::VectorXd parts = whole.log_coefficients.cwiseAbs() + whole.exponents.cwiseAbs() * to.fixed.cwiseAbs();
+  to.program.magnitude = std::max(to.program.magnitude, parts.maxCoeff());
   return {whole.log_coefficients + whole.exponents * to.fixed, whole.exponents(Eigen::all, to.kept)};
 }
 
@@ -147,7 +149,8 @@ GeometricResult solve(const GeometricProgram& program, const GeometricOptions& o
                   steps);
 
   BarrierResult best{.y = y, .value = soft_maximum(part.program.objective, y).value};
-  if (y.size() == 0) best.lower_bound = best.value;
+  if (y.size() == 0)
+    best.lower_bound = best.value - 8 * std::numeric_limits<double>::epsilon() * (1 + part.program.magnitude);
   else best = minimise_with_barrier(part.program, y, options.relative_gap, -infinity, options.most_steps);
   GeometricResult result;
   Eigen::VectorXd all = part.fixed;

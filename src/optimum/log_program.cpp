@@ -112,7 +112,7 @@ double dual_bound(const LogProgram& program, const DualSystem& system, Eigen::Ve
   weights = weights.cwiseMax(0);
   const Eigen::VectorXd missing = system.right - system.equalities * weights;
   if (!(missing.cwiseAbs().maxCoeff() <= 1e-12)) return none;  // no weights near the given ones will do
-  double value = 0, size = 1;
+  double value = 0, size = 1 + weights.sum() * program.magnitude;
   Eigen::Index column = program.objective.log_coefficients.size();
   add_value(program.objective, weights.head(column), value, size);
   for (const Posynomial& constraint : program.constraints) {

@@ -11,6 +11,7 @@ namespace tilescope {
 struct LogProgram {
   Posynomial objective;
   std::vector<Posynomial> constraints;
+  double magnitude = 0;  // of the largest number that a coefficient was computed from: what its rounding is relative to
 };
 
 struct SoftMaximum {
