@@ -1,0 +1,64 @@
+// An SVG under construction: what is drawn in which layer, and the box of every text, so that a test can see whether two
+// overlap. Lengths are CSS pixels at full size.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::draw {
+
+struct Box {
+  double left = 0, top = 0, right = 0, bottom = 0;
+  bool overlaps(const Box& other) const { return left < other.right && other.left < right && top < other.bottom && other.top < bottom; }
+  bool holds(const Box& other) const { return left <= other.left && top <= other.top && right >= other.right && bottom >= other.bottom; }
+};
+
+enum class Font { axis, array, op, detail, code, island, note };
+enum class Anchor { start, middle, end };
+enum class Layer { frames, boxes, rules, wires, cores, texts, count };
+
+// A text and what stands below it to the right: s_x.
+struct Label {
+  std::string text{}, subscript{}, small{};
+};
+
+struct PlacedText {
+  std::string text{};
+  Box box{};
+};
+
+// Text that may stand in XML: markup is escaped, and what is no character of XML 1.0 or no UTF-8 becomes U+FFFD.
+std::string xml_text(std::string_view text);
+// At most `most` characters, the last one an ellipsis where some were left out. Whole characters of UTF-8 only.
+std::string shortened(std::string_view text, std::size_t most);
+// Lines of at most `most` characters, broken behind spaces and underscores where there are any.
+std::vector<std::string> wrapped(std::string_view text, std::size_t most);
+
+// An upper bound over the fonts that the style names, in pixels.
+double text_width(const Label& label, Font font);
+double text_ascent(Font font);
+double text_descent(Font font);
+
+class Canvas {
+ public:
+  void text(double x, double baseline, const Label& label, Font font, Anchor anchor = Anchor::start);
+  // `css` are classes; `title` is shown to who points at it; `data` is an SVG path.
+  void path(Layer layer, const std::string& data, const std::string& css, const std::string& title = {});
+  void rect(Layer layer, const Box& box, double radius, const std::string& css, const std::string& title = {});
+  void circle(Layer layer, double x, double y, double radius, const std::string& css, const std::string& title = {});
+
+  const std::vector<PlacedText>& texts() const { return texts_; }
+  std::string content() const;
+
+ private:
+  std::array<std::string, static_cast<std::size_t>(Layer::count)> layers_{};
+  std::vector<PlacedText> texts_;
+};
+
+std::string number(double value);                        // at most two decimals
+std::string line(double x1, double y, double x2);        // path data: level
+std::string curve(double x1, double y1, double x2, double y2);  // path data: leaves and arrives level
+
+}  // namespace tilescope::draw

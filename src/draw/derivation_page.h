@@ -1,0 +1,37 @@
+// One self-contained HTML page: pictures, then sections of text, listings and tables. It loads nothing, runs nothing, and
+// looks and prints like the report of `tilescope report`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tilescope {
+
+struct PagePicture {
+  std::string svg{};  // markup as diagram_svg gives it; all else in the page is text and is escaped
+  std::string caption{};
+};
+
+struct PageTable {
+  std::string title{};
+  std::vector<std::string> columns{};
+  std::vector<std::vector<std::string>> rows{};  // a shorter row ends in empty cells; cells beyond the columns are an error
+};
+
+struct PageSection {
+  std::string heading{};
+  std::vector<std::string> paragraphs{};
+  std::vector<std::string> listings{};  // preformatted
+  std::vector<PageTable> tables{};
+};
+
+struct DerivationPage {
+  std::string title{}, summary{};
+  std::vector<PagePicture> pictures{};
+  std::vector<PageSection> sections{};
+};
+
+// Throws std::invalid_argument for a table row with more cells than columns.
+std::string derivation_page(const DerivationPage& page);
+
+}  // namespace tilescope

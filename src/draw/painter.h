@@ -1,0 +1,20 @@
+// Draws what has a place.
+#pragma once
+
+#include "draw/geometry.h"
+
+namespace tilescope::draw {
+
+void draw_wires(const Flow& flow, const Order& order, const Geometry& geometry, Canvas& canvas);
+void draw_boxes(const Flow& flow, const Order& order, const Geometry& geometry, Canvas& canvas);
+void draw_frames(const Flow& flow, const Geometry& geometry, Canvas& canvas);
+// Explains what occurs in this picture; returns the height that it takes from `top` down.
+double draw_legend(const Flow& flow, double top, double width, Canvas& canvas);
+
+// One wire in the way of its lane: colour and width say the level, two lines a running state, dashes a view.
+void draw_wire(const Flow& flow, int lane, const std::string& data, const std::string& title, Canvas& canvas);
+std::string lane_class(const Flow& flow, int lane);
+std::string wire_title(const Flow& flow, int lane, AxisId axis);
+std::string lane_title(const Flow& flow, int lane);
+
+}  // namespace tilescope::draw
