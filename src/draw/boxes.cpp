@@ -72,7 +72,7 @@ class Boxes {
     const auto of_axis = [&](const End& end) { return end.axis == axis; };
     const auto carrier = std::find_if(out.begin(), out.end(), of_axis);
     if (carrier == out.end()) return;
-    draw_wire(flow_, through(*carrier, in), line(column.core.left, y, column.core.right), wire_title(flow_, carrier->lane, axis), canvas_);
+    draw_wire(flow_, through(*carrier, in), {column.core.left, y, column.core.right, y}, wire_title(flow_, carrier->lane, axis), canvas_);
     if (std::count_if(in.begin(), in.end(), of_axis) > 1) canvas_.circle(Layer::cores, column.core.left, y, 2, "dot" + lane_class(flow_, in.front().lane).substr(1));
   }
 
@@ -102,8 +102,8 @@ class Boxes {
   void draw(const End& end, double edge, double core, double y, double inside = 0) {
     const bool left = edge < core;
     const double x = left ? core + inside : core - inside;  // under the symbol's slanted side
-    if (left) draw_wire(flow_, end.lane, curve(edge, end.y, x, y), wire_title(flow_, end.lane, end.axis), canvas_);
-    else draw_wire(flow_, end.lane, curve(x, y, edge, end.y), wire_title(flow_, end.lane, end.axis), canvas_);
+    if (left) draw_wire(flow_, end.lane, {edge, end.y, x, y}, wire_title(flow_, end.lane, end.axis), canvas_);
+    else draw_wire(flow_, end.lane, {x, y, edge, end.y}, wire_title(flow_, end.lane, end.axis), canvas_);
   }
 
   // A map of single elements holds no wire; it acts on the woven ones.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <tuple>
 
 #include "draw/style.h"
 #include "draw/utf8.h"
@@ -89,9 +91,22 @@ void Canvas::circle(Layer layer, double x, double y, double radius, const std::s
       fmt::format(R"(<circle class="{}" cx="{}" cy="{}" r="{}">{}</circle>)" "\n", css, number(x), number(y), number(radius), titled(title));
 }
 
+void Canvas::level(const std::string& css, double x1, double y, double x2, const std::string& title) { pieces_.push_back({css, title, y, std::min(x1, x2), std::max(x1, x2)}); }
+
 std::string Canvas::content() const {
+  std::vector<Piece> pieces = pieces_;
+  // "w ..." before "hollow", which is drawn over it
+  const auto key = [](const Piece& piece) { return std::make_tuple(piece.css.front() != 'w', std::cref(piece.css), piece.y, std::cref(piece.title), piece.from); };
+  std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) { return key(a) < key(b); });
+  Canvas lines;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    Piece piece = pieces[i];
+    for (; i + 1 < pieces.size() && pieces[i + 1].css == piece.css && pieces[i + 1].title == piece.title && std::abs(pieces[i + 1].y - piece.y) < 0.005 && pieces[i + 1].from < piece.to + 0.05; ++i)
+      piece.to = std::max(piece.to, pieces[i + 1].to);
+    lines.path(Layer::wires, line(piece.from, piece.y, piece.to), piece.css, piece.title);
+  }
   std::string all;
-  for (const std::string& layer : layers_) all += "<g>\n" + layer + "</g>\n";
+  for (std::size_t i = 0; i < layers_.size(); ++i) all += "<g>\n" + layers_[i] + lines.layers_[i] + "</g>\n";
   return all;
 }
 

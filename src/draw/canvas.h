@@ -46,6 +46,8 @@ class Canvas {
   void text(double x, double baseline, const Label& label, Font font, Anchor anchor = Anchor::start);
   // `css` are classes; `title` is shown to who points at it; `data` is an SVG path.
   void path(Layer layer, const std::string& data, const std::string& css, const std::string& title = {});
+  // A level line of a wire; pieces that continue each other become one, so that no seam shows between them.
+  void level(const std::string& css, double x1, double y, double x2, const std::string& title = {});
   void rect(Layer layer, const Box& box, double radius, const std::string& css, const std::string& title = {});
   void circle(Layer layer, double x, double y, double radius, const std::string& css, const std::string& title = {});
 
@@ -54,7 +56,12 @@ class Canvas {
 
  private:
   std::array<std::string, static_cast<std::size_t>(Layer::count)> layers_{};
+  struct Piece {
+    std::string css{}, title{};
+    double y = 0, from = 0, to = 0;
+  };
   std::vector<PlacedText> texts_;
+  std::vector<Piece> pieces_;
 };
 
 std::string number(double value);                        // at most two decimals

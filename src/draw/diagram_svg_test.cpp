@@ -196,6 +196,10 @@ TEST_CASE("hostile names stay text, inside of their places") {
   }
 }
 
+TEST_CASE("the diagram that a schedule rewrote can be drawn without it") {
+  for (const char* name : {"split-kv", "flash2-backward", "flash1"}) check_picture(draw_diagram(find_schedule(name, models).diagram, nullptr));
+}
+
 TEST_CASE("a diagram without operators is its inputs") {
   Diagram diagram = chain(2, 2, "i");
   diagram.operators.clear();

@@ -22,7 +22,8 @@ class Builder {
   Flow run() {
     for (std::size_t a = 0; a < diagram_.arrays.size(); ++a) {
       const auto id = static_cast<ArrayId>(static_cast<int>(a));
-      if (diagram_.array(id).role == ArrayRole::input && !diagram_.array(id).alias_of) flow_.first.push_back(add({.array = id, .result = id}));
+      const bool input = diagram_.array(id).role == ArrayRole::input;
+      if (input ? !diagram_.array(id).alias_of : loaded_from(id, 0) && !is_made(id)) flow_.first.push_back(add({.array = id, .result = id}));
     }
     live_ = flow_.first;
     for (const int lane : live_) flow_.lanes[static_cast<std::size_t>(lane)].ends = !loaded_from(flow_.lanes[static_cast<std::size_t>(lane)].array, 0);
@@ -136,6 +137,12 @@ class Builder {
     std::sort(step.inputs.begin(), step.inputs.end(), [&](int a, int b) { return place(a) < place(b); });
   }
 
+  // An array that only a schedule makes stands at the left where its diagram is drawn without the schedule.
+  bool is_made(ArrayId id) const {
+    const bool yielded = std::any_of(diagram_.operators.begin(), diagram_.operators.end(), [&](const Operator& op) { return contains(op.outputs, id); });
+    const auto stores = [&](const Island& island) { return std::any_of(island.stored_as.begin(), island.stored_as.end(), [&](const Stored& stored) { return stored.as == id; }); };
+    return yielded || (schedule_ != nullptr && std::any_of(schedule_->islands.begin(), schedule_->islands.end(), stores));
+  }
   bool is_made_by(std::size_t step, int lane) const {
     const auto& outputs = flow_.steps[step].outputs;
     return std::find(outputs.begin(), outputs.end(), lane) != outputs.end();

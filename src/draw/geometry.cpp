@@ -51,8 +51,9 @@ class Layout {
     std::set<AxisId> out;
     for (const ArrayId id : op.outputs) out.insert(flow_.diagram->array(id).axes.begin(), flow_.diagram->array(id).axes.end());
     if (op.along) out.erase(*op.along);
-    double next = tops.at(inputs.front()) + name_row;
-    for (const AxisId axis : flow_.array(inputs.front()).axes)
+    if (inputs.empty()) out.clear();
+    double next = 6 + name_row;
+    for (const AxisId axis : inputs.empty() ? std::vector<AxisId>{} : flow_.array(inputs.front()).axes)
       if (out.count(axis) > 0) column.tracks[axis] = port(flow_, inputs.front(), tops.at(inputs.front()), axis), next = column.tracks[axis] + box_gap;
     const Core core = core_of(flow_, step);
     column.core = {0, next, core.width, next + core.height};

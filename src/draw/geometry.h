@@ -17,7 +17,7 @@ inline constexpr double name_row = 18;   // above them, for the array's name
 inline constexpr double lane_gap = 10;   // between arrays; the dashed line is in its middle
 inline constexpr double straight = 18;   // at the start of a column, before wires bend: levels change here
 inline constexpr double margin = 14;
-inline constexpr double row_width = 1120;  // a row is folded where it would be wider
+inline constexpr double row_width = 1120;  // columns of a row; it is folded where they would be wider
 
 struct Line {
   std::string text{};

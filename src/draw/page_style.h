@@ -11,7 +11,7 @@ inline constexpr const char* page_style = R"css(
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--canvas); color: var(--ink); font: 16px/1.55 var(--body); overflow-wrap: break-word; }
-.page, main { max-width: 1260px; margin: 0 auto; padding: 0 24px; }
+.page, main { max-width: 1320px; margin: 0 auto; padding: 0 24px; }
 header.page { padding-top: 44px; }
 h1 { font-size: clamp(1.5rem, 1.1rem + 1.8vw, 2.2rem); line-height: 1.2; font-weight: 650; letter-spacing: -0.015em; margin: 0 0 6px; text-wrap: balance; }
 h2 { font-size: 1.3rem; line-height: 1.3; font-weight: 620; letter-spacing: -0.01em; margin: 0 0 14px; }

@@ -12,7 +12,10 @@ void draw_frames(const Flow& flow, const Geometry& geometry, Canvas& canvas);
 double draw_legend(const Flow& flow, double top, double width, Canvas& canvas);
 
 // One wire in the way of its lane: colour and width say the level, two lines a running state, dashes a view.
-void draw_wire(const Flow& flow, int lane, const std::string& data, const std::string& title, Canvas& canvas);
+struct Span {
+  double x1, y1, x2, y2;
+};
+void draw_wire(const Flow& flow, int lane, const Span& span, const std::string& title, Canvas& canvas);
 std::string lane_class(const Flow& flow, int lane);
 std::string wire_title(const Flow& flow, int lane, AxisId axis);
 std::string lane_title(const Flow& flow, int lane);

@@ -22,16 +22,16 @@ const std::string& picture_style() {
 .napkin .t-op { font-size: 12px; font-weight: 620; }
 .napkin .t-detail, .napkin .t-note { font-size: 11px; fill: var(--d-ink-2); }
 .napkin .t-code { font-size: 10.5px; font-family: ui-monospace, "SF Mono", SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
-.napkin .t-island { font-size: 12.5px; font-weight: 650; fill: var(--d-frame); }
+.napkin .t-island { font-size: 12.5px; font-weight: 650; }
 .napkin .sub { font-size: 78%; }
 .napkin .small { font-size: 9.46px; font-style: normal; font-weight: 400; fill: var(--d-ink-2); font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 .napkin path { fill: none; }
-.napkin .w { stroke: var(--d-outer); stroke-width: 1.3; stroke-linecap: square; }
+.napkin .w { stroke: var(--d-outer); stroke-width: 1.3; }
 .napkin .w.chip { stroke: var(--d-chip); stroke-width: 1.9; }
 .napkin .w.state { stroke-width: 4.4; }
 .napkin .w.chip.state { stroke: var(--d-state); }
-.napkin .hollow { stroke: var(--d-paper); stroke-width: 1.8; stroke-linecap: square; }
-.napkin .w.view { stroke-dasharray: 5 3; stroke-linecap: butt; }
+.napkin .hollow { stroke: var(--d-paper); stroke-width: 1.8; }
+.napkin .w.view { stroke-dasharray: 5 3; }
 .napkin .w.places { stroke-dasharray: 1.5 3; stroke-linecap: round; }
 .napkin .dot { fill: var(--d-outer); }
 .napkin .dot.chip { fill: var(--d-chip); }

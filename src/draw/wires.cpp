@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "draw/painter.h"
 
@@ -56,7 +57,7 @@ class Wires {
   void plain(int lane, double top, double x1, double x2) {
     if (x2 - x1 < 0.01) return;
     for (std::size_t i = 0; i < flow_.array(lane).axes.size(); ++i)
-      draw_wire(flow_, lane, line(x1, wire_y(top, i), x2), wire_title(flow_, lane, flow_.array(lane).axes[i]), canvas_);
+      draw_wire(flow_, lane, {x1, wire_y(top, i), x2, wire_y(top, i)}, wire_title(flow_, lane, flow_.array(lane).axes[i]), canvas_);
   }
 
   // Wires from x1 to x2 that their axes' names interrupt, with the array's name above.
@@ -69,9 +70,9 @@ class Wires {
       if (sizes) label.small = size_text(array.axes[i]);
       const double width = text_width(label, Font::axis), from = sizes ? x1 : x1 + 9;
       const std::string title = wire_title(flow_, lane, array.axes[i]);
-      if (!sizes) draw_wire(flow_, lane, line(x1, y, from - 1.5), title, canvas_);
+      if (!sizes) draw_wire(flow_, lane, {x1, y, from - 1.5, y}, title, canvas_);
       canvas_.text(from, y + 4, label, Font::axis);
-      if (!lane_at(lane).ends) draw_wire(flow_, lane, line(from + width + 1.5, y, x2), title, canvas_);
+      if (!lane_at(lane).ends) draw_wire(flow_, lane, {from + width + 1.5, y, x2, y}, title, canvas_);
       else canvas_.path(Layer::wires, fmt::format("M{} {}v6", number(from + width + 4), number(y - 3)), "end", title);
     }
   }
@@ -101,7 +102,7 @@ class Wires {
     const double to_top = column.before.at(link.to), x = column.start + straight;
     for (std::size_t i = 0; i < to.axes.size(); ++i) {
       const double y1 = port(flow_, link.from, from_top, to.axes[i], i), y2 = wire_y(to_top, i);
-      draw_wire(flow_, link.to, curve(x, y1, column.bent, y2), wire_title(flow_, link.to, to.axes[i]), canvas_);
+      draw_wire(flow_, link.to, {x, y1, column.bent, y2}, wire_title(flow_, link.to, to.axes[i]), canvas_);
       const bool store = flow_.on_chip(link.from) && !flow_.on_chip(link.to), load = flow_.on_chip(link.to) && !flow_.on_chip(link.from);
       if (link.via >= 0) canvas_.circle(Layer::cores, column.start - 3, y1, 2.4, "dot");
       if (load || link.via >= 0) canvas_.circle(Layer::cores, x, y1, 2.4, "dot chip");
@@ -151,9 +152,13 @@ std::string wire_title(const Flow& flow, int lane, AxisId id) {
   return title + fmt::format(", {} {} (default {})", loop->tile.parts ? "parts" : "tile", shortened(parameter.name, 80), parameter.default_value);
 }
 
-void draw_wire(const Flow& flow, int lane, const std::string& data, const std::string& title, Canvas& canvas) {
-  canvas.path(Layer::wires, data, lane_class(flow, lane), title);
-  if (flow.lanes[static_cast<std::size_t>(lane)].state) canvas.path(Layer::wires, data, "hollow");
+void draw_wire(const Flow& flow, int lane, const Span& span, const std::string& title, Canvas& canvas) {
+  const auto draw = [&](const std::string& css, const std::string& said) {
+    if (std::abs(span.y1 - span.y2) < 0.005) canvas.level(css, span.x1, span.y1, span.x2, said);
+    else canvas.path(Layer::wires, curve(span.x1, span.y1, span.x2, span.y2), css, said);
+  };
+  draw(lane_class(flow, lane), title);
+  if (flow.lanes[static_cast<std::size_t>(lane)].state) draw("hollow", "");
 }
 
 void draw_wires(const Flow& flow, const Order& order, const Geometry& geometry, Canvas& canvas) {
