@@ -28,12 +28,13 @@ allow lower base config hardware optimum
 allow diagram base config expr stream
 allow schedule base config expr stream diagram
 allow cost base diagram schedule
+allow draw base expr stream diagram schedule
 allow derive base expr stream poly optimum diagram schedule cost
-allow predict base config expr diagram schedule cost hardware
+allow predict base config expr optimum diagram schedule cost hardware
 allow search base diagram schedule cost hardware predict
 allow compare base diagram schedule cost hardware predict validate
 allow report base
-allow cli base config hardware diagram schedule cost predict search compare report validate
+allow cli base config hardware poly optimum lower expr stream diagram schedule cost draw derive predict search compare report validate
 only 'yaml-cpp/' config
 only 'boost/' cli
 only 'cuda|cupti' none

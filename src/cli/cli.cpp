@@ -22,6 +22,7 @@ const std::vector<Command>& commands() {
       {"hardware", "list, show or check GPU profiles", hardware_command},
       {"predict", "traffic at every level, work, footprint, time and bottleneck of one point", predict_command},
       {"explain", "the same, term by term, with formula and causing loops", explain_command},
+      {"derive", "what follows from a diagram: roles, streams, legal schedules, H*(M), bounds", derive_command},
       {"search", "the best tiling under the capacities, and why the others fell out", search_command},
       {"compare", "GPUs x dtypes x kernels side by side", compare_command},
       {"sweep", "many points to CSV or JSON Lines", sweep_command},

@@ -15,6 +15,7 @@ int run(const std::vector<std::string>& words);
 ExitStatus hardware_command(const std::vector<std::string>& words);
 ExitStatus predict_command(const std::vector<std::string>& words);
 ExitStatus explain_command(const std::vector<std::string>& words);
+ExitStatus derive_command(const std::vector<std::string>& words);
 ExitStatus search_command(const std::vector<std::string>& words);
 ExitStatus compare_command(const std::vector<std::string>& words);
 ExitStatus sweep_command(const std::vector<std::string>& words);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/table.h"
-#include "predict/point.h"
+#include "search/search.h"
 
 namespace tilescope::cli {
 
@@ -40,7 +40,7 @@ class Arguments {
   std::vector<std::string> positional_;
 };
 
-std::vector<OptionSpec> point_options();   // --hardware, --schedule, --kernel, --workload, extents, --mask, --dtype, --tile, --pass
+std::vector<OptionSpec> point_options();   // --hardware, --schedule, --kernel, --diagram, --size, --workload, extents, --mask, --dtype, --tile, --splits, --pass
 std::vector<OptionSpec> output_options();  // --format, -o, --quiet
 std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b);
 
@@ -51,14 +51,17 @@ std::optional<std::int64_t> parse_count(std::string_view text);
 // source tree it was built from.
 std::filesystem::path data_directory();
 
-// --kernel or --schedule (default flash2).
+// --kernel or --schedule (default: flash2, of the backward pass flash2-backward), on its own diagram or --diagram, with
+// --size; InputError also when --pass is not the plan's. The second form names the kernel or schedule itself.
 Plan read_plan(const Arguments& arguments);
-Plan read_plan(const std::optional<std::string>& kernel, const std::optional<std::string>& schedule);
+Plan read_plan(const Arguments& arguments, const std::optional<std::string>& kernel, const std::optional<std::string>& schedule);
 HardwareProfile read_hardware(const Arguments& arguments);  // --hardware, required
 // The point without a tile choice: workload, mask, dtypes, and --tile where given. InputError lists all violations.
 Point read_point(const Arguments& arguments, const Plan& plan);
+Mask mask_of(const Arguments& arguments, const Workload& workload, const Diagram& diagram);  // --mask, default none
 void apply_dtypes(Point& point, const Plan& plan, const std::string& text);  // "fp16,kv=int8,o=bf16"
 bool tile_given(const Arguments& arguments);
+SearchOptions search_options(const Arguments& arguments, const Plan& plan);  // what the options fix of a tile that is searched for
 // A kernel starts from its first variant for the point's head_dim; other plans and head_dims keep the tile they have.
 void default_tile(Point& point, const Plan& plan);
 

@@ -60,8 +60,18 @@ class Liveness {
     return stream && !made_here(id) && primitives_.array(id).has(stream->axis);
   }
 
+  // A map of the finished state alone: it runs when the stream is through, and what a step needs is gone by then.
+  bool final_map(int step) const {
+    const Primitive& primitive = at(step);
+    const auto done = [&](ArrayId id) { return made_here(id) && running(id); };
+    const auto streamed = [&](const Loop& loop) { return loop.partition == Partition::stream && primitives_.array(primitive.output).has(loop.axis); };
+    return !primitive.fold && !primitive.inputs.empty() && std::all_of(primitive.inputs.begin(), primitive.inputs.end(), done) &&
+           std::none_of(island_.loops.begin(), island_.loops.end(), streamed);
+  }
+
   bool live_at(ArrayId id, int step) const {
     if (source(id) != id) return false;
+    if (final_map(step) && id != at(step).output && !(made_here(id) ? running(id) : !fetched_every_step(id) && last_use_.contains(id))) return false;
     const auto used = last_use_.find(id);
     if (made_here(id)) {
       if (running(id)) return true;

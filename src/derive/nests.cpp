@@ -9,7 +9,7 @@ namespace {
 
 class NestWalk {
  public:
-  NestWalk(const Primitives& primitives, const FusedKernel& kernel) : rules_(primitives, kernel) {
+  NestWalk(const Primitives& primitives, const FusedKernel& kernel, std::size_t most) : rules_(primitives, kernel), most_(most) {
     for (const auto& [axis, stream] : rules_.axes())
       if (std::find(rules_.batch().begin(), rules_.batch().end(), axis) == rules_.batch().end()) free_.push_back(axis);
     for (const AxisId axis : rules_.batch()) groups_.push_back({axis, Partition::group});
@@ -23,6 +23,7 @@ class NestWalk {
  private:
   // Each free axis whole, grouped, streamed, or in parts that are taken whole or streamed; then the streams in every order.
   void choose(std::size_t position) {
+    if (!out_.complete) return;
     if (position == free_.size()) return all_orders();
     const AxisId axis = free_[position];
     const auto with = [&](bool group, bool parts, bool stream) {
@@ -35,7 +36,8 @@ class NestWalk {
     with(false, false, false);
     with(true, false, false);
     with(false, false, true);
-    if (!rules_.splits(axis)) return;
+    const bool split_already = std::any_of(groups_.begin(), groups_.end(), [](const AxisLoop& loop) { return loop.parts; });
+    if (!rules_.splits(axis) || split_already) return;
     with(true, true, false);
     with(true, true, true);
   }
@@ -44,6 +46,10 @@ class NestWalk {
     AxisLoops order = streams_;
     std::sort(order.begin(), order.end());
     do {
+      if (out_.considered == most_) {
+        out_.complete = false;
+        return;
+      }
       AxisLoops loops = groups_;
       loops.insert(loops.end(), order.begin(), order.end());
       ++out_.considered;
@@ -61,6 +67,7 @@ class NestWalk {
   }
 
   KernelRules rules_;
+  std::size_t most_;
   Nests out_;
   std::vector<AxisId> free_;
   AxisLoops groups_, streams_;
@@ -75,7 +82,7 @@ bool dominates(const NestCost& a, const NestCost& b) {
   return std::includes(b.state.begin(), b.state.end(), a.state.begin(), a.state.end());
 }
 
-Nests enumerate_nests(const Primitives& primitives, const FusedKernel& kernel) { return NestWalk(primitives, kernel).run(); }
+Nests enumerate_nests(const Primitives& primitives, const FusedKernel& kernel, std::size_t most) { return NestWalk(primitives, kernel, most).run(); }
 
 std::string to_text(const Diagram& diagram, const AxisLoops& loops) {
   std::string text;

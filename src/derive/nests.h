@@ -43,6 +43,7 @@ struct LegalNest {
 struct Nests {
   std::vector<LegalNest> survivors;  // no other nest is at least as good for all sizes, tiles and memories
   std::size_t considered = 0, legal = 0;
+  bool complete = true;
 };
 
 // What the rules need to know of a kernel, worked out once.
@@ -89,7 +90,9 @@ class KernelRules {
 // counts are at least 1, and a loop whose tile is the whole axis has one trip and moves nothing.)
 bool dominates(const NestCost& a, const NestCost& b);
 
-Nests enumerate_nests(const Primitives& primitives, const FusedKernel& kernel);
+// At most one axis is split into parts. Stops after `most` nests and says so.
+inline constexpr std::size_t most_nests = 100000;
+Nests enumerate_nests(const Primitives& primitives, const FusedKernel& kernel, std::size_t most = most_nests);
 
 std::string to_text(const Diagram& diagram, const AxisLoops& loops);  // "[q:G][x:S]"
 

@@ -126,12 +126,30 @@ class Builder {
     const auto chunk = chunk_loop(*loop_over(guard.key));
     const bool by_chunk = chunk && !keys && !any_inside(*chunk, id);
     return external(fmt::format("live_{}.{}.{}{}", keys && rows ? "pairs" : what, island_->name, array.name, by_chunk ? ".chunks" : ""),
-                    relaxed_live(rows, keys, by_chunk), {.kind = SymbolSource::Kind::live, .island = number_, .array = id});
+                    relaxed_live_of(id, rows, keys, by_chunk), {.kind = SymbolSource::Kind::live, .island = number_, .array = id});
+  }
+  // Whether this loop or one inside it moves the array's tile.
+  bool moves_from(std::size_t i, ArrayId id) const {
+    return loop(i).partition == Partition::group || carries(id, loop(i).axis) || any_inside(i, id);
   }
   bool any_inside(std::size_t i, ArrayId id) const {
     for (std::size_t j = i + 1; j < island_->loops.size(); ++j)
       if (loop(j).partition == Partition::group || carries(id, loop(j).axis)) return true;
     return false;
+  }
+
+  // A guarded loop that does not move the array leaves it whole, or out.
+  Polynomial relaxed_live_of(ArrayId id, bool rows, bool keys, bool by_chunk) {
+    const GuardAxes guard = *diagram_.guard;
+    const bool by_query = moves_from(*loop_over(guard.query), id), by_key = moves_from(*loop_over(guard.key), id) || by_chunk;
+    if (by_query && by_key) return relaxed_live(rows, keys, by_chunk);
+    Polynomial count = 1;
+    const auto factor = [&](AxisId along, bool moves, bool has) {
+      if (has) count = count * Polynomial(size(along));
+      else if (moves) count = count * relax(Polynomial(trips(*loop_over(along))), out_.symbols);
+    };
+    factor(guard.query, by_query, rows), factor(guard.key, by_key, keys);
+    return count;
   }
 
   // The live share of the score matrix, cut into tiles, and half a tile at each end that the mask's edge cuts.
@@ -190,8 +208,9 @@ class Builder {
   }
 
   bool comes_back_at_all(ArrayId id) const {
-    const auto lacks = [&](const Loop& l) { return !carries(id, l.axis); };
-    return schedule_.how_stored(*island_, id).zeroed || std::any_of(island_->loops.begin(), island_->loops.end(), lacks);
+    for (std::size_t i = 0; i < island_->loops.size(); ++i)
+      if (!carries(id, loop(i).axis) && moves_from(i, id)) return true;
+    return schedule_.how_stored(*island_, id).zeroed;
   }
 
   void add_term(ArrayId id, bool store, Polynomial values) {
@@ -204,6 +223,7 @@ class Builder {
       Polynomial tile = live.copies;
       for (const AxisId along : primitives_.array(live.array).axes) tile = tile * tile_extent(along);
       out.values += tile;
+      out.tiles.push_back(tile);
       out.live.push_back(primitives_.array(live.array).name);
     }
     out_.columns.push_back(std::move(out));

@@ -26,7 +26,8 @@ struct SymbolicColumn {
   int island = 0;
   std::string at{};
   std::vector<std::string> live{};  // arrays, also those that only the expansion into primitives has
-  Polynomial values{};
+  std::vector<Polynomial> tiles{};  // values of each, with its copies
+  Polynomial values{};              // their sum
 };
 
 // Points of the iteration space that an operator computes: times 2 FLOP for a contraction.
@@ -49,8 +50,8 @@ struct SymbolSource {
 };
 
 struct SymbolicSchedule {
-  Symbols symbols;
-  std::vector<SymbolSource> inputs, externals;  // in the order of Symbols::inputs() and externals()
+  Symbols symbols{};
+  std::vector<SymbolSource> inputs{}, externals{};  // in the order of Symbols::inputs() and externals()
   std::vector<SymbolicTerm> terms;
   std::vector<SymbolicColumn> columns;
   std::vector<SymbolicWork> work;

@@ -50,6 +50,7 @@ void split_fold(Schedule& schedule, const Primitives& primitives, Island& island
     Array part = schedule.diagram.array(result);
     part.name += "_part", part.role = ArrayRole::interior, part.dtype_key = "acc";
     part.axes.insert(part.axes.end() - 1, chunks);
+    std::erase_if(island.stored_as, [&](const Stored& stored) { return stored.as == result; });
     island.stored_as.push_back({.result = result, .as = add_array(schedule, part)});
   }
 }

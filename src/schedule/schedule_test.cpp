@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/text.h"
 #include "config/field_mutations.h"
 
 using namespace tilescope;

@@ -1,0 +1,175 @@
+#include "cli/derive_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "cli/derive_bounds.h"
+#include "diagram/roles.h"
+
+namespace tilescope::cli {
+namespace {
+
+std::string count(double values) { return values < 9e15 ? with_thousands(std::llround(values)) : fmt::format("{:.6g}", values); }
+
+std::string array_names(const Derivation& derivation, const std::vector<ArrayId>& ids) {
+  std::vector<std::string> names;
+  for (const ArrayId id : ids) names.push_back(derivation.primitives.array(id).name);
+  return join(names, ", ");
+}
+
+std::string tiles_text(const ScheduleProblem& problem, const BestTiles& best) {
+  std::vector<std::string> tiles;
+  for (std::size_t i = 0; i < best.tiles.size(); ++i) tiles.push_back(fmt::format("{} = {:.1f}", problem.symbolic.symbols[problem.tiles[i]].text, best.tiles[i]));
+  return join(tiles, ", ");
+}
+
+PageSection axes_section(const Derivation& derivation, const Diagram& diagram) {
+  PageSection section{.heading = "Axes and their roles"};
+  section.paragraphs.push_back("tile: every input that the operator has and its output carry the axis. repeat: an input lacks it and is copied to every index, the only source of "
+                               "redundant transfers. reduce: folded. local: taken whole, until the operator is expanded into primitives.");
+  PageTable table{.columns = {"axis", "size", "value"}};
+  for (const Operator& op : diagram.operators) table.columns.push_back(op.name);
+  table.columns.emplace_back("through the fused kernel");
+  for (std::size_t a = 0; a < diagram.axes.size(); ++a) {
+    const auto axis = static_cast<AxisId>(static_cast<int>(a));
+    std::vector<std::string> row{diagram.axes[a].name, diagram.axes[a].size, with_thousands(diagram.axes[a].size_in(derivation.request.workload))};
+    for (const Operator& op : diagram.operators) row.push_back(to_string(role_of(diagram, op, axis)));
+    const auto known = derivation.axes.find(axis);
+    if (known == derivation.axes.end()) row.emplace_back("absent");
+    else switch (known->second.kind) {
+        case Streamability::Kind::absent: row.emplace_back("absent"); break;
+        case Streamability::Kind::woven: row.emplace_back("free: group or stream"); break;
+        case Streamability::Kind::folded: row.push_back("folded: stream as " + to_string(known->second.witness->kind)); break;
+        case Streamability::Kind::refused: row.emplace_back("whole: refused"); break;
+      }
+    table.rows.push_back(std::move(row));
+  }
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+PageSection streams_section(const Derivation& derivation) {
+  PageSection section{.heading = "What may be streamed, and the proof"};
+  for (const auto& [axis, stream] : derivation.axes) {
+    const std::string name = derivation.primitives.diagram.axes[index(axis)].name;
+    if (stream.kind == Streamability::Kind::refused) section.paragraphs.push_back(fmt::format("{} cannot be streamed: {}", name, stream.reason));
+    if (stream.kind != Streamability::Kind::folded) continue;
+    std::string listing = fmt::format("stream over {} ({})\n", name, to_string(stream.witness->kind));
+    for (const std::string& line : equations(*stream.witness)) listing += "  " + line + "\n";
+    for (const FoldWitness& fold : stream.witness->folds) listing += fmt::format("  why    {}: {}\n", fold.fold, fold.because);
+    for (const std::string& assumption : stream.witness->assumptions) listing += fmt::format("  given  {}\n", assumption);
+    if (stream.witness->compact) {
+      std::vector<std::string> section_of;
+      for (const auto& [state, value] : stream.witness->compact->section) section_of.push_back(fmt::format("{} := {}", state, to_text(value)));
+      listing += fmt::format("  parts  may be kept as {}: {}\n", join(stream.witness->compact->outputs, ", "), join(section_of, ", "));
+    }
+    section.listings.push_back(std::move(listing));
+  }
+  if (section.listings.empty() && section.paragraphs.empty()) section.paragraphs.emplace_back("No axis is folded.");
+  return section;
+}
+
+PageSection ranking_section(const Derivation& derivation) {
+  PageSection section{.heading = fmt::format("Schedules, best first, with {} {} on the chip", count(derivation.request.memory), derivation.request.widths.empty() ? "values" : "bytes")};
+  section.paragraphs.push_back(fmt::format("{} fusions are legal ({} combinations of stored arrays and kernels considered{}). Of the kernels that can lead, {} were gone through: {} nests, {} of them legal, {} that no other nest "
+                                           "dominates whatever the sizes and tiles{}. Nests that leave partial results buy parallelism, not traffic, and are not ranked. Tiles are real numbers here; each optimum is certified by its dual bound.",
+                                           with_thousands(static_cast<long long>(derivation.fusions.fusions.size())), with_thousands(static_cast<long long>(derivation.fusions.considered)),
+                                           derivation.fusions.complete ? "" : "; there are more, the enumeration stopped at its bound", derivation.kernels_ranked, with_thousands(static_cast<long long>(derivation.nests_considered)),
+                                           with_thousands(static_cast<long long>(derivation.nests_legal)), with_thousands(static_cast<long long>(derivation.nests_kept)),
+                                           derivation.nests_complete ? "" : "; some kernels have more nests than the bound"));
+  PageTable table{.columns = {"traffic", "x compulsory", "named", "kernels: results, loops, tiles"}};
+  for (const RankedFusion& fusion : derivation.ranked) {
+    std::vector<std::string> kernels;
+    for (const RankedKernel& kernel : fusion.kernels)
+      kernels.push_back(fmt::format("{} {}{}", array_names(derivation, kernel.kernel.region.results), to_text(derivation.primitives.diagram, kernel.loops),
+                                    kernel.best.tiles.empty() ? "" : " " + tiles_text(kernel.problem, kernel.best)));
+    table.rows.push_back({count(fusion.traffic), fmt::format("{:.2f}", fusion.traffic / derivation.compulsory), join(fusion.names, ", "), join(kernels, "; then ")});
+  }
+  if (table.rows.empty()) section.paragraphs.emplace_back("Nothing fits into this memory, not even with tiles of 1.");
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+PageTable terms_table(const NamedDerivation& named, const ScheduleProblem& problem, int island) {
+  PageTable table{.title = "exact counts in values", .columns = {"array", "direction", "values"}};
+  for (const SymbolicTerm& term : problem.symbolic.terms)
+    if (term.island == island)
+      table.rows.push_back({named.schedule.diagram.array(term.array).name, term.store ? "store" : "load", to_text(term.values, problem.symbolic.symbols)});
+  for (const SymbolicWork& work : problem.symbolic.work)
+    if (work.island == island) {
+      const Operator& op = named.schedule.diagram.operators[static_cast<std::size_t>(work.op)];
+      table.rows.push_back({op.name, op.kind == OperatorKind::contraction ? "FLOP / 2" : "points", to_text(work.points, problem.symbolic.symbols)});
+    }
+  return table;
+}
+
+PageTable columns_table(const ScheduleProblem& problem, int island) {
+  PageTable table{.title = "live on the chip, column by column", .columns = {"while", "live", "values"}};
+  for (const SymbolicColumn& column : problem.symbolic.columns)
+    if (column.island == island) table.rows.push_back({column.at, join(column.live, ", "), to_text(column.values, problem.symbolic.symbols)});
+  return table;
+}
+
+PageSection named_section(const Derivation& derivation, const NamedDerivation& named) {
+  PageSection section{.heading = "Schedule " + named.name};
+  section.paragraphs.push_back(named.schedule.summary + ". " + (named.found ? "The enumeration finds it." : "The enumeration does not find it: " + named.missing_because + "."));
+  section.paragraphs.push_back(named.feasible ? fmt::format("Best traffic with this memory: {}, {:.2f} times the compulsory {}.", count(named.traffic), named.traffic / derivation.compulsory, count(derivation.compulsory))
+                                              : "It does not fit into this memory, whatever the tiles.");
+  for (std::size_t i = 0; i < named.problems.size(); ++i) {
+    const ScheduleProblem& problem = named.problems[i];
+    const ExactOptimum& optimum = named.optimum[i];
+    std::string listing = fmt::format("kernel {}\n", named.schedule.islands[i].name);
+    listing += optimum.closed ? fmt::format("  H*(M) = {}\n", to_text(optimum, problem.symbolic.symbols)) : fmt::format("  H*(M): {}\n", optimum.reason);
+    if (!optimum.terms.empty() && !optimum.dropped_memory.is_zero()) listing += fmt::format("          as M grows; beside it vanish {} of the footprint\n", to_text(optimum.dropped_memory, problem.symbolic.symbols));
+    if (named.best[i].found)
+      listing += fmt::format("  at M    {} with {}, certified to be at least {}\n", count(named.best[i].traffic), problem.tiles.empty() ? "no tile to choose" : tiles_text(problem, named.best[i]), count(named.best[i].lower_bound));
+    section.listings.push_back(std::move(listing));
+    section.tables.push_back(terms_table(named, problem, static_cast<int>(i)));
+    section.tables.push_back(columns_table(problem, static_cast<int>(i)));
+  }
+  return section;
+}
+
+PageSection bounds_section(const Derivation& derivation, const Diagram& diagram) {
+  PageSection section{.heading = "Lower bounds"};
+  section.paragraphs.emplace_back("No schedule moves less than the largest bound that holds for the whole diagram. A bound of a single contraction holds where the contraction is a kernel of its own: fusing can beat it.");
+  PageTable table{.columns = {"bound", "values", "holds for", "source"}};
+  const double best = derivation.ranked.empty() ? 0 : derivation.ranked.front().traffic;
+  for (const DiagramBound& bound : bounds_of(derivation, diagram)) table.rows.push_back({bound.name, bound.asymptotic ? "order of " + count(bound.values) : count(bound.values), bound.holds_for, bound.source});
+  section.tables.push_back(std::move(table));
+  if (best > 0) {
+    double strongest = 0;
+    for (const DiagramBound& bound : bounds_of(derivation, diagram))
+      if (!bound.asymptotic && bound.whole) strongest = std::max(strongest, bound.values);
+    if (strongest > 0) section.paragraphs.push_back(fmt::format("The best schedule moves {:.2f} times the strongest bound.", best / strongest));
+  }
+  return section;
+}
+
+}  // namespace
+
+std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram) {
+  std::vector<PageSection> sections{axes_section(derivation, diagram), streams_section(derivation), ranking_section(derivation), bounds_section(derivation, diagram)};
+  for (const NamedDerivation& named : derivation.named) sections.push_back(named_section(derivation, named));
+  return sections;
+}
+
+std::string sections_as_text(const std::vector<PageSection>& sections) {
+  std::string text;
+  for (const PageSection& section : sections) {
+    text += (text.empty() ? "" : "\n") + section.heading + "\n" + std::string(section.heading.size(), '=') + "\n";
+    for (const std::string& paragraph : section.paragraphs) text += paragraph + "\n";
+    for (const std::string& listing : section.listings) text += "\n" + listing;
+    for (const PageTable& page_table : section.tables) {
+      Table table{.title = page_table.title, .columns = page_table.columns, .rows = {}};
+      for (const auto& row : page_table.rows) table.rows.emplace_back(row.begin(), row.end());
+      if (!table.rows.empty()) text += "\n" + render(table, Format::text);
+    }
+  }
+  return text;
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,180 @@
+#include "derive/derivation.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "base/error.h"
+
+namespace tilescope {
+namespace {
+
+SymbolicOptions options_of(const DeriveRequest& request) { return {.masked = request.mask.kind != Mask::Kind::none}; }
+
+double volume(const Diagram& diagram, const Workload& workload, ArrayId id) {
+  double values = 1;
+  for (const AxisId axis : diagram.array(id).axes) values *= static_cast<double>(diagram.axes[index(axis)].size_in(workload));
+  return values;
+}
+
+double width(const DeriveRequest& request, const Array& array) {
+  if (request.widths.empty()) return 1;
+  for (const std::string& key : {array.name, array.dtype_key})
+    if (const auto found = request.widths.find(key); found != request.widths.end()) return found->second.to_double();
+  return 1;
+}
+
+// Each array that a kernel loads or stores, once: no nest moves less.
+double compulsory(const Primitives& primitives, const FusedKernel& kernel, const DeriveRequest& request) {
+  double total = 0;
+  const auto add = [&](ArrayId id) { total += volume(primitives.diagram, request.workload, id) * width(request, primitives.array(id)); };
+  for (const ArrayId id : kernel.loads)
+    if (const auto& source = primitives.array(id).alias_of; !source || std::find(kernel.loads.begin(), kernel.loads.end(), *source) == kernel.loads.end()) add(id);
+  for (const ArrayId id : kernel.region.results) add(id);
+  return total;
+}
+
+class Ranking {
+ public:
+  Ranking(Derivation& derivation) : out_(derivation) {}
+
+  // Fusions in the order of their compulsory traffic, until no further one can be among the best.
+  void run() {
+    std::vector<std::pair<double, int>> order;
+    for (std::size_t f = 0; f < out_.fusions.fusions.size(); ++f) {
+      double least = 0;
+      for (const int k : out_.fusions.fusions[f].kernels) least += compulsory(out_.primitives, kernel(k), out_.request);
+      order.emplace_back(least, static_cast<int>(f));
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [least, number] : order) {
+      if (best_.size() >= out_.request.ranked && least >= best_.back().first) break;
+      consider(number, least);
+    }
+    for (const auto& [traffic, number] : best_) out_.ranked.push_back(ranked(number));
+  }
+
+ private:
+  const FusedKernel& kernel(int k) const { return out_.fusions.kernels[static_cast<std::size_t>(k)]; }
+
+  const RankedKernel& solved(int k) {
+    const auto [found, fresh] = solved_.try_emplace(k);
+    if (!fresh) return found->second;
+    const Nests nests = enumerate_nests(out_.primitives, kernel(k));
+    out_.nests_considered += nests.considered, out_.nests_legal += nests.legal, out_.nests_kept += nests.survivors.size(), ++out_.kernels_ranked;
+    out_.nests_complete = out_.nests_complete && nests.complete;
+    return found->second = best_nest(out_.primitives, kernel(k), nests, out_.request);
+  }
+
+  void consider(int number, double least) {
+    double total = least;
+    for (const int k : out_.fusions.fusions[static_cast<std::size_t>(number)].kernels) {
+      const RankedKernel& best = solved(k);
+      if (!best.best.found) return;
+      total += best.best.traffic - compulsory(out_.primitives, kernel(k), out_.request);
+      if (best_.size() >= out_.request.ranked && total >= best_.back().first) return;  // later kernels only add
+    }
+    best_.insert(std::upper_bound(best_.begin(), best_.end(), std::pair(total, number)), {total, number});
+    if (best_.size() > out_.request.ranked) best_.pop_back();
+  }
+
+  RankedFusion ranked(int number) {
+    const Fusion& fusion = out_.fusions.fusions[static_cast<std::size_t>(number)];
+    RankedFusion result{.materialised = fusion.materialised};
+    for (const int k : fusion.kernels) {
+      result.kernels.push_back(solved(k));
+      result.traffic += result.kernels.back().best.traffic, result.lower_bound += result.kernels.back().best.lower_bound;
+    }
+    return result;
+  }
+
+  Derivation& out_;
+  std::map<int, RankedKernel> solved_;
+  std::vector<std::pair<double, int>> best_;
+};
+
+void add_problems(NamedDerivation& named, const DeriveRequest& request) {
+  for (int i = 0; i < static_cast<int>(named.schedule.islands.size()); ++i) {
+    ScheduleProblem problem = problem_of(named.schedule, options_of(request), i, request.widths);
+    leave_out_ones(problem, named.schedule, request.workload);
+    const Valuation sizes = sizes_of(problem.symbolic, named.schedule, request.workload, request.mask);
+    named.best.push_back(best_tiles(problem, sizes, tile_bounds(problem.symbolic, named.schedule, request.workload), request.memory));
+    named.optimum.push_back(closed_form(problem, sizes));
+    named.feasible = named.feasible && named.best.back().found;
+    named.traffic += named.best.back().traffic;
+    named.problems.push_back(std::move(problem));
+  }
+}
+
+void find(NamedDerivation& named, const Derivation& derivation) {
+  const NamedPoint point = locate(derivation.primitives, named.schedule);
+  const Fusions narrower = point.omitted.empty() ? Fusions{} : enumerate_fusions(derivation.primitives, {.omitted = point.omitted, .most = derivation.request.most_fusions});
+  if (find_fusion(point.omitted.empty() ? derivation.fusions : narrower, point) < 0) named.missing_because = "its fusion is not among those enumerated";
+  for (const NamedKernel& kernel : point.kernels)
+    if (const std::string why = KernelRules(derivation.primitives, kernel.kernel).why_not(kernel.loops); !why.empty()) named.missing_because = kernel.island + ": " + why;
+  named.found = named.missing_because.empty();
+}
+
+// A ranked fusion is a named schedule when it has its kernels with its loops, axes of one element aside.
+void add_names(Derivation& derivation) {
+  const auto shortened = [&](AxisLoops loops) {
+    std::erase_if(loops, [&](const AxisLoop& loop) { return derivation.primitives.diagram.axes[index(loop.axis)].size_in(derivation.request.workload) == 1; });
+    return loops;
+  };
+  for (const NamedDerivation& named : derivation.named) {
+    const NamedPoint point = locate(derivation.primitives, named.schedule);
+    for (RankedFusion& ranked : derivation.ranked) {
+      const auto same = [&](const NamedKernel& kernel) {
+        return std::any_of(ranked.kernels.begin(), ranked.kernels.end(), [&](const RankedKernel& other) {
+          return other.kernel == kernel.kernel && shortened(other.loops) == shortened(kernel.loops);
+        });
+      };
+      if (ranked.kernels.size() == point.kernels.size() && std::all_of(point.kernels.begin(), point.kernels.end(), same)) ranked.names.push_back(named.name);
+    }
+  }
+}
+
+}  // namespace
+
+RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests, const DeriveRequest& request) {
+  RankedKernel best{.kernel = kernel};
+  for (const LegalNest& nest : nests.survivors) {
+    if (nest.cost.parts != 0) continue;
+    const auto one = [&](const AxisLoop& loop) { return primitives.diagram.axes[index(loop.axis)].size_in(request.workload) == 1; };
+    const bool batch_only = std::none_of(nest.loops.begin(), nest.loops.end(), [&](const AxisLoop& loop) { return one(loop) && loop.partition == Partition::stream; });
+    if (!batch_only) continue;  // a stream over one element is no loop: another nest has the same without it
+    const Schedule schedule = kernel_schedule(primitives, kernel, nest.loops);
+    ScheduleProblem problem = problem_of(schedule, options_of(request), -1, request.widths);
+    leave_out_ones(problem, schedule, request.workload);
+    BestTiles tiles = best_tiles(problem, sizes_of(problem.symbolic, schedule, request.workload, request.mask),
+                                 tile_bounds(problem.symbolic, schedule, request.workload), request.memory);
+    if (!tiles.found || (best.best.found && tiles.traffic >= best.best.traffic * (1 - 1e-6))) continue;
+    best.loops = nest.loops, best.problem = std::move(problem), best.best = std::move(tiles);
+  }
+  return best;
+}
+
+Derivation derive(const DeriveRequest& request, const std::filesystem::path& models_directory) {
+  Derivation out{.request = request, .primitives = expand(primitive_diagram(expand(request.diagram)))};
+  std::vector<ArrayId> outputs;
+  for (std::size_t a = 0; a < request.diagram.arrays.size(); ++a)
+    if (request.diagram.arrays[a].role == ArrayRole::output) outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
+  out.whole = kernel_for(out.primitives, outputs, {});
+  out.axes = KernelRules(out.primitives, out.whole).axes();
+  out.compulsory = compulsory(out.primitives, out.whole, request);
+  out.fusions = enumerate_fusions(out.primitives, {.most = request.most_fusions});
+  Ranking(out).run();
+  for (const std::string& name : shipped_names(models_directory / "schedules")) {
+    std::optional<Schedule> schedule = find_schedule(name, models_directory);
+    if (schedule->diagram.name != request.diagram.name) continue;
+    for (std::size_t a = 0; a < request.diagram.axes.size(); ++a) schedule->diagram.axes[a] = request.diagram.axes[a];
+    NamedDerivation named{.name = name, .schedule = std::move(*schedule)};
+    find(named, out);
+    add_problems(named, request);
+    out.named.push_back(std::move(named));
+  }
+  add_names(out);
+  return out;
+}
+
+}  // namespace tilescope

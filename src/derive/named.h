@@ -1,0 +1,28 @@
+// Where a named schedule (models/schedules) lies in the enumeration.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "derive/nests.h"
+
+namespace tilescope {
+
+struct NamedKernel {
+  std::string island;
+  FusedKernel kernel;
+  AxisLoops loops;
+};
+
+struct NamedPoint {
+  std::vector<NamedKernel> kernels;  // islands that run operators; merging and converting follow from their loops
+  std::vector<ArrayId> omitted;      // outputs that no island stores
+};
+
+// The schedule's islands over the primitives of its diagram. Loops are in the enumeration's order.
+NamedPoint locate(const Primitives& primitives, const Schedule& schedule);
+
+// Position in Fusions::fusions of the fusion that has exactly these kernels, -1: none.
+int find_fusion(const Fusions& fusions, const NamedPoint& point);
+
+}  // namespace tilescope
