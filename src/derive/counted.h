@@ -1,0 +1,78 @@
+// The walk and the compiled symbolic counts of one schedule, side by side: for tests.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "cost/walk.h"
+#include "derive/symbolic.h"
+
+namespace tilescope {
+
+// What the walk says that an array moves in one direction.
+inline std::int64_t walked(const Schedule& schedule, const Island& island, const Nest& nest, const Walk& walk, ArrayId id, bool store) {
+  const ArrayWalk& array = walk.arrays[index(id)];
+  if (!schedule.writes(island, id)) return store || !schedule.reads(island, id) ? 0 : array.loaded;
+  const Stored how = schedule.how_stored(island, id);
+  std::int64_t all = 1;
+  for (const AxisId axis : schedule.diagram.array(id).axes) all *= nest.size(axis);
+  if (store) return array.stored + (how.zeroed ? all : 0);
+  return how.zeroed ? (how.by == Accumulate::reduction ? 0 : array.stored) : array.loaded_back;
+}
+
+// Values that an island moves in both directions, by the walk.
+inline std::int64_t walked_traffic(const Schedule& schedule, const Island& island, const Workload& workload, const Mask& mask,
+                                   std::span<const std::int64_t> tiles) {
+  const Nest nest = bind(schedule, island, workload, mask, tiles);
+  const Walk slow = walk(schedule, island, nest);
+  std::int64_t total = 0;
+  for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a)
+    for (const bool store : {false, true}) total += walked(schedule, island, nest, slow, static_cast<ArrayId>(static_cast<int>(a)), store);
+  return total;
+}
+
+// Outputs: every term of `symbolic`, then the points of every operator, then every column.
+struct Counted {
+  SymbolicSchedule symbolic;
+  Program program;
+
+  Counted(const Schedule& schedule, bool masked) : symbolic(tilescope::symbolic(schedule, {.masked = masked})) {
+    std::vector<Polynomial> all;
+    for (const SymbolicTerm& term : symbolic.terms) all.push_back(term.values);
+    for (const SymbolicWork& work : symbolic.work) all.push_back(work.points);
+    for (const SymbolicColumn& column : symbolic.columns) all.push_back(column.values);
+    program = compile(symbolic.symbols, all);
+  }
+
+  std::vector<std::int64_t> at(const Schedule& schedule, const Workload& workload, const Mask& mask, std::span<const std::int64_t> tiles) const {
+    std::vector<std::int64_t> inputs, externals, outputs(program.output_count());
+    bind_symbols(symbolic, schedule, workload, mask, tiles, inputs, externals);
+    program.run(inputs, externals, outputs);
+    return outputs;
+  }
+
+  std::int64_t traffic(const std::vector<std::int64_t>& outputs, int island) const {
+    std::int64_t total = 0;
+    for (std::size_t t = 0; t < symbolic.terms.size(); ++t)
+      if (symbolic.terms[t].island == island) total += outputs[t];
+    return total;
+  }
+  std::int64_t moved(const std::vector<std::int64_t>& outputs, int island, ArrayId id, bool store) const {
+    std::int64_t total = 0;
+    for (std::size_t t = 0; t < symbolic.terms.size(); ++t) {
+      const SymbolicTerm& term = symbolic.terms[t];
+      if (term.island == island && term.array == id && term.store == store) total += outputs[t];
+    }
+    return total;
+  }
+  // Values live in the fullest column.
+  std::int64_t footprint(const std::vector<std::int64_t>& outputs, int island) const {
+    std::int64_t most = 0;
+    for (std::size_t c = 0; c < symbolic.columns.size(); ++c)
+      if (symbolic.columns[c].island == island) most = std::max(most, outputs[symbolic.terms.size() + symbolic.work.size() + c]);
+    return most;
+  }
+};
+
+}  // namespace tilescope

@@ -1,0 +1,70 @@
+// Random small problems for tests: extents, masks and tiles.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/checked.h"
+#include "diagram/diagram.h"
+
+namespace tilescope {
+
+// CI repeats one seed; TILESCOPE_SEED=random (or a number) tries others. Tests print it.
+inline unsigned test_seed() {
+  const char* wanted = std::getenv("TILESCOPE_SEED");
+  if (!wanted) return 20261121;
+  if (std::string(wanted) != "random") return static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
+  static const unsigned once = std::random_device{}();
+  return once;
+}
+
+class RandomPoints {
+ public:
+  explicit RandomPoints(unsigned value) : engine_(value) {}
+  std::int64_t between(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(engine_); }
+  std::mt19937& engine() { return engine_; }
+
+  // The diagram's own sizes.
+  void sizes(Diagram& diagram, std::int64_t most = 9) {
+    for (Axis& axis : diagram.axes)
+      if (!axis.extent && !axis.chunks_of) axis.length = between(1, most);
+  }
+  Workload workload(std::int64_t longest = 20) {
+    const std::int64_t heads_kv = between(1, 3);
+    return {between(1, 2), heads_kv * between(1, 3), heads_kv, between(1, longest), between(1, longest), between(1, 4), between(1, 4)};
+  }
+  std::vector<std::int64_t> tiles(std::size_t count, std::int64_t most = 10) {
+    std::vector<std::int64_t> values(count);
+    for (std::int64_t& value : values) value = between(1, most);
+    return values;
+  }
+
+  Mask mask(const Workload& workload) {
+    switch (between(0, 3)) {
+      case 1: return *parse_mask("causal");
+      case 2: return window(12);
+      case 3: return blocks(workload, between(1, 9), between(1, 9));
+      default: return {};
+    }
+  }
+  Mask window(std::int64_t widest) { return *parse_mask("window:" + std::to_string(between(1, widest))); }
+  // A coin for every block.
+  Mask blocks(const Workload& workload, std::int64_t block_q, std::int64_t block_kv) {
+    auto pattern = std::make_shared<Mask::Blocks>();
+    pattern->block_q = block_q, pattern->block_kv = block_kv;
+    pattern->live.assign(static_cast<std::size_t>(ceil_div(workload.q_len, block_q)),
+                         std::vector<bool>(static_cast<std::size_t>(ceil_div(workload.kv_len, block_kv))));
+    for (auto& row : pattern->live)
+      for (std::size_t j = 0; j < row.size(); ++j) row[j] = between(0, 1) == 1;
+    return Mask{.kind = Mask::Kind::blocks, .blocks = pattern, .text = "blocks"};
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+}  // namespace tilescope
