@@ -103,7 +103,8 @@ Nest bind(const Schedule& schedule, const Island& island, const Workload& worklo
   }
   bind_chunks(schedule, tiles, nest);
   const bool both = nest.query_loop >= 0 && nest.key_loop >= 0;
-  if (!both || !island.skips_masked_tiles || mask.kind == Mask::Kind::none) nest.query_loop = nest.key_loop = -1;
+  const bool queries_are_chunked = both && nest.chunked.present() && nest.chunked.inner == nest.query_loop;
+  if (!both || queries_are_chunked || !island.skips_masked_tiles || mask.kind == Mask::Kind::none) nest.query_loop = nest.key_loop = -1;
   return nest;
 }
 

@@ -167,11 +167,17 @@ StoreCounts stored_values(const Nest& nest, const NestSums& live, Axes array, co
 }
 
 std::int64_t distinct_values(const Nest& nest, const NestSums& live, Axes array, bool whole_tiles) {
-  if (nest.guarded() && contains(array, nest.diagram->guard->query) && contains(array, nest.diagram->guard->key))
-    return repeated(nest, live, array, static_cast<int>(nest.loop_count) - 1, whole_tiles);
-  if (nest.keys_are_chunked() && contains(array, nest.diagram->guard->query) && contains(array, nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis))
-    return repeated(nest, live, array, std::max(nest.chunked.outer, nest.query_loop), whole_tiles);
-  return repeated(nest, live, array, -1, whole_tiles);
+  if (!nest.guarded()) return repeated(nest, live, array, -1, whole_tiles);
+  const bool query = contains(array, nest.diagram->guard->query), key = contains(array, nest.diagram->guard->key);
+  const auto chunk_of_keys = [&](AxisId axis) {
+    return nest.keys_are_chunked() && axis == nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis;
+  };
+  const bool by_chunk = std::any_of(array.begin(), array.end(), chunk_of_keys);
+  if (!(query && (key || by_chunk))) return repeated(nest, live, array, -1, whole_tiles);
+  std::int64_t count = key ? live.tiles.area : live.chunks.rows_pairs;
+  for (const AxisId axis : array)
+    if (axis != nest.diagram->guard->query && axis != nest.diagram->guard->key && !chunk_of_keys(axis)) count = checked_mul(count, extent(nest, axis, whole_tiles));
+  return count;
 }
 
 std::int64_t visited_points(const Nest& nest, const NestSums& live, Axes axes, bool whole_tiles) {

@@ -38,6 +38,7 @@ void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, co
       case SymbolSource::Kind::live: externals[i] = live_extent(nest, live, array); break;
       case SymbolSource::Kind::distinct: externals[i] = distinct_values(nest, live, array); break;
       case SymbolSource::Kind::stationary: externals[i] = stationary_values(nest, array); break;
+      case SymbolSource::Kind::moved: externals[i] = touched_values(nest, live, array); break;
       case SymbolSource::Kind::tiles: externals[i] = total_tiles(nest, source.axis); break;
       case SymbolSource::Kind::points: {
         const Operator& op = schedule.diagram.operators[static_cast<std::size_t>(source.op)];

@@ -3,12 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "derive/columns.h"
 
 namespace tilescope {
 namespace {
+
+// Names of files and of primitives ("softmax: sum") may have any character, those of symbols not: "softmax_3a__20_sum".
+std::string symbol_name(const std::string& name) {
+  std::string text;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) || c == '_' || c == '.') text += c;
+    else text += fmt::format("_{:x}_", byte);
+  }
+  return text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) ? "_" + text : text;
+}
 
 bool contains(const std::vector<AxisId>& axes, AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
 
@@ -36,12 +48,12 @@ class Builder {
   }
 
   SymbolId input(const std::string& name, SymbolSource source) {
-    const SymbolId id = out_.symbols.input(name);
+    const SymbolId id = out_.symbols.input(symbol_name(name));
     if (out_.symbols[id].position == out_.inputs.size()) out_.inputs.push_back(source);
     return id;
   }
   SymbolId external(const std::string& name, const Polynomial& relaxed, SymbolSource source) {
-    const SymbolId id = out_.symbols.external(name, relaxed);
+    const SymbolId id = out_.symbols.external(symbol_name(name), relaxed);
     if (out_.symbols[id].position == out_.externals.size()) out_.externals.push_back(source);
     return id;
   }
@@ -82,7 +94,8 @@ class Builder {
     return std::nullopt;
   }
   bool guarded() const {
-    return options_.masked && island_->skips_masked_tiles && diagram_.guard && loop_over(diagram_.guard->query) && loop_over(diagram_.guard->key);
+    return options_.masked && island_->skips_masked_tiles && diagram_.guard && loop_over(diagram_.guard->query) && loop_over(diagram_.guard->key) &&
+           !chunk_loop(*loop_over(diagram_.guard->query));
   }
   bool in_pair(std::size_t i) const {
     if (!guarded()) return false;
@@ -97,7 +110,7 @@ class Builder {
     for (std::size_t j = i + 1; j < island_->loops.size(); ++j)
       if (loop(j).partition == Partition::group || carries(id, loop(j).axis)) movers.push_back(trips(j));
     if (movers.empty()) return Polynomial(1);
-    if (chunk_loop(i)) return Polynomial(trips(i));  // only in nests that stream inside the tiles of a split; gates do not see the last chunk
+    if (chunk_loop(i)) return Polynomial(trips(i));  // of a whole part: see visits()
     return Polynomial(out_.symbols.gate(trips(i), movers));
   }
 
@@ -109,7 +122,22 @@ class Builder {
       if (!guarded() || !of_pair(along)) count = count * Polynomial(size(along));
     for (std::size_t i = 0; i < island_->loops.size(); ++i)
       if (!in_pair(i) && !carries(id, loop(i).axis)) count = count * repeats(i, id);
-    return guarded() ? count * Polynomial(live(id)) - stationary(id) : count;
+    if (guarded()) return count * Polynomial(live(id)) - stationary(id);
+    if (!counts_parts(id)) return count;
+    return Polynomial(external(fmt::format("moved.{}.{}", island_->name, array.name), relax(count, out_.symbols),
+                               {.kind = SymbolSource::Kind::moved, .island = number_, .array = id}));
+  }
+
+  // Whether the tiles within the parts of a split repeat the array, or decide whether a stream outside them does: the last
+  // part, or the only one, may have fewer tiles than the others, which no product of trip counts says.
+  bool counts_parts(ArrayId id) const {
+    for (std::size_t i = 0; i < island_->loops.size(); ++i) {
+      if (!chunk_loop(i)) continue;
+      if (!carries(id, loop(i).axis)) return any_inside(i, id);
+      for (std::size_t j = 0; j < i; ++j)
+        if (loop(j).partition == Partition::stream && !carries(id, loop(j).axis)) return true;
+    }
+    return false;
   }
 
   bool of_pair(AxisId along) const {

@@ -40,12 +40,12 @@ struct SymbolicWork {
 struct SymbolSource {
   enum class Kind {
     size, tile, live_share, mask_edges,               // inputs
-    live, distinct, stationary, tiles, points,        // externals: sums over live tiles, and of ragged chunks
+    live, distinct, stationary, moved, tiles, points, // externals: sums over live tiles, and of ragged parts
   } kind = Kind::size;
   AxisId axis{};    // size, tile, tiles
   TileSize tile{};  // tile
   int island = 0;   // externals
-  ArrayId array{};  // live, distinct, stationary
+  ArrayId array{};  // live, distinct, stationary, moved
   int op = 0;       // points
 };
 

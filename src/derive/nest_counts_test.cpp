@@ -1,0 +1,99 @@
+// Walk == symbolic counts for random legal nests of random kernels of every shipped diagram: not only those that someone
+// named, and not only the best.
+#include <doctest/doctest.h>
+
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "derive/counted.h"
+#include "derive/random_nests.h"
+
+namespace tilescope {
+namespace {
+
+std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
+
+// Two places where the counts may say more than the walk, never less, because the rule does not see a tile stay put:
+// - a mask leaves one tile of a row or column live, and a stream over another axis comes back to it;
+// - the last part of a split is so short that a tile stays there, and not in the others.
+bool may_exceed(const Nest& nest) {
+  const auto other_stream = [&](const BoundLoop& loop) {
+    return !loop.group && loop.trips > 1 && loop.axis != nest.diagram->guard->query && loop.axis != nest.diagram->guard->key;
+  };
+  const bool ragged = nest.chunked.present() && nest.chunked.size % nest.chunked.length != 0;
+  return ragged || (nest.guarded() && std::any_of(nest.all().begin(), nest.all().end(), other_stream));
+}
+
+// How many counts agree, and how many exceed.
+struct Tally {
+  int equal = 0, above = 0;
+};
+
+void compare(const Schedule& schedule, const Counted& counted, const Workload& workload, const Mask& mask,
+             std::span<const std::int64_t> tiles, Tally& tally) {
+  const std::vector<std::int64_t> outputs = counted.at(schedule, workload, mask, tiles);
+  for (int i = 0; i < static_cast<int>(schedule.islands.size()); ++i) {
+    const Island& island = schedule.islands[static_cast<std::size_t>(i)];
+    CAPTURE(island.name);
+    const Nest nest = bind(schedule, island, workload, mask, tiles);
+    const Walk slow = walk(schedule, island, nest);
+    for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a) {
+      const auto id = static_cast<ArrayId>(static_cast<int>(a));
+      CAPTURE(schedule.diagram.arrays[a].name);
+      for (const bool store : {false, true}) {
+        CAPTURE(store);
+        const std::int64_t fast = counted.moved(outputs, i, id, store), run = walked(schedule, island, nest, slow, id, store);
+        if (may_exceed(nest)) CHECK(fast >= run);
+        else CHECK(fast == run);
+        ++(fast == run ? tally.equal : tally.above);
+      }
+    }
+    for (std::size_t w = 0; w < counted.symbolic.work.size(); ++w)
+      if (const SymbolicWork& work = counted.symbolic.work[w]; work.island == i) {
+        CAPTURE(schedule.diagram.operators[static_cast<std::size_t>(work.op)].name);
+        CHECK(outputs[counted.symbolic.terms.size() + w] == slow.points[static_cast<std::size_t>(work.op)]);
+      }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("symbolic counts equal the walk for random legal nests of every shipped diagram") {
+  MESSAGE("seed " << test_seed());
+  RandomPoints random(test_seed());
+  int cases = 0;
+  Tally tally;
+  std::set<std::string> nests;
+  for (const std::string& name : shipped_names(models() + "/diagrams")) {
+    const Primitives primitives = primitives_of_diagram(find_diagram(name, models()));
+    const Fusions fusions = enumerate_fusions(primitives, {.most = 2000});
+    CAPTURE(name);
+    for (int n = 0; n < 120; ++n) {
+      const FusedKernel& kernel = fusions.kernels[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(fusions.kernels.size()) - 1))];
+      const auto loops = random_nest(random, KernelRules(primitives, kernel));
+      if (!loops) continue;
+      Schedule schedule = kernel_schedule(primitives, kernel, *loops);
+      const bool split = !schedule.chunks.empty();
+      const std::string text = to_text(schedule.diagram, *loops);
+      CAPTURE(text);
+      nests.insert(name + text);
+      const Counted plain(schedule, false), masked(schedule, true);
+      for (int i = 0; i < 5; ++i, ++cases) {
+        const Workload workload = random.workload(12);
+        const Mask mask = split ? Mask{} : random.mask(workload);  // a split under a mask is exact for the named schedule only
+        random.sizes(schedule.diagram, 6);
+        const std::vector<std::int64_t> tiles = random.tiles(schedule.parameters.size(), i == 0 ? 14 : 6);
+        const std::string shown = fmt::format("{}", fmt::join(tiles, " "));
+        CAPTURE(mask.text); CAPTURE(workload.heads_q); CAPTURE(workload.heads_kv); CAPTURE(workload.q_len); CAPTURE(workload.kv_len); CAPTURE(shown);
+        compare(schedule, mask.kind == Mask::Kind::none ? plain : masked, workload, mask, tiles, tally);
+      }
+    }
+  }
+  MESSAGE(cases << " cases of " << nests.size() << " nests");
+  MESSAGE(tally.equal << " counts equal, " << tally.above << " above the walk where the rule allows it");
+  CHECK(cases >= 5000);
+  CHECK(tally.above * 200 < tally.equal);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,42 @@
+// Random legal nests of random kernels of a diagram, dominated ones included: for tests.
+#pragma once
+
+#include <optional>
+
+#include "derive/kernel_problem.h"
+#include "derive/random_points.h"
+
+namespace tilescope {
+
+inline Primitives primitives_of_diagram(const Diagram& diagram) { return expand(primitive_diagram(expand(diagram))); }
+
+// Every axis whole, grouped, streamed or, rarely, in parts; streams shuffled. May be illegal.
+inline AxisLoops random_loops(RandomPoints& random, const KernelRules& rules) {
+  AxisLoops groups, streams;
+  for (const AxisId axis : rules.batch()) groups.push_back({axis, Partition::group});
+  for (const auto& [axis, stream] : rules.axes()) {
+    if (std::find(rules.batch().begin(), rules.batch().end(), axis) != rules.batch().end()) continue;
+    const std::int64_t choice = random.between(0, 9);
+    const bool split = std::any_of(groups.begin(), groups.end(), [](const AxisLoop& loop) { return loop.parts; });
+    if (choice < 3) groups.push_back({axis, Partition::group});
+    else if (choice < 6) streams.push_back({axis, Partition::stream});
+    else if (choice < 8 && rules.splits(axis) && !split) {
+      groups.push_back({axis, Partition::group, true});
+      if (choice == 7) streams.push_back({axis, Partition::stream});
+    }
+  }
+  std::shuffle(streams.begin(), streams.end(), random.engine());
+  groups.insert(groups.end(), streams.begin(), streams.end());
+  return groups;
+}
+
+// A legal one; nothing when `tries` found none.
+inline std::optional<AxisLoops> random_nest(RandomPoints& random, const KernelRules& rules, int tries = 50) {
+  for (int i = 0; i < tries; ++i) {
+    AxisLoops loops = random_loops(random, rules);
+    if (rules.why_not(loops).empty()) return loops;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tilescope
