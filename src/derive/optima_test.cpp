@@ -204,7 +204,7 @@ TEST_CASE("one width for every array: the law in bytes is the law in values time
 
 TEST_CASE("arrays of different widths: x (b_K d + b_V e) R (b_Q d + b_O e) / M") {
   std::map<std::string, Rational> widths{{"Q", 2}, {"K", 1}, {"V", 1}, {"O", 4}};
-  widths["l"] = 4;  // the row statistics, and the exponential on its way into the row sum
+  widths["l"] = widths["s"] = 4;  // row statistics and scores are kept in fp32
   const Case at("flash2", "", 0, one_head(), {}, widths);
   const auto of = [&](const char* name) { return Polynomial(at.symbol(name)); };
   const Polynomial resident = Polynomial(2) * of("d_qk") + Polynomial(4) * of("d_v") + 12;
