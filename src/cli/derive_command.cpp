@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/derive_levels.h"
 #include "cli/derive_sections.h"
 #include "cli/help.h"
 #include "cli/options.h"
@@ -19,12 +20,14 @@ namespace fs = std::filesystem;
 
 std::vector<OptionSpec> derive_options() {
   static const std::vector<std::string> wanted{"size", "batch", "heads-q", "heads-kv", "q-len", "kv-len", "head-dim", "v-head-dim", "mask", "dtype", "workload", "hardware"};
-  std::vector<OptionSpec> specs{{"schedule", "draw this schedule's partition (default: the first ranked one that has a name)"},
+  std::vector<OptionSpec> specs{{"schedule", "list this schedule's exact counts, and draw it (default for drawing: the first ranked one that has a name)"},
                                 {"memory", "on-chip memory: values, or bytes with --dtype; default 116736 values (228 KiB of fp16)"},
                                 {"top", "how many schedules to rank (default 10)"},
                                 {"lowering", "a file of models/lowerings: its kernel configuration instead of a diagram's derivation"}};
   for (const OptionSpec& spec : point_options())
     if (std::find(wanted.begin(), wanted.end(), spec.name) != wanted.end()) specs.push_back(spec);
+  for (OptionSpec& spec : specs)
+    if (spec.name == "hardware") spec.help = "also derive at every memory boundary of this GPU (fp16)";
   for (OptionSpec spec : output_options()) {
     if (spec.name == "format") spec.help = "text, json or html";
     specs.push_back(spec);
@@ -77,8 +80,8 @@ ExitStatus print_lowering(const Arguments& arguments) {
   return ExitStatus::done;
 }
 
-std::string page_of(const Derivation& derivation, const Diagram& diagram, const Schedule* schedule) {
-  DerivationPage page{.title = "tilescope derive: " + diagram.name, .summary = diagram.summary, .pictures = {}, .sections = derivation_sections(derivation, diagram)};
+std::string page_of(const Diagram& diagram, const Schedule* schedule, std::vector<PageSection> sections) {
+  DerivationPage page{.title = "tilescope derive: " + diagram.name, .summary = diagram.summary, .pictures = {}, .sections = std::move(sections)};
   page.pictures.push_back({diagram_svg(diagram, nullptr), "The diagram. Columns alternate arrays and operators; an array is a stack of wires, one an axis."});
   if (schedule) page.pictures.push_back({diagram_svg(diagram, schedule), fmt::format("Schedule {}: {}. A relabelled wire is grouped over blocks or streamed.", schedule->name, schedule->summary)});
   return derivation_page(page);
@@ -116,8 +119,14 @@ ExitStatus derive_command(const std::vector<std::string>& words) {
   if (!chosen)
     for (const RankedFusion& ranked : derivation.ranked)
       if (!chosen && !ranked.names.empty()) chosen = find_schedule(ranked.names.front(), models);
-  if (format == "html") deliver(arguments, page_of(derivation, diagram, chosen ? &*chosen : nullptr));
-  else deliver(arguments, format == "json" ? derivation_json(derivation, diagram).dump(2) + "\n" : sections_as_text(derivation_sections(derivation, diagram)));
+  if (format == "json") {
+    deliver(arguments, derivation_json(derivation, diagram).dump(2) + "\n");
+  } else {
+    const bool page = format == "html";
+    std::vector<PageSection> sections = derivation_sections(derivation, diagram, page && chosen ? chosen->name : arguments.text("schedule").value_or(""));
+    if (arguments.has("hardware")) sections.insert(sections.begin() + 3, levels_section(request, models, read_hardware(arguments), 2));
+    deliver(arguments, page ? page_of(diagram, chosen ? &*chosen : nullptr, std::move(sections)) : sections_as_text(sections));
+  }
   return derivation.ranked.empty() ? ExitStatus::answer_no : ExitStatus::done;
 }
 

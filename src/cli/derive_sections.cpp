@@ -59,7 +59,7 @@ PageSection streams_section(const Derivation& derivation) {
     if (stream.kind != Streamability::Kind::folded) continue;
     std::string listing = fmt::format("stream over {} ({})\n", name, to_string(stream.witness->kind));
     for (const std::string& line : equations(*stream.witness)) listing += "  " + line + "\n";
-    for (const FoldWitness& fold : stream.witness->folds) listing += fmt::format("  why    {}: {}\n", fold.fold, fold.because);
+    for (const FoldWitness& fold : stream.witness->folds) listing += fmt::format("  why    {}\n", fold.because);
     for (const std::string& assumption : stream.witness->assumptions) listing += fmt::format("  given  {}\n", assumption);
     if (stream.witness->compact) {
       std::vector<std::string> section_of;
@@ -93,43 +93,70 @@ PageSection ranking_section(const Derivation& derivation) {
   return section;
 }
 
-PageTable terms_table(const NamedDerivation& named, const ScheduleProblem& problem, int island) {
-  PageTable table{.title = "exact counts in values", .columns = {"array", "direction", "values"}};
+PageTable terms_table(const Schedule& schedule, const ScheduleProblem& problem, int island) {
+  PageTable table{.title = fmt::format("{}: exact counts in values", schedule.islands[static_cast<std::size_t>(island)].name), .columns = {"array", "direction", "values"}};
   for (const SymbolicTerm& term : problem.symbolic.terms)
-    if (term.island == island)
-      table.rows.push_back({named.schedule.diagram.array(term.array).name, term.store ? "store" : "load", to_text(term.values, problem.symbolic.symbols)});
+    if (term.island == island) table.rows.push_back({schedule.diagram.array(term.array).name, term.store ? "store" : "load", to_text(term.values, problem.symbolic.symbols)});
   for (const SymbolicWork& work : problem.symbolic.work)
     if (work.island == island) {
-      const Operator& op = named.schedule.diagram.operators[static_cast<std::size_t>(work.op)];
+      const Operator& op = schedule.diagram.operators[static_cast<std::size_t>(work.op)];
       table.rows.push_back({op.name, op.kind == OperatorKind::contraction ? "FLOP / 2" : "points", to_text(work.points, problem.symbolic.symbols)});
     }
   return table;
 }
 
-PageTable columns_table(const ScheduleProblem& problem, int island) {
-  PageTable table{.title = "live on the chip, column by column", .columns = {"while", "live", "values"}};
+PageTable columns_table(const Schedule& schedule, const ScheduleProblem& problem, int island) {
+  PageTable table{.title = fmt::format("{}: live on the chip, column by column", schedule.islands[static_cast<std::size_t>(island)].name), .columns = {"while", "live", "values"}};
   for (const SymbolicColumn& column : problem.symbolic.columns)
     if (column.island == island) table.rows.push_back({column.at, join(column.live, ", "), to_text(column.values, problem.symbolic.symbols)});
   return table;
 }
 
-PageSection named_section(const Derivation& derivation, const NamedDerivation& named) {
-  PageSection section{.heading = "Schedule " + named.name};
-  section.paragraphs.push_back(named.schedule.summary + ". " + (named.found ? "The enumeration finds it." : "The enumeration does not find it: " + named.missing_because + "."));
-  section.paragraphs.push_back(named.feasible ? fmt::format("Best traffic with this memory: {}, {:.2f} times the compulsory {}.", count(named.traffic), named.traffic / derivation.compulsory, count(derivation.compulsory))
-                                              : "It does not fit into this memory, whatever the tiles.");
-  for (std::size_t i = 0; i < named.problems.size(); ++i) {
-    const ScheduleProblem& problem = named.problems[i];
-    const ExactOptimum& optimum = named.optimum[i];
-    std::string listing = fmt::format("kernel {}\n", named.schedule.islands[i].name);
-    listing += optimum.closed ? fmt::format("  H*(M) = {}\n", to_text(optimum, problem.symbolic.symbols)) : fmt::format("  H*(M): {}\n", optimum.reason);
-    if (!optimum.terms.empty() && !optimum.dropped_memory.is_zero()) listing += fmt::format("          as M grows; beside it vanish {} of the footprint\n", to_text(optimum.dropped_memory, problem.symbolic.symbols));
-    if (named.best[i].found)
-      listing += fmt::format("  at M    {} with {}, certified to be at least {}\n", count(named.best[i].traffic), problem.tiles.empty() ? "no tile to choose" : tiles_text(problem, named.best[i]), count(named.best[i].lower_bound));
-    section.listings.push_back(std::move(listing));
-    section.tables.push_back(terms_table(named, problem, static_cast<int>(i)));
-    section.tables.push_back(columns_table(problem, static_cast<int>(i)));
+std::string law_listing(const std::string& kernel, const ScheduleProblem& problem, const ExactOptimum& optimum, const BestTiles& best) {
+  std::string listing = fmt::format("kernel {}\n", kernel);
+  listing += optimum.closed ? fmt::format("  H*(M) = {}\n", to_text(optimum, problem.symbolic.symbols)) : fmt::format("  H*(M): {}\n", optimum.reason);
+  if (!optimum.terms.empty() && !optimum.dropped_memory.is_zero()) listing += fmt::format("          as M grows; beside it vanish {} of the footprint\n", to_text(optimum.dropped_memory, problem.symbolic.symbols));
+  if (best.found)
+    listing += fmt::format("  at M    {} with {}, certified to be at least {}\n", count(best.traffic), problem.tiles.empty() ? "no tile to choose" : tiles_text(problem, best), count(best.lower_bound));
+  return listing;
+}
+
+void add_counts(PageSection& section, const Schedule& schedule, const ScheduleProblem& problem, int island) {
+  section.tables.push_back(terms_table(schedule, problem, island));
+  section.tables.push_back(columns_table(schedule, problem, island));
+}
+
+const char* const gate_note = "gate(n; m, ...) is n where any m is above 1, else 1: a loop moves a tile only if a loop inside it does.";
+
+PageSection best_section(const Derivation& derivation) {
+  PageSection section{.heading = "The best of them in full"};
+  section.paragraphs.emplace_back(gate_note);
+  for (const RankedKernel& kernel : derivation.ranked.front().kernels) {
+    const Valuation sizes = sizes_of(kernel.problem.symbolic, kernel.schedule, derivation.request.workload, derivation.request.mask);
+    section.listings.push_back(law_listing(fmt::format("{} {}", array_names(derivation, kernel.kernel.region.results), kernel.schedule.name), kernel.problem, closed_form(kernel.problem, sizes), kernel.best));
+    add_counts(section, kernel.schedule, kernel.problem, 0);
   }
+  return section;
+}
+
+PageSection names_section(const Derivation& derivation) {
+  PageSection section{.heading = "Named schedules"};
+  PageTable table{.columns = {"schedule", "found", "traffic", "x compulsory", "what"}};
+  for (const NamedDerivation& named : derivation.named) {
+    table.rows.push_back({named.name, named.found ? "yes" : named.missing_because, named.feasible ? count(named.traffic) : "does not fit", named.feasible ? fmt::format("{:.2f}", named.traffic / derivation.compulsory) : "",
+                          named.schedule.summary});
+    std::string listing = named.name + "\n";
+    for (std::size_t i = 0; i < named.problems.size(); ++i) listing += law_listing(named.schedule.islands[i].name, named.problems[i], named.optimum[i], named.best[i]);
+    section.listings.push_back(std::move(listing));
+  }
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+PageSection schedule_section(const NamedDerivation& named) {
+  PageSection section{.heading = "Schedule " + named.name};
+  section.paragraphs = {named.schedule.summary + ".", gate_note};
+  for (std::size_t i = 0; i < named.problems.size(); ++i) add_counts(section, named.schedule, named.problems[i], static_cast<int>(i));
   return section;
 }
 
@@ -151,9 +178,13 @@ PageSection bounds_section(const Derivation& derivation, const Diagram& diagram)
 
 }  // namespace
 
-std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram) {
-  std::vector<PageSection> sections{axes_section(derivation, diagram), streams_section(derivation), ranking_section(derivation), bounds_section(derivation, diagram)};
-  for (const NamedDerivation& named : derivation.named) sections.push_back(named_section(derivation, named));
+std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram, const std::string& in_full) {
+  std::vector<PageSection> sections{axes_section(derivation, diagram), streams_section(derivation), ranking_section(derivation)};
+  if (!derivation.ranked.empty()) sections.push_back(best_section(derivation));
+  sections.push_back(bounds_section(derivation, diagram));
+  if (!derivation.named.empty()) sections.push_back(names_section(derivation));
+  for (const NamedDerivation& named : derivation.named)
+    if (named.name == in_full) sections.push_back(schedule_section(named));
   return sections;
 }
 

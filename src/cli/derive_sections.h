@@ -1,4 +1,5 @@
-// What `derive` found, in words and tables: the same sections as text, Markdown-like listings and HTML.
+// What `derive` found, in words and tables: the same sections as text and HTML. `in_full`: the named schedule whose exact
+// counts are listed; empty: none.
 #pragma once
 
 #include "cli/table.h"
@@ -7,7 +8,7 @@
 
 namespace tilescope::cli {
 
-std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram);
+std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram, const std::string& in_full);
 
 std::string sections_as_text(const std::vector<PageSection>& sections);
 

@@ -138,18 +138,19 @@ void add_names(Derivation& derivation) {
 
 RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests, const DeriveRequest& request) {
   RankedKernel best{.kernel = kernel};
+  std::vector<std::pair<Polynomial, std::vector<Polynomial>>> seen;
   for (const LegalNest& nest : nests.survivors) {
     if (nest.cost.parts != 0) continue;
-    const auto one = [&](const AxisLoop& loop) { return primitives.diagram.axes[index(loop.axis)].size_in(request.workload) == 1; };
-    const bool batch_only = std::none_of(nest.loops.begin(), nest.loops.end(), [&](const AxisLoop& loop) { return one(loop) && loop.partition == Partition::stream; });
-    if (!batch_only) continue;  // a stream over one element is no loop: another nest has the same without it
-    const Schedule schedule = kernel_schedule(primitives, kernel, nest.loops);
+    Schedule schedule = kernel_schedule(primitives, kernel, nest.loops);
     ScheduleProblem problem = problem_of(schedule, options_of(request), -1, request.widths);
     leave_out_ones(problem, schedule, request.workload);
+    // Nests that differ only in loops over one element are one problem here.
+    if (const std::pair same{problem.traffic, problem.columns}; std::find(seen.begin(), seen.end(), same) == seen.end()) seen.push_back(same);
+    else continue;
     BestTiles tiles = best_tiles(problem, sizes_of(problem.symbolic, schedule, request.workload, request.mask),
                                  tile_bounds(problem.symbolic, schedule, request.workload), request.memory);
     if (!tiles.found || (best.best.found && tiles.traffic >= best.best.traffic * (1 - 1e-6))) continue;
-    best.loops = nest.loops, best.problem = std::move(problem), best.best = std::move(tiles);
+    best.loops = nest.loops, best.schedule = std::move(schedule), best.problem = std::move(problem), best.best = std::move(tiles);
   }
   return best;
 }

@@ -25,6 +25,7 @@ struct DeriveRequest {
 struct RankedKernel {
   FusedKernel kernel{};
   AxisLoops loops{};
+  Schedule schedule{};  // the kernel by itself
   ScheduleProblem problem{};
   BestTiles best{};
 };

@@ -5,9 +5,9 @@
 namespace tilescope {
 namespace {
 
-bool runs_operators(const Schedule& schedule, const Island& island, std::size_t source_operators) {
+bool runs_operators(const Island& island, std::size_t source_operators) {
   return std::all_of(island.operators.begin(), island.operators.end(), [&](int op) {
-    return op < static_cast<int>(source_operators) && schedule.diagram.operators[static_cast<std::size_t>(op)].kind != OperatorKind::merge;
+    return op < static_cast<int>(source_operators);
   });
 }
 
@@ -41,16 +41,10 @@ AxisLoops loops_of(const Schedule& schedule, const Island& island) {
 
 NamedPoint locate(const Primitives& primitives, const Schedule& schedule) {
   NamedPoint point;
-  std::size_t source_operators = schedule.diagram.operators.size();
-  while (source_operators > 0) {  // rewrites append operators that write what another one already does
-    const Operator& last = schedule.diagram.operators[source_operators - 1];
-    const bool added = last.kind == OperatorKind::merge || last.name.starts_with("convert ");
-    if (!added) break;
-    --source_operators;
-  }
+  const std::size_t source_operators = schedule.source.operators.size();  // rewrites append operators behind them
   std::vector<ArrayId> stored;
   for (const Island& island : schedule.islands) {
-    if (!runs_operators(schedule, island, source_operators)) continue;
+    if (!runs_operators(island, source_operators)) continue;
     const std::vector<ArrayId> results = results_of(primitives, schedule, island);
     std::vector<ArrayId> available;
     for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a)

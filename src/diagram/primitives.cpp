@@ -60,7 +60,9 @@ class Expander {
     std::vector<AxisId> rows = result_.array(scores).axes;
     const std::vector<AxisId> all = rows, along{*op.along};
     rows.erase(std::find(rows.begin(), rows.end(), *op.along));
-    const ArrayId maximum = interior("m", op, rows), weights = interior("A", op, all), sum = interior("l", op, rows);
+    const bool exposed = op.outputs.size() > 3;  // a schedule that keeps the running state names it among the outputs
+    const ArrayId maximum = exposed ? op.outputs[2] : interior("m", op, rows), weights = interior("A", op, all);
+    const ArrayId sum = exposed ? op.outputs[3] : interior("l", op, rows);
     add(op.name + ": maximum", maximum, FoldKind::max, along, leaf(scores), op.reads);
     add(op.name + ": exponential", weights, {}, {}, Expression::call(Function::exp, {leaf(scores) - leaf(maximum)}), op.reads);
     add(op.name + ": sum", sum, FoldKind::sum, along, leaf(weights), op.reads);

@@ -228,8 +228,8 @@ bool Schedule::reads(const Island& island, ArrayId id) const {
     };
     return std::any_of(island.operators.begin(), island.operators.end(), by);
   };
-  const auto& source = diagram.array(id).alias_of;
-  return fetched(id) && !produced_by(diagram, island, id) && !(source && fetched(*source));  // a view comes with its source
+  const auto& whole = diagram.array(id).alias_of;
+  return fetched(id) && !produced_by(diagram, island, id) && !(whole && fetched(*whole));  // a view comes with its source
 }
 
 bool Schedule::writes(const Island& island, ArrayId id) const {
@@ -278,6 +278,7 @@ Schedule load_schedule(const fs::path& file, const fs::path& models_directory, c
   for (const auto& [name, node] : parameters.entries()) schedule.parameters.push_back({name, node.integer(1, largest_tile)});
   if (schedule.parameters.size() > max_parameters)
     parameters.report(fmt::format("a schedule may have at most {} parameters, found {}", max_parameters, schedule.parameters.size()));
+  schedule.source = schedule.diagram;
   const Primitives primitives = expand(schedule.diagram);
   for (const Node& node : root["islands"].items()) schedule.islands.push_back(read_island(node, primitives, schedule, document));
   if (root["islands"].is_list() && schedule.islands.empty()) root["islands"].report("a schedule needs at least one island");

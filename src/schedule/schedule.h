@@ -74,7 +74,8 @@ struct Parameter {
 
 struct Schedule {
   std::string name, summary;
-  Diagram diagram;
+  Diagram diagram;  // with what the islands' loops add: chunks, partial results, accumulators, running state
+  Diagram source;   // as it was read
   std::vector<Parameter> parameters;
   std::vector<Island> islands;
   std::vector<Chunking> chunks;

@@ -1,0 +1,27 @@
+// Why a schedule may not partition an axis in another way, kernel by kernel.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "derive/named.h"
+
+namespace tilescope {
+
+enum class Asked { whole, group, stream, parts };
+
+struct WhyNot {
+  std::string kernel;
+  bool allowed = false;
+  std::string loops;   // the kernel's loops with the axis partitioned as asked
+  std::string reason;  // the rule that forbids it, or what it would mean
+};
+
+// The answer for every kernel of the schedule that has the axis. A group over a folded axis that must leave parts says so.
+std::vector<WhyNot> why_not(const Schedule& schedule, AxisId axis, Asked asked);
+
+// An axis by its name or by the tile parameter that cuts it ("kv" for x).
+std::optional<AxisId> axis_by_name(const Schedule& schedule, const std::string& name);
+
+}  // namespace tilescope
