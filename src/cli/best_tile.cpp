@@ -4,9 +4,9 @@
 
 namespace tilescope::cli {
 
-void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, bool given) {
+void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, bool given, const SearchOptions& options) {
   if (!given) {
-    const SearchResult result = search_tiles(plan, hardware, point);
+    const SearchResult result = search_tiles(plan, hardware, point, options);
     if (!result.feasible.empty()) point.tiles = result.feasible.front().point.tiles, point.warps = result.feasible.front().point.warps;
   }
   std::vector<Diagnostic> diagnostics;

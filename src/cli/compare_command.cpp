@@ -23,9 +23,10 @@ std::vector<std::string> list_of(const Arguments& arguments, const std::string& 
 }
 
 // One row: the point on one GPU with one dtype choice.
-std::vector<Json> compare_row(const Plan& plan, const HardwareProfile& hardware, Point point, const std::string& dtypes, bool tile_fixed) {
+std::vector<Json> compare_row(const Plan& plan, const HardwareProfile& hardware, Point point, const std::string& dtypes, bool tile_fixed,
+                              const SearchOptions& options) {
   if (!dtypes.empty()) apply_dtypes(point, plan, dtypes);
-  settle_tile(plan, hardware, point, tile_fixed);
+  settle_tile(plan, hardware, point, tile_fixed, options);
   Prediction prediction;
   predict(plan, hardware, point, prediction);
   const bool fits = std::all_of(prediction.footprint.begin(), prediction.footprint.end(), [](const FootprintRow& row) { return row.fits(); });
@@ -59,9 +60,9 @@ ExitStatus compare_command(const std::vector<std::string>& words) {
   if (gpus.empty()) throw InputError(Diagnostic{.path = "--hardware", .message = "is missing: give GPUs to compare, as in --hardware h100_sxm,h200_sxm"});
   if (dtypes.empty()) dtypes.emplace_back();
   std::vector<Plan> plans;
-  for (const std::string& kernel : list_of(arguments, "kernel")) plans.push_back(read_plan(kernel, std::nullopt));
-  for (const std::string& schedule : list_of(arguments, "schedule")) plans.push_back(read_plan(std::nullopt, schedule));
-  if (plans.empty()) plans.push_back(read_plan(std::nullopt, std::nullopt));
+  for (const std::string& kernel : list_of(arguments, "kernel")) plans.push_back(read_plan(arguments, kernel, std::nullopt));
+  for (const std::string& schedule : list_of(arguments, "schedule")) plans.push_back(read_plan(arguments, std::nullopt, schedule));
+  if (plans.empty()) plans.push_back(read_plan(arguments, std::nullopt, std::nullopt));
   Table table{.title = "predicted", .columns = {"hardware", "kernel", "dtype", "tile", "fits", "runnable", "hbm_bytes", "l2_bytes", "microseconds", "bound_by",
                                                 "model_tflops", "rate_unknown"}, .rows = {}};
   // The dtypes are columns here, so the shared point is read without them.
@@ -75,7 +76,7 @@ ExitStatus compare_command(const std::vector<std::string>& words) {
     const Point point = read_point(shared, plan);
     for (const std::string& gpu : gpus) {
       const HardwareProfile hardware = find_profile(gpu, data_directory() / "hardware");
-      for (const std::string& dtype : dtypes) table.rows.push_back(compare_row(plan, hardware, point, dtype, tile_given(arguments)));
+      for (const std::string& dtype : dtypes) table.rows.push_back(compare_row(plan, hardware, point, dtype, tile_given(arguments), search_options(arguments, plan)));
     }
   }
   const Format format = arguments.format();

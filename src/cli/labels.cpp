@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace tilescope::cli {
 
@@ -18,8 +19,9 @@ std::string dtype_label(const Plan& plan, const Point& point) {
     if (same > most) most = same, plain = candidate;
   }
   std::string label = to_string(plain.dtypes[0]);
+  std::set<std::string> named;  // several arrays may take one key
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
-    if (point.dtypes[i] != plain.dtypes[i]) label += fmt::format(";{}={}", diagram.arrays[i].dtype_key, to_string(point.dtypes[i]));
+    if (point.dtypes[i] != plain.dtypes[i] && named.insert(diagram.arrays[i].dtype_key).second) label += fmt::format(";{}={}", diagram.arrays[i].dtype_key, to_string(point.dtypes[i]));
   return label;
 }
 

@@ -91,7 +91,9 @@ TEST_CASE("every other point option of every command refuses a wrong value") {
       {"tile", "q=64", "z=4", "error: --tile: schedule 'flash2' has no tile 'z'; known: warps, q, kv, pack"},
       {"tile", "q=64", "q=64,q=128", "error: --tile: 'q' is given twice in 'q=64,q=128'"},
       {"tile", "q=64", "warps=65", "error: --tile: warps must be from 1 to 64, found 65"},
-      {"pass", "forward", "backward", "error: --pass: expected forward, found 'backward'; no backward schedule is shipped yet"},
+      {"pass", "forward", "backwards", "error: --pass: expected forward or backward, found 'backwards'; did you mean 'backward'?"},
+      {"pass", "forward", "1234567890", "error: --pass: expected forward or backward, found '1234567890'"},
+      {"diagram", "attention", "attentoin", "error: diagram: no diagram or file 'attentoin'; did you mean 'attention'?"},
       {"format", "json", "xml", "error: --format: expected text, json, csv or md, found 'xml'; did you mean 'md'?"},
       {"output", "-", "/proc/none/file",
        "/proc/none/file: error: cannot be written: No such file or directory; choose a writable place with free space; nothing was changed"}};

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
@@ -18,7 +19,33 @@ constexpr std::int64_t largest_extent = std::int64_t{1} << 40;
   throw InputError(Diagnostic{.path = path, .message = message});
 }
 
-Workload read_workload(const Arguments& arguments) {
+struct ExtentOption {
+  const char* name;
+  std::vector<Extent> extents;  // of a diagram, that it sets
+};
+const std::vector<ExtentOption>& extent_options() {
+  static const std::vector<ExtentOption> table{
+      {"batch", {Extent::batch}}, {"heads-q", {Extent::heads_kv, Extent::group}}, {"heads-kv", {Extent::heads_kv, Extent::group}},
+      {"q-len", {Extent::q_len}}, {"kv-len", {Extent::kv_len}}, {"head-dim", {Extent::d_qk, Extent::d_v}}, {"v-head-dim", {Extent::d_v}}};
+  return table;
+}
+
+bool sized_by(const Diagram& diagram, Extent extent) {
+  return std::any_of(diagram.axes.begin(), diagram.axes.end(), [&](const Axis& axis) { return axis.extent == extent; });
+}
+
+// A size that no axis takes would change nothing.
+void refuse_idle_sizes(const Arguments& arguments, const Diagram& diagram) {
+  for (const ExtentOption& option : extent_options()) {
+    if (!arguments.has(option.name) ||
+        std::any_of(option.extents.begin(), option.extents.end(), [&](Extent extent) { return sized_by(diagram, extent); }))
+      continue;
+    refuse(std::string("--") + option.name, fmt::format("diagram '{}' has no axis of that size; its own are set with --size", diagram.name));
+  }
+}
+
+Workload read_workload(const Arguments& arguments, const Diagram& diagram) {
+  refuse_idle_sizes(arguments, diagram);
   Workload workload;
   if (const auto name = arguments.text("workload")) workload = find_workload(*name, data_directory() / "models");
   const auto extent = [&](const char* name) { return arguments.integer(name, 1, largest_extent); };
@@ -29,7 +56,7 @@ Workload read_workload(const Arguments& arguments) {
   if (const auto length = extent("kv-len")) workload.kv_len = *length;
   if (const auto dim = extent("head-dim")) workload.d_qk = workload.d_v = *dim;
   if (const auto dim = extent("v-head-dim")) workload.d_v = *dim;
-  if (!arguments.has("workload") && !arguments.has("q-len"))
+  if (!arguments.has("workload") && !arguments.has("q-len") && sized_by(diagram, Extent::q_len))
     refuse("--q-len", "is missing: give --q-len (and --kv-len, --heads-q, --head-dim, ...) or --workload");
   const std::vector<std::string> violations = workload.violations();
   std::vector<Diagnostic> diagnostics;
@@ -38,8 +65,9 @@ Workload read_workload(const Arguments& arguments) {
   return workload;
 }
 
-Mask read_mask(const Arguments& arguments, const Workload& workload) {
+Mask read_mask(const Arguments& arguments, const Workload& workload, const Diagram& diagram) {
   const std::string text = arguments.text("mask").value_or("none");
+  if (text != "none" && !diagram.guard) refuse("--mask", fmt::format("diagram '{}' has no queries and keys to mask, found '{}'", diagram.name, text));
   if (const auto mask = parse_mask(text)) return *mask;
   constexpr std::string_view prefix = "block-sparse:";
   if (text.starts_with(prefix) && text.size() > prefix.size()) return load_block_mask(text.substr(prefix.size()), workload);
@@ -68,12 +96,27 @@ void apply_tile(Point& point, const Plan& plan, const std::string& text) {
   }
 }
 
+// --splits N is --tile splits=N; it alone leaves the other tiles to be chosen.
+void apply_splits(Point& point, const Plan& plan, const Arguments& arguments) {
+  const auto splits = arguments.integer("splits", 1, largest_extent);
+  if (!splits) return;
+  const int parameter = plan.schedule.find_parameter("splits");
+  if (parameter < 0) refuse("--splits", fmt::format("schedule '{}' does not split an axis; choose one that does, as in --schedule split-kv", plan.schedule.name));
+  for (const std::string& part : split(arguments.text("tile").value_or(""), ','))
+    if (part.starts_with("splits=")) refuse("--splits", "'splits' is given twice, here and in --tile");
+  point.tiles[static_cast<std::size_t>(parameter)] = *splits;
+}
+
 }  // namespace
+
+Mask mask_of(const Arguments& arguments, const Workload& workload, const Diagram& diagram) { return read_mask(arguments, workload, diagram); }
 
 std::vector<OptionSpec> point_options() {
   return {{"hardware", "GPU profile id or YAML file (see: tilescope hardware list)"},
-          {"schedule", "schedule name or file: flash2 (default), standard"},
+          {"schedule", "schedule name or file: " + join(shipped_names(data_directory() / "models" / "schedules"), ", ") + " (default flash2)"},
           {"kernel", "kernel name or descriptor file: fused_mma, reference, ..."},
+          {"diagram", "apply the schedule to this diagram, a name in models/diagrams or a file"},
+          {"size", "a size of the diagram's own, as in pages=64 or a=1k,b=4k; may be repeated"},
           {"workload", "named shape in models/workloads, or a file"},
           {"batch", "batch size (default 1)"},
           {"heads-q", "query heads (default 1; alias --heads)"},
@@ -83,9 +126,11 @@ std::vector<OptionSpec> point_options() {
           {"head-dim", "head dimension of Q and K, and of V unless --v-head-dim (default 64)"},
           {"v-head-dim", "head dimension of V and O"},
           {"mask", "none, causal, window:W or block-sparse:FILE"},
-          {"dtype", "fp32 tf32 bf16 fp16 fp8_e4m3 fp8_e5m2 int8 int4, and per array: fp16,kv=int8:g64:b2,o=bf16"},
+          {"dtype", "fp32 tf32 bf16 fp16 fp8_e4m3 fp8_e5m2 int8 int4, and per array: fp16,kv=int8:g64:b2,o=bf16; keys: q k v kv o s p, "
+                    "l (row statistics), acc (accumulators, partial results), do dq dk dv (backward), index (block tables), or the diagram's"},
           {"tile", "tile sizes: q=128,kv=64,warps=4,pack=1"},
-          {"pass", "forward (backward comes later)"}};
+          {"splits", "parts the keys are cut into, of a schedule that splits them: the same as --tile splits=N"},
+          {"pass", "forward or backward: without --schedule or --kernel, backward is flash2-backward"}};
 }
 
 std::vector<OptionSpec> output_options() {
@@ -100,13 +145,6 @@ fs::path data_directory() {
     if (fs::is_directory(folder / "models" / "schedules", ignored) && fs::is_directory(folder / "hardware", ignored)) return folder;
   return TILESCOPE_DATA_DIR;
 }
-
-Plan read_plan(const std::optional<std::string>& kernel, const std::optional<std::string>& schedule) {
-  if (kernel && schedule) refuse("--kernel", "give --kernel or --schedule, not both: a kernel names its schedule");
-  return kernel ? load_plan_for_kernel(*kernel, data_directory()) : load_plan_for_schedule(schedule.value_or("flash2"), data_directory());
-}
-
-Plan read_plan(const Arguments& arguments) { return read_plan(arguments.text("kernel"), arguments.text("schedule")); }
 
 HardwareProfile read_hardware(const Arguments& arguments) {
   const auto name = arguments.text("hardware");
@@ -128,8 +166,8 @@ void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
     if (!dtype)
       refuse("--dtype", fmt::format("expected a format, optionally with scales as in int8:g64:b2, found '{}'{}", name, did_you_mean(name, dtype_names())));
     if (!set_dtype(point, plan.schedule.diagram, key, *dtype)) {
-      std::vector<std::string> keys{"kv"};
-      for (const Array& array : plan.schedule.diagram.arrays) keys.push_back(array.dtype_key);
+      std::vector<std::string> keys = dtype_keys(plan.schedule.diagram);
+      if (std::find(keys.begin(), keys.end(), "k") != keys.end()) keys.insert(keys.begin(), "kv");
       refuse("--dtype", fmt::format("no array takes the key '{}'{}", key, did_you_mean(key, keys)));
     }
   }
@@ -138,26 +176,28 @@ void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
 void default_tile(Point& point, const Plan& plan) {
   for (const KernelVariant& variant : plan.kernel.variants) {
     if (variant.head_dim != 0 && variant.head_dim != point.workload.d_qk) continue;
-    const int q = plan.schedule.find_parameter("q"), kv = plan.schedule.find_parameter("kv");
-    if (q >= 0) point.tiles[static_cast<std::size_t>(q)] = variant.tile_q;
-    if (kv >= 0) point.tiles[static_cast<std::size_t>(kv)] = variant.tile_kv;
-    point.warps = variant.warps;
+    take_variant(point, plan.schedule, variant);
     return;
   }
 }
 
 bool tile_given(const Arguments& arguments) { return arguments.has("tile"); }
 
+SearchOptions search_options(const Arguments& arguments, const Plan& plan) {
+  SearchOptions options;
+  if (const int splits = plan.schedule.find_parameter("splits"); splits >= 0 && arguments.has("splits")) options.fixed.push_back(splits);
+  return options;
+}
+
 Point read_point(const Arguments& arguments, const Plan& plan) {
-  if (const auto pass = arguments.text("pass"); pass && *pass != "forward")
-    refuse("--pass", fmt::format("expected forward, found '{}'; no backward schedule is shipped yet", *pass));
   Point point = default_point(plan);
-  point.workload = read_workload(arguments);
-  point.mask = read_mask(arguments, point.workload);
+  point.workload = read_workload(arguments, plan.schedule.diagram);
+  point.mask = read_mask(arguments, point.workload, plan.schedule.diagram);
   if (!plan.kernel.dtypes.empty()) apply_dtypes(point, plan, to_string(plan.kernel.dtypes.front()));
   if (const auto dtypes = arguments.text("dtype")) apply_dtypes(point, plan, *dtypes);
   default_tile(point, plan);
   if (const auto tile = arguments.text("tile")) apply_tile(point, plan, *tile);
+  apply_splits(point, plan, arguments);
   return point;
 }
 

@@ -1,19 +1,44 @@
 // predict and explain: one point.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "base/text.h"
 #include "cli/best_tile.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/labels.h"
+#include "predict/bounds.h"
 
 namespace tilescope::cli {
 namespace {
 
-std::string bound_text(const Prediction& prediction) {
+std::string bound_text(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
   return fmt::format("{} bytes compulsory, {} bytes the I/O lower bound at hbm", with_thousands(prediction.compulsory_bytes),
-                     with_thousands(prediction.lower_bound_bytes));
+                     with_thousands(lower_bound_bytes(plan, hardware, point, prediction)));
+}
+
+// How far the schedule is from what no schedule can beat.
+Table bounds_table(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
+  Table table{.title = "lower bounds (of bytes read and written at a level)", .columns = {"level", "of", "bound", "memory", "bytes", "moved", "times", "source"}, .rows = {}};
+  for (const TrafficBound& bound : lower_bounds(plan, hardware, point, prediction))
+    table.rows.push_back({to_string(bound.boundary), bound.island < 0 ? "all" : plan.schedule.islands[static_cast<std::size_t>(bound.island)].name, bound.name,
+                          bound.memory_bytes > 0 ? Json(with_binary(bound.memory_bytes)) : Json(nullptr), static_cast<std::int64_t>(bound.bytes), bound.moved_bytes,
+                          bound.times(), bound.source});
+  return table;
+}
+
+// The kernels of a schedule that has several, side by side.
+std::string kernels_table(const Plan& plan, const Prediction& prediction, Format format) {
+  if (prediction.islands.size() < 2) return {};
+  Table table{.title = "kernels, one after the other", .columns = {"kernel", "blocks", "hbm_bytes", "l2_bytes", "tensor_flop", "microseconds", "bound_by"}, .rows = {}};
+  for (std::size_t i = 0; i < prediction.islands.size(); ++i) {
+    const IslandPrediction& island = prediction.islands[i];
+    table.rows.push_back({plan.schedule.islands[i].name, island.blocks, island.traffic[0][0] + island.traffic[0][1], island.traffic[1][0] + island.traffic[1][1],
+                          island.work.tensor_flop, island.seconds * 1e6, to_string(island.bound_by)});
+  }
+  return render(table, format) + "\n";
 }
 
 Table traffic_table(const Prediction& prediction) {
@@ -43,6 +68,14 @@ Table footprint_table(const Plan& plan, const Prediction& prediction) {
   return table;
 }
 
+// Kernels without matrix instructions have no footprint row, and why.
+std::string plain_kernels_line(const Plan& plan) {
+  std::vector<std::string> plain;
+  for (const IslandImplementation& island : plan.kernel.islands)
+    if (!island.uses_tensor_cores()) plain.push_back(island.name);
+  return plain.empty() ? "" : fmt::format("without matrix instructions, so where tiles lie is not modelled: {}\n", join(plain, ", "));
+}
+
 Table time_table(const Prediction& prediction) {
   Table table{.title = "time of each resource (everything else overlapped)", .columns = {"resource", "microseconds"}, .rows = {}};
   for (std::size_t i = 0; i < resource_count; ++i)
@@ -50,21 +83,37 @@ Table time_table(const Prediction& prediction) {
   return table;
 }
 
+// The sizes that the diagram's axes take: of the workload, then its own.
+std::string size_text(const Diagram& diagram, const Workload& w) {
+  const auto uses = [&](Extent extent) { return std::any_of(diagram.axes.begin(), diagram.axes.end(), [&](const Axis& axis) { return axis.extent == extent; }); };
+  std::vector<std::string> parts;
+  if (uses(Extent::batch)) parts.push_back(fmt::format("batch {}", w.batch));
+  if (uses(Extent::heads_kv)) parts.push_back(fmt::format("heads {}/{}", w.heads_q, w.heads_kv));
+  if (uses(Extent::q_len)) parts.push_back(fmt::format("q_len {}", w.q_len));
+  if (uses(Extent::kv_len)) parts.push_back(fmt::format("kv_len {}", w.kv_len));
+  if (uses(Extent::d_qk)) parts.push_back(fmt::format("head_dim {}/{}", w.d_qk, w.d_v));
+  else if (uses(Extent::d_v)) parts.push_back(fmt::format("v_head_dim {}", w.d_v));
+  std::vector<std::string> own;  // a size may be that of several axes
+  for (const Axis& axis : diagram.axes)
+    if (!axis.extent && !axis.chunks_of && std::find(own.begin(), own.end(), axis.size) == own.end()) own.push_back(axis.size), parts.push_back(fmt::format("{} {}", axis.size, axis.length));
+  return join(parts, ", ");
+}
+
 std::string point_line(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
-  const Workload& w = point.workload;
-  std::string tiles;
-  for (std::size_t i = 0; i < plan.schedule.parameters.size(); ++i)
-    tiles += fmt::format("{}{}={}", i ? "," : "", plan.schedule.parameters[i].name, point.tiles[i]);
-  std::vector<std::string> formats;  // Q's, and every array's that differs
+  std::vector<std::string> formats{to_string(point.dtypes[0])}, seen{"l", "acc", "index"};  // the first array's, and every key's that differs
   for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
     const Array& array = plan.schedule.diagram.arrays[i];
-    if (array.role == ArrayRole::interior || array.dtype_key == "l") continue;
-    if (formats.empty()) formats.push_back(to_string(point.dtypes[i]));
-    else if (point.dtypes[i] != point.dtypes[0]) formats.push_back(array.name + " " + to_string(point.dtypes[i]));
+    if (array.role == ArrayRole::interior || std::find(seen.begin(), seen.end(), array.dtype_key) != seen.end()) continue;
+    seen.push_back(array.dtype_key);
+    if (point.dtypes[i] != point.dtypes[0]) formats.push_back(array.name + " " + to_string(point.dtypes[i]));
   }
-  return fmt::format("{} on {}: {}, mask {}, batch {}, heads {}/{}, q_len {}, kv_len {}, head_dim {}/{}, tile {},warps={}",
-                     plan.assumed ? "schedule " + plan.schedule.name + " (assumed implementation)" : "kernel " + plan.kernel.name, hardware.name,
-                     join(formats, ", "), point.mask.text, w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v, tiles, point.warps);
+  std::vector<std::string> parts{join(formats, ", ")};
+  if (plan.schedule.diagram.guard) parts.push_back("mask " + point.mask.text);
+  const std::string sizes = size_text(plan.schedule.diagram, point.workload);
+  if (!sizes.empty()) parts.push_back(sizes);
+  parts.push_back("tile " + tile_label(plan, point));
+  const std::string what = plan.assumed ? "schedule " + plan.schedule.name + " (assumed implementation)" : "kernel " + plan.kernel.name;
+  return fmt::format("{} on {}: {}", what, hardware.name, join(parts, ", "));
 }
 
 std::string infeasible_lines(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
@@ -82,12 +131,13 @@ std::string infeasible_lines(const Plan& plan, const HardwareProfile& hardware, 
 
 std::string text(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction, const std::optional<TimeError>& error, Format format) {
   std::string out = point_line(plan, hardware, point) + "\n\n" + infeasible_lines(plan, hardware, point, prediction);
-  out += render(traffic_table(prediction), format) + bound_text(prediction) + "\n\n";
+  out += render(traffic_table(prediction), format) + bound_text(plan, hardware, point, prediction) + "\n\n";
+  out += kernels_table(plan, prediction, format);
   const Work& work = prediction.work;
   Table table{.title = "work", .columns = {"quantity", "count"}, .rows = {}};
   table.rows = {{"tensor FLOP executed by the tiles", work.tensor_flop}, {"model FLOP (the field's convention)", work.model_flop},
                 {"exponentials of the schedule", work.exp}, {"xu thread operations", work.pipes[0]}, {"fp32 FLOP on the FMA pipe", work.fma_flop()}};
-  out += render(table, format) + "\n" + render(footprint_table(plan, prediction), format) + "\n" + render(time_table(prediction), format);
+  out += render(table, format) + "\n" + render(footprint_table(plan, prediction), format) + plain_kernels_line(plan) + "\n" + render(time_table(prediction), format);
   out += fmt::format("\npredicted {:.2f} us, bound by {}: {} of model FLOP; {}\n", prediction.time.total * 1e6,
                      to_string(prediction.time.bound_by), with_si(static_cast<double>(work.model_flop) / prediction.time.total, "FLOP/s"), error_text(error));
   for (const std::string& missing : missing_rates(hardware, prediction))
@@ -124,6 +174,9 @@ Table flat_table(const Plan& plan, const HardwareProfile& hardware, const Point&
   return table;
 }
 
+// Markdown keeps the indentation only inside a fence.
+std::string code_block(const std::string& code, Format format) { return format == Format::md ? "```\n" + code + "```\n" : code; }
+
 struct Answer {
   Plan plan;
   HardwareProfile hardware;
@@ -136,7 +189,7 @@ Answer answer(const Arguments& arguments) {
   Answer a{read_plan(arguments), read_hardware(arguments), {}, {}, {}};
   if (!a.plan.assumed) a.error = recorded_time_error(data_directory() / "validate" / "errors.json", a.hardware.id, a.plan.kernel.name);
   a.point = read_point(arguments, a.plan);
-  settle_tile(a.plan, a.hardware, a.point, tile_given(arguments));
+  settle_tile(a.plan, a.hardware, a.point, tile_given(arguments), search_options(arguments, a.plan));
   predict(a.plan, a.hardware, a.point, a.prediction);
   return a;
 }
@@ -149,7 +202,10 @@ ExitStatus predict_command(const std::vector<std::string>& words) {
   const auto specs = point_options() + output_options();
   if (help_wanted(words, "predict --hardware ID [--kernel NAME | --schedule NAME] --q-len N ...", specs,
                   "  tilescope predict --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128 --mask causal\n"
-                  "  tilescope predict --hardware b200_sxm --schedule standard --workload gpt2-medium --format json\n"))
+                  "  tilescope predict --hardware b200_sxm --schedule standard --workload gpt2-medium --format json\n"
+                  "  tilescope predict --hardware h200_sxm --pass backward --heads 16 --q-len 4k --head-dim 128\n"
+                  "  tilescope predict --hardware h200_sxm --schedule split-kv --splits 16 --workload llama3-70b-decode\n"
+                  "  tilescope predict --hardware h200_sxm --diagram attention_paged --size pages=512 --q-len 1 --kv-len 8k --heads 8\n"))
     return ExitStatus::done;
   const Arguments arguments("predict", words, specs, 0);
   const Answer a = answer(arguments);
@@ -172,7 +228,8 @@ ExitStatus explain_command(const std::vector<std::string>& words) {
   if (format == Format::json) deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction, {.error = a.error}).dump(2) + "\n");
   else if (format == Format::csv) deliver(arguments, render(terms, format));
   else
-    deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, a.error, format) + "\n" + render(terms, format) + "\n" + pseudocode(a.plan, a.point));
+    deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, a.error, format) + "\n" + render(bounds_table(a.plan, a.hardware, a.point, a.prediction), format) +
+                           "\n" + render(terms, format) + "\n" + code_block(pseudocode(a.plan, a.hardware, a.point), format));
   return status_of(a.prediction);
 }
 

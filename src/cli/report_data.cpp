@@ -118,7 +118,7 @@ Json derivation(const ComparedPoint& shown, const HardwareProfile& hardware) {
                                    std::all_of(p.terms.begin(), p.terms.end(), [](const Term& t) { return t.boundary != Boundary::hbm || t.fits_cache; })
                                        ? "the keys and values of the heads that run at once fit the L2" : "the keys and values of the heads that run at once do not fit the L2"));
   return {{"point", point_id(shown.record.point)}, {"title", label(shown.record.point)}, {"paragraphs", std::move(paragraphs)},
-          {"pseudocode", pseudocode(shown.plan, shown.point)}, {"terms", prediction["terms"]}};
+          {"pseudocode", pseudocode(shown.plan, hardware, shown.point)}, {"terms", prediction["terms"]}};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // sweep: the cross product of axes, one prediction a line, streamed so that memory does not grow with the points.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -48,6 +49,26 @@ struct Sweep {
   std::optional<TimeError> error;
 };
 
+// A default tile that cannot run at the first point would make an empty sweep: the best tile of that point takes its place.
+void replace_unfit_tile(const Arguments& arguments, Sweep& sweep) {
+  const bool swept = std::any_of(sweep.axes.begin(), sweep.axes.end(), [](const SweepAxis& axis) { return axis.tile >= 0 || axis.warps; });
+  if (!sweep.plan.assumed || sweep.tile_fixed || swept) return;
+  Prediction prediction;
+  SearchResult result;
+  try {
+    predict(sweep.plan, sweep.hardware, sweep.base, prediction);
+    if (prediction.feasible || !prediction.runnable) return;
+    result = search_tiles(sweep.plan, sweep.hardware, sweep.base, search_options(arguments, sweep.plan));
+  } catch (const CountOverflow&) {
+    return;  // the point says so itself, with its place
+  }
+  if (result.feasible.empty()) return;
+  const Point& best = result.feasible.front().point;
+  if (!arguments.quiet()) std::cerr << fmt::format("note: the default tile {} cannot run here; every point takes {}, the best of the first point\n",
+                                                   tile_label(sweep.plan, sweep.base), tile_label(sweep.plan, best));
+  sweep.base.tiles = best.tiles, sweep.base.warps = best.warps;
+}
+
 Sweep read_sweep(const std::string& command, const std::vector<std::string>& words, const std::vector<OptionSpec>& specs) {
   const Arguments arguments(command, words, specs, 0);
   Sweep sweep{.plan = read_plan(arguments), .hardware = read_hardware(arguments), .axes = {}, .base = {}, .tile_fixed = tile_given(arguments), .dtypes = {}, .error = {}};
@@ -58,6 +79,7 @@ Sweep read_sweep(const std::string& command, const std::vector<std::string>& wor
   sweep.base = read_point(Arguments(command, all_words, specs, 0), sweep.plan);
   if (!sweep.plan.assumed) sweep.error = recorded_time_error(data_directory() / "validate" / "errors.json", sweep.hardware.id, sweep.plan.kernel.name);
   sweep.dtypes = dtype_label(sweep.plan, sweep.base);
+  replace_unfit_tile(arguments, sweep);
   if (const std::string reason = unsupported_on(sweep.plan, sweep.hardware); !reason.empty()) throw InputError(Diagnostic{.path = "--kernel", .message = reason});
   return sweep;
 }
@@ -133,7 +155,8 @@ ExitStatus sweep_command(const std::vector<std::string>& words) {
   if (help_wanted(words, "sweep --axis NAME=VALUES [--axis ...] --hardware ID ...", specs,
                   "  tilescope sweep --axis seqlen=1k:128k:x2 --axis tile_kv=32,64,128 --hardware h200_sxm --heads 16 --format csv -o sweep.csv\n"
                   "A size follows another as with the options: heads_q sets heads_kv too, q_len kv_len, head_dim v_head_dim, unless given.\n"
-                  "Without --tile or a tile axis every point keeps the default tile; tilescope search finds better ones.\n"
+                  "Without --tile or a tile axis every point keeps the default tile, or the best tile of the first point where that one\n"
+                  "cannot run; tilescope search finds better ones.\n"
                   "Exit status 1 when no point can run.\n"))
     return ExitStatus::done;
   const Arguments arguments("sweep", words, specs, 0);

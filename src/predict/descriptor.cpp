@@ -145,13 +145,8 @@ bool KernelVariant::holds(const std::string& array) const {
   return std::find(registers_hold.begin(), registers_hold.end(), array) != registers_hold.end();
 }
 
-const KernelVariant* KernelDescriptor::find_variant(std::int64_t head_dim, std::int64_t tile_q, std::int64_t tile_kv,
-                                                    std::int64_t warps) const {
-  const auto same = [](std::int64_t asked, std::int64_t built) { return asked == 0 || built == 0 || asked == built; };
-  for (const KernelVariant& variant : variants)
-    if (same(head_dim, variant.head_dim) && same(tile_q, variant.tile_q) && same(tile_kv, variant.tile_kv) && same(warps, variant.warps))
-      return &variant;
-  return nullptr;
+std::int64_t KernelVariant::tile(std::string_view parameter) const {
+  return parameter == "q" ? tile_q : parameter == "kv" ? tile_kv : 0;
 }
 
 KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::filesystem::path& models_directory) {

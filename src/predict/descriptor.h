@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/dtype.h"
@@ -58,6 +59,8 @@ struct KernelVariant {
   bool spills = false;                      // the compiler reports local-memory use
 
   bool holds(const std::string& array) const;
+  // The built size of a parameter of the schedule: `tile_NAME` in the file. 0: the file does not state one.
+  std::int64_t tile(std::string_view parameter) const;
 };
 
 struct KernelDescriptor {
@@ -70,9 +73,6 @@ struct KernelDescriptor {
   std::map<std::string, std::int64_t> padded_rows;  // arrays whose rows are padded in memory, to a multiple of elements
   std::vector<IslandImplementation> islands;  // in the schedule's order
   std::vector<KernelVariant> variants;   // empty: any tile (an assumed implementation)
-
-  // The variant with these parameters; a zero matches anything. nullptr: none.
-  const KernelVariant* find_variant(std::int64_t head_dim, std::int64_t tile_q, std::int64_t tile_kv, std::int64_t warps) const;
 };
 
 // Reads a kernel.yaml against the schedule it names. Throws InputError with every finding.

@@ -1,5 +1,5 @@
 // Every kernel descriptor with one thing wrong at a time, and the exact finding.
-#include "predict/descriptor.h"
+#include "predict/point.h"
 
 #include <doctest/doctest.h>
 
@@ -168,10 +168,22 @@ TEST_CASE("a tensor path needs its instruction's shape, and a padded array must 
         reference.line(place, "padded_rows.Scores", "'Scores' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L"));
 }
 
-TEST_CASE("a variant is found by its sizes, and a zero matches anything") {
-  const KernelDescriptor fused = load_descriptor(root / "kernels" / "fused_mma" / "kernel.yaml", root / "models");
-  REQUIRE(fused.find_variant(128, 128, 64, 8) != nullptr);
-  CHECK(fused.find_variant(128, 128, 64, 8)->tile_kv == 64);
-  CHECK(fused.find_variant(128, 999, 64, 8) == nullptr);
-  CHECK(fused.find_variant(0, 0, 0, 0) == &fused.variants.front());
+TEST_CASE("a variant is found by its head_dim, its tiles and its warps, and a size that its file does not state matches any") {
+  const Plan fused = load_plan_for_kernel("fused_mma", TILESCOPE_SOURCE_DIR);
+  Point point = default_point(fused);
+  point.workload.d_qk = 128, point.warps = 8;
+  point.tiles = {128, 64, 1};
+  REQUIRE(selected_variant(fused, point) != nullptr);
+  CHECK(selected_variant(fused, point)->head_dim == 128);
+  CHECK(selected_variant(fused, point)->tile("kv") == 64);
+  CHECK(selected_variant(fused, point)->tile("pack") == 0);
+  point.tiles[2] = 4;
+  CHECK(selected_variant(fused, point) != nullptr);
+  point.tiles[0] = 999;
+  CHECK(selected_variant(fused, point) == nullptr);
+  for (const KernelVariant& variant : fused.kernel.variants) {
+    point.workload.d_qk = variant.head_dim;
+    take_variant(point, fused.schedule, variant);
+    CHECK(selected_variant(fused, point) == &variant);
+  }
 }

@@ -9,18 +9,38 @@
 namespace tilescope {
 namespace {
 
-// "ceil(q_len/128)" or "batch" where the tile is 1.
-std::string trips_text(const Plan& plan, const BoundLoop& loop) {
-  const std::string size = plan.schedule.diagram.axes[index(loop.axis)].size;
+// An axis by the name of its size; one that counts the chunks of another by their number, "ceil(kv_len/1024)".
+std::string axis_text(const BoundIsland& bound, AxisId axis) {
+  const Schedule& schedule = bound.plan.schedule;
+  for (const Chunking& cut : schedule.chunks) {
+    if (cut.axis != axis) continue;
+    const Axis& whole = schedule.diagram.axes[index(cut.of)];
+    const std::int64_t size = bound.nest.size(cut.of);
+    const std::int64_t length = cut.length.value(size, {bound.point.tiles.data(), bound.point.tiles.size()});
+    return fmt::format("ceil({}/{})", whole.size, std::min(size, length));
+  }
+  return schedule.diagram.axes[index(axis)].size;
+}
+
+// Trips of a loop: "ceil(q_len/128)", or "batch" where the tile is 1. A split axis counts the tiles of all its chunks at
+// whichever of its two loops comes last.
+std::string trips_text(const BoundIsland& bound, const Nest& nest, int position, int last) {
+  const BoundLoop& loop = nest.loops[static_cast<std::size_t>(position)];
+  const Chunked& cut = nest.chunked;
+  if (cut.present() && position == cut.outer && cut.inner <= last) return std::to_string(cut.tiles());
+  if (cut.present() && position == cut.inner) return cut.outer <= last ? "1" : fmt::format("ceil({}/{})", cut.length, loop.tile);
+  const std::string size = axis_text(bound, loop.axis);
   return loop.tile == 1 ? size : fmt::format("ceil({}/{})", size, loop.tile);
 }
 
-std::string size_text(const BoundIsland& bound, AxisId axis, bool whole) {
-  const std::string size = bound.plan.schedule.diagram.axes[index(axis)].size;
+std::string size_text(const BoundIsland& bound, const Nest& nest, AxisId axis, int last, bool whole) {
+  const std::string size = axis_text(bound, axis);
+  const Chunked& cut = nest.chunked;
+  if (cut.present() && axis == nest.loops[static_cast<std::size_t>(cut.outer)].axis && cut.inner <= last) return std::to_string(cut.tiles());
   if (!whole) return size;
-  for (const BoundLoop& loop : bound.nest.all())
-    if (loop.axis == axis && loop.tile > 1) return fmt::format("{}*ceil({}/{})", loop.tile, size, loop.tile);
-  return size;
+  if (cut.present() && axis == cut.of) return fmt::format("{}*{}", cut.tile, cut.tiles());
+  const BoundLoop* loop = nest.loop_over(axis);
+  return loop && loop->tile > 1 ? fmt::format("{}*ceil({}/{})", loop->tile, size, loop->tile) : size;
 }
 
 std::string width_text(const Point& point, ArrayId id) {
@@ -31,38 +51,104 @@ std::string width_text(const Point& point, ArrayId id) {
 }
 
 // The guarded pair's factor: rows or keys (or both) summed over the tiles that the mask leaves alive.
-std::string live_text(const BoundIsland& bound, const Array& array, int last, bool whole) {
+std::string live_text(const BoundIsland& bound, const Nest& nest, const Array& array, int last, bool whole) {
   const GuardAxes guard = *bound.plan.schedule.diagram.guard;
-  const bool both = bound.nest.query_loop <= last && bound.nest.key_loop <= last;
-  const char* tiles = both ? "tile pairs" : bound.nest.query_loop <= last ? "query tiles" : "key tiles";
+  const bool tiles_move = nest.key_loop <= last && nest.loops[static_cast<std::size_t>(nest.key_loop)].trips > 1;
+  const bool by_chunk = nest.keys_are_chunked() && !tiles_move, keys = (by_chunk ? nest.chunked.outer : nest.key_loop) <= last;
+  const char* tiles = !keys ? "query tiles" : nest.query_loop > last ? (by_chunk ? "chunks" : "key tiles") : by_chunk ? "(query tile, chunk) pairs" : "tile pairs";
   std::string extents = array.has(guard.query) ? "rows" : "";
   if (array.has(guard.key)) extents += extents.empty() ? "keys" : " * keys";
   return fmt::format("sum of {}{} over live ({}) {}", whole ? "whole-tile " : "", extents.empty() ? "1" : extents, bound.point.mask.text, tiles);
 }
 
-std::string array_formula(const BoundIsland& bound, const Term& term) {
-  const Array& array = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)];
-  const bool whole = term.boundary == Boundary::smem;
-  const bool at_dram = term.boundary == Boundary::hbm;
-  const bool stored = stores(bound, static_cast<ArrayId>(term.array));
-  const Nest& nest = stored ? bound.finish : bound.nest;
-  std::vector<std::string> factors;
-  bool masked_pair = false;
-  for (int i = 0; i <= term.last_loop && !(at_dram && term.fits_cache); ++i) {
+// An axis of the guarded pair that no loop moves: whole, less the rows or keys that the mask hides from every tile.
+std::string seen_text(const BoundIsland& bound, const Nest& nest, AxisId axis, bool whole, const std::string& all) {
+  if (!nest.guarded()) return all;
+  const GuardAxes guard = *bound.plan.schedule.diagram.guard;
+  const LiveSums& sums = whole ? bound.whole.tiles : bound.live.tiles;
+  const bool query = axis == guard.query, key = axis == guard.key;
+  if (!query && !key) return all;
+  const std::int64_t seen = query ? sums.rows : sums.keys;
+  return seen == nest.size(axis) || whole ? all : fmt::format("{} of {} that are live ({})", seen, all, bound.point.mask.text);
+}
+
+// Loops within which an array's distinct values lie: none, but the tiles of scores and of partial results are sums.
+int distinct_loop(const BoundIsland& bound, const Nest& nest, const Array& array) {
+  const auto& guard = bound.plan.schedule.diagram.guard;
+  if (!nest.guarded() || !array.has(guard->query)) return -1;
+  if (array.has(guard->key)) return static_cast<int>(nest.loop_count) - 1;
+  if (!nest.keys_are_chunked() || !array.has(nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis)) return -1;
+  return std::max(nest.chunked.outer, nest.query_loop);
+}
+
+// How often an array's values cross (the loops that repeat it) and how many they are.
+struct Factors {
+  std::vector<std::string> repeats, values;
+  bool masked = false;  // a factor is a sum over live tiles, which holds repeats and values together
+};
+
+Factors factors_of(const BoundIsland& bound, const Nest& nest, const Array& array, int last, bool whole) {
+  Factors found;
+  const auto& guard = bound.plan.schedule.diagram.guard;
+  const auto chunks = [&](AxisId axis) { return nest.keys_are_chunked() && axis == nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis; };
+  for (int i = 0; i <= last; ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
-    const bool in_pair = nest.guarded() && (i == nest.query_loop || i == nest.key_loop);
-    if (in_pair) masked_pair = true;
-    else if (!array.has(loop.axis) && loop.trips > 1) factors.push_back(trips_text(bound.plan, loop));
+    const bool in_pair = nest.guarded() && (i == nest.query_loop || i == nest.key_loop || chunks(loop.axis));
+    if (in_pair) found.masked = true;
+    else if (!nest.carries(array.axes, loop.axis) && loop.trips > 1) found.repeats.push_back(trips_text(bound, nest, i, last));
   }
   for (const AxisId axis : array.axes) {
-    const auto& guard = bound.plan.schedule.diagram.guard;
-    if (masked_pair && guard && (axis == guard->query || axis == guard->key)) continue;
-    factors.push_back(size_text(bound, axis, whole));
+    if (found.masked && (axis == guard->query || axis == guard->key || chunks(axis))) continue;
+    found.values.push_back(seen_text(bound, nest, axis, whole, size_text(bound, nest, axis, last, whole)));
   }
-  if (masked_pair) factors.push_back(live_text(bound, array, term.last_loop, whole));
-  if (at_dram && !term.fits_cache) factors.push_back("waves of resident blocks");
-  if (term.cause == Cause::operand) factors.push_back("warps that need it");
-  return fmt::format("{} x {}", join(factors, " * "), width_text(bound.point, static_cast<ArrayId>(term.array)));
+  std::erase(found.repeats, "1");
+  if (!found.masked) return found;
+  found.values.push_back(live_text(bound, nest, array, last, whole));
+  if (const std::int64_t kept = stationary_values(nest, array.axes, whole); kept > 0) found.values.back() += ", less tiles that stay between sweeps";
+  return found;
+}
+
+// Stores, by how often the values go out or come back: every visit, all but the first, or one time more for the zeros.
+std::string stored_text(const BoundIsland& bound, const Term& term, const Factors& found) {
+  const Stored how = bound.plan.schedule.how_stored(bound.island, static_cast<ArrayId>(term.array));
+  const std::string values = found.values.empty() ? "1" : join(found.values, " * "), repeats = join(found.repeats, " * ");
+  const bool dram = term.boundary == Boundary::hbm, once = (dram && term.fits_cache) || (found.repeats.empty() && !found.masked);
+  const bool write = term.direction == Direction::write;
+  if (term.cause != Cause::tile) return repeats.empty() ? values : repeats + " * " + values;
+  if (dram && term.fits_cache) return (write && how.zeroed ? "2 * " : "") + values;
+  if (found.masked) {
+    const std::string visits = repeats.empty() ? values : repeats + " * " + values;
+    if (write) return how.zeroed ? "(" + visits + " + zeros of the whole array)" : visits;
+    return how.zeroed ? visits : "(" + visits + " - first visits)";
+  }
+  if (once) return (write && how.zeroed ? "2 * " : "") + values;
+  if (write) return how.zeroed ? fmt::format("({} + 1) * {}", repeats, values) : fmt::format("{} * {}", repeats, values);
+  return how.zeroed ? fmt::format("{} * {}", repeats, values) : fmt::format("({} - 1) * {}", repeats, values);
+}
+
+std::string array_formula(const BoundIsland& bound, const Term& term) {
+  const auto id = static_cast<ArrayId>(term.array);
+  const Array& array = bound.plan.schedule.diagram.array(id);
+  const bool whole = term.boundary == Boundary::smem, dram = term.boundary == Boundary::hbm;
+  const bool stored = stores(bound, id), once = dram && (term.fits_cache || !stored);
+  const Nest& nest = stored ? bound.finish : bound.nest;
+  Factors found = factors_of(bound, nest, array, once ? distinct_loop(bound, nest, array) : term.last_loop, whole);
+  std::string text;
+  if (stored) {
+    text = stored_text(bound, term, found);
+  } else {
+    std::vector<std::string> all = found.repeats;
+    all.insert(all.end(), found.values.begin(), found.values.end());
+    if (dram && !term.fits_cache) all.emplace_back("waves of resident blocks");
+    if (term.cause == Cause::operand) all.emplace_back("warps that need it");
+    text = all.empty() ? "1" : join(all, " * ");
+  }
+  text += " x " + width_text(bound.point, id);
+  if (bound.point.row_multiple[index(id)] > 1 && !whole) text += fmt::format(" (rows padded to {} values)", bound.point.row_multiple[index(id)]);
+  if (stored && bound.how.row_store > 0 && term.boundary == Boundary::l2 && term.direction == Direction::write &&
+      bound.plan.schedule.diagram.guard && array.axes.back() == bound.plan.schedule.diagram.guard->query)
+    text += ", in whole sectors";
+  return text;
 }
 
 }  // namespace
@@ -99,12 +185,16 @@ std::vector<std::string> because(const Plan& plan, const Point& point, const Ter
   const HardwareProfile none;
   const BoundIsland bound = bind_island(plan, none, point, term.island);
   const Array& array = plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)];
+  const bool stored = stores(bound, static_cast<ArrayId>(term.array)), cached = term.boundary == Boundary::hbm && term.fits_cache;
+  const auto& axes = plan.schedule.diagram.axes;
   for (int i = 0; i <= term.last_loop; ++i) {
     const BoundLoop& loop = bound.nest.loops[static_cast<std::size_t>(i)];
     if (loop.trips <= 1) continue;
-    const std::string axis = plan.schedule.diagram.axes[index(loop.axis)].name;
-    reasons.push_back(fmt::format("{}:{}{} {} it", axis, loop.group ? "group" : "stream", loop.tile > 1 ? fmt::format("({})", loop.tile) : "",
-                                  array.has(loop.axis) ? "cuts" : term.boundary == Boundary::hbm && term.fits_cache ? "shares" : "repeats"));
+    const auto& of = axes[index(loop.axis)].chunks_of;
+    const std::string axis = of ? fmt::format("{}:{}({} parts)", axes[index(*of)].name, loop.group ? "group" : "stream", loop.trips)
+                                : fmt::format("{}:{}{}", axes[index(loop.axis)].name, loop.group ? "group" : "stream", loop.tile > 1 ? fmt::format("({})", loop.tile) : "");
+    const bool cuts = bound.nest.carries(array.axes, loop.axis);
+    reasons.push_back(fmt::format("{} {} it", axis, cuts ? "cuts" : cached ? "shares" : stored ? "comes back to" : "repeats"));
   }
   return reasons;
 }

@@ -19,43 +19,37 @@ std::int64_t tile_values(const BoundIsland& bound, ArrayId id) {
   return width >= 8 ? tile_bytes(bound, id) / (width / 8) : tile_bytes(bound, id) * (8 / width);
 }
 
-struct Sum {
-  std::int64_t bytes = 0, largest_bytes = 0;
-  const char* largest = "";
-  void add(std::int64_t amount, const std::string& name) {
-    bytes = checked_add(bytes, amount);
-    if (amount > largest_bytes) largest_bytes = amount, largest = name.c_str();
-  }
-};
-
-Sum shared_memory(const BoundIsland& bound) {
+Allocations shared_memory(const BoundIsland& bound) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  Sum inputs;
-  std::int64_t staged = 0;
-  const std::string* staged_name = nullptr;
+  Allocations inputs;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (!loads(bound, id)) continue;
     const int last = last_loop(bound.nest, diagram.arrays[i].axes);
     const bool streamed = last >= 0 && !bound.nest.loops[static_cast<std::size_t>(last)].group;
-    if (loads(bound, id)) inputs.add(checked_mul(tile_bytes(bound, id), streamed ? bound.how.stages : 1), diagram.arrays[i].name);
-    if (static_cast<int>(i) == output_array(bound)) staged = tile_bytes(bound, id), staged_name = &diagram.arrays[i].name;
+    inputs.add({id, false, streamed ? bound.how.stages : 1, tile_bytes(bound, id)});
   }
-  if (bound.how.output_through_smem && staged > inputs.bytes) return {staged, staged, staged_name->c_str()};  // reuses the inputs' space
-  return inputs;
+  const int staged = output_array(bound);
+  if (!bound.how.output_through_smem || staged < 0) return inputs;
+  const auto id = static_cast<ArrayId>(staged);
+  if (tile_bytes(bound, id) <= inputs.bytes) return inputs;
+  Allocations output;  // takes the inputs' space when they are done
+  output.add({id, false, 1, tile_bytes(bound, id)});
+  return output;
 }
 
-Sum registers(const BoundIsland& bound) {
-  Sum sum;
+Allocations registers(const BoundIsland& bound) {
+  Allocations held_here;
   const Diagram& diagram = bound.plan.schedule.diagram;
   for (const int op : bound.island.operators) {
     const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
     if (candidate.kind != OperatorKind::contraction) continue;
     const ArrayId result = candidate.outputs.front();
-    sum.add(checked_mul(tile_values(bound, result), accumulator_bytes), diagram.array(result).name);
+    held_here.add({result, true, 1, checked_mul(tile_values(bound, result), accumulator_bytes)});
     for (const ArrayId input : candidate.inputs)
-      if (held(bound, input)) sum.add(tile_bytes(bound, input), diagram.array(input).name);
+      if (held(bound, input)) held_here.add({input, false, 1, tile_bytes(bound, input)});
   }
-  return sum;
+  return held_here;
 }
 
 double block_registers_capacity(const BoundIsland& bound) {
@@ -64,15 +58,29 @@ double block_registers_capacity(const BoundIsland& bound) {
   return static_cast<double>(hardware.max_registers_per_thread->value * hardware.warp_size->value * bound.point.warps * 4);
 }
 
+const char* largest_of(const BoundIsland& bound, const Allocations& list) {
+  return list.largest >= 0 ? bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(list.largest)].name.c_str() : "";
+}
+
 }  // namespace
+
+Allocations allocations(const BoundIsland& bound, Boundary level) {
+  return level == Boundary::smem ? shared_memory(bound) : registers(bound);
+}
+
+void Allocations::add(const Allocation& allocation) {
+  if (count < list.size()) list[count++] = allocation;
+  bytes = checked_add(bytes, allocation.bytes());
+  if (allocation.bytes() > largest_bytes) largest_bytes = allocation.bytes(), largest = static_cast<int>(allocation.array);
+}
 
 void add_footprint(const BoundIsland& bound, Prediction& out) {
   if (!bound.how.uses_tensor_cores()) return;  // where a plain kernel keeps its tiles is its own affair
   const MemoryLevel* smem = bound.hardware.level("smem");
-  const Sum shared = shared_memory(bound), held_registers = registers(bound);
+  const Allocations shared = shared_memory(bound), held_registers = registers(bound);
   const double smem_capacity = smem && smem->capacity_per_block_bytes ? smem->capacity_per_block_bytes->value : 0;
-  out.footprint.push_back({Boundary::smem, bound.number, shared.bytes, smem_capacity, shared.largest});
-  out.footprint.push_back({Boundary::reg, bound.number, held_registers.bytes, block_registers_capacity(bound), held_registers.largest});
+  out.footprint.push_back({Boundary::smem, bound.number, shared.bytes, smem_capacity, largest_of(bound, shared)});
+  out.footprint.push_back({Boundary::reg, bound.number, held_registers.bytes, block_registers_capacity(bound), largest_of(bound, held_registers)});
 }
 
 std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out) {

@@ -70,9 +70,13 @@ int score_array(const BoundIsland& bound) {
 }
 
 int output_array(const BoundIsland& bound) {
+  const Schedule& schedule = bound.plan.schedule;
   for (auto op = bound.island.operators.rbegin(); op != bound.island.operators.rend(); ++op)
-    for (const ArrayId id : bound.plan.schedule.diagram.operators[static_cast<std::size_t>(*op)].outputs)
-      if (bound.plan.schedule.writes(bound.island, id)) return static_cast<int>(id);
+    for (const ArrayId id : schedule.diagram.operators[static_cast<std::size_t>(*op)].outputs) {
+      if (schedule.writes(bound.island, id)) return static_cast<int>(id);
+      for (const Stored& stored : bound.island.stored_as)  // partial results stand for theirs
+        if (stored.result == id && schedule.diagram.array(stored.as).axes.size() > schedule.diagram.array(id).axes.size()) return static_cast<int>(stored.as);
+    }
   return -1;
 }
 

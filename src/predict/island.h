@@ -1,6 +1,7 @@
 // Internal to predict: one island bound to a point, and the steps that fill its part of a prediction.
 #pragma once
 
+#include "base/checked.h"
 #include "cost/transfer.h"
 #include "predict/prediction.h"
 
@@ -32,6 +33,25 @@ std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions op
 // Array with the island's score tile (both guarded axes), and its main output; -1: none.
 int score_array(const BoundIsland& bound);
 int output_array(const BoundIsland& bound);
+
+// What a block keeps at a level. Held without heap memory, as every point of a sweep asks.
+struct Allocation {
+  ArrayId array;
+  bool accumulator;         // fp32, in registers
+  std::int64_t copies;      // stages
+  std::int64_t tile_bytes;
+  std::int64_t bytes() const { return checked_mul(tile_bytes, copies); }
+};
+struct Allocations {
+  std::array<Allocation, max_arrays> list;  // the first `count`; more than there are arrays are only summed
+  std::size_t count = 0;
+  std::int64_t bytes = 0, largest_bytes = 0;
+  int largest = -1;  // ArrayId, -1: nothing
+  void add(const Allocation& allocation);
+};
+// smem: the streamed and resident inputs, or the output that is staged in their place; register: accumulators and operands
+// that the variant keeps.
+Allocations allocations(const BoundIsland& bound, Boundary level);
 
 void add_footprint(const BoundIsland& bound, Prediction& out);
 std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out);

@@ -1,5 +1,7 @@
 #include "predict/json.h"
 
+#include "predict/bounds.h"
+
 namespace tilescope {
 namespace {
 
@@ -52,6 +54,33 @@ Json terms_json(const Plan& plan, const Point& point, const Prediction& predicti
   return list;
 }
 
+Json bounds_json(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
+  Json list = Json::array();
+  for (const TrafficBound& bound : lower_bounds(plan, hardware, point, prediction))
+    list.push_back({{"boundary", to_string(bound.boundary)},
+                    {"island", bound.island < 0 ? Json(nullptr) : Json(plan.schedule.islands[static_cast<std::size_t>(bound.island)].name)},
+                    {"bound", bound.name},
+                    {"source", bound.source},
+                    {"memory_bytes", bound.memory_bytes > 0 ? Json(static_cast<std::int64_t>(bound.memory_bytes)) : Json(nullptr)},
+                    {"bytes", bound.bytes},
+                    {"moved_bytes", bound.moved_bytes},
+                    {"times", bound.times()}});
+  return list;
+}
+
+// What each kernel of the schedule does on its own; the totals above are their sums.
+Json kernels_json(const Plan& plan, const Prediction& prediction) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < prediction.islands.size(); ++i) {
+    const IslandPrediction& island = prediction.islands[i];
+    const auto bytes = [&](Boundary b) { return island.traffic[static_cast<std::size_t>(b)][0] + island.traffic[static_cast<std::size_t>(b)][1]; };
+    list.push_back({{"island", plan.schedule.islands[i].name}, {"blocks", island.blocks}, {"blocks_per_unit", island.blocks_per_unit},
+                    {"hbm_bytes", bytes(Boundary::hbm)}, {"l2_bytes", bytes(Boundary::l2)}, {"tensor_flop", island.work.tensor_flop},
+                    {"exp", island.work.exp}, {"seconds", island.seconds}, {"bound_by", to_string(island.bound_by)}});
+  }
+  return list;
+}
+
 Json footprint_json(const Plan& plan, const Prediction& prediction) {
   Json list = Json::array();
   for (const FootprintRow& row : prediction.footprint) {
@@ -87,7 +116,9 @@ Json time_json(const HardwareProfile& hardware, const Prediction& prediction, co
 
 Json point_json(const Plan& plan, const std::string& hardware_id, const Point& point) {
   const Workload& w = point.workload;
-  Json dtypes, tile;
+  Json dtypes, tile, sizes = Json::object();
+  for (const Axis& axis : plan.schedule.diagram.axes)
+    if (!axis.extent && !axis.chunks_of) sizes[axis.size] = axis.length;
   for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i)
     dtypes[plan.schedule.diagram.arrays[i].dtype_key] = to_string(point.dtypes[i]);
   for (std::size_t i = 0; i < plan.schedule.parameters.size(); ++i) tile[plan.schedule.parameters[i].name] = point.tiles[i];
@@ -95,10 +126,12 @@ Json point_json(const Plan& plan, const std::string& hardware_id, const Point& p
   return {{"hardware", hardware_id},
           {"schedule", plan.schedule.name},
           {"kernel", plan.assumed ? Json(nullptr) : Json(plan.kernel.name)},
-          {"pass", "forward"},
+          {"pass", pass_of(plan.schedule.diagram)},
+          {"diagram", plan.schedule.diagram.name},
           {"mask", point.mask.text},
           {"workload", {{"batch", w.batch}, {"heads_q", w.heads_q}, {"heads_kv", w.heads_kv}, {"q_len", w.q_len}, {"kv_len", w.kv_len},
                         {"d_qk", w.d_qk}, {"d_v", w.d_v}}},
+          {"sizes", std::move(sizes)},
           {"dtypes", std::move(dtypes)},
           {"tile", std::move(tile)}};
 }
@@ -114,7 +147,9 @@ Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   json["work"] = work_json(prediction.work);
   json["traffic"] = traffic_json(prediction);
   json["compulsory_bytes"] = prediction.compulsory_bytes;
-  json["lower_bound_bytes"] = prediction.lower_bound_bytes;
+  json["lower_bound_bytes"] = lower_bound_bytes(plan, hardware, point, prediction);
+  if (options.terms) json["bounds"] = bounds_json(plan, hardware, point, prediction);
+  json["kernels"] = kernels_json(plan, prediction);
   if (options.terms) json["terms"] = terms_json(plan, point, prediction);
   json["footprint"] = footprint_json(plan, prediction);
   json["time"] = time_json(hardware, prediction, options.error);

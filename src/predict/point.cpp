@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -40,15 +41,22 @@ std::string mask_name(const Mask& mask) {
   return {};
 }
 
-std::int64_t parameter(const Plan& plan, const Point& point, const char* name) {
-  const int position = plan.schedule.find_parameter(name);
-  return position < 0 ? 0 : point.tiles[static_cast<std::size_t>(position)];
+// "128x64 with 4 warps": the sizes a variant states, in the schedule's order.
+std::string tile_text(const Schedule& schedule, std::span<const std::int64_t> sizes, const KernelVariant& stated, std::int64_t warps) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < schedule.parameters.size(); ++i)
+    if (stated.tile(schedule.parameters[i].name) > 0) parts.push_back(std::to_string(sizes[i]));
+  return fmt::format("{} with {} warps", join(parts, "x"), warps);
 }
 
-std::string tile_list(const KernelDescriptor& kernel, std::int64_t head_dim) {
+std::string tile_list(const Schedule& schedule, const KernelDescriptor& kernel, std::int64_t head_dim) {
   std::vector<std::string> tiles;
-  for (const KernelVariant& v : kernel.variants)
-    if (v.head_dim == 0 || v.head_dim == head_dim) tiles.push_back(fmt::format("{}x{} with {} warps", v.tile_q, v.tile_kv, v.warps));
+  for (const KernelVariant& v : kernel.variants) {
+    if (v.head_dim != 0 && v.head_dim != head_dim) continue;
+    std::array<std::int64_t, max_parameters> sizes{};
+    for (std::size_t i = 0; i < schedule.parameters.size(); ++i) sizes[i] = v.tile(schedule.parameters[i].name);
+    tiles.push_back(tile_text(schedule, sizes, v, v.warps));
+  }
   return tiles.empty() ? "none" : join(tiles, ", ");
 }
 
@@ -113,8 +121,35 @@ bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dty
   return found;
 }
 
+std::string pass_of(const Diagram& diagram) {
+  const auto gradient = diagram.find_array("dO");
+  return gradient && diagram.array(*gradient).role == ArrayRole::input ? "backward" : "forward";
+}
+
+std::vector<std::string> dtype_keys(const Diagram& diagram) {
+  std::vector<std::string> keys;
+  for (const Array& array : diagram.arrays)
+    if (std::find(keys.begin(), keys.end(), array.dtype_key) == keys.end()) keys.push_back(array.dtype_key);
+  return keys;
+}
+
 const KernelVariant* selected_variant(const Plan& plan, const Point& point) {
-  return plan.kernel.find_variant(point.workload.d_qk, parameter(plan, point, "q"), parameter(plan, point, "kv"), point.warps);
+  const auto& parameters = plan.schedule.parameters;
+  for (const KernelVariant& variant : plan.kernel.variants) {
+    bool same = (variant.head_dim == 0 || variant.head_dim == point.workload.d_qk) && variant.warps == point.warps;
+    for (std::size_t i = 0; i < parameters.size() && same; ++i) {
+      const std::int64_t built = variant.tile(parameters[i].name);
+      same = built == 0 || built == point.tiles[i];
+    }
+    if (same) return &variant;
+  }
+  return nullptr;
+}
+
+void take_variant(Point& point, const Schedule& schedule, const KernelVariant& variant) {
+  for (std::size_t i = 0; i < schedule.parameters.size(); ++i)
+    if (const std::int64_t built = variant.tile(schedule.parameters[i].name); built > 0) point.tiles[i] = built;
+  point.warps = variant.warps;
 }
 
 std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
@@ -140,14 +175,14 @@ std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
     found.push_back(fmt::format("kernel '{}' takes a kv_len of at most {}, found {}", kernel.name, kernel.largest_kv_len, point.workload.kv_len));
   for (std::size_t i = 0; i < plan.schedule.parameters.size() && !kernel.variants.empty(); ++i) {
     const Parameter& parameter = plan.schedule.parameters[i];
-    if (parameter.name != "q" && parameter.name != "kv" && point.tiles[i] != parameter.default_value)
+    if (kernel.variants.front().tile(parameter.name) == 0 && point.tiles[i] != parameter.default_value)
       found.push_back(fmt::format("kernel '{}' is built for tile {} = {} only, found {}", kernel.name, parameter.name, parameter.default_value, point.tiles[i]));
   }
   if (!kernel.head_dims.empty() && std::find(kernel.head_dims.begin(), kernel.head_dims.end(), d) == kernel.head_dims.end()) {
     found.push_back(fmt::format("kernel '{}' is not built for head_dim {}; built: {}", kernel.name, d, fmt::join(kernel.head_dims, ", ")));
   } else if (!kernel.variants.empty() && !selected_variant(plan, point)) {
-    found.push_back(fmt::format("kernel '{}' has no tile {}x{} with {} warps at head_dim {}; built: {}", kernel.name, parameter(plan, point, "q"),
-                                parameter(plan, point, "kv"), point.warps, d, tile_list(kernel, d)));
+    found.push_back(fmt::format("kernel '{}' has no tile {} at head_dim {}; built: {}", kernel.name,
+                                tile_text(plan.schedule, point.tiles, kernel.variants.front(), point.warps), d, tile_list(plan.schedule, kernel, d)));
   }
   return found;
 }

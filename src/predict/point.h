@@ -36,6 +36,12 @@ struct Point {
 // A point with the schedule's default tiles, fp16 everywhere but the fp32 log-sum-exp, and the kernel's row padding.
 Point default_point(const Plan& plan);
 
+// "backward" for a diagram that starts from the gradient of the output (dO is an input), else "forward".
+std::string pass_of(const Diagram& diagram);
+
+// The --dtype keys of the diagram's arrays, each once, in order of appearance.
+std::vector<std::string> dtype_keys(const Diagram& diagram);
+
 // Sets the format of every array whose dtype key matches: "" means all values (not l, acc: statistics and accumulators; not index), "kv" means k and v. False: no such key.
 bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dtype dtype);
 
@@ -47,6 +53,9 @@ std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware);
 
 // The built variant that the point selects; nullptr for an assumed implementation.
 const KernelVariant* selected_variant(const Plan& plan, const Point& point);
+
+// Gives the point the tile and warps of a built variant.
+void take_variant(Point& point, const Schedule& schedule, const KernelVariant& variant);
 
 // Bytes of `values` elements of an array; scales belong to whole rows of its last axis. Odd bit counts round up.
 std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);

@@ -60,25 +60,6 @@ std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
   return total;
 }
 
-// Any schedule of unmasked attention moves at least Nq Nk d^2 / (M + 4 d^2) - M words a head between DRAM and on-chip
-// memory of M words (from Saha and Ye, arXiv 2402.07443, lemmas 2.8 and 3.3 with an explicit constant), and never less
-// than the compulsory bytes. M: L2, shared memory and registers of the whole device.
-std::int64_t lower_bound_bytes(const HardwareProfile& hardware, const Point& point, std::int64_t compulsory) {
-  if (point.mask.kind != Mask::Kind::none) return compulsory;
-  double on_chip = 0;
-  for (const MemoryLevel& level : hardware.levels) {
-    if (level.name == "hbm") continue;
-    if (!level.capacity_bytes) return compulsory;
-    on_chip += level.capacity_bytes->value * (level.name == "l2" ? 1.0 : static_cast<double>(hardware.units.value));
-  }
-  const double word = bits(point.dtypes[0].format) / 8.0, words = on_chip / word;
-  const double d = static_cast<double>(std::min(point.workload.d_qk, point.workload.d_v));
-  const double pairs = static_cast<double>(point.workload.q_len) * static_cast<double>(point.workload.kv_len);
-  const double heads = static_cast<double>(point.workload.batch * point.workload.heads_q);
-  const double bound = heads * (pairs * d * d / (words + 4 * d * d) - words) * word;
-  return bound > static_cast<double>(compulsory) && bound < 9e18 ? static_cast<std::int64_t>(bound) : compulsory;
-}
-
 void finish_time(const HardwareProfile& hardware, Prediction& out) {
   const auto slowest = std::max_element(out.time.seconds.begin(), out.time.seconds.end());
   out.time.bound_by = static_cast<Resource>(slowest - out.time.seconds.begin());
@@ -113,7 +94,6 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   }
   sum_islands(out);
   out.compulsory_bytes = compulsory_bytes(plan, point);
-  out.lower_bound_bytes = lower_bound_bytes(hardware, point, out.compulsory_bytes);
   out.smem_modelled = std::none_of(plan.kernel.islands.begin(), plan.kernel.islands.end(), [](const auto& island) { return island.tensor_path == "fma"; });
   out.runnable = out.work.tensor_flop == 0 || out.time.seconds[static_cast<std::size_t>(Resource::tensor)] >= 0;
   out.feasible = out.runnable && std::all_of(out.footprint.begin(), out.footprint.end(), [](const FootprintRow& row) { return row.fits(); });

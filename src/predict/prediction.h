@@ -41,7 +41,7 @@ struct Term {
 
 struct Work {
   std::int64_t tensor_flop = 0;  // executed by whole tiles on tensor cores, multiply-add = 2
-  std::int64_t model_flop = 0;   // the field's convention: 2 * pairs * (d_qk + d_v) a head
+  std::int64_t model_flop = 0;   // the field's convention: 2 * visible pairs * summed extent of every contraction, each counted once
   std::int64_t clipped_flop = 0; // matmul FLOP of visited tiles, partial tiles clipped to the arrays
   std::int64_t exp = 0;          // exponentials of the schedule, clipped tiles: one a score, one a row and step
   std::array<std::int64_t, pipe_count> pipes{};  // thread operations executed: xu, ffma, fadd, fmul
@@ -75,6 +75,9 @@ struct IslandPrediction {
   std::int64_t operand_bytes = 0;  // smem reads of matrix operands alone
   std::int64_t blocks = 0;         // thread blocks in the grid
   std::int64_t blocks_per_unit = 0;
+  std::array<double, resource_count> resource_seconds{};  // < 0: the profile lacks the rate
+  double seconds = 0;                                     // of the slowest known resource
+  Resource bound_by = Resource::hbm;
 };
 
 struct Prediction {
@@ -84,7 +87,6 @@ struct Prediction {
   std::array<std::array<std::int64_t, 2>, boundary_count> traffic{};
   std::int64_t operand_bytes = 0;
   std::int64_t compulsory_bytes = 0;
-  std::int64_t lower_bound_bytes = 0;
   std::vector<FootprintRow> footprint;
   bool smem_modelled = true;  // false: a kernel multiplies without matrix instructions, where its tiles lie is not modelled
   bool runnable = true;  // the GPU states a tensor rate for the dtype the kernel computes in
@@ -99,8 +101,9 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
 std::string formula(const Plan& plan, const Point& point, const Term& term);
 std::vector<std::string> because(const Plan& plan, const Point& point, const Term& term);
 
-// The schedule as pseudocode: loops, loads and stores with bytes a step, operators.
-std::string pseudocode(const Plan& plan, const Point& point);
+// The schedule as pseudocode: what a block allocates, loops, and for every load, store and operator the levels, the bytes or
+// FLOP of a step and the feature of the GPU that does it. Without a GPU (an empty profile) copies name no feature.
+std::string pseudocode(const Plan& plan, const HardwareProfile& hardware, const Point& point);
 
 // Rates the prediction wanted and the profile does not state, e.g. "levels.l2.bandwidth".
 std::vector<std::string> missing_rates(const HardwareProfile& hardware, const Prediction& prediction);

@@ -67,7 +67,7 @@ double tensor_rate(const BoundIsland& bound) {
 }  // namespace
 
 void add_time(const BoundIsland& bound, Prediction& out) {
-  const IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
+  IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
   const HardwareProfile& hardware = bound.hardware;
   const MemoryLevel* smem = hardware.level("smem");
   const auto pipes = [&](std::initializer_list<Pipe> names) {
@@ -82,7 +82,11 @@ void add_time(const BoundIsland& bound, Prediction& out) {
   seconds[3] = over(static_cast<double>(island.work.tensor_flop), tensor_rate(bound));
   seconds[4] = over(pipes({Pipe::xu}), per_unit_rate(hardware, hardware.exp2_per_cycle));
   seconds[5] = over(pipes({Pipe::ffma, Pipe::fadd, Pipe::fmul}), per_unit_rate(hardware, hardware.fp32_fma_per_cycle));
-  out.time.total += std::max(0.0, *std::max_element(seconds.begin(), seconds.end()));
+  const auto slowest = std::max_element(seconds.begin(), seconds.end());
+  island.resource_seconds = seconds;
+  island.seconds = std::max(0.0, *slowest);
+  island.bound_by = static_cast<Resource>(slowest - seconds.begin());
+  out.time.total += island.seconds;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
     double& total = out.time.seconds[i];
     total = total < 0 || seconds[i] < 0 ? unknown : total + seconds[i];

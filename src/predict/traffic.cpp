@@ -37,7 +37,10 @@ std::int64_t warps_along(const BoundIsland& bound, const std::string& key) {
 std::int64_t operand_copies(const BoundIsland& bound, const Array& array) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   std::int64_t copies = 1;
-  if (!diagram.guard) return bound.point.warps;
+  if (!diagram.guard) {  // the warps lie along the rows of the result
+    const int result = output_array(bound);
+    return result >= 0 && array.has(diagram.arrays[static_cast<std::size_t>(result)].axes.front()) ? 1 : bound.point.warps;
+  }
   if (!array.has(diagram.guard->query)) copies *= warps_along(bound, "q");
   if (!array.has(diagram.guard->key)) copies *= warps_along(bound, "kv");
   const auto output = output_array(bound);
@@ -87,21 +90,26 @@ Nest in_issue_order(const BoundIsland& bound) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const auto rank = [&](const BoundLoop& loop) -> int {
     if (!loop.group) return 100;
-    const std::optional<Extent> size = diagram.axes[index(loop.axis)].extent;
+    const Axis& own = diagram.axes[index(loop.axis)];
+    const std::optional<Extent> size = own.chunks_of ? diagram.axes[index(*own.chunks_of)].extent : own.extent;  // parts of the keys are keys
     const char* dimension = size == Extent::q_len ? "q" : size == Extent::kv_len ? "kv" : size == Extent::batch ? "batch" : "heads";
     const auto& order = bound.how.block_order;
     const auto found = std::find(order.begin(), order.end(), dimension);
     return static_cast<int>(order.end() - found);  // fastest first in the descriptor, outermost first in a nest
   };
   Nest nest = bound.nest;
+  const AxisId parts = nest.chunked.present() ? nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis : AxisId{};
   // A stable insertion sort: std::stable_sort would allocate.
   const auto before = [&](const BoundLoop& a, const BoundLoop& b) { return rank(a) < rank(b); };
   for (auto next = nest.loops.begin(); next != nest.loops.begin() + static_cast<std::ptrdiff_t>(nest.loop_count); ++next)
     std::rotate(std::upper_bound(nest.loops.begin(), next, *next, before), next, next + 1);
-  if (!nest.guarded()) return nest;
+  const bool guarded = nest.guarded();
   for (std::size_t i = 0; i < nest.loop_count; ++i) {
-    if (nest.loops[i].axis == diagram.guard->query) nest.query_loop = static_cast<int>(i);
-    if (nest.loops[i].axis == diagram.guard->key) nest.key_loop = static_cast<int>(i);
+    const AxisId axis = nest.loops[i].axis;
+    if (guarded && axis == diagram.guard->query) nest.query_loop = static_cast<int>(i);
+    if (guarded && axis == diagram.guard->key) nest.key_loop = static_cast<int>(i);
+    if (nest.chunked.present() && axis == parts) nest.chunked.outer = static_cast<int>(i);
+    if (nest.chunked.present() && axis == nest.chunked.of) nest.chunked.inner = static_cast<int>(i);
   }
   return nest;
 }

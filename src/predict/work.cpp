@@ -124,13 +124,16 @@ std::int64_t visible_pairs_twice(const Point& point) {
 }
 
 void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
-  if (op.kind != OperatorKind::contraction || !bound.plan.schedule.diagram.guard) return;
+  if (op.kind != OperatorKind::contraction) return;
   const Diagram& diagram = bound.plan.schedule.diagram;
-  std::int64_t others = 1;
   const Domain domain = domain_of(diagram, op);
+  const auto& guard = diagram.guard;
+  const auto has = [&](AxisId axis) { return std::find(domain.view().begin(), domain.view().end(), axis) != domain.view().end(); };
+  const bool masked = guard && has(guard->query) && has(guard->key);
+  std::int64_t points_twice = masked ? visible_pairs_twice(bound.point) : 2;
   for (const AxisId axis : domain.view())
-    if (axis != diagram.guard->query && axis != diagram.guard->key) others = checked_mul(others, bound.nest.size(axis));
-  work.model_flop = checked_add(work.model_flop, checked_mul(others, visible_pairs_twice(bound.point)));
+    if (!masked || (axis != guard->query && axis != guard->key)) points_twice = checked_mul(points_twice, bound.nest.size(axis));
+  work.model_flop = checked_add(work.model_flop, points_twice);
 }
 
 // The field counts an operator once, however many islands recompute it.

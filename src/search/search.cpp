@@ -4,89 +4,120 @@
 #include <array>
 #include <tuple>
 
-#include "base/checked.h"
+#include "search/candidates.h"
 
 namespace tilescope {
 namespace {
 
-constexpr std::array<std::int64_t, 8> tile_choices{16, 32, 48, 64, 96, 128, 192, 256};
-constexpr std::array<std::int64_t, 3> warp_choices{4, 8, 12};
-constexpr std::int64_t smallest_warp_rows = 16;  // rows of a matrix instruction
-
-void set_tile(Point& point, const Schedule& schedule, const char* name, std::int64_t value) {
-  if (const int position = schedule.find_parameter(name); position >= 0)
-    point.tiles[static_cast<std::size_t>(position)] = value;
-}
+constexpr std::array<std::int64_t, 3> warp_choices{fewest_warps, 8, 12};
 
 std::vector<Point> points_of_variants(const Plan& plan, const Point& base) {
   std::vector<Point> points;
   for (const KernelVariant& variant : plan.kernel.variants) {
     if (variant.head_dim != 0 && variant.head_dim != base.workload.d_qk) continue;
-    Point point = base;
-    set_tile(point, plan.schedule, "q", variant.tile_q);
-    set_tile(point, plan.schedule, "kv", variant.tile_kv);
-    point.warps = variant.warps;
-    points.push_back(point);
+    points.push_back(base);
+    take_variant(points.back(), plan.schedule, variant);
   }
   return points;
 }
 
-std::vector<Point> points_of_grid(const Plan& plan, const Point& base) {
+using Sizes = std::vector<std::vector<std::int64_t>>;
+
+bool too_many(const Sizes& sizes) {
+  std::size_t count = warp_choices.size();
+  for (const auto& list : sizes) {
+    count *= list.size();
+    if (count > most_search_points) return true;
+  }
+  return false;
+}
+
+// Every second size of the longest list goes, until the combinations are few enough.
+bool thin(Sizes& sizes) {
+  bool thinned = false;
+  while (too_many(sizes)) {
+    auto& longest = *std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    std::vector<std::int64_t> kept;
+    for (std::size_t i = 0; i < longest.size(); i += 2) kept.push_back(longest[i]);
+    longest = std::move(kept), thinned = true;
+  }
+  return thinned;
+}
+
+std::vector<Point> points_of_grid(const Plan& plan, const Point& base, const Sizes& sizes) {
   std::vector<Point> points;
-  const std::int64_t longest_kv = std::max<std::int64_t>(16, ceil_div(base.workload.kv_len, 16) * 16);
-  const std::int64_t longest_q = std::max<std::int64_t>(64, ceil_div(base.workload.q_len, 16) * 16);
-  // Query heads of a group may share a tile: all of them or none.
-  std::vector<std::int64_t> packs{1};
-  if (plan.schedule.find_parameter("pack") >= 0 && base.workload.heads_q > base.workload.heads_kv)
-    packs.push_back(base.workload.heads_q / base.workload.heads_kv);
-  for (const std::int64_t rows : tile_choices)
-    for (const std::int64_t kv : tile_choices)
-      for (const std::int64_t warps : warp_choices)
-        for (const std::int64_t pack : packs) {
-          const std::int64_t q = rows / pack;
-          if (rows % pack != 0 || rows % (warps * smallest_warp_rows) != 0 || q > longest_q || kv > longest_kv)
-            continue;
-          Point point = base;
-          set_tile(point, plan.schedule, "pack", pack);
-          set_tile(point, plan.schedule, "q", q);
-          set_tile(point, plan.schedule, "kv", kv);
-          point.warps = warps;
-          points.push_back(point);
-        }
+  std::vector<std::size_t> at(sizes.size(), 0);
+  for (bool more = true; more;) {
+    Point point = base;
+    for (std::size_t i = 0; i < sizes.size(); ++i) point.tiles[i] = sizes[i][at[i]];
+    for (const std::int64_t warps : warp_choices) {
+      point.warps = warps;
+      if (tiles_fit_instructions(plan, point)) points.push_back(point);
+    }
+    std::size_t digit = sizes.size();
+    while (digit > 0 && ++at[digit - 1] == sizes[digit - 1].size()) at[--digit] = 0;
+    more = digit > 0;
+  }
   return points;
+}
+
+void judge(const HardwareProfile& hardware, const Point& point, const Prediction& prediction, SearchResult& result) {
+  if (!prediction.runnable) {
+    result.infeasible.push_back({.point = point, .runnable = false, .row = {}});
+    return;
+  }
+  const auto too_big = std::find_if(prediction.footprint.begin(), prediction.footprint.end(), [](const FootprintRow& row) { return !row.fits(); });
+  if (too_big != prediction.footprint.end()) {
+    result.infeasible.push_back({.point = point, .row = *too_big});
+    return;
+  }
+  Candidate candidate{.point = point, .seconds = prediction.time.total, .busy_seconds = busy_seconds(hardware, prediction)};
+  candidate.l2_bytes = prediction.traffic[1][0] + prediction.traffic[1][1];
+  candidate.hbm_bytes = prediction.traffic[0][0] + prediction.traffic[0][1];
+  candidate.bound_by = prediction.time.bound_by;
+  for (const FootprintRow& row : prediction.footprint)
+    if (row.level == Boundary::smem) candidate.smem_bytes = std::max(candidate.smem_bytes, row.bytes);
+  for (const double seconds : prediction.time.seconds) result.unmeasured_rates = result.unmeasured_rates || seconds < 0;
+  result.feasible.push_back(candidate);
 }
 
 }  // namespace
 
-SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base) {
-  const std::vector<Point> points =
-      plan.kernel.variants.empty() ? points_of_grid(plan, base) : points_of_variants(plan, base);
+double busy_seconds(const HardwareProfile& hardware, const Prediction& prediction) {
+  double total = 0;
+  for (const IslandPrediction& island : prediction.islands) {
+    const double idle = std::max(1.0, static_cast<double>(hardware.units.value) / static_cast<double>(std::max<std::int64_t>(1, island.blocks)));
+    double slowest = 0;
+    for (std::size_t i = 0; i < resource_count; ++i) {
+      const auto resource = static_cast<Resource>(static_cast<int>(i));
+      const bool of_device = resource == Resource::hbm || resource == Resource::l2;
+      slowest = std::max(slowest, island.resource_seconds[i] * (of_device ? 1.0 : idle));
+    }
+    total += slowest;
+  }
+  return total;
+}
+
+std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options, bool* thinned) {
+  if (!plan.kernel.variants.empty()) return points_of_variants(plan, base);
+  Sizes sizes = tile_candidates(plan, hardware, base);
+  for (const int position : options.fixed) sizes[static_cast<std::size_t>(position)] = {base.tiles[static_cast<std::size_t>(position)]};
+  const bool left_out = thin(sizes);
+  if (thinned) *thinned = left_out;
+  return points_of_grid(plan, base, sizes);
+}
+
+SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options) {
   SearchResult result;
+  const std::vector<Point> points = search_points(plan, hardware, base, options, &result.thinned);
   Prediction prediction;
-  for (const Point& point : points) {
-    predict(plan, hardware, point, prediction);
-    if (!prediction.runnable) {
-      result.infeasible.push_back({.point = point, .runnable = false, .row = {}});
-      continue;
-    }
-    const auto too_big = std::find_if(prediction.footprint.begin(), prediction.footprint.end(),
-                                      [](const FootprintRow& row) { return !row.fits(); });
-    if (too_big != prediction.footprint.end()) {
-      result.infeasible.push_back({.point = point, .row = *too_big});
-      continue;
-    }
-    Candidate candidate{.point = point, .seconds = prediction.time.total};
-    candidate.l2_bytes = prediction.traffic[1][0] + prediction.traffic[1][1];
-    candidate.hbm_bytes = prediction.traffic[0][0] + prediction.traffic[0][1];
-    candidate.bound_by = prediction.time.bound_by;
-    for (const FootprintRow& row : prediction.footprint)
-      if (row.level == Boundary::smem) candidate.smem_bytes = std::max(candidate.smem_bytes, row.bytes);
-    for (const double seconds : prediction.time.seconds)
-      result.unmeasured_rates = result.unmeasured_rates || seconds < 0;
-    result.feasible.push_back(candidate);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    predict(plan, hardware, points[i], prediction);
+    judge(hardware, points[i], prediction, result);
+    if (options.progress) options.progress(i + 1, points.size());
   }
   std::stable_sort(result.feasible.begin(), result.feasible.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(a.seconds, a.l2_bytes, a.smem_bytes) < std::tie(b.seconds, b.l2_bytes, b.smem_bytes);
+    return std::tie(a.busy_seconds, a.l2_bytes, a.smem_bytes) < std::tie(b.busy_seconds, b.l2_bytes, b.smem_bytes);
   });
   return result;
 }

@@ -1,6 +1,7 @@
 // The best tiling under the capacities, the runners-up, and why the others fell out.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace tilescope {
 
 struct Candidate {
   Point point;
-  double seconds = 0;
+  double seconds = 0;       // as predicted
+  double busy_seconds = 0;  // the same, with what every unit has of its own only in units that have a block: what ranks
   std::int64_t l2_bytes = 0, hbm_bytes = 0, smem_bytes = 0;
   Resource bound_by = Resource::hbm;
 };
@@ -21,14 +23,31 @@ struct FellOut {
   FootprintRow row;      // the first level that is too small
 };
 
+// A prediction's time takes all units as busy. Where fewer blocks than units are launched, shared memory, tensor cores and
+// pipes of the others stand still; the choice of a tile, or of the parts of a split, must see that.
+double busy_seconds(const HardwareProfile& hardware, const Prediction& prediction);
+
 struct SearchResult {
-  std::vector<Candidate> feasible;  // by predicted time, then l2 bytes, then footprint
+  std::vector<Candidate> feasible;  // by busy_seconds, then l2 bytes, then footprint
   std::vector<FellOut> infeasible;  // by tile
   bool unmeasured_rates = false;    // a resource had no rate: the order ignores it
+  bool thinned = false;             // some sizes were left out to stay within most_search_points
 };
 
-// Tries every built variant of a kernel, or a grid of tiles for an assumed implementation. `base` gives everything but
-// the tiles. Tiles longer than the (rounded-up) problem are left out unless nothing else is left.
-SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base);
+// No search predicts more points than this.
+inline constexpr std::size_t most_search_points = 100'000;
+
+struct SearchOptions {
+  std::vector<int> fixed = {};  // positions of parameters that keep the base point's value
+  std::function<void(std::size_t done, std::size_t all)> progress = {};
+};
+
+// Tries every built variant of a kernel, or the candidates below for an assumed implementation. `base` gives everything
+// but the tiles. Throws CountOverflow.
+SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options = {});
+
+// The points that are tried: every combination of candidates.h, with 4, 8 and 12 warps, whose tiles whole matrix
+// instructions and warps cover. `thinned` (may be null) is set when sizes were left out.
+std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options, bool* thinned);
 
 }  // namespace tilescope

@@ -1,0 +1,147 @@
+// Searching the tiles of any schedule: which sizes are tried, that none is missed or repeated, and what is best.
+#include "search/search.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "search/candidates.h"
+
+namespace tilescope {
+namespace {
+
+const HardwareProfile& h200() {
+  static const HardwareProfile profile = find_profile("h200_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
+  return profile;
+}
+
+Point point_of(const Plan& plan, const Workload& workload) {
+  Point point = default_point(plan);
+  point.workload = workload;
+  return point;
+}
+
+std::vector<std::int64_t> candidates_of(const Plan& plan, const Point& point, const char* parameter) {
+  return tile_candidates(plan, h200(), point)[static_cast<std::size_t>(plan.schedule.find_parameter(parameter))];
+}
+
+using Tiles = std::vector<std::int64_t>;
+Tiles tiles_of(const Plan& plan, const Point& point) {
+  Tiles tiles(point.tiles.begin(), point.tiles.begin() + static_cast<std::ptrdiff_t>(plan.schedule.parameters.size()));
+  tiles.push_back(point.warps);
+  return tiles;
+}
+
+}  // namespace
+
+TEST_CASE("candidates follow from what a parameter cuts") {
+  const Plan flash2 = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR), split = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
+  const Tiles all{16, 32, 48, 64, 96, 128, 192, 256};
+  const Point long_heads = point_of(flash2, {1, 8, 8, 4096, 4096, 128, 128});
+  CHECK(candidates_of(flash2, long_heads, "q") == all);
+  CHECK(candidates_of(flash2, long_heads, "kv") == all);
+  CHECK(candidates_of(flash2, long_heads, "pack") == Tiles{1});
+  const Point few_keys = point_of(flash2, {1, 8, 8, 1, 20, 128, 128});
+  CHECK(candidates_of(flash2, few_keys, "kv") == Tiles{16, 32});          // 20 rounded up
+  CHECK(candidates_of(flash2, few_keys, "q") == Tiles{16, 32, 48, 64});   // four warps have 64 rows
+  const Point grouped = point_of(split, {1, 32, 8, 1, 4096, 128, 128});
+  CHECK(candidates_of(split, grouped, "pack") == Tiles{1, 4});
+  CHECK(candidates_of(split, grouped, "q") == Tiles{4, 8, 12, 16, 24, 32, 48, 64});
+  CHECK(candidates_of(split, grouped, "splits") == Tiles{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128});  // 132 units
+  CHECK(candidates_of(split, point_of(split, {1, 32, 8, 1, 40, 128, 128}), "splits") == Tiles{1, 2, 3});       // ceil(40 / 16) parts
+  const Plan standard = load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR);
+  CHECK(candidates_of(standard, point_of(standard, {1, 8, 8, 4096, 4096, 128, 128}), "softmax_rows") == Tiles{1});  // cuts no matrix operand
+  Plan matmul = load_plan_for_schedule("matmul", TILESCOPE_SOURCE_DIR);
+  set_size(matmul.schedule.diagram, "b", 48);
+  CHECK(candidates_of(matmul, default_point(matmul), "a") == all);
+  CHECK(candidates_of(matmul, default_point(matmul), "b") == Tiles{16, 32, 48});
+}
+
+TEST_CASE("every searched point is whole matrix instructions and warps, none twice, within the bound") {
+  for (const char* name : {"standard", "flash1", "flash1-printed", "flash2", "split-kv", "flash1-backward", "flash2-backward", "flash2-backward-split", "matmul"}) {
+    CAPTURE(name);
+    const Plan plan = load_plan_for_schedule(name, TILESCOPE_SOURCE_DIR);
+    for (const Workload& workload : {Workload{1, 8, 2, 1024, 2048, 128, 128}, Workload{1, 8, 8, 1, 1000, 64, 64}}) {
+      const std::vector<Point> points = search_points(plan, h200(), point_of(plan, workload), {}, nullptr);
+      CHECK(!points.empty());
+      CHECK(points.size() <= most_search_points);
+      std::set<Tiles> seen;
+      for (const Point& point : points) {
+        CHECK(seen.insert(tiles_of(plan, point)).second);
+        CHECK(tiles_fit_instructions(plan, point));
+      }
+    }
+  }
+}
+
+TEST_CASE("the search finds what trying every multiple of 16 finds, where its candidates hold it") {
+  // The other route: all 16 x 16 tiles of forward and backward attention, without the search's rules for which to try.
+  for (const char* name : {"flash2", "flash1", "flash2-backward", "flash1-backward"}) {
+    CAPTURE(name);
+    const Plan plan = load_plan_for_schedule(name, TILESCOPE_SOURCE_DIR);
+    const Point base = point_of(plan, {1, 16, 16, 2048, 2048, 64, 64});
+    const SearchResult result = search_tiles(plan, h200(), base);
+    REQUIRE(!result.feasible.empty());
+    const std::set<std::int64_t> tried{16, 32, 48, 64, 96, 128, 192, 256};
+    double best = 1e9, best_tried = 1e9;
+    Prediction prediction;
+    for (std::int64_t q = 16; q <= 256; q += 16)
+      for (std::int64_t kv = 16; kv <= 256; kv += 16)
+        for (const std::int64_t warps : {4, 8, 12}) {
+          Point point = base;
+          point.tiles[0] = q, point.tiles[1] = kv, point.warps = warps;
+          if (q % (16 * warps) != 0) continue;
+          predict(plan, h200(), point, prediction);
+          if (!prediction.feasible) continue;
+          best = std::min(best, busy_seconds(h200(), prediction));
+          if (tried.contains(q) && tried.contains(kv)) best_tried = std::min(best_tried, busy_seconds(h200(), prediction));
+        }
+    CHECK(result.feasible.front().busy_seconds == doctest::Approx(best_tried));
+    CHECK(result.feasible.front().busy_seconds <= 1.25 * best);  // what the sizes in between would save
+  }
+}
+
+TEST_CASE("fixed parameters keep their value, progress counts to the end, and each point is judged once") {
+  const Plan plan = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
+  Point base = point_of(plan, {1, 32, 8, 1, 4096, 128, 128});
+  const auto splits = static_cast<std::size_t>(plan.schedule.find_parameter("splits"));
+  base.tiles[splits] = 5;
+  std::size_t last = 0, all = 0;
+  const SearchOptions options{.fixed = {static_cast<int>(splits)}, .progress = [&](std::size_t done, std::size_t of) {
+                                CHECK(done == last + 1);
+                                last = done, all = of;
+                              }};
+  const SearchResult result = search_tiles(plan, h200(), base, options);
+  CHECK(last == all);
+  CHECK(result.feasible.size() + result.infeasible.size() == all);
+  CHECK(!result.thinned);
+  REQUIRE(!result.feasible.empty());
+  for (const Candidate& candidate : result.feasible) CHECK(candidate.point.tiles[splits] == 5);
+  for (const FellOut& fallen : result.infeasible) CHECK(static_cast<double>(fallen.row.bytes) > fallen.row.capacity_bytes);
+}
+
+TEST_CASE("few queries over many keys are split over the units, many queries are not") {
+  const Plan plan = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
+  const auto splits = static_cast<std::size_t>(plan.schedule.find_parameter("splits"));
+  const SearchResult decode = search_tiles(plan, h200(), point_of(plan, {1, 8, 8, 1, 65536, 128, 128}));
+  REQUIRE(!decode.feasible.empty());
+  CHECK(decode.feasible.front().point.tiles[splits] > 1);
+  CHECK(decode.feasible.front().busy_seconds >= decode.feasible.front().seconds);
+  const SearchResult prefill = search_tiles(plan, h200(), point_of(plan, {4, 32, 32, 4096, 4096, 128, 128}));
+  REQUIRE(!prefill.feasible.empty());
+  CHECK(prefill.feasible.front().point.tiles[splits] == 1);
+}
+
+TEST_CASE("the best matmul tile is near the square that the bound asks for") {
+  const Plan plan = load_plan_for_schedule("matmul", TILESCOPE_SOURCE_DIR);
+  const SearchResult result = search_tiles(plan, h200(), default_point(plan));
+  REQUIRE(!result.feasible.empty());
+  const auto& tiles = result.feasible.front().point.tiles;
+  CHECK(std::min(tiles[0], tiles[1]) >= 96);
+  CHECK(std::max(tiles[0], tiles[1]) <= 256);
+  for (const FellOut& fallen : result.infeasible) CHECK(std::string(fallen.row.largest) != "");
+}
+
+}  // namespace tilescope
