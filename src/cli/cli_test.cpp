@@ -146,7 +146,7 @@ TEST_CASE("a schedule file works when its islands have an implementation, and is
     return "predict --hardware l4 --q-len 1k --schedule " + file;
   };
   CHECK(run_program(with("pack: 1}", "pack: 1, other: 3}")).status == 0);
-  check_refused(with("schedule: flash2", "schedule: flash"), file + ": error: schedule: no implementation is known for schedule 'flash'; did you mean 'flash2'?");
+  check_refused(with("schedule: flash2", "schedule: flash"), file + ": error: schedule: no implementation is known for schedule 'flash'; did you mean 'flash1'?");
   check_refused(with("name: forward", "name: backward"), file + ": error: islands: are not those that " TILESCOPE_SOURCE_DIR "/models/implementations/flash2.yaml implements");
 }
 

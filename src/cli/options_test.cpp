@@ -74,7 +74,7 @@ TEST_CASE("every other point option of every command refuses a wrong value") {
   } table[] = {
       {"hardware", "h200_sxm", "h20O_sxm", "error: hardware: unknown GPU 'h20O_sxm'; did you mean 'h200_sxm'?"},
       {"hardware", "h200_sxm", "1234567890", "error: hardware: unknown GPU '1234567890'; known: " + gpus},
-      {"schedule", "flash2", "flash", "error: --schedule: no schedule or file 'flash'; did you mean 'flash2'?"},
+      {"schedule", "flash2", "flash", "error: --schedule: no schedule or file 'flash'; did you mean 'flash1'?"},
       {"schedule", "flash2", "-1", "error: --schedule: no schedule or file '-1'; known: " + schedules},
       {"kernel", "fused_mma", "fusedmma", "error: --kernel: no kernel or descriptor file 'fusedmma'; did you mean 'fused_mma'?"},
       {"kernel", "fused_mma", "1234567890", "error: --kernel: no kernel or descriptor file '1234567890'; known: " + kernels()},
@@ -135,7 +135,7 @@ TEST_CASE("compare takes lists and refuses empty and unknown items") {
   check_refused("compare --hardware l4 --dtype 'fp16;;bf16'" + shape, "error: --dtype: holds an empty value: 'fp16;;bf16'");
   check_refused("compare --hardware l4 --dtype" + shape.substr(0, 0), "error: --dtype: needs a value, as in --dtype VALUE; see tilescope compare --help");
   check_refused("compare --hardware l4 --kernel ''" + shape, "error: --kernel: holds an empty value: ''");
-  check_refused("compare --hardware l4 --schedule flash" + shape, "error: --schedule: no schedule or file 'flash'; did you mean 'flash2'?");
+  check_refused("compare --hardware l4 --schedule flash" + shape, "error: --schedule: no schedule or file 'flash'; did you mean 'flash1'?");
   check_refused("compare --hardware l4 --q-len 0" + shape, "error: --q-len: expected an integer from 1 to 1099511627776, found '0'");
   check_refused("compare --hardware l4", "error: --q-len: is missing: give --q-len (and --kv-len, --heads-q, --head-dim, ...) or --workload");
 }
@@ -199,7 +199,7 @@ TEST_CASE("hardware has three verbs") {
 
 TEST_CASE("unknown commands, options and stray words are named with the nearest known") {
   check_refused("predic", "error: command: unknown command 'predic'; did you mean 'predict'?");
-  check_refused("''", "error: command: unknown command ''; known: hardware, predict, explain, search, compare, sweep, measure, validate, report");
+  check_refused("''", "error: command: unknown command ''; known: hardware, predict, explain, derive, search, compare, sweep, measure, validate, report");
   check_refused("predict --hardwar l4", "error: --hardwar: 'predict' has no such option; did you mean '--hardware'?");
   check_refused("predict --1234567890", "error: --1234567890: 'predict' has no such option; see tilescope predict --help");
   for (const std::string command : {"predict", "explain", "search", "compare", "sweep", "measure", "validate", "report"}) {
