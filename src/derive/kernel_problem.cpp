@@ -33,12 +33,13 @@ Island merge_island(Schedule& schedule, const Island& parts) {
   return merge;
 }
 
-Rational width_of(const Schedule& schedule, const std::string& array, const std::map<std::string, Rational>& widths) {
+// `diagram` has the running state of the expansion too.
+Rational width_of(const Diagram& diagram, const std::string& array, const std::map<std::string, Rational>& widths) {
   if (widths.empty()) return 1;
   const auto own = widths.find(array);
   if (own != widths.end()) return own->second;
-  const auto id = schedule.diagram.find_array(array);
-  const auto key = id ? widths.find(schedule.diagram.array(*id).dtype_key) : widths.end();
+  const auto id = diagram.find_array(array);
+  const auto key = id ? widths.find(diagram.array(*id).dtype_key) : widths.end();
   return key == widths.end() ? Rational(1) : key->second;
 }
 
@@ -88,15 +89,16 @@ ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& opti
   ScheduleProblem problem;
   problem.symbolic = symbolic(schedule, options);
   const SymbolicSchedule& counts = problem.symbolic;
+  const Diagram expanded = widths.empty() ? Diagram{} : expand(schedule.diagram).diagram;
   const auto wanted = [&](int number) { return island < 0 || number == island; };
   for (const SymbolicTerm& term : counts.terms)
     if (wanted(term.island))
-      problem.traffic += relax(term.values, counts.symbols) * Polynomial(width_of(schedule, schedule.diagram.array(term.array).name, widths));
+      problem.traffic += relax(term.values, counts.symbols) * Polynomial(width_of(expanded, schedule.diagram.array(term.array).name, widths));
   std::set<SymbolId> used = symbols_of(problem.traffic);
   for (const SymbolicColumn& column : counts.columns) {
     if (!wanted(column.island)) continue;
     Polynomial memory = widths.empty() ? column.values : Polynomial(0);
-    for (std::size_t i = 0; i < column.live.size() && !widths.empty(); ++i) memory += column.tiles[i] * Polynomial(width_of(schedule, column.live[i], widths));
+    for (std::size_t i = 0; i < column.live.size() && !widths.empty(); ++i) memory += column.tiles[i] * Polynomial(width_of(expanded, column.live[i], widths));
     memory = relax(memory, counts.symbols);
     if (memory.is_zero() || std::find(problem.columns.begin(), problem.columns.end(), memory) != problem.columns.end()) continue;
     for (const SymbolId symbol : symbols_of(memory)) used.insert(symbol);
