@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "draw/diagram_svg.h"
 #include "lower/result.h"
+#include "predict/prediction.h"
 
 namespace tilescope::cli {
 namespace {
@@ -87,6 +88,17 @@ std::string page_of(const Diagram& diagram, const Schedule* schedule, std::vecto
   return derivation_page(page);
 }
 
+// Of a named schedule whose implementation is described, with its default tiles.
+void add_pseudocode(const Arguments& arguments, const DeriveRequest& request, const std::string& name, std::vector<PageSection>& sections) {
+  const std::vector<std::string> known = shipped_names(data_directory() / "models" / "implementations");
+  if (std::find(known.begin(), known.end(), name) == known.end()) return;
+  const Plan plan = load_plan_for_schedule(name, data_directory(), request.diagram.name);
+  Point point = default_point(plan);
+  point.workload = request.workload, point.mask = request.mask;
+  const HardwareProfile hardware = arguments.has("hardware") ? read_hardware(arguments) : HardwareProfile{};
+  sections.push_back({.heading = "Pseudocode of " + name, .paragraphs = {"With the schedule's default tiles, in fp16."}, .listings = {pseudocode(plan, hardware, point)}, .tables = {}});
+}
+
 }  // namespace
 
 ExitStatus derive_command(const std::vector<std::string>& words) {
@@ -124,6 +136,7 @@ ExitStatus derive_command(const std::vector<std::string>& words) {
   } else {
     const bool page = format == "html";
     std::vector<PageSection> sections = derivation_sections(derivation, diagram, page && chosen ? chosen->name : arguments.text("schedule").value_or(""));
+    if (chosen && (page || arguments.has("schedule"))) add_pseudocode(arguments, request, chosen->name, sections);
     if (arguments.has("hardware")) sections.insert(sections.begin() + 3, levels_section(request, models, read_hardware(arguments), 2));
     deliver(arguments, page ? page_of(diagram, chosen ? &*chosen : nullptr, std::move(sections)) : sections_as_text(sections));
   }

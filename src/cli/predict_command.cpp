@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/help.h"
 #include "cli/labels.h"
+#include "cli/why_not.h"
 #include "predict/bounds.h"
 
 namespace tilescope::cli {
@@ -217,11 +218,13 @@ ExitStatus predict_command(const std::vector<std::string>& words) {
 }
 
 ExitStatus explain_command(const std::vector<std::string>& words) {
-  const auto specs = point_options() + output_options();
+  const auto specs = point_options() + std::vector<OptionSpec>{{"why-not", "AXIS:whole|group|stream|parts: may the schedule do that, and which rule forbids it"}} + output_options();
   if (help_wanted(words, "explain --hardware ID [--kernel NAME | --schedule NAME] --q-len N ...", specs,
-                  "  tilescope explain --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128\n"))
+                  "  tilescope explain --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128\n"
+                  "  tilescope explain --schedule flash2 --why-not kv:group\n"))
     return ExitStatus::done;
   const Arguments arguments("explain", words, specs, 0);
+  if (arguments.has("why-not")) return print_why_not(arguments, read_plan(arguments).schedule);
   const Answer a = answer(arguments);
   const Format format = arguments.format();
   const Table terms = term_table(a.plan, a.point, a.prediction);

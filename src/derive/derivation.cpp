@@ -115,7 +115,7 @@ void find(NamedDerivation& named, const Derivation& derivation) {
   named.found = named.missing_because.empty();
 }
 
-// A ranked fusion is a named schedule when it has its kernels with its loops, axes of one element aside.
+// A ranked fusion is a named schedule when it has its kernels with its loops; axes of one element do not count.
 void add_names(Derivation& derivation) {
   const auto shortened = [&](AxisLoops loops) {
     std::erase_if(loops, [&](const AxisLoop& loop) { return derivation.primitives.diagram.axes[index(loop.axis)].size_in(derivation.request.workload) == 1; });
@@ -126,7 +126,9 @@ void add_names(Derivation& derivation) {
     for (RankedFusion& ranked : derivation.ranked) {
       const auto same = [&](const NamedKernel& kernel) {
         return std::any_of(ranked.kernels.begin(), ranked.kernels.end(), [&](const RankedKernel& other) {
-          return other.kernel == kernel.kernel && shortened(other.loops) == shortened(kernel.loops);
+          // A kernel that moves everything once is the same under any loops.
+          const bool once = other.best.traffic <= compulsory(derivation.primitives, other.kernel, derivation.request) * (1 + 1e-9);
+          return other.kernel == kernel.kernel && (once || shortened(other.loops) == shortened(kernel.loops));
         });
       };
       if (ranked.kernels.size() == point.kernels.size() && std::all_of(point.kernels.begin(), point.kernels.end(), same)) ranked.names.push_back(named.name);

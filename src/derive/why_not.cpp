@@ -25,7 +25,7 @@ AxisLoops with_axis(AxisLoops loops, AxisId axis, Asked asked) {
   return loops;
 }
 
-std::string meaning(const Primitives& primitives, const KernelRules& rules, AxisId axis, Asked asked, const AxisLoops& loops) {
+std::string meaning(const Primitives& primitives, const KernelRules& rules, AxisId axis, Asked asked, const AxisLoops& loops, const AxisLoops& before) {
   const std::string name = primitives.diagram.axes[index(axis)].name;
   const Streamability& stream = rules.axes().at(axis);
   if (asked == Asked::whole) return name + " is taken whole: it costs footprint, and nothing is repeated over it";
@@ -33,7 +33,7 @@ std::string meaning(const Primitives& primitives, const KernelRules& rules, Axis
   const NestCost cost = rules.cost(loops);
   if (asked == Asked::parts) return fmt::format("every part of {} leaves partial results, which a second kernel merges", name);
   if (asked == Asked::group) return fmt::format("the results over {} are plain sums: blocks add to them in memory", name);
-  return fmt::format("{} is folded as a {}{}", name, to_string(stream.witness->kind), cost.state.empty() ? "" : "; its running state goes through memory");
+  return fmt::format("{} is folded as a {}{}", name, to_string(stream.witness->kind), cost.state.size() <= rules.cost(before).state.size() ? "" : "; its running state goes through memory");
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::vector<WhyNot> why_not(const Schedule& schedule, AxisId axis, Asked asked) 
     const AxisLoops loops = with_axis(kernel.loops, axis, asked);
     const std::string reason = rules.why_not(loops);
     WhyNot answer{.kernel = kernel.island, .allowed = reason.empty(), .loops = to_text(primitives.diagram, loops), .reason = reason};
-    if (answer.allowed) answer.reason = meaning(primitives, rules, axis, asked, loops);
+    if (answer.allowed) answer.reason = meaning(primitives, rules, axis, asked, loops, kernel.loops);
     else if (asked == Asked::group && rules.splits(axis)) answer.reason += fmt::format(" (ask for {}:parts)", primitives.diagram.axes[index(axis)].name);
     answers.push_back(std::move(answer));
   }

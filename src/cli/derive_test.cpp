@@ -1,0 +1,77 @@
+// `derive` and `explain --why-not` as a user runs them.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/run_program.h"
+
+namespace tilescope::cli {
+
+TEST_CASE("from the attention diagram the online softmax and FlashAttention-2 come out") {
+  const Outcome outcome = run_program("derive attention --q-len 8k --head-dim 128");
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err == "");
+  for (const char* line : {"body   l' = l*exp(m - m') + sum over x of exp(S - m') where S live", "final  O = O/l", "final  L = m + log(l)",
+                           "H*(M) = q_len*kv_len*(d_qk + d_v)*(d_qk + d_v + 3)*M^-1", "The best schedule moves 6.81 times the strongest bound."}) {
+    CAPTURE(line);
+    CHECK(outcome.out.find(line) != std::string::npos);
+  }
+}
+
+TEST_CASE("derive as JSON ranks flash2 first where memory is large, and a pair of kernels where it is small") {
+  const auto large = nlohmann::json::parse(run_program("derive attention --format json").out);
+  CHECK(large["schema"] == "tilescope/derivation/1");
+  CHECK(large["ranked"][0]["names"] == nlohmann::json::array({"flash2"}));
+  CHECK(large["enumeration"]["complete"] == true);
+  for (const auto& schedule : large["schedules"]) {
+    CAPTURE(schedule["name"]);
+    CHECK(schedule["found"] == true);
+  }
+  const auto small = nlohmann::json::parse(run_program("derive attention --memory 3000 --format json").out);
+  CHECK(small["ranked"][0]["kernels"].size() == 2);
+}
+
+TEST_CASE("a diagram's own sizes are set on the command line, and its optimum printed") {
+  const Outcome outcome = run_program("derive matmul --size a=8k,b=8k,c=8k --memory 16k");
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out.find("H*(M) = 2*a*b*c*M^(-1/2) + a*c") != std::string::npos);
+}
+
+TEST_CASE("a fold that cannot be repaired is refused with the reason, and scheduled around") {
+  const Outcome outcome = run_program("derive sigmoid_of_centred_scores");
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out.find("x cannot be streamed: sigmoid(S - mu): sigmoid of a sum that mixes S, which varies along x, with the fold mu") != std::string::npos);
+}
+
+TEST_CASE("a memory that not even tiles of one fit into is answered with no") {
+  const Outcome outcome = run_program("derive matmul --memory 1");
+  CHECK(outcome.status == 1);
+  CHECK(outcome.out.find("Nothing fits into this memory") != std::string::npos);
+}
+
+TEST_CASE("wrong words of derive are one line each") {
+  CHECK(run_program("derive").status == 2);
+  CHECK(run_program("derive atention").err.find("did you mean 'attention'?") != std::string::npos);
+  check_refused("derive matmul --size z=3", "error: --size: diagram 'matmul' has no size 'z'; known: a, b, c");
+  check_refused("derive matmul --size a", "error: --size: expected NAME=N, as in a=4k, found 'a'");
+  check_refused("derive attention --format yaml", "error: --format: expected text, json or html, found 'yaml'");
+}
+
+TEST_CASE("why-not names the rule, kernel by kernel") {
+  const Outcome group = run_program("explain --schedule flash2 --why-not kv:group");
+  CHECK(group.status == 1);
+  CHECK(group.out.find("blocks cannot share x: the results over it are not plain sums, so they must leave partial results to be merged (ask for x:parts)") != std::string::npos);
+  const Outcome parts = run_program("explain --schedule flash2 --why-not x:parts");
+  CHECK(parts.status == 0);
+  CHECK(parts.out.find("every part of x leaves partial results, which a second kernel merges") != std::string::npos);
+  CHECK(run_program("explain --schedule flash2-backward --why-not kv:group").status == 0);  // dQ is a plain sum
+  check_refused("explain --schedule flash2 --why-not kv", "error: --why-not: expected AXIS:PARTITION, as in kv:group, found 'kv'");
+}
+
+TEST_CASE("a lowering gives the paper's numbers from its file") {
+  const Outcome outcome = run_program("derive --lowering " TILESCOPE_SOURCE_DIR "/models/lowerings/napkin_hopper.yaml");
+  CHECK(outcome.status == 0);
+  for (const char* number : {"3.73", "3.42", "4.06"}) CHECK(outcome.out.find(number) != std::string::npos);
+}
+
+}  // namespace tilescope::cli
