@@ -77,6 +77,7 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
   }
   for (const int number : kernel.region.primitives) {
     const Primitive& primitive = primitives.list[static_cast<std::size_t>(number)];
+    if (primitive.fold) folds_.emplace_back(primitive.output, bits_of(primitive.folded));
     if (!primitive.fold || contains(kernel.region.results, primitive.output)) continue;
     InnerFold inner{.id = primitive.output, .axes = bits_of(primitives.array(primitive.output).axes)};
     for (const AxisId axis : primitive.folded)
@@ -137,6 +138,13 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
     }
   }
   cost.state.assign(state.begin(), state.end());
+  // What the innermost stream does not move stays over it, and so does every fold that some loop cuts.
+  const bool streams = !loops.empty() && loops.back().partition == Partition::stream;
+  for (const auto& [id, axes] : loads_)
+    if (streams && (axes & bit(loops.back().axis)) == 0) cost.resident.push_back(id);
+  for (const auto& [id, axes] : folds_)
+    if (std::any_of(loops.begin(), loops.end(), [&](const AxisLoop& loop) { return (axes & bit(loop.axis)) != 0; })) cost.resident.push_back(id);
+  std::sort(cost.resident.begin(), cost.resident.end());
   return cost;
 }
 

@@ -79,6 +79,7 @@ bool dominates(const NestCost& a, const NestCost& b) {
   if ((b.tiled & ~a.tiled) != 0 || a.parts != b.parts) return false;
   for (std::size_t i = 0; i < a.repeated.size(); ++i)
     if ((a.repeated[i].second & ~b.repeated[i].second) != 0) return false;
+  if (!std::includes(b.resident.begin(), b.resident.end(), a.resident.begin(), a.resident.end())) return false;
   return std::includes(b.state.begin(), b.state.end(), a.state.begin(), a.state.end());
 }
 

@@ -33,6 +33,7 @@ struct NestCost {
   AxisBits tiled = 0;                                    // loops there are
   AxisBits parts = 0;                                    // axes that leave partial results
   std::vector<ArrayId> state{};
+  std::vector<ArrayId> resident{};                       // on the chip in every column: see derive/columns.h
 };
 
 struct LegalNest {
@@ -82,12 +83,14 @@ class KernelRules {
   std::vector<std::pair<ArrayId, AxisBits>> loads_;
   std::vector<Result> results_;
   std::vector<InnerFold> inner_;
+  std::vector<std::pair<ArrayId, AxisBits>> folds_;  // every fold of the kernel and its folded axes
   AxisBits mergeable_ = 0;
 };
 
 // a is at least as good as b, whatever the sizes, tiles and memory: it repeats every array over no other loops than b
-// does, keeps no more state, and has at least the loops of b, so that it can have b's tiles and footprint. (Proof: trip
-// counts are at least 1, and a loop whose tile is the whole axis has one trip and moves nothing.)
+// does, keeps no more state, holds no other arrays all the time, and has at least the loops of b, so that it can have b's
+// tiles and footprint. (Proof: trip counts are at least 1, and a loop whose tile is the whole axis has one trip and moves
+// nothing. Where a loop of b has one trip, b is as good as the nest without it, which is enumerated too.)
 bool dominates(const NestCost& a, const NestCost& b);
 
 // At most one axis is split into parts. Stops after `most` nests and says so.
