@@ -64,9 +64,18 @@ class Liveness {
   bool final_map(int step) const {
     const Primitive& primitive = at(step);
     const auto done = [&](ArrayId id) { return made_here(id) && running(id); };
-    const auto streamed = [&](const Loop& loop) { return loop.partition == Partition::stream && primitives_.array(primitive.output).has(loop.axis); };
-    return !primitive.fold && !primitive.inputs.empty() && std::all_of(primitive.inputs.begin(), primitive.inputs.end(), done) &&
-           std::none_of(island_.loops.begin(), island_.loops.end(), streamed);
+    return !primitive.fold && !primitive.inputs.empty() && std::all_of(primitive.inputs.begin(), primitive.inputs.end(), done) && !left_unfinished(primitive);
+  }
+
+  // Whether a stream inside the fold of an input leaves the tile of the output before the fold is through.
+  bool left_unfinished(const Primitive& primitive) const {
+    bool inside = false;
+    for (const Loop& loop : island_.loops) {
+      if (inside && loop.partition == Partition::stream && primitives_.array(primitive.output).has(loop.axis)) return true;
+      const AxisId folded = primitives_.diagram.axes[index(loop.axis)].chunks_of.value_or(loop.axis);
+      inside = inside || std::any_of(primitive.inputs.begin(), primitive.inputs.end(), [&](ArrayId id) { return at(made_.at(id)).folds(folded); });
+    }
+    return false;
   }
 
   bool live_at(ArrayId id, int step) const {
