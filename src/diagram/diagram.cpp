@@ -119,7 +119,8 @@ void read_expression(const Node& node, const Diagram& diagram, Operator& op) {
   if (text.empty()) return;
   auto parsed = parse_expression(text);
   if (const auto* error = std::get_if<ExpressionError>(&parsed)) {
-    node.report(fmt::format("at character {}: {}", error->position + 1, error->message));
+    const bool says_where = error->message.find(" at character ") != std::string::npos;
+    node.report(says_where ? error->message : fmt::format("at character {}: {}", error->position + 1, error->message));
     return;
   }
   const Expression& expression = std::get<Expression>(parsed);
