@@ -20,6 +20,11 @@ std::string copy_feature(const HardwareProfile& hardware, const IslandImplementa
   return capability >= 9 ? "cp.async or TMA bulk copy" : capability >= 8 ? "cp.async" : "load through registers";
 }
 
+bool calls_exp(const Expression& expression) {
+  const auto operands = expression.operands();
+  return expression.is_call(Function::exp) || std::any_of(operands.begin(), operands.end(), [](const Expression& operand) { return calls_exp(operand); });
+}
+
 // Lines of one island: an array's load stands inside the innermost loop that moves it, its store after that loop.
 class Writer {
  public:
@@ -150,7 +155,9 @@ class Writer {
         return line(depth, fmt::format("{} <- {}softmax of {}", out, streamed ? "running " : "", in),
                     fmt::format("{} exponentials (ex2), row maximum and sum by warp shuffles{}", points, !streamed ? "" : bound_.island.merges_tiles ? "; tile and state are merged" : "; the state is rescaled"));
       }
-      case OperatorKind::pointwise: return line(depth, fmt::format("{} <- {}", out, op.expression->kind() == Expression::Kind::array ? "convert " + in : to_text(*op.expression)), fmt::format("{} values, FMA and ex2 pipes", points));
+      case OperatorKind::pointwise:
+        if (op.expression->kind() == Expression::Kind::array) return line(depth, fmt::format("{} <- convert {}", out, in), fmt::format("{} values, conversions", points));
+        return line(depth, fmt::format("{} <- {}", out, to_text(*op.expression)), fmt::format("{} values, FMA{}", points, calls_exp(*op.expression) ? " and ex2 pipes" : " pipe"));
       case OperatorKind::reduction: return line(depth, fmt::format("{} <- {} of {}", out, to_string(op.fold), to_text(*op.expression)), fmt::format("{} values, FMA pipe and warp shuffles", points));
       case OperatorKind::merge: return line(depth, fmt::format("{} <- merge {}", out, in), fmt::format("{} values, rescaled by their statistics", points));
     }
