@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text.h"
 #include "config/field_mutations.h"
 
 using namespace tilescope;
@@ -47,7 +48,7 @@ std::vector<Rule> rules(const Tree& tree) {
   const std::string rate = "a number from 0 to 1000";
   return {{"schema", "'tilescope/kernel/1'"},
           {"kernel", "text"},
-          {"schedule", "one of flash2, standard"},
+          {"schedule", "one of " + tilescope::join(shipped_names(root / "models" / "schedules"), ", ")},
           {"summary", "text"},
           {"dtypes", "a list"},
           {"dtypes[*]", "text"},
