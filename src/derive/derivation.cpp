@@ -60,7 +60,9 @@ class Ranking {
   const RankedKernel& solved(int k) {
     const auto [found, fresh] = solved_.try_emplace(k);
     if (!fresh) return found->second;
-    const Nests nests = enumerate_nests(out_.primitives, kernel(k));
+    Nests nests = enumerate_nests(out_.primitives, kernel(k));
+    const std::size_t left = out_.request.most_nests - out_.nests_kept;
+    if (nests.survivors.size() > left) nests.survivors.erase(nests.survivors.begin() + static_cast<std::ptrdiff_t>(left), nests.survivors.end()), nests.complete = false;
     out_.nests_considered += nests.considered, out_.nests_legal += nests.legal, out_.nests_kept += nests.survivors.size(), ++out_.kernels_ranked;
     out_.nests_complete = out_.nests_complete && nests.complete;
     return found->second = best_nest(out_.primitives, kernel(k), nests, out_.request);

@@ -19,6 +19,7 @@ struct DeriveRequest {
   double memory = 116736;                   // on chip, in values; in bytes when widths are given
   std::map<std::string, Rational> widths{}; // bytes a value, by array or dtype key; empty: count values
   std::size_t most_fusions = 200000;
+  std::size_t most_nests = 40000;  // whose best tiles are computed, over all kernels; then the derivation is not complete
   std::size_t ranked = 10;
 };
 
