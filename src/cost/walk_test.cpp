@@ -81,9 +81,11 @@ void compare(const Schedule& schedule, const Island& island, const Nest& nest) {
   }
 }
 
-void compare_many(const Schedule& schedule, int cases) {
+void compare_many(Schedule schedule, int cases) {
   RandomShapes random(seed());
   for (int i = 0; i < cases; ++i) {
+    for (Axis& axis : schedule.diagram.axes)
+      if (!axis.extent && !axis.chunks_of) axis.length = random.between(1, 12);
     const Workload workload = random.workload();
     const Mask mask = random.mask(workload);
     std::array<std::int64_t, 8> tiles{};
