@@ -43,7 +43,7 @@ std::vector<DiagramBound> bounds_of(const Derivation& derivation, const Diagram&
     if (op.kind != OperatorKind::contraction) continue;
     const ContractionShape shape = shape_of(diagram, op, workload);
     const bool alone = diagram.operators.size() == 1;
-    bounds.push_back(of(matmul_cosma({shape.m, shape.n, shape.k}, memory), alone ? "every schedule" : "contraction '" + op.name + "' by itself", shape.batch, alone));
+    bounds.push_back(of(matmul_bound({shape.m, shape.n, shape.k}, memory), alone ? "every schedule" : "contraction '" + op.name + "' by itself", shape.batch, alone));
     const Operator* softmax = producer(diagram, op.inputs[0]);
     if (!softmax || softmax->kind != OperatorKind::softmax) continue;
     const Operator* scores = producer(diagram, softmax->inputs.front());

@@ -15,7 +15,7 @@ struct DiagramBound {
   bool whole = false;  // holds for every schedule of the diagram
 };
 
-// Compulsory traffic; Hong-Kung and COSMA for each contraction by itself; and where a contraction's scores are normalised by
+// Compulsory traffic; COSMA (or, where an extent is small, Smith and van de Geijn) for each contraction by itself; and where a contraction's scores are normalised by
 // a softmax and contracted again, the attention bound. In values: widths of the request do not enter.
 std::vector<DiagramBound> bounds_of(const Derivation& derivation, const Diagram& diagram);
 

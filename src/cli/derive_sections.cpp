@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/derive_bounds.h"
 #include "diagram/roles.h"
+#include "stream/verify.h"
 
 namespace tilescope::cli {
 namespace {
@@ -61,6 +62,10 @@ PageSection streams_section(const Derivation& derivation) {
     for (const std::string& line : equations(*stream.witness)) listing += "  " + line + "\n";
     for (const FoldWitness& fold : stream.witness->folds) listing += fmt::format("  why    {}\n", fold.because);
     for (const std::string& assumption : stream.witness->assumptions) listing += fmt::format("  given  {}\n", assumption);
+    if (const auto cascade = cascade_along(derivation.primitives, derivation.whole.region, axis); const auto* folds = std::get_if<Cascade>(&cascade)) {
+      const Verification checked = verify(*folds, *stream.witness, 20261121);
+      listing += fmt::format("  tested {} random streams against the direct folds: worst relative error {:.1e}\n", checked.runs, checked.worst());
+    }
     if (stream.witness->compact) {
       std::vector<std::string> section_of;
       for (const auto& [state, value] : stream.witness->compact->section) section_of.push_back(fmt::format("{} := {}", state, to_text(value)));

@@ -171,7 +171,7 @@ TEST_CASE("explain shows how far the schedule is from every lower bound, and eac
     CHECK(bound["times"].get<double>() >= 1);
     CHECK(bound["times"].get<double>() == doctest::Approx(bound["moved_bytes"].get<double>() / bound["bytes"].get<double>()));
   }
-  CHECK(has(run_program("explain" + gpu + "--schedule standard --q-len 4k").out, "COSMA, arXiv 1908.09606, theorem 1"));
+  CHECK(has(run_program("explain" + gpu + "--schedule standard --q-len 4k").out, "Saha & Ye, arXiv 2402.07443, lemmas 2.8 and 3.3"));
 }
 
 TEST_CASE("a sweep whose default tile cannot run takes the best tile of its first point and says so") {

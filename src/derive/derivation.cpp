@@ -125,6 +125,8 @@ void add_names(Derivation& derivation) {
   };
   for (const NamedDerivation& named : derivation.named) {
     const NamedPoint point = locate(derivation.primitives, named.schedule);
+    const auto splits = [](const NamedKernel& kernel) { return std::any_of(kernel.loops.begin(), kernel.loops.end(), [](const AxisLoop& loop) { return loop.parts; }); };
+    if (std::any_of(point.kernels.begin(), point.kernels.end(), splits)) continue;  // not ranked
     for (RankedFusion& ranked : derivation.ranked) {
       const auto same = [&](const NamedKernel& kernel) {
         return std::any_of(ranked.kernels.begin(), ranked.kernels.end(), [&](const RankedKernel& other) {

@@ -66,13 +66,11 @@ std::optional<LowerBound> attention_bound(const Diagram& diagram, const Operator
 }
 
 // A batch is bounded like one matmul with the rows of all: a part of a schedule with so many values of A, B and C does
-// no more products over several of them than within one. COSMA's bound is for matrices none of which fits the memory.
-LowerBound matmul_bound(const Product& product, double memory_bytes) {
+// no more products over several of them than within one.
+LowerBound product_bound(const Product& product, double memory_bytes) {
   const MatmulSize size{product.batch * product.rows, product.columns, product.summed};
   const double memory = memory_bytes / product.width;
-  const LowerBound any = matmul_smith_van_de_geijn(size, memory);
-  const bool fits = memory >= std::min({size.m * size.n, size.m * size.k, size.n * size.k});
-  return product.batch > 1 || fits ? any : strongest({matmul_cosma(size, memory), any});
+  return product.batch > 1 ? matmul_smith_van_de_geijn(size, memory) : matmul_bound(size, memory);
 }
 
 std::int64_t moved(const std::array<std::array<std::int64_t, 2>, boundary_count>& traffic, Boundary boundary) {
@@ -110,7 +108,7 @@ std::vector<TrafficBound> lower_bounds(const Plan& plan, const HardwareProfile& 
       const auto product = product_of(diagram, diagram.operators[static_cast<std::size_t>(island.operators.front())], point);
       if (!product) continue;
       const bool alone = plan.schedule.islands.size() == 1;
-      add(list, matmul_bound(*product, *memory), product->width,
+      add(list, product_bound(*product, *memory), product->width,
           {.boundary = boundary, .island = alone ? -1 : static_cast<int>(i), .memory_bytes = *memory,
            .moved_bytes = alone ? total : moved(prediction.islands[i].traffic, boundary)});
     }

@@ -102,7 +102,8 @@ void read_accumulates(const Node& map, Schedule& schedule, Island& island) {
   for (const auto& [name, node] : map.entries()) {
     node.only({"by", "as", "zeroed"});
     const std::string by = node["by"].one_of(ways);
-    const bool zeroed = node["zeroed"].boolean();
+    const Node initialised = node["zeroed"];
+    const bool zeroed = initialised.boolean(), not_zeroed = initialised.is_scalar() && initialised.text() == "false";
     const auto id = schedule.diagram.find_array(name);
     if (!id || !produced_by(schedule.diagram, island, *id)) {
       node.report(fmt::format("'{}' is not an output of this island's operators", name));
@@ -111,7 +112,7 @@ void read_accumulates(const Node& map, Schedule& schedule, Island& island) {
     Stored stored{.result = *id, .as = *id, .zeroed = zeroed};
     const auto way = std::find(ways.begin(), ways.end(), by);
     if (way != ways.end()) stored.by = static_cast<Accumulate>(way - ways.begin());
-    if (stored.by != Accumulate::rewriting && !zeroed) node["zeroed"].report("atomic additions and reductions add to an array that was zeroed before");
+    if (stored.by != Accumulate::rewriting && not_zeroed) initialised.report("atomic additions and reductions add to an array that was zeroed before");
     if (const auto as = node.find("as")) stored.as = add_accumulator(schedule, *id, as->text());
     island.stored_as.push_back(stored);
   }
@@ -139,10 +140,12 @@ void read_island_work(const Node& node, Schedule& schedule, Island& island) {
   if (!merges && !converts) return read_operators(node["operators"], schedule.diagram, island);
   const Node& source = merges ? *merges : *converts;
   if (const auto extra = node.find("operators")) extra->report("an island runs operators, merges partial results or converts accumulators: one of the three");
-  const int earlier = schedule.find_island(source.text());
+  const std::string name = source.text();
+  if (name.empty()) return;
+  const int earlier = schedule.find_island(name);
   std::vector<std::string> names;
   for (const Island& other : schedule.islands) names.push_back(other.name);
-  if (earlier < 0) return source.report(fmt::format("no earlier island '{}'{}", source.text(), did_you_mean(source.text(), names)));
+  if (earlier < 0) return source.report(fmt::format("no earlier island '{}'{}", name, did_you_mean(name, names)));
   const Island from = schedule.islands[static_cast<std::size_t>(earlier)];
   if (merges) {
     const int op = add_merge(schedule, from);
@@ -280,7 +283,11 @@ Schedule load_schedule(const fs::path& file, const fs::path& models_directory, c
     parameters.report(fmt::format("a schedule may have at most {} parameters, found {}", max_parameters, schedule.parameters.size()));
   schedule.source = schedule.diagram;
   const Primitives primitives = expand(schedule.diagram);
-  for (const Node& node : root["islands"].items()) schedule.islands.push_back(read_island(node, primitives, schedule, document));
+  for (const Node& node : root["islands"].items()) {
+    const bool follows = node.is_map() && (node.find("merges") || node.find("converts"));
+    if (follows && !document.clean()) break;  // after a finding, what the earlier islands leave is not known
+    schedule.islands.push_back(read_island(node, primitives, schedule, document));
+  }
   if (root["islands"].is_list() && schedule.islands.empty()) root["islands"].report("a schedule needs at least one island");
   if (document.clean()) check_islands(root["islands"], schedule);  // after a finding, values may be placeholders
   document.finish();

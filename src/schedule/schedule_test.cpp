@@ -55,8 +55,8 @@ TEST_CASE("every field of a schedule that is wrong, missing, given twice or miss
                                 {"islands[*].name", "text"},
                                 {"islands[*].operators", "a list"},
                                 {"islands[*].operators[*]", "text"},
-                                {"islands[*].merges", "text"},
-                                {"islands[*].converts", "text"},
+                                {"islands[*].merges", "text", Need::free},
+                                {"islands[*].converts", "text", Need::free},
                                 {"islands[*].accumulates", "a map", Need::optional},
                                 {"islands[*].accumulates.*", "a map", Need::free},
                                 {"islands[*].accumulates.*.by", "one of rewriting, atomic, reduction"},
@@ -71,19 +71,19 @@ TEST_CASE("every field of a schedule that is wrong, missing, given twice or miss
                                 {"islands[*].loops[*].axis", "text"},
                                 {"islands[*].loops[*].partition", "one of group, stream"},
                                 {"islands[*].loops[*].tile", "text"},
-                                {"islands[*].loops[*].parts", "text"}};
+                                {"islands[*].loops[*].parts", "text", Need::free}};
   for (const std::string name : {"flash2", "standard", "flash1-printed", "split-kv", "flash2-backward"}) check_fields(shipped(name), rules);
 }
 
 TEST_CASE("a schedule that names an axis, operator or array its diagram lacks is told which it has") {
   refused("flash2", "islands[0].loops[3].axis", "queries",
           "'queries' is not an axis of diagram 'attention'; known: b, k, r, q, x, d, e");
-  refused("flash2", "islands[0].operators[1]", "softmacks",
+  refused("standard", "islands[1].operators[0]", "softmacks",
           "'softmacks' is not an operator of diagram 'attention'; did you mean 'softmax'?");
-  refused("flash2", "islands[0].operators[1]", "-1",
+  refused("standard", "islands[1].operators[0]", "-1",
           "'-1' is not an operator of diagram 'attention'; known: scores, softmax, values");
   refused("standard", "islands[1].omits[0]", "O", "'O' is not an output of this island's operators");
-  refused("flash2", "diagram", "atention", "expected one of attention, found 'atention'; did you mean 'attention'?");
+  refused("flash2", "diagram", "atention", "expected one of " + join(shipped_names(models / "diagrams"), ", ") + ", found 'atention'; did you mean 'attention'?");
 }
 
 TEST_CASE("a tile is a positive size or a parameter") {
@@ -103,7 +103,10 @@ TEST_CASE("an axis has one loop in an island, and group loops stand before strea
     const Written written = write(probe.tree(), mutation);
     CHECK(probe.findings(written.text) == probe.line(written.values.at(path), path, message));
   };
-  at_item({"islands[0].loops[4].axis", Change::replace, "q"}, "islands[0].loops[4]", "this axis already has a loop in the island");
+  at_item({"islands[0].loops[4].axis", Change::replace, "q"}, "islands[0].loops",
+          "no result of this island folds over an axis that has two loops; one is enough");
+  at_item({"islands[0].loops[3].axis", Change::replace, "b"}, "islands[0].loops[3]",
+          "this axis already has a loop in the island; only a group may be cut again by a stream");
   Tree tree = probe.tree();
   std::swap(tree.children[5].children[0].children[3].children[3], tree.children[5].children[0].children[3].children[4]);
   const Probe swapped = probe_of(tree);
@@ -113,13 +116,13 @@ TEST_CASE("an axis has one loop in an island, and group loops stand before strea
 }
 
 TEST_CASE("an island's operators are given once and each operator runs in some island") {
-  refused("flash2", "islands[0].operators[1]", "scores", "operator 'scores' is already in this island");
+  refused("flash2-backward-split", "islands[1].operators[1]", "scores", "operator 'scores' is already in this island");
   refused("flash2", "islands[0].operators", "[]", "is an empty list; an island runs at least one operator");
   refused("standard", "islands[2].name", "qk", "island 'qk' is already described; names must differ");
-  const Probe probe = shipped("flash2");
-  const Written written = write(probe.tree(), {"islands[0].operators[2]", Change::drop});
+  const Probe probe = shipped("flash2-backward-split");
+  const Written written = write(probe.tree(), {"islands[2].operators[4]", Change::drop});
   CHECK(probe.findings(written.text) ==
-        probe.line(written.values.at("islands"), "islands", "no island runs operator 'values'; add it to one"));
+        probe.line(written.values.at("islands"), "islands", "no island runs operator 'query_gradient'; add it to one"));
   refused("flash2", "islands", "[]", "a schedule needs at least one island");
 }
 
@@ -142,8 +145,8 @@ TEST_CASE("a schedule has no more parameters than a point has room for") {
 }
 
 TEST_CASE("an unknown schedule is refused with the nearest or all known names") {
-  CHECK_THROWS_WITH_AS(find_schedule("flash", models), "error: --schedule: no schedule or file 'flash'; did you mean 'flash2'?", InputError);
+  CHECK_THROWS_WITH_AS(find_schedule("flash", models), ("error: --schedule: no schedule or file 'flash'" + did_you_mean("flash", shipped_names(models / "schedules"))).c_str(), InputError);
   CHECK_THROWS_WITH_AS(find_schedule("1234567890", models),
-                       "error: --schedule: no schedule or file '1234567890'; known: flash2, standard", InputError);
+                       ("error: --schedule: no schedule or file '1234567890'; known: " + join(shipped_names(models / "schedules"), ", ")).c_str(), InputError);
   CHECK_THROWS_WITH_AS(find_schedule("/", models), "/: error: is a directory, expected a file", InputError);
 }
