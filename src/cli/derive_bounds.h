@@ -15,8 +15,9 @@ struct DiagramBound {
   bool whole = false;  // holds for every schedule of the diagram
 };
 
-// Compulsory traffic; COSMA (or, where an extent is small, Smith and van de Geijn) for each contraction by itself; and where a contraction's scores are normalised by
-// a softmax and contracted again, the attention bound. In values: widths of the request do not enter.
+// Compulsory traffic; COSMA (or, where an extent is small, Smith and van de Geijn) for each contraction by itself; and
+// where a contraction's scores are normalised by a softmax and contracted again, the attention bound. In values: widths
+// of the request do not enter.
 std::vector<DiagramBound> bounds_of(const Derivation& derivation, const Diagram& diagram);
 
 }  // namespace tilescope::cli

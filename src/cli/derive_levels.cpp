@@ -13,7 +13,7 @@ namespace {
 
 struct BoundaryMemory {
   std::string name, what;
-  double bytes = 0;                     // inside the boundary
+  double bytes = 0;                        // inside the boundary
   std::optional<double> bytes_per_second;  // across it, whole device
 };
 
@@ -23,7 +23,8 @@ std::optional<double> bandwidth(const HardwareProfile& hardware, const char* nam
   if (level->measured_bandwidth_bytes_per_second) return level->measured_bandwidth_bytes_per_second->value;
   if (level->bandwidth_bytes_per_second) return level->bandwidth_bytes_per_second->value;
   if (!level->bandwidth_bytes_per_cycle || !hardware.boost_hz) return std::nullopt;
-  return level->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value * (per_unit ? static_cast<double>(hardware.units.value) : 1);
+  return level->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value *
+         (per_unit ? static_cast<double>(hardware.units.value) : 1);
 }
 
 std::vector<BoundaryMemory> boundaries(const HardwareProfile& hardware) {
@@ -32,18 +33,27 @@ std::vector<BoundaryMemory> boundaries(const HardwareProfile& hardware) {
   const double units = static_cast<double>(hardware.units.value);
   if (smem && smem->capacity_per_block_bytes) {
     const double block = smem->capacity_per_block_bytes->value;
-    found.push_back({"hbm -> l2", fmt::format("shared memory of all {} units (theorem 2: outputs stay in them)", hardware.units.value), intermediate_memory(block, units), bandwidth(hardware, "hbm", false)});
+    found.push_back(
+        {"hbm -> l2",
+         fmt::format("shared memory of all {} units (theorem 2: outputs stay in them)", hardware.units.value),
+         intermediate_memory(block, units), bandwidth(hardware, "hbm", false)});
     found.push_back({"l2 -> smem", "shared memory of one block", block, bandwidth(hardware, "l2", false)});
   }
-  if (hardware.registers_per_unit) found.push_back({"smem -> register", "registers of one unit", 4.0 * static_cast<double>(hardware.registers_per_unit->value), bandwidth(hardware, "smem", true)});
+  if (hardware.registers_per_unit)
+    found.push_back({"smem -> register", "registers of one unit",
+                     4.0 * static_cast<double>(hardware.registers_per_unit->value), bandwidth(hardware, "smem", true)});
   return found;
 }
 
 }  // namespace
 
-PageSection levels_section(const DeriveRequest& request, const std::filesystem::path& models_directory, const HardwareProfile& hardware, double value_bytes) {
+PageSection levels_section(const DeriveRequest& request, const std::filesystem::path& models_directory,
+                           const HardwareProfile& hardware, double value_bytes) {
   PageSection section{.heading = "Level by level on " + hardware.id};
-  section.paragraphs.push_back(fmt::format("Each boundary has its own best schedule and tiles; costs add up, so pairs of nests need not be tried together. Values of {:g} bytes.", value_bytes));
+  section.paragraphs.push_back(
+      fmt::format("Each boundary has its own best schedule and tiles; costs add up, so pairs of nests need not be "
+                  "tried together. Values of {:g} bytes.",
+                  value_bytes));
   PageTable table{.columns = {"boundary", "memory", "values", "best", "loops and tiles", "traffic", "microseconds"}};
   double total = 0;
   bool complete = true;
@@ -60,7 +70,9 @@ PageSection levels_section(const DeriveRequest& request, const std::filesystem::
       std::vector<std::string> loops;
       for (const RankedKernel& kernel : best.kernels) {
         std::string text = to_text(derivation.primitives.diagram, kernel.loops);
-        for (std::size_t i = 0; i < kernel.best.tiles.size(); ++i) text += fmt::format(" {}={:.0f}", kernel.problem.symbolic.symbols[kernel.problem.tiles[i]].text, kernel.best.tiles[i]);
+        for (std::size_t i = 0; i < kernel.best.tiles.size(); ++i)
+          text += fmt::format(" {}={:.0f}", kernel.problem.symbolic.symbols[kernel.problem.tiles[i]].text,
+                              kernel.best.tiles[i]);
         loops.push_back(std::move(text));
       }
       const double seconds = boundary.bytes_per_second ? best.traffic * value_bytes / *boundary.bytes_per_second : 0;
@@ -71,7 +83,9 @@ PageSection levels_section(const DeriveRequest& request, const std::filesystem::
     table.rows.push_back(std::move(row));
   }
   section.tables.push_back(std::move(table));
-  section.paragraphs.push_back(fmt::format("Weighted sum over levels: {:.1f} microseconds of transfers if none overlaps{}.", total * 1e6, complete ? "" : ", without the boundaries whose rate is unknown"));
+  section.paragraphs.push_back(
+      fmt::format("Weighted sum over levels: {:.1f} microseconds of transfers if none overlaps{}.", total * 1e6,
+                  complete ? "" : ", without the boundaries whose rate is unknown"));
   return section;
 }
 

@@ -1,5 +1,5 @@
-// What `derive` found, in words and tables: the same sections as text and HTML. `in_full`: the named schedule whose exact
-// counts are listed; empty: none.
+// What `derive` found, in words and tables: the same sections as text and HTML. `in_full`: the named schedule whose
+// exact counts are listed; empty: none.
 #pragma once
 
 #include "cli/table.h"
@@ -8,7 +8,8 @@
 
 namespace tilescope::cli {
 
-std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram, const std::string& in_full);
+std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram,
+                                             const std::string& in_full);
 
 std::string sections_as_text(const std::vector<PageSection>& sections);
 

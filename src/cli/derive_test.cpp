@@ -11,8 +11,9 @@ TEST_CASE("from the attention diagram the online softmax and FlashAttention-2 co
   const Outcome outcome = run_program("derive attention --q-len 8k --head-dim 128");
   CHECK(outcome.status == 0);
   CHECK(outcome.err == "");
-  for (const char* line : {"body   l' = l*exp(m - m') + sum over x of exp(S - m') where S live", "final  O = O/l", "final  L = m + log(l)",
-                           "H*(M) = q_len*kv_len*(d_qk + d_v)*(d_qk + d_v + 3)*M^-1", "The best schedule moves 6.81 times the strongest bound."}) {
+  for (const char* line : {"body   l' = l*exp(m - m') + sum over x of exp(S - m') where S live", "final  O = O/l",
+                           "final  L = m + log(l)", "H*(M) = q_len*kv_len*(d_qk + d_v)*(d_qk + d_v + 3)*M^-1",
+                           "The best schedule moves 6.81 times the strongest bound."}) {
     CAPTURE(line);
     CHECK(outcome.out.find(line) != std::string::npos);
   }
@@ -40,7 +41,8 @@ TEST_CASE("a diagram's own sizes are set on the command line, and its optimum pr
 TEST_CASE("a fold that cannot be repaired is refused with the reason, and scheduled around") {
   const Outcome outcome = run_program("derive sigmoid_of_centred_scores");
   CHECK(outcome.status == 0);
-  CHECK(outcome.out.find("x cannot be streamed: sigmoid(S - mu): sigmoid of a sum that mixes S, which varies along x, with the fold mu") != std::string::npos);
+  CHECK(outcome.out.find("x cannot be streamed: sigmoid(S - mu): sigmoid of a sum that mixes S, which varies along x, "
+                         "with the fold mu") != std::string::npos);
 }
 
 TEST_CASE("a memory that not even tiles of one fit into is answered with no") {
@@ -60,12 +62,14 @@ TEST_CASE("wrong words of derive are one line each") {
 TEST_CASE("why-not names the rule, kernel by kernel") {
   const Outcome group = run_program("explain --schedule flash2 --why-not kv:group");
   CHECK(group.status == 1);
-  CHECK(group.out.find("blocks cannot share x: the results over it are not plain sums, so they must leave partial results to be merged (ask for x:parts)") != std::string::npos);
+  CHECK(group.out.find("blocks cannot share x: the results over it are not plain sums, so they must leave partial "
+                       "results to be merged (ask for x:parts)") != std::string::npos);
   const Outcome parts = run_program("explain --schedule flash2 --why-not x:parts");
   CHECK(parts.status == 0);
   CHECK(parts.out.find("every part of x leaves partial results, which a second kernel merges") != std::string::npos);
   CHECK(run_program("explain --schedule flash2-backward --why-not kv:group").status == 0);  // dQ is a plain sum
-  check_refused("explain --schedule flash2 --why-not kv", "error: --why-not: expected AXIS:PARTITION, as in kv:group, found 'kv'");
+  check_refused("explain --schedule flash2 --why-not kv",
+                "error: --why-not: expected AXIS:PARTITION, as in kv:group, found 'kv'");
 }
 
 TEST_CASE("a lowering gives the paper's numbers from its file") {

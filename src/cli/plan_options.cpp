@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "derive/why_not.h"
 
 namespace tilescope::cli {
 namespace {
@@ -71,6 +72,10 @@ Plan read_plan(const Arguments& arguments, const std::optional<std::string>& ker
   if (const std::string own = pass_of(plan.schedule.diagram); pass && *pass != own)
     refuse("--pass", fmt::format("expected {}, as {} '{}' is, found '{}'; leave --pass out or choose another {}", own, kernel ? "kernel" : "schedule",
                                  kernel ? plan.kernel.name : plan.schedule.name, *pass, kernel ? "kernel" : "schedule"));
+  const bool own_file = schedule && schedule->find('/') != std::string::npos;
+  if (diagram || own_file)  // shipped pairs are known to be legal
+    if (const std::string why = illegal(plan.schedule); !why.empty())
+      refuse("--schedule", fmt::format("'{}' cannot run on diagram '{}': kernel {}; choose another schedule, derive lists the legal ones", plan.schedule.name, plan.schedule.diagram.name, why));
   apply_sizes(plan.schedule.diagram, arguments.all("size"));
   return plan;
 }

@@ -6,8 +6,8 @@
 
 namespace tilescope::cli {
 
-// Prints, for every kernel of the schedule, whether its nest may partition the axis so, and the rule that forbids it. Done
-// when every kernel allows it, else the answer is no.
+// Prints, for every kernel of the schedule, whether its nest may partition the axis so, and the rule that forbids it.
+// Done when every kernel allows it, else the answer is no.
 ExitStatus print_why_not(const Arguments& arguments, const Schedule& schedule);
 
 }  // namespace tilescope::cli

@@ -77,7 +77,8 @@ NestSums sums_of(const Nest& nest, bool whole_tiles) {
     sums.chunks.area = checked_add(sums.chunks.area, part.area);
   }
   const BoundLoop& query = nest.loops[static_cast<std::size_t>(nest.query_loop)];
-  const LiveSums whole = LiveTiles(*nest.mask, query.size, nest.chunked.size, query.tile, nest.chunked.tile).sums(whole_tiles);
+  const LiveSums whole =
+      LiveTiles(*nest.mask, query.size, nest.chunked.size, query.tile, nest.chunked.tile).sums(whole_tiles);
   total.query_tiles = sums.chunks.query_tiles = whole.query_tiles;
   total.rows = sums.chunks.rows = whole.rows;
   return sums;
@@ -104,7 +105,8 @@ Nest bind(const Schedule& schedule, const Island& island, const Workload& worklo
   bind_chunks(schedule, tiles, nest);
   const bool both = nest.query_loop >= 0 && nest.key_loop >= 0;
   const bool queries_are_chunked = both && nest.chunked.present() && nest.chunked.inner == nest.query_loop;
-  if (!both || queries_are_chunked || !island.skips_masked_tiles || mask.kind == Mask::Kind::none) nest.query_loop = nest.key_loop = -1;
+  if (!both || queries_are_chunked || !island.skips_masked_tiles || mask.kind == Mask::Kind::none)
+    nest.query_loop = nest.key_loop = -1;
   return nest;
 }
 

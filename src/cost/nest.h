@@ -26,9 +26,13 @@ struct Chunked {
   std::int64_t size = 0;       // of the whole axis
 
   bool present() const { return outer >= 0; }
-  std::int64_t length_of(std::int64_t chunk) const { return size - chunk * length < length ? size - chunk * length : length; }
+  std::int64_t length_of(std::int64_t chunk) const {
+    return size - chunk * length < length ? size - chunk * length : length;
+  }
   std::int64_t chunks() const { return ceil_div(size, length); }
-  std::int64_t tiles() const { return (chunks() - 1) * ceil_div(length, tile) + ceil_div(length_of(chunks() - 1), tile); }
+  std::int64_t tiles() const {
+    return (chunks() - 1) * ceil_div(length, tile) + ceil_div(length_of(chunks() - 1), tile);
+  }
 };
 
 // Holds no heap memory, so that sweeps can bind millions of nests.
@@ -46,7 +50,7 @@ struct Nest {
   bool guarded() const { return query_loop >= 0; }
   const BoundLoop* loop_over(AxisId axis) const;  // nullptr: the axis is taken whole
   std::int64_t blocks() const;                    // iterations of all group loops: the grid. Throws CountOverflow.
-  LiveTiles live_tiles() const;  // of the guarded pair
+  LiveTiles live_tiles() const;                   // of the guarded pair
   LiveTiles live_tiles_of_chunk(std::int64_t chunk) const;  // the same within one chunk of the keys
   bool keys_are_chunked() const { return guarded() && chunked.present() && chunked.inner == key_loop; }
   // Whether the array moves with the axis: it has it, or the axis counts the chunks of one that it has.
@@ -61,7 +65,8 @@ struct NestSums {
 NestSums sums_of(const Nest& nest, bool whole_tiles);
 
 // Tiles by position in Schedule::parameters. An island that does not skip masked tiles, or one that lacks a loop over
-// either guarded axis, is unguarded: it visits every tile. So is one that splits the queries into parts that it streams.
+// either guarded axis, is unguarded: it visits every tile. So is one that splits the queries into parts that it
+// streams.
 Nest bind(const Schedule& schedule, const Island& island, const Workload& workload, const Mask& mask,
           std::span<const std::int64_t> tiles);
 

@@ -13,7 +13,8 @@ bool contains(Axes axes, AxisId axis) { return std::find(axes.begin(), axes.end(
 std::int64_t extent(const Nest& nest, AxisId axis, bool whole_tiles) {
   const BoundLoop* loop = nest.loop_over(axis);
   if (!whole_tiles || !loop) return nest.size(axis);
-  return checked_mul(nest.chunked.present() && nest.chunked.of == axis ? nest.chunked.tiles() : loop->trips, loop->tile);
+  return checked_mul(nest.chunked.present() && nest.chunked.of == axis ? nest.chunked.tiles() : loop->trips,
+                     loop->tile);
 }
 
 // The guarded pair's share of a count: which sum over live tiles applies when the loops up to `last` repeat. Where the
@@ -52,13 +53,17 @@ std::int64_t repeats(const Nest& nest, int i, int last) {
 std::int64_t repeated(const Nest& nest, const NestSums& live, Axes axes, int last, bool whole_tiles) {
   std::int64_t count = 1;
   const bool split_keys = nest.keys_are_chunked();
-  if (nest.guarded()) count = pair_factor(nest, live, contains(axes, nest.diagram->guard->query), contains(axes, nest.diagram->guard->key), last);
+  if (nest.guarded())
+    count = pair_factor(nest, live, contains(axes, nest.diagram->guard->query),
+                        contains(axes, nest.diagram->guard->key), last);
   const auto in_pair = [&](int i) {
     return nest.guarded() && (i == nest.query_loop || i == nest.key_loop || (split_keys && i == nest.chunked.outer));
   };
   const auto guarded_axis = [&](AxisId axis) {
     if (!nest.guarded()) return false;
-    if (split_keys && axis == nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis && nest.chunked.outer <= last) return true;
+    if (split_keys && axis == nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis &&
+        nest.chunked.outer <= last)
+      return true;
     return axis == nest.diagram->guard->query || axis == nest.diagram->guard->key;
   };
   const auto chunk_axis = [&](AxisId axis) {
@@ -66,17 +71,19 @@ std::int64_t repeated(const Nest& nest, const NestSums& live, Axes axes, int las
   };
   for (const AxisId axis : axes)
     if (!guarded_axis(axis))
-      count = checked_mul(count, chunk_axis(axis) && nest.chunked.inner <= last ? nest.chunked.tiles() : extent(nest, axis, whole_tiles));
+      count = checked_mul(count, chunk_axis(axis) && nest.chunked.inner <= last ? nest.chunked.tiles()
+                                                                                : extent(nest, axis, whole_tiles));
   for (int i = 0; i <= last; ++i)
-    if (!in_pair(i) && !nest.carries(axes, nest.loops[static_cast<std::size_t>(i)].axis)) count = checked_mul(count, repeats(nest, i, last));
+    if (!in_pair(i) && !nest.carries(axes, nest.loops[static_cast<std::size_t>(i)].axis))
+      count = checked_mul(count, repeats(nest, i, last));
   return count;
 }
 
 // How often the streams of a nest come back to an array's tile without another of its tiles in between.
 struct Restarts {
-  std::int64_t within = 1;   // sweeps of the inner guarded loop a step of the outer one
-  std::int64_t around = 1;   // consecutive sweeps of the guarded pair
-  std::int64_t separate = 1; // sweeps of the pair with another tile, or in another block
+  std::int64_t within = 1;    // sweeps of the inner guarded loop a step of the outer one
+  std::int64_t around = 1;    // consecutive sweeps of the guarded pair
+  std::int64_t separate = 1;  // sweeps of the pair with another tile, or in another block
 };
 
 Restarts restarts(const Nest& nest, Axes array, int outer, int inner) {
@@ -86,7 +93,9 @@ Restarts restarts(const Nest& nest, Axes array, int outer, int inner) {
     if (i == outer || loop.trips == 1 || (nest.keys_are_chunked() && i == nest.chunked.outer)) continue;
     const bool carried = nest.carries(array, loop.axis);
     if (i > outer) count.within = carried ? 0 : checked_mul(count.within, loop.trips);
-    else if (loop.group || carried) count.separate = checked_mul(count.separate, checked_mul(count.around, carried ? 1 : loop.trips)), count.around = 1;
+    else if (loop.group || carried)
+      count.separate = checked_mul(count.separate, checked_mul(count.around, carried ? 1 : loop.trips)),
+      count.around = 1;
     else count.around = checked_mul(count.around, loop.trips);
     if (count.within == 0) return count;  // a loop in between moves the tile
   }
@@ -99,7 +108,9 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
   const int inner = std::max(nest.query_loop, nest.key_loop), outer = std::min(nest.query_loop, nest.key_loop);
   const BoundLoop& outer_loop = nest.loops[static_cast<std::size_t>(outer)];
   const BoundLoop& inner_loop = nest.loops[static_cast<std::size_t>(inner)];
-  if (outer_loop.group || last != inner || nest.carries(array, outer_loop.axis) || !nest.carries(array, inner_loop.axis)) return 0;
+  if (outer_loop.group || last != inner || nest.carries(array, outer_loop.axis) ||
+      !nest.carries(array, inner_loop.axis))
+    return 0;
   const Restarts sweeps = restarts(nest, array, outer, inner);
   if (sweeps.within == 0) return 0;
   const std::int64_t chunks = nest.keys_are_chunked() ? nest.chunked.chunks() : 1;
@@ -114,7 +125,8 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
     for (std::int64_t step = 0; step < (inner_is_query ? tiles.key_tiles() : tiles.query_tiles()); ++step) {
       const TileRange range = inner_is_query ? tiles.query_span(step) : tiles.key_span(step);
       if (range.empty()) continue;
-      const std::int64_t again = (range.count() == 1 ? sweeps.within - 1 : 0) * sweeps.around + (range.first == previous ? sweeps.around : 0);
+      const std::int64_t again =
+          (range.count() == 1 ? sweeps.within - 1 : 0) * sweeps.around + (range.first == previous ? sweeps.around : 0);
       saved = checked_add(saved, checked_mul(again, extent_of(range.first)));
       if (first < 0) first = range.first;
       previous = range.end - 1;
@@ -139,7 +151,8 @@ int last_loop(const Nest& nest, Axes array, bool resident) {
 }
 
 std::int64_t live_extent(const Nest& nest, const NestSums& live, Axes array) {
-  return pair_factor(nest, live, contains(array, nest.diagram->guard->query), contains(array, nest.diagram->guard->key), last_loop(nest, array));
+  return pair_factor(nest, live, contains(array, nest.diagram->guard->query), contains(array, nest.diagram->guard->key),
+                     last_loop(nest, array));
 }
 
 std::int64_t stationary_values(const Nest& nest, Axes array, bool whole_tiles) {
@@ -176,7 +189,8 @@ std::int64_t distinct_values(const Nest& nest, const NestSums& live, Axes array,
   if (!(query && (key || by_chunk))) return repeated(nest, live, array, -1, whole_tiles);
   std::int64_t count = key ? live.tiles.area : live.chunks.rows_pairs;
   for (const AxisId axis : array)
-    if (axis != nest.diagram->guard->query && axis != nest.diagram->guard->key && !chunk_of_keys(axis)) count = checked_mul(count, extent(nest, axis, whole_tiles));
+    if (axis != nest.diagram->guard->query && axis != nest.diagram->guard->key && !chunk_of_keys(axis))
+      count = checked_mul(count, extent(nest, axis, whole_tiles));
   return count;
 }
 

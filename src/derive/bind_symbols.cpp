@@ -6,7 +6,8 @@ namespace tilescope {
 
 double live_share(const Workload& workload, const Mask& mask) {
   if (mask.kind == Mask::Kind::none) return 1;
-  const std::int64_t query = mask.kind == Mask::Kind::blocks ? mask.blocks->block_q : 1, key = mask.kind == Mask::Kind::blocks ? mask.blocks->block_kv : 1;
+  const std::int64_t query = mask.kind == Mask::Kind::blocks ? mask.blocks->block_q : 1,
+                     key = mask.kind == Mask::Kind::blocks ? mask.blocks->block_kv : 1;
   const LiveSums live = LiveTiles(mask, workload.q_len, workload.kv_len, query, key).sums(false);
   return static_cast<double>(live.area) / (static_cast<double>(workload.q_len) * static_cast<double>(workload.kv_len));
 }
@@ -15,8 +16,9 @@ int mask_edges(const Mask& mask) {
   return mask.kind == Mask::Kind::causal ? 1 : mask.kind == Mask::Kind::window ? 2 : 0;
 }
 
-void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload, const Mask& mask,
-                  std::span<const std::int64_t> tiles, std::vector<std::int64_t>& inputs, std::vector<std::int64_t>& externals) {
+void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,
+                  const Mask& mask, std::span<const std::int64_t> tiles, std::vector<std::int64_t>& inputs,
+                  std::vector<std::int64_t>& externals) {
   inputs.resize(symbolic.inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const SymbolSource& source = symbolic.inputs[i];
@@ -32,20 +34,32 @@ void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, co
   for (std::size_t i = 0; i < externals.size(); ++i) {
     const SymbolSource& source = symbolic.externals[i];
     const Island& island = schedule.islands[static_cast<std::size_t>(source.island)];
-    if (bound != source.island) nest = bind(schedule, island, workload, mask, tiles), live = sums_of(nest, false), bound = source.island;
+    if (bound != source.island)
+      nest = bind(schedule, island, workload, mask, tiles), live = sums_of(nest, false), bound = source.island;
     const Axes array = schedule.diagram.array(source.array).axes;
     switch (source.kind) {
-      case SymbolSource::Kind::live: externals[i] = live_extent(nest, live, array); break;
-      case SymbolSource::Kind::distinct: externals[i] = distinct_values(nest, live, array); break;
-      case SymbolSource::Kind::stationary: externals[i] = stationary_values(nest, array); break;
-      case SymbolSource::Kind::moved: externals[i] = touched_values(nest, live, array); break;
-      case SymbolSource::Kind::tiles: externals[i] = total_tiles(nest, source.axis); break;
+      case SymbolSource::Kind::live:
+        externals[i] = live_extent(nest, live, array);
+        break;
+      case SymbolSource::Kind::distinct:
+        externals[i] = distinct_values(nest, live, array);
+        break;
+      case SymbolSource::Kind::stationary:
+        externals[i] = stationary_values(nest, array);
+        break;
+      case SymbolSource::Kind::moved:
+        externals[i] = touched_values(nest, live, array);
+        break;
+      case SymbolSource::Kind::tiles:
+        externals[i] = total_tiles(nest, source.axis);
+        break;
       case SymbolSource::Kind::points: {
         const Operator& op = schedule.diagram.operators[static_cast<std::size_t>(source.op)];
         externals[i] = visited_points(nest, live, schedule.diagram.axes_of(op), false);
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
 }

@@ -1,7 +1,7 @@
 // Walk == symbolic counts == the closed forms written out by hand, on random ragged shapes. Values, both directions.
-// The forms are those that the papers' algorithms imply: FlashAttention (arXiv 2205.14135, algorithms 1 and 4, theorem 2),
-// FlashAttention-2 (arXiv 2307.08691, section 3.1), Napkin (arXiv 2412.03317, section 3); each was derived for its own loops
-// and knows nothing of the transfer rule.
+// The forms are those that the papers' algorithms imply: FlashAttention (arXiv 2205.14135, algorithms 1 and 4, theorem
+// 2), FlashAttention-2 (arXiv 2307.08691, section 3.1), Napkin (arXiv 2412.03317, section 3); each was derived for its
+// own loops and knows nothing of the transfer rule.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -62,8 +62,8 @@ struct Point {
     }
     return rows;
   }
-  // Rows of live tiles, summed over key tiles: T_c q without a mask. `stay`: a row tile that ended one sweep and begins the
-  // next is not moved again (two streams of one block).
+  // Rows of live tiles, summed over key tiles: T_c q without a mask. `stay`: a row tile that ended one sweep and begins
+  // the next is not moved again (two streams of one block).
   Int swept_rows(bool stay) const {
     Int sum = 0;
     for (Int j = 0; j < T_c(); ++j) {
@@ -75,7 +75,8 @@ struct Point {
   }
 };
 
-// The forms of one schedule on one diagram: traffic an island, and the footprint of the first one where it is published.
+// The forms of one schedule on one diagram: traffic an island, and the footprint of the first one where it is
+// published.
 struct Closed {
   std::string subject, schedule, diagram;
   std::vector<Mask::Kind> masks;
@@ -87,10 +88,14 @@ struct Closed {
 
 Mask mask_of(Mask::Kind kind, RandomPoints& random, const Workload& workload, Int B_r, Int B_c) {
   switch (kind) {
-    case Mask::Kind::causal: return *parse_mask("causal");
-    case Mask::Kind::window: return random.window(12);
-    case Mask::Kind::blocks: return random.blocks(workload, B_r, B_c);
-    default: return {};
+    case Mask::Kind::causal:
+      return *parse_mask("causal");
+    case Mask::Kind::window:
+      return random.window(12);
+    case Mask::Kind::blocks:
+      return random.blocks(workload, B_r, B_c);
+    default:
+      return {};
   }
 }
 
@@ -108,12 +113,35 @@ int check_closed(const Closed& closed, RandomPoints& random, int cases) {
       const int p = schedule.find_parameter(name);
       return p < 0 ? 1 : tiles[static_cast<std::size_t>(p)];
     };
-    const Mask::Kind kind = closed.masks[static_cast<std::size_t>(random.between(0, static_cast<Int>(closed.masks.size()) - 1))];
-    if (kind == Mask::Kind::causal || kind == Mask::Kind::window) workload.kv_len = std::max(workload.kv_len, workload.q_len);
+    const Mask::Kind kind =
+        closed.masks[static_cast<std::size_t>(random.between(0, static_cast<Int>(closed.masks.size()) - 1))];
+    if (kind == Mask::Kind::causal || kind == Mask::Kind::window)
+      workload.kv_len = std::max(workload.kv_len, workload.q_len);
     const Mask mask = mask_of(kind, random, workload, tile("q"), tile("kv"));
-    const Point at{workload.batch, workload.heads_kv, workload.heads_q / workload.heads_kv, workload.q_len, workload.kv_len, workload.d_qk, workload.d_v,
-                   tile("pack"), tile("q"), tile("kv"), tiles, mask, schedule.diagram, schedule};
-    CAPTURE(i); CAPTURE(mask.text); CAPTURE(at.b); CAPTURE(at.k); CAPTURE(at.r); CAPTURE(at.q); CAPTURE(at.x); CAPTURE(at.g_r); CAPTURE(at.B_r); CAPTURE(at.B_c);
+    const Point at{workload.batch,
+                   workload.heads_kv,
+                   workload.heads_q / workload.heads_kv,
+                   workload.q_len,
+                   workload.kv_len,
+                   workload.d_qk,
+                   workload.d_v,
+                   tile("pack"),
+                   tile("q"),
+                   tile("kv"),
+                   tiles,
+                   mask,
+                   schedule.diagram,
+                   schedule};
+    CAPTURE(i);
+    CAPTURE(mask.text);
+    CAPTURE(at.b);
+    CAPTURE(at.k);
+    CAPTURE(at.r);
+    CAPTURE(at.q);
+    CAPTURE(at.x);
+    CAPTURE(at.g_r);
+    CAPTURE(at.B_r);
+    CAPTURE(at.B_c);
     const Counted& counted = kind == Mask::Kind::none ? plain : masked;
     const std::vector<Int> outputs = counted.at(schedule, workload, mask, tiles);
     const Counts expected = closed.counts(at);
@@ -128,7 +156,8 @@ int check_closed(const Closed& closed, RandomPoints& random, int cases) {
   return cases;
 }
 
-constexpr auto none = Mask::Kind::none, causal = Mask::Kind::causal, window = Mask::Kind::window, blocks = Mask::Kind::blocks;
+constexpr auto none = Mask::Kind::none, causal = Mask::Kind::causal, window = Mask::Kind::window,
+               blocks = Mask::Kind::blocks;
 
 // FlashAttention-2 on a block's rows: Q in, O and L out once, K and V once a block.
 Counts flash2(const Point& p, Int width_q, Int width_kv, Int width_o) {
@@ -156,7 +185,8 @@ Int backward_delta(const Point& p) { return p.heads() * p.q * (2 * p.e + 1); }
 FusedKernel whole_kernel(const Primitives& primitives) {
   std::vector<ArrayId> outputs;
   for (std::size_t a = 0; a < primitives.diagram.arrays.size(); ++a)
-    if (primitives.diagram.arrays[a].role == ArrayRole::output) outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
+    if (primitives.diagram.arrays[a].role == ArrayRole::output)
+      outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
   return kernel_for(primitives, outputs, {});
 }
 
@@ -171,38 +201,90 @@ Schedule split_k(const Diagram& diagram, bool streamed) {
 
 std::vector<Closed> forward_forms() {
   std::vector<Closed> all;
-  all.push_back({"matmul", "matmul", "", {none}, [](const Point& p) {
+  all.push_back({"matmul",
+                 "matmul",
+                 "",
+                 {none},
+                 [](const Point& p) {
                    const Int a = p.size("a"), b = p.size("b"), c = p.size("c");
                    return Counts{a * b * ceil_div(c, p.tile("c")) + b * c * ceil_div(a, p.tile("a")) + a * c};
-                 }, as_it_is, any, [](const Point& p) { return p.tile("a") * p.tile("c") + p.tile("b") * (p.tile("a") + p.tile("c")); }});
+                 },
+                 as_it_is,
+                 any,
+                 [](const Point& p) { return p.tile("a") * p.tile("c") + p.tile("b") * (p.tile("a") + p.tile("c")); }});
   for (const bool streamed : {false, true})
-    all.push_back({streamed ? "split-K, each part streamed" : "split-K, each part in one step", "matmul", "", {none}, [](const Point& p) {
+    all.push_back({streamed ? "split-K, each part streamed" : "split-K, each part in one step",
+                   "matmul",
+                   "",
+                   {none},
+                   [](const Point& p) {
                      const Int a = p.size("a"), b = p.size("b"), c = p.size("c"), z = ceil_div(b, p.tile("b_part"));
-                     return Counts{a * b * ceil_div(c, p.tile("c")) + b * c * ceil_div(a, p.tile("a")) + z * a * c, z * a * c + a * c};
-                   }, [streamed](Schedule& s) { s = split_k(s.diagram, streamed); }});
-  all.push_back({"standard attention: its three kernels move S and P through memory", "standard", "", {none, causal, blocks}, [](const Point& p) {
+                     return Counts{a * b * ceil_div(c, p.tile("c")) + b * c * ceil_div(a, p.tile("a")) + z * a * c,
+                                   z * a * c + a * c};
+                   },
+                   [streamed](Schedule& s) { s = split_k(s.diagram, streamed); }});
+  all.push_back({"standard attention: its three kernels move S and P through memory",
+                 "standard",
+                 "",
+                 {none, causal, blocks},
+                 [](const Point& p) {
                    const Int scores = p.heads() * p.q * p.x, blocks_of_rows = p.head_blocks() * p.T_r();
                    return Counts{p.heads() * p.q * p.d * p.T_c() + blocks_of_rows * p.x * p.d + scores, 2 * scores,
                                  scores + blocks_of_rows * p.x * p.e + p.heads() * p.q * p.e};
                  }});
   const auto flash1 = [](const Point& p) { return p.head_blocks() * p.x * (p.d + p.e); };
-  all.push_back({"FlashAttention, the first visit storing (causal: bottom-right aligned)", "flash1", "", {none, causal}, [flash1](const Point& p) {
-                   const Int rows = p.swept_rows(true);
-                   return Counts{flash1(p) + p.heads() * (rows * p.d + (2 * rows - p.q) * (p.e + 2))};
-                 }, as_it_is, any, [](const Point& p) { return p.B_c * (p.d + p.e) + p.rows() * (p.d + p.e) + p.rows() * p.B_c + 2 * p.rows(); }});
+  all.push_back(
+      {"FlashAttention, the first visit storing (causal: bottom-right aligned)",
+       "flash1",
+       "",
+       {none, causal},
+       [flash1](const Point& p) {
+         const Int rows = p.swept_rows(true);
+         return Counts{flash1(p) + p.heads() * (rows * p.d + (2 * rows - p.q) * (p.e + 2))};
+       },
+       as_it_is,
+       any,
+       [](const Point& p) { return p.B_c * (p.d + p.e) + p.rows() * (p.d + p.e) + p.rows() * p.B_c + 2 * p.rows(); }});
   all.push_back({"FlashAttention, algorithm 1 as printed", "flash1-printed", "", {none}, [flash1](const Point& p) {
                    const Int rows = p.swept_rows(true);
                    return Counts{flash1(p) + p.heads() * (p.q * (p.e + 2) + rows * (p.d + 2 * p.e + 4))};
                  }});
-  all.push_back({"FlashAttention-2", "flash2", "", {none, causal, window, blocks}, [](const Point& p) { return flash2(p); }, as_it_is, any, [](const Point& p) {
-                   return p.rows() * (p.d + p.e + 2) + p.rows() * p.B_c + p.B_c * std::max(p.d, p.e);  // K and V share a slot
+  all.push_back({"FlashAttention-2",
+                 "flash2",
+                 "",
+                 {none, causal, window, blocks},
+                 [](const Point& p) { return flash2(p); },
+                 as_it_is,
+                 any,
+                 [](const Point& p) {
+                   return p.rows() * (p.d + p.e + 2) + p.rows() * p.B_c +
+                          p.B_c * std::max(p.d, p.e);  // K and V share a slot
                  }});
-  all.push_back({"several KV heads a block save nothing", "flash2", "", {none}, [](const Point& p) { return flash2(p); },
+  all.push_back({"several KV heads a block save nothing",
+                 "flash2",
+                 "",
+                 {none},
+                 [](const Point& p) { return flash2(p); },
                  [](Schedule& s) { s.islands[0].loops[1].tile.literal = 2; }});
-  all.push_back({"MLA absorbed: the values are on the chip when the latent is", "flash2", "mla_absorbed", {none, causal},
-                 [](const Point& p) { return flash2(p, p.d, p.d, p.e); }, as_it_is, one_latent});
-  all.push_back({"MLA absorbed without the alias", "flash2", "mla_absorbed", {none, causal}, [](const Point& p) { return flash2(p); }, unfolded, one_latent});
-  all.push_back({"MLA expanded: the shared rotary key is read once a block all the same", "flash2", "mla_expanded", {none, causal}, [](const Point& p) {
+  all.push_back({"MLA absorbed: the values are on the chip when the latent is",
+                 "flash2",
+                 "mla_absorbed",
+                 {none, causal},
+                 [](const Point& p) { return flash2(p, p.d, p.d, p.e); },
+                 as_it_is,
+                 one_latent});
+  all.push_back({"MLA absorbed without the alias",
+                 "flash2",
+                 "mla_absorbed",
+                 {none, causal},
+                 [](const Point& p) { return flash2(p); },
+                 unfolded,
+                 one_latent});
+  all.push_back({"MLA expanded: the shared rotary key is read once a block all the same",
+                 "flash2",
+                 "mla_expanded",
+                 {none, causal},
+                 [](const Point& p) {
                    const Int n = p.size("n"), o = p.size("o");
                    return flash2(p, n + o, n + o + p.e, p.e);
                  }});
@@ -211,29 +293,41 @@ std::vector<Closed> forward_forms() {
                  }});
   all.push_back({"split-KV: partial results of Z parts, and their merge", "split-kv", "", {none}, [](const Point& p) {
                    const Int z = ceil_div(p.x, ceil_div(p.x, p.tile("splits"))), rows = p.heads() * p.q;
-                   return Counts{z * rows * p.d + p.head_blocks() * p.T_r() * p.x * (p.d + p.e) + z * rows * (p.e + 1), z * rows * (p.e + 1) + rows * p.e};
+                   return Counts{z * rows * p.d + p.head_blocks() * p.T_r() * p.x * (p.d + p.e) + z * rows * (p.e + 1),
+                                 z * rows * (p.e + 1) + rows * p.e};
                  }});
   return all;
 }
 
 std::vector<Closed> backward_forms() {
   std::vector<Closed> all;
-  const auto one_kernel = [&](const std::string& subject, Accumulate by, bool zeroed, const std::function<Int(const Point&)>& dq_moves) {
-    all.push_back({"backward in one kernel, dQ " + subject, "flash2-backward", "", {none, causal}, [dq_moves](const Point& p) {
+  const auto one_kernel = [&](const std::string& subject, Accumulate by, bool zeroed,
+                              const std::function<Int(const Point&)>& dq_moves) {
+    all.push_back({"backward in one kernel, dQ " + subject,
+                   "flash2-backward",
+                   "",
+                   {none, causal},
+                   [dq_moves](const Point& p) {
                      return Counts{backward_delta(p), backward_main(p, dq_moves(p)), 2 * p.heads() * p.q * p.d};
-                   }, [by, zeroed](Schedule& s) { accumulate(s, by, zeroed); }});
+                   },
+                   [by, zeroed](Schedule& s) { accumulate(s, by, zeroed); }});
   };
-  one_kernel("read, added to and written back", Accumulate::rewriting, false, [](const Point& p) { return 2 * p.swept_rows(false) - p.q; });
-  one_kernel("by atomics onto zeros", Accumulate::atomic, true, [](const Point& p) { return 2 * p.swept_rows(false) + p.q; });
-  one_kernel("by reductions whose addend alone is sent", Accumulate::reduction, true, [](const Point& p) { return p.swept_rows(false) + p.q; });
+  one_kernel("read, added to and written back", Accumulate::rewriting, false,
+             [](const Point& p) { return 2 * p.swept_rows(false) - p.q; });
+  one_kernel("by atomics onto zeros", Accumulate::atomic, true,
+             [](const Point& p) { return 2 * p.swept_rows(false) + p.q; });
+  one_kernel("by reductions whose addend alone is sent", Accumulate::reduction, true,
+             [](const Point& p) { return p.swept_rows(false) + p.q; });
   all.push_back({"backward in two kernels", "flash2-backward-split", "", {none, causal}, [](const Point& p) {
-                   const Int dkv = p.kv_heads() * 2 * p.x * (p.d + p.e) + p.heads() * p.swept_rows(false) * (p.d + p.e + 2);
+                   const Int dkv =
+                       p.kv_heads() * 2 * p.x * (p.d + p.e) + p.heads() * p.swept_rows(false) * (p.d + p.e + 2);
                    const Int dq = p.heads() * (p.q * (2 * p.d + p.e + 2) + p.streamed_keys() * (p.d + p.e));
                    return Counts{backward_delta(p), dkv, dq};
                  }});
   all.push_back({"FlashAttention's backward, algorithm 4", "flash1-backward", "", {none, causal}, [](const Point& p) {
                    const Int rows = p.swept_rows(p.r == 1);
-                   return Counts{p.kv_heads() * 2 * p.x * (p.d + p.e) + p.heads() * (rows * (p.d + 2 * p.e + 2) + (2 * rows - p.q) * p.d)};
+                   return Counts{p.kv_heads() * 2 * p.x * (p.d + p.e) +
+                                 p.heads() * (rows * (p.d + 2 * p.e + 2) + (2 * rows - p.q) * p.d)};
                  }});
   return all;
 }
@@ -244,7 +338,8 @@ TEST_CASE("forward traffic is the closed form of its algorithm") {
   MESSAGE("seed " << test_seed());
   RandomPoints random(test_seed());
   int cases = 0;
-  for (const Closed& closed : forward_forms()) cases += check_closed(closed, random, closed.masks.size() > 2 ? 1600 : 600);
+  for (const Closed& closed : forward_forms())
+    cases += check_closed(closed, random, closed.masks.size() > 2 ? 1600 : 600);
   MESSAGE(cases << " cases");
 }
 

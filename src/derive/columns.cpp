@@ -32,7 +32,9 @@ class Liveness {
   }
 
  private:
-  const Primitive& at(int step) const { return primitives_.list[static_cast<std::size_t>(inside_[static_cast<std::size_t>(step)])]; }
+  const Primitive& at(int step) const {
+    return primitives_.list[static_cast<std::size_t>(inside_[static_cast<std::size_t>(step)])];
+  }
   ArrayId source(ArrayId id) const { return primitives_.array(id).alias_of.value_or(id); }
   std::vector<ArrayId> inputs(int step) const {
     std::vector<ArrayId> all = at(step).inputs;
@@ -64,23 +66,28 @@ class Liveness {
   bool final_map(int step) const {
     const Primitive& primitive = at(step);
     const auto done = [&](ArrayId id) { return made_here(id) && running(id); };
-    return !primitive.fold && !primitive.inputs.empty() && std::all_of(primitive.inputs.begin(), primitive.inputs.end(), done) && !left_unfinished(primitive);
+    return !primitive.fold && !primitive.inputs.empty() &&
+           std::all_of(primitive.inputs.begin(), primitive.inputs.end(), done) && !left_unfinished(primitive);
   }
 
   // Whether a stream inside the fold of an input leaves the tile of the output before the fold is through.
   bool left_unfinished(const Primitive& primitive) const {
     bool inside = false;
     for (const Loop& loop : island_.loops) {
-      if (inside && loop.partition == Partition::stream && primitives_.array(primitive.output).has(loop.axis)) return true;
+      if (inside && loop.partition == Partition::stream && primitives_.array(primitive.output).has(loop.axis))
+        return true;
       const AxisId folded = primitives_.diagram.axes[index(loop.axis)].chunks_of.value_or(loop.axis);
-      inside = inside || std::any_of(primitive.inputs.begin(), primitive.inputs.end(), [&](ArrayId id) { return at(made_.at(id)).folds(folded); });
+      inside = inside || std::any_of(primitive.inputs.begin(), primitive.inputs.end(),
+                                     [&](ArrayId id) { return at(made_.at(id)).folds(folded); });
     }
     return false;
   }
 
   bool live_at(ArrayId id, int step) const {
     if (source(id) != id) return false;
-    if (final_map(step) && id != at(step).output && !(made_here(id) ? running(id) : !fetched_every_step(id) && last_use_.contains(id))) return false;
+    if (final_map(step) && id != at(step).output &&
+        !(made_here(id) ? running(id) : !fetched_every_step(id) && last_use_.contains(id)))
+      return false;
     const auto used = last_use_.find(id);
     if (made_here(id)) {
       if (running(id)) return true;
@@ -96,9 +103,12 @@ class Liveness {
   // The map at `step` is the last to need the tile and writes its own result, of the same shape, in its place.
   bool overwritten(ArrayId id, int step) const {
     const Primitive& primitive = at(step);
-    if (primitive.fold || last_use_.at(id) != step || primitives_.array(primitive.output).axes != primitives_.array(id).axes) return false;
+    if (primitive.fold || last_use_.at(id) != step ||
+        primitives_.array(primitive.output).axes != primitives_.array(id).axes)
+      return false;
     const auto same = [&](ArrayId input) {
-      return made_here(input) && !running(input) && last_use_.at(input) == step && primitives_.array(input).axes == primitives_.array(id).axes;
+      return made_here(input) && !running(input) && last_use_.at(input) == step &&
+             primitives_.array(input).axes == primitives_.array(id).axes;
     };
     return *std::find_if(primitive.inputs.begin(), primitive.inputs.end(), same) == id;
   }
@@ -112,7 +122,8 @@ class Liveness {
 
 }  // namespace
 
-std::vector<Column> columns_of(const Schedule& schedule, const Island& island, const Primitives& primitives, std::int64_t buffers) {
+std::vector<Column> columns_of(const Schedule& schedule, const Island& island, const Primitives& primitives,
+                               std::int64_t buffers) {
   return Liveness(schedule, island, primitives).run(buffers);
 }
 

@@ -11,7 +11,8 @@
 namespace tilescope {
 
 // What the walk says that an array moves in one direction.
-inline std::int64_t walked(const Schedule& schedule, const Island& island, const Nest& nest, const Walk& walk, ArrayId id, bool store) {
+inline std::int64_t walked(const Schedule& schedule, const Island& island, const Nest& nest, const Walk& walk,
+                           ArrayId id, bool store) {
   const ArrayWalk& array = walk.arrays[index(id)];
   if (!schedule.writes(island, id)) return store || !schedule.reads(island, id) ? 0 : array.loaded;
   const Stored how = schedule.how_stored(island, id);
@@ -22,13 +23,14 @@ inline std::int64_t walked(const Schedule& schedule, const Island& island, const
 }
 
 // Values that an island moves in both directions, by the walk.
-inline std::int64_t walked_traffic(const Schedule& schedule, const Island& island, const Workload& workload, const Mask& mask,
-                                   std::span<const std::int64_t> tiles) {
+inline std::int64_t walked_traffic(const Schedule& schedule, const Island& island, const Workload& workload,
+                                   const Mask& mask, std::span<const std::int64_t> tiles) {
   const Nest nest = bind(schedule, island, workload, mask, tiles);
   const Walk slow = walk(schedule, island, nest);
   std::int64_t total = 0;
   for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a)
-    for (const bool store : {false, true}) total += walked(schedule, island, nest, slow, static_cast<ArrayId>(static_cast<int>(a)), store);
+    for (const bool store : {false, true})
+      total += walked(schedule, island, nest, slow, static_cast<ArrayId>(static_cast<int>(a)), store);
   return total;
 }
 
@@ -45,7 +47,8 @@ struct Counted {
     program = compile(symbolic.symbols, all);
   }
 
-  std::vector<std::int64_t> at(const Schedule& schedule, const Workload& workload, const Mask& mask, std::span<const std::int64_t> tiles) const {
+  std::vector<std::int64_t> at(const Schedule& schedule, const Workload& workload, const Mask& mask,
+                               std::span<const std::int64_t> tiles) const {
     std::vector<std::int64_t> inputs, externals, outputs(program.output_count());
     bind_symbols(symbolic, schedule, workload, mask, tiles, inputs, externals);
     program.run(inputs, externals, outputs);
@@ -70,7 +73,8 @@ struct Counted {
   std::int64_t footprint(const std::vector<std::int64_t>& outputs, int island) const {
     std::int64_t most = 0;
     for (std::size_t c = 0; c < symbolic.columns.size(); ++c)
-      if (symbolic.columns[c].island == island) most = std::max(most, outputs[symbolic.terms.size() + symbolic.work.size() + c]);
+      if (symbolic.columns[c].island == island)
+        most = std::max(most, outputs[symbolic.terms.size() + symbolic.work.size() + c]);
     return most;
   }
 };

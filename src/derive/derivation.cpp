@@ -13,7 +13,8 @@ SymbolicOptions options_of(const DeriveRequest& request) { return {.masked = req
 
 double volume(const Diagram& diagram, const Workload& workload, ArrayId id) {
   double values = 1;
-  for (const AxisId axis : diagram.array(id).axes) values *= static_cast<double>(diagram.axes[index(axis)].size_in(workload));
+  for (const AxisId axis : diagram.array(id).axes)
+    values *= static_cast<double>(diagram.axes[index(axis)].size_in(workload));
   return values;
 }
 
@@ -27,9 +28,13 @@ double width(const DeriveRequest& request, const Array& array) {
 // Each array that a kernel loads or stores, once: no nest moves less.
 double compulsory(const Primitives& primitives, const FusedKernel& kernel, const DeriveRequest& request) {
   double total = 0;
-  const auto add = [&](ArrayId id) { total += volume(primitives.diagram, request.workload, id) * width(request, primitives.array(id)); };
+  const auto add = [&](ArrayId id) {
+    total += volume(primitives.diagram, request.workload, id) * width(request, primitives.array(id));
+  };
   for (const ArrayId id : kernel.loads)
-    if (const auto& source = primitives.array(id).alias_of; !source || std::find(kernel.loads.begin(), kernel.loads.end(), *source) == kernel.loads.end()) add(id);
+    if (const auto& source = primitives.array(id).alias_of;
+        !source || std::find(kernel.loads.begin(), kernel.loads.end(), *source) == kernel.loads.end())
+      add(id);
   for (const ArrayId id : kernel.region.results) add(id);
   return total;
 }
@@ -62,8 +67,11 @@ class Ranking {
     if (!fresh) return found->second;
     Nests nests = enumerate_nests(out_.primitives, kernel(k));
     const std::size_t left = out_.request.most_nests - out_.nests_kept;
-    if (nests.survivors.size() > left) nests.survivors.erase(nests.survivors.begin() + static_cast<std::ptrdiff_t>(left), nests.survivors.end()), nests.complete = false;
-    out_.nests_considered += nests.considered, out_.nests_legal += nests.legal, out_.nests_kept += nests.survivors.size(), ++out_.kernels_ranked;
+    if (nests.survivors.size() > left)
+      nests.survivors.erase(nests.survivors.begin() + static_cast<std::ptrdiff_t>(left), nests.survivors.end()),
+          nests.complete = false;
+    out_.nests_considered += nests.considered, out_.nests_legal += nests.legal,
+        out_.nests_kept += nests.survivors.size(), ++out_.kernels_ranked;
     out_.nests_complete = out_.nests_complete && nests.complete;
     return found->second = best_nest(out_.primitives, kernel(k), nests, out_.request);
   }
@@ -85,7 +93,8 @@ class Ranking {
     RankedFusion result{.materialised = fusion.materialised};
     for (const int k : fusion.kernels) {
       result.kernels.push_back(solved(k));
-      result.traffic += result.kernels.back().best.traffic, result.lower_bound += result.kernels.back().best.lower_bound;
+      result.traffic += result.kernels.back().best.traffic,
+          result.lower_bound += result.kernels.back().best.lower_bound;
     }
     return result;
   }
@@ -100,7 +109,8 @@ void add_problems(NamedDerivation& named, const DeriveRequest& request) {
     ScheduleProblem problem = problem_of(named.schedule, options_of(request), i, request.widths);
     leave_out_ones(problem, named.schedule, request.workload);
     const Valuation sizes = sizes_of(problem.symbolic, named.schedule, request.workload, request.mask);
-    named.best.push_back(best_tiles(problem, sizes, tile_bounds(problem.symbolic, named.schedule, request.workload), request.memory));
+    named.best.push_back(
+        best_tiles(problem, sizes, tile_bounds(problem.symbolic, named.schedule, request.workload), request.memory));
     named.optimum.push_back(closed_form(problem, sizes));
     named.feasible = named.feasible && named.best.back().found;
     named.traffic += named.best.back().traffic;
@@ -110,39 +120,76 @@ void add_problems(NamedDerivation& named, const DeriveRequest& request) {
 
 void find(NamedDerivation& named, const Derivation& derivation) {
   const NamedPoint point = locate(derivation.primitives, named.schedule);
-  const Fusions narrower = point.omitted.empty() ? Fusions{} : enumerate_fusions(derivation.primitives, {.omitted = point.omitted, .most = derivation.request.most_fusions});
-  if (find_fusion(point.omitted.empty() ? derivation.fusions : narrower, point) < 0) named.missing_because = "its fusion is not among those enumerated";
+  const Fusions narrower = point.omitted.empty()
+                               ? Fusions{}
+                               : enumerate_fusions(derivation.primitives,
+                                                   {.omitted = point.omitted, .most = derivation.request.most_fusions});
+  if (find_fusion(point.omitted.empty() ? derivation.fusions : narrower, point) < 0)
+    named.missing_because = "its fusion is not among those enumerated";
   for (const NamedKernel& kernel : point.kernels)
-    if (const std::string why = KernelRules(derivation.primitives, kernel.kernel).why_not(kernel.loops); !why.empty()) named.missing_because = kernel.island + ": " + why;
+    if (const std::string why = KernelRules(derivation.primitives, kernel.kernel).why_not(kernel.loops); !why.empty())
+      named.missing_because = kernel.island + ": " + why;
   named.found = named.missing_because.empty();
 }
 
 // A ranked fusion is a named schedule when it has its kernels with its loops; axes of one element do not count.
 void add_names(Derivation& derivation) {
   const auto shortened = [&](AxisLoops loops) {
-    std::erase_if(loops, [&](const AxisLoop& loop) { return derivation.primitives.diagram.axes[index(loop.axis)].size_in(derivation.request.workload) == 1; });
+    std::erase_if(loops, [&](const AxisLoop& loop) {
+      return derivation.primitives.diagram.axes[index(loop.axis)].size_in(derivation.request.workload) == 1;
+    });
     return loops;
   };
   for (const NamedDerivation& named : derivation.named) {
     const NamedPoint point = locate(derivation.primitives, named.schedule);
-    const auto splits = [](const NamedKernel& kernel) { return std::any_of(kernel.loops.begin(), kernel.loops.end(), [](const AxisLoop& loop) { return loop.parts; }); };
+    const auto splits = [](const NamedKernel& kernel) {
+      return std::any_of(kernel.loops.begin(), kernel.loops.end(), [](const AxisLoop& loop) { return loop.parts; });
+    };
     if (std::any_of(point.kernels.begin(), point.kernels.end(), splits)) continue;  // not ranked
     for (RankedFusion& ranked : derivation.ranked) {
       const auto same = [&](const NamedKernel& kernel) {
         return std::any_of(ranked.kernels.begin(), ranked.kernels.end(), [&](const RankedKernel& other) {
           // A kernel that moves everything once is the same under any loops.
-          const bool once = other.best.traffic <= compulsory(derivation.primitives, other.kernel, derivation.request) * (1 + 1e-9);
+          const bool once =
+              other.best.traffic <= compulsory(derivation.primitives, other.kernel, derivation.request) * (1 + 1e-9);
           return other.kernel == kernel.kernel && (once || shortened(other.loops) == shortened(kernel.loops));
         });
       };
-      if (ranked.kernels.size() == point.kernels.size() && std::all_of(point.kernels.begin(), point.kernels.end(), same)) ranked.names.push_back(named.name);
+      if (ranked.kernels.size() == point.kernels.size() &&
+          std::all_of(point.kernels.begin(), point.kernels.end(), same))
+        ranked.names.push_back(named.name);
     }
   }
 }
 
+bool same_structure(const Diagram& a, const Diagram& b) {
+  const auto same_axis = [](const Axis& x, const Axis& y) { return x.name == y.name && x.size == y.size; };
+  const auto same_array = [](const Array& x, const Array& y) {
+    return x.name == y.name && x.axes == y.axes && x.role == y.role;
+  };
+  const auto same_operator = [](const Operator& x, const Operator& y) {
+    return x.kind == y.kind && x.inputs == y.inputs && x.outputs == y.outputs;
+  };
+  return std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(), same_axis) &&
+         std::equal(a.arrays.begin(), a.arrays.end(), b.arrays.begin(), b.arrays.end(), same_array) &&
+         std::equal(a.operators.begin(), a.operators.end(), b.operators.begin(), b.operators.end(), same_operator);
+}
+
+// A shipped schedule on the request's diagram; nothing when it has other axes or operators.
+std::optional<Schedule> applied(const std::string& name, const DeriveRequest& request,
+                                const std::filesystem::path& models_directory) {
+  try {
+    Schedule schedule = find_schedule(name, models_directory, request.source);
+    if (same_structure(schedule.source, request.diagram)) return schedule;
+  } catch (const InputError&) {  // it does not fit this diagram
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests, const DeriveRequest& request) {
+RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests,
+                       const DeriveRequest& request) {
   RankedKernel best{.kernel = kernel};
   std::vector<std::pair<Polynomial, std::vector<Polynomial>>> seen;
   for (const LegalNest& nest : nests.survivors) {
@@ -151,35 +198,43 @@ RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, 
     ScheduleProblem problem = problem_of(schedule, options_of(request), -1, request.widths);
     leave_out_ones(problem, schedule, request.workload);
     // Nests that differ only in loops over one element are one problem here.
-    if (const std::pair same{problem.traffic, problem.columns}; std::find(seen.begin(), seen.end(), same) == seen.end()) seen.push_back(same);
+    if (const std::pair same{problem.traffic, problem.columns}; std::find(seen.begin(), seen.end(), same) == seen.end())
+      seen.push_back(same);
     else continue;
     BestTiles tiles = best_tiles(problem, sizes_of(problem.symbolic, schedule, request.workload, request.mask),
                                  tile_bounds(problem.symbolic, schedule, request.workload), request.memory);
     if (!tiles.found || (best.best.found && tiles.traffic >= best.best.traffic * (1 - 1e-6))) continue;
-    best.loops = nest.loops, best.schedule = std::move(schedule), best.problem = std::move(problem), best.best = std::move(tiles);
+    best.loops = nest.loops, best.schedule = std::move(schedule), best.problem = std::move(problem),
+    best.best = std::move(tiles);
   }
   return best;
+}
+
+NamedDerivation derive_named(const Derivation& derivation, const std::string& name, Schedule schedule) {
+  const DeriveRequest& request = derivation.request;
+  for (std::size_t a = 0; a < request.diagram.axes.size(); ++a)
+    schedule.diagram.axes[a].length = request.diagram.axes[a].length;
+  NamedDerivation named{.name = name, .schedule = std::move(schedule)};
+  find(named, derivation);
+  if (named.found) add_problems(named, request);
+  else named.feasible = false;
+  return named;
 }
 
 Derivation derive(const DeriveRequest& request, const std::filesystem::path& models_directory) {
   Derivation out{.request = request, .primitives = expand(primitive_diagram(expand(request.diagram)))};
   std::vector<ArrayId> outputs;
   for (std::size_t a = 0; a < request.diagram.arrays.size(); ++a)
-    if (request.diagram.arrays[a].role == ArrayRole::output) outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
+    if (request.diagram.arrays[a].role == ArrayRole::output)
+      outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
   out.whole = kernel_for(out.primitives, outputs, {});
   out.axes = KernelRules(out.primitives, out.whole).axes();
   out.compulsory = compulsory(out.primitives, out.whole, request);
   out.fusions = enumerate_fusions(out.primitives, {.most = request.most_fusions});
   Ranking(out).run();
-  for (const std::string& name : shipped_names(models_directory / "schedules")) {
-    std::optional<Schedule> schedule = find_schedule(name, models_directory);
-    if (schedule->diagram.name != request.diagram.name) continue;
-    for (std::size_t a = 0; a < request.diagram.axes.size(); ++a) schedule->diagram.axes[a] = request.diagram.axes[a];
-    NamedDerivation named{.name = name, .schedule = std::move(*schedule)};
-    find(named, out);
-    add_problems(named, request);
-    out.named.push_back(std::move(named));
-  }
+  for (const std::string& name : shipped_names(models_directory / "schedules"))
+    if (std::optional<Schedule> schedule = applied(name, request, models_directory))
+      out.named.push_back(derive_named(out, name, std::move(*schedule)));
   add_names(out);
   return out;
 }

@@ -14,12 +14,14 @@ namespace tilescope {
 
 struct DeriveRequest {
   Diagram diagram{};
+  std::string source{};  // name or file of the diagram, for applying named schedules to it; empty: by the diagram's name
   Workload workload{};
   Mask mask{};
-  double memory = 116736;                   // on chip, in values; in bytes when widths are given
-  std::map<std::string, Rational> widths{}; // bytes a value, by array or dtype key; empty: count values
+  double memory = 116736;                    // on chip, in values; in bytes when widths are given
+  std::map<std::string, Rational> widths{};  // bytes a value, by array or dtype key; empty: count values
   std::size_t most_fusions = 200000;
-  std::size_t most_nests = 40000;  // whose best tiles are computed, over all kernels; then the derivation is not complete
+  std::size_t most_nests =
+      40000;  // whose best tiles are computed, over all kernels; then the derivation is not complete
   std::size_t ranked = 10;
 };
 
@@ -35,7 +37,7 @@ struct RankedFusion {
   std::vector<RankedKernel> kernels{};
   std::vector<ArrayId> materialised{};
   double traffic = 0, lower_bound = 0;  // sum of the kernels, each with all of the memory
-  std::vector<std::string> names{};       // of schedules that are this fusion with these loops
+  std::vector<std::string> names{};     // of schedules that are this fusion with these loops
 };
 
 struct NamedDerivation {
@@ -46,7 +48,7 @@ struct NamedDerivation {
   std::vector<ExactOptimum> optimum{};
   double traffic = 0;
   bool feasible = true;
-  bool found = false;           // among the enumerated fusions and legal nests
+  bool found = false;             // among the enumerated fusions and legal nests
   std::string missing_because{};  // when not
 };
 
@@ -67,7 +69,11 @@ struct Derivation {
 // and legal but not ranked: parts buy parallelism, not traffic.
 Derivation derive(const DeriveRequest& request, const std::filesystem::path& models_directory);
 
+// One more schedule on the derivation's diagram: its counts and optima, when the rules allow it.
+NamedDerivation derive_named(const Derivation& derivation, const std::string& name, Schedule schedule);
+
 // The cheapest nest of a kernel at this memory; `found` is false when none fits.
-RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests, const DeriveRequest& request);
+RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests,
+                       const DeriveRequest& request);
 
 }  // namespace tilescope

@@ -50,7 +50,8 @@ BENCHMARK_CAPTURE(enumeration, attention, "attention")->Unit(benchmark::kMillise
 BENCHMARK_CAPTURE(enumeration, matmul_chain, "matmul_chain")->Unit(benchmark::kMillisecond);
 
 void derivation(benchmark::State& state) {
-  const DeriveRequest request{.diagram = find_diagram("attention", models()), .workload = {1, 1, 1, 8192, 8192, 128, 128}};
+  const DeriveRequest request{.diagram = find_diagram("attention", models()),
+                              .workload = {1, 1, 1, 8192, 8192, 128, 128}};
   for (auto _ : state) benchmark::DoNotOptimize(derive(request, models()).ranked.size());
   state.SetItemsProcessed(state.iterations());
 }

@@ -1,7 +1,6 @@
-// The proof behind dominates(), by force: whatever tiles the dominated nest takes, the other one has tiles that move no more and
-// hold no more.
+// The proof behind dominates(), by force: whatever tiles the dominated nest takes, the other one has tiles that move no
+// more and hold no more.
 #include <doctest/doctest.h>
-
 #include <fmt/ranges.h>
 
 #include "derive/counted.h"
@@ -19,14 +18,16 @@ struct Candidate {
   Counted counted;
 };
 
-// Every loop of two trips or more: with one, the nest is as good as the one without that loop. Nothing where the sizes do not
-// allow it.
-std::optional<std::vector<std::int64_t>> tiles_of(RandomPoints& random, const Candidate& nest, const Workload& workload) {
+// Every loop of two trips or more: with one, the nest is as good as the one without that loop. Nothing where the sizes
+// do not allow it.
+std::optional<std::vector<std::int64_t>> tiles_of(RandomPoints& random, const Candidate& nest,
+                                                  const Workload& workload) {
   std::vector<std::int64_t> tiles(nest.schedule.parameters.size());
   std::vector<std::int64_t> room;
   for (const Axis& axis : nest.schedule.diagram.axes) room.push_back(axis.chunks_of ? 0 : axis.size_in(workload));
   for (const AxisLoop& loop : nest.loops) {
-    const int parameter = nest.schedule.find_parameter(nest.schedule.diagram.axes[index(loop.axis)].name + (loop.parts ? "_part" : ""));
+    const int parameter =
+        nest.schedule.find_parameter(nest.schedule.diagram.axes[index(loop.axis)].name + (loop.parts ? "_part" : ""));
     if (parameter < 0) continue;
     std::int64_t& size = room[index(loop.axis)];
     if (size < 2) return std::nullopt;
@@ -36,13 +37,15 @@ std::optional<std::vector<std::int64_t>> tiles_of(RandomPoints& random, const Ca
 }
 
 // The tiles of `from` for a nest that has its loops and perhaps more; those take their axis, or its part, whole.
-std::vector<std::int64_t> same_tiles(const Candidate& to, const Candidate& from, const Diagram& diagram, const Workload& workload, std::span<const std::int64_t> tiles) {
+std::vector<std::int64_t> same_tiles(const Candidate& to, const Candidate& from, const Diagram& diagram,
+                                     const Workload& workload, std::span<const std::int64_t> tiles) {
   std::vector<std::int64_t> out;
   for (const Parameter& parameter : to.schedule.parameters) {
     const int known = from.schedule.find_parameter(parameter.name);
     const int part = from.schedule.find_parameter(parameter.name + "_part");
     const int given = known >= 0 ? known : part;
-    out.push_back(given >= 0 ? tiles[static_cast<std::size_t>(given)] : diagram.axes[index(*diagram.find_axis(parameter.name))].size_in(workload));
+    out.push_back(given >= 0 ? tiles[static_cast<std::size_t>(given)]
+                             : diagram.axes[index(*diagram.find_axis(parameter.name))].size_in(workload));
   }
   return out;
 }
@@ -58,7 +61,8 @@ TEST_CASE("a dominated nest is never better: with its tiles the other one moves 
     const Fusions fusions = enumerate_fusions(primitives, {.most = 2000});
     CAPTURE(name);
     for (int round = 0; round < 20; ++round) {
-      const FusedKernel& kernel = fusions.kernels[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(fusions.kernels.size()) - 1))];
+      const FusedKernel& kernel = fusions.kernels[static_cast<std::size_t>(
+          random.between(0, static_cast<std::int64_t>(fusions.kernels.size()) - 1))];
       const KernelRules rules(primitives, kernel);
       std::vector<Candidate> all;
       for (int i = 0; i < 16; ++i)
@@ -71,18 +75,22 @@ TEST_CASE("a dominated nest is never better: with its tiles the other one moves 
         for (std::size_t b = 0; b < all.size(); ++b) {
           if (all[a].loops == all[b].loops || !dominates(all[a].cost, all[b].cost)) continue;
           ++pairs;
-          const std::string better = to_text(primitives.diagram, all[a].loops), worse = to_text(primitives.diagram, all[b].loops);
-          CAPTURE(better); CAPTURE(worse);
+          const std::string better = to_text(primitives.diagram, all[a].loops),
+                            worse = to_text(primitives.diagram, all[b].loops);
+          CAPTURE(better);
+          CAPTURE(worse);
           for (int i = 0; i < 10; ++i) {
             const Workload workload = random.workload(40);
             random.sizes(all[b].schedule.diagram, 30);
             for (std::size_t n = 0; n < primitives.diagram.axes.size(); ++n)
-              all[a].schedule.diagram.axes[n].length = primitives.diagram.axes[n].length = all[b].schedule.diagram.axes[n].length;
+              all[a].schedule.diagram.axes[n].length = primitives.diagram.axes[n].length =
+                  all[b].schedule.diagram.axes[n].length;
             const auto tiles = tiles_of(random, all[b], workload);
             if (!tiles) continue;
             ++points;
             const std::vector<std::int64_t> own = same_tiles(all[a], all[b], primitives.diagram, workload, *tiles);
-            const std::vector<std::int64_t> fast = all[a].counted.at(all[a].schedule, workload, {}, own), slow = all[b].counted.at(all[b].schedule, workload, {}, *tiles);
+            const std::vector<std::int64_t> fast = all[a].counted.at(all[a].schedule, workload, {}, own),
+                                            slow = all[b].counted.at(all[b].schedule, workload, {}, *tiles);
             const std::string shown = fmt::format("{}", fmt::join(*tiles, " "));
             CAPTURE(shown);
             CHECK(all[a].counted.traffic(fast, 0) <= all[b].counted.traffic(slow, 0));

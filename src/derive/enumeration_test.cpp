@@ -15,20 +15,26 @@ std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 Workload one_head(std::int64_t n = 8192, std::int64_t d = 128) { return {1, 1, 1, n, n, d, d}; }
 
 Derivation derived(const std::string& diagram, const Workload& workload, double memory, const Mask& mask = {}) {
-  return derive({.diagram = find_diagram(diagram, models()), .workload = workload, .mask = mask, .memory = memory}, models());
+  return derive({.diagram = find_diagram(diagram, models()), .workload = workload, .mask = mask, .memory = memory},
+                models());
 }
 
-bool names(const RankedFusion& fusion, const std::string& name) { return std::find(fusion.names.begin(), fusion.names.end(), name) != fusion.names.end(); }
+bool names(const RankedFusion& fusion, const std::string& name) {
+  return std::find(fusion.names.begin(), fusion.names.end(), name) != fusion.names.end();
+}
 
 // Everything that leaves the diagram, in one kernel.
 FusedKernel whole_kernel(const Primitives& primitives) {
   std::vector<ArrayId> outputs;
   for (std::size_t a = 0; a < primitives.diagram.arrays.size(); ++a)
-    if (primitives.diagram.arrays[a].role == ArrayRole::output) outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
+    if (primitives.diagram.arrays[a].role == ArrayRole::output)
+      outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
   return kernel_for(primitives, outputs, {});
 }
 
-AxisLoop loop(const Diagram& diagram, const char* axis, Partition partition, bool parts = false) { return {*diagram.find_axis(axis), partition, parts}; }
+AxisLoop loop(const Diagram& diagram, const char* axis, Partition partition, bool parts = false) {
+  return {*diagram.find_axis(axis), partition, parts};
+}
 
 }  // namespace
 
@@ -53,7 +59,8 @@ TEST_CASE("attention's best fusion at 228 KiB is FlashAttention-2's, and nothing
 
 TEST_CASE("flash1 and flash2 are one fusion with loops in another order") {
   const Primitives primitives = primitives_of_diagram(find_diagram("attention", models()));
-  const NamedPoint one = locate(primitives, find_schedule("flash1", models())), two = locate(primitives, find_schedule("flash2", models()));
+  const NamedPoint one = locate(primitives, find_schedule("flash1", models())),
+                   two = locate(primitives, find_schedule("flash2", models()));
   REQUIRE(one.kernels.size() == 1);
   REQUIRE(two.kernels.size() == 1);
   // Keys outside cannot finish the log-sum-exp; asked for the same outputs, both run the same primitives.
@@ -70,10 +77,10 @@ TEST_CASE("flash1 and flash2 are one fusion with loops in another order") {
   CHECK(a == b);
 }
 
-// With u = d / sqrt M, in units of q x: fused 4 u^2; scores through memory 1 + min(u^2, 2u) for Q K^T, whose output is stored
-// once, and 2u for P V, which reads the scores as a matmul reads its operand and takes the softmax along. (1 + u)^2 = 4 u^2 at
-// u = 1: the change of regime at M = d^2 that Saha and Ye prove (arXiv 2402.07443, theorem 3.1). A third kernel for the softmax
-// would move it to 0.44 d^2 (4u + 3), a count of 4 q x in all to 0.38 d^2.
+// With u = d / sqrt M, in units of q x: fused 4 u^2; scores through memory 1 + min(u^2, 2u) for Q K^T, whose output is
+// stored once, and 2u for P V, which reads the scores as a matmul reads its operand and takes the softmax along. (1 +
+// u)^2 = 4 u^2 at u = 1: the change of regime at M = d^2 that Saha and Ye prove (arXiv 2402.07443, theorem 3.1). A
+// third kernel for the softmax would move it to 0.44 d^2 (4u + 3), a count of 4 q x in all to 0.38 d^2.
 TEST_CASE("below d^2 values of memory the scores go through memory in two tiled matmuls, above they stay on the chip") {
   const double d = 128;
   const Derivation small = derived("attention", one_head(), 3000);
@@ -81,13 +88,17 @@ TEST_CASE("below d^2 values of memory the scores go through memory in two tiled 
   CHECK(!small.ranked[0].materialised.empty());
   REQUIRE(small.ranked[0].kernels.size() >= 2);
   const auto loops_over = [&](const RankedKernel& kernel, const char* axis) {
-    return std::any_of(kernel.loops.begin(), kernel.loops.end(), [&](const AxisLoop& l) { return l.axis == *small.primitives.diagram.find_axis(axis); });
+    return std::any_of(kernel.loops.begin(), kernel.loops.end(),
+                       [&](const AxisLoop& l) { return l.axis == *small.primitives.diagram.find_axis(axis); });
   };
   for (const char* axis : {"d", "e"})
-    CHECK(std::any_of(small.ranked[0].kernels.begin(), small.ranked[0].kernels.end(), [&](const RankedKernel& kernel) { return loops_over(kernel, axis); }));
-  const NamedDerivation& fused = *std::find_if(small.named.begin(), small.named.end(), [](const NamedDerivation& named) { return named.name == "flash2"; });
+    CHECK(std::any_of(small.ranked[0].kernels.begin(), small.ranked[0].kernels.end(),
+                      [&](const RankedKernel& kernel) { return loops_over(kernel, axis); }));
+  const NamedDerivation& fused = *std::find_if(small.named.begin(), small.named.end(),
+                                               [](const NamedDerivation& named) { return named.name == "flash2"; });
   const auto cost = [&](const ScheduleProblem& problem, const Schedule& schedule, double memory) {
-    const Valuation sizes = sizes_of(problem.symbolic, schedule, small.request.workload, {}), bounds = tile_bounds(problem.symbolic, schedule, small.request.workload);
+    const Valuation sizes = sizes_of(problem.symbolic, schedule, small.request.workload, {}),
+                    bounds = tile_bounds(problem.symbolic, schedule, small.request.workload);
     return best_tiles(problem, sizes, bounds, memory).traffic;
   };
   const auto excess = [&](double memory) {
@@ -112,7 +123,9 @@ TEST_CASE("declaring axes, arrays and operators in another order ranks the same 
   const Diagram diagram = find_diagram("attention", models());
   const auto traffics = [&](const Diagram& d) {
     std::vector<double> all;
-    for (const RankedFusion& fusion : derive({.diagram = d, .workload = workload, .memory = 4000, .ranked = 4}, models() + "/none").ranked) all.push_back(fusion.traffic);
+    for (const RankedFusion& fusion :
+         derive({.diagram = d, .workload = workload, .memory = 4000, .ranked = 4}, models() + "/none").ranked)
+      all.push_back(fusion.traffic);
     return all;
   };
   const std::vector<double> expected = traffics(diagram);
@@ -121,7 +134,8 @@ TEST_CASE("declaring axes, arrays and operators in another order ranks the same 
     std::vector<int> axes(diagram.axes.size()), arrays(diagram.arrays.size());
     for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
     for (std::size_t i = 0; i < arrays.size(); ++i) arrays[i] = static_cast<int>(i);
-    std::shuffle(axes.begin(), axes.end(), random.engine()), std::shuffle(arrays.begin(), arrays.end(), random.engine());
+    std::shuffle(axes.begin(), axes.end(), random.engine()),
+        std::shuffle(arrays.begin(), arrays.end(), random.engine());
     const auto axis = [&](AxisId id) { return static_cast<AxisId>(axes[index(id)]); };
     const auto array = [&](ArrayId id) { return static_cast<ArrayId>(arrays[index(id)]); };
     Diagram shuffled = diagram;
@@ -166,11 +180,13 @@ TEST_CASE("blocks share a fold only where the results add up, and the refusal sa
   const Primitives attention = primitives_of_diagram(forward);
   const FusedKernel whole = whole_kernel(attention);
   const KernelRules rules(attention, whole);
-  CHECK(rules.why_not({loop(forward, "x", Partition::group)}) ==
-        "blocks cannot share x: the results over it are not plain sums, so they must leave partial results to be merged");
+  CHECK(
+      rules.why_not({loop(forward, "x", Partition::group)}) ==
+      "blocks cannot share x: the results over it are not plain sums, so they must leave partial results to be merged");
   CHECK(rules.why_not({loop(forward, "x", Partition::group, true)}).empty());
   CHECK(rules.why_not({loop(forward, "d", Partition::group)}).starts_with("blocks cannot share d: "));
-  CHECK(rules.why_not({loop(forward, "d", Partition::stream), loop(forward, "x", Partition::stream)}).find("a loop inside comes back to its tiles") != std::string::npos);
+  CHECK(rules.why_not({loop(forward, "d", Partition::stream), loop(forward, "x", Partition::stream)})
+            .find("a loop inside comes back to its tiles") != std::string::npos);
   const Diagram gradients = find_diagram("attention_backward", models());
   const Primitives backward = primitives_of_diagram(gradients);
   const ArrayId dq = *backward.diagram.find_array("dQ"), d = *backward.diagram.find_array("D");
@@ -207,11 +223,13 @@ TEST_CASE("attention forward is enumerated at three levels within two seconds") 
   const Fusions fusions = enumerate_fusions(primitives);
   std::size_t considered = 0, pairs = 0;
   for (const FusedKernel& kernel : fusions.kernels) {
-    const Nests outer = enumerate_nests(primitives, kernel), inner = enumerate_nests(primitives, kernel);  // one a boundary
+    const Nests outer = enumerate_nests(primitives, kernel),
+                inner = enumerate_nests(primitives, kernel);  // one a boundary
     considered += outer.considered + inner.considered, pairs += outer.survivors.size() * inner.survivors.size();
   }
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  MESSAGE(fusions.fusions.size() << " fusions of " << fusions.kernels.size() << " kernels, " << considered << " nests, " << pairs << " pairs in " << seconds << " s");
+  MESSAGE(fusions.fusions.size() << " fusions of " << fusions.kernels.size() << " kernels, " << considered << " nests, "
+                                 << pairs << " pairs in " << seconds << " s");
   CHECK(pairs > 0);
 #ifdef __OPTIMIZE__
   CHECK(seconds < 2);

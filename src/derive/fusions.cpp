@@ -8,7 +8,9 @@
 namespace tilescope {
 namespace {
 
-bool contains(const std::vector<ArrayId>& ids, ArrayId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+bool contains(const std::vector<ArrayId>& ids, ArrayId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
 
 std::vector<ArrayId> arrays_with_role(const Primitives& primitives, ArrayRole role) {
   std::vector<ArrayId> found;
@@ -31,7 +33,8 @@ bool connected(const Primitives& primitives, const FusedKernel& kernel) {
       for (const ArrayId id : touched) grew = reached.insert(id).second || grew;
     }
   }
-  return std::all_of(kernel.region.results.begin(), kernel.region.results.end(), [&](ArrayId id) { return reached.contains(id); });
+  return std::all_of(kernel.region.results.begin(), kernel.region.results.end(),
+                     [&](ArrayId id) { return reached.contains(id); });
 }
 
 class Enumerator {
@@ -77,7 +80,8 @@ class Enumerator {
       kernels.push_back(kernel);
     }
     const auto loaded = [&](ArrayId id) {
-      return std::any_of(kernels.begin(), kernels.end(), [&](int k) { return contains(out_.kernels[static_cast<std::size_t>(k)].loads, id); });
+      return std::any_of(kernels.begin(), kernels.end(),
+                         [&](int k) { return contains(out_.kernels[static_cast<std::size_t>(k)].loads, id); });
     };
     if (!std::all_of(stored_.begin(), stored_.end(), loaded) || !order(kernels)) return;
     out_.fusions.push_back({kernels, stored_});
@@ -103,7 +107,8 @@ class Enumerator {
     std::set<ArrayId> stored;
     const auto ready = [&](int k) {
       const FusedKernel& kernel = out_.kernels[static_cast<std::size_t>(k)];
-      return std::all_of(kernel.loads.begin(), kernel.loads.end(), [&](ArrayId id) { return primitives_.producer(id) < 0 || stored.contains(id); });
+      return std::all_of(kernel.loads.begin(), kernel.loads.end(),
+                         [&](ArrayId id) { return primitives_.producer(id) < 0 || stored.contains(id); });
     };
     while (!kernels.empty()) {
       const auto next = std::find_if(kernels.begin(), kernels.end(), ready);
@@ -127,7 +132,8 @@ class Enumerator {
 
 }  // namespace
 
-FusedKernel kernel_for(const Primitives& primitives, const std::vector<ArrayId>& results, const std::vector<ArrayId>& available) {
+FusedKernel kernel_for(const Primitives& primitives, const std::vector<ArrayId>& results,
+                       const std::vector<ArrayId>& available) {
   std::set<int> needed;
   std::set<ArrayId> loads;
   const std::function<void(ArrayId)> need = [&](ArrayId id) {
@@ -145,9 +151,12 @@ FusedKernel kernel_for(const Primitives& primitives, const std::vector<ArrayId>&
   for (const ArrayId result : results) need(result);
   std::vector<ArrayId> sorted = results;
   std::sort(sorted.begin(), sorted.end());
-  return {.region = {.primitives = {needed.begin(), needed.end()}, .results = sorted}, .loads = {loads.begin(), loads.end()}};
+  return {.region = {.primitives = {needed.begin(), needed.end()}, .results = sorted},
+          .loads = {loads.begin(), loads.end()}};
 }
 
-Fusions enumerate_fusions(const Primitives& primitives, const FusionOptions& options) { return Enumerator(primitives, options).run(); }
+Fusions enumerate_fusions(const Primitives& primitives, const FusionOptions& options) {
+  return Enumerator(primitives, options).run();
+}
 
 }  // namespace tilescope

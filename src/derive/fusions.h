@@ -1,8 +1,8 @@
 // Which operators share a kernel, and what passes between kernels through memory (theory 4.2, passes P6 and P7).
 //
-// A fusion is chosen by which interior arrays are stored in memory, and by which of the stored arrays and outputs a kernel
-// yields. Each kernel computes what its results need from inputs and stored arrays; anything else it recomputes. Fusing,
-// materialising and recomputing are all points of this one space.
+// A fusion is chosen by which interior arrays are stored in memory, and by which of the stored arrays and outputs a
+// kernel yields. Each kernel computes what its results need from inputs and stored arrays; anything else it recomputes.
+// Fusing, materialising and recomputing are all points of this one space.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ struct FusedKernel {
 };
 
 struct Fusion {
-  std::vector<int> kernels;          // positions in Fusions::kernels, in an order in which they can run
-  std::vector<ArrayId> materialised; // interior arrays that go through memory
+  std::vector<int> kernels;           // positions in Fusions::kernels, in an order in which they can run
+  std::vector<ArrayId> materialised;  // interior arrays that go through memory
 };
 
 struct Fusions {
@@ -33,8 +33,8 @@ struct Fusions {
 };
 
 struct FusionOptions {
-  std::vector<ArrayId> omitted{};   // outputs that nobody asks for
-  std::size_t most = 200000;        // combinations considered before the enumeration stops and says so
+  std::vector<ArrayId> omitted{};  // outputs that nobody asks for
+  std::size_t most = 200000;       // combinations considered before the enumeration stops and says so
 };
 
 // All fusions of the diagram but for those that are never better than another of them, by proof: a stored array that no
@@ -42,6 +42,7 @@ struct FusionOptions {
 Fusions enumerate_fusions(const Primitives& primitives, const FusionOptions& options = {});
 
 // The kernel that yields `results` from `available` arrays (and inputs), recomputing the rest.
-FusedKernel kernel_for(const Primitives& primitives, const std::vector<ArrayId>& results, const std::vector<ArrayId>& available);
+FusedKernel kernel_for(const Primitives& primitives, const std::vector<ArrayId>& results,
+                       const std::vector<ArrayId>& available);
 
 }  // namespace tilescope

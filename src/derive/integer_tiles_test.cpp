@@ -1,6 +1,5 @@
 // The best tiles of the relaxed problem against all whole-number tiles of the exact one.
 #include <doctest/doctest.h>
-
 #include <fmt/ranges.h>
 
 #include <cmath>
@@ -26,12 +25,14 @@ struct ExactCounts {
     for (const SymbolicColumn& column : problem.symbolic.columns) all.push_back(column.values);
     program = compile(problem.symbolic.symbols, all);
     std::vector<std::int64_t> externals;
-    bind_symbols(problem.symbolic, schedule, workload, {}, std::vector<std::int64_t>(schedule.parameters.size(), 1), inputs, externals);
+    bind_symbols(problem.symbolic, schedule, workload, {}, std::vector<std::int64_t>(schedule.parameters.size(), 1),
+                 inputs, externals);
     for (const SymbolId tile : problem.tiles) positions.push_back(problem.symbolic.symbols[tile].position);
   }
   TileCount traffic() const { return tile_count(program, inputs, positions); }
   TileCount memory() const {
-    return [this, outputs = std::vector<std::int64_t>(program.output_count()), values = inputs](std::span<const std::int64_t> tiles) mutable {
+    return [this, outputs = std::vector<std::int64_t>(program.output_count()),
+            values = inputs](std::span<const std::int64_t> tiles) mutable {
       for (std::size_t i = 0; i < positions.size(); ++i) values[positions[i]] = tiles[i];
       program.run(values, {}, outputs);
       return *std::max_element(outputs.begin() + 1, outputs.end());
@@ -39,8 +40,8 @@ struct ExactCounts {
   }
 };
 
-// A relaxed count takes a loop that a stationary tile sits out as run; the exact one may not. Such nests equal others without
-// that loop, and only those without any are comparable.
+// A relaxed count takes a loop that a stationary tile sits out as run; the exact one may not. Such nests equal others
+// without that loop, and only those without any are comparable.
 bool gated(const SymbolicSchedule& symbolic) {
   for (const SymbolicTerm& term : symbolic.terms)
     for (const SymbolId id : symbols_of(term.values))
@@ -60,7 +61,8 @@ double subtracted(const Polynomial& polynomial, const Symbols& symbols, const Va
 bool compare(RandomPoints& random, const Schedule& schedule, const Workload& workload) {
   const ScheduleProblem problem = problem_of(schedule, {});
   if (problem.tiles.empty() || problem.tiles.size() > 3 || gated(problem.symbolic)) return false;
-  const Valuation sizes = sizes_of(problem.symbolic, schedule, workload, {}), bounds = tile_bounds(problem.symbolic, schedule, workload);
+  const Valuation sizes = sizes_of(problem.symbolic, schedule, workload, {}),
+                  bounds = tile_bounds(problem.symbolic, schedule, workload);
   const ExactCounts exact(schedule, problem, workload);
   std::vector<TileSteps> steps;
   std::vector<std::int64_t> least, most;
@@ -72,16 +74,23 @@ bool compare(RandomPoints& random, const Schedule& schedule, const Workload& wor
   const std::int64_t memory = random.between(smallest + 1, std::max(smallest + 2, largest));
   const IntegerSearch search = search_tiles(steps, exact.memory(), memory, exact.traffic());
   const BestTiles best = best_tiles(problem, sizes, bounds, static_cast<double>(memory));
-  CAPTURE(memory); CAPTURE(smallest); CAPTURE(largest);
+  CAPTURE(memory);
+  CAPTURE(smallest);
+  CAPTURE(largest);
   REQUIRE(search.complete);
   REQUIRE(search.best);
   REQUIRE(best.found);
   const double integer = static_cast<double>(search.best->traffic);
-  CAPTURE(integer); CAPTURE(best.traffic); CAPTURE(best.lower_bound);
-  const std::string real = fmt::format("{}", fmt::join(best.tiles, " ")), whole = fmt::format("{}", fmt::join(search.best->tiles, " "));
-  CAPTURE(real); CAPTURE(whole);
+  CAPTURE(integer);
+  CAPTURE(best.traffic);
+  CAPTURE(best.lower_bound);
+  const std::string real = fmt::format("{}", fmt::join(best.tiles, " ")),
+                    whole = fmt::format("{}", fmt::join(search.best->tiles, " "));
+  CAPTURE(real);
+  CAPTURE(whole);
   CHECK(integer >= best.lower_bound * (1 - 1e-9));
-  // Rounding tiles down keeps them in memory, and each loop then runs ceil(size / floor(tile)) times instead of size / tile.
+  // Rounding tiles down keeps them in memory, and each loop then runs ceil(size / floor(tile)) times instead of size /
+  // tile.
   double growth = 1;
   Valuation at = sizes;
   std::vector<std::int64_t> rounded;
@@ -112,14 +121,26 @@ TEST_CASE("an exhaustive search over whole tiles lies between the certified boun
   int compared = 0;
   for (int i = 0; i < 4000 && compared < 200; ++i) {
     const auto n = static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(names.size()) - 1));
-    const FusedKernel& kernel = fusions[n].kernels[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(fusions[n].kernels.size()) - 1))];
+    const FusedKernel& kernel = fusions[n].kernels[static_cast<std::size_t>(
+        random.between(0, static_cast<std::int64_t>(fusions[n].kernels.size()) - 1))];
     const auto loops = random_nest(random, KernelRules(diagrams[n], kernel));
     if (!loops || std::any_of(loops->begin(), loops->end(), [](const AxisLoop& loop) { return loop.parts; })) continue;
     Schedule schedule = kernel_schedule(diagrams[n], kernel, *loops);
     random.sizes(schedule.diagram, 24);
-    const Workload workload{1, random.between(1, 6), 1, random.between(4, 32), random.between(4, 32), random.between(2, 12), random.between(2, 12)};
+    const Workload workload{1,
+                            random.between(1, 6),
+                            1,
+                            random.between(4, 32),
+                            random.between(4, 32),
+                            random.between(2, 12),
+                            random.between(2, 12)};
     const std::string nest = names[n] + " " + to_text(schedule.diagram, *loops);
-    CAPTURE(nest); CAPTURE(workload.heads_q); CAPTURE(workload.q_len); CAPTURE(workload.kv_len); CAPTURE(workload.d_qk); CAPTURE(workload.d_v);
+    CAPTURE(nest);
+    CAPTURE(workload.heads_q);
+    CAPTURE(workload.q_len);
+    CAPTURE(workload.kv_len);
+    CAPTURE(workload.d_qk);
+    CAPTURE(workload.d_v);
     compared += compare(random, schedule, workload);
   }
   CHECK(compared == 200);

@@ -43,6 +43,19 @@ Rational width_of(const Diagram& diagram, const std::string& array, const std::m
   return key == widths.end() ? Rational(1) : key->second;
 }
 
+// A tile that may be chosen: a parameter, but not the length of a split's parts.
+bool is_tile(const Schedule& schedule, const SymbolSource& source) {
+  if (source.kind != SymbolSource::Kind::tile || source.tile.parameter < 0 || source.tile.parts) return false;
+  return std::none_of(schedule.chunks.begin(), schedule.chunks.end(),
+                      [&](const Chunking& cut) { return cut.length.parameter == source.tile.parameter; });
+}
+
+// Length of the parts where nothing better is known: what the schedule's default number of parts gives, or two parts.
+double default_part(const Schedule& schedule, const SymbolSource& source, double size) {
+  const std::int64_t value = schedule.parameters[static_cast<std::size_t>(source.tile.parameter)].default_value;
+  return std::ceil(size / static_cast<double>(source.tile.parts ? value : 2));
+}
+
 }  // namespace
 
 Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel, const AxisLoops& loops) {
@@ -53,8 +66,10 @@ Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel
   const KernelRules rules(primitives, kernel);
   for (const int number : kernel.region.primitives) {
     const ArrayId id = primitives.list[static_cast<std::size_t>(number)].output;
-    const bool result = std::find(kernel.region.results.begin(), kernel.region.results.end(), id) != kernel.region.results.end();
-    if (result && primitives.array(id).role == ArrayRole::interior) island.stored_as.push_back({.result = id, .as = id});
+    const bool result =
+        std::find(kernel.region.results.begin(), kernel.region.results.end(), id) != kernel.region.results.end();
+    if (result && primitives.array(id).role == ArrayRole::interior)
+      island.stored_as.push_back({.result = id, .as = id});
     if (!result && primitives.array(id).role == ArrayRole::output) island.omits.push_back(id);
   }
   std::optional<std::size_t> parts;
@@ -73,19 +88,8 @@ Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel
   return schedule;
 }
 
-// A tile that may be chosen: a parameter, but not the length of a split's parts.
-static bool is_tile(const Schedule& schedule, const SymbolSource& source) {
-  if (source.kind != SymbolSource::Kind::tile || source.tile.parameter < 0 || source.tile.parts) return false;
-  return std::none_of(schedule.chunks.begin(), schedule.chunks.end(), [&](const Chunking& cut) { return cut.length.parameter == source.tile.parameter; });
-}
-
-// Length of the parts where nothing better is known: what the schedule's default number of parts gives, or two parts.
-static double default_part(const Schedule& schedule, const SymbolSource& source, double size) {
-  const std::int64_t value = schedule.parameters[static_cast<std::size_t>(source.tile.parameter)].default_value;
-  return std::ceil(size / static_cast<double>(source.tile.parts ? value : 2));
-}
-
-ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& options, int island, const std::map<std::string, Rational>& widths) {
+ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& options, int island,
+                           const std::map<std::string, Rational>& widths) {
   ScheduleProblem problem;
   problem.symbolic = symbolic(schedule, options);
   const SymbolicSchedule& counts = problem.symbolic;
@@ -93,19 +97,23 @@ ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& opti
   const auto wanted = [&](int number) { return island < 0 || number == island; };
   for (const SymbolicTerm& term : counts.terms)
     if (wanted(term.island))
-      problem.traffic += relax(term.values, counts.symbols) * Polynomial(width_of(expanded, schedule.diagram.array(term.array).name, widths));
+      problem.traffic += relax(term.values, counts.symbols) *
+                         Polynomial(width_of(expanded, schedule.diagram.array(term.array).name, widths));
   std::set<SymbolId> used = symbols_of(problem.traffic);
   for (const SymbolicColumn& column : counts.columns) {
     if (!wanted(column.island)) continue;
     Polynomial memory = widths.empty() ? column.values : Polynomial(0);
-    for (std::size_t i = 0; i < column.live.size() && !widths.empty(); ++i) memory += column.tiles[i] * Polynomial(width_of(expanded, column.live[i], widths));
+    for (std::size_t i = 0; i < column.live.size() && !widths.empty(); ++i)
+      memory += column.tiles[i] * Polynomial(width_of(expanded, column.live[i], widths));
     memory = relax(memory, counts.symbols);
-    if (memory.is_zero() || std::find(problem.columns.begin(), problem.columns.end(), memory) != problem.columns.end()) continue;
+    if (memory.is_zero() || std::find(problem.columns.begin(), problem.columns.end(), memory) != problem.columns.end())
+      continue;
     for (const SymbolId symbol : symbols_of(memory)) used.insert(symbol);
     problem.columns.push_back(memory);
   }
   for (std::size_t i = 0; i < counts.inputs.size(); ++i)
-    if (is_tile(schedule, counts.inputs[i]) && used.contains(counts.symbols.inputs()[i])) problem.tiles.push_back(counts.symbols.inputs()[i]);
+    if (is_tile(schedule, counts.inputs[i]) && used.contains(counts.symbols.inputs()[i]))
+      problem.tiles.push_back(counts.symbols.inputs()[i]);
   return problem;
 }
 
@@ -125,7 +133,8 @@ void leave_out_ones(ScheduleProblem& problem, const Schedule& schedule, const Wo
   problem.columns = std::move(distinct);
 }
 
-Valuation sizes_of(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload, const Mask& mask) {
+Valuation sizes_of(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,
+                   const Mask& mask) {
   Valuation values;
   for (std::size_t i = 0; i < symbolic.inputs.size(); ++i) {
     const SymbolSource& source = symbolic.inputs[i];
@@ -134,8 +143,10 @@ Valuation sizes_of(const SymbolicSchedule& symbolic, const Schedule& schedule, c
     if (source.kind == SymbolSource::Kind::size) values[id] = size;
     if (source.kind == SymbolSource::Kind::live_share) values[id] = live_share(workload, mask);
     if (source.kind == SymbolSource::Kind::mask_edges) values[id] = mask_edges(mask);
-    if (source.kind == SymbolSource::Kind::tile && source.tile.parameter >= 0 && !is_tile(schedule, source)) values[id] = default_part(schedule, source, size);
-    if (source.kind == SymbolSource::Kind::tile && source.tile.parameter < 0) values[id] = static_cast<double>(source.tile.value(static_cast<std::int64_t>(size), {}));
+    if (source.kind == SymbolSource::Kind::tile && source.tile.parameter >= 0 && !is_tile(schedule, source))
+      values[id] = default_part(schedule, source, size);
+    if (source.kind == SymbolSource::Kind::tile && source.tile.parameter < 0)
+      values[id] = static_cast<double>(source.tile.value(static_cast<std::int64_t>(size), {}));
   }
   return values;
 }
@@ -145,25 +156,30 @@ Valuation tile_bounds(const SymbolicSchedule& symbolic, const Schedule& schedule
   for (std::size_t i = 0; i < symbolic.inputs.size(); ++i) {
     const SymbolSource& source = symbolic.inputs[i];
     if (is_tile(schedule, source))
-      bounds[symbolic.symbols.inputs()[i]] = static_cast<double>(schedule.diagram.axes[index(source.axis)].size_in(workload));
+      bounds[symbolic.symbols.inputs()[i]] =
+          static_cast<double>(schedule.diagram.axes[index(source.axis)].size_in(workload));
   }
   return bounds;
 }
 
 BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, const Valuation& bounds, double memory) {
   const Symbols& symbols = problem.symbolic.symbols;
-  const auto with_column = [&](const Polynomial& column) { return numeric_programme({problem.traffic, column, problem.tiles}, symbols, sizes, memory, bounds); };
+  const auto with_column = [&](const Polynomial& column) {
+    return numeric_programme({problem.traffic, column, problem.tiles}, symbols, sizes, memory, bounds);
+  };
   BestTiles best;
   Valuation at = sizes;
   if (problem.tiles.empty()) {
-    best.found = std::all_of(problem.columns.begin(), problem.columns.end(), [&](const Polynomial& column) { return evaluate(column, symbols, at) <= memory; });
+    best.found = std::all_of(problem.columns.begin(), problem.columns.end(),
+                             [&](const Polynomial& column) { return evaluate(column, symbols, at) <= memory; });
     best.traffic = best.lower_bound = evaluate(problem.traffic, symbols, at);
     return best;
   }
   NumericProgramme programme = with_column(problem.columns.front());
   for (std::size_t i = 1; i < problem.columns.size(); ++i) {
     const NumericProgramme other = with_column(problem.columns[i]);
-    programme.program.constraints.insert(programme.program.constraints.end(), other.program.constraints.begin(), other.program.constraints.end());
+    programme.program.constraints.insert(programme.program.constraints.end(), other.program.constraints.begin(),
+                                         other.program.constraints.end());
   }
   const GeometricResult result = solve(programme.program, {.relative_gap = 1e-6});
   if (result.variables.size() == 0) return best;
@@ -175,11 +191,13 @@ BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, con
     at[problem.tiles[i]] = best.tiles.back();
   }
   for (std::size_t c = 0; c < problem.columns.size(); ++c)
-    if (const double used = evaluate(problem.columns[c], symbols, at); used > largest) largest = used, best.binding_column = static_cast<int>(c);
+    if (const double used = evaluate(problem.columns[c], symbols, at); used > largest)
+      largest = used, best.binding_column = static_cast<int>(c);
   return best;
 }
 
-// With sizes far beyond the memory, and the memory far beyond single elements, the column with the costliest optimum binds.
+// With sizes far beyond the memory, and the memory far beyond single elements, the column with the costliest optimum
+// binds.
 ExactOptimum closed_form(const ScheduleProblem& problem, const Valuation& sizes) {
   ExactOptimum best;
   best.reason = "no column of the footprint depends on tiles";
@@ -187,7 +205,8 @@ ExactOptimum closed_form(const ScheduleProblem& problem, const Valuation& sizes)
   constexpr double large = 1e15;
   for (const Polynomial& column : problem.columns) {
     ExactOptimum optimum = exact_optimum({problem.traffic, column, problem.tiles}, problem.symbolic.symbols);
-    const double cost = optimum.closed ? evaluate(optimum, problem.symbolic.symbols, sizes, large) : std::numeric_limits<double>::infinity();
+    const double cost = optimum.closed ? evaluate(optimum, problem.symbolic.symbols, sizes, large)
+                                       : std::numeric_limits<double>::infinity();
     if (cost > costliest || best.reason.starts_with("no column")) costliest = cost, best = std::move(optimum);
   }
   return best;

@@ -19,26 +19,29 @@ Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel
 // All tiles of a schedule at once: the sum of its islands' traffic under every column of every island.
 struct ScheduleProblem {
   SymbolicSchedule symbolic{};
-  Polynomial traffic{};                // relaxed
-  std::vector<Polynomial> columns{};   // relaxed, each at most the memory
+  Polynomial traffic{};               // relaxed
+  std::vector<Polynomial> columns{};  // relaxed, each at most the memory
   std::vector<SymbolId> tiles{};
 };
 
 // `island`: -1 for all. Bytes instead of values when `widths` gives each array's bytes a value.
-ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& options, int island = -1, const std::map<std::string, Rational>& widths = {});
+ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& options, int island = -1,
+                           const std::map<std::string, Rational>& widths = {});
 
 // The problem with everything that is 1 in this workload left out: loops over one element, one head, one sequence. The
-// number of parts that an axis is split into is not a tile to optimise (it buys parallelism, not traffic): its symbol stays.
+// number of parts that an axis is split into is not a tile to optimise (it buys parallelism, not traffic): its symbol
+// stays.
 void leave_out_ones(ScheduleProblem& problem, const Schedule& schedule, const Workload& workload);
 
 // What the sizes are called and worth: extents, the diagram's own sizes, and what stands for a mask.
-Valuation sizes_of(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload, const Mask& mask);
+Valuation sizes_of(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,
+                   const Mask& mask);
 
 // The largest useful tile of each tile symbol: its axis.
 Valuation tile_bounds(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload);
 
 struct BestTiles {
-  bool found = false;          // false: not even tiles of 1 fit
+  bool found = false;  // false: not even tiles of 1 fit
   double traffic = 0, lower_bound = 0;
   std::vector<double> tiles{};  // in the order of ScheduleProblem::tiles
   int binding_column = -1;

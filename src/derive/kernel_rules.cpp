@@ -19,7 +19,9 @@ AxisBits bits_of(const std::vector<AxisId>& axes) {
   return mask;
 }
 
-bool contains(const std::vector<ArrayId>& ids, ArrayId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+bool contains(const std::vector<ArrayId>& ids, ArrayId id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
 
 // Bits of the loops that repeat an array: those up to the last one that moves it and that it does not carry. A result
 // that parts of an axis leave carries the parts.
@@ -36,8 +38,8 @@ AxisBits repeated(AxisBits axes, AxisBits carried_parts, const AxisLoops& loops)
   return mask;
 }
 
-// Whether the nest comes back to a tile of an array while the fold over the loop's axis goes on: blocks share the axis, or
-// a loop inside the stream moves the tile.
+// Whether the nest comes back to a tile of an array while the fold over the loop's axis goes on: blocks share the axis,
+// or a loop inside the stream moves the tile.
 bool comes_back(AxisBits axes, const AxisLoops& loops, std::size_t loop) {
   if (loops[loop].partition == Partition::group) return !loops[loop].parts;
   for (std::size_t i = loop + 1; i < loops.size(); ++i)
@@ -59,19 +61,23 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
     const auto& source = primitives.array(id).alias_of;
     if (!source || !contains(kernel.loads, *source)) loads_.emplace_back(id, bits_of(primitives.array(id).axes));
   }
-  for (const int number : kernel.region.primitives) everywhere &= bits_of(primitives.array(primitives.list[static_cast<std::size_t>(number)].output).axes);
+  for (const int number : kernel.region.primitives)
+    everywhere &= bits_of(primitives.array(primitives.list[static_cast<std::size_t>(number)].output).axes);
   for (const AxisId axis : seen) {
     axes_[axis] = streamability(primitives, kernel.region, axis);
     if ((everywhere & bit(axis)) != 0) batch_.push_back(axis);
-    if (axes_[axis].kind == Streamability::Kind::folded && mergeable(primitives, kernel.region, axis)) mergeable_ |= bit(axis);
+    if (axes_[axis].kind == Streamability::Kind::folded && mergeable(primitives, kernel.region, axis))
+      mergeable_ |= bit(axis);
   }
   for (const ArrayId id : kernel.region.results) {
-    Result result{.id = id, .axes = bits_of(primitives.array(id).axes), .folded = bits_of(folded_axes(primitives, island, id))};
+    Result result{
+        .id = id, .axes = bits_of(primitives.array(id).axes), .folded = bits_of(folded_axes(primitives, island, id))};
     const Primitive& producer = primitives.list[static_cast<std::size_t>(primitives.producer(id))];
     for (const AxisId axis : seen) {
       if ((result.folded & bit(axis)) == 0) continue;
       result.state[axis] = state_of(primitives, island, id, axis);
-      if (producer.folds(axis) && producer.fold == FoldKind::sum && result.state[axis].empty()) result.sums |= bit(axis);
+      if (producer.folds(axis) && producer.fold == FoldKind::sum && result.state[axis].empty())
+        result.sums |= bit(axis);
     }
     results_.push_back(std::move(result));
   }
@@ -84,7 +90,8 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
       for (const Result& result : results_) {
         if ((result.folded & bit(axis)) == 0) continue;
         const Primitive& producer = primitives.list[static_cast<std::size_t>(primitives.producer(result.id))];
-        const bool runs_along = (producer.folds(axis) || !producer.fold) && contains(result.state.at(axis), primitive.output);
+        const bool runs_along =
+            (producer.folds(axis) || !producer.fold) && contains(result.state.at(axis), primitive.output);
         if (!runs_along) inner.waited |= bit(axis);
       }
     inner_.push_back(inner);
@@ -92,13 +99,15 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
 }
 
 bool KernelRules::folded(AxisId axis) const {
-  return std::any_of(results_.begin(), results_.end(), [&](const Result& result) { return (result.folded & bit(axis)) != 0; });
+  return std::any_of(results_.begin(), results_.end(),
+                     [&](const Result& result) { return (result.folded & bit(axis)) != 0; });
 }
 
 bool KernelRules::splits(AxisId axis) const { return folded(axis) && (mergeable_ & bit(axis)) != 0; }
 
 bool KernelRules::adds_up(AxisId axis) const {
-  return std::all_of(results_.begin(), results_.end(), [&](const Result& result) { return (result.folded & ~result.sums & bit(axis)) == 0; });
+  return std::all_of(results_.begin(), results_.end(),
+                     [&](const Result& result) { return (result.folded & ~result.sums & bit(axis)) == 0; });
 }
 
 std::string KernelRules::why_not(const AxisLoops& loops) const {
@@ -106,18 +115,28 @@ std::string KernelRules::why_not(const AxisLoops& loops) const {
   for (std::size_t i = 0; i < loops.size(); ++i) {
     const AxisLoop& loop = loops[i];
     const auto known = axes_.find(loop.axis);
-    if (known == axes_.end() || known->second.kind == Streamability::Kind::absent) return fmt::format("nothing in this kernel has axis {}", name(loop.axis));
+    if (known == axes_.end() || known->second.kind == Streamability::Kind::absent)
+      return fmt::format("nothing in this kernel has axis {}", name(loop.axis));
     const Streamability& stream = known->second;
-    if (stream.kind == Streamability::Kind::refused) return fmt::format("{} must stay whole: {}", name(loop.axis), stream.reason);
+    if (stream.kind == Streamability::Kind::refused)
+      return fmt::format("{} must stay whole: {}", name(loop.axis), stream.reason);
+    if (loop.parts && stream.kind == Streamability::Kind::woven)
+      return fmt::format("{0} is not folded here, so there is nothing to merge; ask for {0}:group", name(loop.axis));
     if (stream.kind == Streamability::Kind::woven) continue;
     if (loop.parts && !splits(loop.axis))
-      return fmt::format("{} has no parts to merge: what leaves the kernel follows only from the finished fold over it", name(loop.axis));
+      return fmt::format("{} has no parts to merge: what leaves the kernel follows only from the finished fold over it",
+                         name(loop.axis));
     if (loop.partition == Partition::group && !loop.parts && !adds_up(loop.axis))
-      return fmt::format("blocks cannot share {}: the results over it are not plain sums, so they must leave partial results to be merged", name(loop.axis));
+      return fmt::format(
+          "blocks cannot share {}: the results over it are not plain sums, so they must leave partial results to be "
+          "merged",
+          name(loop.axis));
     for (const InnerFold& inner : inner_)
       if ((inner.waited & bit(loop.axis)) != 0 && (loop.parts || comes_back(inner.axes, loops, i)))
-        return fmt::format("{} is folded over {} and what follows needs it complete, but {}", primitives_->array(inner.id).name, name(loop.axis),
-                           loop.partition == Partition::group ? "blocks share the fold" : "a loop inside comes back to its tiles");
+        return fmt::format(
+            "{} is folded over {} and what follows needs it complete, but {}", primitives_->array(inner.id).name,
+            name(loop.axis),
+            loop.partition == Partition::group ? "blocks share the fold" : "a loop inside comes back to its tiles");
   }
   return {};
 }
@@ -134,7 +153,8 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
     cost.repeated.emplace_back(result.id, repeated(result.axes, result.folded, loops));
     for (std::size_t i = 0; i < loops.size(); ++i) {
       const auto kept = result.state.find(loops[i].axis);
-      if (kept != result.state.end() && comes_back(result.axes, loops, i)) state.insert(kept->second.begin(), kept->second.end());
+      if (kept != result.state.end() && comes_back(result.axes, loops, i))
+        state.insert(kept->second.begin(), kept->second.end());
     }
   }
   cost.state.assign(state.begin(), state.end());
@@ -143,7 +163,8 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
   for (const auto& [id, axes] : loads_)
     if (streams && (axes & bit(loops.back().axis)) == 0) cost.resident.push_back(id);
   for (const auto& [id, axes] : folds_)
-    if (std::any_of(loops.begin(), loops.end(), [&](const AxisLoop& loop) { return (axes & bit(loop.axis)) != 0; })) cost.resident.push_back(id);
+    if (std::any_of(loops.begin(), loops.end(), [&](const AxisLoop& loop) { return (axes & bit(loop.axis)) != 0; }))
+      cost.resident.push_back(id);
   std::sort(cost.resident.begin(), cost.resident.end());
   return cost;
 }

@@ -6,9 +6,8 @@ namespace tilescope {
 namespace {
 
 bool runs_operators(const Island& island, std::size_t source_operators) {
-  return std::all_of(island.operators.begin(), island.operators.end(), [&](int op) {
-    return op < static_cast<int>(source_operators);
-  });
+  return std::all_of(island.operators.begin(), island.operators.end(),
+                     [&](int op) { return op < static_cast<int>(source_operators); });
 }
 
 // Arrays of the source diagram that the island yields, whatever they are kept in; running state is not a result.
@@ -17,9 +16,11 @@ std::vector<ArrayId> results_of(const Primitives& primitives, const Schedule& sc
   for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a) {
     const auto stored = static_cast<ArrayId>(static_cast<int>(a));
     if (!schedule.writes(island, stored)) continue;
-    const auto id = primitives.diagram.find_array(schedule.diagram.array(schedule.how_stored(island, stored).result).name);
+    const auto id =
+        primitives.diagram.find_array(schedule.diagram.array(schedule.how_stored(island, stored).result).name);
     const bool state = id && primitives.array(*id).role == ArrayRole::interior &&
-                       std::none_of(schedule.islands.begin(), schedule.islands.end(), [&](const Island& other) { return schedule.reads(other, stored); });
+                       std::none_of(schedule.islands.begin(), schedule.islands.end(),
+                                    [&](const Island& other) { return schedule.reads(other, stored); });
     if (id && !state) results.push_back(*id);
   }
   std::sort(results.begin(), results.end());
@@ -55,7 +56,8 @@ NamedPoint locate(const Primitives& primitives, const Schedule& schedule) {
   }
   for (std::size_t a = 0; a < primitives.diagram.arrays.size(); ++a) {
     const auto id = static_cast<ArrayId>(static_cast<int>(a));
-    if (primitives.array(id).role == ArrayRole::output && std::find(stored.begin(), stored.end(), id) == stored.end()) point.omitted.push_back(id);
+    if (primitives.array(id).role == ArrayRole::output && std::find(stored.begin(), stored.end(), id) == stored.end())
+      point.omitted.push_back(id);
   }
   return point;
 }
@@ -64,9 +66,11 @@ int find_fusion(const Fusions& fusions, const NamedPoint& point) {
   for (std::size_t f = 0; f < fusions.fusions.size(); ++f) {
     const Fusion& fusion = fusions.fusions[f];
     const auto has = [&](const NamedKernel& named) {
-      return std::any_of(fusion.kernels.begin(), fusion.kernels.end(), [&](int k) { return fusions.kernels[static_cast<std::size_t>(k)] == named.kernel; });
+      return std::any_of(fusion.kernels.begin(), fusion.kernels.end(),
+                         [&](int k) { return fusions.kernels[static_cast<std::size_t>(k)] == named.kernel; });
     };
-    if (fusion.kernels.size() == point.kernels.size() && std::all_of(point.kernels.begin(), point.kernels.end(), has)) return static_cast<int>(f);
+    if (fusion.kernels.size() == point.kernels.size() && std::all_of(point.kernels.begin(), point.kernels.end(), has))
+      return static_cast<int>(f);
   }
   return -1;
 }

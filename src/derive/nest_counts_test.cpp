@@ -1,7 +1,6 @@
-// Walk == symbolic counts for random legal nests of random kernels of every shipped diagram: not only those that someone
-// named, and not only the best.
+// Walk == symbolic counts for random legal nests of random kernels of every shipped diagram: not only those that
+// someone named, and not only the best.
 #include <doctest/doctest.h>
-
 #include <fmt/ranges.h>
 
 #include <set>
@@ -19,7 +18,8 @@ std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 // - the last part of a split is so short that a tile stays there, and not in the others.
 bool may_exceed(const Nest& nest) {
   const auto other_stream = [&](const BoundLoop& loop) {
-    return !loop.group && loop.trips > 1 && loop.axis != nest.diagram->guard->query && loop.axis != nest.diagram->guard->key;
+    return !loop.group && loop.trips > 1 && loop.axis != nest.diagram->guard->query &&
+           loop.axis != nest.diagram->guard->key;
   };
   const bool ragged = nest.chunked.present() && nest.chunked.size % nest.chunked.length != 0;
   return ragged || (nest.guarded() && std::any_of(nest.all().begin(), nest.all().end(), other_stream));
@@ -43,7 +43,8 @@ void compare(const Schedule& schedule, const Counted& counted, const Workload& w
       CAPTURE(schedule.diagram.arrays[a].name);
       for (const bool store : {false, true}) {
         CAPTURE(store);
-        const std::int64_t fast = counted.moved(outputs, i, id, store), run = walked(schedule, island, nest, slow, id, store);
+        const std::int64_t fast = counted.moved(outputs, i, id, store),
+                           run = walked(schedule, island, nest, slow, id, store);
         if (may_exceed(nest)) CHECK(fast >= run);
         else CHECK(fast == run);
         ++(fast == run ? tally.equal : tally.above);
@@ -70,7 +71,8 @@ TEST_CASE("symbolic counts equal the walk for random legal nests of every shippe
     const Fusions fusions = enumerate_fusions(primitives, {.most = 2000});
     CAPTURE(name);
     for (int n = 0; n < 120; ++n) {
-      const FusedKernel& kernel = fusions.kernels[static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(fusions.kernels.size()) - 1))];
+      const FusedKernel& kernel = fusions.kernels[static_cast<std::size_t>(
+          random.between(0, static_cast<std::int64_t>(fusions.kernels.size()) - 1))];
       const auto loops = random_nest(random, KernelRules(primitives, kernel));
       if (!loops) continue;
       Schedule schedule = kernel_schedule(primitives, kernel, *loops);
@@ -81,11 +83,17 @@ TEST_CASE("symbolic counts equal the walk for random legal nests of every shippe
       const Counted plain(schedule, false), masked(schedule, true);
       for (int i = 0; i < 5; ++i, ++cases) {
         const Workload workload = random.workload(12);
-        const Mask mask = split ? Mask{} : random.mask(workload);  // a split under a mask is exact for the named schedule only
+        const Mask mask =
+            split ? Mask{} : random.mask(workload);  // a split under a mask is exact for the named schedule only
         random.sizes(schedule.diagram, 6);
         const std::vector<std::int64_t> tiles = random.tiles(schedule.parameters.size(), i == 0 ? 14 : 6);
         const std::string shown = fmt::format("{}", fmt::join(tiles, " "));
-        CAPTURE(mask.text); CAPTURE(workload.heads_q); CAPTURE(workload.heads_kv); CAPTURE(workload.q_len); CAPTURE(workload.kv_len); CAPTURE(shown);
+        CAPTURE(mask.text);
+        CAPTURE(workload.heads_q);
+        CAPTURE(workload.heads_kv);
+        CAPTURE(workload.q_len);
+        CAPTURE(workload.kv_len);
+        CAPTURE(shown);
         compare(schedule, mask.kind == Mask::Kind::none ? plain : masked, workload, mask, tiles, tally);
       }
     }

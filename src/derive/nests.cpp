@@ -9,7 +9,8 @@ namespace {
 
 class NestWalk {
  public:
-  NestWalk(const Primitives& primitives, const FusedKernel& kernel, std::size_t most) : rules_(primitives, kernel), most_(most) {
+  NestWalk(const Primitives& primitives, const FusedKernel& kernel, std::size_t most)
+      : rules_(primitives, kernel), most_(most) {
     for (const auto& [axis, stream] : rules_.axes())
       if (std::find(rules_.batch().begin(), rules_.batch().end(), axis) == rules_.batch().end()) free_.push_back(axis);
     for (const AxisId axis : rules_.batch()) groups_.push_back({axis, Partition::group});
@@ -21,7 +22,8 @@ class NestWalk {
   }
 
  private:
-  // Each free axis whole, grouped, streamed, or in parts that are taken whole or streamed; then the streams in every order.
+  // Each free axis whole, grouped, streamed, or in parts that are taken whole or streamed; then the streams in every
+  // order.
   void choose(std::size_t position) {
     if (!out_.complete) return;
     if (position == free_.size()) return all_orders();
@@ -36,7 +38,8 @@ class NestWalk {
     with(false, false, false);
     with(true, false, false);
     with(false, false, true);
-    const bool split_already = std::any_of(groups_.begin(), groups_.end(), [](const AxisLoop& loop) { return loop.parts; });
+    const bool split_already =
+        std::any_of(groups_.begin(), groups_.end(), [](const AxisLoop& loop) { return loop.parts; });
     if (!rules_.splits(axis) || split_already) return;
     with(true, true, false);
     with(true, true, true);
@@ -83,12 +86,17 @@ bool dominates(const NestCost& a, const NestCost& b) {
   return std::includes(b.state.begin(), b.state.end(), a.state.begin(), a.state.end());
 }
 
-Nests enumerate_nests(const Primitives& primitives, const FusedKernel& kernel, std::size_t most) { return NestWalk(primitives, kernel, most).run(); }
+Nests enumerate_nests(const Primitives& primitives, const FusedKernel& kernel, std::size_t most) {
+  return NestWalk(primitives, kernel, most).run();
+}
 
 std::string to_text(const Diagram& diagram, const AxisLoops& loops) {
   std::string text;
   for (const AxisLoop& loop : loops)
-    text += fmt::format("[{}:{}]", diagram.axes[index(loop.axis)].name, loop.parts ? "P" : loop.partition == Partition::group ? "G" : "S");
+    text += fmt::format("[{}:{}]", diagram.axes[index(loop.axis)].name,
+                        loop.parts                           ? "P"
+                        : loop.partition == Partition::group ? "G"
+                                                             : "S");
   return text;
 }
 

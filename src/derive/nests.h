@@ -26,14 +26,15 @@ using AxisLoops = std::vector<AxisLoop>;
 // Axes as bits by AxisId; the upper half stands for the parts that a split cuts an axis into.
 using AxisBits = std::uint32_t;
 
-// What each array costs: the loops that repeat it. A result that is repeated is stored and loaded back that often, together
-// with its running state.
+// What each array costs: the loops that repeat it. A result that is repeated is stored and loaded back that often,
+// together with its running state.
 struct NestCost {
-  std::vector<std::pair<ArrayId, AxisBits>> repeated{};  // loads, then results; the same order for all nests of a kernel
-  AxisBits tiled = 0;                                    // loops there are
-  AxisBits parts = 0;                                    // axes that leave partial results
+  std::vector<std::pair<ArrayId, AxisBits>>
+      repeated{};      // loads, then results; the same order for all nests of a kernel
+  AxisBits tiled = 0;  // loops there are
+  AxisBits parts = 0;  // axes that leave partial results
   std::vector<ArrayId> state{};
-  std::vector<ArrayId> resident{};                       // on the chip in every column: see derive/columns.h
+  std::vector<ArrayId> resident{};  // on the chip in every column: see derive/columns.h
 };
 
 struct LegalNest {
@@ -61,15 +62,17 @@ class KernelRules {
   NestCost cost(const AxisLoops& loops) const;
 
   const std::map<AxisId, Streamability>& axes() const { return axes_; }
-  const std::vector<AxisId>& batch() const { return batch_; }  // every array has them: grouped with tile 1, which repeats nothing
-  bool folded(AxisId axis) const;                              // by some result
-  bool splits(AxisId axis) const;                              // into parts whose results merge
-  bool adds_up(AxisId axis) const;                             // every result that folds over it is a plain sum
+  const std::vector<AxisId>& batch() const {
+    return batch_;
+  }                                 // every array has them: grouped with tile 1, which repeats nothing
+  bool folded(AxisId axis) const;   // by some result
+  bool splits(AxisId axis) const;   // into parts whose results merge
+  bool adds_up(AxisId axis) const;  // every result that folds over it is a plain sum
 
  private:
   struct Result {
     ArrayId id{};
-    AxisBits axes = 0, folded = 0, sums = 0;           // its axes; those it is folded over; those over which it is a plain sum
+    AxisBits axes = 0, folded = 0, sums = 0;  // its axes; those it is folded over; those over which it is a plain sum
     std::map<AxisId, std::vector<ArrayId>> state{};  // beside itself, by folded axis
   };
   struct InnerFold {
@@ -88,9 +91,9 @@ class KernelRules {
 };
 
 // a is at least as good as b, whatever the sizes, tiles and memory: it repeats every array over no other loops than b
-// does, keeps no more state, holds no other arrays all the time, and has at least the loops of b, so that it can have b's
-// tiles and footprint. (Proof: trip counts are at least 1, and a loop whose tile is the whole axis has one trip and moves
-// nothing. Where a loop of b has one trip, b is as good as the nest without it, which is enumerated too.)
+// does, keeps no more state, holds no other arrays all the time, and has at least the loops of b, so that it can have
+// b's tiles and footprint. (Proof: trip counts are at least 1, and a loop whose tile is the whole axis has one trip and
+// moves nothing. Where a loop of b has one trip, b is as good as the nest without it, which is enumerated too.)
 bool dominates(const NestCost& a, const NestCost& b);
 
 // At most one axis is split into parts. Stops after `most` nests and says so.

@@ -1,7 +1,7 @@
-// The coefficients of H*(M), derived from the diagrams and the named schedules: nothing here knows a footprint or a traffic
-// formula. Expected ones: Napkin (arXiv 2412.03317, sections 3.3, 4 and 5.2) for matmul, attention, GQA and quantisation;
-// FlashAttention-2's loops (arXiv 2307.08691, section 3.1) and FlashAttention's (arXiv 2205.14135, algorithms 1 and 4) for the
-// rest, each confirmed by exhaustive search over tiles.
+// The coefficients of H*(M), derived from the diagrams and the named schedules: nothing here knows a footprint or a
+// traffic formula. Expected ones: Napkin (arXiv 2412.03317, sections 3.3, 4 and 5.2) for matmul, attention, GQA and
+// quantisation; FlashAttention-2's loops (arXiv 2307.08691, section 3.1) and FlashAttention's (arXiv 2205.14135,
+// algorithms 1 and 4) for the rest, each confirmed by exhaustive search over tiles.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -25,7 +25,8 @@ struct Case {
       : schedule(find_schedule(name, models(), diagram)) {
     problem = problem_of(schedule, {.masked = mask.kind != Mask::Kind::none}, island, widths);
     leave_out_ones(problem, schedule, workload);
-    sizes = sizes_of(problem.symbolic, schedule, workload, mask), bounds = tile_bounds(problem.symbolic, schedule, workload);
+    sizes = sizes_of(problem.symbolic, schedule, workload, mask),
+    bounds = tile_bounds(problem.symbolic, schedule, workload);
   }
   ExactOptimum optimum() const { return closed_form(problem, sizes); }
   SymbolId symbol(const std::string& name) const {
@@ -44,7 +45,8 @@ struct Case {
 Workload one_head(std::int64_t n = 65536, std::int64_t d = 64) { return {1, 1, 1, n, n, d, d}; }
 
 // What multiplies q x d^2 M^-1 (or other `powers`) in the leading term at d_v = d_qk, live share and edges as given.
-Rational coefficient(const Case& at, Rational beta, const std::vector<std::pair<std::string, int>>& powers, Rational share = 1) {
+Rational coefficient(const Case& at, Rational beta, const std::vector<std::pair<std::string, int>>& powers,
+                     Rational share = 1) {
   const ExactOptimum found = at.optimum();
   CAPTURE(to_text(found, at.problem.symbolic.symbols));
   REQUIRE_MESSAGE(found.closed, found.reason);
@@ -108,7 +110,8 @@ TEST_CASE("absorbed MLA reads the latent once: x d R (d + e) / M") {
   CHECK(coefficient(at, 1, q_x_d2) == 2);
   const auto of = [&](const char* name) { return Polynomial(at.symbol(name)); };
   CAPTURE(to_text(at.optimum(), at.problem.symbolic.symbols));
-  CHECK(at.optimum().terms[0].alpha.expanded() == of("q_len") * of("kv_len") * of("d_qk") * (of("d_qk") + of("d_v") + 3));
+  CHECK(at.optimum().terms[0].alpha.expanded() ==
+        of("q_len") * of("kv_len") * of("d_qk") * (of("d_qk") + of("d_v") + 3));
 }
 
 TEST_CASE("masks scale the coefficient by what they leave: causal 2, a window 4 w/x, blocks 4 of their density") {
@@ -133,7 +136,8 @@ TEST_CASE("masks scale the coefficient by what they leave: causal 2, a window 4 
 }
 
 TEST_CASE("backward coefficients: 16 in one kernel, 8 and 6 in two") {
-  const Case one("flash1-backward", "", 0, one_head()), dkv("flash2-backward-split", "", 1, one_head()), dq("flash2-backward-split", "", 2, one_head());
+  const Case one("flash1-backward", "", 0, one_head()), dkv("flash2-backward-split", "", 1, one_head()),
+      dq("flash2-backward-split", "", 2, one_head());
   CHECK(coefficient(dkv, 1, q_x_d2) == 8);
   CHECK(coefficient(dq, 1, q_x_d2) == 6);
   Schedule rewriting = find_schedule("flash2-backward", models());
@@ -151,13 +155,16 @@ TEST_CASE("two backward kernels move less than one and compute seven contraction
     const Schedule schedule = find_schedule(name, models());
     int count = 0;
     for (const Island& island : schedule.islands)
-      for (const int op : island.operators) count += schedule.diagram.operators[static_cast<std::size_t>(op)].kind == OperatorKind::contraction;
+      for (const int op : island.operators)
+        count += schedule.diagram.operators[static_cast<std::size_t>(op)].kind == OperatorKind::contraction;
     return count;
   };
   CHECK(contractions("flash2-backward") == 5);
   CHECK(contractions("flash2-backward-split") == 7);
   for (const double memory : {1e5, 1e6}) {
-    const auto best = [&](const char* name, int island) { return Case(name, "", island, one_head()).best(memory).traffic; };
+    const auto best = [&](const char* name, int island) {
+      return Case(name, "", island, one_head()).best(memory).traffic;
+    };
     CHECK(best("flash2-backward-split", 1) + best("flash2-backward-split", 2) < best("flash2-backward", 1));
   }
 }
@@ -169,7 +176,8 @@ TEST_CASE("unfused attention is two matmuls: 2 q x d / sqrt M + q x each") {
     const ExactOptimum found = at.optimum();
     CAPTURE(to_text(found, at.problem.symbolic.symbols));
     CAPTURE(island);
-    CHECK(found.constants == (island == 0 ? of("q_len") * of("kv_len") : of("q_len") * of("kv_len") + of("q_len") * of("d_v")));
+    CHECK(found.constants ==
+          (island == 0 ? of("q_len") * of("kv_len") : of("q_len") * of("kv_len") + of("q_len") * of("d_v")));
   }
   const Case scores("standard", "", 0, one_head());
   CHECK(coefficient(scores, {1, 2}, {{"q_len", 1}, {"kv_len", 1}, {"d_qk", 1}}) == 2);
@@ -178,9 +186,11 @@ TEST_CASE("unfused attention is two matmuls: 2 q x d / sqrt M + q x each") {
 TEST_CASE("the numeric programme falls as M^-beta") {
   CHECK(fitted_slope(Case("flash2", "", 0, one_head(1 << 24))) == doctest::Approx(-1).epsilon(0.01));
   CHECK(fitted_slope(Case("flash2-backward-split", "", 1, one_head(1 << 24))) == doctest::Approx(-1).epsilon(0.01));
-  CHECK(fitted_slope(Case("standard", "", 0, {1, 1, 1, 1 << 24, 1 << 24, 2, 2})) == doctest::Approx(-0.5).epsilon(0.01));
+  CHECK(fitted_slope(Case("standard", "", 0, {1, 1, 1, 1 << 24, 1 << 24, 2, 2})) ==
+        doctest::Approx(-0.5).epsilon(0.01));
   Case matmul("matmul", "", 0, {});
-  for (const char* size : {"a", "b", "c"}) matmul.sizes[matmul.symbol(size)] = matmul.bounds[matmul.symbol(std::string("tile.") + size)] = 1e6;
+  for (const char* size : {"a", "b", "c"})
+    matmul.sizes[matmul.symbol(size)] = matmul.bounds[matmul.symbol(std::string("tile.") + size)] = 1e6;
   CHECK(fitted_slope(matmul) == doctest::Approx(-0.5).epsilon(0.01));
 }
 
@@ -195,7 +205,9 @@ TEST_CASE("one width for every array: the law in bytes is the law in values time
     const ExactOptimum a = values.optimum(), b = bytes.optimum();
     REQUIRE(a.closed);
     REQUIRE(b.closed);
-    const auto alpha = [](const Case& at, const ExactOptimum& optimum) { return optimum.terms[0].alpha.evaluate(at.problem.symbolic.symbols, at.sizes); };
+    const auto alpha = [](const Case& at, const ExactOptimum& optimum) {
+      return optimum.terms[0].alpha.evaluate(at.problem.symbolic.symbols, at.sizes);
+    };
     CAPTURE(name);
     CHECK(alpha(bytes, b) / alpha(values, a) == doctest::Approx(std::pow(2, 1 + a.terms[0].beta.to_double())));
     CHECK(b.constants == Polynomial(2) * a.constants);

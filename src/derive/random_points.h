@@ -25,7 +25,9 @@ inline unsigned test_seed() {
 class RandomPoints {
  public:
   explicit RandomPoints(unsigned value) : engine_(value) {}
-  std::int64_t between(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(engine_); }
+  std::int64_t between(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  }
   std::mt19937& engine() { return engine_; }
 
   // The diagram's own sizes.
@@ -35,7 +37,8 @@ class RandomPoints {
   }
   Workload workload(std::int64_t longest = 20) {
     const std::int64_t heads_kv = between(1, 3);
-    return {between(1, 2), heads_kv * between(1, 3), heads_kv, between(1, longest), between(1, longest), between(1, 4), between(1, 4)};
+    return {between(1, 2), heads_kv * between(1, 3), heads_kv, between(1, longest), between(1, longest), between(1, 4),
+            between(1, 4)};
   }
   std::vector<std::int64_t> tiles(std::size_t count, std::int64_t most = 10) {
     std::vector<std::int64_t> values(count);
@@ -45,10 +48,14 @@ class RandomPoints {
 
   Mask mask(const Workload& workload) {
     switch (between(0, 3)) {
-      case 1: return *parse_mask("causal");
-      case 2: return window(12);
-      case 3: return blocks(workload, between(1, 9), between(1, 9));
-      default: return {};
+      case 1:
+        return *parse_mask("causal");
+      case 2:
+        return window(12);
+      case 3:
+        return blocks(workload, between(1, 9), between(1, 9));
+      default:
+        return {};
     }
   }
   Mask window(std::int64_t widest) { return *parse_mask("window:" + std::to_string(between(1, widest))); }

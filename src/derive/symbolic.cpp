@@ -22,17 +22,21 @@ std::string symbol_name(const std::string& name) {
   return text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) ? "_" + text : text;
 }
 
-bool contains(const std::vector<AxisId>& axes, AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+bool contains(const std::vector<AxisId>& axes, AxisId axis) {
+  return std::find(axes.begin(), axes.end(), axis) != axes.end();
+}
 
 class Builder {
  public:
-  Builder(const Schedule& schedule, const SymbolicOptions& options) : schedule_(schedule), diagram_(schedule.diagram), primitives_(expand(schedule.diagram)), options_(options) {}
+  Builder(const Schedule& schedule, const SymbolicOptions& options)
+      : schedule_(schedule), diagram_(schedule.diagram), primitives_(expand(schedule.diagram)), options_(options) {}
 
   SymbolicSchedule run() {
     for (number_ = 0; number_ < static_cast<int>(schedule_.islands.size()); ++number_) {
       island_ = &schedule_.islands[static_cast<std::size_t>(number_)];
       add_terms();
-      for (Column& column : columns_of(schedule_, *island_, primitives_, options_.buffers)) add_column(std::move(column));
+      for (Column& column : columns_of(schedule_, *island_, primitives_, options_.buffers))
+        add_column(std::move(column));
       for (const int op : island_->operators) out_.work.push_back({number_, op, points(op)});
     }
     return std::move(out_);
@@ -59,13 +63,16 @@ class Builder {
   }
 
   SymbolId tile_symbol(AxisId of, const TileSize& tile) {
-    const std::string name = tile.parameter >= 0 ? schedule_.parameters[static_cast<std::size_t>(tile.parameter)].name : std::to_string(tile.literal);
-    return input(tile.parts ? fmt::format("chunk.{}", axis(of).name) : fmt::format("tile.{}", name), {.kind = SymbolSource::Kind::tile, .axis = of, .tile = tile});
+    const std::string name = tile.parameter >= 0 ? schedule_.parameters[static_cast<std::size_t>(tile.parameter)].name
+                                                 : std::to_string(tile.literal);
+    return input(tile.parts ? fmt::format("chunk.{}", axis(of).name) : fmt::format("tile.{}", name),
+                 {.kind = SymbolSource::Kind::tile, .axis = of, .tile = tile});
   }
 
   SymbolId size(AxisId id) {
     if (!axis(id).chunks_of) return input(axis(id).size, {.kind = SymbolSource::Kind::size, .axis = id});
-    const Chunking& cut = *std::find_if(schedule_.chunks.begin(), schedule_.chunks.end(), [&](const Chunking& c) { return c.axis == id; });
+    const Chunking& cut = *std::find_if(schedule_.chunks.begin(), schedule_.chunks.end(),
+                                        [&](const Chunking& c) { return c.axis == id; });
     return out_.symbols.ceil_ratio(size(cut.of), tile_symbol(cut.of, cut.length));
   }
 
@@ -84,7 +91,8 @@ class Builder {
   }
 
   const TileSize& chunk_length(AxisId of) const {
-    return std::find_if(schedule_.chunks.begin(), schedule_.chunks.end(), [&](const Chunking& c) { return c.of == of; })->length;
+    return std::find_if(schedule_.chunks.begin(), schedule_.chunks.end(), [&](const Chunking& c) { return c.of == of; })
+        ->length;
   }
 
   // Loops over the guarded pair, when the island sums over live tiles only.
@@ -94,13 +102,14 @@ class Builder {
     return std::nullopt;
   }
   bool guarded() const {
-    return options_.masked && island_->skips_masked_tiles && diagram_.guard && loop_over(diagram_.guard->query) && loop_over(diagram_.guard->key) &&
-           !chunk_loop(*loop_over(diagram_.guard->query));
+    return options_.masked && island_->skips_masked_tiles && diagram_.guard && loop_over(diagram_.guard->query) &&
+           loop_over(diagram_.guard->key) && !chunk_loop(*loop_over(diagram_.guard->query));
   }
   bool in_pair(std::size_t i) const {
     if (!guarded()) return false;
     const AxisId key = diagram_.guard->key;
-    return loop(i).axis == diagram_.guard->query || loop(i).axis == key || (axis(loop(i).axis).chunks_of == key && chunk_loop(*loop_over(key)));
+    return loop(i).axis == diagram_.guard->query || loop(i).axis == key ||
+           (axis(loop(i).axis).chunks_of == key && chunk_loop(*loop_over(key)));
   }
 
   // How often the loop repeats what does not carry it: its trips, if it or any loop inside it moves the array's tile.
@@ -128,8 +137,8 @@ class Builder {
                                {.kind = SymbolSource::Kind::moved, .island = number_, .array = id}));
   }
 
-  // Whether the tiles within the parts of a split repeat the array, or decide whether a stream outside them does: the last
-  // part, or the only one, may have fewer tiles than the others, which no product of trip counts says.
+  // Whether the tiles within the parts of a split repeat the array, or decide whether a stream outside them does: the
+  // last part, or the only one, may have fewer tiles than the others, which no product of trip counts says.
   bool counts_parts(ArrayId id) const {
     for (std::size_t i = 0; i < island_->loops.size(); ++i) {
       if (!chunk_loop(i)) continue;
@@ -153,8 +162,10 @@ class Builder {
     const char* what = rows && keys ? "rows*keys" : rows ? "rows" : keys ? "keys" : "tiles";
     const auto chunk = chunk_loop(*loop_over(guard.key));
     const bool by_chunk = chunk && !keys && !any_inside(*chunk, id);
-    return external(fmt::format("live_{}.{}.{}{}", keys && rows ? "pairs" : what, island_->name, array.name, by_chunk ? ".chunks" : ""),
-                    relaxed_live_of(id, rows, keys, by_chunk), {.kind = SymbolSource::Kind::live, .island = number_, .array = id});
+    return external(fmt::format("live_{}.{}.{}{}", keys && rows ? "pairs" : what, island_->name, array.name,
+                                by_chunk ? ".chunks" : ""),
+                    relaxed_live_of(id, rows, keys, by_chunk),
+                    {.kind = SymbolSource::Kind::live, .island = number_, .array = id});
   }
   // Whether this loop or one inside it moves the array's tile.
   bool moves_from(std::size_t i, ArrayId id) const {
@@ -169,7 +180,8 @@ class Builder {
   // A guarded loop that does not move the array leaves it whole, or out.
   Polynomial relaxed_live_of(ArrayId id, bool rows, bool keys, bool by_chunk) {
     const GuardAxes guard = *diagram_.guard;
-    const bool by_query = moves_from(*loop_over(guard.query), id), by_key = moves_from(*loop_over(guard.key), id) || by_chunk;
+    const bool by_query = moves_from(*loop_over(guard.query), id),
+               by_key = moves_from(*loop_over(guard.key), id) || by_chunk;
     if (by_query && by_key) return relaxed_live(rows, keys, by_chunk);
     Polynomial count = 1;
     const auto factor = [&](AxisId along, bool moves, bool has) {
@@ -190,7 +202,8 @@ class Builder {
       const TileSize& of = chunks ? chunk_length(along) : loop(*loop_over(along)).tile;
       return one(of) ? Polynomial(1) : Polynomial(tile_symbol(along, of));
     };
-    const Polynomial query = tile(guard.query), key = tile(guard.key), half = Polynomial(Rational(1, 2)) * Polynomial(edges) * Polynomial(size(guard.query));
+    const Polynomial query = tile(guard.query), key = tile(guard.key),
+                     half = Polynomial(Rational(1, 2)) * Polynomial(edges) * Polynomial(size(guard.query));
     const Polynomial area = Polynomial(share) * Polynomial(size(guard.query)) * Polynomial(size(guard.key));
     const auto over = [](const Polynomial& count, const Polynomial& tiles) { return count / tiles.terms().front(); };
     if (rows && keys) return area + half * (query + key);
@@ -202,7 +215,8 @@ class Builder {
   Polynomial stationary(ArrayId id) {
     const std::size_t query = *loop_over(diagram_.guard->query), key = *loop_over(diagram_.guard->key);
     const std::size_t outer = std::min(query, key), inner = std::max(query, key);
-    if (loop(outer).partition == Partition::group || carries(id, loop(outer).axis) || !carries(id, loop(inner).axis)) return 0;
+    if (loop(outer).partition == Partition::group || carries(id, loop(outer).axis) || !carries(id, loop(inner).axis))
+      return 0;
     return Polynomial(external(fmt::format("stationary.{}.{}", island_->name, diagram_.array(id).name), 0,
                                {.kind = SymbolSource::Kind::stationary, .island = number_, .array = id}));
   }
@@ -268,25 +282,31 @@ class Builder {
   // Every step of the nest computes the operator on its tiles, also where a loop does not concern it.
   Polynomial points(int op) {
     const std::vector<AxisId> axes = diagram_.axes_of(diagram_.operators[static_cast<std::size_t>(op)]);
-    Polynomial count = guarded() ? relaxed_live(contains(axes, diagram_.guard->query), contains(axes, diagram_.guard->key), false) : Polynomial(1);
+    Polynomial count =
+        guarded() ? relaxed_live(contains(axes, diagram_.guard->query), contains(axes, diagram_.guard->key), false)
+                  : Polynomial(1);
     for (const AxisId along : axes)
       if (!guarded() || !of_pair(along)) count = count * Polynomial(size(along));
     for (std::size_t i = 0; i < island_->loops.size(); ++i) {
-      const bool carried = contains(axes, loop(i).axis) || (axis(loop(i).axis).chunks_of && contains(axes, *axis(loop(i).axis).chunks_of));
+      const bool carried = contains(axes, loop(i).axis) ||
+                           (axis(loop(i).axis).chunks_of && contains(axes, *axis(loop(i).axis).chunks_of));
       if (carried || in_pair(i)) continue;
       const auto outer = chunk_loop(i);
       if (axis(loop(i).axis).chunks_of && inner_loop(loop(i).axis)) continue;  // counted with its tiles
       count = count * (outer ? Polynomial(all_tiles(i)) : Polynomial(trips(i)));
     }
     if (!guarded()) return count;
-    return Polynomial(external(fmt::format("points.{}.{}", island_->name, diagram_.operators[static_cast<std::size_t>(op)].name), relax(count, out_.symbols),
-                               {.kind = SymbolSource::Kind::points, .island = number_, .op = op}));
+    return Polynomial(
+        external(fmt::format("points.{}.{}", island_->name, diagram_.operators[static_cast<std::size_t>(op)].name),
+                 relax(count, out_.symbols), {.kind = SymbolSource::Kind::points, .island = number_, .op = op}));
   }
   bool inner_loop(AxisId chunks) const {
-    return std::any_of(island_->loops.begin(), island_->loops.end(), [&](const Loop& l) { return l.axis == axis(chunks).chunks_of; });
+    return std::any_of(island_->loops.begin(), island_->loops.end(),
+                       [&](const Loop& l) { return l.axis == axis(chunks).chunks_of; });
   }
   SymbolId all_tiles(std::size_t i) {
-    const Polynomial relaxed = Polynomial(size(loop(i).axis)) / Monomial{1, {{tile_symbol(loop(i).axis, loop(i).tile), 1}}};
+    const Polynomial relaxed =
+        Polynomial(size(loop(i).axis)) / Monomial{1, {{tile_symbol(loop(i).axis, loop(i).tile), 1}}};
     return external(fmt::format("tiles.{}.{}", island_->name, axis(loop(i).axis).name), relaxed,
                     {.kind = SymbolSource::Kind::tiles, .axis = loop(i).axis, .island = number_});
   }
@@ -301,6 +321,8 @@ class Builder {
 
 }  // namespace
 
-SymbolicSchedule symbolic(const Schedule& schedule, const SymbolicOptions& options) { return Builder(schedule, options).run(); }
+SymbolicSchedule symbolic(const Schedule& schedule, const SymbolicOptions& options) {
+  return Builder(schedule, options).run();
+}
 
 }  // namespace tilescope

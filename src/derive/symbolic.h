@@ -39,8 +39,16 @@ struct SymbolicWork {
 // Where the value of a symbol comes from when the schedule is bound.
 struct SymbolSource {
   enum class Kind {
-    size, tile, live_share, mask_edges,               // inputs
-    live, distinct, stationary, moved, tiles, points, // externals: sums over live tiles, and of ragged parts
+    size,
+    tile,
+    live_share,
+    mask_edges,  // inputs
+    live,
+    distinct,
+    stationary,
+    moved,
+    tiles,
+    points,  // externals: sums over live tiles, and of ragged parts
   } kind = Kind::size;
   AxisId axis{};    // size, tile, tiles
   TileSize tile{};  // tile
@@ -58,19 +66,20 @@ struct SymbolicSchedule {
 };
 
 struct SymbolicOptions {
-  bool masked = false;         // the mask is not "none": live tiles are summed where an island skips the others
-  std::int64_t buffers = 1;    // copies of a tile that is fetched anew at every step
+  bool masked = false;       // the mask is not "none": live tiles are summed where an island skips the others
+  std::int64_t buffers = 1;  // copies of a tile that is fetched anew at every step
 };
 
 SymbolicSchedule symbolic(const Schedule& schedule, const SymbolicOptions& options = {});
 
-// What stands for a mask in relaxed counts: the live share of the score matrix, and how many of a row of tiles' ends are cut
-// by the mask's diagonal edges (causal 1, window 2), each of which adds half a tile.
+// What stands for a mask in relaxed counts: the live share of the score matrix, and how many of a row of tiles' ends
+// are cut by the mask's diagonal edges (causal 1, window 2), each of which adds half a tile.
 double live_share(const Workload& workload, const Mask& mask);
 int mask_edges(const Mask& mask);
 
 // Values of all inputs and externals of a bound schedule, for Program::run. Resizes the vectors.
-void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload, const Mask& mask,
-                  std::span<const std::int64_t> tiles, std::vector<std::int64_t>& inputs, std::vector<std::int64_t>& externals);
+void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,
+                  const Mask& mask, std::span<const std::int64_t> tiles, std::vector<std::int64_t>& inputs,
+                  std::vector<std::int64_t>& externals);
 
 }  // namespace tilescope

@@ -2,7 +2,6 @@
 #include "derive/symbolic.h"
 
 #include <doctest/doctest.h>
-
 #include <fmt/ranges.h>
 
 #include <optional>
@@ -17,7 +16,8 @@ namespace {
 std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 
 // Every term of every island, and the points of every operator. Returns the number of arrays and operators compared.
-int compare(const Schedule& schedule, const Counted& counts, const Workload& workload, const Mask& mask, std::span<const std::int64_t> tiles) {
+int compare(const Schedule& schedule, const Counted& counts, const Workload& workload, const Mask& mask,
+            std::span<const std::int64_t> tiles) {
   const std::vector<std::int64_t> outputs = counts.at(schedule, workload, mask, tiles);
   int compared = 0;
   for (int i = 0; i < static_cast<int>(schedule.islands.size()); ++i) {
@@ -58,7 +58,8 @@ TEST_CASE("symbolic counts equal the walk for every named schedule on every diag
       } catch (const InputError&) {
         continue;  // other axes or operators
       }
-      CAPTURE(name); CAPTURE(diagram);
+      CAPTURE(name);
+      CAPTURE(diagram);
       const Counted plain(*schedule, false), masked(*schedule, true);
       ++pairs;
       for (int i = 0; i < 350; ++i) {
@@ -66,8 +67,13 @@ TEST_CASE("symbolic counts equal the walk for every named schedule on every diag
         const Mask mask = random.mask(workload);
         random.sizes(schedule->diagram);
         const std::vector<std::int64_t> tiles = random.tiles(schedule->parameters.size());
-        CAPTURE(i); CAPTURE(mask.text); CAPTURE(workload.heads_q); CAPTURE(workload.heads_kv); CAPTURE(workload.q_len);
-        CAPTURE(workload.kv_len); CAPTURE(fmt::format("{}", fmt::join(tiles, " ")));
+        CAPTURE(i);
+        CAPTURE(mask.text);
+        CAPTURE(workload.heads_q);
+        CAPTURE(workload.heads_kv);
+        CAPTURE(workload.q_len);
+        CAPTURE(workload.kv_len);
+        CAPTURE(fmt::format("{}", fmt::join(tiles, " ")));
         compare(*schedule, mask.kind == Mask::Kind::none ? plain : masked, workload, mask, tiles);
         ++cases;
       }

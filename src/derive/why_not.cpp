@@ -7,33 +7,43 @@
 namespace tilescope {
 namespace {
 
-// The kernel's loops with the axis as asked: a group joins the grid, a stream stays where the axis was streamed, else it
-// becomes the innermost.
+// The kernel's loops with the axis as asked: a group joins the grid, a stream stays where the axis was streamed, else
+// it becomes the innermost.
 AxisLoops with_axis(AxisLoops loops, AxisId axis, Asked asked) {
   const auto of_axis = [&](const AxisLoop& loop) { return loop.axis == axis; };
-  const auto streamed = std::find_if(loops.begin(), loops.end(), [&](const AxisLoop& loop) { return of_axis(loop) && loop.partition == Partition::stream; });
+  const auto streamed = std::find_if(loops.begin(), loops.end(), [&](const AxisLoop& loop) {
+    return of_axis(loop) && loop.partition == Partition::stream;
+  });
   if (asked == Asked::stream && streamed != loops.end()) {
     std::erase_if(loops, [&](const AxisLoop& loop) { return of_axis(loop) && loop.partition == Partition::group; });
     return loops;
   }
   const bool keep_stream = asked == Asked::parts;
-  std::erase_if(loops, [&](const AxisLoop& loop) { return of_axis(loop) && !(keep_stream && loop.partition == Partition::stream); });
+  std::erase_if(loops, [&](const AxisLoop& loop) {
+    return of_axis(loop) && !(keep_stream && loop.partition == Partition::stream);
+  });
   if (asked == Asked::stream) loops.push_back({axis, Partition::stream});
-  if (asked == Asked::group || asked == Asked::parts) loops.insert(loops.begin(), {axis, Partition::group, asked == Asked::parts});
+  if (asked == Asked::group || asked == Asked::parts)
+    loops.insert(loops.begin(), {axis, Partition::group, asked == Asked::parts});
   const auto group = [](const AxisLoop& loop) { return loop.partition == Partition::group; };
   std::sort(loops.begin(), std::find_if_not(loops.begin(), loops.end(), group));
   return loops;
 }
 
-std::string meaning(const Primitives& primitives, const KernelRules& rules, AxisId axis, Asked asked, const AxisLoops& loops, const AxisLoops& before) {
+std::string meaning(const Primitives& primitives, const KernelRules& rules, AxisId axis, Asked asked,
+                    const AxisLoops& loops, const AxisLoops& before) {
   const std::string name = primitives.diagram.axes[index(axis)].name;
   const Streamability& stream = rules.axes().at(axis);
   if (asked == Asked::whole) return name + " is taken whole: it costs footprint, and nothing is repeated over it";
   if (stream.kind == Streamability::Kind::woven) return name + " is not folded here: its tiles are independent";
   const NestCost cost = rules.cost(loops);
-  if (asked == Asked::parts) return fmt::format("every part of {} leaves partial results, which a second kernel merges", name);
-  if (asked == Asked::group) return fmt::format("the results over {} are plain sums: blocks add to them in memory", name);
-  return fmt::format("{} is folded as a {}{}", name, to_string(stream.witness->kind), cost.state.size() <= rules.cost(before).state.size() ? "" : "; its running state goes through memory");
+  if (asked == Asked::parts)
+    return fmt::format("every part of {} leaves partial results, which a second kernel merges", name);
+  if (asked == Asked::group)
+    return fmt::format("the results over {} are plain sums: blocks add to them in memory", name);
+  return fmt::format(
+      "{} is folded as a {}{}", name, to_string(stream.witness->kind),
+      cost.state.size() <= rules.cost(before).state.size() ? "" : "; its running state goes through memory");
 }
 
 }  // namespace
@@ -47,12 +57,24 @@ std::vector<WhyNot> why_not(const Schedule& schedule, AxisId axis, Asked asked) 
     if (known == rules.axes().end() || known->second.kind == Streamability::Kind::absent) continue;
     const AxisLoops loops = with_axis(kernel.loops, axis, asked);
     const std::string reason = rules.why_not(loops);
-    WhyNot answer{.kernel = kernel.island, .allowed = reason.empty(), .loops = to_text(primitives.diagram, loops), .reason = reason};
+    WhyNot answer{.kernel = kernel.island,
+                  .allowed = reason.empty(),
+                  .loops = to_text(primitives.diagram, loops),
+                  .reason = reason};
     if (answer.allowed) answer.reason = meaning(primitives, rules, axis, asked, loops, kernel.loops);
-    else if (asked == Asked::group && rules.splits(axis)) answer.reason += fmt::format(" (ask for {}:parts)", primitives.diagram.axes[index(axis)].name);
+    else if (asked == Asked::group && rules.splits(axis))
+      answer.reason += fmt::format(" (ask for {}:parts)", primitives.diagram.axes[index(axis)].name);
     answers.push_back(std::move(answer));
   }
   return answers;
+}
+
+std::string illegal(const Schedule& schedule) {
+  const Primitives primitives = expand(primitive_diagram(expand(schedule.source)));
+  for (const NamedKernel& kernel : locate(primitives, schedule).kernels)
+    if (const std::string why = KernelRules(primitives, kernel.kernel).why_not(kernel.loops); !why.empty())
+      return kernel.island + ": " + why;
+  return {};
 }
 
 std::optional<AxisId> axis_by_name(const Schedule& schedule, const std::string& name) {
@@ -60,7 +82,8 @@ std::optional<AxisId> axis_by_name(const Schedule& schedule, const std::string& 
   const int parameter = schedule.find_parameter(name);
   for (const Island& island : schedule.islands)
     for (const Loop& loop : island.loops)
-      if (parameter >= 0 && loop.tile.parameter == parameter) return schedule.diagram.axes[index(loop.axis)].chunks_of.value_or(loop.axis);
+      if (parameter >= 0 && loop.tile.parameter == parameter)
+        return schedule.diagram.axes[index(loop.axis)].chunks_of.value_or(loop.axis);
   return std::nullopt;
 }
 

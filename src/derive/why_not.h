@@ -18,8 +18,12 @@ struct WhyNot {
   std::string reason;  // the rule that forbids it, or what it would mean
 };
 
-// The answer for every kernel of the schedule that has the axis. A group over a folded axis that must leave parts says so.
+// The answer for every kernel of the schedule that has the axis. A group over a folded axis that must leave parts says
+// so.
 std::vector<WhyNot> why_not(const Schedule& schedule, AxisId axis, Asked asked);
+
+// Why the schedule's own loops are not legal on its diagram: "kernel: rule". Empty: they are.
+std::string illegal(const Schedule& schedule);
 
 // An axis by its name or by the tile parameter that cuts it ("kv" for x).
 std::optional<AxisId> axis_by_name(const Schedule& schedule, const std::string& name);

@@ -52,6 +52,11 @@ std::vector<ArrayId> read_arrays(const Node& list, const Diagram& diagram) {
   return ids;
 }
 
+void check_name(const Node& node, const std::string& name) {
+  if (!is_expression_name(name))
+    node.report(fmt::format("'{}' cannot stand in an expression; use letters, digits and '_', not a function's name", name));
+}
+
 std::map<std::string, std::int64_t> read_sizes(const Node& root) {
   std::map<std::string, std::int64_t> sizes;
   const auto map = root.find("sizes");
@@ -68,6 +73,7 @@ void read_axes(const Node& map, const std::map<std::string, std::int64_t>& own_s
   for (const auto& [name, value] : own_sizes) known.push_back(name);
   for (const auto& [name, node] : map.entries()) {
     node.only({"size"});
+    check_name(node, name);
     const std::string size = node["size"].one_of(known);
     Axis axis{.name = name, .size = size, .extent = parse_extent(size)};
     if (const auto own = own_sizes.find(size); own != own_sizes.end()) axis.length = own->second;
@@ -95,6 +101,7 @@ void read_array_list(const Node& map, Diagram& diagram) {
   static const std::vector<std::string> roles{"input", "interior", "output"};
   for (const auto& [name, node] : map.entries()) {
     node.only({"axes", "role", "dtype", "alias"});
+    check_name(node, name);
     Array array{.name = name, .axes = {}, .role = ArrayRole::input, .dtype_key = node["dtype"].text()};
     for (const Node& axis : node["axes"].items()) {
       const auto id = read_axis(axis, diagram);
@@ -212,8 +219,29 @@ void check_shape(const Node& node, const Diagram& diagram, const Operator& op) {
   }
   if (op.kind == OperatorKind::contraction && op.inputs.size() != 2)
     node["inputs"].report(fmt::format("a contraction has two inputs, found {}", op.inputs.size()));
+  if (op.kind == OperatorKind::softmax && op.inputs.size() != 1)
+    node["inputs"].report(fmt::format("a softmax has one input, found {}", op.inputs.size()));
   if (op.kind == OperatorKind::softmax && op.outputs.size() > 2)
     node["outputs"].report(fmt::format("a softmax has one output and, with it, the log-sum-exp of its rows; found {}", op.outputs.size()));
+}
+
+// Something comes out, everything that goes in is used, and the guard relates two axes that some array has.
+void check_use(const Node& root, const Diagram& diagram) {
+  if (diagram.operators.empty()) root["operators"].report("is an empty list; a diagram has at least one operator");
+  const auto output = [](const Array& array) { return array.role == ArrayRole::output; };
+  if (std::none_of(diagram.arrays.begin(), diagram.arrays.end(), output)) root["arrays"].report("has no array with role output; something must come out");
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const auto uses = [&](const Operator& op) {
+      const std::vector<ArrayId> fetched = diagram.fetched_by(op);
+      return std::find(fetched.begin(), fetched.end(), id) != fetched.end();
+    };
+    if (diagram.arrays[i].role != ArrayRole::output && std::none_of(diagram.operators.begin(), diagram.operators.end(), uses))
+      root["arrays"].report(fmt::format("no operator reads '{}'; take it out or use it", diagram.arrays[i].name));
+  }
+  const auto related = [&](const Array& array) { return array.has(diagram.guard->query) && array.has(diagram.guard->key); };
+  if (diagram.guard && std::none_of(diagram.arrays.begin(), diagram.arrays.end(), related))
+    root["guard"].report("no array has both axes, so there is nothing to mask");
 }
 
 // The operators through which `array` depends on itself, as "a -> b -> a"; empty: it does not.
@@ -326,6 +354,7 @@ Diagram load_diagram(const std::filesystem::path& file) {
     if (query && key && *query == *key) guard->report("query and key must be two different axes");
     if (query && key) diagram.guard = GuardAxes{*query, *key};
   }
+  if (document.clean()) check_use(root, diagram);
   document.finish();
   return diagram;
 }

@@ -15,11 +15,20 @@ class Expander {
     for (op_ = 0; op_ < static_cast<int>(operators.size()); ++op_) {
       const Operator& op = operators[static_cast<std::size_t>(op_)];
       switch (op.kind) {
-        case OperatorKind::contraction: contraction(op); break;
-        case OperatorKind::softmax: softmax(op); break;
-        case OperatorKind::pointwise: add(op.name, op.outputs.front(), {}, {}, *op.expression, op.reads); break;
-        case OperatorKind::merge: break;  // of results that are primitives already
-        case OperatorKind::reduction: add(op.name, op.outputs.front(), op.fold, op.over, *op.expression, op.reads); break;
+        case OperatorKind::contraction:
+          contraction(op);
+          break;
+        case OperatorKind::softmax:
+          softmax(op);
+          break;
+        case OperatorKind::pointwise:
+          add(op.name, op.outputs.front(), {}, {}, *op.expression, op.reads);
+          break;
+        case OperatorKind::merge:
+          break;  // of results that are primitives already
+        case OperatorKind::reduction:
+          add(op.name, op.outputs.front(), op.fold, op.over, *op.expression, op.reads);
+          break;
       }
     }
     return std::move(result_);
@@ -28,10 +37,17 @@ class Expander {
  private:
   Expression leaf(ArrayId id) const { return Expression::array(result_.array(id).name); }
 
-  void add(const std::string& name, ArrayId output, std::optional<FoldKind> fold, std::vector<AxisId> folded, Expression body,
-           const std::vector<ArrayId>& reads) {
-    Primitive primitive{.name = name, .op = op_, .output = output, .fold = fold, .folded = std::move(folded), .body = std::move(body), .reads = reads};
-    for (const std::string& array : primitive.body.arrays()) primitive.inputs.push_back(*result_.diagram.find_array(array));
+  void add(const std::string& name, ArrayId output, std::optional<FoldKind> fold, std::vector<AxisId> folded,
+           Expression body, const std::vector<ArrayId>& reads) {
+    Primitive primitive{.name = name,
+                        .op = op_,
+                        .output = output,
+                        .fold = fold,
+                        .folded = std::move(folded),
+                        .body = std::move(body),
+                        .reads = reads};
+    for (const std::string& array : primitive.body.arrays())
+      primitive.inputs.push_back(*result_.diagram.find_array(array));
     result_.list.push_back(std::move(primitive));
   }
 
@@ -39,7 +55,8 @@ class Expander {
   ArrayId interior(const std::string& name, const Operator& op, std::vector<AxisId> axes) {
     std::string free = name;
     while (result_.diagram.find_array(free)) free += "_" + op.name;
-    result_.diagram.arrays.push_back({.name = free, .axes = std::move(axes), .role = ArrayRole::interior, .dtype_key = "l"});
+    result_.diagram.arrays.push_back(
+        {.name = free, .axes = std::move(axes), .role = ArrayRole::interior, .dtype_key = "l"});
     return static_cast<ArrayId>(static_cast<int>(result_.diagram.arrays.size()) - 1);
   }
 
@@ -64,11 +81,13 @@ class Expander {
     const ArrayId maximum = exposed ? op.outputs[2] : interior("m", op, rows), weights = interior("A", op, all);
     const ArrayId sum = exposed ? op.outputs[3] : interior("l", op, rows);
     add(op.name + ": maximum", maximum, FoldKind::max, along, leaf(scores), op.reads);
-    add(op.name + ": exponential", weights, {}, {}, Expression::call(Function::exp, {leaf(scores) - leaf(maximum)}), op.reads);
+    add(op.name + ": exponential", weights, {}, {}, Expression::call(Function::exp, {leaf(scores) - leaf(maximum)}),
+        op.reads);
     add(op.name + ": sum", sum, FoldKind::sum, along, leaf(weights), op.reads);
     add(op.name + ": division", op.outputs.front(), {}, {}, leaf(weights) / leaf(sum), op.reads);
     if (op.outputs.size() > 1)
-      add(op.name + ": log-sum-exp", op.outputs[1], {}, {}, leaf(maximum) + Expression::call(Function::log, {leaf(sum)}), op.reads);
+      add(op.name + ": log-sum-exp", op.outputs[1], {}, {},
+          leaf(maximum) + Expression::call(Function::log, {leaf(sum)}), op.reads);
   }
 
   Primitives result_;
@@ -90,7 +109,8 @@ std::vector<AxisId> Primitives::axes_of(const Primitive& primitive) const {
   for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
     const auto axis = static_cast<AxisId>(static_cast<int>(i));
     const auto uses = [&](ArrayId id) { return array(id).has(axis); };
-    if (array(primitive.output).has(axis) || std::any_of(primitive.inputs.begin(), primitive.inputs.end(), uses)) found.push_back(axis);
+    if (array(primitive.output).has(axis) || std::any_of(primitive.inputs.begin(), primitive.inputs.end(), uses))
+      found.push_back(axis);
   }
   return found;
 }
@@ -104,7 +124,12 @@ Diagram primitive_diagram(const Primitives& primitives) {
       diagram.operators.push_back(source);
       continue;
     }
-    Operator op{.name = primitive.name, .kind = OperatorKind::pointwise, .inputs = primitive.inputs, .outputs = {primitive.output}, .expression = primitive.body, .reads = primitive.reads};
+    Operator op{.name = primitive.name,
+                .kind = OperatorKind::pointwise,
+                .inputs = primitive.inputs,
+                .outputs = {primitive.output},
+                .expression = primitive.body,
+                .reads = primitive.reads};
     if (primitive.fold) op.kind = OperatorKind::reduction, op.fold = *primitive.fold, op.over = primitive.folded;
     diagram.operators.push_back(std::move(op));
   }

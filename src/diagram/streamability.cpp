@@ -10,7 +10,8 @@ namespace {
 // Goes through a region along one axis and sorts what its arrays are to a stream.
 class CascadeWalk {
  public:
-  CascadeWalk(const Primitives& primitives, const Region& region, AxisId axis) : primitives_(primitives), region_(region), axis_(axis) {
+  CascadeWalk(const Primitives& primitives, const Region& region, AxisId axis)
+      : primitives_(primitives), region_(region), axis_(axis) {
     cascade_.axis = axis_name(axis);
   }
 
@@ -47,7 +48,8 @@ class CascadeWalk {
     if (std::find(cascade_.streamed.begin(), cascade_.streamed.end(), name(id)) != cascade_.streamed.end()) return;
     cascade_.streamed.push_back(name(id));
     const auto& guard = primitives_.diagram.guard;
-    if (guard && primitives_.array(id).has(guard->query) && primitives_.array(id).has(guard->key)) cascade_.masked.push_back(name(id));
+    if (guard && primitives_.array(id).has(guard->query) && primitives_.array(id).has(guard->key))
+      cascade_.masked.push_back(name(id));
   }
 
   Expression written_out(const Primitive& primitive) {
@@ -59,30 +61,39 @@ class CascadeWalk {
   void visit(const Primitive& primitive) {
     const ArrayId out = primitive.output;
     const bool over = primitive.folds(axis_);
-    const bool dependent = std::any_of(primitive.inputs.begin(), primitive.inputs.end(), [&](ArrayId id) { return depends(id); });
+    const bool dependent =
+        std::any_of(primitive.inputs.begin(), primitive.inputs.end(), [&](ArrayId id) { return depends(id); });
     for (const ArrayId input : primitive.inputs)
       if (opaque_.contains(input) && (over || carries(out)))
-        return refuse(out, "'" + name(input) + "' is complete only after a fold over another axis of what the stream over " + cascade_.axis + " yields");
+        return refuse(out, "'" + name(input) +
+                               "' is complete only after a fold over another axis of what the stream over " +
+                               cascade_.axis + " yields");
     if (over) {
       cascade_.folds.push_back({name(out), *primitive.fold, written_out(primitive), shape(out)});
       dependent_.insert(out);
     } else if (!dependent) {
       return;  // a map before the stream, or constant along it
     } else if (primitive.fold && carries(out)) {
-      refuse(out, "'" + name(out) + "' has an entry per " + cascade_.axis + " and is folded over another axis from what a fold over all of " + cascade_.axis + " yields");
+      refuse(out, "'" + name(out) + "' has an entry per " + cascade_.axis +
+                      " and is folded over another axis from what a fold over all of " + cascade_.axis + " yields");
     } else {
       dependent_.insert(out);
       if (primitive.fold) opaque_.insert(out);
       else written_.emplace(name(out), written_out(primitive));
-      if (!primitive.fold && std::any_of(primitive.inputs.begin(), primitive.inputs.end(), [&](ArrayId id) { return opaque_.contains(id); })) opaque_.insert(out);
+      if (!primitive.fold && std::any_of(primitive.inputs.begin(), primitive.inputs.end(),
+                                         [&](ArrayId id) { return opaque_.contains(id); }))
+        opaque_.insert(out);
     }
   }
 
   void add_result(ArrayId id) {
     if (!depends(id)) return;  // results of tiles are concatenated
-    if (carries(id)) return refuse(id, "'" + name(id) + "' has an entry per " + cascade_.axis + " that depends on a fold over all of " + cascade_.axis + ", so one pass cannot yield it");
+    if (carries(id))
+      return refuse(id, "'" + name(id) + "' has an entry per " + cascade_.axis +
+                            " that depends on a fold over all of " + cascade_.axis + ", so one pass cannot yield it");
     if (opaque_.contains(id)) hidden_ = true;  // follows from the finished state
-    else if (const auto known = written_.find(name(id)); known != written_.end()) cascade_.outputs.push_back({name(id), known->second, shape(id)});
+    else if (const auto known = written_.find(name(id)); known != written_.end())
+      cascade_.outputs.push_back({name(id), known->second, shape(id)});
     else cascade_.outputs.push_back({name(id), Expression::array(name(id)), shape(id)});
   }
 
@@ -118,7 +129,9 @@ Streamability streamability(const Primitives& primitives, const Region& region, 
   if (!seen) return {};
   if (!folded) return {.kind = Streamability::Kind::woven};
   const auto cascade = cascade_along(primitives, region, axis);
-  const auto refused = [](const Refusal& refusal) { return Streamability{.kind = Streamability::Kind::refused, .reason = refusal.reason}; };
+  const auto refused = [](const Refusal& refusal) {
+    return Streamability{.kind = Streamability::Kind::refused, .reason = refusal.reason};
+  };
   if (const auto* refusal = std::get_if<Refusal>(&cascade)) return refused(*refusal);
   auto witness = derive_witness(std::get<Cascade>(cascade));
   if (const auto* refusal = std::get_if<Refusal>(&witness)) return refused(*refusal);

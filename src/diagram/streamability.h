@@ -13,15 +13,15 @@ namespace tilescope {
 
 // A fused region: primitives that run together, and those of their results that leave it.
 struct Region {
-  std::vector<int> primitives;    // positions in Primitives::list, in order
+  std::vector<int> primitives;  // positions in Primitives::list, in order
   std::vector<ArrayId> results;
 };
 
 struct Streamability {
   enum class Kind {
-    absent,   // nothing in the region has the axis
-    woven,    // no primitive folds over it: tiles are independent, results are concatenated
-    folded,   // folded, with a witness of how a stream accumulates
+    absent,  // nothing in the region has the axis
+    woven,   // no primitive folds over it: tiles are independent, results are concatenated
+    folded,  // folded, with a witness of how a stream accumulates
     refused,
   };
   Kind kind = Kind::absent;
@@ -34,8 +34,8 @@ std::variant<Cascade, Refusal> cascade_along(const Primitives& primitives, const
 
 Streamability streamability(const Primitives& primitives, const Region& region, AxisId axis);
 
-// Whether all that leaves the region and depends on the fold is known from the running state: then blocks may fold parts
-// of the axis, to be merged. Not so where a fold over another axis comes in between.
+// Whether all that leaves the region and depends on the fold is known from the running state: then blocks may fold
+// parts of the axis, to be merged. Not so where a fold over another axis comes in between.
 bool mergeable(const Primitives& primitives, const Region& region, AxisId axis);
 
 }  // namespace tilescope

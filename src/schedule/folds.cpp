@@ -6,7 +6,9 @@
 namespace tilescope {
 namespace {
 
-bool contains(const std::vector<int>& numbers, int number) { return std::find(numbers.begin(), numbers.end(), number) != numbers.end(); }
+bool contains(const std::vector<int>& numbers, int number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
 
 // Primitives of the island that `result` depends on, itself included; a result of another island is an input.
 std::set<int> ancestors(const Primitives& primitives, const std::vector<int>& inside, ArrayId result) {
@@ -53,11 +55,14 @@ std::vector<AxisId> folded_axes(const Primitives& primitives, const Island& isla
 }
 
 bool comes_back(const Diagram& diagram, const Island& island, ArrayId array, AxisId axis) {
-  const auto over = [&](const Loop& loop) { return loop.axis == axis || diagram.axes[index(loop.axis)].chunks_of == axis; };
+  const auto over = [&](const Loop& loop) {
+    return loop.axis == axis || diagram.axes[index(loop.axis)].chunks_of == axis;
+  };
   const auto outermost = std::find_if(island.loops.begin(), island.loops.end(), over);
   if (outermost == island.loops.end()) return false;
   if (outermost->partition == Partition::group) return true;
-  return std::any_of(outermost, island.loops.end(), [&](const Loop& loop) { return diagram.array(array).has(loop.axis); });
+  return std::any_of(outermost, island.loops.end(),
+                     [&](const Loop& loop) { return diagram.array(array).has(loop.axis); });
 }
 
 }  // namespace tilescope

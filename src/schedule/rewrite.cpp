@@ -43,7 +43,8 @@ void split_fold(Schedule& schedule, const Primitives& primitives, Island& island
   schedule.chunks.push_back({chunks, of, island.loops[loop].tile});
   island.loops[loop] = {chunks, Partition::group, {}};
   const auto inner = [&](const Loop& other) { return other.axis == of; };
-  if (std::none_of(island.loops.begin(), island.loops.end(), inner)) island.loops.push_back({of, Partition::stream, schedule.chunks.back().length});
+  if (std::none_of(island.loops.begin(), island.loops.end(), inner))
+    island.loops.push_back({of, Partition::stream, schedule.chunks.back().length});
   for (const ArrayId result : results) {
     const std::vector<AxisId> folded = folded_axes(primitives, island, result);
     if (std::find(folded.begin(), folded.end(), of) == folded.end()) continue;
@@ -104,7 +105,8 @@ void keep_state(Schedule& schedule, const Primitives& primitives, Island& island
     const int producer = primitives.producer(result);
     const Primitive& primitive = primitives.list[static_cast<std::size_t>(producer)];
     const auto of_state = [&](ArrayId id) { return listed(inner_state, id); };
-    if (!primitive.fold && std::all_of(primitive.inputs.begin(), primitive.inputs.end(), of_state)) island.omits.push_back(result);
+    if (!primitive.fold && std::all_of(primitive.inputs.begin(), primitive.inputs.end(), of_state))
+      island.omits.push_back(result);
   }
   for (const ArrayId inner : inner_state) {
     const ArrayId id = expose(schedule, primitives, inner);

@@ -8,8 +8,8 @@
 
 namespace tilescope {
 
-// Turns the group loop at `loop` of the island, over an axis that results fold over, into a loop over chunks: adds the axis
-// of chunks to the schedule's diagram, and partial results with it ("O_part"), which the island stores instead.
+// Turns the group loop at `loop` of the island, over an axis that results fold over, into a loop over chunks: adds the
+// axis of chunks to the schedule's diagram, and partial results with it ("O_part"), which the island stores instead.
 void split_fold(Schedule& schedule, const Primitives& primitives, Island& island, std::size_t loop);
 
 // Adds the operator that merges the partial results of `parts`; returns its position. Its axis of chunks is streamed by
