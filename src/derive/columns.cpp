@@ -8,8 +8,8 @@ namespace {
 
 class Liveness {
  public:
-  Liveness(const Schedule& schedule, const Island& island, const Primitives& primitives)
-      : schedule_(schedule), island_(island), primitives_(primitives), inside_(primitives_of(primitives, island)) {
+  Liveness(const Island& island, const Primitives& primitives)
+      : island_(island), primitives_(primitives), inside_(primitives_of(primitives, island)) {
     for (int step = 0; step < static_cast<int>(inside_.size()); ++step)
       for (const ArrayId id : inputs(step)) {
         first_use_.try_emplace(source(id), step);
@@ -113,7 +113,6 @@ class Liveness {
     return *std::find_if(primitive.inputs.begin(), primitive.inputs.end(), same) == id;
   }
 
-  const Schedule& schedule_;
   const Island& island_;
   const Primitives& primitives_;
   std::vector<int> inside_;
@@ -122,9 +121,8 @@ class Liveness {
 
 }  // namespace
 
-std::vector<Column> columns_of(const Schedule& schedule, const Island& island, const Primitives& primitives,
-                               std::int64_t buffers) {
-  return Liveness(schedule, island, primitives).run(buffers);
+std::vector<Column> columns_of(const Island& island, const Primitives& primitives, std::int64_t buffers) {
+  return Liveness(island, primitives).run(buffers);
 }
 
 }  // namespace tilescope

@@ -126,9 +126,7 @@ void find(NamedDerivation& named, const Derivation& derivation) {
                                                    {.omitted = point.omitted, .most = derivation.request.most_fusions});
   if (find_fusion(point.omitted.empty() ? derivation.fusions : narrower, point) < 0)
     named.missing_because = "its fusion is not among those enumerated";
-  for (const NamedKernel& kernel : point.kernels)
-    if (const std::string why = KernelRules(derivation.primitives, kernel.kernel).why_not(kernel.loops); !why.empty())
-      named.missing_because = kernel.island + ": " + why;
+  if (const std::string rule = broken_rule(derivation.primitives, point); !rule.empty()) named.missing_because = rule;
   named.found = named.missing_because.empty();
 }
 

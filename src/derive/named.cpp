@@ -62,6 +62,13 @@ NamedPoint locate(const Primitives& primitives, const Schedule& schedule) {
   return point;
 }
 
+std::string broken_rule(const Primitives& primitives, const NamedPoint& point) {
+  for (const NamedKernel& kernel : point.kernels)
+    if (const std::string why = KernelRules(primitives, kernel.kernel).why_not(kernel.loops); !why.empty())
+      return kernel.island + ": " + why;
+  return {};
+}
+
 int find_fusion(const Fusions& fusions, const NamedPoint& point) {
   for (std::size_t f = 0; f < fusions.fusions.size(); ++f) {
     const Fusion& fusion = fusions.fusions[f];

@@ -22,6 +22,9 @@ struct NamedPoint {
 // The schedule's islands over the primitives of its diagram. Loops are in the enumeration's order.
 NamedPoint locate(const Primitives& primitives, const Schedule& schedule);
 
+// The first kernel whose loops break a rule, and the rule: "kernel: rule". Empty: all are legal.
+std::string broken_rule(const Primitives& primitives, const NamedPoint& point);
+
 // Position in Fusions::fusions of the fusion that has exactly these kernels, -1: none.
 int find_fusion(const Fusions& fusions, const NamedPoint& point);
 

@@ -71,10 +71,7 @@ std::vector<WhyNot> why_not(const Schedule& schedule, AxisId axis, Asked asked) 
 
 std::string illegal(const Schedule& schedule) {
   const Primitives primitives = expand(primitive_diagram(expand(schedule.source)));
-  for (const NamedKernel& kernel : locate(primitives, schedule).kernels)
-    if (const std::string why = KernelRules(primitives, kernel.kernel).why_not(kernel.loops); !why.empty())
-      return kernel.island + ": " + why;
-  return {};
+  return broken_rule(primitives, locate(primitives, schedule));
 }
 
 std::optional<AxisId> axis_by_name(const Schedule& schedule, const std::string& name) {
