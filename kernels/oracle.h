@@ -28,4 +28,18 @@ struct OracleResult {
 // `threads` 0: one a hardware thread.
 OracleResult attention_oracle(const OracleInput& input, unsigned threads = 0);
 
+// The gradients of sum(O * dO). D of a row is sum(O * dO); dS = P * (dP - D) is the gradient of the scaled scores.
+// `*_size`: what was added up, with absolute values: sum P |dO| for dV, scale * sum P |dP - D| |Q| for dK, and with |K|
+// for dQ: a relative error of P or dS costs at most that much of it. `*_slip`: scale * sum P (|dO| |V| + |dO| |O|) |Q|
+// (dQ: |K|): a relative error of the terms that dP and D add up costs at most that much of it.
+struct BackwardOracle {
+  std::vector<double> d_q, d_q_size, d_q_slip;  // [batch, heads_q, q_len, d_qk]
+  std::vector<double> d_k, d_k_size, d_k_slip;  // [batch, heads_kv, kv_len, d_qk]
+  std::vector<double> d_v, d_v_size;            // [batch, heads_kv, kv_len, d_v]
+  std::vector<double> o, l;                     // of the forward pass: what the kernel is given, before rounding
+  double dot = 0;                               // largest scale * sum |Q| |K| of a visible key
+};
+
+BackwardOracle backward_oracle(const OracleInput& input, const float* d_o, unsigned threads = 0);
+
 }  // namespace tilescope::kernels
