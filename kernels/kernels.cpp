@@ -1,5 +1,6 @@
 // The registry: finds the folder a variant belongs to and hands the question on.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -16,11 +17,6 @@ const std::array<Family, 3>& families() {
   return all;
 }
 
-bool same(const Variant& a, const Variant& b) {
-  return a.kernel == b.kernel && a.dtype == b.dtype && a.head_dim == b.head_dim && a.tile_q == b.tile_q &&
-         a.tile_kv == b.tile_kv && a.warps == b.warps;
-}
-
 const Family* family_of(const Variant& variant) {
   for (const Family& family : families())
     if (variant.kernel == family.name) return &family;
@@ -30,16 +26,31 @@ const Family* family_of(const Variant& variant) {
 std::string variant_problem(const Variant& v) {
   const Family* family = family_of(v);
   if (family == nullptr)
-    return fmt::format("kernel {} is not built; built: reference, reference_fp32, fused_mma", v.kernel);
+    return fmt::format("kernel {} is not built; built: {}", v.kernel, fmt::join(built_kernels(), ", "));
   const std::vector<Variant> built = family->variants();
-  if (std::any_of(built.begin(), built.end(), [&](const Variant& other) { return same(other, v); })) return {};
+  if (std::find(built.begin(), built.end(), v) != built.end()) return {};
   return fmt::format(
-      "{} has no variant with head_dim {}, tile_q {}, tile_kv {}, {} warps for this dtype; its kernel.yaml lists the "
-      "built ones",
+      "{} has no variant with head_dim {}, tile_q {}, tile_kv {}, {} warps for these formats; its kernel.yaml lists "
+      "the built ones",
       v.kernel, v.head_dim, v.tile_q, v.tile_kv, v.warps);
 }
 
+void require_supported(const Variant& variant, const Problem& problem) {
+  if (std::string reason = unsupported_reason(variant, problem.shape, problem.mask); !reason.empty())
+    throw InputError(Diagnostic{"", 0, 0, variant.kernel, reason});
+}
+
 }  // namespace
+
+std::string to_string(Dtype dtype) {
+  constexpr const char* names[] = {"fp32", "fp16", "bf16", "fp8_e4m3", "int8", "int4"};
+  return names[static_cast<std::size_t>(dtype)];
+}
+
+std::string to_string(Mask mask) {
+  constexpr const char* names[] = {"none", "causal", "window", "block-sparse"};
+  return names[static_cast<std::size_t>(mask)];
+}
 
 std::vector<Variant> built_variants() {
   std::vector<Variant> all;
@@ -50,21 +61,44 @@ std::vector<Variant> built_variants() {
   return all;
 }
 
+std::vector<std::string> built_kernels() {
+  std::vector<std::string> names;
+  for (const Family& family : families()) names.emplace_back(family.name);
+  return names;
+}
+
+Pass pass_of(const Variant& variant) {
+  const Family* family = family_of(variant);
+  return family == nullptr ? Pass::forward : family->pass;
+}
+
+bool v_in_k(const Variant& variant) {
+  const Family* family = family_of(variant);
+  return family != nullptr && family->v_in_k;
+}
+
 std::string unsupported_reason(const Variant& variant, const Shape& shape, Mask mask) {
   if (std::string problem = variant_problem(variant); !problem.empty()) return problem;
   if (std::string problem = shape_problem(shape); !problem.empty()) return problem;
-  return family_of(variant)->unsupported_reason(variant, shape, mask);
+  const Family& family = *family_of(variant);
+  if (std::find(family.masks.begin(), family.masks.end(), mask) == family.masks.end())
+    return fmt::format("{} does not take the mask {}; its kernel.yaml lists those it takes", variant.kernel, to_string(mask));
+  return family.unsupported_reason(variant, shape, mask);
 }
 
-std::size_t workspace_bytes(const Variant& variant, const Shape& shape) {
-  if (std::string problem = unsupported_reason(variant, shape, Mask::none); !problem.empty())
-    throw InputError(Diagnostic{"", 0, 0, variant.kernel, problem});
-  return family_of(variant)->workspace_bytes(variant, shape);
+std::size_t workspace_bytes(const Variant& variant, const Problem& problem) {
+  require_supported(variant, problem);
+  return family_of(variant)->workspace_bytes(variant, problem);
+}
+
+std::int64_t splits_of(const Variant& variant, const Problem& problem) {
+  require_supported(variant, problem);
+  const Family* family = family_of(variant);
+  return family->splits == nullptr ? 1 : family->splits(variant, problem);
 }
 
 std::vector<Launch> prepare(const Variant& variant, const Problem& problem) {
-  if (std::string reason = unsupported_reason(variant, problem.shape, problem.mask); !reason.empty())
-    throw InputError(Diagnostic{"", 0, 0, variant.kernel, reason});
+  require_supported(variant, problem);
   return family_of(variant)->prepare(variant, problem);
 }
 

@@ -16,24 +16,17 @@ using DoubleMap = Eigen::Map<Matrix>;
 
 constexpr std::int64_t rows_at_once = 64;
 
-// Last key that query row i sees; negative: none.
-std::int64_t last_visible(const OracleInput& input, std::int64_t i) {
-  const Shape& s = input.shape;
-  return input.mask == Mask::causal ? std::min(s.kv_len - 1, i + s.kv_len - s.q_len) : s.kv_len - 1;
-}
-
-// Turns row `scores` into probabilities in place (0 past `last`) and returns the log-sum-exp.
-double softmax_row(Eigen::Ref<Eigen::RowVectorXd> scores, std::int64_t last) {
-  if (last < 0) {
+// Turns row `scores` into probabilities in place (0 where `visible` is 0) and returns the log-sum-exp.
+double softmax_row(Eigen::Ref<Eigen::RowVectorXd> scores, const Eigen::RowVectorXd& visible) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const double max = (visible.array() > 0).select(scores, -infinity).maxCoeff();
+  if (max == -infinity) {
     scores.setZero();
-    return -std::numeric_limits<double>::infinity();
+    return -infinity;
   }
-  auto visible = scores.head(last + 1);
-  const double max = visible.maxCoeff();
-  visible = (visible.array() - max).exp();
-  const double sum = visible.sum();
-  visible /= sum;
-  scores.tail(scores.size() - last - 1).setZero();
+  scores = (visible.array() > 0).select((scores.array() - max).exp(), 0.0);
+  const double sum = scores.sum();
+  scores /= sum;
   return max + std::log(sum);
 }
 
@@ -45,19 +38,18 @@ void one_head(const OracleInput& input, std::int64_t head, OracleResult& out) {
   const Matrix k = FloatMap(input.k + kv_head * s.kv_len * s.d_qk, s.kv_len, s.d_qk).cast<double>();
   const Matrix v = FloatMap(input.v + kv_head * s.kv_len * s.d_v, s.kv_len, s.d_v).cast<double>();
   DoubleMap o(out.o.data() + head * s.q_len * s.d_v, s.q_len, s.d_v);
+  Eigen::RowVectorXd visible(s.kv_len);
   DoubleMap weight(out.weight.data() + head * s.q_len * s.d_v, s.q_len, s.d_v);
   for (std::int64_t first = 0; first < s.q_len; first += rows_at_once) {
     const std::int64_t rows = std::min(rows_at_once, s.q_len - first);
     Matrix p = input.scale * (q.middleRows(first, rows) * k.transpose());
     const Matrix dots = input.scale * (q.middleRows(first, rows).cwiseAbs() * k.cwiseAbs().transpose());
     for (std::int64_t i = 0; i < rows; ++i) {
-      const std::int64_t last = last_visible(input, first + i), at = head * s.q_len + first + i;
-      const auto index = static_cast<std::size_t>(at);
-      if (last >= 0) {
-        out.score[index] = p.row(i).head(last + 1).cwiseAbs().maxCoeff();
-        out.dot[index] = dots.row(i).head(last + 1).maxCoeff();
-      }
-      out.l[index] = softmax_row(p.row(i), last);
+      const auto index = static_cast<std::size_t>(head * s.q_len + first + i);
+      for (std::int64_t j = 0; j < s.kv_len; ++j) visible(j) = input.sees(first + i, j) ? 1.0 : 0.0;
+      out.score[index] = p.row(i).cwiseAbs().cwiseProduct(visible).maxCoeff();
+      out.dot[index] = dots.row(i).cwiseProduct(visible).maxCoeff();
+      out.l[index] = softmax_row(p.row(i), visible);
     }
     o.middleRows(first, rows) = p * v;
     weight.middleRows(first, rows) = p * v.cwiseAbs();
@@ -69,6 +61,7 @@ void one_head(const OracleInput& input, std::int64_t head, OracleResult& out) {
 void one_backward(const OracleInput& input, const float* d_o, std::int64_t kv_head, BackwardOracle& out, double& dot) {
   const Shape& s = input.shape;
   const std::int64_t group = s.heads_q / s.heads_kv;
+  Eigen::RowVectorXd visible(s.kv_len);
   auto keys = [&](std::vector<double>& all, std::int64_t columns) {
     return DoubleMap(all.data() + kv_head * s.kv_len * columns, s.kv_len, columns);
   };
@@ -88,9 +81,9 @@ void one_backward(const OracleInput& input, const float* d_o, std::int64_t kv_he
       Matrix p = input.scale * (q * k.transpose());
       const Matrix dots = input.scale * (q.cwiseAbs() * k.cwiseAbs().transpose());
       for (std::int64_t i = 0; i < rows; ++i) {
-        const std::int64_t last = last_visible(input, first + i);
-        if (last >= 0) dot = std::max(dot, dots.row(i).head(last + 1).maxCoeff());
-        out.l[static_cast<std::size_t>(at + i)] = softmax_row(p.row(i), last);
+        for (std::int64_t j = 0; j < s.kv_len; ++j) visible(j) = input.sees(first + i, j) ? 1.0 : 0.0;
+        dot = std::max(dot, dots.row(i).cwiseProduct(visible).maxCoeff());
+        out.l[static_cast<std::size_t>(at + i)] = softmax_row(p.row(i), visible);
       }
       const Matrix o = p * v;
       queries(out.o, at, rows, s.d_v) = o;
@@ -126,6 +119,16 @@ void for_all(std::int64_t count, unsigned threads, const Work& work) {
 }
 
 }  // namespace
+
+bool OracleInput::sees(std::int64_t query, std::int64_t key) const {
+  if (mask == Mask::none) return true;
+  if (mask == Mask::blocks) {
+    const std::int64_t row = (shape.kv_len + block_kv - 1) / block_kv;
+    return block_mask[query / block_q * row + key / block_kv] != 0;
+  }
+  const std::int64_t last = query + shape.kv_len - shape.q_len;
+  return key <= last && (mask == Mask::causal || key > last - window);
+}
 
 OracleResult attention_oracle(const OracleInput& input, unsigned threads) {
   const Shape& s = input.shape;

@@ -13,6 +13,11 @@ struct OracleInput {
   Mask mask = Mask::none;
   double scale = 1.0;
   const float *q = nullptr, *k = nullptr, *v = nullptr;
+  std::int64_t window = 0;                   // as in Problem
+  const std::uint8_t* block_mask = nullptr;  // on the host
+  std::int64_t block_q = 0, block_kv = 0;
+
+  bool sees(std::int64_t query, std::int64_t key) const;
 };
 
 // o, l and what an error bound needs. A row that sees no key has o = 0, l = -inf and zeros elsewhere.

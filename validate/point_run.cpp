@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "validate/correctness.h"
+#include "validate/counting.h"
 #include "validate/cuda_check.h"
 #include "validate/timing.h"
 
@@ -48,7 +49,7 @@ struct Arrays {
         v(v_count * size_of(chosen.variant.dtype)),
         o(o_count * size_of(chosen.variant.dtype)),
         l(l_count * sizeof(float)),
-        workspace(kernels::workspace_bytes(chosen.variant, s)) {
+        workspace(kernels::workspace_bytes(chosen.variant, {.shape = s, .mask = chosen.mask})) {
     const kernels::Dtype dtype = chosen.variant.dtype;
     fill_normal(q.get(), q_count, dtype, 1, nullptr);
     fill_normal(k.get(), k_count, dtype, 2, nullptr);
@@ -78,83 +79,30 @@ LaunchFacts facts(const kernels::Launch& launch) {
           .blocks_per_unit = launch.blocks_per_unit};
 }
 
-constexpr int traffic_samples = 3;
-
-// One range a launch, in order, each starting with a cold and clean L2. `flush_inside` also puts a flush at the end of
-// the range, so that the lines which the launch left dirty are written back where they are counted.
-void add_ranges(const std::vector<kernels::Launch>& launches, const L2Flush& flush, bool flush_inside,
-                const std::string& prefix, std::vector<CounterRange>& ranges) {
+// Each launch in a range of its own, with a cold and clean L2. `flush_inside` also puts a flush at the end of the range,
+// so that the lines which the launch left dirty are written back where they are counted.
+void run_counted(const std::vector<kernels::Launch>& launches, const L2Flush& flush, RangeMarker& marker,
+                 const std::string& prefix, bool flush_inside) {
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    const kernels::Launch& launch = launches[i];
-    ranges.push_back({.name = fmt::format("{}{}", prefix, i),
-                      .before = [&flush] { flush.enqueue(nullptr); },
-                      .work =
-                          [&launch, &flush, flush_inside] {
-                            launch.enqueue(nullptr);
-                            if (flush_inside) flush.enqueue(nullptr);
-                          }});
+    flush.enqueue(nullptr);
+    marker.push(range_name(prefix, i));
+    launches[i].enqueue(nullptr);
+    if (flush_inside) flush.enqueue(nullptr);
+    marker.pop();
   }
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-void sum_into(std::map<std::string, double>& sum, const std::map<std::string, double>& values) {
-  for (const auto& [name, value] : values) sum[name] += value;
-}
-
-// Traffic: samples of each launch alone and with a flush behind it.
-void count_traffic(Bench& bench, const std::vector<kernels::Launch>& launches, Record& record) {
-  std::vector<CounterRange> ranges;
-  for (int sample = 0; sample < traffic_samples; ++sample) {
-    add_ranges(launches, bench.flush, false, fmt::format("alone{}:", sample), ranges);
-    add_ranges(launches, bench.flush, true, fmt::format("flushed{}:", sample), ranges);
-  }
-  const CounterResult counted = bench.traffic.collect(ranges);
-  for (std::size_t i = 0; i < launches.size(); ++i) {
-    Island& island = record.islands[i];
-    for (int sample = 0; sample < traffic_samples; ++sample) {
-      for (const auto& [metric, value] : counted.values.at(fmt::format("alone{}:{}", sample, i))) {
-        island.samples[metric].push_back(value);
-      }
-      for (const auto& [metric, value] : counted.values.at(fmt::format("flushed{}:{}", sample, i))) {
-        if (metric.starts_with("dram__")) island.samples_with_flush[metric].push_back(value);
-      }
-    }
-    for (const auto& [metric, values] : island.samples) island.counters[metric] = median(values);
-    for (const auto& [metric, values] : island.samples_with_flush) island.counters_with_flush[metric] = median(values);
-  }
-  record.passes += counted.passes;
-  record.unavailable.insert(record.unavailable.end(), counted.unavailable.begin(), counted.unavailable.end());
-}
-
-void count_work(CounterSession& session, const L2Flush& flush, const std::vector<kernels::Launch>& launches,
-                Record& record) {
-  std::vector<CounterRange> ranges;
-  add_ranges(launches, flush, false, "", ranges);
-  const CounterResult counted = session.collect(ranges);
-  for (std::size_t i = 0; i < launches.size(); ++i)
-    record.islands[i].counters.merge(std::map(counted.values.at(ranges[i].name)));
-  record.passes += counted.passes;
-  record.unavailable.insert(record.unavailable.end(), counted.unavailable.begin(), counted.unavailable.end());
 }
 
 void count_launches(Bench& bench, const std::vector<kernels::Launch>& launches, Record& record) {
-  record.flush_bytes = static_cast<double>(bench.flush.bytes());
   for (const kernels::Launch& launch : launches) {
     Island island;
     island.name = launch.island;
     island.launch = facts(launch);
     record.islands.push_back(std::move(island));
   }
-  count_traffic(bench, launches, record);
-  count_work(bench.work, bench.flush, launches, record);
-  for (const Island& island : record.islands) {
-    sum_into(record.counters, island.counters);
-    sum_into(record.counters_with_flush, island.counters_with_flush);
-  }
+  const auto run = [&](RangeMarker& marker, const std::string& prefix, bool flush_inside) {
+    run_counted(launches, bench.flush, marker, prefix, flush_inside);
+  };
+  count_islands(bench, run, record);
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ double visible_pairs(const Shape& s, Mask mask) {
 
 void fill(const DeviceBuffer& buffer, Dtype dtype, std::mt19937_64& random) {
   constexpr std::size_t piece = 1 << 20;  // elements; the same random piece again and again
-  const HostArray values = random_array(dtype, piece, 0.0f, 1.0f, random);
+  const Encoded values = random_array(dtype, piece, 0.0f, 1.0f, random);
   for (std::size_t at = 0; at < buffer.size(); at += values.raw.size())
     if (cudaMemcpy(static_cast<char*>(buffer.get()) + at, values.raw.data(),
                    std::min(values.raw.size(), buffer.size() - at), cudaMemcpyHostToDevice) != cudaSuccess)
@@ -87,13 +87,12 @@ void fill(const DeviceBuffer& buffer, Dtype dtype, std::mt19937_64& random) {
 
 void bench(const Variant& variant, const Shape& s, Mask mask, const Options& options) {
   std::mt19937_64 random(1);
-  const std::size_t bytes = size_of(variant.dtype);
   const auto elements = [&](std::int64_t heads, std::int64_t rows) {
-    return static_cast<std::size_t>(s.batch * heads * rows * s.d_qk) * bytes;
+    return bytes_of(variant.dtype, s.batch * heads * rows * s.d_qk);
   };
   DeviceBuffer q(elements(s.heads_q, s.q_len)), k(elements(s.heads_kv, s.kv_len)), v(elements(s.heads_kv, s.kv_len)),
       o(elements(s.heads_q, s.q_len)), l(static_cast<std::size_t>(s.batch * s.heads_q * s.q_len) * 4),
-      workspace(workspace_bytes(variant, s));
+      workspace(workspace_bytes(variant, {.shape = s, .mask = mask}));
   for (const DeviceBuffer* buffer : {&q, &k, &v}) fill(*buffer, variant.dtype, random);
   const auto launches = prepare(variant, {s, mask, 1.0f / std::sqrt(static_cast<float>(s.d_qk)), q.get(), k.get(),
                                           v.get(), o.get(), static_cast<float*>(l.get()), workspace.get()});

@@ -15,8 +15,12 @@ struct Family {
   const char* name;
   std::vector<Variant> (*variants)();
   std::string (*unsupported_reason)(const Variant&, const Shape&, Mask);
-  std::size_t (*workspace_bytes)(const Variant&, const Shape&);
+  std::size_t (*workspace_bytes)(const Variant&, const Problem&);
   std::vector<Launch> (*prepare)(const Variant&, const Problem&);
+  Pass pass = Pass::forward;
+  std::vector<Mask> masks = {Mask::none, Mask::causal};
+  bool v_in_k = false;
+  std::int64_t (*splits)(const Variant&, const Problem&) = nullptr;  // null: the keys are not divided
 };
 
 Family fused_mma_family();

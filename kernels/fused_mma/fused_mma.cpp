@@ -68,7 +68,7 @@ std::vector<Launch> prepare_fused(const Variant& variant, const Problem& problem
 }  // namespace
 
 Family fused_mma_family() {
-  return {"fused_mma", variants, unsupported, [](const Variant&, const Shape&) { return std::size_t{0}; },
+  return {"fused_mma", variants, unsupported, [](const Variant&, const Problem&) { return std::size_t{0}; },
           prepare_fused};
 }
 

@@ -43,7 +43,7 @@ std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
   return grid_x_problem(tiles, "qk");
 }
 
-std::size_t workspace(const Variant&, const Shape& shape) { return 2 * score_matrix_bytes(shape, 2); }
+std::size_t workspace(const Variant&, const Problem& problem) { return 2 * score_matrix_bytes(problem.shape, 2); }
 
 std::vector<Launch> prepare_reference(const Variant& variant, const Problem& problem) {
   if (std::string reason = pointer_problem(problem, 16, Needs::workspace); !reason.empty())

@@ -22,7 +22,9 @@ std::string unsupported(const Variant&, const Shape& shape, Mask) {
   return grid_x_problem(ceil_div(shape.q_len, tile_q) * ceil_div(shape.kv_len, tile_kv), "qk");
 }
 
-std::size_t workspace(const Variant&, const Shape& shape) { return 2 * score_matrix_bytes(shape, sizeof(float)); }
+std::size_t workspace(const Variant&, const Problem& problem) {
+  return 2 * score_matrix_bytes(problem.shape, sizeof(float));
+}
 
 std::vector<Launch> prepare_fp32(const Variant&, const Problem& problem) {
   if (std::string reason = pointer_problem(problem, 16, Needs::workspace); !reason.empty())

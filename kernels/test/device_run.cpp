@@ -1,13 +1,13 @@
 #include "test/device_run.h"
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -43,17 +43,17 @@ bool skip_without_device() {
   return !reason.empty();
 }
 
-std::string to_string(Dtype dtype) { return dtype == Dtype::fp32 ? "fp32" : dtype == Dtype::fp16 ? "fp16" : "bf16"; }
-std::size_t size_of(Dtype dtype) { return dtype == Dtype::fp32 ? 4 : 2; }
-
 std::string describe(const Variant& v) {
-  return fmt::format("{} {} d{} {}x{} {} warps", v.kernel, to_string(v.dtype), v.head_dim, v.tile_q, v.tile_kv,
-                     v.warps);
+  std::string formats = to_string(v.dtype);
+  for (const std::optional<Dtype>& format : {v.q, v.k, v.v})
+    if (format) formats += "/" + to_string(*format);
+  return fmt::format("{} {} d{} {}x{} {} warps{}{}", v.kernel, formats, v.head_dim, v.tile_q, v.tile_kv, v.warps,
+                     v.stages > 0 ? fmt::format(" {} stages", v.stages) : "", v.paged ? " paged" : "");
 }
 
 std::string describe(const Shape& s, Mask mask) {
   return fmt::format("batch {} heads {}/{} q {} kv {} d {} {}", s.batch, s.heads_q, s.heads_kv, s.q_len, s.kv_len,
-                     s.d_qk, mask == Mask::causal ? "causal" : "none");
+                     s.d_qk, to_string(mask));
 }
 
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
@@ -69,79 +69,161 @@ void DeviceBuffer::download(void* destination, std::size_t bytes, std::size_t of
         "download");
 }
 
-std::vector<float> to_floats(Dtype dtype, const std::vector<unsigned char>& raw) {
-  std::vector<float> values(raw.size() / size_of(dtype));
-  if (dtype == Dtype::fp32) {
-    std::memcpy(values.data(), raw.data(), raw.size());
-    return values;
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (dtype == Dtype::fp16) {
-      __half_raw bits;
-      std::memcpy(&bits.x, raw.data() + i * 2, 2);
-      values[i] = __half2float(__half(bits));
-    } else {
-      __nv_bfloat16_raw bits;
-      std::memcpy(&bits.x, raw.data() + i * 2, 2);
-      values[i] = __bfloat162float(__nv_bfloat16(bits));
-    }
-  }
-  return values;
-}
-
-HostArray random_array(Dtype dtype, std::int64_t count, float mean, float deviation, std::mt19937_64& random) {
-  HostArray array;
-  array.raw.resize(static_cast<std::size_t>(count) * size_of(dtype));
+Encoded random_array(Dtype dtype, std::int64_t count, float mean, float deviation, std::mt19937_64& random) {
   std::normal_distribution<float> normal(mean, deviation);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    const float x = normal(random);
-    if (dtype == Dtype::fp32) {
-      std::memcpy(array.raw.data() + i * 4, &x, 4);
-    } else if (dtype == Dtype::fp16) {
-      const __half_raw bits = __float2half(x);
-      std::memcpy(array.raw.data() + i * 2, &bits.x, 2);
-    } else {
-      const __nv_bfloat16_raw bits = __float2bfloat16(x);
-      std::memcpy(array.raw.data() + i * 2, &bits.x, 2);
-    }
-  }
-  array.values = to_floats(dtype, array.raw);
-  return array;
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& x : values) x = normal(random);
+  return encode(dtype, values);
 }
 
-HostProblem random_problem(Dtype dtype, const Shape& s, Mask mask, std::mt19937_64& random) {
+Formats formats_of(const Variant& v) { return {v.dtype_q(), v.dtype_k(), v.dtype_v(), v.dtype}; }
+
+namespace {
+
+// The first d_v of each d_qk columns.
+Encoded first_columns(const Encoded& k, Dtype dtype, std::int64_t d_qk, std::int64_t d_v) {
+  std::vector<float> values;
+  for (std::size_t at = 0; at < k.values.size(); at += static_cast<std::size_t>(d_qk)) {
+    const auto from = k.values.begin() + static_cast<std::ptrdiff_t>(at);
+    values.insert(values.end(), from, from + d_v);
+  }
+  return encode(dtype, values);
+}
+
+}  // namespace
+
+HostProblem random_problem(const Formats& formats, const Shape& s, Mask mask, bool v_in_k, std::mt19937_64& random) {
   std::uniform_real_distribution<float> mean(-0.5f, 0.5f), deviation(0.25f, 1.5f), sharpness(0.5f, 2.0f);
   HostProblem problem;
   problem.shape = s;
   problem.mask = mask;
   problem.scale = sharpness(random) / std::sqrt(static_cast<float>(s.d_qk));
-  problem.q = random_array(dtype, s.batch * s.heads_q * s.q_len * s.d_qk, mean(random), deviation(random), random);
-  problem.k = random_array(dtype, s.batch * s.heads_kv * s.kv_len * s.d_qk, mean(random), deviation(random), random);
-  problem.v = random_array(dtype, s.batch * s.heads_kv * s.kv_len * s.d_v, mean(random), deviation(random), random);
+  const auto array = [&](Dtype dtype, std::int64_t count) {
+    const float middle = mean(random), spread = deviation(random);
+    return random_array(dtype, count, middle, spread, random);
+  };
+  problem.q = array(formats.q, s.batch * s.heads_q * s.q_len * s.d_qk);
+  problem.k = array(formats.k, s.batch * s.heads_kv * s.kv_len * s.d_qk);
+  problem.v = v_in_k ? first_columns(problem.k, formats.v, s.d_qk, s.d_v)
+                     : array(formats.v, s.batch * s.heads_kv * s.kv_len * s.d_v);
+  problem.d_o = array(formats.o, s.batch * s.heads_q * s.q_len * s.d_v);
+  if (mask == Mask::window) problem.window = std::uniform_int_distribution<std::int64_t>(1, s.kv_len + 10)(random);
+  if (mask == Mask::blocks) {
+    problem.block_q = problem.block_kv = 64;
+    const std::int64_t blocks = (s.q_len + 63) / 64 * ((s.kv_len + 63) / 64);
+    for (std::int64_t i = 0; i < blocks; ++i) problem.block_mask.push_back(random() % 3 != 0);
+  }
   return problem;
 }
 
+namespace {
+
+constexpr std::int64_t page_size = 64;
+
+// Rows of `row_bytes` [batch, heads_kv, kv_len] as a pool [pages, heads_kv, page_size]; rows past kv_len are all ones (NaN).
+std::vector<unsigned char> paged(const void* dense, std::size_t row_bytes, const Shape& s,
+                                 const std::vector<std::int32_t>& table) {
+  const std::int64_t pages = (s.kv_len + page_size - 1) / page_size;
+  std::vector<unsigned char> pool(table.size() * static_cast<std::size_t>(s.heads_kv * page_size) * row_bytes, 0xff);
+  for (std::int64_t b = 0; b < s.batch; ++b)
+    for (std::int64_t h = 0; h < s.heads_kv; ++h)
+      for (std::int64_t j = 0; j < s.kv_len; ++j) {
+        const std::int64_t page = table[static_cast<std::size_t>(b * pages + j / page_size)];
+        const std::int64_t to = (page * s.heads_kv + h) * page_size + j % page_size;
+        const std::int64_t from = (b * s.heads_kv + h) * s.kv_len + j;
+        std::memcpy(pool.data() + static_cast<std::size_t>(to) * row_bytes,
+                    static_cast<const unsigned char*>(dense) + static_cast<std::size_t>(from) * row_bytes, row_bytes);
+      }
+  return pool;
+}
+
+std::vector<std::int32_t> random_block_table(const Shape& s, std::mt19937_64& random) {
+  std::vector<std::int32_t> table(static_cast<std::size_t>(s.batch * ((s.kv_len + page_size - 1) / page_size)));
+  std::iota(table.begin(), table.end(), 0);
+  std::shuffle(table.begin(), table.end(), random);
+  return table;
+}
+
+std::unique_ptr<DeviceBuffer> uploaded(const void* data, std::size_t bytes) {
+  auto buffer = std::make_unique<DeviceBuffer>(bytes);
+  if (bytes > 0) buffer->upload(data, bytes);
+  return buffer;
+}
+
+template <class T>
+std::unique_ptr<DeviceBuffer> uploaded(const std::vector<T>& data) {
+  return uploaded(data.data(), data.size() * sizeof(T));
+}
+
+// An output poisoned with NaN, and guard bytes behind it.
+class Output {
+ public:
+  Output(Dtype dtype, std::int64_t count)
+      : dtype_(dtype), bytes_(bytes_of(dtype, count)), buffer_(bytes_ + guard_bytes) { buffer_.fill(0xff); }
+  void* get() const { return buffer_.get(); }
+  bool guard_intact() const { return all_set(buffer_, bytes_); }
+  std::vector<float> values() const {
+    std::vector<unsigned char> raw(bytes_);
+    buffer_.download(raw.data(), raw.size());
+    return decode(dtype_, raw);
+  }
+
+ private:
+  Dtype dtype_;
+  std::size_t bytes_;
+  DeviceBuffer buffer_;
+};
+
+// K or V, and its scales, as the variant wants them.
+struct Keys {
+  std::unique_ptr<DeviceBuffer> data, scales;
+};
+Keys upload_keys(const Encoded& array, std::int64_t d, Dtype dtype, const Shape& s, const std::vector<std::int32_t>& table) {
+  if (table.empty()) return {uploaded(array.raw), uploaded(array.scales)};
+  Keys keys{uploaded(paged(array.raw.data(), bytes_of(dtype, d), s, table)), uploaded(array.scales)};
+  if (!array.scales.empty()) keys.scales = uploaded(paged(array.scales.data(), scale_bytes_of(dtype, d), s, table));
+  return keys;
+}
+
+}  // namespace
+
 RunResult run(const Variant& variant, const HostProblem& host) {
   const Shape& s = host.shape;
-  const auto rows = static_cast<std::size_t>(s.batch * s.heads_q * s.q_len);
-  const std::size_t o_bytes = rows * static_cast<std::size_t>(s.d_v) * size_of(variant.dtype), l_bytes = rows * 4;
-  DeviceBuffer q(host.q.raw.size()), k(host.k.raw.size()), v(host.v.raw.size());
-  DeviceBuffer o(o_bytes + guard_bytes), l(l_bytes + guard_bytes), workspace(workspace_bytes(variant, s));
-  q.upload(host.q.raw.data(), q.size()), k.upload(host.k.raw.data(), k.size()), v.upload(host.v.raw.data(), v.size());
-  o.fill(0xff), l.fill(0xff), workspace.fill(0xff);
+  const bool backward = pass_of(variant) == Pass::backward;
+  std::mt19937_64 random(static_cast<std::uint64_t>(s.kv_len));
+  const std::vector<std::int32_t> table =
+      variant.paged ? random_block_table(s, random) : std::vector<std::int32_t>{};
+  const auto q = uploaded(host.q.raw), d_o = uploaded(host.d_o.raw), o_in = uploaded(host.o.raw), l_in = uploaded(host.l);
+  const auto mask = uploaded(host.block_mask), block_table = uploaded(table);
+  const Keys k = upload_keys(host.k, s.d_qk, variant.dtype_k(), s, table);
+  const Keys v = upload_keys(host.v, s.d_v, variant.dtype_v(), s, table);
+  const std::int64_t rows = s.batch * s.heads_q * s.q_len, keys = s.batch * s.heads_kv * s.kv_len;
+  Output o(variant.dtype, backward ? 0 : rows * s.d_v), l(Dtype::fp32, backward ? 0 : rows);
+  Output d_q(variant.dtype, backward ? rows * s.d_qk : 0), d_k(variant.dtype, backward ? keys * s.d_qk : 0),
+      d_v(variant.dtype, backward ? keys * s.d_v : 0);
 
-  Problem problem{
-      s, host.mask, host.scale, q.get(), k.get(), v.get(), o.get(), static_cast<float*>(l.get()), workspace.get()};
+  Problem problem{.shape = s, .mask = host.mask, .scale = host.scale, .q = q->get(), .k = k.data->get(), .v = v.data->get()};
+  problem.o = backward ? o_in->get() : o.get();
+  problem.l = static_cast<float*>(backward ? l_in->get() : l.get());
+  problem.window = host.window, problem.splits = host.splits;
+  problem.block_mask = static_cast<const std::uint8_t*>(mask->get());
+  problem.block_q = host.block_q, problem.block_kv = host.block_kv;
+  problem.block_table = static_cast<const std::int32_t*>(block_table->get());
+  problem.page_size = page_size, problem.pages = static_cast<std::int64_t>(table.size());
+  problem.k_scales = k.scales->get(), problem.v_scales = v.scales->get();
+  problem.q_descale = host.q.descale, problem.k_descale = host.k.descale, problem.v_descale = host.v.descale;
+  problem.d_o = d_o->get(), problem.d_q = d_q.get(), problem.d_k = d_k.get(), problem.d_v = d_v.get();
+  DeviceBuffer workspace(workspace_bytes(variant, problem));
+  workspace.fill(0xff);
+  problem.workspace = workspace.get();
+
   RunResult result;
   result.launches = prepare(variant, problem);
   for (const Launch& launch : result.launches) launch.enqueue(nullptr);
   check(cudaDeviceSynchronize(), "kernel");
-  std::vector<unsigned char> raw(o_bytes);
-  o.download(raw.data(), o_bytes);
-  result.o = to_floats(variant.dtype, raw);
-  result.l.resize(rows);
-  l.download(result.l.data(), l_bytes);
-  result.guards_intact = all_set(o, o_bytes) && all_set(l, l_bytes);
+  result.o = o.values(), result.l = l.values();
+  result.d_q = d_q.values(), result.d_k = d_k.values(), result.d_v = d_v.values();
+  for (const Output* output : {&o, &l, &d_q, &d_k, &d_v}) result.guards_intact &= output->guard_intact();
   return result;
 }
 

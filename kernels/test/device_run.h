@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "formats.h"
 #include "kernel_api.h"
 
 namespace tilescope::kernels {
@@ -16,8 +17,6 @@ std::string no_device_reason();
 // The same, but taken as a test's reason to skip: prints it once.
 bool skip_without_device();
 
-std::string to_string(Dtype dtype);
-std::size_t size_of(Dtype dtype);
 std::string describe(const Variant& variant);
 std::string describe(const Shape& shape, Mask mask);
 
@@ -39,28 +38,37 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-// `count` values of dtype as raw bytes, and the same values as fp32. Normal with mean and deviation, rounded to dtype.
-struct HostArray {
-  std::vector<unsigned char> raw;
-  std::vector<float> values;
+// `count` normal values, rounded to dtype.
+Encoded random_array(Dtype dtype, std::int64_t count, float mean, float deviation, std::mt19937_64& random);
+
+// The formats of a problem's arrays; variants of equal ones can share it.
+struct Formats {
+  Dtype q, k, v, o;
+  friend auto operator<=>(const Formats&, const Formats&) = default;
 };
-HostArray random_array(Dtype dtype, std::int64_t count, float mean, float deviation, std::mt19937_64& random);
-std::vector<float> to_floats(Dtype dtype, const std::vector<unsigned char>& raw);
+Formats formats_of(const Variant& variant);
 
 struct HostProblem {
   Shape shape;
   Mask mask = Mask::none;
+  std::int64_t window = 0, block_q = 0, block_kv = 0;
+  std::vector<std::uint8_t> block_mask;
+  std::int64_t splits = 0;
   float scale = 1.0f;
-  HostArray q, k, v;
+  Encoded q, k, v, d_o;
+  // Of a forward pass over q, k and v: inputs of a backward one.
+  Encoded o;
+  std::vector<float> l;
 };
-HostProblem random_problem(Dtype dtype, const Shape& shape, Mask mask, std::mt19937_64& random);
+// Fresh values for Q, K, V and dO, a window and a block mask of blocks of 64 x 64. `v_in_k`: V is cut out of K.
+HostProblem random_problem(const Formats& formats, const Shape& shape, Mask mask, bool v_in_k, std::mt19937_64& random);
 
 struct RunResult {
-  std::vector<float> o, l;
-  bool guards_intact = true;  // nothing was written past the ends of O and L
+  std::vector<float> o, l, d_q, d_k, d_v;  // what the variant's pass writes
+  bool guards_intact = true;               // nothing was written past the ends of the outputs
   std::vector<Launch> launches;
 };
-// Runs the variant's launches on outputs poisoned with NaN (all bits set).
+// Runs the variant's launches on outputs and workspace poisoned with NaN (all bits set).
 RunResult run(const Variant& variant, const HostProblem& problem);
 
 // Median over `repeats` of the time of all launches (CUDA events, after `warm_up` runs), in seconds.

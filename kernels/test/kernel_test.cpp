@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "oracle.h"
 #include "test/device_run.h"
@@ -12,11 +13,27 @@
 namespace tilescope::kernels {
 namespace {
 
-// The error a correct kernel may make, from the formats alone.
-//   u: half a unit in the last place of the dtype. Inputs are exact; S is accumulated in fp32.
-//   - S: fp32 accumulation of d products, and for unfused kernels rounding to the dtype: |dS| <= delta.
-//   - P: relative error of numerator and denominator, 2 delta, plus rounding to the dtype, u (and for fp16, whose
-//     smallest normal is 2^-14, an absolute 2^-25 a key), weighted by sum P |V|.
+// Half a unit in the last place of 1.
+double unit(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::fp32: return 0x1p-24;
+    case Dtype::bf16: return 0x1p-8;
+    case Dtype::fp8_e4m3: return 0x1p-4;
+    default: return 0x1p-11;  // fp16, and what int8 and int4 are converted to
+  }
+}
+// Half the smallest step of the format near 0 that matters beside values of at most 1.
+double smallest(Dtype dtype) {
+  return dtype == Dtype::fp16 ? 0x1p-25 : dtype == Dtype::fp8_e4m3 ? 0x1p-10 : 0.0;
+}
+// The format in which a product computes: that of its operand, once scales have been applied.
+Dtype computed(Dtype operand, Dtype out) { return scale_group(operand) != 0 || bits_of(operand) < bits_of(out) ? out : operand; }
+
+// The error a correct kernel may make, from the formats alone. Inputs are exact, as the oracle reads them.
+//   - S: fp32 accumulation of d products; a K with scales is rounded once more when they are applied; unfused kernels
+//     round S itself: |dS| <= delta.
+//   - P: relative error of numerator and denominator, 2 delta, plus rounding to the format in which P V computes, u_p,
+//     and an absolute error a key near zero, weighted by sum P |V|. A V with scales is rounded once more.
 //   - O: fp32 accumulation of kv_len terms, whose rounding errors add up like a random walk (4 deviations of 2^-24 a
 //     step, at least 2^-20), and rounding to the dtype, u |O|.
 struct Bounds {
@@ -24,13 +41,17 @@ struct Bounds {
 };
 
 Bounds bounds(const Variant& variant, const OracleResult& oracle, std::size_t row, std::int64_t kv_len) {
-  const double u = variant.dtype == Dtype::fp32 ? 0x1p-24 : variant.dtype == Dtype::fp16 ? 0x1p-11 : 0x1p-8;
-  const bool unfused = variant.kernel != "fused_mma";
-  double delta = 0x1p-20 * (1.0 + oracle.dot[row]);
-  if (unfused) delta += u * oracle.score[row] + (variant.dtype == Dtype::fp16 ? 0x1p-25 : 0.0);
-  const double subnormal = variant.dtype == Dtype::fp16 ? 0x1p-25 * static_cast<double>(kv_len) : 0.0;
+  const bool unfused = variant.kernel == "reference" || variant.kernel == "reference_fp32";
+  const bool both_fp8 = variant.dtype_q() == Dtype::fp8_e4m3 && variant.dtype_v() == Dtype::fp8_e4m3;
+  const Dtype p_dtype = both_fp8 ? Dtype::fp8_e4m3 : computed(variant.dtype_v(), variant.dtype);
+  const double u = unit(variant.dtype), u_p = unit(p_dtype);
+  const double u_k = scale_group(variant.dtype_k()) != 0 ? unit(variant.dtype) : 0.0;
+  const double u_v = scale_group(variant.dtype_v()) != 0 ? unit(variant.dtype) : 0.0;
+  double delta = (0x1p-20 + u_k) * (1.0 + oracle.dot[row]);
+  if (unfused) delta += u * oracle.score[row] + smallest(variant.dtype);
   const double accumulation = std::max(0x1p-20, 4 * 0x1p-24 * std::sqrt(static_cast<double>(kv_len)));
-  return {u + 0x1p-20, std::expm1(2 * delta) + u + accumulation, subnormal * oracle.value_max + 0x1p-25, delta};
+  const double near_zero = smallest(p_dtype) * static_cast<double>(kv_len) * oracle.value_max;
+  return {u + 0x1p-20, std::expm1(2 * delta) + u_p + u_v + accumulation, near_zero + 0x1p-25, delta};
 }
 
 // Number of wrong elements; the first few are reported.
@@ -44,7 +65,7 @@ int wrong_elements(const Variant& variant, const HostProblem& problem, const Ora
   };
   for (std::size_t row = 0; row < oracle.l.size(); ++row) {
     const Bounds b = bounds(variant, oracle, row, problem.shape.kv_len);
-    const bool stores_l = variant.kernel == "fused_mma";  // the unfused kernels leave L alone
+    const bool stores_l = variant.kernel != "reference" && variant.kernel != "reference_fp32";  // they leave L alone
     const double l_tolerance = b.delta + 0x1p-20 * (1.0 + std::abs(oracle.l[row]));
     if (!stores_l) {
       if (!std::isnan(result.l[row])) report("untouched L", row, result.l[row], NAN, 0);
@@ -61,39 +82,65 @@ int wrong_elements(const Variant& variant, const HostProblem& problem, const Ora
   return wrong;
 }
 
-// Compares all variants of one dtype and head_dim (0: those that take any) on one random problem.
-void compare_all(Dtype dtype, int head_dim, Shape shape, Mask mask, std::mt19937_64& random) {
-  shape.d_qk = shape.d_v = head_dim;
-  const HostProblem problem = random_problem(dtype, shape, mask, random);
-  const OracleResult oracle =
-      attention_oracle({shape, mask, static_cast<double>(problem.scale), problem.q.values.data(),
-                        problem.k.values.data(), problem.v.values.data()});
-  for (const Variant& variant : built_variants()) {
-    if (variant.dtype != dtype || (variant.head_dim != 0 && variant.head_dim != head_dim)) continue;
+OracleInput oracle_input(const HostProblem& problem) {
+  OracleInput input{problem.shape,           problem.mask,           static_cast<double>(problem.scale),
+                    problem.q.values.data(), problem.k.values.data(), problem.v.values.data()};
+  input.window = problem.window;
+  input.block_mask = problem.block_mask.data(), input.block_q = problem.block_q, input.block_kv = problem.block_kv;
+  return input;
+}
+
+// What the variants of a group have in common: they can be compared on one problem.
+struct Group {
+  Formats formats;
+  int head_dim;
+  bool v_in_k;
+  friend auto operator<=>(const Group&, const Group&) = default;
+};
+std::int64_t d_v_of(const Group& group) { return group.v_in_k ? group.head_dim - 64 : group.head_dim; }  // 64: rotary
+
+using Runs = std::map<std::string, int>;  // problems that a variant was compared on
+
+// Compares all forward variants of a group (and those of any head_dim) on one random problem.
+void compare_all(const Group& group, Shape shape, Mask mask, std::mt19937_64& random, Runs& runs) {
+  shape.d_qk = group.head_dim, shape.d_v = d_v_of(group);
+  std::vector<Variant> able;
+  for (const Variant& variant : built_variants())
+    if (pass_of(variant) == Pass::forward && formats_of(variant) == group.formats && v_in_k(variant) == group.v_in_k &&
+        (variant.head_dim == 0 || variant.head_dim == group.head_dim) &&
+        unsupported_reason(variant, shape, mask).empty())
+      able.push_back(variant);
+  if (able.empty()) return;
+  HostProblem problem = random_problem(group.formats, shape, mask, group.v_in_k, random);
+  problem.splits = static_cast<std::int64_t>(random() % 6);
+  const OracleResult oracle = attention_oracle(oracle_input(problem));
+  for (const Variant& variant : able) {
     INFO(describe(variant) << ", " << describe(shape, mask));
-    REQUIRE(unsupported_reason(variant, shape, mask) == "");
     const RunResult result = run(variant, problem);
     CHECK(result.guards_intact);
     CHECK(wrong_elements(variant, problem, oracle, result) == 0);
+    ++runs[describe(variant)];
   }
 }
 
-std::vector<std::pair<Dtype, int>> formats() {
-  std::map<std::pair<Dtype, int>, bool> seen;
+std::vector<Group> groups() {
+  std::set<Group> seen;
   for (const Variant& v : built_variants())
-    if (v.head_dim != 0) seen[{v.dtype, v.head_dim}] = true;
-  for (int d : {1, 40, 64, 96, 128, 200, 256}) seen[{Dtype::fp32, d}] = true;  // reference_fp32 takes any
-  std::vector<std::pair<Dtype, int>> list;
-  for (const auto& [format, unused] : seen) list.push_back(format);
-  return list;
+    if (v.head_dim != 0 && pass_of(v) == Pass::forward) seen.insert({formats_of(v), v.head_dim, v_in_k(v)});
+  const Formats fp32{Dtype::fp32, Dtype::fp32, Dtype::fp32, Dtype::fp32};
+  for (int d : {1, 40, 64, 96, 128, 200, 256}) seen.insert({fp32, d, false});  // reference_fp32 takes any
+  return {seen.begin(), seen.end()};
 }
 
 std::vector<Shape> shapes(std::mt19937_64& random) {
   // batch, heads_q, heads_kv, q_len, kv_len
-  if (test_options().quick) return {{1, 2, 1, 100, 150}, {1, 1, 1, 1, 70}, {1, 1, 1, 140, 30}};
+  if (test_options().quick) return {{1, 2, 1, 100, 150}, {1, 1, 1, 1, 70}, {1, 1, 1, 140, 30}, {1, 8, 1, 3, 200}};
   std::vector<Shape> list = {{1, 2, 2, 128, 128},  {2, 4, 2, 200, 333}, {1, 8, 1, 77, 515}, {1, 3, 3, 1, 300},
                              {1, 2, 1, 300, 100},  {1, 2, 2, 65, 1},    {1, 1, 1, 1, 1},    {3, 2, 2, 129, 257},
-                             {1, 1, 1, 256, 1024}, {2, 130, 65, 17, 33}};
+                             {1, 1, 1, 256, 1024}, {2, 130, 65, 17, 33},
+                             // decoding: few queries, one KV head (all that MLA has) and several
+                             {2, 16, 1, 1, 700},   {1, 128, 1, 2, 321}, {3, 8, 2, 5, 1000},
+                             {1, 32, 8, 16, 777}};
   std::uniform_int_distribution<std::int64_t> length(1, 700), heads(1, 3), group(1, 4);
   for (int i = 0; i < 4; ++i) {
     const std::int64_t heads_kv = heads(random), q_len = length(random);
@@ -104,12 +151,18 @@ std::vector<Shape> shapes(std::mt19937_64& random) {
 
 }  // namespace
 
-TEST_CASE("every variant agrees with the oracle on ragged, causal, grouped and tiny shapes") {
+TEST_CASE("every variant agrees with the oracle on ragged, masked, grouped and tiny shapes") {
   if (skip_without_device()) return;
   std::mt19937_64 random(test_options().seed);
+  Runs runs;
   for (const Shape& shape : shapes(random))
-    for (const auto& [dtype, head_dim] : formats())
-      for (Mask mask : {Mask::none, Mask::causal}) compare_all(dtype, head_dim, shape, mask, random);
+    for (const Group& group : groups())
+      for (Mask mask : {Mask::none, Mask::causal, Mask::window, Mask::blocks})
+        compare_all(group, shape, mask, random, runs);
+  for (const Variant& variant : built_variants()) {
+    INFO(describe(variant));
+    if (pass_of(variant) == Pass::forward) CHECK(runs[describe(variant)] >= 2);
+  }
 }
 
 TEST_CASE("rows of every length that the unfused softmax takes agree with the oracle") {
@@ -118,17 +171,22 @@ TEST_CASE("rows of every length that the unfused softmax takes agree with the or
   const std::vector<std::int64_t> lengths = test_options().quick
                                                 ? std::vector<std::int64_t>{2049}
                                                 : std::vector<std::int64_t>{2047, 4096, 8191, 16384, 16385, 32768};
+  Runs runs;
   for (std::int64_t kv_len : lengths)
     for (Dtype dtype : {Dtype::fp16, Dtype::bf16, Dtype::fp32})
-      compare_all(dtype, 64, Shape{1, 2, 1, 5, kv_len}, Mask::causal, random);
+      compare_all({{dtype, dtype, dtype, dtype}, 64, false}, Shape{1, 2, 1, 5, kv_len}, Mask::causal, random, runs);
 }
 
 TEST_CASE("no variant spills registers unless its descriptor declares it") {
   if (skip_without_device()) return;
   for (const Variant& variant : built_variants()) {
     const int d = variant.head_dim == 0 ? 64 : variant.head_dim;
+    const Group group{formats_of(variant), d, v_in_k(variant)};
     std::mt19937_64 random(test_options().seed);
-    const RunResult result = run(variant, random_problem(variant.dtype, {1, 1, 1, 8, 8, d, d}, Mask::none, random));
+    const Shape shape{1, 1, 1, 8, 8, d, d_v_of(group)};
+    HostProblem problem = random_problem(group.formats, shape, Mask::none, group.v_in_k, random);
+    problem.o = problem.d_o, problem.l.assign(8, 0.0f);  // inputs of a backward pass; values do not matter here
+    const RunResult result = run(variant, problem);
     for (const Launch& launch : result.launches) {
       INFO(describe(variant) << ", " << launch.island << ": " << launch.registers_per_thread << " registers");
       CHECK(launch.local_bytes_per_thread == 0);

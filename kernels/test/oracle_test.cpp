@@ -25,15 +25,20 @@ TEST_CASE("the oracle equals attention written out as four loops") {
   std::vector<float> q(2 * 4 * 5 * 3), k(2 * 2 * 7 * 3), v(2 * 2 * 7 * 2);
   for (auto* array : {&q, &k, &v})
     for (float& x : *array) x = normal(random);
-  for (Mask mask : {Mask::none, Mask::causal}) {
-    const OracleResult result = attention_oracle({s, mask, 0.7, q.data(), k.data(), v.data()}, 3);
+  const std::uint8_t blocks[2 * 4] = {1, 0, 1, 0, 0, 1, 1, 1};  // of 3 x 2
+  for (Mask mask : {Mask::none, Mask::causal, Mask::window, Mask::blocks}) {
+    OracleInput input{s, mask, 0.7, q.data(), k.data(), v.data()};
+    input.window = 2, input.block_mask = blocks, input.block_q = 3, input.block_kv = 2;
+    const OracleResult result = attention_oracle(input, 3);
     for (int b = 0; b < 2; ++b)
       for (int h = 0; h < 4; ++h)
         for (int i = 0; i < 5; ++i) {
           const int row = (b * 4 + h) * 5 + i, kv_head = b * 2 + h / 2;
-          const int visible = mask == Mask::causal ? i + 3 : 7;
           double sum = 0, o[2] = {};
-          for (int j = 0; j < visible; ++j) {
+          for (int j = 0; j < 7; ++j) {
+            if (mask == Mask::causal && j >= i + 3) continue;
+            if (mask == Mask::window && (j >= i + 3 || j < i + 1)) continue;
+            if (mask == Mask::blocks && blocks[i / 3 * 4 + j / 2] == 0) continue;
             double score = 0;
             for (int d = 0; d < 3; ++d) score += 0.7 * at(q, row * 3 + d) * at(k, (kv_head * 7 + j) * 3 + d);
             sum += std::exp(score);

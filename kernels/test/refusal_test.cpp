@@ -70,8 +70,8 @@ TEST_CASE("a variant that was not built is refused by name") {
   variant.tile_q = 96;
   CHECK(
       unsupported_reason(variant, {}, Mask::none) ==
-      "fused_mma has no variant with head_dim 64, tile_q 96, tile_kv 32, 4 warps for this dtype; its kernel.yaml lists "
-      "the built ones");
+      "fused_mma has no variant with head_dim 64, tile_q 96, tile_kv 32, 4 warps for these formats; its kernel.yaml "
+      "lists the built ones");
   variant.kernel = "fused";
   CHECK(unsupported_reason(variant, {}, Mask::none) ==
         "kernel fused is not built; built: reference, reference_fp32, fused_mma");
@@ -81,9 +81,9 @@ TEST_CASE("a variant that was not built is refused by name") {
 TEST_CASE("the unfused workspace holds S and P with rows rounded up to 32 bytes") {
   const Shape shape{2, 3, 1, 10, 17, 64, 64};
   const std::size_t rows = 2 * 3 * 10;
-  CHECK(workspace_bytes(first_of("reference"), shape) == 2 * ((rows * 32 * 2 + 255) / 256 * 256));
-  CHECK(workspace_bytes(first_of("reference_fp32"), shape) == 2 * ((rows * 24 * 4 + 255) / 256 * 256));
-  CHECK(workspace_bytes(first_of("fused_mma"), shape) == 0);
+  CHECK(workspace_bytes(first_of("reference"), {.shape = shape}) == 2 * ((rows * 32 * 2 + 255) / 256 * 256));
+  CHECK(workspace_bytes(first_of("reference_fp32"), {.shape = shape}) == 2 * ((rows * 24 * 4 + 255) / 256 * 256));
+  CHECK(workspace_bytes(first_of("fused_mma"), {.shape = shape}) == 0);
 }
 
 TEST_CASE("bad pointers and scales are refused before anything is launched") {
