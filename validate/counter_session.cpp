@@ -57,7 +57,7 @@ std::vector<const char*> c_strings(const std::vector<std::string>& names) {
 }
 
 // Enabled from construction to destruction, so that timing outside is not disturbed by the profiler.
-class RangeProfiler {
+class RangeProfiler : public RangeMarker {
  public:
   explicit RangeProfiler(CUcontext context) {
     auto params = TILESCOPE_PARAMS(CUpti_RangeProfiler_Enable_Params);
@@ -65,7 +65,7 @@ class RangeProfiler {
     TILESCOPE_CUPTI(cuptiRangeProfilerEnable, params);
     object_ = params.pRangeProfilerObject;
   }
-  ~RangeProfiler() {
+  ~RangeProfiler() override {
     auto params = TILESCOPE_PARAMS(CUpti_RangeProfiler_Disable_Params);
     params.pRangeProfilerObject = object_;
     cuptiRangeProfilerDisable(&params);
@@ -108,12 +108,12 @@ class RangeProfiler {
     TILESCOPE_CUPTI(cuptiRangeProfilerSetConfig, params);
   }
 
-  // Runs every range once; true when all passes are done.
-  bool run_pass(const std::vector<CounterRange>& ranges) {
+  // Runs one pass; true when all passes are done.
+  bool run_pass(const std::function<void(RangeMarker&)>& pass) {
     auto start = TILESCOPE_PARAMS(CUpti_RangeProfiler_Start_Params);
     start.pRangeProfilerObject = object_;
     TILESCOPE_CUPTI(cuptiRangeProfilerStart, start);
-    for (const CounterRange& range : ranges) run_range(range);
+    pass(*this);
     auto stop = TILESCOPE_PARAMS(CUpti_RangeProfiler_Stop_Params);
     stop.pRangeProfilerObject = object_;
     TILESCOPE_CUPTI(cuptiRangeProfilerStop, stop);
@@ -129,21 +129,22 @@ class RangeProfiler {
     }
   }
 
- private:
-  void run_range(const CounterRange& range) {
-    if (range.before) range.before();
+  void push(const std::string& range) override {
     check_cuda(cudaDeviceSynchronize(), "the work before a counted range");
-    auto push = TILESCOPE_PARAMS(CUpti_RangeProfiler_PushRange_Params);
-    push.pRangeProfilerObject = object_;
-    push.pRangeName = range.name.c_str();
-    TILESCOPE_CUPTI(cuptiRangeProfilerPushRange, push);
-    range.work();
-    check_cuda(cudaDeviceSynchronize(), "the work of a counted range");
-    auto pop = TILESCOPE_PARAMS(CUpti_RangeProfiler_PopRange_Params);
-    pop.pRangeProfilerObject = object_;
-    TILESCOPE_CUPTI(cuptiRangeProfilerPopRange, pop);
+    auto params = TILESCOPE_PARAMS(CUpti_RangeProfiler_PushRange_Params);
+    params.pRangeProfilerObject = object_;
+    params.pRangeName = range.c_str();
+    TILESCOPE_CUPTI(cuptiRangeProfilerPushRange, params);
   }
 
+  void pop() override {
+    check_cuda(cudaDeviceSynchronize(), "the work of a counted range");
+    auto params = TILESCOPE_PARAMS(CUpti_RangeProfiler_PopRange_Params);
+    params.pRangeProfilerObject = object_;
+    TILESCOPE_CUPTI(cuptiRangeProfilerPopRange, params);
+  }
+
+ private:
   CUpti_RangeProfiler_Object* object_ = nullptr;
 };
 
@@ -222,13 +223,27 @@ CounterSession& CounterSession::operator=(CounterSession&&) noexcept = default;
 int CounterSession::passes() const { return state_->passes; }
 
 CounterResult CounterSession::collect(const std::vector<CounterRange>& ranges) {
+  std::vector<std::string> names;
+  for (const CounterRange& range : ranges) names.push_back(range.name);
+  return collect(names, [&ranges](RangeMarker& marker) {
+    for (const CounterRange& range : ranges) {
+      if (range.before) range.before();
+      marker.push(range.name);
+      range.work();
+      marker.pop();
+    }
+  });
+}
+
+CounterResult CounterSession::collect(const std::vector<std::string>& ranges,
+                                      const std::function<void(RangeMarker&)>& pass) {
   std::vector<const char*> names = c_strings(state_->metrics.known);
   std::vector<std::uint8_t> image;
   {
     RangeProfiler profiler(state_->context);
     image = profiler.counter_image(names, ranges.size());
     profiler.configure(state_->config, image, ranges.size());
-    while (!profiler.run_pass(ranges)) {
+    while (!profiler.run_pass(pass)) {
     }
     profiler.decode();
   }
@@ -254,9 +269,8 @@ CounterResult CounterSession::collect(const std::vector<CounterRange>& ranges) {
     TILESCOPE_CUPTI(cuptiProfilerHostEvaluateToGpuValues, params);
     for (std::size_t m = 0; m < names.size(); ++m) result.values[info.rangeName][names[m]] = values[m];
   }
-  for (const CounterRange& range : ranges) {
-    if (!result.values.contains(range.name))
-      throw DeviceError("the profiler returned no values for range " + range.name);
+  for (const std::string& range : ranges) {
+    if (!result.values.contains(range)) throw DeviceError("the profiler returned no values for range " + range);
   }
   return result;
 }

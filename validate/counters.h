@@ -54,6 +54,14 @@ struct CounterRange {
   std::function<void()> before, work;
 };
 
+// Begins and ends the counted ranges of a pass. Both wait for all work of the device.
+class RangeMarker {
+ public:
+  virtual ~RangeMarker() = default;
+  virtual void push(const std::string& range) = 0;
+  virtual void pop() = 0;
+};
+
 struct CounterResult {
   std::map<std::string, std::map<std::string, double>> values;  // by range, then metric
   std::vector<std::string> unavailable;                         // metrics this chip lacks, in the order asked for
@@ -71,6 +79,9 @@ class CounterSession {
 
   // User ranges, user replay: runs all ranges once a pass. Throws DeviceError on a CUPTI failure or a dropped range.
   CounterResult collect(const std::vector<CounterRange>& ranges);
+  // The same where the ranges begin and end inside other code: calls `pass` once a pass, which marks every one of
+  // `ranges` once and does the same each time.
+  CounterResult collect(const std::vector<std::string>& ranges, const std::function<void(RangeMarker&)>& pass);
   int passes() const;
 
  private:

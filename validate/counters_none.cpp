@@ -25,6 +25,9 @@ CounterSession::~CounterSession() = default;
 CounterSession::CounterSession(CounterSession&&) noexcept = default;
 CounterSession& CounterSession::operator=(CounterSession&&) noexcept = default;
 CounterResult CounterSession::collect(const std::vector<CounterRange>&) { throw DeviceError(preflight().message); }
+CounterResult CounterSession::collect(const std::vector<std::string>&, const std::function<void(RangeMarker&)>&) {
+  throw DeviceError(preflight().message);
+}
 int CounterSession::passes() const { return 0; }
 
 }  // namespace tilescope::validate

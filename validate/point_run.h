@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "hardware/profile.h"
 #include "kernels/kernel_api.h"
 #include "validate/counters.h"
 #include "validate/device_work.h"
@@ -22,6 +23,11 @@ struct Bench {
   std::string experiment;
   int cold_repeats = 10, steady_repeats = 20;
 };
+
+// For the current GPU. Throws DeviceError unless it is the profile's and its counters can be read.
+Bench make_bench(const Experiment& experiment, const HardwareProfile& profile, const std::string& revision);
+
+std::string utc_now();  // "2026-11-20T17:03:00Z"
 
 struct ChosenVariant {
   kernels::Variant variant;
