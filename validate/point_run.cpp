@@ -49,7 +49,7 @@ struct Arrays {
         v(v_count * size_of(chosen.variant.dtype)),
         o(o_count * size_of(chosen.variant.dtype)),
         l(l_count * sizeof(float)),
-        workspace(kernels::workspace_bytes(chosen.variant, s)) {
+        workspace(kernels::workspace_bytes(chosen.variant, {.shape = s, .mask = chosen.mask})) {
     const kernels::Dtype dtype = chosen.variant.dtype;
     fill_normal(q.get(), q_count, dtype, 1, nullptr);
     fill_normal(k.get(), k_count, dtype, 2, nullptr);
