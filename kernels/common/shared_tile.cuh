@@ -45,14 +45,15 @@ struct SharedTile {
     return tile + offset(lane & 15, lane >> 4);
   }
 
-  // All `threads` threads start copying `rows` rows of row length `row_elements` from `source` (row 0 of the tile);
-  // rows at or past `valid_rows` and chunks at or past `valid_chunks` become zeros and read nothing.
+  // `threads` threads, this one being number `thread`, start copying `rows` rows of row length `row_elements` from
+  // `source` (row 0 of the tile); rows at or past `valid_rows` and chunks at or past `valid_chunks` become zeros and
+  // read nothing.
   template <int rows, int threads, bool check_chunks = false>
-  static __device__ __forceinline__ void copy_from(std::uint32_t tile, const void* source, std::int64_t row_elements,
-                                                   int valid_rows, int valid_chunks = chunks) {
+  static __device__ __forceinline__ void copy_part(int thread, std::uint32_t tile, const void* source,
+                                                   std::int64_t row_elements, int valid_rows,
+                                                   int valid_chunks = chunks) {
     constexpr int rows_a_pass = threads / chunks;
     static_assert(threads % chunks == 0 && rows % rows_a_pass == 0, "every thread copies the same number of chunks");
-    const int thread = thread_index_now();
     const int chunk = thread % chunks;
     const int first_row = thread / chunks;
     const char* from = static_cast<const char*>(source) + first_row * row_elements * 2 + chunk * 16;
@@ -63,6 +64,13 @@ struct SharedTile {
       if constexpr (check_chunks) valid = valid && chunk < valid_chunks;
       copy_async_16(tile + offset(row, chunk), from + pass * rows_a_pass * row_elements * 2, valid);
     }
+  }
+
+  // The same by all threads of the block.
+  template <int rows, int threads, bool check_chunks = false>
+  static __device__ __forceinline__ void copy_from(std::uint32_t tile, const void* source, std::int64_t row_elements,
+                                                   int valid_rows, int valid_chunks = chunks) {
+    copy_part<rows, threads, check_chunks>(thread_index_now(), tile, source, row_elements, valid_rows, valid_chunks);
   }
 
   // A pair of adjacent elements of row `row`, column block `chunk`, into the tile (the C fragment's layout: lane & 3
