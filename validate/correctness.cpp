@@ -7,6 +7,7 @@
 #include <set>
 
 #include "kernels/oracle.h"
+#include "validate/cuda_check.h"
 #include "validate/device_work.h"
 
 namespace tilescope::validate {
@@ -49,46 +50,102 @@ std::size_t product(std::int64_t a, std::int64_t b) {
 
 double rounding_of(kernels::Dtype dtype) {
   switch (dtype) {
-    case kernels::Dtype::fp32:
-      return 0x1p-24;
-    case kernels::Dtype::fp16:
-      return 0x1p-11;
-    case kernels::Dtype::bf16:
-      return 0x1p-8;
+    case kernels::Dtype::fp32: return 0x1p-24;
+    case kernels::Dtype::bf16: return 0x1p-8;
+    case kernels::Dtype::fp8_e4m3: return 0x1p-4;
+    default: return 0x1p-11;  // fp16, and what int8 and int4 are converted to
   }
-  return 0;
+}
+
+// The format in which P V computes: that of V, or of O where V is converted to it first.
+kernels::Dtype format_of_p(const kernels::Variant& variant) {
+  const bool converted = kernels::bits_of(variant.dtype_v()) < 16 && variant.dtype_q() != kernels::Dtype::fp8_e4m3;
+  return converted ? variant.dtype : variant.dtype_v();
 }
 
 // The error a correct kernel may make in one element of O: S is accumulated in fp32 and, where a kernel stores it,
-// rounded to the dtype (`score` its size, `dot` that of its terms); P carries twice that and its own rounding, weighted
-// by P |V|
-// (`weight`), and for fp16, whose smallest normal is 2^-14, an absolute 2^-25 a key; O is rounded to the dtype.
-double bound(const kernels::Problem& problem, kernels::Dtype dtype, const kernels::OracleResult& oracle,
+// rounded to the dtype (`score` its size, `dot` that of its terms), and K with scales once more when they are applied; P
+// carries twice that and its own rounding, weighted by P |V| (`weight`), and where its format is short of small numbers an
+// absolute error a key; O is rounded to the dtype.
+double bound(const kernels::Problem& problem, const kernels::Variant& variant, const kernels::OracleResult& oracle,
              std::size_t row, std::size_t element) {
-  const double unit = rounding_of(dtype);
-  const double subnormal = dtype == kernels::Dtype::fp16 ? 0x1p-25 : 0;
-  const double score_error = 0x1p-20 * (1 + oracle.dot[row]) + unit * oracle.score[row] + subnormal;
+  const double unit = rounding_of(variant.dtype);
+  const kernels::Dtype p = format_of_p(variant);
+  const double least = p == kernels::Dtype::fp16 ? 0x1p-25 : p == kernels::Dtype::fp8_e4m3 ? 0x1p-10 : 0;
+  const double of_k = kernels::scale_group(variant.dtype_k()) > 0 ? unit : 0;
+  const double of_v = kernels::scale_group(variant.dtype_v()) > 0 ? unit : 0;
+  const double score_error = (0x1p-20 + of_k) * (1 + oracle.dot[row]) + unit * oracle.score[row] + least;
   return (unit + 0x1p-20) * std::abs(oracle.o[element]) +
-         (std::expm1(2 * score_error) + unit + 0x1p-20) * oracle.weight[element] +
-         subnormal * static_cast<double>(problem.shape.kv_len) * oracle.value_max + 0x1p-25;
+         (std::expm1(2 * score_error) + rounding_of(p) + of_v + 0x1p-20) * oracle.weight[element] +
+         least * static_cast<double>(problem.shape.kv_len) * oracle.value_max + 0x1p-25;
+}
+
+std::vector<std::int32_t> block_table(const kernels::Problem& problem, std::int64_t batch) {
+  const std::int64_t pages = (problem.shape.kv_len + problem.page_size - 1) / problem.page_size;
+  std::vector<std::int32_t> table(static_cast<std::size_t>(pages));
+  check_cuda(cudaMemcpy(table.data(), problem.block_table + batch * pages, table.size() * sizeof table[0],
+                        cudaMemcpyDeviceToHost), "reading the block table");
+  return table;
+}
+
+// Rows [0, rows) of K or V of one KV head, as numbers. `d` values a row.
+std::vector<float> read_keys(const kernels::Problem& problem, const void* data, const void* scales, float descale,
+                             kernels::Dtype dtype, std::int64_t d, std::int64_t batch, std::int64_t kv_head,
+                             std::int64_t rows) {
+  const kernels::Shape& s = problem.shape;
+  std::vector<float> values;
+  const auto read = [&](std::int64_t first_row, std::int64_t count) {
+    std::vector<float> some = read_as_float(data, product(first_row, d), product(count, d), dtype);
+    if (const auto group = static_cast<std::size_t>(kernels::scale_group(dtype)); group > 0) {
+      const std::vector<float> factors =
+          read_as_float(scales, product(first_row, d) / group, product(count, d) / group, kernels::Dtype::fp16);
+      for (std::size_t i = 0; i < some.size(); ++i) some[i] *= factors[i / group];
+    }
+    for (float& value : some) value *= descale;
+    values.insert(values.end(), some.begin(), some.end());
+  };
+  if (problem.block_table == nullptr) {
+    read((batch * s.heads_kv + kv_head) * s.kv_len, rows);
+    return values;
+  }
+  const std::vector<std::int32_t> table = block_table(problem, batch);
+  for (std::int64_t first = 0; first < rows; first += problem.page_size)
+    read((table[static_cast<std::size_t>(first / problem.page_size)] * s.heads_kv + kv_head) * problem.page_size,
+         std::min(problem.page_size, rows - first));
+  return values;
+}
+
+// The first d_v of every d_qk columns.
+std::vector<float> first_columns(const std::vector<float>& k, std::int64_t d_qk, std::int64_t d_v) {
+  std::vector<float> v;
+  for (auto row = k.begin(); row != k.end(); row += d_qk) v.insert(v.end(), row, row + d_v);
+  return v;
+}
+
+// The rows of the block mask that a window of queries sees, one a query.
+std::vector<std::uint8_t> mask_rows(const kernels::Problem& problem, const Window& window) {
+  const std::int64_t columns = (problem.shape.kv_len + problem.block_kv - 1) / problem.block_kv;
+  std::vector<std::uint8_t> rows(product(window.rows, columns));
+  for (std::int64_t i = 0; i < window.rows; ++i)
+    check_cuda(cudaMemcpy(rows.data() + i * columns,
+                          problem.block_mask + (window.first + i) / problem.block_q * columns,
+                          static_cast<std::size_t>(columns), cudaMemcpyDeviceToHost), "reading the block mask");
+  return rows;
 }
 
 // The oracle on one window: with the mask aligned to the bottom right, rows [first, first + rows) of a long problem are
 // the last rows of the problem that ends with them.
-kernels::OracleResult expected_window(const kernels::Problem& problem, kernels::Dtype dtype, const Window& window) {
+kernels::OracleResult expected_window(const kernels::Problem& problem, const kernels::Variant& variant,
+                                      const Window& window) {
   const kernels::Shape& s = problem.shape;
   const std::int64_t batch = window.head / s.heads_q;
-  const std::int64_t kv_head = batch * s.heads_kv + window.head % s.heads_q / (s.heads_q / s.heads_kv);
+  const std::int64_t kv_head = window.head % s.heads_q / (s.heads_q / s.heads_kv);
+  const bool aligned = problem.mask == kernels::Mask::causal || problem.mask == kernels::Mask::window;
   const std::int64_t visible =
-      problem.mask == kernels::Mask::causal
-          ? std::clamp<std::int64_t>(window.first + window.rows + s.kv_len - s.q_len, 0, s.kv_len)
-          : s.kv_len;
-  const std::vector<float> q = read_as_float(problem.q, product(window.head * s.q_len + window.first, s.d_qk),
-                                             product(window.rows, s.d_qk), dtype);
-  const std::vector<float> k =
-      read_as_float(problem.k, product(kv_head * s.kv_len, s.d_qk), product(visible, s.d_qk), dtype);
-  const std::vector<float> v =
-      read_as_float(problem.v, product(kv_head * s.kv_len, s.d_v), product(visible, s.d_v), dtype);
+      aligned ? std::clamp<std::int64_t>(window.first + window.rows + s.kv_len - s.q_len, 0, s.kv_len) : s.kv_len;
+  std::vector<float> q = read_as_float(problem.q, product(window.head * s.q_len + window.first, s.d_qk),
+                                       product(window.rows, s.d_qk), variant.dtype_q());
+  for (float& value : q) value *= problem.q_descale;
   kernels::OracleResult result;
   if (visible == 0) {  // nothing to attend to: zeros
     result.o.assign(product(window.rows, s.d_v), 0);
@@ -97,6 +154,14 @@ kernels::OracleResult expected_window(const kernels::Problem& problem, kernels::
     result.dot = result.score;
     return result;
   }
+  const std::vector<float> k = read_keys(problem, problem.k, problem.k_scales, problem.k_descale, variant.dtype_k(),
+                                         s.d_qk, batch, kv_head, visible);
+  const std::vector<float> v = kernels::v_in_k(variant)
+                                   ? first_columns(k, s.d_qk, s.d_v)
+                                   : read_keys(problem, problem.v, problem.v_scales, problem.v_descale,
+                                               variant.dtype_v(), s.d_v, batch, kv_head, visible);
+  const std::vector<std::uint8_t> blocks =
+      problem.mask == kernels::Mask::blocks ? mask_rows(problem, window) : std::vector<std::uint8_t>{};
   kernels::OracleInput input;
   input.shape = {1, 1, 1, window.rows, visible, s.d_qk, s.d_v};
   input.mask = problem.mask;
@@ -104,22 +169,25 @@ kernels::OracleResult expected_window(const kernels::Problem& problem, kernels::
   input.q = q.data();
   input.k = k.data();
   input.v = v.data();
+  input.window = problem.window;
+  input.block_mask = blocks.data(), input.block_q = 1, input.block_kv = problem.block_kv;
   return kernels::attention_oracle(input);
 }
 
 }  // namespace
 
-Correctness check_output(const kernels::Problem& problem, kernels::Dtype dtype) {
+Correctness check_output(const kernels::Problem& problem, const kernels::Variant& variant) {
+  const kernels::Dtype dtype = variant.dtype;
   const kernels::Shape& s = problem.shape;
   Correctness result;
   double worst = -1;
   for (const Window& window : choose_windows(s)) {
-    const kernels::OracleResult expected = expected_window(problem, dtype, window);
+    const kernels::OracleResult expected = expected_window(problem, variant, window);
     const std::vector<float> o = read_as_float(problem.o, product(window.head * s.q_len + window.first, s.d_v),
                                                product(window.rows, s.d_v), dtype);
     for (std::size_t i = 0; i < o.size(); ++i) {
       const std::size_t row = i / static_cast<std::size_t>(s.d_v);
-      const double allowed = bound(problem, dtype, expected, row, i);
+      const double allowed = bound(problem, variant, expected, row, i);
       const double error = std::abs(static_cast<double>(o[i]) - expected.o[i]);
       if (!(error / allowed <= worst)) {  // a NaN wins, too
         worst = error / allowed;

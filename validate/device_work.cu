@@ -1,5 +1,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <utility>
 
@@ -25,11 +26,46 @@ __device__ float normal(std::uint64_t seed, std::uint64_t index) {  // Box-Mulle
   return sqrtf(-2.0f * logf(u)) * cospif(2.0f * v);
 }
 
+__device__ int code(float value, int most) { return min(max(__float2int_rn(value), -most - 1), most); }
+
+// The type of one addressable element of a format and its conversions. int4: two codes a byte.
+struct Int4Pair {
+  std::uint8_t bits;
+};
+template <class T>
+constexpr int values_of = 1;
+template <>
+constexpr int values_of<Int4Pair> = 2;
+
+template <class T>
+__device__ T make(std::uint64_t seed, std::uint64_t index) {
+  return static_cast<T>(normal(seed, index));
+}
+template <>
+__device__ std::int8_t make(std::uint64_t seed, std::uint64_t index) {
+  return static_cast<std::int8_t>(code(normal(seed, index) * 32.0f, 127));
+}
+template <>
+__device__ Int4Pair make(std::uint64_t seed, std::uint64_t index) {
+  const int low = code(normal(seed, 2 * index) * 2.0f, 7), high = code(normal(seed, 2 * index + 1) * 2.0f, 7);
+  return {static_cast<std::uint8_t>((low & 0xf) | (high & 0xf) << 4)};
+}
+
+template <class T>
+__device__ void widen(T value, float* wide) {
+  *wide = static_cast<float>(value);
+}
+template <>
+__device__ void widen(Int4Pair value, float* wide) {
+  wide[0] = static_cast<float>(static_cast<std::int8_t>(value.bits << 4) >> 4);
+  wide[1] = static_cast<float>(static_cast<std::int8_t>(value.bits) >> 4);
+}
+
 template <class T>
 __global__ void fill_kernel(T* data, std::size_t count, std::uint64_t seed) {
   const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    data[i] = static_cast<T>(normal(seed, i));
+    data[i] = make<T>(seed, i);
   }
 }
 
@@ -37,7 +73,15 @@ template <class T>
 __global__ void widen_kernel(const T* data, float* wide, std::size_t count) {
   const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    wide[i] = static_cast<float>(data[i]);
+    widen(data[i], wide + i * values_of<T>);
+  }
+}
+
+__global__ void scales_kernel(__half* data, std::size_t count, float middle, std::uint64_t seed) {
+  const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
+    const float uniform = static_cast<float>(mixed(mixed(seed) ^ i) >> 40) * 0x1p-24f;
+    data[i] = static_cast<__half>(middle * (0.5f + uniform));
   }
 }
 
@@ -62,9 +106,14 @@ __global__ void read_kernel(const uint4* data, std::size_t count, unsigned* sink
 // Calls `run` with a typed null pointer that names the element type.
 template <class Run>
 void with_type(kernels::Dtype dtype, Run run) {
-  if (dtype == kernels::Dtype::fp32) run(static_cast<float*>(nullptr));
-  else if (dtype == kernels::Dtype::fp16) run(static_cast<__half*>(nullptr));
-  else run(static_cast<__nv_bfloat16*>(nullptr));
+  switch (dtype) {
+    case kernels::Dtype::fp32: run(static_cast<float*>(nullptr)); break;
+    case kernels::Dtype::fp16: run(static_cast<__half*>(nullptr)); break;
+    case kernels::Dtype::bf16: run(static_cast<__nv_bfloat16*>(nullptr)); break;
+    case kernels::Dtype::fp8_e4m3: run(static_cast<__nv_fp8_e4m3*>(nullptr)); break;
+    case kernels::Dtype::int8: run(static_cast<std::int8_t*>(nullptr)); break;
+    case kernels::Dtype::int4: run(static_cast<Int4Pair*>(nullptr)); break;
+  }
   check_cuda(cudaGetLastError(), "a kernel launch");
 }
 
@@ -86,12 +135,18 @@ DeviceBuffer::~DeviceBuffer() { cudaFree(data_); }
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
-std::size_t size_of(kernels::Dtype dtype) { return dtype == kernels::Dtype::fp32 ? 4 : 2; }
-
 void fill_normal(void* data, std::size_t count, kernels::Dtype dtype, std::uint64_t seed, void* stream) {
   with_type(dtype, [&]<class T>(T*) {
-    fill_kernel<<<blocks(), threads, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<T*>(data), count, seed);
+    fill_kernel<<<blocks(), threads, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<T*>(data), count / values_of<T>,
+                                                                            seed);
   });
+}
+
+void fill_scales(void* data, std::size_t count, kernels::Dtype dtype, std::uint64_t seed, void* stream) {
+  const float middle = dtype == kernels::Dtype::int8 ? 1.0f / 32 : 1.0f / 2;
+  scales_kernel<<<blocks(), threads, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<__half*>(data), count, middle,
+                                                                             seed);
+  check_cuda(cudaGetLastError(), "a kernel launch");
 }
 
 std::vector<float> read_as_float(const void* data, std::size_t offset, std::size_t count, kernels::Dtype dtype) {
@@ -99,7 +154,8 @@ std::vector<float> read_as_float(const void* data, std::size_t offset, std::size
   if (count == 0) return host;
   const DeviceBuffer wide(count * sizeof(float));
   with_type(dtype, [&]<class T>(T*) {
-    widen_kernel<<<blocks(), threads>>>(static_cast<const T*>(data) + offset, static_cast<float*>(wide.get()), count);
+    widen_kernel<<<blocks(), threads>>>(static_cast<const T*>(data) + offset / values_of<T>,
+                                        static_cast<float*>(wide.get()), count / values_of<T>);
   });
   check_cuda(cudaMemcpy(host.data(), wide.get(), wide.size(), cudaMemcpyDeviceToHost), "copying to the host");
   return host;
@@ -109,10 +165,14 @@ std::size_t count_not_finite(const void* data, std::size_t count, kernels::Dtype
   unsigned long long host = 0;
   const DeviceBuffer found(sizeof host);
   check_cuda(cudaMemset(found.get(), 0, sizeof host), "cudaMemset");
-  with_type(dtype, [&]<class T>(T*) {
+  const auto search = [&]<class T>(T*) {
     not_finite_kernel<<<blocks(), threads>>>(static_cast<const T*>(data), count,
                                              static_cast<unsigned long long*>(found.get()));
-  });
+  };
+  if (dtype == kernels::Dtype::fp32) search(static_cast<float*>(nullptr));
+  else if (dtype == kernels::Dtype::fp16) search(static_cast<__half*>(nullptr));
+  else search(static_cast<__nv_bfloat16*>(nullptr));
+  check_cuda(cudaGetLastError(), "a kernel launch");
   check_cuda(cudaMemcpy(&host, found.get(), sizeof host, cudaMemcpyDeviceToHost), "copying to the host");
   return static_cast<std::size_t>(host);
 }

@@ -25,12 +25,15 @@ class DeviceBuffer {
   std::size_t bytes_ = 0;
 };
 
-std::size_t size_of(kernels::Dtype dtype);
-
-// Standard normal values, the same for the same seed and count.
+// Standard normal values, the same for the same seed and count; in int8 and int4 codes of such values under scales of
+// about 1/32 and 1/2.
 void fill_normal(void* data, std::size_t count, kernels::Dtype dtype, std::uint64_t seed, void* stream);
 
-// Copies `count` elements from `offset` on to the host as float (exact for every dtype here).
+// fp16 scales for int8 or int4 codes: those above, times a random factor from 0.5 to 1.5.
+void fill_scales(void* data, std::size_t count, kernels::Dtype dtype, std::uint64_t seed, void* stream);
+
+// Copies `count` elements from `offset` on to the host as float (exact for every dtype here); of int8
+// and int4 the codes. int4: offset and count are even.
 std::vector<float> read_as_float(const void* data, std::size_t offset, std::size_t count, kernels::Dtype dtype);
 
 // Number of elements that are not finite: after filling an output with 0xFF bytes (NaN in fp32, fp16 and bf16)

@@ -1,6 +1,7 @@
 #include "validate/experiment.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
@@ -13,7 +14,7 @@ constexpr std::int64_t longest = std::int64_t{1} << 24;  // of any extent; keeps
 constexpr std::size_t most_points = 100000;
 
 struct Tile {
-  std::int64_t q = 0, kv = 0, warps = 0;
+  std::int64_t q = 0, kv = 0, warps = 0, stages = 0;
 };
 
 std::vector<std::int64_t> integers(const Node& node, std::int64_t least, std::int64_t most) {
@@ -35,8 +36,9 @@ std::vector<Tile> read_tiles(const Node& entry) {
   if (!node) return {Tile{}};  // the kernel's only tiling
   std::vector<Tile> tiles;
   for (const Node& item : node->items()) {
-    item.only({"q", "kv", "warps"});
+    item.only({"q", "kv", "warps", "stages"});
     tiles.push_back({item["q"].integer(1, 4096), item["kv"].integer(1, 4096), item["warps"].integer(1, 32)});
+    if (const auto stages = item.find("stages")) tiles.back().stages = stages->integer(1, 64);
   }
   if (node->is_list() && tiles.empty()) node->report("is an empty list; leave it out for a kernel without tiles");
   return tiles;
@@ -47,22 +49,49 @@ struct Grid {
   std::string kernel;
   std::vector<Tile> tiles;
   std::vector<std::string> dtypes, masks;
-  std::vector<std::int64_t> batch, heads_q, heads_kv, q_len, kv_len, head_dim;
+  std::vector<std::int64_t> batch, heads_q, heads_kv, q_len, kv_len, head_dim, v_head_dim;
+  std::vector<std::int64_t> splits = {0};
+  std::map<std::string, Dtype> own_dtypes;
 };
 
+std::vector<std::string> read_masks(const Node& node) {
+  std::vector<std::string> masks;
+  for (const Node& item : node.items()) {
+    masks.push_back(item.text());
+    if (!masks.back().empty() && !known_mask(masks.back()))
+      item.report(fmt::format("expected none, causal, window:W (W >= 1) or block-sparse:FILE, found '{}'", masks.back()));
+  }
+  if (node.is_list() && masks.empty()) node.report("is an empty list; give at least one value");
+  return masks;
+}
+
+std::map<std::string, Dtype> read_own_dtypes(const Node& node) {
+  std::map<std::string, Dtype> dtypes;
+  for (const auto& [key, value] : node.entries()) {
+    const std::string text = value.text();
+    if (const auto dtype = parse_dtype(text)) dtypes[key] = *dtype;
+    else if (!text.empty()) value.report(fmt::format("'{}' is not a dtype; known: {}", text, fmt::join(dtype_names(), ", ")));
+  }
+  return dtypes;
+}
+
 Grid read_grid(const Node& entry) {
-  entry.only({"kernel", "tiles", "dtype", "batch", "heads_q", "heads_kv", "q_len", "kv_len", "head_dim", "mask"});
+  entry.only({"kernel", "tiles", "dtype", "batch", "heads_q", "heads_kv", "q_len", "kv_len", "head_dim",
+              "v_head_dim", "mask", "dtypes", "splits"});
   Grid grid;
   grid.kernel = entry["kernel"].text();
   grid.tiles = read_tiles(entry);
   grid.dtypes = choices(entry["dtype"], {"fp16", "bf16", "fp32"});
-  grid.masks = choices(entry["mask"], {"none", "causal"});
+  grid.masks = read_masks(entry["mask"]);
   grid.batch = integers(entry["batch"], 1, longest);
   grid.heads_q = integers(entry["heads_q"], 1, longest);
   grid.q_len = integers(entry["q_len"], 1, longest);
   grid.head_dim = integers(entry["head_dim"], 1, 1024);
   if (const auto node = entry.find("heads_kv")) grid.heads_kv = integers(*node, 1, longest);
   if (const auto node = entry.find("kv_len")) grid.kv_len = integers(*node, 1, longest);
+  if (const auto node = entry.find("v_head_dim")) grid.v_head_dim = integers(*node, 1, 1024);
+  if (const auto node = entry.find("splits")) grid.splits = integers(*node, 1, longest);
+  if (const auto node = entry.find("dtypes")) grid.own_dtypes = read_own_dtypes(*node);
   return grid;
 }
 
@@ -82,22 +111,26 @@ std::vector<MeasurePoint> expand(const Grid& grid) {
   std::vector<MeasurePoint> points;
   const auto lengths = crossed(grid.q_len, grid.kv_len);
   const auto heads = crossed(grid.heads_q, grid.heads_kv);
+  const auto depths = crossed(grid.head_dim, grid.v_head_dim);
   for (const Tile& tile : grid.tiles)
     for (const std::string& dtype : grid.dtypes)
-      for (const std::int64_t head_dim : grid.head_dim)
+      for (const auto& [head_dim, v_head_dim] : depths)
         for (const std::int64_t batch : grid.batch)
           for (const auto& [heads_q, heads_kv] : heads)
             for (const auto& [q_len, kv_len] : lengths)
-              for (const std::string& mask : grid.masks) {
+              for (const std::string& mask : grid.masks) for (const std::int64_t splits : grid.splits) {
                 if (points.size() > most_points) return points;
                 const std::optional<Dtype> parsed = parse_dtype(dtype);
                 points.push_back({.kernel = grid.kernel,
                                   .mask = mask,
-                                  .workload = {batch, heads_q, heads_kv, q_len, kv_len, head_dim, head_dim},
+                                  .workload = {batch, heads_q, heads_kv, q_len, kv_len, head_dim, v_head_dim},
                                   .dtype = parsed ? parsed->format : Format::fp16,
+                                  .dtypes = grid.own_dtypes,
                                   .tile_q = tile.q,
                                   .tile_kv = tile.kv,
-                                  .warps = tile.warps});
+                                  .warps = tile.warps,
+                                  .stages = tile.stages,
+                                  .splits = splits});
               }
   return points;
 }
@@ -139,7 +172,7 @@ ToleranceCondition read_condition(const Node& node) {
     return found ? std::optional(found->boolean()) : std::nullopt;
   };
   ToleranceCondition when;
-  if (const auto found = node.find("mask")) when.mask = found->one_of({"none", "causal"});
+  if (const auto found = node.find("mask")) when.mask = found->one_of({"none", "causal", "window", "block-sparse"});
   if (const auto found = node.find("dtype")) when.dtype = found->one_of({"fp16", "bf16", "fp32"});
   when.head_dim = length("head_dim");
   when.q_len_min = length("q_len_min");
@@ -205,7 +238,7 @@ bool matches(const Tolerance& tolerance, const ToleranceQuery& query) {
   const ToleranceCondition& when = tolerance.when;
   return tolerance.quantity == query.quantity && allows(tolerance.kernel, query.point.kernel) &&
          allows(tolerance.level, query.level) && allows(tolerance.direction, query.direction) &&
-         allows(when.mask, query.point.mask) && allows(when.dtype, to_string(query.point.dtype)) &&
+         allows(when.mask, query.point.mask.substr(0, query.point.mask.find(':'))) && allows(when.dtype, to_string(query.point.dtype)) &&
          allows(when.head_dim, workload.d_qk) && within(when.q_len_min, when.q_len_max, workload.q_len) &&
          within(when.kv_len_min, when.kv_len_max, workload.kv_len) && allows(when.spills, query.spills) &&
          allows(when.kv_in_l2, query.kv_in_l2);

@@ -18,7 +18,7 @@ hardware: h200_sxm
 repeats: {cold: 3, steady: 5}
 points:
   - kernel: fused_mma
-    tiles: [{q: 128, kv: 64, warps: 4}]
+    tiles: [{q: 128, kv: 64, warps: 4, stages: 2}]
     dtype: [fp16]
     batch: [1]
     heads_q: [16]
@@ -26,7 +26,10 @@ points:
     q_len: [1024]
     kv_len: [2048]
     head_dim: [128]
+    v_head_dim: [64]
     mask: [causal]
+    dtypes: {kv: fp8_e4m3}
+    splits: [4]
 tolerances:
   - quantity: traffic
     kernel: fused_mma
@@ -59,6 +62,7 @@ TEST_CASE("every field of an experiment that is wrong, missing, given twice or m
                               {"points[*].tiles[*].q", "an integer from 1 to 4096"},
                               {"points[*].tiles[*].kv", "an integer from 1 to 4096"},
                               {"points[*].tiles[*].warps", "an integer from 1 to 32"},
+                              {"points[*].tiles[*].stages", "an integer from 1 to 64", Need::optional},
                               {"points[*].dtype", "a list"},
                               {"points[*].dtype[*]", "one of fp16, bf16, fp32"},
                               {"points[*].batch", "a list"},
@@ -73,8 +77,14 @@ TEST_CASE("every field of an experiment that is wrong, missing, given twice or m
                               {"points[*].kv_len[*]", length},
                               {"points[*].head_dim", "a list"},
                               {"points[*].head_dim[*]", "an integer from 1 to 1024"},
+                              {"points[*].v_head_dim", "a list", Need::optional},
+                              {"points[*].v_head_dim[*]", "an integer from 1 to 1024"},
                               {"points[*].mask", "a list"},
-                              {"points[*].mask[*]", "one of none, causal"},
+                              {"points[*].mask[*]", "text"},
+                              {"points[*].dtypes", "a map", Need::optional},
+                              {"points[*].dtypes.*", "text", Need::free},
+                              {"points[*].splits", "a list", Need::optional},
+                              {"points[*].splits[*]", length},
                               {"tolerances", "a list", Need::optional},
                               {"tolerances[*]", "a map"},
                               {"tolerances[*].quantity", "text"},
@@ -82,7 +92,7 @@ TEST_CASE("every field of an experiment that is wrong, missing, given twice or m
                               {"tolerances[*].level", "one of hbm, l2, smem, register", Need::optional},
                               {"tolerances[*].direction", "one of read, write", Need::optional},
                               {"tolerances[*].when", "a map", Need::optional},
-                              {"tolerances[*].when.mask", "one of none, causal", Need::optional},
+                              {"tolerances[*].when.mask", "one of none, causal, window, block-sparse", Need::optional},
                               {"tolerances[*].when.dtype", "one of fp16, bf16, fp32", Need::optional},
                               {"tolerances[*].when.spills", "true or false", Need::optional},
                               {"tolerances[*].when.kv_in_l2", "true or false", Need::optional},
@@ -90,6 +100,14 @@ TEST_CASE("every field of an experiment that is wrong, missing, given twice or m
                               {"tolerances[*].tolerance", "a number from 0 to 100"},
                               {"tolerances[*].slack", "a number from 0 to 1000000000000000", Need::optional},
                               {"tolerances[*].reason", "text"}});
+}
+
+TEST_CASE("masks and formats of an experiment must exist") {
+  CHECK(everything().findings(Mutation{"points[0].mask[0]", Change::replace, "diagonal"}).find(
+            "expected none, causal, window:W (W >= 1) or block-sparse:FILE, found 'diagonal'") != std::string::npos);
+  CHECK(everything().findings(Mutation{"points[0].dtypes.kv", Change::replace, "fp12"}).find("'fp12' is not a dtype; known: fp32") !=
+        std::string::npos);
+  CHECK(everything().findings(Mutation{"points[0].mask[0]", Change::replace, "window:64"}) == "");
 }
 
 TEST_CASE("the tolerance that only reports is spelt out") {

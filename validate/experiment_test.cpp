@@ -100,7 +100,7 @@ TEST_CASE("a wrong point names its place and what was expected") {
       {"head_dim", "[nan]", "head_dim"},
       {"tiles", "[]", "leave it out"},
       {"tiles", "[{q: 128, kv: 64}]", "warps"},
-      {"tiles", "[{q: 128, kv: 64, warps: 4, stages: 2}]", "stages"},
+      {"tiles", "[{q: 128, kv: 64, warps: 4, depth: 2}]", "depth"},
       {"heads_kv", "[3]", "heads_q 16 is not a multiple of heads_kv 3"},
       {"heads_kv", "[16, 16]", "is listed twice"},
       {"colour", "[1]", "colour"},

@@ -28,6 +28,12 @@ void JsonFields::report(const std::string& key, const std::string& message) cons
 
 bool JsonFields::has(const std::string& key) const { return value_->contains(key); }
 
+std::vector<std::string> JsonFields::keys() const {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : value_->items()) names.push_back(key);
+  return names;
+}
+
 const nlohmann::json* JsonFields::find(const std::string& key) const {
   const auto found = value_->find(key);
   if (found != value_->end()) return &*found;

@@ -17,6 +17,7 @@ class JsonFields {
   JsonFields(const nlohmann::json& value, std::string file, std::string path, std::vector<Diagnostic>& findings);
 
   bool has(const std::string& key) const;
+  std::vector<std::string> keys() const;
   JsonFields object(const std::string& key) const;
   std::vector<JsonFields> objects(const std::string& key) const;  // an array of objects
   std::string text(const std::string& key) const;                 // not empty

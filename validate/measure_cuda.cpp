@@ -67,11 +67,8 @@ Record run_named_point(Bench& bench, const MeasurePoint& point, const ChosenVari
 void measure_point(Bench& bench, const MeasurePoint& listed, const MeasureOptions& options, MeasureProgress& progress) {
   const auto begin = std::chrono::steady_clock::now();
   const ChosenVariant chosen = choose_variant(listed);
-  MeasurePoint point = listed;
-  point.tile_q = chosen.variant.tile_q;
-  point.tile_kv = chosen.variant.tile_kv;
-  point.warps = chosen.variant.warps;
-  progress.point = point_id(chosen.problem.empty() ? point : listed);
+  const MeasurePoint point = chosen.problem.empty() ? completed(listed, chosen) : listed;
+  progress.point = point_id(point);
   if (!chosen.problem.empty()) {
     progress.state = PointState::unsupported;
     progress.message = chosen.problem;
@@ -105,6 +102,7 @@ MeasureReport measure(const Experiment& experiment, const HardwareProfile& profi
   prepare_folder(options.output / experiment.name);
   require_counters();
   Bench bench = make_bench(experiment, profile, options.revision);
+  bench.data_directory = options.data_directory;
   const InterruptGuard guard;
   MeasureReport report;
   for (std::size_t i = 0; i < experiment.points.size() && interrupted == 0; ++i) {

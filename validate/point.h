@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "base/dtype.h"
@@ -15,12 +16,21 @@ struct PointWorkload {
 
 struct MeasurePoint {
   std::string kernel;         // a folder of kernels/: "fused_mma"
-  std::string mask = "none";  // "none" or "causal"
+  std::string mask = "none";  // as on the command line; the file of a block mask is relative to the data directory
   PointWorkload workload;
-  Format dtype = Format::fp16;                      // of Q, K, V and O
+  Format dtype = Format::fp16;                      // of every array that `dtypes` does not name
+  std::map<std::string, Dtype> dtypes = {};         // by the --dtype keys of the kernel's diagram: "kv" is K and V
   std::int64_t tile_q = 0, tile_kv = 0, warps = 0;  // all 0: the kernel has no tile to choose
+  std::int64_t stages = 0;                          // 0: the kernel is built for one number only
+  std::int64_t splits = 0;                          // parts of the keys; 0: the kernel chooses, or does not divide them
   friend bool operator==(const MeasurePoint&, const MeasurePoint&) = default;
 };
+
+// The format of an array by its --dtype key ("q", "k", "v", "o").
+Dtype dtype_of(const MeasurePoint& point, const std::string& key);
+
+// Whether a point's mask is spelled as one of none, causal, window:W, block-sparse:FILE.
+bool known_mask(const std::string& mask);
 
 // Stable, readable and fit for a file name:
 // "fused_mma-fp16-b1-hq16-hkv16-q4096-kv4096-d128-causal-tq128-tkv64-w4". d128x64 when d_qk and d_v differ; without

@@ -3,71 +3,67 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.h"
+#include "diagram/block_mask.h"
 #include "validate/correctness.h"
 #include "validate/counting.h"
 #include "validate/cuda_check.h"
+#include "validate/point_arrays.h"
 #include "validate/timing.h"
 
 namespace tilescope::validate {
 namespace {
 
 kernels::Dtype kernel_dtype(Format format) {
-  if (format == Format::bf16) return kernels::Dtype::bf16;
-  return format == Format::fp16 ? kernels::Dtype::fp16 : kernels::Dtype::fp32;
+  switch (format) {
+    case Format::bf16: return kernels::Dtype::bf16;
+    case Format::fp16: return kernels::Dtype::fp16;
+    case Format::fp8_e4m3: return kernels::Dtype::fp8_e4m3;
+    case Format::int8: return kernels::Dtype::int8;
+    case Format::int4: return kernels::Dtype::int4;
+    default: return kernels::Dtype::fp32;
+  }
+}
+
+// Equal formats, scales included: the kernels know one group size a format, of fp16 scales.
+bool same(kernels::Dtype built, const Dtype& asked) {
+  return built == kernel_dtype(asked.format) && asked.scale_group == kernels::scale_group(built) &&
+         asked.scale_bytes == (asked.scale_group > 0 ? 2 : 0);
 }
 
 bool fits(const kernels::Variant& variant, const MeasurePoint& point) {
   const bool any_tile = point.tile_q == 0;
-  return variant.kernel == point.kernel && variant.dtype == kernel_dtype(point.dtype) &&
+  return variant.kernel == point.kernel && same(variant.dtype, dtype_of(point, "o")) &&
+         same(variant.dtype_q(), dtype_of(point, "q")) && same(variant.dtype_k(), dtype_of(point, "k")) &&
+         (kernels::v_in_k(variant) || same(variant.dtype_v(), dtype_of(point, "v"))) &&
          (variant.head_dim == 0 || variant.head_dim == point.workload.d_qk) &&
+         (point.stages == 0 || variant.stages == point.stages) &&
          (any_tile ||
           (variant.tile_q == point.tile_q && variant.tile_kv == point.tile_kv && variant.warps == point.warps));
 }
 
-std::size_t count(std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
-  return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(c) *
-         static_cast<std::size_t>(d);
+constexpr std::string_view mask_file = "block-sparse:";
+
+kernels::Mask mask_of(const MeasurePoint& point) {
+  if (point.mask == "causal") return kernels::Mask::causal;
+  if (point.mask.starts_with(mask_file)) return kernels::Mask::blocks;
+  return point.mask == "none" ? kernels::Mask::none : kernels::Mask::window;
 }
 
-// The arrays of one point on the device. Inputs are standard normal; outputs are poisoned with NaN.
-struct Arrays {
-  std::size_t q_count, k_count, v_count, o_count, l_count;
-  DeviceBuffer q, k, v, o, l, workspace;
-  kernels::Problem problem;
-
-  Arrays(const ChosenVariant& chosen, const kernels::Shape& s)
-      : q_count(count(s.batch, s.heads_q, s.q_len, s.d_qk)),
-        k_count(count(s.batch, s.heads_kv, s.kv_len, s.d_qk)),
-        v_count(count(s.batch, s.heads_kv, s.kv_len, s.d_v)),
-        o_count(count(s.batch, s.heads_q, s.q_len, s.d_v)),
-        l_count(count(s.batch, s.heads_q, s.q_len, 1)),
-        q(q_count * size_of(chosen.variant.dtype)),
-        k(k_count * size_of(chosen.variant.dtype)),
-        v(v_count * size_of(chosen.variant.dtype)),
-        o(o_count * size_of(chosen.variant.dtype)),
-        l(l_count * sizeof(float)),
-        workspace(kernels::workspace_bytes(chosen.variant, {.shape = s, .mask = chosen.mask})) {
-    const kernels::Dtype dtype = chosen.variant.dtype;
-    fill_normal(q.get(), q_count, dtype, 1, nullptr);
-    fill_normal(k.get(), k_count, dtype, 2, nullptr);
-    fill_normal(v.get(), v_count, dtype, 3, nullptr);
-    for (const DeviceBuffer* output : {&o, &l, &workspace}) {
-      if (output->size() > 0) check_cuda(cudaMemset(output->get(), 0xFF, output->size()), "poisoning an output");
-    }
-    problem = {.shape = s,
-               .mask = chosen.mask,
-               .scale = static_cast<float>(1 / std::sqrt(static_cast<double>(s.d_qk))),
-               .q = q.get(),
-               .k = k.get(),
-               .v = v.get(),
-               .o = o.get(),
-               .l = static_cast<float*>(l.get()),
-               .workspace = workspace.get()};
+MaskData mask_data(const MeasurePoint& point, const std::filesystem::path& data_directory) {
+  MaskData data;
+  if (const auto simple = parse_mask(point.mask)) {
+    data.window = simple->window;
+    return data;
   }
-};
+  const PointWorkload& w = point.workload;
+  const Mask mask = load_block_mask(data_directory / point.mask.substr(mask_file.size()),
+                                    {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v});
+  data.block_q = mask.blocks->block_q, data.block_kv = mask.blocks->block_kv;
+  for (const std::vector<bool>& row : mask.blocks->live) data.blocks.insert(data.blocks.end(), row.begin(), row.end());
+  return data;
+}
 
 LaunchFacts facts(const kernels::Launch& launch) {
   return {.grid = {launch.grid[0], launch.grid[1], launch.grid[2]},
@@ -111,7 +107,7 @@ ChosenVariant choose_variant(const MeasurePoint& point) {
   const PointWorkload& w = point.workload;
   ChosenVariant chosen;
   chosen.shape = {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
-  chosen.mask = point.mask == "causal" ? kernels::Mask::causal : kernels::Mask::none;
+  chosen.mask = mask_of(point);
   std::vector<std::string> names;
   for (const kernels::Variant& variant : kernels::built_variants()) {
     names.push_back(variant.kernel);
@@ -124,25 +120,36 @@ ChosenVariant choose_variant(const MeasurePoint& point) {
     chosen.problem = fmt::format("no kernel '{}' is built{}", point.kernel, did_you_mean(point.kernel, names));
   } else {
     chosen.problem =
-        fmt::format("{} is not built for {} with head_dim {}, tile_q {}, tile_kv {}, {} warps", point.kernel,
-                    to_string(point.dtype), w.d_qk, point.tile_q, point.tile_kv, point.warps);
+        fmt::format("{} is not built for these formats ({}) with head_dim {}, tile_q {}, tile_kv {}, {} warps{}",
+                    point.kernel, to_string(point.dtype), w.d_qk, point.tile_q, point.tile_kv, point.warps,
+                    point.stages > 0 ? fmt::format(", {} stages", point.stages) : "");
   }
   return chosen;
+}
+
+MeasurePoint completed(const MeasurePoint& point, const ChosenVariant& chosen) {
+  MeasurePoint complete = point;
+  complete.tile_q = chosen.variant.tile_q;
+  complete.tile_kv = chosen.variant.tile_kv;
+  complete.warps = chosen.variant.warps;
+  complete.stages = chosen.variant.stages;
+  const std::int64_t splits =
+      kernels::splits_of(chosen.variant, {.shape = chosen.shape, .mask = chosen.mask, .splits = point.splits});
+  if (splits > 1) complete.splits = splits;
+  return complete;
 }
 
 Record run_point(Bench& bench, const MeasurePoint& point, const ChosenVariant& chosen) {
   Record record;
   record.experiment = bench.experiment;
   record.environment = bench.environment;
-  record.point = point;
-  record.point.tile_q = chosen.variant.tile_q;
-  record.point.tile_kv = chosen.variant.tile_kv;
-  record.point.warps = chosen.variant.warps;
-  const Arrays arrays(chosen, chosen.shape);
-  const std::vector<kernels::Launch> launches = kernels::prepare(chosen.variant, arrays.problem);
+  record.point = completed(point, chosen);
+  const PointArrays arrays(chosen.variant, chosen.shape, chosen.mask, mask_data(point, bench.data_directory), point.splits);
+  const kernels::Problem& problem = arrays.problem();
+  const std::vector<kernels::Launch> launches = kernels::prepare(chosen.variant, problem);
   for (const kernels::Launch& launch : launches) launch.enqueue(nullptr);
   check_cuda(cudaDeviceSynchronize(), "the kernel's first run");
-  record.correctness = check_output(arrays.problem, chosen.variant.dtype);
+  record.correctness = check_output(problem, chosen.variant);
   const Timing timing = time_launches(launches, bench.flush, bench.cold_repeats, bench.steady_repeats, *bench.nvml);
   record.cold_seconds = timing.cold;
   record.steady_seconds = timing.steady;

@@ -22,6 +22,7 @@ struct Bench {
   Environment environment;
   std::string experiment;
   int cold_repeats = 10, steady_repeats = 20;
+  std::filesystem::path data_directory = {};  // where the files of block masks are
 };
 
 // For the current GPU. Throws DeviceError unless it is the profile's and its counters can be read.
@@ -38,6 +39,9 @@ struct ChosenVariant {
 
 // The built variant that a point names.
 ChosenVariant choose_variant(const MeasurePoint& point);
+
+// The point with what it left to the kernel: tiles, stages, splits.
+MeasurePoint completed(const MeasurePoint& point, const ChosenVariant& chosen);
 
 // Runs the point. The record's correctness tells whether the output was right. Throws DeviceError.
 Record run_point(Bench& bench, const MeasurePoint& point, const ChosenVariant& chosen);

@@ -35,13 +35,20 @@ Environment read_environment(const JsonFields& json) {
   return e;
 }
 
+void read_dtypes(const JsonFields& json, MeasurePoint& point) {
+  for (const std::string& key : json.keys()) {
+    const std::string text = json.text(key);
+    if (const std::optional<Dtype> dtype = parse_dtype(text)) point.dtypes[key] = *dtype;
+    else json.report(key, "is not a number format: " + text);
+  }
+}
+
 MeasurePoint read_point(const JsonFields& json) {
   MeasurePoint point;
   point.kernel = json.text("kernel");
   point.mask = json.text("mask");
-  if (!point.mask.empty() && point.mask != "none" && point.mask != "causal") {
-    json.report("mask", "expected none or causal, found " + point.mask);
-  }
+  if (!point.mask.empty() && !known_mask(point.mask))
+    json.report("mask", "expected none, causal, window:W or block-sparse:FILE, found " + point.mask);
   const JsonFields workload = json.object("workload");
   point.workload = {workload.integer("batch", 1), workload.integer("heads_q", 1), workload.integer("heads_kv", 1),
                     workload.integer("q_len", 1), workload.integer("kv_len", 1),  workload.integer("d_qk", 1),
@@ -54,6 +61,9 @@ MeasurePoint read_point(const JsonFields& json) {
   point.tile_q = tile.integer("q", 0);
   point.tile_kv = tile.integer("kv", 0);
   point.warps = json.integer("warps", 0);
+  if (json.has("dtypes")) read_dtypes(json.object("dtypes"), point);
+  if (json.has("stages")) point.stages = json.integer("stages", 1);
+  if (json.has("splits")) point.splits = json.integer("splits", 1);
   return point;
 }
 

@@ -37,9 +37,12 @@ Record example() {
                   .mask = "causal",
                   .workload = {1, 16, 4, 1000, 777, 128, 128},
                   .dtype = Format::bf16,
+                  .dtypes = {{"kv", Dtype{Format::int4, 32, 2}}},
                   .tile_q = 128,
                   .tile_kv = 64,
-                  .warps = 4};
+                  .warps = 4,
+                  .stages = 3,
+                  .splits = 5};
   record.counters = {{"dram__bytes_read.sum", 33554432}, {"a.ratio", 0.25}};
   record.counters_with_flush = {{"dram__bytes_write.sum", 33554432}};
   record.flush_bytes = 251658240;
@@ -168,7 +171,7 @@ TEST_CASE("a value of the wrong type or range is named with what was found") {
       {"/point/workload/q_len", 0, "point.workload.q_len: expected an integer of at least 1, found 0"},
       {"/point/workload/q_len", 1.5, "found 1.5"},
       {"/point/workload/q_len", 18446744073709551615ull, "found 18446744073709551615"},
-      {"/point/mask", "diagonal", "expected none or causal"},
+      {"/point/mask", "diagonal", "expected none, causal, window:W or block-sparse:FILE"},
       {"/point/dtype", "fp12", "is not a number format: fp12"},
       {"/point", 4, "point: expected an object, found 4"},
       {"/environment/ecc", "yes", "expected true or false"},
@@ -208,7 +211,7 @@ TEST_CASE("records are written below their experiment's folder and read back in 
   const std::filesystem::path folder = scratch();
   Record record = example();
   const std::filesystem::path first = record_path(folder, record.experiment, record.point);
-  CHECK(first.filename() == "reference-bf16-b1-hq16-hkv4-q1000-kv777-d128-causal-tq128-tkv64-w4.json");
+  CHECK(first.filename() == "reference-bf16_kv_int4g32b2-b1-hq16-hkv4-q1000-kv777-d128-causal-tq128-tkv64-w4-s3-splits5.json");
   write_record(record, first);
   record.point.kernel = "fused_mma";
   write_record(record, record_path(folder, record.experiment, record.point));
@@ -263,7 +266,9 @@ TEST_CASE("every field of a record that is absent, or of another type, is refuse
     const bool named = pointer.back().find_first_not_of("0123456789") != std::string::npos;
     const bool metrics = text.find("counters") != std::string::npos || text.find("samples") != std::string::npos;
     const bool free = metrics && whole[pointer.parent_pointer()].is_object() && !value.is_object();
-    if (named && !free && text != "/clocks") {  // a machine without NVML has no clocks
+    // A machine without NVML has no clocks; a point may leave these to the kernel.
+    const bool optional = text == "/clocks" || text.starts_with("/point/dtypes") || text == "/point/stages" || text == "/point/splits";
+    if (named && !free && !optional) {
       const std::string message = problem(changed(text, "REMOVE"));
       CHECK(message.find(text == "/schema" ? "has no schema" : pointer.back() + ": is missing; the file is incomplete") != std::string::npos);
     }

@@ -59,7 +59,7 @@ Json environment_json(const Environment& e) {
 
 Json point_json(const MeasurePoint& p) {
   const PointWorkload& w = p.workload;
-  return {{"kernel", p.kernel},
+  Json json = {{"kernel", p.kernel},
           {"mask", p.mask},
           {"workload",
            {{"batch", w.batch},
@@ -72,6 +72,10 @@ Json point_json(const MeasurePoint& p) {
           {"dtype", to_string(p.dtype)},
           {"tile", {{"q", p.tile_q}, {"kv", p.tile_kv}}},
           {"warps", p.warps}};
+  for (const auto& [key, dtype] : p.dtypes) json["dtypes"][key] = to_string(dtype);
+  if (p.stages != 0) json["stages"] = p.stages;
+  if (p.splits != 0) json["splits"] = p.splits;
+  return json;
 }
 
 Json launch_json(const LaunchFacts& l) {

@@ -27,7 +27,7 @@ ExitStatus measure_command(const std::vector<std::string>& words) {
   validate::require_counters();
   const auto output = arguments.text("output");
   if (!output) throw InputError(Diagnostic{.path = "--output", .message = "is missing: give the directory for records, as in -o my_records"});
-  validate::MeasureOptions options{.output = *output, .resume = !arguments.has("again"), .revision = validate::source_revision(data_directory()), .progress = {}};
+  validate::MeasureOptions options{.output = *output, .data_directory = data_directory(), .resume = !arguments.has("again"), .revision = validate::source_revision(data_directory()), .progress = {}};
   if (!arguments.quiet() && ::isatty(STDERR_FILENO)) options.progress = [](const validate::MeasureProgress& progress) { std::cerr << to_string(progress) << "\n"; };
   const validate::MeasureReport report = validate::measure(experiment, profile, options);
   Table table{.title = "", .columns = {"outcome", "points"}, .rows = {}};

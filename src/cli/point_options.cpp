@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/workload_file.h"
+#include "diagram/block_mask.h"
 
 namespace tilescope::cli {
 namespace {

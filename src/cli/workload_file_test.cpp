@@ -7,6 +7,7 @@
 #include <string>
 
 #include "config/field_mutations.h"
+#include "diagram/block_mask.h"
 
 using namespace tilescope;
 using namespace tilescope::mutation;
@@ -25,7 +26,7 @@ const Workload masked{1, 1, 1, 100, 300, 64, 64};  // 2 query blocks of 64, 3 ke
 
 Probe mask_probe() {
   const Tree tree = tree_of("", Document::parse("schema: tilescope/mask/1\nblock_q: 64\nblock_kv: 128\nrows:\n- 100\n- 110\n", "mask").root());
-  return Probe(tree, [](const std::filesystem::path& file) { load_block_mask(file.string(), masked); });
+  return Probe(tree, [](const std::filesystem::path& file) { load_block_mask(file, masked); });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "diagram/block_mask.h"
 
 namespace tilescope {
 namespace {
@@ -83,20 +84,26 @@ bool Comparison::passed() const {
   return std::none_of(rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.verdict == Verdict::fail; });
 }
 
-Point model_point(const validate::Record& record, const Plan& plan) {
+Point model_point(const validate::Record& record, const Plan& plan, const std::filesystem::path& data_directory) {
   Point point = default_point(plan);
   const validate::PointWorkload& w = record.point.workload;
   point.workload = {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
+  constexpr std::string_view file = "block-sparse:";
   const auto mask = parse_mask(record.point.mask);
-  if (!mask) throw InputError(Diagnostic{.file = record.file, .path = "point.mask", .message = fmt::format("unknown mask '{}'", record.point.mask)});
-  point.mask = *mask;
+  if (mask) point.mask = *mask;
+  else if (record.point.mask.starts_with(file)) point.mask = load_block_mask(data_directory / record.point.mask.substr(file.size()), point.workload);
+  else throw InputError(Diagnostic{.file = record.file, .path = "point.mask", .message = fmt::format("unknown mask '{}'", record.point.mask)});
   set_dtype(point, plan.schedule.diagram, "", Dtype{record.point.dtype});
+  for (const auto& [key, dtype] : record.point.dtypes)
+    if (!set_dtype(point, plan.schedule.diagram, key, dtype))
+      throw InputError(Diagnostic{.file = record.file, .path = "point.dtypes." + key, .message = fmt::format("kernel '{}' has no array of that dtype key", plan.kernel.name)});
   const auto set = [&](const char* name, std::int64_t value) {
     const int position = plan.schedule.find_parameter(name);
     if (position >= 0 && value > 0) point.tiles[static_cast<std::size_t>(position)] = value;
   };
   const KernelVariant* only = plan.kernel.variants.size() == 1 ? &plan.kernel.variants.front() : nullptr;
   set("q", record.point.tile_q ? record.point.tile_q : only ? only->tile_q : 0);
+  set("splits", std::max<std::int64_t>(1, record.point.splits));
   set("kv", record.point.tile_kv ? record.point.tile_kv : only ? only->tile_kv : 0);
   point.warps = record.point.warps ? record.point.warps : only ? only->warps : point.warps;
   if (!record.islands.empty() && record.islands.size() == 1) point.blocks_per_unit = record.islands.front().launch.blocks_per_unit;
@@ -110,7 +117,7 @@ Comparison compare_records(const std::vector<validate::Record>& records, const s
   for (const validate::Record& record : records) {
     const Plan& plan = catalogue.plan(record.point.kernel);
     const HardwareProfile& hardware = catalogue.profile(record.environment.hardware);
-    ComparedPoint compared{record, plan, model_point(record, plan), {}};
+    ComparedPoint compared{record, plan, model_point(record, plan, data_directory), {}};
     predict(plan, hardware, compared.point, compared.prediction);
     for (const Measured& measured : measured_quantities(record, hardware, plan)) {
       ComparisonRow row{.point = point_id(record.point), .hardware = hardware.id, .kernel = record.point.kernel, .quantity = measured.quantity, .level = measured.level,

@@ -51,7 +51,7 @@ struct Comparison {
 };
 
 // The point of the model that a record measured, with its descriptor's plan.
-Point model_point(const validate::Record& record, const Plan& plan);
+Point model_point(const validate::Record& record, const Plan& plan, const std::filesystem::path& data_directory);
 
 // Predicts each record on its own hardware profile and compares. `experiment_of` supplies tolerances by experiment name.
 // Throws InputError when a record's kernel or hardware is unknown.
