@@ -23,6 +23,7 @@ struct Family {
   std::int64_t (*splits)(const Variant&, const Problem&) = nullptr;  // null: the keys are not divided
 };
 
+Family case_study_family();
 Family fused_mma_family();
 Family reference_family();
 Family reference_fp32_family();
