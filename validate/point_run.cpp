@@ -9,6 +9,7 @@
 #include "validate/correctness.h"
 #include "validate/counting.h"
 #include "validate/cuda_check.h"
+#include "validate/gradients.h"
 #include "validate/point_arrays.h"
 #include "validate/timing.h"
 
@@ -149,7 +150,9 @@ Record run_point(Bench& bench, const MeasurePoint& point, const ChosenVariant& c
   const std::vector<kernels::Launch> launches = kernels::prepare(chosen.variant, problem);
   for (const kernels::Launch& launch : launches) launch.enqueue(nullptr);
   check_cuda(cudaDeviceSynchronize(), "the kernel's first run");
-  record.correctness = check_output(problem, chosen.variant);
+  record.correctness = kernels::pass_of(chosen.variant) == kernels::Pass::backward
+                           ? check_gradients(problem, chosen.variant)
+                           : check_output(problem, chosen.variant);
   const Timing timing = time_launches(launches, bench.flush, bench.cold_repeats, bench.steady_repeats, *bench.nvml);
   record.cold_seconds = timing.cold;
   record.steady_seconds = timing.steady;
