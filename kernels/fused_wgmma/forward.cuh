@@ -1,0 +1,418 @@
+// FlashAttention-3 forward for sm_90a: a producer warp loads tiles with TMA, two or three consumer warpgroups own 64
+// query rows each and compute with wgmma. Scores and probabilities never leave registers.
+#pragma once
+
+#include "common/tma.cuh"
+#include "common/wgmma.cuh"
+#include "fused_wgmma/forward.h"
+
+namespace tilescope::kernels::fused_wgmma {
+
+using device::Element;
+using device::Major;
+using device::Wgmma;
+
+// How many tiles beyond the first of each block have been asked for, one count a launch in flight. Zero between launches.
+static __device__ unsigned claimed[claim_slots];
+
+// Where a ring of shared-memory buffers stands: the buffer and the parity of its current round.
+template <int stages>
+struct Ring {
+  int stage = 0, parity = 0;
+  __device__ __forceinline__ void advance() {
+    if (++stage == stages) stage = 0, parity ^= 1;
+  }
+};
+
+// A query tile and the KV tiles [first, last) that some row of it sees.
+struct Work {
+  int row, head, kv_head, first, last;
+};
+
+// Which query tile is the `index`-th. Heads come in sections, one after the other; a section's tiles are ordered by
+// falling query position (with a causal mask: longest first), then by head. Without a mask a section is one head.
+template <int tile_q, int tile_kv>
+__device__ __forceinline__ Work work_at(const ForwardParams& p, int index) {
+  const auto section = divide(static_cast<std::uint32_t>(index), p.section_tiles);
+  const std::uint32_t in_section = index - section * p.section_tiles.value;
+  const int first_head = static_cast<int>(section) * p.section_heads;
+  const Divisor& heads = first_head == p.last_section_first ? p.last_section : p.section;
+  const auto from_end = divide(in_section, heads);
+  Work work;
+  work.row = (p.tiles_q - 1 - static_cast<int>(from_end)) * tile_q;
+  work.head = first_head + static_cast<int>(in_section - from_end * heads.value);
+  work.kv_head = static_cast<int>(divide(static_cast<std::uint32_t>(work.head), p.group));
+  const int shift = p.kv_len - p.q_len, last_row = min(work.row + tile_q, p.q_len) - 1;
+  const int last_key = p.causal ? min(p.kv_len - 1, last_row + shift) : p.kv_len - 1;
+  work.last = (last_key + tile_kv) / tile_kv;
+  work.first = p.window > 0 ? max(0, work.row + shift - p.window + 1) / tile_kv : 0;
+  return work;
+}
+
+template <class T, int head_dim, int warpgroups, int tile_kv, int stages>
+struct Forward {
+  static constexpr int tile_q = 64 * warpgroups, threads = 128 * (warpgroups + 1);
+  static constexpr int panels = head_dim / 64;
+  static constexpr int group_bytes = 64 * head_dim * 2;  // Q (or O) of one warpgroup: panels of 64 rows
+  static constexpr int q_bytes = group_bytes * warpgroups, kv_bytes = tile_kv * head_dim * 2;
+  static constexpr bool own_output = separate_output(head_dim, tile_q, tile_kv, stages);
+  static constexpr int smem = smem_bytes(head_dim, tile_q, tile_kv, stages);
+  static constexpr int min_blocks = warpgroups == 1 && 2 * (smem + 1024) <= 228 * 1024 ? 2 : 1;
+  // Registers a thread: what the producer gives up goes to the consumers.
+  static constexpr int producer_registers = warpgroups == 3 ? 32 : 24;
+  static constexpr int consumer_registers = warpgroups == 3 ? 160 : warpgroups == 2 ? 240 : 232;
+  using Mma = Element<T>;
+
+  struct Barriers {
+    std::uint32_t base;
+    __device__ __forceinline__ std::uint32_t q_full() const { return base; }
+    __device__ __forceinline__ std::uint32_t q_empty() const { return base + 8; }
+    __device__ __forceinline__ std::uint32_t index_full() const { return base + 16; }
+    __device__ __forceinline__ std::uint32_t index_empty() const { return base + 24; }
+    __device__ __forceinline__ std::uint32_t index() const { return base + 32; }
+    __device__ __forceinline__ std::uint32_t k_full(int stage) const { return base + 48 + stage * 32; }
+    __device__ __forceinline__ std::uint32_t k_empty(int stage) const { return base + 56 + stage * 32; }
+    __device__ __forceinline__ std::uint32_t v_full(int stage) const { return base + 64 + stage * 32; }
+    __device__ __forceinline__ std::uint32_t v_empty(int stage) const { return base + 72 + stage * 32; }
+  };
+  static_assert(48 + stages * 32 <= barrier_bytes);
+
+  static __device__ __forceinline__ void init(const Barriers& bar) {
+    device::init_barrier(bar.q_full(), 1);
+    device::init_barrier(bar.q_empty(), own_output ? warpgroups * 4 : warpgroups);
+    device::init_barrier(bar.index_full(), 1);
+    device::init_barrier(bar.index_empty(), warpgroups * 4);
+    for (int i = 0; i < stages; ++i) {
+      device::init_barrier(bar.k_full(i), 1);
+      device::init_barrier(bar.v_full(i), 1);
+      device::init_barrier(bar.k_empty(i), warpgroups * 4);  // one arrival a warp
+      device::init_barrier(bar.v_empty(i), warpgroups * 4);
+    }
+    device::fence_barrier_init();
+  }
+
+  // The block's next tile: whoever is free takes the next of the order. A launch asks `tiles` times in all, of which the
+  // last resets the count.
+  static __device__ __forceinline__ int claim(const ForwardParams& p) {
+    const unsigned asked = atomicAdd(claimed + p.claim_slot, 1u);
+    if (asked == static_cast<unsigned>(p.tiles) - 1) claimed[p.claim_slot] = 0;
+    return static_cast<int>(asked + gridDim.x);
+  }
+
+  // ---- producer: one thread ----
+  static __device__ __forceinline__ void produce(const ForwardParams& p, const Barriers& bar, std::uint32_t q_tile,
+                                                 std::uint32_t k_tiles, std::uint32_t v_tiles) {
+    Ring<stages> k_ring, v_ring;
+    int q_parity = 0;
+    auto load_k = [&](const Work& work, int n) {
+      device::wait_barrier(bar.k_empty(k_ring.stage), k_ring.parity ^ 1);
+      device::arrive_expect(bar.k_full(k_ring.stage), kv_bytes);
+      device::load_tile(k_tiles + k_ring.stage * kv_bytes, &p.k, bar.k_full(k_ring.stage), 0, n * tile_kv, 0,
+                        work.kv_head);
+      k_ring.advance();
+    };
+    auto load_v = [&](const Work& work, int n) {
+      device::wait_barrier(bar.v_empty(v_ring.stage), v_ring.parity ^ 1);
+      device::arrive_expect(bar.v_full(v_ring.stage), kv_bytes);
+      device::load_tile(v_tiles + v_ring.stage * kv_bytes, &p.v, bar.v_full(v_ring.stage), 0, n * tile_kv, 0,
+                        work.kv_head);
+      v_ring.advance();
+    };
+    int index_parity = 0;
+    auto next = [&] {
+      const int index = claim(p);
+      device::wait_barrier(bar.index_empty(), index_parity ^ 1);
+      index_parity ^= 1;
+      asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(bar.index()), "r"(index) : "memory");
+      device::arrive(bar.index_full());
+      return index;
+    };
+    for (int index = static_cast<int>(blockIdx.x); index < p.tiles; index = next()) {
+      const Work work = work_at<tile_q, tile_kv>(p, index);
+      if (work.first >= work.last) continue;
+      load_k(work, work.last - 1);
+      device::wait_barrier(bar.q_empty(), q_parity ^ 1);
+      q_parity ^= 1;
+      device::arrive_expect(bar.q_full(), q_bytes);
+#pragma unroll
+      for (int i = 0; i < warpgroups; ++i)
+        device::load_tile(q_tile + i * group_bytes, &p.q, bar.q_full(), 0, work.row + i * 64, 0, work.head);
+      for (int n = work.last - 1; n > work.first; --n) load_k(work, n - 1), load_v(work, n);
+      load_v(work, work.first);
+    }
+  }
+
+  // ---- consumers ----
+  struct Rows {  // running softmax state of this thread's rows g and g + 8, replicated in a quad's 4 lanes
+    float max[2], sum[2];
+  };
+
+  // S = Q K^T of one KV tile, unscaled.
+  static __device__ __forceinline__ void scores(float (&s)[tile_kv / 2], std::uint32_t q, std::uint32_t k) {
+#pragma unroll
+    for (int step = 0; step < head_dim / 16; ++step) {
+      const std::uint64_t a = device::k_major(q + step / 4 * 8192);
+      const std::uint64_t b = device::k_major(k + step / 4 * (tile_kv * 128));
+      Wgmma<tile_kv>::template ss<T>(s, device::step_descriptor(a, step % 4 * 32),
+                                     device::step_descriptor(b, step % 4 * 32), step > 0);
+    }
+  }
+
+  // O += P V of one KV tile.
+  static __device__ __forceinline__ void accumulate(float (&o)[head_dim / 2], const std::uint32_t (&p)[tile_kv / 16][4],
+                                                    std::uint32_t v) {
+    const std::uint64_t b = device::mn_major(v, tile_kv * 128);
+#pragma unroll
+    for (int step = 0; step < tile_kv / 16; ++step)
+      Wgmma<head_dim>::template rs<T, Major::mn>(o, p[step], device::step_descriptor(b, step * 16 * 128), 1);
+  }
+
+  // Scores of keys outside [low, high] of the row become -inf; bounds relative to this thread's first key.
+  static __device__ __forceinline__ void mask(float (&s)[tile_kv / 2], const ForwardParams& p, int row, int first_key) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int diagonal = row + half * 8 + p.kv_len - p.q_len;
+      const int high = (p.causal ? min(p.kv_len - 1, diagonal) : p.kv_len - 1) - first_key;
+      const int low = (p.window > 0 ? diagonal - p.window + 1 : 0) - first_key;
+#pragma unroll
+      for (int j = 0; j < tile_kv / 8; ++j)
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          if (j * 8 + e > high || j * 8 + e < low) s[j * 4 + half * 2 + e] = -INFINITY;
+    }
+  }
+
+  // One online-softmax step: S becomes exp2(S * scale_log2 - max), maxima and sums are brought up to date, and
+  // `correction` is what earlier sums (and O) were multiplied by.
+  static __device__ __forceinline__ void softmax(float (&s)[tile_kv / 2], Rows& rows, float (&correction)[2],
+                                                 float scale_log2) {
+    float negative_max[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float max = fmaxf(s[half * 2], s[half * 2 + 1]);
+#pragma unroll
+      for (int j = 1; j < tile_kv / 8; ++j) max = fmaxf(max, fmaxf(s[j * 4 + half * 2], s[j * 4 + half * 2 + 1]));
+      max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
+      max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
+      max = fmaxf(rows.max[half], __fmul_rn(max, scale_log2));
+      // A row that has seen no key yet keeps max = -inf; 0 stands in for it so that no inf - inf arises.
+      negative_max[half] = max == -INFINITY ? 0.0f : -max;
+      correction[half] = device::exp2_fast(__fadd_rn(rows.max[half], negative_max[half]));
+      rows.max[half] = max;
+      rows.sum[half] = __fmul_rn(rows.sum[half], correction[half]);
+    }
+#pragma unroll
+    for (int j = 0; j < tile_kv / 8; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        s[j * 4 + i] = device::exp2_fast(__fmaf_rn(s[j * 4 + i], scale_log2, negative_max[i / 2]));
+#pragma unroll
+    for (int j = 0; j < tile_kv / 8; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) rows.sum[i / 2] = __fadd_rn(rows.sum[i / 2], s[j * 4 + i]);
+  }
+
+  // The rounded probabilities as A operands.
+  static __device__ __forceinline__ void round_scores(const float (&s)[tile_kv / 2], std::uint32_t (&p)[tile_kv / 16][4]) {
+#pragma unroll
+    for (int step = 0; step < tile_kv / 16; ++step)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) p[step][i] = Mma::pack(s[step * 8 + i * 2], s[step * 8 + i * 2 + 1]);
+  }
+
+  // Divides by the row sums, stages O in shared memory and has one thread store it; L by one lane a row.
+  // `ready`: called by all threads before the staging area is written; `stored`: by the storing thread.
+  static __device__ __forceinline__ void finish(float (&o)[head_dim / 2], const Rows& rows, const ForwardParams& p,
+                                                const Work& work, std::uint32_t staging, int group, bool storing) {
+    const int lane = static_cast<int>(threadIdx.x) & 31, warp = static_cast<int>(threadIdx.x) / 32 & 3;
+    float inverse[2], l[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float sum = rows.sum[half];
+      sum = __fadd_rn(sum, __shfl_xor_sync(0xffffffffu, sum, 1));
+      sum = __fadd_rn(sum, __shfl_xor_sync(0xffffffffu, sum, 2));
+      inverse[half] = sum > 0.0f ? device::reciprocal_fast(sum) : 0.0f;
+      const float log2_sum = __fadd_rn(rows.max[half], device::log2_fast(sum));
+      l[half] = sum > 0.0f ? __fmul_rn(log2_sum, 0.6931471805599453f) : -INFINITY;
+    }
+    // stmatrix: lane i names row i % 8 of the 8x8 block i / 8; blocks: rows + 0, rows + 8, then the next eight columns.
+    const int row = warp * 16 + (lane & 15);
+#pragma unroll
+    for (int j = 0; j < head_dim / 8; j += 2) {
+      const int chunk = j % 8 + lane / 16;
+      const std::uint32_t address = staging + j / 8 * 8192 + row * 128 + ((chunk ^ (row & 7)) << 4);
+      std::uint32_t r[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        r[i] = Mma::pack(__fmul_rn(o[j * 4 + i * 2], inverse[i & 1]), __fmul_rn(o[j * 4 + i * 2 + 1], inverse[i & 1]));
+      asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};\n" ::"r"(address), "r"(r[0]), "r"(r[1]),
+                   "r"(r[2]), "r"(r[3])
+                   : "memory");
+    }
+    device::fence_async_proxy();
+    device::sync_named(4 + group, 128);
+    const int first_row = work.row + group * 64;
+    if (storing) {
+      device::store_tile(&p.o, staging, 0, first_row, 0, work.head);
+      device::commit_stores();
+    }
+    const float low = __shfl_sync(0xffffffffu, l[0], (lane & 7) * 4);
+    const float high = __shfl_sync(0xffffffffu, l[1], (lane & 7) * 4);
+    const int l_row = first_row + warp * 16 + lane;
+    if (lane < 16 && l_row < p.q_len) p.l[static_cast<std::int64_t>(work.head) * p.q_len + l_row] = lane < 8 ? low : high;
+  }
+
+  // A tile none of whose rows sees a key: O = 0, L = -inf.
+  static __device__ __forceinline__ void finish_empty(const ForwardParams& p, const Work& work, int group) {
+    const int thread = static_cast<int>(threadIdx.x) & 127;
+    constexpr int chunks = head_dim / 8;
+    const std::int64_t first_row = static_cast<std::int64_t>(work.head) * p.q_len + work.row + group * 64;
+    const int rows = min(64, p.q_len - work.row - group * 64);
+    for (int i = thread; i < rows * chunks; i += 128)
+      device::store_16(static_cast<T*>(p.o_rows) + first_row * head_dim + i * 8, make_uint4(0, 0, 0, 0));
+    if (thread < rows) p.l[first_row + thread] = -INFINITY;
+  }
+
+  static __device__ __forceinline__ void consume(const ForwardParams& p, const Barriers& bar, std::uint32_t q_tile,
+                                                 std::uint32_t k_tiles, std::uint32_t v_tiles, std::uint32_t o_tile) {
+    const int thread = static_cast<int>(threadIdx.x) & 127, lane = thread & 31;
+    const int group = static_cast<int>(threadIdx.x) / 128 - 1;
+    const std::uint32_t q = q_tile + group * group_bytes;
+    const std::uint32_t staging = own_output ? o_tile + group * group_bytes : q;
+    Ring<stages> k_ring, v_ring;
+    int q_parity = 0;
+    auto release = [&](std::uint32_t barrier) {
+      if (lane == 0) device::arrive(barrier);
+    };
+    // Ping-pong: warpgroups take turns to issue their products, so that one's softmax runs under another's products.
+    auto take_turn = [&] {
+      if constexpr (warpgroups > 1) device::sync_named(1 + group, 256);
+    };
+    auto pass_turn = [&] {
+      if constexpr (warpgroups > 1) device::arrive_named(1 + (group + 1) % warpgroups, 256);
+    };
+    if (group == warpgroups - 1) pass_turn();
+
+    int index_parity = 0;
+    auto next = [&] {
+      int index;
+      device::wait_barrier(bar.index_full(), index_parity);
+      index_parity ^= 1;
+      asm volatile("ld.shared.b32 %0, [%1];\n" : "=r"(index) : "r"(bar.index()) : "memory");
+      __syncwarp();
+      release(bar.index_empty());
+      return index;
+    };
+    for (int index = static_cast<int>(blockIdx.x); index < p.tiles; index = next()) {
+      const Work work = work_at<tile_q, tile_kv>(p, index);
+      if (work.first >= work.last) {
+        finish_empty(p, work, group);
+        continue;
+      }
+      const int first_row = work.row + group * 64, row = first_row + thread / 32 * 16 + lane / 4;
+      const int shift = p.kv_len - p.q_len;
+      // KV tiles in [unmasked_first, unmasked_last) are seen whole by every row of this warpgroup.
+      const int unmasked_last = (p.causal ? min(p.kv_len, first_row + shift + 1) : p.kv_len) / tile_kv;
+      const int unmasked_first = p.window > 0 ? (first_row + 63 + shift - p.window + tile_kv) / tile_kv : 0;
+      auto mask_tile = [&](float(&s)[tile_kv / 2], int n) {
+        if (n >= unmasked_last || n < unmasked_first) mask(s, p, row, n * tile_kv + (lane & 3) * 2);
+      };
+
+      float o[head_dim / 2], s[tile_kv / 2];
+      std::uint32_t probabilities[tile_kv / 16][4];
+      Rows rows{{-INFINITY, -INFINITY}, {0.0f, 0.0f}};
+      float correction[2];
+#pragma unroll
+      for (int i = 0; i < head_dim / 2; ++i) o[i] = 0.0f;
+
+      device::wait_barrier(bar.q_full(), q_parity);
+      q_parity ^= 1;
+      device::wait_barrier(bar.k_full(k_ring.stage), k_ring.parity);
+      device::pin(s);
+      device::fence_operands();
+      scores(s, q, k_tiles + k_ring.stage * kv_bytes);
+      device::commit_products();
+      device::wait_products<0>();
+      device::pin(s);
+      release(bar.k_empty(k_ring.stage));
+      k_ring.advance();
+      mask_tile(s, work.last - 1);
+      softmax(s, rows, correction, p.scale_log2);
+      round_scores(s, probabilities);
+
+      for (int n = work.last - 2; n >= work.first; --n) {
+        device::wait_barrier(bar.k_full(k_ring.stage), k_ring.parity);
+        take_turn();
+        device::pin(s);
+        device::pin(o);
+        device::fence_operands();
+        scores(s, q, k_tiles + k_ring.stage * kv_bytes);
+        device::commit_products();
+        device::wait_barrier(bar.v_full(v_ring.stage), v_ring.parity);
+        device::fence_operands();
+        accumulate(o, probabilities, v_tiles + v_ring.stage * kv_bytes);
+        device::commit_products();
+        pass_turn();
+        device::wait_products<1>();
+        device::pin(s);
+        release(bar.k_empty(k_ring.stage));
+        k_ring.advance();
+        mask_tile(s, n);
+        softmax(s, rows, correction, p.scale_log2);
+        device::wait_products<0>();
+        device::pin(o);
+        release(bar.v_empty(v_ring.stage));
+        v_ring.advance();
+        round_scores(s, probabilities);
+#pragma unroll
+        for (int i = 0; i < head_dim / 2; ++i) o[i] = __fmul_rn(o[i], correction[i / 2 & 1]);
+      }
+      if constexpr (own_output) {
+        release(bar.q_empty());
+        if (thread == 0) device::wait_stores_read();  // of the tile before; finish() has a barrier after
+      }
+      device::wait_barrier(bar.v_full(v_ring.stage), v_ring.parity);
+      device::pin(o);
+      device::fence_operands();
+      accumulate(o, probabilities, v_tiles + v_ring.stage * kv_bytes);
+      device::commit_products();
+      device::wait_products<0>();
+      device::pin(o);
+      release(bar.v_empty(v_ring.stage));
+      v_ring.advance();
+      if constexpr (own_output) device::sync_named(4 + group, 128);
+      finish(o, rows, p, work, staging, group, thread == 0);
+      if constexpr (!own_output) {
+        if (thread == 0) {
+          device::wait_stores_read();
+          device::arrive(bar.q_empty());
+        }
+      }
+    }
+    if (thread == 0) device::wait_stores();
+  }
+};
+
+// Grid: x = blocks that stay, at most as many as run at once.
+template <class T, int head_dim, int warpgroups, int tile_kv, int stages>
+__global__ void __launch_bounds__((Forward<T, head_dim, warpgroups, tile_kv, stages>::threads),
+                                  (Forward<T, head_dim, warpgroups, tile_kv, stages>::min_blocks))
+    forward(const __grid_constant__ ForwardParams p) {
+  using F = Forward<T, head_dim, warpgroups, tile_kv, stages>;
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const std::uint32_t q_tile = device::shared_address(shared);
+  const std::uint32_t k_tiles = q_tile + F::q_bytes, v_tiles = k_tiles + stages * F::kv_bytes;
+  const std::uint32_t o_tile = v_tiles + stages * F::kv_bytes;
+  const typename F::Barriers bar{q_tile + F::smem - barrier_bytes};
+  if (threadIdx.x == 0) F::init(bar);
+  __syncthreads();
+  if (threadIdx.x < 128) {
+    device::give_up_registers<F::producer_registers>();
+    if (threadIdx.x < 32 && device::elect_lane()) F::produce(p, bar, q_tile, k_tiles, v_tiles);
+  } else {
+    device::take_registers<F::consumer_registers>();
+    F::consume(p, bar, q_tile, k_tiles, v_tiles, o_tile);
+  }
+}
+
+}  // namespace tilescope::kernels::fused_wgmma
