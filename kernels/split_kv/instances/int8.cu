@@ -1,0 +1,12 @@
+#include "split_kv/instances.cuh"
+
+namespace tilescope::kernels::split_kv {
+
+std::vector<Instance> kv_int8() {
+  constexpr Dtype kv = Dtype::int8;
+  return {instance<kv, 64, 16, 64, 4, 6, 4>(),
+          instance<kv, 128, 16, 64, 4, 4, 3>(),
+          instance<kv, 128, 64, 64, 8, 6, 1>()};
+}
+
+}  // namespace tilescope::kernels::split_kv
