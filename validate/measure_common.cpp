@@ -30,6 +30,10 @@ constexpr const char* always[] = {
     "smsp__sass_inst_executed_op_shared_ld.sum", "smsp__sass_inst_executed_op_shared_st.sum",
     "smsp__sass_inst_executed_op_global_ld.sum", "smsp__sass_inst_executed_op_global_st.sum",
     "smsp__sass_inst_executed_op_ldgsts.sum",
+    // wgmma, the copy engine, additions that L2 makes
+    "smsp__inst_executed_pipe_tensor_op_gmma.sum", "sm__pipe_tensor_cycles_active.sum",
+    "smsp__inst_executed_op_tma_ld.sum", "smsp__inst_executed_op_tma_st.sum",
+    "lts__t_sectors_srcunit_tex_op_red.sum",
     // spills and cycles
     "smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum", "sm__cycles_active.sum",
     "sm__cycles_elapsed.max"};
@@ -37,7 +41,7 @@ constexpr const char* always[] = {
 // Number formats that bundled kernels do not compute in would only cost passes.
 bool wanted(const std::string& work_counter) {
   return !work_counter.starts_with("tensor_flop.") || work_counter == "tensor_flop.fp16" ||
-         work_counter == "tensor_flop.bf16";
+         work_counter == "tensor_flop.bf16" || work_counter == "tensor_flop.fp8_e4m3";
 }
 
 bool is_traffic(const std::string& metric) {

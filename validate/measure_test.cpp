@@ -38,7 +38,8 @@ TEST_CASE("a record collects every counter of the profile's levels and of its wo
   CHECK(lists(metrics_to_collect(profile).traffic, "dram__bytes_write.sum"));
   CHECK(lists(metrics, profile.work_counters.at("tensor_flop.fp16").metric));
   CHECK(lists(metrics, profile.work_counters.at("xu").metric));
-  CHECK(!lists(metrics, profile.work_counters.at("tensor_flop.fp8_e4m3").metric));
+  CHECK(lists(metrics, profile.work_counters.at("tensor_flop.fp8_e4m3").metric));
+  CHECK(!lists(metrics, profile.work_counters.at("tensor_flop.tf32").metric));
 }
 
 TEST_CASE("all collected counters exist on the H200's chip, and traffic takes few passes" *
