@@ -1,0 +1,72 @@
+// The two row passes around the main kernel.
+#pragma once
+
+#include "backward/backward.h"
+#include "common/shared_tile.cuh"
+
+namespace tilescope::kernels::backward {
+
+// D = rowsum(dO * O), and zeros for dQ's accumulator. Grid: x = query tiles, y = query heads, z = batch.
+template <class T, int head_dim, int tile_q>
+__global__ void __launch_bounds__(pass_threads) preprocess(const RowParams p) {
+  using namespace device;
+  constexpr int lanes = head_dim / 8;  // that share a row, 16 bytes each
+  const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
+  const int first_row = static_cast<int>(blockIdx.x) * tile_q;
+  if (p.d_q != nullptr) {
+    float* sums = p.d_q + (head * gridDim.x + blockIdx.x) * (tile_q * head_dim);
+    for (int i = static_cast<int>(threadIdx.x) * 4; i < tile_q * head_dim; i += pass_threads * 4)
+      store_16(sums + i, uint4{0, 0, 0, 0});
+  }
+#pragma unroll
+  for (int pass = 0; pass < tile_q * lanes / pass_threads; ++pass) {
+    const int index = pass * pass_threads + static_cast<int>(threadIdx.x);
+    const int row = first_row + index / lanes;
+    float sum = 0.0f;
+    const std::int64_t at = head * p.q_len + row;
+    if (row < p.q_len) {
+      const uint4 a = reinterpret_cast<const uint4*>(p.o)[at * lanes + index % lanes];
+      const uint4 b = reinterpret_cast<const uint4*>(p.d_o)[at * lanes + index % lanes];
+      const std::uint32_t x[4] = {a.x, a.y, a.z, a.w}, y[4] = {b.x, b.y, b.z, b.w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float2 u = Element<T>::unpack(x[i]), w = Element<T>::unpack(y[i]);
+        sum = __fmaf_rn(u.x, w.x, sum);
+        sum = __fmaf_rn(u.y, w.y, sum);
+      }
+    }
+#pragma unroll
+    for (int step = 1; step < lanes; step *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    if (row < p.q_len && index % lanes == 0) p.d[at] = sum;
+  }
+}
+
+// dQ from the fp32 sums, which lie in the order of the main kernel's fragments. Same grid.
+template <class T, int head_dim, int tile_q>
+__global__ void __launch_bounds__(pass_threads) convert(const ConvertParams p) {
+  using namespace device;
+  using Tile = SharedTile<head_dim>;
+  __shared__ __align__(1024) unsigned char shared[tile_q * head_dim * 2];
+  const std::uint32_t tile = shared_address(shared);
+  const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
+  const int first_row = static_cast<int>(blockIdx.x) * tile_q;
+  const int group = static_cast<int>(threadIdx.x) / 128, warp = static_cast<int>(threadIdx.x) / 32 % 4;
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const float4* sums =
+      reinterpret_cast<const float4*>(p.d_q_sum + (head * gridDim.x + blockIdx.x) * (tile_q * head_dim)) +
+      group * 1024 + threadIdx.x % 128;
+  const int row = warp * 16 + lane / 4 + (tile_q == 128 ? group * 64 : 0);
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    const float4 x = sums[j * 128];
+    const int chunk = j + (head_dim == 128 ? group * 8 : 0);
+    Tile::put(tile, row, chunk, lane, Element<T>::pack(x.x * p.scale, x.y * p.scale));
+    Tile::put(tile, row + 8, chunk, lane, Element<T>::pack(x.z * p.scale, x.w * p.scale));
+  }
+  __syncthreads();
+  Tile::template copy_to<tile_q, pass_threads>(tile, 0, threadIdx.x,
+                                               static_cast<T*>(p.d_q) + (head * p.q_len + first_row) * head_dim,
+                                               head_dim, p.q_len - first_row);
+}
+
+}  // namespace tilescope::kernels::backward
