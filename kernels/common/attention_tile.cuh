@@ -60,19 +60,20 @@ struct AttentionTile {
       }
   }
 
-  // Likewise scores of keys before first_visible_key(p, row).
+  // Likewise also scores of keys before first_visible_key(p, row).
   template <class Params>
-  static __device__ __forceinline__ void mask_before(float (&s)[row_blocks][key_blocks][4], const Params& p,
-                                                     int first_row, int first_key) {
+  static __device__ __forceinline__ void mask_outside(float (&s)[row_blocks][key_blocks][4], const Params& p,
+                                                      int first_row, int first_key) {
 #pragma unroll
     for (int m = 0; m < row_blocks; ++m)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int first = first_visible_key(p, first_row + m * 16 + half * 8) - first_key;
+        const int row = first_row + m * 16 + half * 8;
+        const int first = first_visible_key(p, row) - first_key, last = last_visible_key(p, row) - first_key;
 #pragma unroll
         for (int n = 0; n < key_blocks; ++n) {
-          if (n * 8 < first) s[m][n][half * 2] = -INFINITY;
-          if (n * 8 + 1 < first) s[m][n][half * 2 + 1] = -INFINITY;
+          if (n * 8 < first || n * 8 > last) s[m][n][half * 2] = -INFINITY;
+          if (n * 8 + 1 < first || n * 8 + 1 > last) s[m][n][half * 2 + 1] = -INFINITY;
         }
       }
   }
