@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/error.h"
 #include "common/family.h"
@@ -12,8 +11,15 @@
 namespace tilescope::kernels {
 namespace {
 
-const std::array<Family, 3>& families() {
-  static const std::array<Family, 3> all = {reference_family(), reference_fp32_family(), fused_mma_family()};
+const std::vector<Family>& families() {
+  static const std::vector<Family> all = {
+      reference_family(),
+      reference_fp32_family(),
+      fused_mma_family(),
+      flash1_family(),
+      block_sparse_family(),
+      reference_backward_family(),
+  };
   return all;
 }
 

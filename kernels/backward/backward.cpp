@@ -45,21 +45,9 @@ std::size_t workspace(const Variant& variant, const Problem& problem) {
   return d_bytes(s) + static_cast<std::size_t>(s.batch * s.heads_q * round_up(s.q_len, variant.tile_q) * s.d_qk * 4);
 }
 
-std::string gradient_pointer_problem(const Problem& p) {
-  const std::tuple<const char*, const void*, std::size_t> arrays[] = {
-      {"l", p.l, 4}, {"d_o", p.d_o, 16}, {"d_q", p.d_q, 16}, {"d_k", p.d_k, 16}, {"d_v", p.d_v, 16}};
-  for (const auto& [name, pointer, alignment] : arrays) {
-    if (pointer == nullptr) return fmt::format("{} is a null pointer; give a device array", name);
-    if (reinterpret_cast<std::uintptr_t>(pointer) % alignment != 0)
-      return fmt::format("{} is not aligned to {} bytes, which the kernel's accesses need", name, alignment);
-  }
-  return {};
-}
-
 std::vector<Launch> prepare_backward(const Variant& variant, const Problem& problem) {
-  std::string reason = pointer_problem(problem, 16, Needs::workspace);
-  if (reason.empty()) reason = gradient_pointer_problem(problem);
-  if (!reason.empty()) throw InputError(Diagnostic{"", 0, 0, "backward", reason});
+  if (std::string reason = pointer_problem(problem, 16, Needs::gradients); !reason.empty())
+    throw InputError(Diagnostic{"", 0, 0, "backward", reason});
   const Instance& instance =
       *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) { return i.variant == variant; });
   const Shape& s = problem.shape;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <vector>
 
 #include "common/family.h"
 
@@ -36,10 +37,12 @@ std::string shape_problem(const Shape& s) {
 }
 
 std::string pointer_problem(const Problem& p, std::size_t alignment, Needs needs) {
-  const std::pair<const char*, const void*> arrays[] = {{"q", p.q}, {"k", p.k}, {"v", p.v},
-                                                        {"o", p.o}, {"l", p.l}, {"workspace", p.workspace}};
+  std::vector<std::pair<const char*, const void*>> arrays = {{"q", p.q}, {"k", p.k}, {"v", p.v}, {"o", p.o}};
+  if (needs != Needs::workspace) arrays.emplace_back("l", p.l);
+  if (needs != Needs::log_sum_exp) arrays.emplace_back("workspace", p.workspace);
+  if (needs == Needs::gradients)
+    arrays.insert(arrays.end(), {{"d_o", p.d_o}, {"d_q", p.d_q}, {"d_k", p.d_k}, {"d_v", p.d_v}});
   for (const auto& [name, pointer] : arrays) {
-    if (std::string_view(name) == (needs == Needs::log_sum_exp ? "workspace" : "l")) continue;
     if (pointer == nullptr) return fmt::format("{} is a null pointer; give a device array", name);
     const std::size_t needed = std::string_view(name) == "l" ? alignof(float) : alignment;
     if (reinterpret_cast<std::uintptr_t>(pointer) % needed != 0)

@@ -23,16 +23,21 @@ struct Family {
   std::int64_t (*splits)(const Variant&, const Problem&) = nullptr;  // null: the keys are not divided
 };
 
+Family backward_family();
 Family case_study_family();
+Family block_sparse_family();
+Family flash1_family();
+Family fused_fp8_family();
 Family fused_mma_family();
+Family reference_backward_family();
 Family reference_family();
 Family reference_fp32_family();
 
 // What is wrong with a shape for every kernel here (sizes not positive, heads not divisible, grid limits), or empty.
 std::string shape_problem(const Shape& shape);
 // What is wrong with a problem's pointers and scale, or empty. Every array but L must be aligned to `alignment` bytes.
-// `needs`: the array besides Q, K, V and O that the kernel uses; the other one may be null.
-enum class Needs { log_sum_exp, workspace };
+// `needs`: what the kernel uses besides Q, K, V and O; gradients: all arrays of a backward pass and the workspace.
+enum class Needs { log_sum_exp, workspace, gradients };
 std::string pointer_problem(const Problem& problem, std::size_t alignment, Needs needs);
 // "head_dim 96 is not built; built: 64, 128, 256", or d_v != d_qk, or empty.
 std::string head_dim_problem(const Family& family, const Variant& variant, const Shape& shape);
