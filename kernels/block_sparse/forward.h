@@ -39,6 +39,7 @@ constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv) {
 struct Instance {
   Variant variant;
   const void* function = nullptr;  // the __global__ function
+  bool hold_q = false;             // Q fragments stay in registers over the KV loop
 };
 
 // All of them, in the order of the dtypes and head_dims below.

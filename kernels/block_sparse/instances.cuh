@@ -9,7 +9,8 @@ template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q
 Instance instance(Dtype dtype) {
   static_assert(smem_bytes(head_dim, tile_q, tile_kv) <= 227 * 1024, "a block has at most 227 KiB on sm_90");
   return {{"block_sparse", dtype, head_dim, tile_q, tile_kv, warps},
-          reinterpret_cast<const void*>(&forward<T, head_dim, tile_q, tile_kv, warps, hold_q, min_blocks, pace>)};
+          reinterpret_cast<const void*>(&forward<T, head_dim, tile_q, tile_kv, warps, hold_q, min_blocks, pace>),
+          hold_q};
 }
 
 // As in fused_mma: Q in registers where it does not spill and is not slower.

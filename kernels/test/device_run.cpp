@@ -109,8 +109,8 @@ HostProblem random_problem(const Formats& formats, const Shape& s, Mask mask, bo
   problem.d_o = array(formats.o, s.batch * s.heads_q * s.q_len * s.d_v);
   if (mask == Mask::window) problem.window = std::uniform_int_distribution<std::int64_t>(1, s.kv_len + 10)(random);
   if (mask == Mask::blocks) {
-    problem.block_q = problem.block_kv = 64;
-    const std::int64_t blocks = (s.q_len + 63) / 64 * ((s.kv_len + 63) / 64);
+    problem.block_q = problem.block_kv = 128;  // a multiple of every tile that is built
+    const std::int64_t blocks = (s.q_len + 127) / 128 * ((s.kv_len + 127) / 128);
     for (std::int64_t i = 0; i < blocks; ++i) problem.block_mask.push_back(random() % 3 != 0);
   }
   return problem;

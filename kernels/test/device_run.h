@@ -60,7 +60,7 @@ struct HostProblem {
   Encoded o;
   std::vector<float> l;
 };
-// Fresh values for Q, K, V and dO, a window and a block mask of blocks of 64 x 64. `v_in_k`: V is cut out of K.
+// Fresh values for Q, K, V and dO, a window and a block mask of blocks of 128 x 128. `v_in_k`: V is cut out of K.
 HostProblem random_problem(const Formats& formats, const Shape& shape, Mask mask, bool v_in_k, std::mt19937_64& random);
 
 struct RunResult {

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <set>
 
+#include "block_sparse/forward.h"
+#include "flash1/forward.h"
 #include "fused_mma/forward.h"
 #include "reference/standard.h"
 #include "reference_fp32/standard_fp32.h"
@@ -40,6 +42,24 @@ TEST_CASE("fused_mma/kernel.yaml lists what is built, the same for both dtypes")
         built.insert(row(v, instance.hold_q, fused_mma::smem_bytes(v.head_dim, v.tile_q, v.tile_kv)));
     }
     CHECK(built == listed);
+  }
+}
+
+TEST_CASE("flash1/kernel.yaml and block_sparse/kernel.yaml list what is built, the same for both dtypes") {
+  for (Dtype dtype : {Dtype::fp16, Dtype::bf16}) {
+    std::set<std::string> built;
+    for (const flash1::Instance& instance : flash1::instances()) {
+      const Variant& v = instance.variant;
+      if (v.dtype == dtype) built.insert(row(v, false, flash1::smem_bytes(v.head_dim, v.tile_q, v.tile_kv)));
+    }
+    CHECK(built == rows_of("flash1"));
+    built.clear();
+    for (const block_sparse::Instance& instance : block_sparse::instances()) {
+      const Variant& v = instance.variant;
+      if (v.dtype == dtype)
+        built.insert(row(v, instance.hold_q, block_sparse::smem_bytes(v.head_dim, v.tile_q, v.tile_kv)));
+    }
+    CHECK(built == rows_of("block_sparse"));
   }
 }
 

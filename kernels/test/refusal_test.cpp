@@ -1,5 +1,7 @@
 // What the kernels refuse, and with which sentence. Needs no GPU.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
@@ -74,7 +76,7 @@ TEST_CASE("a variant that was not built is refused by name") {
       "lists the built ones");
   variant.kernel = "fused";
   CHECK(unsupported_reason(variant, {}, Mask::none) ==
-        "kernel fused is not built; built: reference, reference_fp32, fused_mma");
+        fmt::format("kernel fused is not built; built: {}", fmt::join(built_kernels(), ", ")));
   CHECK_THROWS_AS(workspace_bytes(variant, {}), InputError);
 }
 
@@ -84,6 +86,26 @@ TEST_CASE("the unfused workspace holds S and P with rows rounded up to 32 bytes"
   CHECK(workspace_bytes(first_of("reference"), {.shape = shape}) == 2 * ((rows * 32 * 2 + 255) / 256 * 256));
   CHECK(workspace_bytes(first_of("reference_fp32"), {.shape = shape}) == 2 * ((rows * 24 * 4 + 255) / 256 * 256));
   CHECK(workspace_bytes(first_of("fused_mma"), {.shape = shape}) == 0);
+}
+
+TEST_CASE("masks that a kernel cannot run are refused with the reason") {
+  const Variant variant = first_of("block_sparse");  // 64 x 64
+  alignas(16) static char memory[64];
+  Problem problem;
+  problem.shape = {1, 1, 1, 8, 8, 64, 64};
+  problem.q = problem.k = problem.v = memory, problem.o = memory, problem.l = reinterpret_cast<float*>(memory);
+  problem.mask = Mask::window;
+  CHECK(prepare_error(variant, problem) == "error: block_sparse: window is 0; a query must see at least 1 key");
+  problem.mask = Mask::blocks, problem.block_q = 96, problem.block_kv = 64;
+  CHECK(prepare_error(variant, problem) ==
+        "error: block_sparse: block_mask is a null pointer; give a device array of 0 and 1");
+  problem.block_mask = reinterpret_cast<const std::uint8_t*>(memory);
+  CHECK(prepare_error(variant, problem) ==
+        "error: block_sparse: block_q is 96; it must be a multiple of the variant's tile_q 64");
+  CHECK(refusal("block_sparse", {1, 1, 1, 8, 2095105, 64, 64}) ==
+        "kv_len 2095105 is too long: the list of live tiles in shared memory has room for 2095104 keys in tiles of 64");
+  CHECK(unsupported_reason(first_of("flash1"), problem.shape, Mask::blocks) ==
+        "flash1 does not take the mask block-sparse; its kernel.yaml lists those it takes");
 }
 
 TEST_CASE("bad pointers and scales are refused before anything is launched") {
