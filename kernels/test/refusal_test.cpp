@@ -126,4 +126,82 @@ TEST_CASE("bad pointers and scales are refused before anything is launched") {
         "error: reference: workspace is a null pointer; give a device array");
 }
 
+namespace {
+
+// A problem that the variant takes, on the host: it must be refused before anything is launched.
+Problem small_problem(const Variant& variant, char* memory) {
+  const std::int64_t d = variant.head_dim == 0 ? 64 : variant.head_dim;
+  Problem p;
+  p.shape = {1, 1, 1, 8, 64, d, v_in_k(variant) ? d - 64 : d};
+  p.q = p.k = p.v = p.d_o = memory, p.o = p.d_q = p.d_k = p.d_v = p.workspace = memory;
+  p.l = reinterpret_cast<float*>(memory);
+  p.k_scales = p.v_scales = memory;
+  p.block_table = reinterpret_cast<const std::int32_t*>(memory), p.page_size = 64, p.pages = 1;
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("every kernel refuses null and misaligned arrays and names them") {
+  alignas(1024) static char memory[1024];
+  for (const Variant& variant : built_variants()) {
+    CAPTURE(describe(variant));
+    const Problem good = small_problem(variant, memory);
+    REQUIRE(unsupported_reason(variant, good.shape, good.mask) == "");
+    const bool backward = pass_of(variant) == Pass::backward;
+    const auto refused = [&](const char* name, auto member) {
+      Problem bad = good;
+      bad.*member = nullptr;
+      CHECK(prepare_error(variant, bad).find(std::string(name) + " is a null pointer") != std::string::npos);
+      bad.*member = memory + 8;
+      CHECK(prepare_error(variant, bad).find(std::string(name) + " is not aligned to 16 bytes") != std::string::npos);
+    };
+    refused("q", &Problem::q), refused("k", &Problem::k), refused("o", &Problem::o);
+    if (!v_in_k(variant)) refused("v", &Problem::v);
+    if (backward) {
+      refused("d_o", &Problem::d_o), refused("d_q", &Problem::d_q);
+      refused("d_k", &Problem::d_k), refused("d_v", &Problem::d_v);
+    }
+    if (workspace_bytes(variant, good) > 0) refused("workspace", &Problem::workspace);
+    if (variant.paged) {
+      Problem bad = good;
+      bad.block_table = nullptr;
+      CHECK(prepare_error(variant, bad).find("block_table is a null pointer") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("every kernel refuses sizes of zero, uneven heads, foreign head dimensions and masks it does not take") {
+  alignas(1024) static char memory[1024];
+  for (const Variant& variant : built_variants()) {
+    CAPTURE(describe(variant));
+    const Shape good = small_problem(variant, memory).shape;
+    const std::pair<const char*, std::int64_t Shape::*> sizes[] = {
+        {"batch", &Shape::batch}, {"heads_q", &Shape::heads_q}, {"heads_kv", &Shape::heads_kv}, {"q_len", &Shape::q_len},
+        {"kv_len", &Shape::kv_len}, {"d_qk", &Shape::d_qk}, {"d_v", &Shape::d_v}};
+    for (const auto& [name, member] : sizes)
+      for (const std::int64_t size : {std::int64_t{0}, std::int64_t{-5}}) {
+        Shape bad = good;
+        bad.*member = size;
+        CHECK(unsupported_reason(variant, bad, Mask::none) == fmt::format("{} is {}; every size must be at least 1", name, size));
+      }
+    Shape bad = good;
+    bad.heads_q = 3, bad.heads_kv = 2;
+    CHECK(unsupported_reason(variant, bad, Mask::none).find("is not a multiple of") != std::string::npos);
+    bad = good;
+    bad.d_qk = 1000, bad.d_v = 1000;
+    CHECK(unsupported_reason(variant, bad, Mask::none) != "");
+    bad = good;
+    bad.q_len = bad.kv_len = std::int64_t{1} << 40;
+    CHECK(unsupported_reason(variant, bad, Mask::none) != "");
+    int taken = 0;
+    for (const Mask mask : {Mask::none, Mask::causal, Mask::window, Mask::blocks}) {
+      const std::string reason = unsupported_reason(variant, good, mask);
+      taken += reason.empty();
+      if (!reason.empty()) CHECK(reason.find("does not take the mask " + to_string(mask)) != std::string::npos);
+    }
+    CHECK(taken >= 1);
+  }
+}
+
 }  // namespace tilescope::kernels
