@@ -24,6 +24,7 @@ constexpr std::array formats{
     FormatRow{Format::int8, "int8", 8},          FormatRow{Format::int4, "int4", 4},
     FormatRow{Format::int32, "int32", 32},
 };
+static_assert(formats.size() == format_count);
 constexpr std::size_t value_formats = formats.size() - 1;  // all but int32
 
 const FormatRow& row_of(Format format) { return formats[static_cast<std::size_t>(format)]; }

@@ -11,6 +11,7 @@ namespace tilescope {
 
 // int32 holds places (block tables) and is not offered for values.
 enum class Format { fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4, int32 };
+inline constexpr std::size_t format_count = 9;
 
 // A format plus optional scales: one scale of `scale_bytes` per `scale_group` consecutive values along the array's
 // last axis. "int4:g32:b2" reads int4 with a 2-byte scale per 32 values. tf32 is stored in 4 bytes.

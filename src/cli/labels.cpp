@@ -29,7 +29,7 @@ std::string tile_label(const Plan& plan, const Point& point) {
   std::string label;
   for (std::size_t i = 0; i < plan.schedule.parameters.size(); ++i)
     label += fmt::format("{}={},", plan.schedule.parameters[i].name, point.tiles[i]);
-  return label + fmt::format("warps={}", point.warps);
+  return label + fmt::format("warps={}{}", point.warps, point.stages > 0 ? fmt::format(",stages={}", point.stages) : "");
 }
 
 std::vector<std::string> tile_columns(const Plan& plan) {

@@ -79,7 +79,7 @@ Mask read_mask(const Arguments& arguments, const Workload& workload, const Diagr
 
 // "q=128,kv=64,warps=4"
 void apply_tile(Point& point, const Plan& plan, const std::string& text) {
-  std::vector<std::string> names{"warps"};
+  std::vector<std::string> names{"warps", "stages"};
   for (const Parameter& parameter : plan.schedule.parameters) names.push_back(parameter.name);
   std::set<std::string> seen;
   for (const std::string& part : split(text, ',')) {
@@ -90,8 +90,9 @@ void apply_tile(Point& point, const Plan& plan, const std::string& text) {
     if (!value || *value < 1 || *value > largest_extent)
       refuse("--tile", fmt::format("expected NAME=SIZE[,NAME=SIZE...] with positive sizes, as in q=128,kv=64, found '{}'", part));
     const int parameter = plan.schedule.find_parameter(name);
-    if (name == "warps" && *value <= 64) point.warps = *value;
-    else if (name == "warps") refuse("--tile", fmt::format("warps must be from 1 to 64, found {}", *value));
+    if ((name == "warps" || name == "stages") && *value > 64) refuse("--tile", fmt::format("{} must be from 1 to 64, found {}", name, *value));
+    if (name == "warps") point.warps = *value;
+    else if (name == "stages") point.stages = *value;
     else if (parameter >= 0) point.tiles[static_cast<std::size_t>(parameter)] = *value;
     else refuse("--tile", fmt::format("schedule '{}' has no tile '{}'{}", plan.schedule.name, name, did_you_mean(name, names)));
   }
@@ -176,7 +177,7 @@ void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
 
 void default_tile(Point& point, const Plan& plan) {
   for (const KernelVariant& variant : plan.kernel.variants) {
-    if (variant.head_dim != 0 && variant.head_dim != point.workload.d_qk) continue;
+    if (!serves(plan, point, variant)) continue;
     take_variant(point, plan.schedule, variant);
     return;
   }
@@ -194,7 +195,7 @@ Point read_point(const Arguments& arguments, const Plan& plan) {
   Point point = default_point(plan);
   point.workload = read_workload(arguments, plan.schedule.diagram);
   point.mask = read_mask(arguments, point.workload, plan.schedule.diagram);
-  if (!plan.kernel.dtypes.empty()) apply_dtypes(point, plan, to_string(plan.kernel.dtypes.front()));
+  if (!plan.kernel.formats.empty()) set_formats(point, plan.schedule.diagram, plan.kernel.formats.front());
   if (const auto dtypes = arguments.text("dtype")) apply_dtypes(point, plan, *dtypes);
   default_tile(point, plan);
   if (const auto tile = arguments.text("tile")) apply_tile(point, plan, *tile);

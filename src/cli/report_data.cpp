@@ -57,7 +57,7 @@ Json measured_json(const ComparedPoint& compared, const HardwareProfile& hardwar
   std::map<std::string, Json> levels;
   std::map<std::string, double> seconds{{"seconds", 0}, {"seconds_cold", 0}};
   Json work;
-  for (const Measured& m : measured_quantities(compared.record, hardware, compared.plan)) {
+  for (const Measured& m : measured_quantities(compared.record, hardware, compared.plan, compared.prediction)) {
     if (m.quantity == "traffic") levels[m.level][m.direction + "_bytes"] = m.value;
     else if (m.quantity == "operand_bytes") levels[m.level]["operand_read_bytes"] = m.value;
     else if (seconds.contains(m.quantity)) seconds[m.quantity] = m.value;

@@ -14,6 +14,10 @@ namespace {
 
 double predicted_value(const Prediction& prediction, const Measured& measured) {
   if (measured.quantity == "tensor_flop") return static_cast<double>(prediction.work.tensor_flop);
+  if (measured.quantity == "thread_traffic") {  // of threads and matrix instructions: no counter sees bulk copies in shared memory
+    const std::size_t d = measured.direction == "write";
+    return static_cast<double>(prediction.traffic[static_cast<std::size_t>(Boundary::smem)][d] - prediction.bulk_smem[d]);
+  }
   if (measured.quantity == "operand_bytes") return static_cast<double>(prediction.operand_bytes);
   if (measured.quantity == "seconds" || measured.quantity == "seconds_cold") return prediction.time.total;
   if (measured.quantity == "traffic")
@@ -106,6 +110,7 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
   set("splits", std::max<std::int64_t>(1, record.point.splits));
   set("kv", record.point.tile_kv ? record.point.tile_kv : only ? only->tile_kv : 0);
   point.warps = record.point.warps ? record.point.warps : only ? only->warps : point.warps;
+  point.stages = record.point.stages;
   if (!record.islands.empty() && record.islands.size() == 1) point.blocks_per_unit = record.islands.front().launch.blocks_per_unit;
   return point;
 }
@@ -119,7 +124,7 @@ Comparison compare_records(const std::vector<validate::Record>& records, const s
     const HardwareProfile& hardware = catalogue.profile(record.environment.hardware);
     ComparedPoint compared{record, plan, model_point(record, plan, data_directory), {}};
     predict(plan, hardware, compared.point, compared.prediction);
-    for (const Measured& measured : measured_quantities(record, hardware, plan)) {
+    for (const Measured& measured : measured_quantities(record, hardware, plan, compared.prediction)) {
       ComparisonRow row{.point = point_id(record.point), .hardware = hardware.id, .kernel = record.point.kernel, .quantity = measured.quantity, .level = measured.level,
                         .direction = measured.direction, .predicted = predicted_value(compared.prediction, measured), .measured = measured.value,
                         .tolerance = {}, .slack = 0, .reason = {}, .verdict = Verdict::info};

@@ -65,7 +65,8 @@ struct Measured {
   std::string quantity, level, direction;
   double value = 0;
 };
-std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan);
+std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan,
+                                          const Prediction& prediction);
 
 // Renderings of a comparison.
 Json to_json(const Comparison& comparison);         // {"schema", "rows", "summary"}

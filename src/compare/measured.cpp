@@ -1,6 +1,7 @@
 // What a record says of each quantity of the model: counters through the profile's metric names and scales.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "compare/compare.h"
 
@@ -28,6 +29,20 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+// FLOP in every format that the model says the kernel computes in; formats that share a counter are counted once.
+std::optional<double> tensor_flop(const validate::Record& record, const HardwareProfile& hardware, const Prediction& prediction) {
+  double total = 0;
+  std::set<std::string> read_already;
+  for (std::size_t i = 0; i < format_count; ++i) {
+    if (prediction.work.tensor_flop_in[i] == 0) continue;
+    const std::string key = "tensor_flop." + to_string(static_cast<Format>(static_cast<int>(i)));
+    const auto value = work(record.counters, hardware, key);
+    if (!value) return std::nullopt;
+    if (read_already.insert(hardware.work_counters.at(key).metric).second) total += *value;
+  }
+  return total;
+}
+
 // Register traffic has no counter: executed instructions by type times operand widths (see add_register_traffic).
 struct RegisterTraffic {
   double read = 0, write = 0;
@@ -43,6 +58,8 @@ std::optional<RegisterTraffic> register_traffic(const validate::Record& record, 
   }
   for (const IslandImplementation& island : plan.kernel.islands) {
     if (!island.uses_tensor_cores()) continue;
+    const auto other_shape = [](const ProductImplementation& product) { return product.mma || product.computes_in; };
+    if (island.tensor_path == "wgmma" || island.computes_in || std::any_of(island.products.begin(), island.products.end(), other_shape)) return std::nullopt;
     const auto flop = work(record.counters, hardware, "tensor_flop." + to_string(record.point.dtype));
     const auto fragments = work(record.counters, hardware, "smem_ldsm_bytes");
     if (!flop || !fragments) return std::nullopt;
@@ -55,31 +72,49 @@ std::optional<RegisterTraffic> register_traffic(const validate::Record& record, 
   return total;
 }
 
+// All that threads and matrix instructions do in shared memory: operands by ldmatrix or wgmma and plain loads out, cp.async,
+// plain stores and stmatrix in. cp.async is counted by instruction, 16 bytes a lane, because its byte counter leaves out some of
+// the zeros that fill ragged tiles. Absent counters of instructions that the kernel does not have are none.
+struct SmemTraffic {
+  std::optional<double> read, write, operands;
+};
+SmemTraffic smem_traffic(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan) {
+  constexpr double bytes_per_copy = 16 * 32;
+  const auto& islands = plan.kernel.islands;
+  const bool wide = std::any_of(islands.begin(), islands.end(), [](const auto& island) { return island.tensor_path == "wgmma"; });
+  const auto counter = [&](const char* key) { return work(record.counters, hardware, key); };
+  const auto ldsm = counter("smem_ldsm_bytes"), gmma = counter("smem_gmma_bytes"), loads = counter("smem_load_bytes");
+  const auto copies = counter("ldgsts_instructions"), stores = counter("smem_store_bytes");
+  SmemTraffic traffic;
+  if (ldsm && (gmma || !wide)) traffic.operands = *ldsm + gmma.value_or(0);
+  if (traffic.operands && loads) traffic.read = *traffic.operands + *loads;
+  if (copies && stores) traffic.write = *copies * bytes_per_copy + *stores + counter("smem_stsm_bytes").value_or(0);
+  return traffic;
+}
+
 }  // namespace
 
-std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan) {
+std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan, const Prediction& prediction) {
   std::vector<Measured> found;
   const auto add = [&](const char* quantity, const char* level, const char* direction, std::optional<double> value) {
     if (value) found.push_back({quantity, level, direction, *value});
   };
   const bool tensor = std::any_of(plan.kernel.islands.begin(), plan.kernel.islands.end(), [](const auto& i) { return i.uses_tensor_cores(); });
-  if (tensor) add("tensor_flop", "", "", work(record.counters, hardware, "tensor_flop." + to_string(record.point.dtype)));
+  if (tensor) add("tensor_flop", "", "", tensor_flop(record, hardware, prediction));
   const MemoryLevel* hbm = hardware.level("hbm");
   const MemoryLevel* l2 = hardware.level("l2");
   if (l2) add("traffic", "l2", "read", read(record.counters, l2->counters.read));
   if (l2) add("traffic", "l2", "write", read(record.counters, l2->counters.write));
   if (hbm) add("traffic", "hbm", "read", read(record.counters, hbm->counters.read));
   if (hbm) add("traffic", "hbm", "write", read(record.counters_with_flush, hbm->counters.write));
-  // All of shared memory: ldmatrix and plain loads out, cp.async and plain stores in. cp.async is counted by instruction, 16
-  // bytes a lane, because its byte counter leaves out some of the zeros that fill ragged tiles.
-  constexpr double bytes_per_copy = 16 * 32;
-  const auto both = [&](const char* first, double scale, const char* second) -> std::optional<double> {
-    const auto a = work(record.counters, hardware, first), b = work(record.counters, hardware, second);
-    return a && b ? std::optional(*a * scale + *b) : std::nullopt;
-  };
-  if (tensor) add("traffic", "smem", "read", both("smem_ldsm_bytes", 1, "smem_load_bytes"));
-  if (tensor) add("traffic", "smem", "write", both("ldgsts_instructions", bytes_per_copy, "smem_store_bytes"));
-  if (tensor) add("operand_bytes", "smem", "read", work(record.counters, hardware, "smem_ldsm_bytes"));
+  if (tensor) {
+    const SmemTraffic smem = smem_traffic(record, hardware, plan);
+    const bool bulk = prediction.bulk_smem[0] > 0 || prediction.bulk_smem[1] > 0;
+    const char *quantity = bulk ? "thread_traffic" : "traffic";
+    add(quantity, "smem", "read", smem.read);
+    add(quantity, "smem", "write", smem.write);
+    add("operand_bytes", "smem", "read", smem.operands);
+  }
   for (int i = 0; i < pipe_count; ++i) {
     const std::string pipe = to_string(static_cast<Pipe>(i));
     add(pipe.c_str(), "", "", work(record.counters, hardware, pipe));

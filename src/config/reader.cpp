@@ -126,9 +126,10 @@ std::vector<Node> Node::items() const {
   return nodes;
 }
 
-void Node::only(std::initializer_list<std::string_view> keys) const {
+void Node::only(std::initializer_list<std::string_view> keys) const { only(std::vector<std::string>(keys.begin(), keys.end())); }
+
+void Node::only(const std::vector<std::string>& known) const {
   if (!is_map()) return expected(*state_, "a map");
-  const std::vector<std::string> known(keys.begin(), keys.end());
   for (const NodeState* child : state_->children) {
     if (std::find(known.begin(), known.end(), child->key) != known.end()) continue;
     if (state_->document->more_findings) return;

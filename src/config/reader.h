@@ -43,6 +43,7 @@ class Node {
   std::vector<std::pair<std::string, Node>> entries() const;  // of a map, in file order; not a map -> diagnostic
   std::vector<Node> items() const;                            // of a list, in file order; not a list -> diagnostic
   void only(std::initializer_list<std::string_view> keys) const;
+  void only(const std::vector<std::string>& keys) const;
 
   std::string text() const;  // non-empty scalar
   std::string one_of(const std::vector<std::string>& choices) const;

@@ -13,7 +13,7 @@ void bind_chunks(const Schedule& schedule, std::span<const std::int64_t> tiles, 
       for (int j = i + 1; j < static_cast<int>(nest.loop_count); ++j) {
         BoundLoop& inner = nest.loops[static_cast<std::size_t>(j)];
         if (nest.loops[static_cast<std::size_t>(i)].axis != cut.axis || inner.axis != cut.of) continue;
-        const std::int64_t size = nest.size(cut.of), length = std::min(size, cut.length.value(size, tiles));
+        const std::int64_t size = nest.size(cut.of), length = std::min(size, cut.length_in(size, tiles));
         inner.tile = std::min(inner.tile, length);
         inner.trips = ceil_div(length, inner.tile);
         nest.chunked = {.outer = i, .inner = j, .of = cut.of, .length = length, .tile = inner.tile, .size = size};
@@ -94,7 +94,7 @@ Nest bind(const Schedule& schedule, const Island& island, const Workload& worklo
   nest.mask = &mask;
   for (std::size_t i = 0; i < diagram.axes.size(); ++i) nest.sizes[i] = diagram.axes[i].size_in(workload);
   for (const Chunking& cut : schedule.chunks)
-    nest.sizes[index(cut.axis)] = ceil_div(nest.size(cut.of), cut.length.value(nest.size(cut.of), tiles));
+    nest.sizes[index(cut.axis)] = ceil_div(nest.size(cut.of), cut.length_in(nest.size(cut.of), tiles));
   for (const Loop& loop : island.loops) {
     const std::int64_t size = nest.size(loop.axis), tile = loop.tile.value(size, tiles);
     const int position = static_cast<int>(nest.loop_count);

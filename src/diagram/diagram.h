@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/checked.h"
 #include "diagram/workload.h"
 #include "expr/expression.h"
 #include "stream/cascade.h"
@@ -26,8 +27,9 @@ struct Axis {
   std::optional<Extent> extent{};  // of the workload
   std::int64_t length = 0;        // where the size is the diagram's own: its value
   std::optional<AxisId> chunks_of{};  // this axis counts the chunks that a split cuts another axis into
+  std::int64_t per = 1;           // the axis counts groups of so many of the extent: pages of keys
 
-  std::int64_t size_in(const Workload& workload) const { return extent ? workload.size(*extent) : length; }
+  std::int64_t size_in(const Workload& workload) const { return extent ? ceil_div(workload.size(*extent), per) : length; }
 };
 
 enum class ArrayRole { input, interior, output };

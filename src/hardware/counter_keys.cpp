@@ -23,6 +23,7 @@ const std::map<std::string, std::string>& units() {
       {"smem_ldsm_bytes", "B"},
       {"smem_load_bytes", "B"},
       {"smem_store_bytes", "B"},
+      {"smem_stsm_bytes", "B"},
       {"spill_loads", "inst"},
       {"spill_stores", "inst"},
       {"tensor_flop", "FLOP"},

@@ -1,81 +1,12 @@
 #include "predict/descriptor.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <tuple>
 
-#include "base/text.h"
-#include "config/reader.h"
+#include "predict/descriptor_read.h"
 
 namespace tilescope {
+namespace reading {
 namespace {
-
-constexpr double most_operations = 1000;
-
-WorkRates read_rates(const Node& node) {
-  node.only({"per_score", "per_row_step", "per_row", "per_output_step", "per_output"});
-  const auto rate = [&](const char* key) {
-    const auto found = node.find(key);
-    return found ? found->number(0, most_operations) : 0.0;
-  };
-  return {rate("per_score"), rate("per_row_step"), rate("per_row"), rate("per_output_step"), rate("per_output")};
-}
-
-MmaShape read_mma(const Node& node) {
-  node.only({"m", "n", "k"});
-  return {node["m"].integer(1, 1024), node["n"].integer(1, 1024), node["k"].integer(1, 1024)};
-}
-
-void read_work(const Node& node, IslandImplementation& island) {
-  node.only({"xu", "ffma", "fadd", "fmul"});
-  for (int i = 0; i < pipe_count; ++i)
-    if (const auto rates = node.find(to_string(static_cast<Pipe>(i)))) island.work[static_cast<std::size_t>(i)] = read_rates(*rates);
-}
-
-bool is_one_of(const Node& node, const std::vector<std::string>& choices) {
-  return node.is_scalar() && std::find(choices.begin(), choices.end(), node.text()) != choices.end();
-}
-
-// After a finding `item` may hold a placeholder, which is no repetition.
-template <class T>
-void add_once(std::vector<T>& list, const T& value, const Node& item) {
-  const bool repeated = std::find(list.begin(), list.end(), value) != list.end();
-  if (repeated && item.is_scalar()) item.report(fmt::format("'{}' is listed twice", item.text()));
-  if (!repeated) list.push_back(value);
-}
-
-IslandImplementation read_island(const Node& node, const Schedule& schedule) {
-  static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
-  static const std::vector<std::string> dimensions{"q", "kv", "heads", "batch"};
-  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "row_replication", "row_multiple", "stages", "output_through_smem",
-             "block_order", "warp_grid", "work"});
-  IslandImplementation island;
-  std::vector<std::string> names;
-  for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
-  island.name = node["name"].one_of(names);
-  if (const auto stores = node.find("stores_log_sum_exp")) island.stores_log_sum_exp = stores->boolean();
-  if (const auto writes = node.find("writes_masked_rows")) island.writes_masked_rows = writes->boolean();
-  if (const auto rows = node.find("row_store")) island.row_store = rows->integer(1, 1024);
-  const Node path = node["tensor_path"];
-  island.tensor_path = path.one_of(paths);
-  if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);
-  else if (is_one_of(path, paths) && island.uses_tensor_cores()) node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
-  if (const auto replication = node.find("row_replication")) island.row_replication = replication->integer(1, 1024);
-  if (const auto multiple = node.find("row_multiple")) island.row_multiple = multiple->integer(1, 1 << 20);
-  if (const auto stages = node.find("stages")) island.stages = stages->integer(1, 64);
-  if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
-  for (const Node& item : node["block_order"].items()) {
-    const std::string dimension = item.one_of(dimensions);
-    if (is_one_of(item, dimensions)) add_once(island.block_order, dimension, item);
-  }
-  if (const auto grid = node.find("warp_grid")) {
-    grid->only({"q", "kv", "d_v"});
-    for (const auto& [axis, count] : grid->entries()) island.warp_grid[axis] = count.integer(1, 64);
-  }
-  if (const auto work = node.find("work")) read_work(*work, island);
-  return island;
-}
 
 std::vector<std::string> array_names(const Diagram& diagram) {
   std::vector<std::string> names;
@@ -83,35 +14,32 @@ std::vector<std::string> array_names(const Diagram& diagram) {
   return names;
 }
 
-KernelVariant read_variant(const Node& node, const Diagram& diagram) {
-  node.only({"head_dim", "tile_q", "tile_kv", "warps", "registers_hold", "smem_bytes", "spills"});
-  KernelVariant variant;
-  variant.head_dim = node["head_dim"].integer(0, 4096);
-  variant.tile_q = node["tile_q"].integer(1, 1 << 20);
-  variant.tile_kv = node["tile_kv"].integer(1, 1 << 20);
-  variant.warps = node["warps"].integer(1, 64);
-  if (const auto held = node.find("registers_hold"))
-    for (const Node& item : held->items()) {
-      const std::string name = item.text();
-      if (name.empty()) continue;
-      if (!diagram.find_array(name))
-        item.report(fmt::format("'{}' is not an array of diagram '{}'{}", name, diagram.name, did_you_mean(name, array_names(diagram))));
-      add_once(variant.registers_hold, name, item);
-    }
-  if (const auto smem = node.find("smem_bytes")) variant.smem_bytes = smem->integer(0, 1 << 30);
-  if (const auto spills = node.find("spills")) variant.spills = spills->boolean();
-  return variant;
+}  // namespace
+
+void check_array(const Node& node, const std::string& name, const Diagram& diagram) {
+  if (!diagram.find_array(name))
+    node.report(fmt::format("'{}' is not an array of diagram '{}'{}", name, diagram.name, did_you_mean(name, array_names(diagram))));
 }
 
-void read_support(const Node& root, KernelDescriptor& kernel) {
-  static const std::vector<std::string> masks{"none", "causal", "window", "block-sparse"};
-  for (const Node& item : root["dtypes"].items()) {
+std::vector<std::string> read_array_names(const Node& list, const Diagram& diagram) {
+  std::vector<std::string> names;
+  for (const Node& item : list.items()) {
     const std::string name = item.text();
     if (name.empty()) continue;
-    const auto dtype = parse_dtype(name);
-    if (dtype) add_once(kernel.dtypes, *dtype, item);
-    else item.report(fmt::format("'{}' is not a dtype{}", name, did_you_mean(name, dtype_names())));
+    check_array(item, name, diagram);
+    add_once(names, name, item);
   }
+  return names;
+}
+
+namespace {
+
+void read_support(const Node& root, const Diagram& diagram, KernelDescriptor& kernel) {
+  static const std::vector<std::string> masks{"none", "causal", "window", "block-sparse"};
+  kernel.formats = read_formats(root["dtypes"], diagram);
+  for (const FormatChoice& choice : kernel.formats)
+    if (!choice.empty() && std::find(kernel.dtypes.begin(), kernel.dtypes.end(), choice.front().second) == kernel.dtypes.end())
+      kernel.dtypes.push_back(choice.front().second);
   for (const Node& item : root["head_dims"].items()) add_once(kernel.head_dims, item.integer(1, 4096), item);
   const Node mask_list = root["masks"];
   for (const Node& item : mask_list.items()) {
@@ -119,6 +47,44 @@ void read_support(const Node& root, KernelDescriptor& kernel) {
     if (is_one_of(item, masks)) add_once(kernel.masks, mask, item);
   }
   if (mask_list.is_list() && mask_list.items().empty()) mask_list.report("is an empty list; list at least 'none'");
+  const auto limits = root.find("limits");
+  if (!limits) return;
+  limits->only({"head_dim", "q_len", "kv_len", "compute_capability"});
+  if (const auto head_dim = limits->find("head_dim")) kernel.largest_head_dim = head_dim->integer(1, 4096);
+  if (const auto q_len = limits->find("q_len")) kernel.largest_q_len = q_len->integer(1, std::int64_t{1} << 40);
+  if (const auto kv_len = limits->find("kv_len")) kernel.largest_kv_len = kv_len->integer(1, std::int64_t{1} << 40);
+  if (const auto capability = limits->find("compute_capability")) kernel.least_compute_capability = capability->number(1, 99);
+}
+
+// sizes: {pages: {of: kv_len, per: 64}}
+void read_sizes(const Node& map, const Diagram& diagram, KernelDescriptor& kernel) {
+  std::vector<std::string> known;
+  for (const Axis& axis : diagram.axes)
+    if (!axis.extent && !axis.chunks_of) known.push_back(axis.size);
+  for (const auto& [name, node] : map.entries()) {
+    node.only({"of", "per"});
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      node.report(fmt::format("'{}' is not a size of diagram '{}'s own{}", name, diagram.name, known.empty() ? "" : did_you_mean(name, known)));
+    const std::string of = node["of"].one_of(extent_names());
+    kernel.sizes[name] = {parse_extent(of).value_or(Extent::kv_len), node["per"].integer(1, 1 << 20)};
+  }
+}
+
+void read_layout(const Node& root, const Schedule& schedule, KernelDescriptor& kernel) {
+  if (const auto padded = root.find("padded_rows"))
+    for (const auto& [array, multiple] : padded->entries()) {
+      check_array(multiple, array, schedule.diagram);
+      kernel.padded_rows[array] = multiple.integer(1, 4096);
+    }
+  if (const auto packed = root.find("packed_rows")) kernel.packed_rows = packed->boolean();
+  if (const auto whole = root.find("whole_tile_parts")) kernel.whole_tile_parts = whole->boolean();
+  std::vector<std::string> parameters;
+  for (const Parameter& parameter : schedule.parameters) parameters.push_back(parameter.name);
+  if (const auto free = root.find("free"))
+    for (const Node& item : free->items()) {
+      const std::string name = item.one_of(parameters);
+      if (is_one_of(item, parameters)) add_once(kernel.free, name, item);
+    }
 }
 
 // The schedule's islands, each implemented once, in the schedule's order.
@@ -134,11 +100,36 @@ void order_islands(const Node& list, const Schedule& schedule, KernelDescriptor&
   kernel.islands = std::move(ordered);
 }
 
+void read_variants(const Document& document, const Schedule& schedule, KernelDescriptor& kernel) {
+  const std::vector<FormatChoice> formats = document.clean() ? kernel.formats : std::vector<FormatChoice>{};  // else some may be missing
+  for (const Node& node : document.root()["variants"].items()) {
+    const KernelVariant variant = read_variant(node, schedule, formats);
+    if (document.clean() && variant.consumer_warps > variant.warps)
+      node["consumer_warps"].report(fmt::format("are part of the block's {} warps, found {}", variant.warps, variant.consumer_warps));
+    const auto same = [&](const KernelVariant& v) {
+      return std::tie(v.head_dim, v.v_head_dim, v.tile_q, v.tile_kv, v.other_tiles, v.warps, v.stages) ==
+                 std::tie(variant.head_dim, variant.v_head_dim, variant.tile_q, variant.tile_kv, variant.other_tiles, variant.warps, variant.stages) &&
+             (v.formats.empty() || variant.formats.empty() || std::find_first_of(v.formats.begin(), v.formats.end(), variant.formats.begin(), variant.formats.end()) != v.formats.end());
+    };
+    if (document.clean() && std::any_of(kernel.variants.begin(), kernel.variants.end(), same))
+      node.report(fmt::format("tile {}x{} with {} warps at head_dim {} is listed twice; remove one", variant.tile_q, variant.tile_kv,
+                              variant.warps, variant.head_dim));
+    kernel.variants.push_back(variant);
+  }
+}
+
 }  // namespace
+}  // namespace reading
 
 std::string to_string(Pipe pipe) {
   static const std::array<std::string, pipe_count> names{"xu", "ffma", "fadd", "fmul"};
   return names[static_cast<std::size_t>(pipe)];
+}
+
+const ProductImplementation* IslandImplementation::find_product(std::string_view op) const {
+  for (const ProductImplementation& product : products)
+    if (product.op == op) return &product;
+  return nullptr;
 }
 
 bool KernelVariant::holds(const std::string& array) const {
@@ -146,47 +137,34 @@ bool KernelVariant::holds(const std::string& array) const {
 }
 
 std::int64_t KernelVariant::tile(std::string_view parameter) const {
-  return parameter == "q" ? tile_q : parameter == "kv" ? tile_kv : 0;
+  if (parameter == "q") return tile_q;
+  if (parameter == "kv") return tile_kv;
+  const auto found = other_tiles.find(std::string(parameter));
+  return found == other_tiles.end() ? 0 : found->second;
 }
+
+bool KernelDescriptor::is_free(std::string_view parameter) const { return std::find(free.begin(), free.end(), parameter) != free.end(); }
 
 KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::filesystem::path& models_directory) {
   const Document document = Document::load(file);
   document.expect_schema("tilescope/kernel/1");
   const Node root = document.root();
-  root.only({"schema", "kernel", "schedule", "summary", "dtypes", "head_dims", "masks", "limits", "padded_rows", "islands", "variants"});
+  root.only({"schema", "kernel", "schedule", "diagram", "sizes", "summary", "dtypes", "head_dims", "masks", "limits", "padded_rows", "packed_rows", "whole_tile_parts",
+             "free", "islands", "variants"});
   KernelDescriptor kernel;
   kernel.file = file.string();
   kernel.name = root["kernel"].text();
   kernel.summary = root["summary"].text();
   kernel.schedule_name = root["schedule"].one_of(shipped_names(models_directory / "schedules"));
+  if (const auto diagram = root.find("diagram")) kernel.diagram_name = diagram->one_of(shipped_names(models_directory / "diagrams"));
   if (!document.clean()) document.finish();
-  const Schedule schedule = find_schedule(kernel.schedule_name, models_directory);
-  read_support(root, kernel);
-  if (const auto limits = root.find("limits")) {
-    limits->only({"head_dim", "kv_len", "compute_capability"});
-    if (const auto head_dim = limits->find("head_dim")) kernel.largest_head_dim = head_dim->integer(1, 4096);
-    if (const auto kv_len = limits->find("kv_len")) kernel.largest_kv_len = kv_len->integer(1, std::int64_t{1} << 40);
-    if (const auto capability = limits->find("compute_capability")) kernel.least_compute_capability = capability->number(1, 99);
-  }
-  if (const auto padded = root.find("padded_rows"))
-    for (const auto& [array, multiple] : padded->entries()) {
-      if (!schedule.diagram.find_array(array))
-        multiple.report(fmt::format("'{}' is not an array of diagram '{}'{}", array, schedule.diagram.name,
-                                    did_you_mean(array, array_names(schedule.diagram))));
-      kernel.padded_rows[array] = multiple.integer(1, 4096);
-    }
-  for (const Node& node : root["islands"].items()) kernel.islands.push_back(read_island(node, schedule));
-  if (document.clean()) order_islands(root["islands"], schedule, kernel);  // after a finding, names may be placeholders
-  for (const Node& node : root["variants"].items()) {
-    const KernelVariant variant = read_variant(node, schedule.diagram);
-    const auto same = [&](const KernelVariant& v) {
-      return std::tie(v.head_dim, v.tile_q, v.tile_kv, v.warps) == std::tie(variant.head_dim, variant.tile_q, variant.tile_kv, variant.warps);
-    };
-    if (document.clean() && std::any_of(kernel.variants.begin(), kernel.variants.end(), same))
-      node.report(fmt::format("tile {}x{} with {} warps at head_dim {} is listed twice; remove one", variant.tile_q, variant.tile_kv,
-                              variant.warps, variant.head_dim));
-    kernel.variants.push_back(variant);
-  }
+  const Schedule schedule = find_schedule(kernel.schedule_name, models_directory, kernel.diagram_name);
+  if (const auto sizes = root.find("sizes")) reading::read_sizes(*sizes, schedule.diagram, kernel);
+  reading::read_support(root, schedule.diagram, kernel);
+  reading::read_layout(root, schedule, kernel);
+  for (const Node& node : root["islands"].items()) kernel.islands.push_back(reading::read_island(node, schedule));
+  if (document.clean()) reading::order_islands(root["islands"], schedule, kernel);  // after a finding, names may be placeholders
+  reading::read_variants(document, schedule, kernel);
   document.finish();
   return kernel;
 }

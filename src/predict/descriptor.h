@@ -1,13 +1,15 @@
 // A kernel descriptor: how a kernel, ours or anyone's, implements a schedule. Facts of the source or its SASS only;
-// never a fitted number.
+// never a fitted number. Every key is explained in kernels/DESCRIPTOR.md.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/dtype.h"
@@ -22,6 +24,7 @@ struct WorkRates {
   double per_row = 0;          // each query row, once
   double per_output_step = 0;  // each output element, in every step
   double per_output = 0;       // each output element, once
+  std::vector<std::pair<std::string, double>> per_element, per_element_step;  // of a named array: as its tile moves, in every step
 };
 
 inline constexpr int pipe_count = 4;
@@ -29,7 +32,21 @@ enum class Pipe { xu, ffma, fadd, fmul };
 std::string to_string(Pipe pipe);
 
 struct MmaShape {
-  std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t m = 0, n = 0, k = 0;  // n 0: the columns of the product's tile; k of 16-bit operands
+};
+
+// How the warps (warpgroups, where an instruction is theirs) share a product: its rows, its columns, parts of its sum.
+struct WarpGrid {
+  std::int64_t rows = 0, columns = 0, depth = 1;  // 0: as many as there are rows of instructions; what is left
+};
+
+// A contraction C = A B of an island, where it differs from the island's defaults.
+struct ProductImplementation {
+  std::string op, rows_of;             // operator; the input that has the rows of C (A), empty: the first
+  WarpGrid grid;
+  std::vector<std::string> registers;  // operands that come from registers here though they also lie in shared memory
+  std::optional<MmaShape> mma;
+  std::optional<Format> computes_in;
 };
 
 struct IslandImplementation {
@@ -39,22 +56,41 @@ struct IslandImplementation {
   std::int64_t row_store = 0;        // rows whose statistics one store instruction writes; 0: not known, bytes as they are
   std::string tensor_path;           // "tensor" (datasheet rate), "mma.sync", "wgmma", "fma", "none"
   MmaShape mma;
+  std::optional<Format> computes_in;  // of the matrix instructions; empty: the wider input of each product
+  std::vector<ProductImplementation> products;
+  std::vector<std::string> direct;        // loaded straight into registers
+  std::vector<std::string> through_smem;  // pass through shared memory though no product loads them
+  std::vector<std::string> reductions;    // results added to in L2 by instructions that return nothing
+  std::string loads_by = "cp.async", stores_by = "st";  // "cp.async", "tma", "ld"; "st", "tma"
   std::int64_t row_replication = 1;  // lanes that repeat each per-row operation
   std::int64_t row_multiple = 1;     // a row of scores that no loop cuts is worked on in multiples of this many
   std::int64_t stages = 1;           // copies of each streamed input tile in shared memory
+  std::map<std::string, std::int64_t> stages_of;  // arrays with another number of copies
+  std::int64_t smem_extra_bytes = 0;              // barriers, alignment, tables
+  std::int64_t mask_entry_bytes = 0;              // a block's row of a block mask is read from memory, per mask block
   bool output_through_smem = false;
+  bool persistent = false;                   // as many blocks as are resident, each loops over tiles
   std::vector<std::string> block_order;      // grid dimensions, fastest first: "q", "kv", "heads", "batch"
-  std::map<std::string, std::int64_t> warp_grid;  // warps along "q", "kv", "d_v"; empty: all along q
   std::array<WorkRates, pipe_count> work{};
 
   bool uses_tensor_cores() const { return tensor_path != "fma" && tensor_path != "none"; }
+  const ProductImplementation* find_product(std::string_view op) const;  // nullptr: the defaults hold
 };
+
+// Formats of the arrays by --dtype key, later ones over earlier ones; key "" is all arrays.
+using FormatChoice = std::vector<std::pair<std::string, Dtype>>;
+std::string to_string(const FormatChoice& choice);  // "fp16,kv=int4:g32:b2"
 
 // One built template combination.
 struct KernelVariant {
-  std::int64_t head_dim = 0;  // 0: any
+  std::int64_t head_dim = 0, v_head_dim = 0;  // 0: any; 0: as head_dim
   std::int64_t tile_q = 0, tile_kv = 0, warps = 0;
-  std::vector<std::string> registers_hold;  // input arrays whose fragments stay in registers over the stream
+  std::map<std::string, std::int64_t> other_tiles;  // of the schedule's other parameters
+  std::int64_t stages = 0;                          // 0: the islands' own
+  std::vector<FormatChoice> formats;                // empty: all of the kernel's
+  std::int64_t consumer_warps = 0;                  // that compute and hold accumulators; 0: all
+  std::int64_t consumer_registers = 0, producer_registers = 0;  // a thread; 0: the hardware's limit
+  std::vector<std::string> registers_hold;  // arrays whose fragments stay in registers beside the accumulators
   std::int64_t smem_bytes = 0;              // dynamic shared memory the kernel asks for, to check the model's footprint
   bool spills = false;                      // the compiler reports local-memory use
 
@@ -63,16 +99,29 @@ struct KernelVariant {
   std::int64_t tile(std::string_view parameter) const;
 };
 
+// A size of the diagram's own that counts groups of `per` elements of an extent.
+struct CountedSize {
+  Extent of = Extent::kv_len;
+  std::int64_t per = 1;
+};
+
 struct KernelDescriptor {
-  std::string name, schedule_name, summary, file;
-  std::vector<Dtype> dtypes;             // empty: any
+  std::string name, schedule_name, diagram_name, summary, file;  // diagram_name empty: the schedule's own
+  std::map<std::string, CountedSize> sizes;
+  std::vector<FormatChoice> formats;     // empty: any
+  std::vector<Dtype> dtypes;             // the formats for all arrays of these, each once; empty: any
   std::vector<std::int64_t> head_dims;   // empty: any
   std::vector<std::string> masks;        // "none", "causal", "window", "block-sparse"
-  std::int64_t largest_head_dim = 0, largest_kv_len = 0;  // 0: no limit of the kernel's own
+  std::int64_t largest_head_dim = 0, largest_q_len = 0, largest_kv_len = 0;  // 0: no limit of the kernel's own
   double least_compute_capability = 0;                    // oldest GPU generation its machine code runs on; 0: any
   std::map<std::string, std::int64_t> padded_rows;  // arrays whose rows are padded in memory, to a multiple of elements
+  bool packed_rows = false;       // query heads of a KV head and their queries are one axis of rows
+  bool whole_tile_parts = false;  // a split cuts parts of whole tiles
+  std::vector<std::string> free;  // parameters of the schedule that the host chooses at run time
   std::vector<IslandImplementation> islands;  // in the schedule's order
   std::vector<KernelVariant> variants;   // empty: any tile (an assumed implementation)
+
+  bool is_free(std::string_view parameter) const;
 };
 
 // Reads a kernel.yaml against the schedule it names. Throws InputError with every finding.

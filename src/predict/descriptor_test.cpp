@@ -45,23 +45,38 @@ std::vector<Rule> rules(const Tree& tree) {
     if (section.key != "islands") continue;
     for (const Tree& island : section.children) names += (names.empty() ? "one of " : ", ") + island.children[0].value;
   }
-  const std::string rate = "a number from 0 to 1000";
+  const auto schedule = std::find_if(tree.children.begin(), tree.children.end(), [](const Tree& child) { return child.key == "schedule"; });
+  std::vector<std::string> names_of_parameters;
+  for (const Parameter& parameter : find_schedule(schedule->value, root / "models").parameters) names_of_parameters.push_back(parameter.name);
+  const std::string parameters = tilescope::join(names_of_parameters, ", "), rate = "a number from 0 to 1000";
   return {{"schema", "'tilescope/kernel/1'"},
           {"kernel", "text"},
           {"schedule", "one of " + tilescope::join(shipped_names(root / "models" / "schedules"), ", ")},
           {"summary", "text"},
           {"dtypes", "a list"},
+          {"diagram", "one of " + tilescope::join(shipped_names(root / "models" / "diagrams"), ", "), Need::free},
+          {"sizes", "a map", Need::optional},
+          {"sizes.*", "a map", Need::free},
+          {"sizes.*.of", "one of " + tilescope::join(extent_names(), ", ")},
+          {"sizes.*.per", "an integer from 1 to 1048576"},
           {"dtypes[*]", "text"},
+          {"dtypes[*].all", "text", Need::free},
+          {"dtypes[*].*", "text", Need::free},
           {"head_dims", "a list"},
           {"head_dims[*]", "an integer from 1 to 4096"},
           {"masks", "a list"},
           {"masks[*]", "one of none, causal, window, block-sparse"},
           {"limits", "a map", Need::optional},
           {"limits.head_dim", "an integer from 1 to 4096", Need::optional},
+          {"limits.q_len", "an integer from 1 to 1099511627776", Need::optional},
           {"limits.kv_len", "an integer from 1 to 1099511627776", Need::optional},
           {"limits.compute_capability", "a number from 1 to 99", Need::optional},
           {"padded_rows", "a map", Need::optional},
           {"padded_rows.*", "an integer from 1 to 4096", Need::free},
+          {"packed_rows", "true or false", Need::optional},
+          {"whole_tile_parts", "true or false", Need::optional},
+          {"free", "a list", Need::optional},
+          {"free[*]", "one of " + parameters},
           {"islands", "a list"},
           {"islands[*]", "a map"},
           {"islands[*].name", names},
@@ -74,15 +89,41 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].mma.m", "an integer from 1 to 1024"},
           {"islands[*].mma.n", "an integer from 1 to 1024"},
           {"islands[*].mma.k", "an integer from 1 to 1024"},
+          {"islands[*].computes_in", "text", Need::optional},
+          {"islands[*].products", "a map", Need::optional},
+          {"islands[*].products.*", "a map", Need::free},
+          {"islands[*].products.*.rows_of", "text", Need::optional},
+          {"islands[*].products.*.grid", "a map", Need::optional},
+          {"islands[*].products.*.grid.*", "an integer from 1 to 64", Need::optional},
+          {"islands[*].products.*.registers", "a list", Need::optional},
+          {"islands[*].products.*.registers[*]", "text"},
+          {"islands[*].products.*.mma", "a map", Need::optional},
+          {"islands[*].products.*.mma.*", "an integer from 1 to 1024"},
+          {"islands[*].products.*.computes_in", "text", Need::optional},
+          {"islands[*].direct", "a list", Need::optional},
+          {"islands[*].direct[*]", "text"},
+          {"islands[*].through_smem", "a list", Need::optional},
+          {"islands[*].through_smem[*]", "text"},
+          {"islands[*].reductions", "a list", Need::optional},
+          {"islands[*].reductions[*]", "text"},
+          {"islands[*].loads_by", "one of cp.async, tma, ld", Need::optional},
+          {"islands[*].stores_by", "one of st, tma", Need::optional},
+          {"islands[*].stages_of", "a map", Need::optional},
+          {"islands[*].stages_of.*", "an integer from 1 to 64", Need::free},
+          {"islands[*].smem_extra_bytes", "an integer from 0 to 1073741824", Need::optional},
+          {"islands[*].mask_entry_bytes", "an integer from 1 to 64", Need::optional},
+          {"islands[*].persistent", "true or false", Need::optional},
           {"islands[*].row_replication", "an integer from 1 to 1024", Need::optional},
           {"islands[*].stages", "an integer from 1 to 64", Need::optional},
           {"islands[*].output_through_smem", "true or false", Need::optional},
           {"islands[*].block_order", "a list"},
           {"islands[*].block_order[*]", "one of q, kv, heads, batch"},
-          {"islands[*].warp_grid", "a map", Need::optional},
-          {"islands[*].warp_grid.*", "an integer from 1 to 64", Need::optional},
           {"islands[*].work", "a map", Need::optional},
           {"islands[*].work.*", "a map", Need::optional},
+          {"islands[*].work.*.per_element", "a map", Need::optional},
+          {"islands[*].work.*.per_element.*", rate, Need::free},
+          {"islands[*].work.*.per_element_step", "a map", Need::optional},
+          {"islands[*].work.*.per_element_step.*", rate, Need::free},
           {"islands[*].work.*.*", rate, Need::optional},
           {"variants", "a list"},
           {"variants[*]", "a map"},
@@ -90,6 +131,14 @@ std::vector<Rule> rules(const Tree& tree) {
           {"variants[*].tile_q", "an integer from 1 to 1048576"},
           {"variants[*].tile_kv", "an integer from 1 to 1048576"},
           {"variants[*].warps", "an integer from 1 to 64"},
+          {"variants[*].v_head_dim", "an integer from 1 to 4096", Need::optional},
+          {"variants[*].tile_*", "an integer from 1 to 1048576", Need::optional},
+          {"variants[*].stages", "an integer from 1 to 64", Need::optional},
+          {"variants[*].dtypes", "a list", Need::optional},
+          {"variants[*].dtypes[*]", "text"},
+          {"variants[*].consumer_warps", "an integer from 1 to 64", Need::optional},
+          {"variants[*].consumer_registers", "an integer from 24 to 255", Need::optional},
+          {"variants[*].producer_registers", "an integer from 24 to 255", Need::optional},
           {"variants[*].registers_hold", "a list", Need::optional},
           {"variants[*].registers_hold[*]", "text"},
           {"variants[*].smem_bytes", "an integer from 0 to 1073741824", Need::optional},
@@ -112,16 +161,84 @@ TEST_CASE("every field of every descriptor that is wrong, missing, given twice o
   }
 }
 
+// A kernel that no one wrote, with every key that a descriptor may have.
+const char* const everything = R"(schema: tilescope/kernel/1
+kernel: everything
+schedule: split-kv
+diagram: attention_paged
+sizes: {pages: {of: kv_len, per: 64}}
+summary: every key
+dtypes: [bf16, {all: fp16, kv: "int4:g32:b2"}]
+head_dims: [64, 128]
+masks: [none, block-sparse]
+limits: {head_dim: 128, q_len: 16, kv_len: 65536, compute_capability: 9.0}
+padded_rows: {K: 8}
+packed_rows: true
+whole_tile_parts: true
+free: [splits]
+islands:
+  - name: partial
+    stores_log_sum_exp: true
+    writes_masked_rows: true
+    row_store: 16
+    tensor_path: wgmma
+    mma: {m: 64, n: 64, k: 16}
+    computes_in: fp16
+    products:
+      scores: {rows_of: K, grid: {rows: 1, columns: 2, depth: 1}, registers: [Q], mma: {m: 64, n: 8, k: 16}, computes_in: fp16}
+    direct: [Table]
+    through_smem: [P, O_part]
+    reductions: [O_part]
+    loads_by: tma
+    stores_by: tma
+    row_replication: 4
+    row_multiple: 1
+    stages: 3
+    stages_of: {V: 2}
+    smem_extra_bytes: 1024
+    mask_entry_bytes: 1
+    output_through_smem: true
+    persistent: true
+    block_order: [kv, q, heads, batch]
+    work:
+      xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1}, per_element_step: {K: 2}}
+  - name: combine
+    tensor_path: none
+    block_order: [q, heads, batch]
+variants:
+  - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16], consumer_warps: 8,
+     consumer_registers: 232, producer_registers: 40, registers_hold: [Q], smem_bytes: 65536, spills: false}
+)";
+
+Tree everything_tree() { return tree_of("", Document::parse(everything, "everything.yaml").root()); }
+
 TEST_CASE("fields that no shipped descriptor has are read as strictly") {
-  Tree tree = shortened(tree_of_file(root / "kernels" / "fused_mma" / "kernel.yaml"));
-  const auto section = [&](const std::string& key) -> Tree& {
-    return *std::find_if(tree.children.begin(), tree.children.end(), [&](const Tree& child) { return child.key == key; });
-  };
-  const auto scalar = [](const std::string& key, const std::string& value) { return Tree{key, value, Kind::scalar, {}}; };
-  section("islands").children[0].children.push_back(
-      {"warp_grid", "", Kind::map, {scalar("q", "2"), scalar("kv", "2"), scalar("d_v", "1")}});
-  section("variants").children[0].children.push_back(scalar("spills", "true"));
+  const Tree tree = everything_tree();
   check_fields(probe_of(tree), rules(tree));
+}
+
+TEST_CASE("names inside an island's description are those of the schedule's arrays, operators and formats") {
+  const Probe probe = probe_of(everything_tree());
+  refused(probe, "dtypes[1].kv", "fp17", "'fp17' is not a dtype; did you mean 'fp16'?");
+  const Written without = write(probe.tree(), {"dtypes[1].all", Change::drop});
+  CHECK(probe.findings(without.text) == probe.line(without.values.at("dtypes[1]"), "dtypes[1]", "lacks 'all', the format of the arrays that it does not name"));
+  refused(probe, "islands[0].computes_in", "int4:g32", "'int4:g32' is not a number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
+  refused(probe, "islands[0].direct[0]", "Tabel", "'Tabel' is not an array of diagram 'attention_paged'; did you mean 'Table'?");
+  refused(probe, "islands[0].products.scores.rows_of", "V", "'V' is not an operand of 'scores'; known: Q, K");
+  refused(probe, "islands[0].products.scores.registers[0]", "P", "'P' is not an operand of 'scores'; known: Q, K");
+  refused(probe, "variants[0].consumer_warps", "13", "are part of the block's 12 warps, found 13");
+  refused(probe, "free[0]", "split", "expected one of q, kv, pack, splits, found 'split'; did you mean 'splits'?");
+  const auto renamed = [&](const std::string& from, const std::string& to, const std::string& path, const std::string& message) {
+    Written written = write(probe.tree());
+    const Place place = written.values.at(path);
+    const std::size_t at = written.text.find(from);
+    REQUIRE(at != std::string::npos);
+    written.text.replace(at, from.size(), to);
+    const std::string own = path.substr(0, path.rfind('.') + 1) + to.substr(0, to.size() - 1);
+    CHECK(probe.findings(written.text) == probe.line(place, own, message));
+  };
+  renamed("scores:", "score:", "islands[0].products.scores", "'score' is not a product of island 'partial'; did you mean 'scores'?");
+  renamed("pages:", "page:", "sizes.pages", "'page' is not a size of diagram 'attention_paged's own; did you mean 'pages'?");
 }
 
 TEST_CASE("a descriptor's dtypes and arrays must exist") {

@@ -16,7 +16,7 @@ std::string axis_text(const BoundIsland& bound, AxisId axis) {
     if (cut.axis != axis) continue;
     const Axis& whole = schedule.diagram.axes[index(cut.of)];
     const std::int64_t size = bound.nest.size(cut.of);
-    const std::int64_t length = cut.length.value(size, {bound.point.tiles.data(), bound.point.tiles.size()});
+    const std::int64_t length = cut.length_in(size, {bound.point.tiles.data(), bound.point.tiles.size()});
     return fmt::format("ceil({}/{})", whole.size, std::min(size, length));
   }
   return schedule.diagram.axes[index(axis)].size;
@@ -131,7 +131,7 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
   const Array& array = bound.plan.schedule.diagram.array(id);
   const bool whole = term.boundary == Boundary::smem, dram = term.boundary == Boundary::hbm;
   const bool stored = stores(bound, id), once = dram && (term.fits_cache || !stored);
-  const Nest& nest = stored ? bound.finish : bound.nest;
+  const Nest& nest = stored ? bound.leaving(id) : bound.nest;
   Factors found = factors_of(bound, nest, array, once ? distinct_loop(bound, nest, array) : term.last_loop, whole);
   std::string text;
   if (stored) {
@@ -174,6 +174,7 @@ std::string formula(const Plan& plan, const Point& point, const Term& term) {
       return fmt::format("tensor_flop / (2*{0}*{1}*{2}) instructions x {3}", mma.m, mma.n, mma.k,
                          term.direction == Direction::read ? "(A + B + fp32 C) bytes" : "fp32 D bytes");
     case Cause::fragments: return "operand bytes read from smem";
+    case Cause::mask: return "rows of mask blocks, whole sectors";
     default:
       return term.direction == Direction::read ? "4 B x (3 ffma + 2 fadd + 2 fmul + 1 xu)" : "4 B x (ffma + fadd + fmul + xu)";
   }

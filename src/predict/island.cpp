@@ -6,6 +6,20 @@
 
 namespace tilescope {
 
+namespace {
+
+// Packed rows: one query head a KV head with the queries of all of its group, each of which sees what the last one does.
+Nest bind_nest(const Plan& plan, const Island& island, const Point& point) {
+  static const Mask unmasked{};
+  const std::span<const std::int64_t> tiles{point.tiles.data(), point.tiles.size()};
+  if (!plan.kernel.packed_rows) return bind(plan.schedule, island, point.workload, point.mask, tiles);
+  Workload packed = point.workload;
+  packed.q_len = checked_mul(packed.q_len, packed.size(Extent::group)), packed.heads_q = packed.heads_kv;
+  return bind(plan.schedule, island, packed, unmasked, tiles);
+}
+
+}  // namespace
+
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {
   const Island& island = plan.schedule.islands[static_cast<std::size_t>(number)];
   BoundIsland bound{.plan = plan,
@@ -15,7 +29,7 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
                     .island = island,
                     .how = plan.kernel.islands[static_cast<std::size_t>(number)],
                     .variant = selected_variant(plan, point),
-                    .nest = bind(plan.schedule, island, point.workload, point.mask, {point.tiles.data(), point.tiles.size()}),
+                    .nest = bind_nest(plan, island, point),
                     .finish = {},
                     .live = {},
                     .whole = {}};
@@ -26,6 +40,13 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
   bound.finish = bound.nest;
   if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
   return bound;
+}
+
+const Nest& BoundIsland::leaving(ArrayId id) const {
+  const Axes axes = plan.schedule.diagram.array(id).axes;
+  for (const BoundLoop& loop : nest.all())
+    if (!loop.group && nest.carries(axes, loop.axis)) return nest;
+  return finish;
 }
 
 bool loads(const BoundIsland& bound, ArrayId id) { return bound.plan.schedule.reads(bound.island, id); }

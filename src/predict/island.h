@@ -17,6 +17,8 @@ struct BoundIsland {
   const KernelVariant* variant;
   Nest nest;
   Nest finish;  // of what a block does once, at its end: every block's, also one without a live tile, where the kernel says so
+  // The nest that an array leaves the block by: that of its end, but for what leaves in the steps of a stream.
+  const Nest& leaving(ArrayId id) const;
   NestSums live, whole;  // clipped and whole-tile sums; only used when the nest is guarded
 };
 
@@ -55,6 +57,9 @@ Allocations allocations(const BoundIsland& bound, Boundary level);
 
 void add_footprint(const BoundIsland& bound, Prediction& out);
 std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out);
+void add_term(const BoundIsland& bound, Prediction& out, Term term);  // none of zero bytes
+std::int64_t mask_bytes(const IslandImplementation& how, const Point& point);  // of a block mask that the kernel reads
+void add_smem(const BoundIsland& bound, Prediction& out);
 void add_traffic(const BoundIsland& bound, Prediction& out);
 void add_work(const BoundIsland& bound, Prediction& out);
 void add_register_traffic(const BoundIsland& bound, Prediction& out);

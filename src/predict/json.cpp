@@ -32,6 +32,7 @@ const char* cause_name(Cause cause) {
     case Cause::staging: return "staging";
     case Cause::mma: return "matrix instructions";
     case Cause::fragments: return "operand fragments";
+    case Cause::mask: return "block mask";
     case Cause::pointwise: return "pointwise instructions";
   }
   return "";
@@ -123,6 +124,7 @@ Json point_json(const Plan& plan, const std::string& hardware_id, const Point& p
     dtypes[plan.schedule.diagram.arrays[i].dtype_key] = to_string(point.dtypes[i]);
   for (std::size_t i = 0; i < plan.schedule.parameters.size(); ++i) tile[plan.schedule.parameters[i].name] = point.tiles[i];
   tile["warps"] = point.warps;
+  if (point.stages > 0) tile["stages"] = point.stages;
   return {{"hardware", hardware_id},
           {"schedule", plan.schedule.name},
           {"kernel", plan.assumed ? Json(nullptr) : Json(plan.kernel.name)},

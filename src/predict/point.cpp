@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <span>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -31,33 +29,18 @@ std::vector<std::pair<std::string, fs::path>> shipped_kernels(const fs::path& ke
   return found;
 }
 
-std::string mask_name(const Mask& mask) {
-  switch (mask.kind) {
-    case Mask::Kind::none: return "none";
-    case Mask::Kind::causal: return "causal";
-    case Mask::Kind::window: return "window";
-    case Mask::Kind::blocks: return "block-sparse";
-  }
-  return {};
-}
-
-// "128x64 with 4 warps": the sizes a variant states, in the schedule's order.
-std::string tile_text(const Schedule& schedule, std::span<const std::int64_t> sizes, const KernelVariant& stated, std::int64_t warps) {
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < schedule.parameters.size(); ++i)
-    if (stated.tile(schedule.parameters[i].name) > 0) parts.push_back(std::to_string(sizes[i]));
-  return fmt::format("{} with {} warps", join(parts, "x"), warps);
-}
-
-std::string tile_list(const Schedule& schedule, const KernelDescriptor& kernel, std::int64_t head_dim) {
-  std::vector<std::string> tiles;
-  for (const KernelVariant& v : kernel.variants) {
-    if (v.head_dim != 0 && v.head_dim != head_dim) continue;
-    std::array<std::int64_t, max_parameters> sizes{};
-    for (std::size_t i = 0; i < schedule.parameters.size(); ++i) sizes[i] = v.tile(schedule.parameters[i].name);
-    tiles.push_back(tile_text(schedule, sizes, v, v.warps));
-  }
-  return tiles.empty() ? "none" : join(tiles, ", ");
+// What the descriptor adds to the schedule.
+void complete(Schedule& schedule, const KernelDescriptor& kernel) {
+  for (Axis& axis : schedule.diagram.axes)
+    if (const auto size = kernel.sizes.find(axis.size); size != kernel.sizes.end() && !axis.extent) axis.extent = size->second.of, axis.per = size->second.per;
+  for (Chunking& cut : schedule.chunks)
+    for (const Island& island : schedule.islands)
+      for (const Loop& loop : island.loops)
+        if (kernel.whole_tile_parts && loop.axis == cut.of && loop.partition == Partition::stream && !loop.tile.parts) cut.unit = loop.tile;
+  for (std::size_t i = 0; i < schedule.islands.size(); ++i)
+    for (Stored& stored : schedule.islands[i].stored_as)
+      for (const std::string& name : kernel.islands[i].reductions)
+        if (name == schedule.diagram.array(stored.result).name || name == schedule.diagram.array(stored.as).name) stored.by = Accumulate::reduction;
 }
 
 }  // namespace
@@ -76,7 +59,8 @@ Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_
     throw InputError(Diagnostic{.path = "--kernel", .message = fmt::format("no kernel or descriptor file '{}'{}", name_or_file, did_you_mean(name_or_file, names))});
   Plan plan;
   plan.kernel = load_descriptor(file, data_directory / "models");
-  plan.schedule = find_schedule(plan.kernel.schedule_name, data_directory / "models");
+  plan.schedule = find_schedule(plan.kernel.schedule_name, data_directory / "models", plan.kernel.diagram_name);
+  complete(plan.schedule, plan.kernel);
   plan.assumed = false;
   return plan;
 }
@@ -121,6 +105,22 @@ bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dty
   return found;
 }
 
+void set_formats(Point& point, const Diagram& diagram, const FormatChoice& choice) {
+  for (const auto& [key, dtype] : choice) set_dtype(point, diagram, key, dtype);
+}
+
+bool has_formats(const Plan& plan, const Point& point, const FormatChoice& choice) {
+  const Diagram& diagram = plan.schedule.diagram;
+  Point wanted = point;
+  set_formats(wanted, diagram, choice);
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const auto moves = [&](const Island& island) { return plan.schedule.reads(island, id) || plan.schedule.writes(island, id); };
+    if (wanted.dtypes[i] != point.dtypes[i] && std::any_of(plan.schedule.islands.begin(), plan.schedule.islands.end(), moves)) return false;
+  }
+  return true;
+}
+
 std::string pass_of(const Diagram& diagram) {
   const auto gradient = diagram.find_array("dO");
   return gradient && diagram.array(*gradient).role == ArrayRole::input ? "backward" : "forward";
@@ -133,15 +133,23 @@ std::vector<std::string> dtype_keys(const Diagram& diagram) {
   return keys;
 }
 
+bool serves(const Plan& plan, const Point& point, const KernelVariant& variant) {
+  const Workload& w = point.workload;
+  if (variant.head_dim != 0 && variant.head_dim != w.d_qk) return false;
+  if (variant.v_head_dim != 0 && variant.v_head_dim != w.d_v) return false;
+  const auto fits = [&](const FormatChoice& choice) { return has_formats(plan, point, choice); };
+  return variant.formats.empty() || std::any_of(variant.formats.begin(), variant.formats.end(), fits);
+}
+
 const KernelVariant* selected_variant(const Plan& plan, const Point& point) {
   const auto& parameters = plan.schedule.parameters;
   for (const KernelVariant& variant : plan.kernel.variants) {
-    bool same = (variant.head_dim == 0 || variant.head_dim == point.workload.d_qk) && variant.warps == point.warps;
+    bool same = variant.warps == point.warps && (point.stages == 0 || variant.stages == 0 || variant.stages == point.stages);
     for (std::size_t i = 0; i < parameters.size() && same; ++i) {
       const std::int64_t built = variant.tile(parameters[i].name);
       same = built == 0 || built == point.tiles[i];
     }
-    if (same) return &variant;
+    if (same && serves(plan, point, variant)) return &variant;
   }
   return nullptr;
 }
@@ -149,51 +157,7 @@ const KernelVariant* selected_variant(const Plan& plan, const Point& point) {
 void take_variant(Point& point, const Schedule& schedule, const KernelVariant& variant) {
   for (std::size_t i = 0; i < schedule.parameters.size(); ++i)
     if (const std::int64_t built = variant.tile(schedule.parameters[i].name); built > 0) point.tiles[i] = built;
-  point.warps = variant.warps;
-}
-
-std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
-  const KernelDescriptor& kernel = plan.kernel;
-  std::vector<std::string> found;
-  for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
-    const Array& array = plan.schedule.diagram.arrays[i];
-    if (array.dtype_key == "l" || array.dtype_key == "acc" || array.dtype_key == "index" || kernel.dtypes.empty()) continue;
-    if (std::find(kernel.dtypes.begin(), kernel.dtypes.end(), point.dtypes[i]) == kernel.dtypes.end())
-      found.push_back(fmt::format("kernel '{}' has no {} path for {}", kernel.name, to_string(point.dtypes[i]), array.name));
-    else if (!plan.assumed && point.dtypes[i] != point.dtypes[0])
-      found.push_back(fmt::format("kernel '{}' takes one dtype for all arrays, found {} for {}", kernel.name, to_string(point.dtypes[i]), array.name));
-  }
-  const std::string mask = mask_name(point.mask);
-  if (std::find(kernel.masks.begin(), kernel.masks.end(), mask) == kernel.masks.end())
-    found.push_back(fmt::format("kernel '{}' has no mask '{}'; it has {}", kernel.name, mask, join(kernel.masks, ", ")));
-  const std::int64_t d = point.workload.d_qk;
-  if (!plan.assumed && point.workload.d_v != d)
-    found.push_back(fmt::format("kernel '{}' needs v_head_dim = head_dim, found {} and {}", kernel.name, point.workload.d_v, d));
-  if (kernel.largest_head_dim > 0 && d > kernel.largest_head_dim)
-    found.push_back(fmt::format("kernel '{}' takes a head_dim of at most {}, found {}", kernel.name, kernel.largest_head_dim, d));
-  if (kernel.largest_kv_len > 0 && point.workload.kv_len > kernel.largest_kv_len)
-    found.push_back(fmt::format("kernel '{}' takes a kv_len of at most {}, found {}", kernel.name, kernel.largest_kv_len, point.workload.kv_len));
-  for (std::size_t i = 0; i < plan.schedule.parameters.size() && !kernel.variants.empty(); ++i) {
-    const Parameter& parameter = plan.schedule.parameters[i];
-    if (kernel.variants.front().tile(parameter.name) == 0 && point.tiles[i] != parameter.default_value)
-      found.push_back(fmt::format("kernel '{}' is built for tile {} = {} only, found {}", kernel.name, parameter.name, parameter.default_value, point.tiles[i]));
-  }
-  if (!kernel.head_dims.empty() && std::find(kernel.head_dims.begin(), kernel.head_dims.end(), d) == kernel.head_dims.end()) {
-    found.push_back(fmt::format("kernel '{}' is not built for head_dim {}; built: {}", kernel.name, d, fmt::join(kernel.head_dims, ", ")));
-  } else if (!kernel.variants.empty() && !selected_variant(plan, point)) {
-    found.push_back(fmt::format("kernel '{}' has no tile {} at head_dim {}; built: {}", kernel.name,
-                                tile_text(plan.schedule, point.tiles, kernel.variants.front(), point.warps), d, tile_list(plan.schedule, kernel, d)));
-  }
-  return found;
-}
-
-std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware) {
-  if (plan.assumed || plan.kernel.least_compute_capability == 0) return {};
-  if (hardware.vendor != "NVIDIA") return fmt::format("kernel '{}' is CUDA code, {} is a GPU of {}", plan.kernel.name, hardware.id, hardware.vendor);
-  const double capability = std::strtod(hardware.compute_capability.c_str(), nullptr);
-  if (capability >= plan.kernel.least_compute_capability) return {};
-  return fmt::format("kernel '{}' needs compute capability {:.1f} or later, {} has {}", plan.kernel.name, plan.kernel.least_compute_capability,
-                     hardware.id, hardware.compute_capability);
+  point.warps = variant.warps, point.stages = variant.stages;
 }
 
 std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {

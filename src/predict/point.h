@@ -20,6 +20,7 @@ struct Plan {
 
 // Reads the named kernel (or file) and its schedule, or the named schedule (on its own diagram or another one) and its
 // assumed implementation.
+// A schedule is completed by what the kernel does with it: sizes that follow from others, parts of whole tiles, reductions.
 Plan load_plan_for_kernel(const std::string& name_or_file, const std::filesystem::path& data_directory);
 Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory, const std::string& other_diagram = {});
 
@@ -29,6 +30,7 @@ struct Point {
   std::array<Dtype, max_arrays> dtypes{};             // by ArrayId
   std::array<std::int64_t, max_parameters> tiles{};   // by position in Schedule::parameters
   std::int64_t warps = 4;
+  std::int64_t stages = 0;                            // of a kernel's variants that differ in them; 0: any
   std::array<std::int64_t, max_arrays> row_multiple{};  // by ArrayId: rows in memory are padded to this many elements
   std::int64_t blocks_per_unit = 0;                   // resident blocks a unit; 0: derived from the footprint
 };
@@ -44,12 +46,19 @@ std::vector<std::string> dtype_keys(const Diagram& diagram);
 
 // Sets the format of every array whose dtype key matches: "" means all values (not l, acc: statistics and accumulators; not index), "kv" means k and v. False: no such key.
 bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dtype dtype);
+void set_formats(Point& point, const Diagram& diagram, const FormatChoice& choice);
+
+// Whether the point's arrays that any island moves have these formats.
+bool has_formats(const Plan& plan, const Point& point, const FormatChoice& choice);
 
 // Why the plan cannot run the point (unsupported dtype, head_dim, mask, tile combination ...); empty: it can.
 std::vector<std::string> unsupported(const Plan& plan, const Point& point);
 
 // Why the kernel's machine code does not run on this GPU; empty: it does, or there is no kernel.
 std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware);
+
+// Whether a variant is built for the point's head dimensions and formats, whatever its tile.
+bool serves(const Plan& plan, const Point& point, const KernelVariant& variant);
 
 // The built variant that the point selects; nullptr for an assumed implementation.
 const KernelVariant* selected_variant(const Plan& plan, const Point& point);

@@ -16,6 +16,8 @@ void sum_islands(Prediction& out) {
     for (std::size_t i = 0; i < pipe_count; ++i) out.work.pipes[i] = checked_add(out.work.pipes[i], island.work.pipes[i]);
     for (std::size_t b = 0; b < boundary_count; ++b)
       for (std::size_t d = 0; d < 2; ++d) out.traffic[b][d] = checked_add(out.traffic[b][d], island.traffic[b][d]);
+    for (std::size_t f = 0; f < format_count; ++f) out.work.tensor_flop_in[f] = checked_add(out.work.tensor_flop_in[f], island.work.tensor_flop_in[f]);
+    for (std::size_t d = 0; d < 2; ++d) out.bulk_smem[d] = checked_add(out.bulk_smem[d], island.bulk_smem[d]);
     out.operand_bytes = checked_add(out.operand_bytes, island.operand_bytes);
   }
 }
@@ -57,7 +59,9 @@ std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
     }
     total = checked_add(total, bytes_of(point, diagram, id, values));
   }
-  return total;
+  std::int64_t mask = 0;
+  for (const IslandImplementation& how : plan.kernel.islands) mask = std::max(mask, mask_bytes(how, point));
+  return checked_add(total, mask);
 }
 
 void finish_time(const HardwareProfile& hardware, Prediction& out) {
@@ -74,6 +78,7 @@ void reset(Prediction& out, std::size_t islands) {
   out.work = {};
   out.traffic = {};
   out.operand_bytes = 0;
+  out.bulk_smem = {};
   out.time = {};
 }
 
@@ -84,9 +89,10 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i) {
     const BoundIsland bound = bind_island(plan, hardware, point, i);
     IslandPrediction& island = out.islands[static_cast<std::size_t>(i)];
-    island.blocks = bound.nest.blocks();
     add_footprint(bound, out);
     island.blocks_per_unit = resident_blocks_per_unit(bound, out);
+    island.blocks = bound.nest.blocks();
+    if (bound.how.persistent) island.blocks = std::min(island.blocks, checked_mul(island.blocks_per_unit, hardware.units.value));
     add_traffic(bound, out);
     add_work(bound, out);
     add_register_traffic(bound, out);

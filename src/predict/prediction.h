@@ -24,6 +24,7 @@ enum class Cause {
   staging,    // output passes through shared memory to be stored in whole lines
   mma,        // register operands and accumulators of matrix instructions
   fragments,  // operand fragments written to registers by shared-memory loads
+  mask,       // a block's row of a block mask
   pointwise,  // register operands of FMA, add, multiply and exponential instructions
 };
 
@@ -36,11 +37,13 @@ struct Term {
   int array = -1;      // ArrayId, -1: none
   int last_loop = -1;  // innermost loop that moves the tile, -1: none
   bool fits_cache = false;  // hbm: re-reads are served by L2
+  bool bulk = false;        // smem: moved by bulk copies, not by threads or matrix instructions
   std::int64_t bytes = 0;
 };
 
 struct Work {
   std::int64_t tensor_flop = 0;  // executed by whole tiles on tensor cores, multiply-add = 2
+  std::array<std::int64_t, format_count> tensor_flop_in{};  // the same by the format that the instructions compute in
   std::int64_t model_flop = 0;   // the field's convention: 2 * visible pairs * summed extent of every contraction, each counted once
   std::int64_t clipped_flop = 0; // matmul FLOP of visited tiles, partial tiles clipped to the arrays
   std::int64_t exp = 0;          // exponentials of the schedule, clipped tiles: one a score, one a row and step
@@ -73,6 +76,7 @@ struct IslandPrediction {
   Work work;
   std::array<std::array<std::int64_t, 2>, boundary_count> traffic{};  // [boundary][direction]
   std::int64_t operand_bytes = 0;  // smem reads of matrix operands alone
+  std::array<std::int64_t, 2> bulk_smem{};  // [direction]: the part of smem traffic that bulk copies move
   std::int64_t blocks = 0;         // thread blocks in the grid
   std::int64_t blocks_per_unit = 0;
   std::array<double, resource_count> resource_seconds{};  // < 0: the profile lacks the rate
@@ -86,6 +90,7 @@ struct Prediction {
   Work work;
   std::array<std::array<std::int64_t, 2>, boundary_count> traffic{};
   std::int64_t operand_bytes = 0;
+  std::array<std::int64_t, 2> bulk_smem{};
   std::int64_t compulsory_bytes = 0;
   std::vector<FootprintRow> footprint;
   bool smem_modelled = true;  // false: a kernel multiplies without matrix instructions, where its tiles lie is not modelled

@@ -5,15 +5,14 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "predict/island.h"
+#include "predict/products.h"
 
 namespace tilescope {
 namespace {
 
 // How tiles reach shared memory: what the kernel's instructions need, or, of an assumed one, what the GPU offers.
 std::string copy_feature(const HardwareProfile& hardware, const IslandImplementation& how) {
-  if (how.tensor_path == "wgmma") return "TMA bulk copy";
-  if (how.tensor_path == "mma.sync") return "cp.async";
+  if (how.tensor_path != "tensor") return how.loads_by == "tma" ? "TMA bulk copy" : how.loads_by == "ld" ? "load through registers" : how.loads_by;
   if (hardware.vendor.empty()) return "copy";
   if (hardware.vendor != "NVIDIA") return "load to shared memory";
   const double capability = std::strtod(hardware.compute_capability.c_str(), nullptr);
@@ -94,7 +93,7 @@ class Writer {
   // Whether the loop comes back to this result, which then lies complete in memory only at the end.
   bool comes_back(ArrayId id) const {
     const Axes axes = diagram_.array(id).axes;
-    return touched_values(bound_.finish, bound_.live, axes) > distinct_values(bound_.finish, bound_.live, axes);
+    return touched_values(bound_.leaving(id), bound_.live, axes) > distinct_values(bound_.leaving(id), bound_.live, axes);
   }
 
   bool move_in(int position, int depth) {
@@ -102,7 +101,8 @@ class Writer {
     moved_by(position, [&](ArrayId id, const std::string& name) {
       const bool tensor = bound_.how.uses_tensor_cores();
       if (loads(bound_, id)) {
-        line(depth, fmt::format("load {} tile", name), fmt::format("l2 -> {}, {}, {}", tensor ? "smem" : "registers", tile(id), tensor ? copy_feature(bound_.hardware, bound_.how) : "vector load"));
+        const bool shared = tensor && in_shared_memory(bound_, id);
+        line(depth, fmt::format("load {} tile", name), fmt::format("l2 -> {}, {}, {}", shared ? "smem" : "registers", tile(id), shared ? copy_feature(bound_.hardware, bound_.how) : "vector load"));
         loaded = true;
       }
       if (!stores(bound_, id)) return;
@@ -119,7 +119,7 @@ class Writer {
       if (!stores(bound_, id)) return;
       const Stored how = schedule_.how_stored(bound_.island, id);
       const std::string& result = diagram_.array(how.result).name;
-      const bool staged = bound_.how.output_through_smem && static_cast<int>(id) == output_array(bound_);
+      const bool staged = passes_through_smem(bound_, id) || (bound_.how.output_through_smem && static_cast<int>(id) == output_array(bound_));
       const std::string path = staged ? "registers -> smem -> l2" : "registers -> l2";
       if (how.by == Accumulate::atomic) line(depth, fmt::format("{} += {} tile", name, result), fmt::format("{}, {}, atomic addition (counted as a read and a write)", path, tile(id)));
       else if (how.by == Accumulate::reduction) line(depth, fmt::format("{} += {} tile", name, result), fmt::format("{}, {}, reduction (red.add)", path, tile(id)));
@@ -165,7 +165,7 @@ class Writer {
 
   std::string matrix_feature(const Operator& op) const {
     if (!bound_.how.uses_tensor_cores()) return "FMA pipe";
-    const MmaShape mma = bound_.how.mma;
+    const MmaShape mma = product_of(bound_, static_cast<int>(&op - diagram_.operators.data())).mma;
     const std::int64_t each = 2 * mma.m * mma.n * mma.k, all = checked_mul(2, step_points(op));
     return fmt::format("{} {} m{}n{}k{}", with_thousands(ceil_div(all, each)), bound_.how.tensor_path == "tensor" ? "matrix instructions" : bound_.how.tensor_path, mma.m, mma.n, mma.k);
   }

@@ -37,24 +37,8 @@ double moved(const IslandPrediction& island, Boundary boundary) {
 // Rates are per second for the whole device; a product with an unknown factor is unknown.
 double over(double amount, double rate) { return amount == 0 ? 0 : rate > 0 ? amount / rate : unknown; }
 
-// The format a contraction computes in: the wider of its inputs, as narrower ones are converted before the multiply.
-Format compute_format(const BoundIsland& bound) {
-  Format widest = Format::int4;
-  int width = 0;
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  for (const int op : bound.island.operators) {
-    if (diagram.operators[static_cast<std::size_t>(op)].kind != OperatorKind::contraction) continue;
-    for (const ArrayId id : diagram.operators[static_cast<std::size_t>(op)].inputs) {
-      const Format format = bound.point.dtypes[index(id)].format;
-      if (bits(format) > width) width = bits(format), widest = format;
-    }
-  }
-  return widest == Format::fp32 ? Format::tf32 : widest;
-}
-
-double tensor_rate(const BoundIsland& bound) {
+double tensor_rate(const BoundIsland& bound, Format format) {
   const HardwareProfile& hardware = bound.hardware;
-  const Format format = compute_format(bound);
   const auto clock = hardware.tensor_hz ? hardware.tensor_hz : hardware.boost_hz;
   const auto full = hardware.tensor_flop_per_cycle.find(format);
   if (full == hardware.tensor_flop_per_cycle.end() || !clock) return unknown;
@@ -62,6 +46,17 @@ double tensor_rate(const BoundIsland& bound) {
   if (const auto path = hardware.instruction_flop_per_cycle.find(bound.how.tensor_path); path != hardware.instruction_flop_per_cycle.end())
     if (const auto limit = path->second.find(format); limit != path->second.end()) per_cycle = limit->second.value;
   return per_cycle * static_cast<double>(hardware.units.value) * clock->value;
+}
+
+// Products one after the other, each at the rate of the format it computes in.
+double tensor_seconds(const BoundIsland& bound, const Work& work) {
+  double seconds = 0;
+  for (std::size_t i = 0; i < format_count; ++i) {
+    const double part = over(static_cast<double>(work.tensor_flop_in[i]), tensor_rate(bound, static_cast<Format>(static_cast<int>(i))));
+    if (part < 0) return unknown;
+    seconds += part;
+  }
+  return seconds;
 }
 
 }  // namespace
@@ -79,7 +74,7 @@ void add_time(const BoundIsland& bound, Prediction& out) {
   seconds[0] = over(moved(island, Boundary::hbm), bandwidth(hardware.level("hbm")));
   seconds[1] = over(moved(island, Boundary::l2), l2_bandwidth(hardware));
   seconds[2] = over(moved(island, Boundary::smem), smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown);
-  seconds[3] = over(static_cast<double>(island.work.tensor_flop), tensor_rate(bound));
+  seconds[3] = tensor_seconds(bound, island.work);
   seconds[4] = over(pipes({Pipe::xu}), per_unit_rate(hardware, hardware.exp2_per_cycle));
   seconds[5] = over(pipes({Pipe::ffma, Pipe::fadd, Pipe::fmul}), per_unit_rate(hardware, hardware.fp32_fma_per_cycle));
   const auto slowest = std::max_element(seconds.begin(), seconds.end());

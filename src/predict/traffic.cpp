@@ -1,4 +1,4 @@
-// Terms at the hbm, l2 and smem boundaries.
+// Terms at the hbm and l2 boundaries.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -9,58 +9,16 @@
 namespace tilescope {
 namespace {
 
-void add_term(const BoundIsland& bound, Prediction& out, Term term) {
-  if (term.bytes == 0) return;
-  term.island = bound.number;
-  IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
-  std::int64_t& total = island.traffic[static_cast<std::size_t>(term.boundary)][static_cast<std::size_t>(term.direction)];
-  total = checked_add(total, term.bytes);
-  if (term.cause == Cause::operand) island.operand_bytes = checked_add(island.operand_bytes, term.bytes);
-  out.terms.push_back(term);
-}
-
-bool held(const BoundIsland& bound, const Array& array) {
-  if (!bound.variant) return bound.plan.assumed;  // the assumed implementation keeps what its nest keeps
-  return bound.variant->holds(array.name);
-}
-
-// Warps along an axis of the score or output tile; all of them along the queries unless the descriptor says otherwise.
-std::int64_t warps_along(const BoundIsland& bound, const std::string& key) {
-  const auto& grid = bound.how.warp_grid;
-  if (grid.empty()) return key == "q" ? bound.point.warps : 1;
-  const auto found = grid.find(key);
-  return found == grid.end() ? 1 : found->second;
-}
-
-// Every warp fetches the operands its part of the tile needs, so an operand is read once by each warp along every
-// axis it does not have.
-std::int64_t operand_copies(const BoundIsland& bound, const Array& array) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  std::int64_t copies = 1;
-  if (!diagram.guard) {  // the warps lie along the rows of the result
-    const int result = output_array(bound);
-    return result >= 0 && array.has(diagram.arrays[static_cast<std::size_t>(result)].axes.front()) ? 1 : bound.point.warps;
-  }
-  if (!array.has(diagram.guard->query)) copies *= warps_along(bound, "q");
-  if (!array.has(diagram.guard->key)) copies *= warps_along(bound, "kv");
-  const auto output = output_array(bound);
-  if (output >= 0) {
-    const AxisId last = diagram.arrays[static_cast<std::size_t>(output)].axes.back();
-    if (last != diagram.guard->query && last != diagram.guard->key && !array.has(last)) copies *= warps_along(bound, "d_v");
-  }
-  return copies;
-}
-
 StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id) {
   const Schedule& schedule = bound.plan.schedule;
-  return stored_values(bound.finish, bound.live, schedule.diagram.array(id).axes, schedule.how_stored(bound.island, id));
+  return stored_values(bound.leaving(id), bound.live, schedule.diagram.array(id).axes, schedule.how_stored(bound.island, id));
 }
 
 // Whether blocks or steps come back to an output, so that it competes with the inputs for the cache.
 bool accumulates(const BoundIsland& bound, ArrayId id) {
   if (!stores(bound, id)) return false;
-  return touched_values(bound.finish, bound.live, bound.plan.schedule.diagram.array(id).axes) >
-         distinct_values(bound.finish, bound.live, bound.plan.schedule.diagram.array(id).axes);
+  const Axes axes = bound.plan.schedule.diagram.array(id).axes;
+  return touched_values(bound.leaving(id), bound.live, axes) > distinct_values(bound.leaving(id), bound.live, axes);
 }
 
 struct WorkingSet {
@@ -120,7 +78,7 @@ void add_dram_stores(const BoundIsland& bound, Prediction& out, ArrayId id, bool
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
-  const std::int64_t visits = touched_values(bound.finish, bound.live, array.axes), distinct = distinct_values(bound.finish, bound.live, array.axes);
+  const std::int64_t visits = touched_values(bound.leaving(id), bound.live, array.axes), distinct = distinct_values(bound.leaving(id), bound.live, array.axes);
   const bool cached = fits || visits == distinct;
   const std::int64_t initialised = how.zeroed ? counts_of_store(bound, id).stored - visits : 0;
   Term term{.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, array.axes),
@@ -154,22 +112,8 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
 }
 
 void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
-  const Array& array = bound.plan.schedule.diagram.array(id);
-  const int last = last_loop(bound.nest, array.axes);
-  const Term term{.array = static_cast<int>(id), .last_loop = last};
-  Term l2 = term;
-  l2.boundary = Boundary::l2, l2.bytes = touched_bytes(bound, id, {});
-  add_term(bound, out, l2);
-  if (!bound.how.uses_tensor_cores()) return;
-  Term fill = term;
-  fill.boundary = Boundary::smem, fill.direction = Direction::write, fill.cause = Cause::fill;
-  fill.bytes = touched_bytes(bound, id, {.whole_tiles = true});
-  add_term(bound, out, fill);
-  const bool resident = held(bound, array);
-  Term operand = term;
-  operand.boundary = Boundary::smem, operand.cause = Cause::operand, operand.last_loop = last_loop(bound.nest, array.axes, resident);
-  operand.bytes = checked_mul(touched_bytes(bound, id, {.resident = resident, .whole_tiles = true}), operand_copies(bound, array));
-  add_term(bound, out, operand);
+  const int last = last_loop(bound.nest, bound.plan.schedule.diagram.array(id).axes);
+  add_term(bound, out, {.boundary = Boundary::l2, .array = static_cast<int>(id), .last_loop = last, .bytes = touched_bytes(bound, id, {})});
 }
 
 // Per-row statistics lie densely along the queries: a store of a few rows takes whole sectors, aligned or not.
@@ -178,8 +122,8 @@ std::int64_t stored_bytes(const BoundIsland& bound, ArrayId id) {
   const Array& array = diagram.array(id);
   const std::int64_t values = counts_of_store(bound, id).stored;
   const bool statistics = diagram.guard && array.axes.back() == diagram.guard->query;
-  const std::int64_t all = statistics ? distinct_values(bound.finish, {}, array.axes) : 0;
-  if (!statistics || bound.how.row_store == 0 || !bound.hardware.sector_bytes || bound.finish.guarded() || values != all)
+  const std::int64_t all = statistics ? distinct_values(bound.leaving(id), {}, array.axes) : 0;
+  if (!statistics || bound.how.row_store == 0 || !bound.hardware.sector_bytes || bound.leaving(id).guarded() || values != all)
     return padded_bytes_of(bound.point, diagram, id, values);
   const std::int64_t length = bound.nest.size(array.axes.back()), width = bits(bound.point.dtypes[index(id)].format) / 8;
   return sector_stores(values / length, length, bound.how.row_store, std::max<std::int64_t>(1, width), bound.hardware.sector_bytes->value);
@@ -193,16 +137,44 @@ void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
   add_term(bound, out, term);
   term.direction = Direction::read, term.bytes = padded_bytes_of(bound.point, diagram, id, counts_of_store(bound, id).loaded);
   add_term(bound, out, term);
-  if (!bound.how.output_through_smem || static_cast<int>(id) != output_array(bound)) return;
-  term.boundary = Boundary::smem, term.cause = Cause::staging;
-  term.bytes = bytes_of(bound.point, diagram, id, touched_values(bound.finish, bound.whole, array.axes, {.whole_tiles = true}));
-  for (const Direction direction : {Direction::write, Direction::read}) {
-    term.direction = direction;
-    add_term(bound, out, term);
+}
+
+// The mask's own bytes: every block reads its row of the pattern, and the pattern comes from DRAM once.
+void add_mask(const BoundIsland& bound, Prediction& out) {
+  if (bound.how.mask_entry_bytes == 0 || bound.point.mask.kind != Mask::Kind::blocks || !bound.nest.guarded()) return;
+  const Mask::Blocks& blocks = *bound.point.mask.blocks;
+  const BoundLoop& queries = bound.nest.loops[static_cast<std::size_t>(bound.nest.query_loop)];
+  const std::int64_t row = checked_mul(static_cast<std::int64_t>(blocks.live.front().size()), bound.how.mask_entry_bytes);
+  const std::int64_t sector = bound.hardware.sector_bytes ? bound.hardware.sector_bytes->value : 1;
+  std::int64_t read = 0;
+  for (std::int64_t tile = 0; tile < queries.trips; ++tile) {
+    const std::int64_t first = tile * queries.tile / blocks.block_q * row;
+    read = checked_add(read, ((first + row - 1) / sector - first / sector + 1) * sector);
   }
+  Term term{.boundary = Boundary::l2, .cause = Cause::mask, .bytes = checked_mul(read, bound.nest.blocks() / queries.trips)};
+  add_term(bound, out, term);
+  term.boundary = Boundary::hbm, term.fits_cache = true, term.bytes = mask_bytes(bound.how, bound.point);
+  add_term(bound, out, term);
 }
 
 }  // namespace
+
+std::int64_t mask_bytes(const IslandImplementation& how, const Point& point) {
+  if (how.mask_entry_bytes == 0 || point.mask.kind != Mask::Kind::blocks) return 0;
+  const auto& live = point.mask.blocks->live;
+  return checked_mul(checked_mul(static_cast<std::int64_t>(live.size()), static_cast<std::int64_t>(live.front().size())), how.mask_entry_bytes);
+}
+
+void add_term(const BoundIsland& bound, Prediction& out, Term term) {
+  if (term.bytes == 0) return;
+  term.island = bound.number;
+  IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
+  const auto b = static_cast<std::size_t>(term.boundary), d = static_cast<std::size_t>(term.direction);
+  island.traffic[b][d] = checked_add(island.traffic[b][d], term.bytes);
+  if (term.cause == Cause::operand) island.operand_bytes = checked_add(island.operand_bytes, term.bytes);
+  if (term.bulk) island.bulk_smem[d] = checked_add(island.bulk_smem[d], term.bytes);
+  out.terms.push_back(term);
+}
 
 void add_traffic(const BoundIsland& bound, Prediction& out) {
   add_dram(bound, out);
@@ -211,6 +183,8 @@ void add_traffic(const BoundIsland& bound, Prediction& out) {
     if (loads(bound, id)) add_tile_loads(bound, out, id);
     if (stores(bound, id)) add_tile_stores(bound, out, id);
   }
+  add_mask(bound, out);
+  add_smem(bound, out);
 }
 
 }  // namespace tilescope

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/checked.h"
-#include "predict/island.h"
+#include "predict/products.h"
 
 namespace tilescope {
 namespace {
@@ -33,6 +33,16 @@ std::int64_t scaled(double rate, std::int64_t count) {
   return static_cast<std::int64_t>(std::llround(rate * static_cast<double>(count)));
 }
 
+// Of whole tiles: as often as the array's tile enters or leaves, or in every step.
+std::int64_t elements(const BoundIsland& bound, const std::string& name, bool every_step) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const auto id = diagram.find_array(name);
+  if (!id) return 0;  // of another diagram that the schedule is applied to
+  const Axes axes = diagram.array(*id).axes;
+  if (every_step) return points(bound, axes, true);
+  return touched_values(stores(bound, *id) ? bound.leaving(*id) : bound.nest, bound.whole, axes, {.whole_tiles = true});
+}
+
 void add_pipes(const BoundIsland& bound, Work& work) {
   const int scores = score_array(bound), output = output_array(bound);
   if (scores < 0 || output < 0) return;
@@ -48,6 +58,8 @@ void add_pipes(const BoundIsland& bound, Work& work) {
       touched_values(bound.finish, bound.whole, diagram.arrays[static_cast<std::size_t>(output)].axes, {.whole_tiles = true});
   for (std::size_t i = 0; i < pipe_count; ++i) {
     const WorkRates& rate = bound.how.work[i];
+    for (const auto& [array, number] : rate.per_element) work.pipes[i] += scaled(number, elements(bound, array, false));
+    for (const auto& [array, number] : rate.per_element_step) work.pipes[i] += scaled(number, elements(bound, array, true));
     const std::int64_t per_row = checked_add(scaled(rate.per_row_step, row_steps), scaled(rate.per_row, rows));
     work.pipes[i] += scaled(rate.per_score, score_points) + checked_mul(per_row, bound.how.row_replication) +
                      scaled(rate.per_output_step, output_steps) + scaled(rate.per_output, outputs);
@@ -104,8 +116,14 @@ void add_operator(const BoundIsland& bound, const Operator& op, Work& work) {
   }
   const std::int64_t whole = points(bound, domain, true);
   work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, points(bound, domain, false)));
-  if (bound.how.uses_tensor_cores()) work.tensor_flop = checked_add(work.tensor_flop, checked_mul(2, whole));
-  else work.pipes[static_cast<std::size_t>(Pipe::ffma)] = checked_add(work.pipes[static_cast<std::size_t>(Pipe::ffma)], whole);
+  if (bound.how.uses_tensor_cores()) {
+    std::int64_t& in_format = work.tensor_flop_in[static_cast<std::size_t>(computes_in(bound, op))];
+    in_format = checked_add(in_format, checked_mul(2, whole));
+    work.tensor_flop = checked_add(work.tensor_flop, checked_mul(2, whole));
+  } else {
+    std::int64_t& ffma = work.pipes[static_cast<std::size_t>(Pipe::ffma)];
+    ffma = checked_add(ffma, whole);
+  }
 }
 
 // The field's FLOP of a contraction: visible pairs, averaged as FlashAttention's benchmarks do for causal
@@ -132,7 +150,7 @@ void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
   const bool masked = guard && has(guard->query) && has(guard->key);
   std::int64_t points_twice = masked ? visible_pairs_twice(bound.point) : 2;
   for (const AxisId axis : domain.view())
-    if (!masked || (axis != guard->query && axis != guard->key)) points_twice = checked_mul(points_twice, bound.nest.size(axis));
+    if (!masked || (axis != guard->query && axis != guard->key)) points_twice = checked_mul(points_twice, diagram.axes[index(axis)].size_in(bound.point.workload));
   work.model_flop = checked_add(work.model_flop, points_twice);
 }
 
@@ -159,22 +177,38 @@ void add_work(const BoundIsland& bound, Prediction& out) {
   add_pipes(bound, work);
 }
 
+namespace {
+
+// Operands that a warpgroup fetches into registers, not by its matrix instructions.
+std::int64_t kept_operand_bytes(const BoundIsland& bound, const Prediction& out) {
+  std::int64_t bytes = 0;
+  for (const Term& term : out.terms)
+    if (term.island == bound.number && term.cause == Cause::operand && bound.variant &&
+        bound.variant->holds(bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name))
+      bytes = checked_add(bytes, term.bytes);
+  return bytes;
+}
+
+}  // namespace
+
 // Register traffic has no counter; it is defined as executed instructions by type times operand widths, on both the
 // predicted and the measured side: a matrix instruction reads A, B and the fp32 accumulator and writes the accumulator;
 // an FMA reads three 4-byte registers a thread, add and multiply two, an exponential one, each writes one.
 void add_register_traffic(const BoundIsland& bound, Prediction& out) {
   IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
   std::int64_t read = 0, write = 0;
-  if (bound.how.uses_tensor_cores()) {
-    const MmaShape mma = bound.how.mma;
-    std::int64_t width = 0;
-    for (const int op : bound.island.operators)
-      for (const ArrayId id : bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)].inputs)
-        width = std::max<std::int64_t>(width, bits(bound.point.dtypes[index(id)].format));
-    const std::int64_t instructions = island.work.tensor_flop / (2 * mma.m * mma.n * mma.k);
-    read = checked_mul(instructions, (mma.m * mma.k + mma.k * mma.n) * width / 8 + 4 * mma.m * mma.n);
-    write = checked_mul(instructions, 4 * mma.m * mma.n);
-  }
+  std::int64_t fragments = island.operand_bytes;
+  for_each_product(bound, [&](const Product& product) {
+    const MmaShape mma = product.mma;
+    const Operator& op = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(product.op)];
+    const std::int64_t width = bits(product.computes_in), flop = checked_mul(2, points(bound, domain_of(bound.plan.schedule.diagram, op).view(), true));
+    const std::int64_t instructions = flop / (2 * mma.m * mma.n * mma.k), accumulator = 4 * mma.m * mma.n;
+    const bool a = !product.wide || product.operands[0].kept || !product.operands[0].in_smem;  // a warpgroup's instruction reads the rest from smem
+    const std::int64_t inputs = ((a ? mma.m * mma.k : 0) + (product.wide ? 0 : mma.k * mma.n)) * width / 8;
+    read = checked_add(read, checked_mul(instructions, inputs + accumulator));
+    write = checked_add(write, checked_mul(instructions, accumulator));
+  });
+  if (bound.how.tensor_path == "wgmma") fragments = kept_operand_bytes(bound, out);
   static constexpr std::array<std::int64_t, pipe_count> operands{1, 3, 2, 2};
   std::int64_t pointwise_read = 0, pointwise_write = 0;
   for (std::size_t i = 0; i < pipe_count; ++i) {
@@ -188,7 +222,7 @@ void add_register_traffic(const BoundIsland& bound, Prediction& out) {
     total = checked_add(total, bytes);
   };
   add(Cause::mma, Direction::read, read), add(Cause::mma, Direction::write, write);
-  add(Cause::fragments, Direction::write, island.operand_bytes);
+  add(Cause::fragments, Direction::write, fragments);
   add(Cause::pointwise, Direction::read, pointwise_read), add(Cause::pointwise, Direction::write, pointwise_write);
 }
 

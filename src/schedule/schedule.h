@@ -65,6 +65,12 @@ struct Island {
 struct Chunking {
   AxisId axis, of;
   TileSize length;
+  TileSize unit{};  // the length is a multiple of it
+
+  std::int64_t length_in(std::int64_t size, std::span<const std::int64_t> parameters) const {
+    const std::int64_t whole = unit.value(size, parameters);
+    return ceil_div(length.value(size, parameters), whole) * whole;
+  }
 };
 
 struct Parameter {

@@ -122,7 +122,8 @@ std::vector<std::vector<std::int64_t>> tile_candidates(const Plan& plan, const H
 bool tiles_fit_instructions(const Plan& plan, const Point& point) {
   bool fit = true;
   for_each_contraction(plan, [&](const Island& island, const IslandImplementation& how, const Sides& sides) {
-    const MmaShape mma = how.mma;
+    const MmaShape mma{how.mma.m, std::max<std::int64_t>(how.mma.n, 8), how.mma.k};  // all columns: in steps of 8
+    const std::int64_t together = how.tensor_path == "wgmma" ? 4 : 1;                // warps of an instruction
     const auto& guard = plan.schedule.diagram.guard;
     struct Side {
       std::int64_t length = 1;
@@ -144,7 +145,7 @@ bool tiles_fit_instructions(const Plan& plan, const Point& point) {
     const std::int64_t pieces = rows.queries || !guard ? rows.length / mma.m
                                 : columns.queries      ? columns.length / mma.m
                                                        : (rows.length / mma.m) * (columns.length / mma.n);
-    fit = fit && pieces > 0 && pieces % point.warps == 0;
+    fit = fit && pieces > 0 && pieces * together % point.warps == 0;
   });
   return fit;
 }

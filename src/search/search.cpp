@@ -11,17 +11,27 @@ namespace {
 
 constexpr std::array<std::int64_t, 3> warp_choices{fewest_warps, 8, 12};
 
-std::vector<Point> points_of_variants(const Plan& plan, const Point& base) {
+using Sizes = std::vector<std::vector<std::int64_t>>;
+
+// Every built tile, with every size of what the host chooses at run time and `fixed` leaves open.
+std::vector<Point> points_of_variants(const Plan& plan, const HardwareProfile& hardware, const Point& base, const std::vector<int>& fixed) {
   std::vector<Point> points;
   for (const KernelVariant& variant : plan.kernel.variants) {
-    if (variant.head_dim != 0 && variant.head_dim != base.workload.d_qk) continue;
+    if (!serves(plan, base, variant)) continue;
     points.push_back(base);
     take_variant(points.back(), plan.schedule, variant);
   }
+  if (plan.kernel.free.empty()) return points;
+  const Sizes sizes = tile_candidates(plan, hardware, base);
+  for (int i = 0; i < static_cast<int>(sizes.size()); ++i) {
+    if (!plan.kernel.is_free(plan.schedule.parameters[static_cast<std::size_t>(i)].name) || std::find(fixed.begin(), fixed.end(), i) != fixed.end()) continue;
+    std::vector<Point> more;
+    for (const Point& point : points)
+      for (const std::int64_t size : sizes[static_cast<std::size_t>(i)]) more.push_back(point), more.back().tiles[static_cast<std::size_t>(i)] = size;
+    points = std::move(more);
+  }
   return points;
 }
-
-using Sizes = std::vector<std::vector<std::int64_t>>;
 
 bool too_many(const Sizes& sizes) {
   std::size_t count = warp_choices.size();
@@ -99,7 +109,7 @@ double busy_seconds(const HardwareProfile& hardware, const Prediction& predictio
 }
 
 std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options, bool* thinned) {
-  if (!plan.kernel.variants.empty()) return points_of_variants(plan, base);
+  if (!plan.kernel.variants.empty()) return points_of_variants(plan, hardware, base, options.fixed);
   Sizes sizes = tile_candidates(plan, hardware, base);
   for (const int position : options.fixed) sizes[static_cast<std::size_t>(position)] = {base.tiles[static_cast<std::size_t>(position)]};
   const bool left_out = thin(sizes);

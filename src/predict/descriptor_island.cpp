@@ -1,0 +1,159 @@
+// Islands of a descriptor: how one launch moves and computes.
+#include "predict/descriptor_read.h"
+
+namespace tilescope::reading {
+namespace {
+
+constexpr double most_operations = 1000;
+const std::vector<std::string> block_dimensions{"q", "kv", "heads", "batch"};
+
+std::vector<std::pair<std::string, double>> read_element_rates(const Node& map, const Diagram& diagram) {
+  std::vector<std::pair<std::string, double>> rates;
+  for (const auto& [array, node] : map.entries()) {
+    check_array(node, array, diagram);
+    rates.emplace_back(array, node.number(0, most_operations));
+  }
+  return rates;
+}
+
+WorkRates read_rates(const Node& node, const Diagram& diagram) {
+  node.only({"per_score", "per_row_step", "per_row", "per_output_step", "per_output", "per_element", "per_element_step"});
+  const auto rate = [&](const char* key) {
+    const auto found = node.find(key);
+    return found ? found->number(0, most_operations) : 0.0;
+  };
+  const auto elements = [&](const char* key) {
+    const auto found = node.find(key);
+    return found ? read_element_rates(*found, diagram) : std::vector<std::pair<std::string, double>>{};
+  };
+  return {rate("per_score"),  rate("per_row_step"),    rate("per_row"),         rate("per_output_step"),
+          rate("per_output"), elements("per_element"), elements("per_element_step")};
+}
+
+void read_work(const Node& node, const Diagram& diagram, IslandImplementation& island) {
+  node.only({"xu", "ffma", "fadd", "fmul"});
+  for (int i = 0; i < pipe_count; ++i)
+    if (const auto rates = node.find(to_string(static_cast<Pipe>(i)))) island.work[static_cast<std::size_t>(i)] = read_rates(*rates, diagram);
+}
+
+MmaShape read_mma(const Node& node) {
+  node.only({"m", "n", "k"});
+  const Node n = node["n"];
+  const bool columns = n.is_scalar() && n.exists() && n.text() == "columns";
+  return {node["m"].integer(1, 1024), columns ? 0 : n.integer(1, 1024), node["k"].integer(1, 1024)};
+}
+
+std::optional<Format> read_format(const Node& node) {
+  const std::string name = node.text();
+  if (name.empty()) return std::nullopt;
+  const auto dtype = parse_dtype(name);
+  if (dtype && dtype->scale_group == 0) return dtype->format;
+  node.report(fmt::format("'{}' is not a number format{}", name, did_you_mean(name, dtype_names())));
+  return std::nullopt;
+}
+
+WarpGrid read_grid(const Node& node) {
+  node.only({"rows", "columns", "depth"});
+  WarpGrid grid;
+  const auto side = [&](const char* key, std::int64_t& value) {
+    if (const auto found = node.find(key)) value = found->integer(1, 64);
+  };
+  side("rows", grid.rows), side("columns", grid.columns), side("depth", grid.depth);
+  return grid;
+}
+
+// An operand of the product.
+bool check_operand(const Node& node, const std::string& name, const Operator& op, const Diagram& diagram) {
+  std::vector<std::string> inputs;
+  for (const ArrayId id : op.inputs) inputs.push_back(diagram.array(id).name);
+  const bool known = std::find(inputs.begin(), inputs.end(), name) != inputs.end();
+  if (!known && !name.empty()) node.report(fmt::format("'{}' is not an operand of '{}'{}", name, op.name, did_you_mean(name, inputs)));
+  return known;
+}
+
+ProductImplementation read_product(const std::string& name, const Node& node, const Operator& op, const Diagram& diagram) {
+  node.only({"rows_of", "grid", "registers", "mma", "computes_in"});
+  ProductImplementation product{.op = name, .rows_of = {}, .grid = {}, .registers = {}, .mma = {}, .computes_in = {}};
+  if (const auto rows = node.find("rows_of"))
+    if (check_operand(*rows, rows->text(), op, diagram)) product.rows_of = rows->text();
+  if (const auto grid = node.find("grid")) product.grid = read_grid(*grid);
+  if (const auto registers = node.find("registers"))
+    for (const Node& item : registers->items())
+      if (check_operand(item, item.text(), op, diagram)) add_once(product.registers, item.text(), item);
+  if (const auto mma = node.find("mma")) product.mma = read_mma(*mma);
+  if (const auto format = node.find("computes_in")) product.computes_in = read_format(*format);
+  return product;
+}
+
+void read_products(const Node& map, const Island& island, const Diagram& diagram, IslandImplementation& out) {
+  std::vector<std::string> known;
+  for (const int op : island.operators)
+    if (diagram.operators[static_cast<std::size_t>(op)].kind == OperatorKind::contraction) known.push_back(diagram.operators[static_cast<std::size_t>(op)].name);
+  for (const auto& [name, node] : map.entries()) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      node.report(fmt::format("'{}' is not a product of island '{}'{}", name, island.name, did_you_mean(name, known)));
+      continue;
+    }
+    const auto named = [&, wanted = name](const Operator& op) { return op.name == wanted; };
+    out.products.push_back(read_product(name, node, *std::find_if(diagram.operators.begin(), diagram.operators.end(), named), diagram));
+  }
+}
+
+// Where arrays lie and how they move.
+void read_movement(const Node& node, const Diagram& diagram, IslandImplementation& island) {
+  const auto names = [&](const char* key, std::vector<std::string>& list) {
+    if (const auto found = node.find(key)) list = read_array_names(*found, diagram);
+  };
+  names("direct", island.direct), names("through_smem", island.through_smem), names("reductions", island.reductions);
+  if (const auto by = node.find("loads_by")) island.loads_by = by->one_of({"cp.async", "tma", "ld"});
+  if (const auto by = node.find("stores_by")) island.stores_by = by->one_of({"st", "tma"});
+  if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
+  if (const auto stages = node.find("stages")) island.stages = stages->integer(1, 64);
+  if (const auto stages = node.find("stages_of"))
+    for (const auto& [array, count] : stages->entries()) {
+      check_array(count, array, diagram);
+      island.stages_of[array] = count.integer(1, 64);
+    }
+  if (const auto bytes = node.find("smem_extra_bytes")) island.smem_extra_bytes = bytes->integer(0, 1 << 30);
+  if (const auto bytes = node.find("mask_entry_bytes")) island.mask_entry_bytes = bytes->integer(1, 64);
+}
+
+void read_blocks(const Node& node, IslandImplementation& island) {
+  if (const auto persistent = node.find("persistent")) island.persistent = persistent->boolean();
+  for (const Node& item : node["block_order"].items()) {
+    const std::string dimension = item.one_of(block_dimensions);
+    if (is_one_of(item, block_dimensions)) add_once(island.block_order, dimension, item);
+  }
+}
+
+}  // namespace
+
+IslandImplementation read_island(const Node& node, const Schedule& schedule) {
+  static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
+  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "computes_in", "products", "direct", "through_smem", "reductions",
+             "loads_by", "stores_by", "row_replication", "row_multiple", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
+             "persistent", "block_order", "work"});
+  IslandImplementation island;
+  std::vector<std::string> names;
+  for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
+  island.name = node["name"].one_of(names);
+  if (const auto stores = node.find("stores_log_sum_exp")) island.stores_log_sum_exp = stores->boolean();
+  if (const auto writes = node.find("writes_masked_rows")) island.writes_masked_rows = writes->boolean();
+  if (const auto rows = node.find("row_store")) island.row_store = rows->integer(1, 1024);
+  const Node path = node["tensor_path"];
+  island.tensor_path = path.one_of(paths);
+  if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);
+  else if (is_one_of(path, paths) && island.uses_tensor_cores()) node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
+  if (const auto format = node.find("computes_in")) island.computes_in = read_format(*format);
+  if (const auto products = node.find("products"))
+    if (const int number = schedule.find_island(island.name); number >= 0)
+      read_products(*products, schedule.islands[static_cast<std::size_t>(number)], schedule.diagram, island);
+  read_movement(node, schedule.diagram, island);
+  if (const auto replication = node.find("row_replication")) island.row_replication = replication->integer(1, 1024);
+  if (const auto multiple = node.find("row_multiple")) island.row_multiple = multiple->integer(1, 1 << 20);
+  read_blocks(node, island);
+  if (const auto work = node.find("work")) read_work(*work, schedule.diagram, island);
+  return island;
+}
+
+}  // namespace tilescope::reading

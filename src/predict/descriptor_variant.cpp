@@ -1,0 +1,100 @@
+// Formats and variants of a descriptor.
+#include "predict/descriptor_read.h"
+#include "predict/point.h"
+
+namespace tilescope::reading {
+namespace {
+
+std::optional<Dtype> read_dtype(const Node& node) {
+  const std::string name = node.text();
+  if (name.empty()) return std::nullopt;
+  const auto dtype = parse_dtype(name);
+  if (!dtype) node.report(fmt::format("'{}' is not a dtype{}", name, did_you_mean(name, dtype_names())));
+  return dtype;
+}
+
+std::vector<std::string> format_keys(const Diagram& diagram) {
+  std::vector<std::string> keys = dtype_keys(diagram);
+  if (std::find(keys.begin(), keys.end(), "k") != keys.end()) keys.insert(keys.begin(), "kv");
+  keys.insert(keys.begin(), "all");
+  return keys;
+}
+
+// {all: fp16, kv: "int4:g32:b2"}
+FormatChoice read_choice(const Node& map, const std::vector<std::string>& keys) {
+  FormatChoice choice;
+  const auto all = map.find("all");
+  if (!all) map.report("lacks 'all', the format of the arrays that it does not name");
+  else if (const auto dtype = read_dtype(*all)) choice.emplace_back("", *dtype);
+  for (const auto& [key, node] : map.entries()) {
+    if (key == "all") continue;
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      node.report(fmt::format("no array takes the key '{}'{}", key, did_you_mean(key, keys)));
+      continue;
+    }
+    if (const auto dtype = read_dtype(node)) choice.emplace_back(key, *dtype);
+  }
+  return choice;
+}
+
+}  // namespace
+
+std::vector<FormatChoice> read_formats(const Node& list, const Diagram& diagram) {
+  std::vector<FormatChoice> formats;
+  const std::vector<std::string> keys = format_keys(diagram);
+  const auto is_choice = [&](const Node& item) {
+    return item.is_map() && std::any_of(keys.begin(), keys.end(), [&](const std::string& key) { return item.find(key).has_value(); });
+  };
+  for (const Node& item : list.items()) {
+    if (is_choice(item)) add_once(formats, read_choice(item, keys), item);
+    else if (const auto dtype = read_dtype(item)) add_once(formats, FormatChoice{{"", *dtype}}, item);
+  }
+  return formats;
+}
+
+KernelVariant read_variant(const Node& node, const Schedule& schedule, const std::vector<FormatChoice>& kernel_formats) {
+  KernelVariant variant;
+  const auto integer = [&](const char* key, std::int64_t least, std::int64_t most, std::int64_t& value) {
+    if (const auto found = node.find(key)) value = found->integer(least, most);
+  };
+  std::vector<std::string> keys{"head_dim", "v_head_dim", "tile_q", "tile_kv", "warps", "stages", "dtypes", "consumer_warps", "consumer_registers",
+                                "producer_registers", "registers_hold", "smem_bytes", "spills"};
+  for (const Parameter& parameter : schedule.parameters) {
+    const std::string key = "tile_" + parameter.name;
+    if (key == "tile_q" || key == "tile_kv") continue;
+    keys.push_back(key);
+    if (const auto size = node.find(key)) variant.other_tiles[parameter.name] = size->integer(1, 1 << 20);
+  }
+  node.only(keys);
+  variant.head_dim = node["head_dim"].integer(0, 4096);
+  integer("v_head_dim", 1, 4096, variant.v_head_dim);
+  variant.tile_q = node["tile_q"].integer(1, 1 << 20);
+  variant.tile_kv = node["tile_kv"].integer(1, 1 << 20);
+  variant.warps = node["warps"].integer(1, 64);
+  integer("stages", 1, 64, variant.stages);
+  integer("consumer_warps", 1, 64, variant.consumer_warps);
+  integer("consumer_registers", 24, 255, variant.consumer_registers);
+  integer("producer_registers", 24, 255, variant.producer_registers);
+  if (const auto formats = node.find("dtypes")) {
+    variant.formats = read_formats(*formats, schedule.diagram);
+    for (const FormatChoice& choice : variant.formats)
+      if (std::find(kernel_formats.begin(), kernel_formats.end(), choice) == kernel_formats.end() && !kernel_formats.empty())
+        formats->report(fmt::format("{} is not among the kernel's dtypes", to_string(choice)));
+  }
+  if (const auto held = node.find("registers_hold")) variant.registers_hold = read_array_names(*held, schedule.diagram);
+  integer("smem_bytes", 0, 1 << 30, variant.smem_bytes);
+  if (const auto spills = node.find("spills")) variant.spills = spills->boolean();
+  return variant;
+}
+
+}  // namespace tilescope::reading
+
+namespace tilescope {
+
+std::string to_string(const FormatChoice& choice) {
+  std::vector<std::string> parts;
+  for (const auto& [key, dtype] : choice) parts.push_back(key.empty() ? to_string(dtype) : key + "=" + to_string(dtype));
+  return join(parts, ",");
+}
+
+}  // namespace tilescope

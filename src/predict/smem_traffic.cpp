@@ -1,0 +1,68 @@
+// Terms at the smem boundary: fills from L2, operands of the products, and what passes through on its way.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "predict/products.h"
+
+namespace tilescope {
+namespace {
+
+Term smem_term(const BoundIsland& bound, ArrayId id, Direction direction, Cause cause, bool resident = true) {
+  const Axes axes = bound.plan.schedule.diagram.array(id).axes;
+  return {.boundary = Boundary::smem, .direction = direction, .cause = cause, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, axes, resident)};
+}
+
+void add_fill(const BoundIsland& bound, Prediction& out, ArrayId id) {
+  if (!loads(bound, id) || !in_shared_memory(bound, id)) return;
+  Term fill = smem_term(bound, id, Direction::write, Cause::fill);
+  fill.bytes = touched_bytes(bound, id, {.whole_tiles = true}), fill.bulk = bound.how.loads_by == "tma";
+  add_term(bound, out, fill);
+}
+
+void add_operands(const BoundIsland& bound, Prediction& out) {
+  std::array<bool, max_arrays> fetched{};  // kept operands are fetched for the first product that takes them
+  for_each_product(bound, [&](const Product& product) {
+    for (const Operand& operand : product.operands) {
+      if (!operand.in_smem || (operand.kept && fetched[index(operand.id)])) continue;
+      fetched[index(operand.id)] = true;
+      Term term = smem_term(bound, operand.id, Direction::read, Cause::operand, operand.kept);
+      term.bytes = checked_mul(touched_bytes(bound, operand.id, {.resident = operand.kept, .whole_tiles = true}), operand.copies);
+      add_term(bound, out, term);
+    }
+  });
+}
+
+// A result, or an array that the island makes and uses: stored by threads, then read back or taken by a product.
+void add_staging(const BoundIsland& bound, Prediction& out, ArrayId id) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const bool main = bound.how.output_through_smem && static_cast<int>(id) == output_array(bound), stored = stores(bound, id);
+  if (!(main && stored) && !passes_through_smem(bound, id)) return;
+  if (loads(bound, id)) {  // filled by a copy; what no product takes, threads read
+    if (feeds_product(bound, id)) return;
+    Term term = smem_term(bound, id, Direction::read, Cause::staging, false);
+    term.bytes = touched_bytes(bound, id, {.resident = false, .whole_tiles = true});
+    return add_term(bound, out, term);
+  }
+  Term term = smem_term(bound, id, Direction::write, Cause::staging);
+  const Nest& nest = stored ? bound.leaving(id) : bound.nest;
+  term.bytes = bytes_of(bound.point, diagram, id, touched_values(nest, bound.whole, diagram.array(id).axes, {.whole_tiles = true}));
+  add_term(bound, out, term);
+  if (!stored) return;  // only products read it
+  term.direction = Direction::read, term.bulk = bound.how.stores_by == "tma";
+  add_term(bound, out, term);
+}
+
+}  // namespace
+
+void add_smem(const BoundIsland& bound, Prediction& out) {
+  if (!bound.how.uses_tensor_cores()) return;
+  const std::size_t arrays = bound.plan.schedule.diagram.arrays.size();
+  const auto each = [&](auto visit) {
+    for (std::size_t i = 0; i < arrays; ++i) visit(bound, out, static_cast<ArrayId>(static_cast<int>(i)));
+  };
+  each(add_fill);
+  add_operands(bound, out);
+  each(add_staging);
+}
+
+}  // namespace tilescope
