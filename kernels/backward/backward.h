@@ -15,6 +15,7 @@ constexpr int consumer_groups = 2;  // warpgroups that compute; a third one load
 constexpr int threads = (consumer_groups + 1) * 128;
 constexpr int group_keys = 64;  // keys of a tile that one of them owns
 constexpr int pass_threads = 256;
+constexpr int barrier_bytes = 128;  // of shared memory, for up to three stages
 
 // Tensor maps are over [batch * heads][length][head_dim]; a box is 64 elements (128 bytes) of `tile` rows.
 struct MainParams {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backward/backward.h"
+#include "common/shared_tile.cuh"
 #include "common/tma.cuh"
 #include "common/wgmma.cuh"
 

@@ -8,7 +8,7 @@ namespace tilescope::kernels::backward {
 
 template <class T, int head_dim, int tile_q, int stages>
 Instance instance(Dtype dtype) {
-  using M = Main<T, head_dim, tile_q, stages>;
+  using M = Main<T, head_dim, tile_q, stages, true>;
   static_assert(M::smem_bytes <= 227 * 1024, "a block has at most 227 KiB on sm_90");
   return {{.kernel = "backward",
            .dtype = dtype,

@@ -18,15 +18,18 @@ __global__ void __launch_bounds__(pass_threads) preprocess(const RowParams p) {
     for (int i = static_cast<int>(threadIdx.x) * 4; i < tile_q * head_dim; i += pass_threads * 4)
       store_16(sums + i, uint4{0, 0, 0, 0});
   }
+  // A warp owns consecutive rows, so that one store holds all its sums.
+  constexpr int rows = tile_q / (pass_threads / 32), rows_a_pass = 32 / lanes;
+  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int warp_row = first_row + static_cast<int>(threadIdx.x) / 32 * rows;
+  float own = 0.0f;
 #pragma unroll
-  for (int pass = 0; pass < tile_q * lanes / pass_threads; ++pass) {
-    const int index = pass * pass_threads + static_cast<int>(threadIdx.x);
-    const int row = first_row + index / lanes;
+  for (int pass = 0; pass < rows / rows_a_pass; ++pass) {
+    const int row = warp_row + pass * rows_a_pass + lane / lanes;
     float sum = 0.0f;
-    const std::int64_t at = head * p.q_len + row;
     if (row < p.q_len) {
-      const uint4 a = reinterpret_cast<const uint4*>(p.o)[at * lanes + index % lanes];
-      const uint4 b = reinterpret_cast<const uint4*>(p.d_o)[at * lanes + index % lanes];
+      const std::int64_t at = (head * p.q_len + row) * lanes + lane % lanes;
+      const uint4 a = reinterpret_cast<const uint4*>(p.o)[at], b = reinterpret_cast<const uint4*>(p.d_o)[at];
       const std::uint32_t x[4] = {a.x, a.y, a.z, a.w}, y[4] = {b.x, b.y, b.z, b.w};
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
@@ -36,9 +39,11 @@ __global__ void __launch_bounds__(pass_threads) preprocess(const RowParams p) {
       }
     }
 #pragma unroll
-    for (int step = 1; step < lanes; step *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-    if (row < p.q_len && index % lanes == 0) p.d[at] = sum;
+    for (int step = 1; step < lanes; step *= 2) sum = __fadd_rn(sum, __shfl_xor_sync(0xffffffffu, sum, step));
+    sum = __shfl_sync(0xffffffffu, sum, lane % rows_a_pass * lanes);
+    if (lane / rows_a_pass == pass) own = sum;
   }
+  if (lane < rows && warp_row + lane < p.q_len) p.d[head * p.q_len + warp_row + lane] = own;
 }
 
 // dQ from the fp32 sums, which lie in the order of the main kernel's fragments. Same grid.
