@@ -1,6 +1,7 @@
 // Times the built variants on given shapes and prints CSV. TFLOP/s by the field's convention: 4 * visible pairs * d.
-//   kernel_bench [--repeats=N] [--warm-up=N] [--kernel=NAME] [--dtype=fp16] [--mask=none|causal]
-//                [--tile=QxKVxWARPS] batch,heads_q,heads_kv,q_len,kv_len,head_dim ...
+//   kernel_bench [--repeats=N] [--warm-up=N] [--kernel=NAME] [--dtype=fp16] [--mask=MASK] [--tile=QxKVxWARPS]
+//                batch,heads_q,heads_kv,q_len,kv_len,head_dim ...
+// MASK: none, causal, window:W, or blocks:PERCENT: that many of a row's 128 x 128 blocks are live, drawn at random.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -22,10 +23,10 @@ struct Options {
 };
 
 [[noreturn]] void usage(const std::string& what) {
-  throw InputError(
-      Diagnostic{"", 0, 0, what,
-                 "expected [--repeats=N] [--warm-up=N] [--kernel=NAME] [--dtype=fp16|bf16|fp32] [--mask=none|causal] "
-                 "[--tile=QxKVxWARPS] batch,heads_q,heads_kv,q_len,kv_len,head_dim ..."});
+  throw InputError(Diagnostic{"", 0, 0, what,
+                              "expected [--repeats=N] [--warm-up=N] [--kernel=NAME] [--dtype=fp16|bf16|fp32] "
+                              "[--mask=none|causal|window:W|blocks:PERCENT] [--tile=QxKVxWARPS] "
+                              "batch,heads_q,heads_kv,q_len,kv_len,head_dim ..."});
 }
 
 Shape parse_shape(const std::string& text) {
@@ -67,12 +68,51 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
+struct MaskChoice {
+  Mask mask = Mask::none;
+  std::int64_t window = 0, percent = 0;
+};
+
+MaskChoice parse_mask(const std::string& text) {
+  const std::string number = text.substr(std::min(text.find(':'), text.size() - 1) + 1);
+  const std::int64_t value = std::atoll(number.c_str());
+  if (text == "none") return {};
+  if (text == "causal") return {.mask = Mask::causal};
+  if (text.starts_with("window:") && value > 0) return {.mask = Mask::window, .window = value};
+  if (text.starts_with("blocks:") && value > 0 && value <= 100) return {.mask = Mask::blocks, .percent = value};
+  usage(text);
+}
+
+constexpr std::int64_t block_side = 128;
+
+// A block mask with the same number of live blocks in every row, at least one.
+std::vector<std::uint8_t> random_blocks(const Shape& s, std::int64_t percent, std::mt19937_64& random) {
+  const std::int64_t rows = (s.q_len + block_side - 1) / block_side, columns = (s.kv_len + block_side - 1) / block_side;
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(columns)), all;
+  std::fill_n(row.begin(), std::max<std::int64_t>(1, columns * percent / 100), std::uint8_t{1});
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::shuffle(row.begin(), row.end(), random);
+    all.insert(all.end(), row.begin(), row.end());
+  }
+  return all;
+}
+
 // Query-key pairs that the mask leaves, over one head.
-double visible_pairs(const Shape& s, Mask mask) {
-  if (mask == Mask::none) return static_cast<double>(s.q_len) * static_cast<double>(s.kv_len);
+double visible_pairs(const Shape& s, const MaskChoice& choice, const std::vector<std::uint8_t>& blocks) {
+  if (choice.mask == Mask::none) return static_cast<double>(s.q_len) * static_cast<double>(s.kv_len);
   double pairs = 0;
-  for (std::int64_t i = 0; i < s.q_len; ++i)
-    pairs += static_cast<double>(std::clamp<std::int64_t>(i + s.kv_len - s.q_len + 1, 0, s.kv_len));
+  const std::int64_t columns = (s.kv_len + block_side - 1) / block_side;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::int64_t row = static_cast<std::int64_t>(i) / columns, column = static_cast<std::int64_t>(i) % columns;
+    if (blocks[i] != 0)
+      pairs += static_cast<double>(std::min(block_side, s.q_len - row * block_side)) *
+               static_cast<double>(std::min(block_side, s.kv_len - column * block_side));
+  }
+  if (choice.mask == Mask::blocks) return pairs;
+  for (std::int64_t i = 0; i < s.q_len; ++i) {
+    const std::int64_t seen = std::clamp<std::int64_t>(i + s.kv_len - s.q_len + 1, 0, s.kv_len);
+    pairs += static_cast<double>(choice.mask == Mask::window ? std::min(seen, choice.window) : seen);
+  }
   return pairs;
 }
 
@@ -85,18 +125,26 @@ void fill(const DeviceBuffer& buffer, Dtype dtype, std::mt19937_64& random) {
       throw DeviceError("upload failed");
 }
 
-void bench(const Variant& variant, const Shape& s, Mask mask, const Options& options) {
+void bench(const Variant& variant, const Shape& s, const MaskChoice& choice, const Options& options) {
   std::mt19937_64 random(1);
+  std::vector<std::uint8_t> live;
+  if (choice.mask == Mask::blocks) live = random_blocks(s, choice.percent, random);
   const auto elements = [&](std::int64_t heads, std::int64_t rows) {
     return bytes_of(variant.dtype, s.batch * heads * rows * s.d_qk);
   };
   DeviceBuffer q(elements(s.heads_q, s.q_len)), k(elements(s.heads_kv, s.kv_len)), v(elements(s.heads_kv, s.kv_len)),
       o(elements(s.heads_q, s.q_len)), l(static_cast<std::size_t>(s.batch * s.heads_q * s.q_len) * 4),
-      workspace(workspace_bytes(variant, {.shape = s, .mask = mask}));
+      workspace(workspace_bytes(variant, {.shape = s, .mask = choice.mask})), block_mask(live.size());
+  if (!live.empty()) block_mask.upload(live.data(), live.size());
   for (const DeviceBuffer* buffer : {&q, &k, &v}) fill(*buffer, variant.dtype, random);
-  const auto launches = prepare(variant, {s, mask, 1.0f / std::sqrt(static_cast<float>(s.d_qk)), q.get(), k.get(),
-                                          v.get(), o.get(), static_cast<float*>(l.get()), workspace.get()});
-  const double flop = 4.0 * visible_pairs(s, mask) * static_cast<double>(s.batch * s.heads_q * s.d_qk);
+  Problem problem{.shape = s, .mask = choice.mask, .scale = 1.0f / std::sqrt(static_cast<float>(s.d_qk))};
+  problem.q = q.get(), problem.k = k.get(), problem.v = v.get(), problem.o = o.get();
+  problem.l = static_cast<float*>(l.get()), problem.workspace = workspace.get();
+  problem.window = choice.window;
+  problem.block_mask = static_cast<const std::uint8_t*>(block_mask.get());
+  problem.block_q = problem.block_kv = block_side;
+  const auto launches = prepare(variant, problem);
+  const double flop = 4.0 * visible_pairs(s, choice, live) * static_cast<double>(s.batch * s.heads_q * s.d_qk);
   const double seconds = median_seconds(launches, options.warm_up, options.repeats);
   int registers = 0, blocks = 99;
   std::int64_t local = 0;
@@ -106,12 +154,12 @@ void bench(const Variant& variant, const Shape& s, Mask mask, const Options& opt
   }
   fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{:.2f},{:.1f},{},{},{}\n", variant.kernel, to_string(variant.dtype),
              s.d_qk, variant.tile_q, variant.tile_kv, variant.warps, s.batch, s.heads_q, s.heads_kv, s.q_len, s.kv_len,
-             mask == Mask::causal ? "causal" : "none", seconds * 1e6, flop / seconds * 1e-12, registers, local, blocks);
+             options.mask, seconds * 1e6, flop / seconds * 1e-12, registers, local, blocks);
   std::fflush(stdout);
 }
 
 int run_all(const Options& options) {
-  const Mask mask = options.mask == "causal" ? Mask::causal : Mask::none;
+  const MaskChoice choice = parse_mask(options.mask);
   fmt::print(
       "kernel,dtype,head_dim,tile_q,tile_kv,warps,batch,heads_q,heads_kv,q_len,kv_len,mask,median_us,tflops,registers,"
       "local_bytes,blocks_per_sm\n");
@@ -121,8 +169,10 @@ int run_all(const Options& options) {
       if (!options.tile.empty() &&
           options.tile != fmt::format("{}x{}x{}", variant.tile_q, variant.tile_kv, variant.warps))
         continue;
-      if (to_string(variant.dtype) != options.dtype || !unsupported_reason(variant, shape, mask).empty()) continue;
-      bench(variant, shape, mask, options);
+      if (pass_of(variant) != Pass::forward || variant.q || variant.k || variant.v || variant.paged) continue;
+      if (to_string(variant.dtype) != options.dtype || !unsupported_reason(variant, shape, choice.mask).empty())
+        continue;
+      bench(variant, shape, choice, options);
     }
   return 0;
 }
