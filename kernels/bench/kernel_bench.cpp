@@ -70,15 +70,17 @@ Options parse(int argc, char** argv) {
 
 struct MaskChoice {
   Mask mask = Mask::none;
-  std::int64_t window = 0, percent = 0;
+  std::int64_t window = 0;
+  double percent = 0;
 };
 
 MaskChoice parse_mask(const std::string& text) {
   const std::string number = text.substr(std::min(text.find(':'), text.size() - 1) + 1);
-  const std::int64_t value = std::atoll(number.c_str());
+  const double value = std::atof(number.c_str());
   if (text == "none") return {};
   if (text == "causal") return {.mask = Mask::causal};
-  if (text.starts_with("window:") && value > 0) return {.mask = Mask::window, .window = value};
+  if (text.starts_with("window:") && value >= 1 && value < 1e12)
+    return {.mask = Mask::window, .window = static_cast<std::int64_t>(value)};
   if (text.starts_with("blocks:") && value > 0 && value <= 100) return {.mask = Mask::blocks, .percent = value};
   usage(text);
 }
@@ -86,10 +88,11 @@ MaskChoice parse_mask(const std::string& text) {
 constexpr std::int64_t block_side = 128;
 
 // A block mask with the same number of live blocks in every row, at least one.
-std::vector<std::uint8_t> random_blocks(const Shape& s, std::int64_t percent, std::mt19937_64& random) {
+std::vector<std::uint8_t> random_blocks(const Shape& s, double percent, std::mt19937_64& random) {
   const std::int64_t rows = (s.q_len + block_side - 1) / block_side, columns = (s.kv_len + block_side - 1) / block_side;
   std::vector<std::uint8_t> row(static_cast<std::size_t>(columns)), all;
-  std::fill_n(row.begin(), std::max<std::int64_t>(1, columns * percent / 100), std::uint8_t{1});
+  std::fill_n(row.begin(), std::max<std::int64_t>(1, std::llround(static_cast<double>(columns) * percent / 100)),
+              std::uint8_t{1});
   for (std::int64_t i = 0; i < rows; ++i) {
     std::shuffle(row.begin(), row.end(), random);
     all.insert(all.end(), row.begin(), row.end());
