@@ -13,7 +13,8 @@ namespace tilescope::kernels::backward {
 
 constexpr int consumer_groups = 2;  // warpgroups that compute; a third one loads
 constexpr int threads = (consumer_groups + 1) * 128;
-constexpr int group_keys = 64;  // keys of a tile that one of them owns
+constexpr int group_keys = 64;  // of a tile that one of them owns
+constexpr int group_rows = 64;  // likewise, queries
 constexpr int pass_threads = 256;
 constexpr int barrier_bytes = 128;  // of shared memory, for up to three stages
 

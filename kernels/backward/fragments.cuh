@@ -40,17 +40,17 @@ __device__ __forceinline__ std::uint32_t anew(std::uint32_t value) {
   return copy;
 }
 
-// Accumulators of 64 rows, scaled and rounded, to shared memory: [panel of 64 columns][row][64 columns], swizzled.
-template <class T, int count>
-__device__ __forceinline__ void stage_out(std::uint32_t tile, const float (&acc)[count], float scale, int warp,
+// Accumulators of 64 rows, each through `finish`, and rounded, to shared memory: [panel of 64 columns][row][64
+// columns], swizzled.
+template <class T, int count, class Finish>
+__device__ __forceinline__ void stage_out(std::uint32_t tile, const float (&acc)[count], Finish finish, int warp,
                                           int lane) {
   const int row = warp * 16 + (lane & 15);
 #pragma unroll
   for (int k = 0; k < count / 8; ++k) {  // 16 columns
     std::uint32_t r[4];
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      r[i] = Element<T>::pack(__fmul_rn(acc[k * 8 + i * 2], scale), __fmul_rn(acc[k * 8 + i * 2 + 1], scale));
+    for (int i = 0; i < 4; ++i) r[i] = Element<T>::pack(finish(acc[k * 8 + i * 2]), finish(acc[k * 8 + i * 2 + 1]));
     const int chunk = (k % 4 * 2 + (lane >> 4)) ^ (row & 7);
     store_matrices(tile + k / 4 * 64 * 128 + row * 128 + chunk * 16, r);
   }

@@ -8,7 +8,7 @@ namespace tilescope::kernels::backward {
 
 template <class T, int head_dim, int tile_q, int stages>
 Instance instance(Dtype dtype) {
-  using M = Main<T, head_dim, tile_q, stages, true>;
+  using M = Main<T, head_dim, tile_q, tile_q, stages, true>;
   static_assert(M::smem_bytes <= 227 * 1024, "a block has at most 227 KiB on sm_90");
   return {{.kernel = "backward",
            .dtype = dtype,
@@ -18,7 +18,7 @@ Instance instance(Dtype dtype) {
            .warps = threads / 32,
            .stages = stages},
           reinterpret_cast<const void*>(&preprocess<T, head_dim, tile_q>),
-          reinterpret_cast<const void*>(&backward_main<T, head_dim, tile_q, stages, true>),
+          reinterpret_cast<const void*>(&backward_main<T, head_dim, tile_q, tile_q, stages, true>),
           reinterpret_cast<const void*>(&convert<T, head_dim, tile_q>),
           M::smem_bytes};
 }

@@ -8,8 +8,11 @@
 
 namespace tilescope::kernels::backward {
 
-template <class T, int head_dim, int tile_q, int stages_, bool with_dq>
+// A tile of tile_q queries arrives at once and is worked on in parts of part_q, which the registers must hold. with_dq:
+// without it dQ is left to a kernel of its own (query.cuh).
+template <class T, int head_dim, int tile_q, int part_q_, int stages_, bool with_dq>
 struct Main {
+  static constexpr int part_q = part_q_, parts = tile_q / part_q;
   static constexpr int stages = stages_;
   static constexpr int tile_kv = consumer_groups * group_keys;
   static constexpr int chunks = head_dim / 64;  // 128-byte column chunks of a tile
@@ -20,9 +23,9 @@ struct Main {
   static constexpr int barriers_at = rows_at + stages * 2 * tile_q * 4;
   static constexpr int smem_bytes = barriers_at + barrier_bytes;
   static_assert(8 * (2 + 4 * stages) <= barrier_bytes);
-  static constexpr int scores = tile_q / 2;  // accumulator registers of a 64 x tile_q product
+  static constexpr int scores = part_q / 2;  // accumulator registers of a 64 x part_q product
   static constexpr int outputs = head_dim / 2;
-  static_assert(tile_q * head_dim == 64 * 128, "each consumer folds a 64 x 64 part of dQ");
+  static_assert(!with_dq || (parts == 1 && tile_q * head_dim == 64 * 128), "each consumer folds a 64 x 64 part of dQ");
 
   // Barriers: K and V have landed; per stage: Q with its rows of L and D has landed, dO has, and both have been read.
   static __device__ __forceinline__ std::uint32_t barrier(std::uint32_t base, int which, int stage = 0) {
@@ -30,22 +33,22 @@ struct Main {
   }
   enum { k_full, v_full, q_full, d_o_full, q_empty, d_o_empty };
 
-  // acc = A B^T: 64 rows of K or V times the tile_q rows of Q or dO.
+  // acc = A B^T: 64 rows of K or V times part_q rows of Q or dO.
   static __device__ __forceinline__ void row_products(float (&acc)[scores], std::uint32_t a, std::uint32_t b) {
     overwrite(acc);
     const std::uint64_t a0 = k_major(a), b0 = k_major(anew(b));
 #pragma unroll
     for (int k = 0; k < head_dim / 16; ++k)
-      Wgmma<tile_q>::template ss<T>(acc, step_descriptor(a0, k / 4 * tile_kv * 128 + k % 4 * 32),
+      Wgmma<part_q>::template ss<T>(acc, step_descriptor(a0, k / 4 * tile_kv * 128 + k % 4 * 32),
                                     step_descriptor(b0, k / 4 * tile_q * 128 + k % 4 * 32), k > 0);
   }
 
-  // acc += A B, A in registers (64 x tile_q), B the tile_q x head_dim tile, read along its rows.
-  static __device__ __forceinline__ void fold(float (&acc)[outputs], const std::uint32_t (&a)[tile_q / 16][4],
+  // acc += A B, A in registers (64 x part_q), B part_q rows of Q or dO, read along the rows.
+  static __device__ __forceinline__ void fold(float (&acc)[outputs], const std::uint32_t (&a)[part_q / 16][4],
                                               std::uint32_t b) {
     const std::uint64_t b0 = mn_major(anew(b), tile_q * 128);
 #pragma unroll
-    for (int k = 0; k < tile_q / 16; ++k)
+    for (int k = 0; k < part_q / 16; ++k)
       Wgmma<head_dim>::template rs<T, Major::mn>(acc, a[k], step_descriptor(b0, k * 2048), 1);
   }
 
@@ -62,19 +65,20 @@ struct Main {
   }
 
   // dS^T of this warpgroup's keys to shared memory: [panel of 64 queries][key][64 queries], swizzled.
-  static __device__ __forceinline__ void put(std::uint32_t d_s, const std::uint32_t (&values)[tile_q / 16][4]) {
+  static __device__ __forceinline__ void put(std::uint32_t d_s, const std::uint32_t (&values)[part_q / 16][4]) {
     const int thread = thread_index_now();
     const std::uint32_t row = d_s + (thread / 32 * 16 + thread % 16) * 128;
     const std::uint32_t first_chunk = thread % 32 / 16 * 16, swizzle = thread % 8 * 16;
 #pragma unroll
-    for (int k = 0; k < tile_q / 16; ++k)
+    for (int k = 0; k < part_q / 16; ++k)
       store_matrices(row + k / 4 * tile_kv * 128 + ((k % 4 * 32 + first_chunk) ^ swizzle), values[k]);
   }
 };
 
-template <class T, int head_dim, int tile_q, int stages, bool with_dq>
+template <class T, int head_dim, int tile_q, int part_q, int stages, bool with_dq>
 __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constant__ MainParams p) {
-  using M = Main<T, head_dim, tile_q, stages, with_dq>;
+  using M = Main<T, head_dim, tile_q, part_q, stages, with_dq>;
+  constexpr int parts = M::parts;
   extern __shared__ __align__(1024) unsigned char shared[];
   const std::uint32_t base = shared_address(shared);
   const int warpgroup = static_cast<int>(threadIdx.x) / 128, lane = static_cast<int>(threadIdx.x) & 31;
@@ -122,7 +126,7 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
         for (int i = thread_index_now() % 32; i < tile_q; i += 32) {
           float x = warp == 1 ? -INFINITY : 0.0f;
           if (row + i < p.q_len) x = source[row + i];
-          if (warp == 1 && x != -INFINITY) x *= -1.4426950408889634f;
+          if (warp == 1) x = multiply_always(x, -1.4426950408889634f), x = x == INFINITY ? -INFINITY : x;
           asm volatile("st.shared.f32 [%0], %1;\n" ::"r"(rows + i * 4), "f"(x) : "memory");
         }
         arrive(M::barrier(base, M::q_full, stage));
@@ -142,16 +146,22 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
   const std::uint32_t own_rows = base + warpgroup * group_keys * 128;  // with k_at or v_at: this warpgroup's keys
   // dV of a tile is started as soon as P is there, under the work on dS, where the registers suffice: P is then alive
   // twice, exact and rounded.
-  constexpr bool early = with_dq && tile_q == 64;
+  constexpr bool early = with_dq && part_q == 64;
   float d_k[M::outputs] = {}, d_v[M::outputs] = {};
   float s[M::scores], d_p[M::scores], d_q[32];
-  std::uint32_t weights[tile_q / 16][4];
-  auto q_tile = [&](int n) { return base + M::q_at + n % stages * M::q_bytes; };
-  auto d_o_tile = [&](int n) { return base + M::d_o_at + n % stages * M::q_bytes; };
-  auto rows = [&](int n) { return base + M::rows_at + n % stages * 2 * tile_q * 4 + (thread_index_now() & 3) * 8; };
-  auto arrived = [&](int which, int n) { wait_barrier(M::barrier(base, which, n % stages), n / stages & 1); };
-  auto release = [&](int which, int n) {
-    if ((thread_index_now() & 31) == 0) arrive(M::barrier(base, which, n % stages));
+  std::uint32_t weights[part_q / 16][4];
+  // n counts parts; the rows of a tile's parts follow each other.
+  auto at = [&](int n, int first, int tile_bytes, int row_bytes) {
+    return base + first + n / parts % stages * tile_bytes + n % parts * part_q * row_bytes;
+  };
+  auto q_tile = [&](int n) { return at(n, M::q_at, M::q_bytes, 128); };
+  auto d_o_tile = [&](int n) { return at(n, M::d_o_at, M::q_bytes, 128); };
+  auto rows = [&](int n) { return at(n, M::rows_at, 2 * tile_q * 4, 4) + (thread_index_now() & 3) * 8; };
+  auto arrived = [&](int which, int n) {
+    wait_barrier(M::barrier(base, which, n / parts % stages), n / parts / stages & 1);
+  };
+  auto release = [&](int which, int n) {  // with the last part
+    if (n % parts == parts - 1 && (thread_index_now() & 31) == 0) arrive(M::barrier(base, which, n / parts % stages));
   };
   auto start_scores = [&](int n) {
     arrived(M::q_full, n);
@@ -185,14 +195,14 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
         const int first =
             (key < p.kv_len ? (p.causal ? key - offset : -(1 << 30)) : 1 << 30) - first_row - (thread & 3) * 2;
 #pragma unroll
-        for (int j = 0; j < tile_q / 8; ++j) {
+        for (int j = 0; j < part_q / 8; ++j) {
           if (j * 8 < first) s[j * 4 + half * 2] = -INFINITY;
           if (j * 8 + 1 < first) s[j * 4 + half * 2 + 1] = -INFINITY;
         }
       }
     }
 #pragma unroll
-    for (int j = 0; j < tile_q / 8; ++j) {
+    for (int j = 0; j < part_q / 8; ++j) {
       float l0, l1;
       asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];\n" : "=f"(l0), "=f"(l1) : "r"(l_row + j * 32));
 #pragma unroll
@@ -207,11 +217,11 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
     if constexpr (early) start_d_v(n);
   };
 
-  // The query tile of the step, counted over all heads.
+  // The query tile of the step, counted over all heads (where dQ is added up there).
   int tile = kv_head * p.group * q_tiles + first_tile, first_row = first_tile * tile_q;
   auto advance = [&] {
-    ++tile, first_row += tile_q;
-    if (first_row >= p.q_len) first_row = first_tile * tile_q, tile += first_tile;
+    ++tile, first_row += part_q;
+    if (first_row >= (parts == 1 ? p.q_len : q_tiles * tile_q)) first_row = first_tile * tile_q, tile += first_tile;
   };
   auto add_to_d_q = [&] {
     if constexpr (with_dq) {
@@ -238,9 +248,9 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
     wait_products<early ? 1 : 0>();  // dP
     pin(d_p);
     const std::uint32_t d_row = rows(n) + tile_q * 4;
-    std::uint32_t slopes[tile_q / 16][4];
+    std::uint32_t slopes[part_q / 16][4];
 #pragma unroll
-    for (int j = 0; j < tile_q / 8; ++j) {
+    for (int j = 0; j < part_q / 8; ++j) {
       float d0, d1;
       asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];\n" : "=f"(d0), "=f"(d1) : "r"(d_row + j * 32));
 #pragma unroll
@@ -268,7 +278,7 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
     wait_products<1>();  // dV and dQ
     pin(d_v);
     release(M::d_o_empty, n);
-    if (n + 1 == steps) break;
+    if (n + 1 == steps * parts) break;
     start_scores(n + 1);
     add_to_d_q();
     advance();
@@ -287,8 +297,10 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
   sync_named(1, consumer_groups * 128);  // nobody reads K any more
   const std::uint32_t out_v = base + M::v_at + warpgroup * 64 * head_dim * 2;
   const std::uint32_t out_k = base + M::k_at + warpgroup * 64 * head_dim * 2;
-  stage_out<T>(out_v, d_v, 1.0f, warp, lane);
-  stage_out<T>(out_k, d_k, p.scale, warp, lane);
+  stage_out<T>(
+      out_v, d_v, [](float x) { return x; }, warp, lane);
+  stage_out<T>(
+      out_k, d_k, [&](float x) { return __fmul_rn(x, p.scale); }, warp, lane);
   fence_async_proxy();
   sync_named(2 + warpgroup, 128);
   if (warp == 0 && lane == 0) {

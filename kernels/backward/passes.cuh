@@ -10,7 +10,7 @@ namespace tilescope::kernels::backward {
 template <class T, int head_dim, int tile_q>
 __global__ void __launch_bounds__(pass_threads) preprocess(const RowParams p) {
   using namespace device;
-  constexpr int lanes = head_dim / 8;  // that share a row, 16 bytes each
+  constexpr int lanes = 8;  // that share a row
   const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
   const int first_row = static_cast<int>(blockIdx.x) * tile_q;
   if (p.d_q != nullptr) {
@@ -27,9 +27,13 @@ __global__ void __launch_bounds__(pass_threads) preprocess(const RowParams p) {
   for (int pass = 0; pass < rows / rows_a_pass; ++pass) {
     const int row = warp_row + pass * rows_a_pass + lane / lanes;
     float sum = 0.0f;
-    if (row < p.q_len) {
-      const std::int64_t at = (head * p.q_len + row) * lanes + lane % lanes;
-      const uint4 a = reinterpret_cast<const uint4*>(p.o)[at], b = reinterpret_cast<const uint4*>(p.d_o)[at];
+#pragma unroll
+    for (int chunk = 0; chunk < head_dim / 8; chunk += lanes) {  // of 16 bytes
+      uint4 a{}, b{};                                            // rows past the end are worked on like the others
+      if (row < p.q_len) {
+        const std::int64_t at = (head * p.q_len + row) * (head_dim / 8) + chunk + lane % lanes;
+        a = reinterpret_cast<const uint4*>(p.o)[at], b = reinterpret_cast<const uint4*>(p.d_o)[at];
+      }
       const std::uint32_t x[4] = {a.x, a.y, a.z, a.w}, y[4] = {b.x, b.y, b.z, b.w};
 #pragma unroll
       for (int i = 0; i < 4; ++i) {

@@ -24,6 +24,7 @@ struct Family {
 };
 
 Family backward_family();
+Family backward_split_family();
 Family case_study_family();
 Family block_sparse_family();
 Family flash1_family();
