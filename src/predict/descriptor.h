@@ -59,6 +59,7 @@ struct IslandImplementation {
   std::optional<Format> computes_in;  // of the matrix instructions; empty: the wider input of each product
   std::vector<ProductImplementation> products;
   std::vector<std::string> direct;        // loaded straight into registers
+  std::vector<std::string> loads_every_step;  // fetched from L2 again although the tile has not changed
   std::vector<std::string> through_smem;  // pass through shared memory though no product loads them
   std::vector<std::string> reductions;    // results added to in L2 by instructions that return nothing
   std::string loads_by = "cp.async", stores_by = "st";  // "cp.async", "tma", "ld"; "st", "tma"

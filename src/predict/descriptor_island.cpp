@@ -104,7 +104,7 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
   const auto names = [&](const char* key, std::vector<std::string>& list) {
     if (const auto found = node.find(key)) list = read_array_names(*found, diagram);
   };
-  names("direct", island.direct), names("through_smem", island.through_smem), names("reductions", island.reductions);
+  names("direct", island.direct), names("loads_every_step", island.loads_every_step), names("through_smem", island.through_smem), names("reductions", island.reductions);
   if (const auto by = node.find("loads_by")) island.loads_by = by->one_of({"cp.async", "tma", "ld"});
   if (const auto by = node.find("stores_by")) island.stores_by = by->one_of({"st", "tma"});
   if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
@@ -130,7 +130,7 @@ void read_blocks(const Node& node, IslandImplementation& island) {
 
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
-  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "computes_in", "products", "direct", "through_smem", "reductions",
+  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "through_smem", "reductions",
              "loads_by", "stores_by", "row_replication", "row_multiple", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
              "persistent", "block_order", "work"});
   IslandImplementation island;
@@ -145,7 +145,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);
   else if (is_one_of(path, paths) && island.uses_tensor_cores()) node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
   if (const auto format = node.find("computes_in")) island.computes_in = read_format(*format);
-  if (const auto products = node.find("products"))
+  if (const auto products = node.find("products"); products && node.find("name") && is_one_of(node["name"], names))
     if (const int number = schedule.find_island(island.name); number >= 0)
       read_products(*products, schedule.islands[static_cast<std::size_t>(number)], schedule.diagram, island);
   read_movement(node, schedule.diagram, island);

@@ -26,8 +26,8 @@ Probe kernel(const std::string& name) { return probe_of(tree_of_file(root / "ker
 std::vector<std::filesystem::path> descriptors() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(root / "models" / "implementations")) files.push_back(entry.path());
-  for (const auto& folder : std::filesystem::directory_iterator(root / "kernels"))
-    if (std::filesystem::exists(folder.path() / "kernel.yaml")) files.push_back(folder.path() / "kernel.yaml");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "kernels"))
+    if (entry.path().filename().string().ends_with("kernel.yaml")) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -102,6 +102,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].products.*.computes_in", "text", Need::optional},
           {"islands[*].direct", "a list", Need::optional},
           {"islands[*].direct[*]", "text"},
+          {"islands[*].loads_every_step", "a list", Need::optional},
+          {"islands[*].loads_every_step[*]", "text"},
           {"islands[*].through_smem", "a list", Need::optional},
           {"islands[*].through_smem[*]", "text"},
           {"islands[*].reductions", "a list", Need::optional},
@@ -187,6 +189,7 @@ islands:
     products:
       scores: {rows_of: K, grid: {rows: 1, columns: 2, depth: 1}, registers: [Q], mma: {m: 64, n: 8, k: 16}, computes_in: fp16}
     direct: [Table]
+    loads_every_step: [Q]
     through_smem: [P, O_part]
     reductions: [O_part]
     loads_by: tma

@@ -15,18 +15,13 @@ std::int64_t tile_values(const BoundIsland& bound, ArrayId id) {
   return width >= 8 ? tile_bytes(bound, id) / (width / 8) : tile_bytes(bound, id) * (8 / width);
 }
 
-bool moves_in_stream(const BoundIsland& bound, ArrayId id) {
-  const int last = last_loop(bound.nest, bound.plan.schedule.diagram.array(id).axes);
-  return last >= 0 && !bound.nest.loops[static_cast<std::size_t>(last)].group;
-}
-
 // What lies there during the steps, and the results that take its place when the last step is done.
 Allocations shared_memory(const BoundIsland& bound) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   Allocations steps, results;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    const bool leaves = stores(bound, id) && !moves_in_stream(bound, id);
+    const bool leaves = stores(bound, id) && !bound.streams(id);
     if (leaves && (passes_through_smem(bound, id) || (bound.how.output_through_smem && static_cast<int>(i) == output_array(bound))))
       results.add({id, false, 1, tile_bytes(bound, id)});
     else if (loads(bound, id) ? in_shared_memory(bound, id) : passes_through_smem(bound, id))
@@ -65,7 +60,7 @@ bool rewritten(const BoundIsland& bound, ArrayId result) {
 // Whether the accumulator of `op` is alive while `now` runs: always when no stream moves its tile.
 bool alive(const BoundIsland& bound, int op, int now) {
   const ArrayId result = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)].outputs.front();
-  return !moves_in_stream(bound, result) || rewritten(bound, result) || (op <= now && now <= last_map_of(bound, op));
+  return !bound.streams(result) || rewritten(bound, result) || (op <= now && now <= last_map_of(bound, op));
 }
 
 // Maximum and sum of each row of a streamed softmax, in every lane that repeats them.

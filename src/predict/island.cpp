@@ -42,18 +42,26 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
   return bound;
 }
 
-const Nest& BoundIsland::leaving(ArrayId id) const {
+bool BoundIsland::streams(ArrayId id) const {
   const Axes axes = plan.schedule.diagram.array(id).axes;
-  for (const BoundLoop& loop : nest.all())
-    if (!loop.group && nest.carries(axes, loop.axis)) return nest;
-  return finish;
+  const auto moves = [&](const BoundLoop& loop) { return !loop.group && nest.carries(axes, loop.axis); };
+  return std::any_of(nest.all().begin(), nest.all().end(), moves);
 }
+
+const Nest& BoundIsland::leaving(ArrayId id) const { return streams(id) ? nest : finish; }
 
 bool loads(const BoundIsland& bound, ArrayId id) { return bound.plan.schedule.reads(bound.island, id); }
 
+bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
+  const auto& list = bound.how.loads_every_step;
+  return !list.empty() && std::find(list.begin(), list.end(), bound.plan.schedule.diagram.array(id).name) != list.end();
+}
+
 bool stores(const BoundIsland& bound, ArrayId id) {
   if (!bound.plan.schedule.writes(bound.island, id)) return false;
-  if (bound.how.stores_log_sum_exp) return true;
+  const auto kept_there = [&](const Stored& stored) { return stored.as == id; };  // state and partial results are needed again
+  const auto& stored_as = bound.island.stored_as;
+  if (bound.how.stores_log_sum_exp || std::any_of(stored_as.begin(), stored_as.end(), kept_there)) return true;
   // A softmax's outputs after its first are per-row statistics.
   for (const int op : bound.island.operators) {
     const Operator& candidate = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)];
@@ -80,6 +88,25 @@ std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions op
   const NestSums& live = options.whole_tiles ? bound.whole : bound.live;
   const std::int64_t values = touched_values(bound.nest, live, diagram.array(id).axes, options);
   return options.whole_tiles ? bytes_of(bound.point, diagram, id, values) : padded_bytes_of(bound.point, diagram, id, values);
+}
+
+Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
+  const Axes axes = bound.plan.schedule.diagram.array(id).axes;
+  const NestSums& sums = whole_tiles ? bound.whole : bound.live;
+  const Nest& nest = bound.leaving(id);
+  Visits found{touched_values(nest, sums, axes, {.whole_tiles = whole_tiles}), distinct_values(nest, sums, axes, whole_tiles)};
+  // What a stream never visits is stored once all the same, where the kernel says so and nothing was there before.
+  if (!nest.guarded() || !bound.how.writes_masked_rows || bound.plan.schedule.how_stored(bound.island, id).zeroed) return found;
+  const std::int64_t all = distinct_values(bound.finish, sums, axes, whole_tiles), unseen = all - found.distinct;
+  return {checked_add(found.visits, unseen), all};
+}
+
+StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id) {
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  const Axes axes = bound.plan.schedule.diagram.array(id).axes;
+  if (how.zeroed) return stored_values(bound.leaving(id), bound.live, axes, how);
+  const Visits found = visits_of(bound, id);
+  return {found.visits, found.visits - found.distinct};
 }
 
 int score_array(const BoundIsland& bound) {

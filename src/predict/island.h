@@ -17,6 +17,7 @@ struct BoundIsland {
   const KernelVariant* variant;
   Nest nest;
   Nest finish;  // of what a block does once, at its end: every block's, also one without a live tile, where the kernel says so
+  bool streams(ArrayId id) const;  // a stream moves the array's tile
   // The nest that an array leaves the block by: that of its end, but for what leaves in the steps of a stream.
   const Nest& leaving(ArrayId id) const;
   NestSums live, whole;  // clipped and whole-tile sums; only used when the nest is guarded
@@ -27,10 +28,18 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
 // Arrays that cross the outer boundary here, less statistics the kernel does not store.
 bool loads(const BoundIsland& bound, ArrayId id);
 bool stores(const BoundIsland& bound, ArrayId id);
+bool fetched_every_step(const BoundIsland& bound, ArrayId id);  // also where its tile has not changed
 
 // Bytes of one tile of an array, uncut.
 std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id);
 std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options);
+
+// Values of a result that leave the block and come back, and how many distinct ones leave; whole tiles on request.
+struct Visits {
+  std::int64_t visits = 0, distinct = 0;
+};
+Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles = false);
+StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id);
 
 // Array with the island's score tile (both guarded axes), and its main output; -1: none.
 int score_array(const BoundIsland& bound);

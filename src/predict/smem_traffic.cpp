@@ -14,8 +14,9 @@ Term smem_term(const BoundIsland& bound, ArrayId id, Direction direction, Cause 
 
 void add_fill(const BoundIsland& bound, Prediction& out, ArrayId id) {
   if (!loads(bound, id) || !in_shared_memory(bound, id)) return;
-  Term fill = smem_term(bound, id, Direction::write, Cause::fill);
-  fill.bytes = touched_bytes(bound, id, {.whole_tiles = true}), fill.bulk = bound.how.loads_by == "tma";
+  const bool kept = !fetched_every_step(bound, id);
+  Term fill = smem_term(bound, id, Direction::write, Cause::fill, kept);
+  fill.bytes = touched_bytes(bound, id, {.resident = kept, .whole_tiles = true}), fill.bulk = bound.how.loads_by == "tma";
   add_term(bound, out, fill);
 }
 
@@ -32,6 +33,18 @@ void add_operands(const BoundIsland& bound, Prediction& out) {
   });
 }
 
+// A result that is read, updated and written comes back the way its operands come: copied in, fetched as a fragment.
+void add_return(const BoundIsland& bound, Prediction& out, ArrayId id, const Visits& found) {
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  if (how.by != Accumulate::rewriting) return;
+  Term term = smem_term(bound, id, Direction::write, Cause::fill);
+  term.bytes = bytes_of(bound.point, bound.plan.schedule.diagram, id, how.zeroed ? found.visits : found.visits - found.distinct);
+  term.bulk = bound.how.loads_by == "tma";
+  add_term(bound, out, term);
+  term.direction = Direction::read, term.cause = Cause::operand, term.bulk = false;
+  add_term(bound, out, term);
+}
+
 // A result, or an array that the island makes and uses: stored by threads, then read back or taken by a product.
 void add_staging(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
@@ -44,12 +57,16 @@ void add_staging(const BoundIsland& bound, Prediction& out, ArrayId id) {
     return add_term(bound, out, term);
   }
   Term term = smem_term(bound, id, Direction::write, Cause::staging);
-  const Nest& nest = stored ? bound.leaving(id) : bound.nest;
-  term.bytes = bytes_of(bound.point, diagram, id, touched_values(nest, bound.whole, diagram.array(id).axes, {.whole_tiles = true}));
+  if (!stored) {  // only products read it
+    term.bytes = touched_bytes(bound, id, {.whole_tiles = true});
+    return add_term(bound, out, term);
+  }
+  const Visits found = visits_of(bound, id, true);
+  term.bytes = bytes_of(bound.point, diagram, id, found.visits);
   add_term(bound, out, term);
-  if (!stored) return;  // only products read it
   term.direction = Direction::read, term.bulk = bound.how.stores_by == "tma";
   add_term(bound, out, term);
+  add_return(bound, out, id, found);
 }
 
 }  // namespace

@@ -9,16 +9,11 @@
 namespace tilescope {
 namespace {
 
-StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id) {
-  const Schedule& schedule = bound.plan.schedule;
-  return stored_values(bound.leaving(id), bound.live, schedule.diagram.array(id).axes, schedule.how_stored(bound.island, id));
-}
-
 // Whether blocks or steps come back to an output, so that it competes with the inputs for the cache.
 bool accumulates(const BoundIsland& bound, ArrayId id) {
   if (!stores(bound, id)) return false;
-  const Axes axes = bound.plan.schedule.diagram.array(id).axes;
-  return touched_values(bound.leaving(id), bound.live, axes) > distinct_values(bound.leaving(id), bound.live, axes);
+  const Visits found = visits_of(bound, id);
+  return found.visits > found.distinct;
 }
 
 struct WorkingSet {
@@ -78,7 +73,7 @@ void add_dram_stores(const BoundIsland& bound, Prediction& out, ArrayId id, bool
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
-  const std::int64_t visits = touched_values(bound.leaving(id), bound.live, array.axes), distinct = distinct_values(bound.leaving(id), bound.live, array.axes);
+  const auto [visits, distinct] = visits_of(bound, id);
   const bool cached = fits || visits == distinct;
   const std::int64_t initialised = how.zeroed ? counts_of_store(bound, id).stored - visits : 0;
   Term term{.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, array.axes),
@@ -112,8 +107,9 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
 }
 
 void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
-  const int last = last_loop(bound.nest, bound.plan.schedule.diagram.array(id).axes);
-  add_term(bound, out, {.boundary = Boundary::l2, .array = static_cast<int>(id), .last_loop = last, .bytes = touched_bytes(bound, id, {})});
+  const bool kept = !fetched_every_step(bound, id);
+  add_term(bound, out, {.boundary = Boundary::l2, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, bound.plan.schedule.diagram.array(id).axes, kept),
+                        .bytes = touched_bytes(bound, id, {.resident = kept})});
 }
 
 // Per-row statistics lie densely along the queries: a store of a few rows takes whole sectors, aligned or not.
@@ -123,10 +119,10 @@ std::int64_t stored_bytes(const BoundIsland& bound, ArrayId id) {
   const std::int64_t values = counts_of_store(bound, id).stored;
   const bool statistics = diagram.guard && array.axes.back() == diagram.guard->query;
   const std::int64_t all = statistics ? distinct_values(bound.leaving(id), {}, array.axes) : 0;
-  if (!statistics || bound.how.row_store == 0 || !bound.hardware.sector_bytes || bound.leaving(id).guarded() || values != all)
-    return padded_bytes_of(bound.point, diagram, id, values);
+  const bool whole = all > 0 && values % all == 0 && !bound.leaving(id).guarded();  // every row the same number of times
+  if (!whole || bound.how.row_store == 0 || !bound.hardware.sector_bytes) return padded_bytes_of(bound.point, diagram, id, values);
   const std::int64_t length = bound.nest.size(array.axes.back()), width = bits(bound.point.dtypes[index(id)].format) / 8;
-  return sector_stores(values / length, length, bound.how.row_store, std::max<std::int64_t>(1, width), bound.hardware.sector_bytes->value);
+  return checked_mul(values / all, sector_stores(all / length, length, bound.how.row_store, std::max<std::int64_t>(1, width), bound.hardware.sector_bytes->value));
 }
 
 void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
