@@ -19,6 +19,9 @@ const std::vector<Family>& families() {
       flash1_family(),
       block_sparse_family(),
       reference_backward_family(),
+      case_study_family(),
+      backward_family(),
+      backward_split_family(),
   };
   return all;
 }
