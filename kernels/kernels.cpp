@@ -22,6 +22,7 @@ const std::vector<Family>& families() {
       case_study_family(),
       backward_family(),
       backward_split_family(),
+      fused_wgmma_family(),
   };
   return all;
 }

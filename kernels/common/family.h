@@ -30,6 +30,7 @@ Family block_sparse_family();
 Family flash1_family();
 Family fused_fp8_family();
 Family fused_mma_family();
+Family fused_wgmma_family();
 Family reference_backward_family();
 Family reference_family();
 Family reference_fp32_family();

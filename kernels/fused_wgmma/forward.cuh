@@ -12,7 +12,8 @@ using device::Element;
 using device::Major;
 using device::Wgmma;
 
-// How many tiles beyond the first of each block have been asked for, one count a launch in flight. Zero between launches.
+// How many tiles beyond the first of each block have been asked for, one count a launch in flight. Zero between
+// launches.
 static __device__ unsigned claimed[claim_slots];
 
 // Where a ring of shared-memory buffers stands: the buffer and the parity of its current round.
@@ -49,13 +50,12 @@ __device__ __forceinline__ Work work_at(const ForwardParams& p, int index) {
   return work;
 }
 
-template <class T, int head_dim, int warpgroups, int tile_kv, int stages>
+template <class T, int head_dim, int warpgroups, int tile_kv, int stages, bool overlap>
 struct Forward {
   static constexpr int tile_q = 64 * warpgroups, threads = 128 * (warpgroups + 1);
   static constexpr int panels = head_dim / 64;
   static constexpr int group_bytes = 64 * head_dim * 2;  // Q (or O) of one warpgroup: panels of 64 rows
   static constexpr int q_bytes = group_bytes * warpgroups, kv_bytes = tile_kv * head_dim * 2;
-  static constexpr bool own_output = separate_output(head_dim, tile_q, tile_kv, stages);
   static constexpr int smem = smem_bytes(head_dim, tile_q, tile_kv, stages);
   static constexpr int min_blocks = warpgroups == 1 && 2 * (smem + 1024) <= 228 * 1024 ? 2 : 1;
   // Registers a thread: what the producer gives up goes to the consumers.
@@ -79,7 +79,7 @@ struct Forward {
 
   static __device__ __forceinline__ void init(const Barriers& bar) {
     device::init_barrier(bar.q_full(), 1);
-    device::init_barrier(bar.q_empty(), own_output ? warpgroups * 4 : warpgroups);
+    device::init_barrier(bar.q_empty(), warpgroups * 4);
     device::init_barrier(bar.index_full(), 1);
     device::init_barrier(bar.index_empty(), warpgroups * 4);
     for (int i = 0; i < stages; ++i) {
@@ -91,8 +91,8 @@ struct Forward {
     device::fence_barrier_init();
   }
 
-  // The block's next tile: whoever is free takes the next of the order. A launch asks `tiles` times in all, of which the
-  // last resets the count.
+  // The block's next tile: whoever is free takes the next of the order. A launch asks `tiles` times in all, of which
+  // the last resets the count.
   static __device__ __forceinline__ int claim(const ForwardParams& p) {
     const unsigned asked = atomicAdd(claimed + p.claim_slot, 1u);
     if (asked == static_cast<unsigned>(p.tiles) - 1) claimed[p.claim_slot] = 0;
@@ -167,18 +167,19 @@ struct Forward {
       Wgmma<head_dim>::template rs<T, Major::mn>(o, p[step], device::step_descriptor(b, step * 16 * 128), 1);
   }
 
-  // Scores of keys outside [low, high] of the row become -inf; bounds relative to this thread's first key.
+  // Scores of keys after the row's last visible one, or before its first, become -inf. `first_key`: this thread's.
+  template <bool after>
   static __device__ __forceinline__ void mask(float (&s)[tile_kv / 2], const ForwardParams& p, int row, int first_key) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int diagonal = row + half * 8 + p.kv_len - p.q_len;
       const int high = (p.causal ? min(p.kv_len - 1, diagonal) : p.kv_len - 1) - first_key;
-      const int low = (p.window > 0 ? diagonal - p.window + 1 : 0) - first_key;
+      const int low = diagonal - p.window + 1 - first_key;
 #pragma unroll
       for (int j = 0; j < tile_kv / 8; ++j)
 #pragma unroll
         for (int e = 0; e < 2; ++e)
-          if (j * 8 + e > high || j * 8 + e < low) s[j * 4 + half * 2 + e] = -INFINITY;
+          if (after ? j * 8 + e > high : j * 8 + e < low) s[j * 4 + half * 2 + e] = -INFINITY;
     }
   }
 
@@ -213,53 +214,59 @@ struct Forward {
   }
 
   // The rounded probabilities as A operands.
-  static __device__ __forceinline__ void round_scores(const float (&s)[tile_kv / 2], std::uint32_t (&p)[tile_kv / 16][4]) {
+  static __device__ __forceinline__ void round_scores(const float (&s)[tile_kv / 2],
+                                                      std::uint32_t (&p)[tile_kv / 16][4]) {
 #pragma unroll
     for (int step = 0; step < tile_kv / 16; ++step)
 #pragma unroll
       for (int i = 0; i < 4; ++i) p[step][i] = Mma::pack(s[step * 8 + i * 2], s[step * 8 + i * 2 + 1]);
   }
 
-  // Divides by the row sums, stages O in shared memory and has one thread store it; L by one lane a row.
-  // `ready`: called by all threads before the staging area is written; `stored`: by the storing thread.
-  static __device__ __forceinline__ void finish(float (&o)[head_dim / 2], const Rows& rows, const ForwardParams& p,
-                                                const Work& work, std::uint32_t staging, int group, bool storing) {
-    const int lane = static_cast<int>(threadIdx.x) & 31, warp = static_cast<int>(threadIdx.x) / 32 & 3;
-    float inverse[2], l[2];
+  // Between the four lanes of a quad: word i of lane t becomes word t of lane i.
+  static __device__ __forceinline__ void transpose_quad(std::uint32_t (&w)[4]) {
+    const int lane = static_cast<int>(threadIdx.x);
+#pragma unroll
+    for (int bit = 1; bit <= 2; bit *= 2)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if ((i & bit) == 0) {
+          const bool high = lane & bit;
+          const std::uint32_t other = __shfl_xor_sync(0xffffffffu, high ? w[i] : w[i + bit], bit);
+          if (high) w[i] = other;
+          else w[i + bit] = other;
+        }
+  }
+
+  // Divides by the row sums and stores O, 16 bytes a lane, a quad's lanes side by side; L by one lane a row.
+  static __device__ __forceinline__ void finish(const float (&o)[head_dim / 2], const Rows& rows,
+                                                const ForwardParams& p, int head, int warp_row) {
+    const int lane = static_cast<int>(threadIdx.x) & 31;
+    float l[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float sum = rows.sum[half];
       sum = __fadd_rn(sum, __shfl_xor_sync(0xffffffffu, sum, 1));
       sum = __fadd_rn(sum, __shfl_xor_sync(0xffffffffu, sum, 2));
-      inverse[half] = sum > 0.0f ? device::reciprocal_fast(sum) : 0.0f;
+      const float inverse = sum > 0.0f ? device::reciprocal_fast(sum) : 0.0f;
       const float log2_sum = __fadd_rn(rows.max[half], device::log2_fast(sum));
       l[half] = sum > 0.0f ? __fmul_rn(log2_sum, 0.6931471805599453f) : -INFINITY;
-    }
-    // stmatrix: lane i names row i % 8 of the 8x8 block i / 8; blocks: rows + 0, rows + 8, then the next eight columns.
-    const int row = warp * 16 + (lane & 15);
+      const int row = warp_row + half * 8 + lane / 4;
+      T* out = static_cast<T*>(p.o) + (static_cast<std::int64_t>(head) * p.q_len + row) * head_dim + (lane & 3) * 8;
 #pragma unroll
-    for (int j = 0; j < head_dim / 8; j += 2) {
-      const int chunk = j % 8 + lane / 16;
-      const std::uint32_t address = staging + j / 8 * 8192 + row * 128 + ((chunk ^ (row & 7)) << 4);
-      std::uint32_t r[4];
+      for (int j = 0; j < head_dim / 8; j += 4) {
+        std::uint32_t w[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        r[i] = Mma::pack(__fmul_rn(o[j * 4 + i * 2], inverse[i & 1]), __fmul_rn(o[j * 4 + i * 2 + 1], inverse[i & 1]));
-      asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};\n" ::"r"(address), "r"(r[0]), "r"(r[1]),
-                   "r"(r[2]), "r"(r[3])
-                   : "memory");
-    }
-    device::fence_async_proxy();
-    device::sync_named(4 + group, 128);
-    const int first_row = work.row + group * 64;
-    if (storing) {
-      device::store_tile(&p.o, staging, 0, first_row, 0, work.head);
-      device::commit_stores();
+        for (int i = 0; i < 4; ++i)
+          w[i] = Mma::pack(__fmul_rn(o[(j + i) * 4 + half * 2], inverse),
+                           __fmul_rn(o[(j + i) * 4 + half * 2 + 1], inverse));
+        transpose_quad(w);
+        if (row < p.q_len) device::store_16(out + j * 8, make_uint4(w[0], w[1], w[2], w[3]));
+      }
     }
     const float low = __shfl_sync(0xffffffffu, l[0], (lane & 7) * 4);
     const float high = __shfl_sync(0xffffffffu, l[1], (lane & 7) * 4);
-    const int l_row = first_row + warp * 16 + lane;
-    if (lane < 16 && l_row < p.q_len) p.l[static_cast<std::int64_t>(work.head) * p.q_len + l_row] = lane < 8 ? low : high;
+    const int row = warp_row + lane;
+    if (lane < 16 && row < p.q_len) p.l[static_cast<std::int64_t>(head) * p.q_len + row] = lane < 8 ? low : high;
   }
 
   // A tile none of whose rows sees a key: O = 0, L = -inf.
@@ -269,16 +276,15 @@ struct Forward {
     const std::int64_t first_row = static_cast<std::int64_t>(work.head) * p.q_len + work.row + group * 64;
     const int rows = min(64, p.q_len - work.row - group * 64);
     for (int i = thread; i < rows * chunks; i += 128)
-      device::store_16(static_cast<T*>(p.o_rows) + first_row * head_dim + i * 8, make_uint4(0, 0, 0, 0));
+      device::store_16(static_cast<T*>(p.o) + first_row * head_dim + i * 8, make_uint4(0, 0, 0, 0));
     if (thread < rows) p.l[first_row + thread] = -INFINITY;
   }
 
   static __device__ __forceinline__ void consume(const ForwardParams& p, const Barriers& bar, std::uint32_t q_tile,
-                                                 std::uint32_t k_tiles, std::uint32_t v_tiles, std::uint32_t o_tile) {
+                                                 std::uint32_t k_tiles, std::uint32_t v_tiles) {
     const int thread = static_cast<int>(threadIdx.x) & 127, lane = thread & 31;
     const int group = static_cast<int>(threadIdx.x) / 128 - 1;
     const std::uint32_t q = q_tile + group * group_bytes;
-    const std::uint32_t staging = own_output ? o_tile + group * group_bytes : q;
     Ring<stages> k_ring, v_ring;
     int q_parity = 0;
     auto release = [&](std::uint32_t barrier) {
@@ -315,7 +321,9 @@ struct Forward {
       const int unmasked_last = (p.causal ? min(p.kv_len, first_row + shift + 1) : p.kv_len) / tile_kv;
       const int unmasked_first = p.window > 0 ? (first_row + 63 + shift - p.window + tile_kv) / tile_kv : 0;
       auto mask_tile = [&](float(&s)[tile_kv / 2], int n) {
-        if (n >= unmasked_last || n < unmasked_first) mask(s, p, row, n * tile_kv + (lane & 3) * 2);
+        const int first_key = n * tile_kv + (lane & 3) * 2;
+        if (n >= unmasked_last) mask<true>(s, p, row, first_key);
+        if (n < unmasked_first) mask<false>(s, p, row, first_key);
       };
 
       float o[head_dim / 2], s[tile_kv / 2];
@@ -340,8 +348,9 @@ struct Forward {
       softmax(s, rows, correction, p.scale_log2);
       round_scores(s, probabilities);
 
+      if (overlap && work.last - 2 >= work.first) device::wait_barrier(bar.k_full(k_ring.stage), k_ring.parity);
       for (int n = work.last - 2; n >= work.first; --n) {
-        device::wait_barrier(bar.k_full(k_ring.stage), k_ring.parity);
+        if constexpr (!overlap) device::wait_barrier(bar.k_full(k_ring.stage), k_ring.parity);
         take_turn();
         device::pin(s);
         device::pin(o);
@@ -359,6 +368,10 @@ struct Forward {
         k_ring.advance();
         mask_tile(s, n);
         softmax(s, rows, correction, p.scale_log2);
+        if constexpr (overlap) {
+          device::pin(s);
+          if (n > work.first) device::wait_barrier(bar.k_full(k_ring.stage), k_ring.parity);
+        }
         device::wait_products<0>();
         device::pin(o);
         release(bar.v_empty(v_ring.stage));
@@ -367,10 +380,7 @@ struct Forward {
 #pragma unroll
         for (int i = 0; i < head_dim / 2; ++i) o[i] = __fmul_rn(o[i], correction[i / 2 & 1]);
       }
-      if constexpr (own_output) {
-        release(bar.q_empty());
-        if (thread == 0) device::wait_stores_read();  // of the tile before; finish() has a barrier after
-      }
+      release(bar.q_empty());
       device::wait_barrier(bar.v_full(v_ring.stage), v_ring.parity);
       device::pin(o);
       device::fence_operands();
@@ -380,29 +390,20 @@ struct Forward {
       device::pin(o);
       release(bar.v_empty(v_ring.stage));
       v_ring.advance();
-      if constexpr (own_output) device::sync_named(4 + group, 128);
-      finish(o, rows, p, work, staging, group, thread == 0);
-      if constexpr (!own_output) {
-        if (thread == 0) {
-          device::wait_stores_read();
-          device::arrive(bar.q_empty());
-        }
-      }
+      finish(o, rows, p, work.head, first_row + thread / 32 * 16);
     }
-    if (thread == 0) device::wait_stores();
   }
 };
 
 // Grid: x = blocks that stay, at most as many as run at once.
-template <class T, int head_dim, int warpgroups, int tile_kv, int stages>
-__global__ void __launch_bounds__((Forward<T, head_dim, warpgroups, tile_kv, stages>::threads),
-                                  (Forward<T, head_dim, warpgroups, tile_kv, stages>::min_blocks))
+template <class T, int head_dim, int warpgroups, int tile_kv, int stages, bool overlap>
+__global__ void __launch_bounds__((Forward<T, head_dim, warpgroups, tile_kv, stages, overlap>::threads),
+                                  (Forward<T, head_dim, warpgroups, tile_kv, stages, overlap>::min_blocks))
     forward(const __grid_constant__ ForwardParams p) {
-  using F = Forward<T, head_dim, warpgroups, tile_kv, stages>;
+  using F = Forward<T, head_dim, warpgroups, tile_kv, stages, overlap>;
   extern __shared__ __align__(1024) unsigned char shared[];
   const std::uint32_t q_tile = device::shared_address(shared);
   const std::uint32_t k_tiles = q_tile + F::q_bytes, v_tiles = k_tiles + stages * F::kv_bytes;
-  const std::uint32_t o_tile = v_tiles + stages * F::kv_bytes;
   const typename F::Barriers bar{q_tile + F::smem - barrier_bytes};
   if (threadIdx.x == 0) F::init(bar);
   __syncthreads();
@@ -411,7 +412,7 @@ __global__ void __launch_bounds__((Forward<T, head_dim, warpgroups, tile_kv, sta
     if (threadIdx.x < 32 && device::elect_lane()) F::produce(p, bar, q_tile, k_tiles, v_tiles);
   } else {
     device::take_registers<F::consumer_registers>();
-    F::consume(p, bar, q_tile, k_tiles, v_tiles, o_tile);
+    F::consume(p, bar, q_tile, k_tiles, v_tiles);
   }
 }
 

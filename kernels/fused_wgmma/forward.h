@@ -12,8 +12,8 @@
 namespace tilescope::kernels::fused_wgmma {
 
 struct ForwardParams {
-  CUtensorMap q, k, v, o;  // tile maps (common/tma.h) of [batch * heads, length, head_dim]; q and o: boxes of 64 rows
-  void* o_rows;
+  CUtensorMap q, k, v;  // tile maps (common/tma.h) of [batch * heads, length, head_dim]; q: boxes of 64 rows
+  void* o;
   float* l;
   int q_len, kv_len;
   int causal, window;  // window > 0: the last `window` visible keys only
@@ -30,17 +30,9 @@ constexpr int max_smem_bytes = 227 * 1024;
 constexpr int barrier_bytes = 256;
 constexpr int claim_slots = 64;  // launches of one instance that may be in flight at once
 
-// Shared memory of a block: the Q tile, `stages` K and V tiles, the O tile where it fits besides (else O takes Q's place),
-// and the barriers.
-constexpr int tile_bytes(int head_dim, int tile_q, int tile_kv, int stages) {
-  return 2 * head_dim * (tile_q + 2 * stages * tile_kv);
-}
-constexpr bool separate_output(int head_dim, int tile_q, int tile_kv, int stages) {
-  return tile_bytes(head_dim, 2 * tile_q, tile_kv, stages) + barrier_bytes <= max_smem_bytes;
-}
+// Shared memory of a block: the Q tile, `stages` K and V tiles of 2-byte elements, and the barriers.
 constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv, int stages) {
-  const int copies = separate_output(head_dim, tile_q, tile_kv, stages) ? 2 : 1;
-  return tile_bytes(head_dim, copies * tile_q, tile_kv, stages) + barrier_bytes;
+  return 2 * head_dim * (tile_q + 2 * stages * tile_kv) + barrier_bytes;
 }
 
 // One built combination.

@@ -1,0 +1,126 @@
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "base/error.h"
+#include "common/family.h"
+#include "common/launch.h"
+#include "common/tma.h"
+#include "fused_wgmma/forward.h"
+
+namespace tilescope::kernels {
+
+const std::vector<fused_wgmma::Instance>& fused_wgmma::instances() {
+  static const std::vector<Instance> all = [] {
+    std::vector<Instance> list;
+    for (auto* part : {fused_wgmma::fp16_d64, fused_wgmma::fp16_d128, fused_wgmma::fp16_d256, fused_wgmma::bf16_d64,
+                       fused_wgmma::bf16_d128, fused_wgmma::bf16_d256}) {
+      const std::vector<Instance> some = part();
+      list.insert(list.end(), some.begin(), some.end());
+    }
+    return list;
+  }();
+  return all;
+}
+
+namespace {
+
+using fused_wgmma::ForwardParams;
+using fused_wgmma::Instance;
+using fused_wgmma::instances;
+
+std::vector<Variant> variants() {
+  std::vector<Variant> list;
+  for (const Instance& instance : instances()) list.push_back(instance.variant);
+  return list;
+}
+
+std::string unsupported(const Variant& variant, const Shape& s, Mask) {
+  if (std::string problem = head_dim_problem(fused_wgmma_family(), variant, s); !problem.empty()) return problem;
+  const std::int64_t tiles = s.batch * s.heads_q * ceil_div(s.q_len, variant.tile_q);
+  constexpr std::int64_t most = std::numeric_limits<int>::max() - 65536;  // claims run past the end by a grid's blocks
+  if (tiles > most)
+    return fmt::format("the problem has {} query tiles of {} rows; the kernel counts at most {}", tiles, variant.tile_q,
+                       most);
+  return {};
+}
+
+int device_attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&value, attribute, device) != cudaSuccess) {
+    cudaGetLastError();
+    throw DeviceError("forward: device query failed");
+  }
+  return value;
+}
+
+// Heads whose tiles are taken in turns (see work_at in forward.cuh). With a causal mask: as many as have their keys and
+// values in half of L2 together (it is two halves that each hold what its SMs read), so that the long tiles of many
+// heads come first. Otherwise tiles are equally long and one head at a time is best for L2.
+std::int64_t heads_of_section(const Shape& s, Mask mask) {
+  if (mask != Mask::causal) return 1;
+  const std::int64_t kv_bytes = s.kv_len * (s.d_qk + s.d_v) * 2;
+  const std::int64_t kv_heads = device_attribute(cudaDevAttrL2CacheSize) / 2 / kv_bytes;
+  return std::clamp<std::int64_t>(kv_heads, 1, s.batch * s.heads_kv) * (s.heads_q / s.heads_kv);
+}
+
+void set_order(ForwardParams& params, const Shape& s, int tile_q, std::int64_t section) {
+  const std::int64_t heads = s.batch * s.heads_q, tiles_q = ceil_div(s.q_len, tile_q);
+  const std::int64_t last_first = (ceil_div(heads, section) - 1) * section;
+  params.tiles = static_cast<int>(heads * tiles_q), params.tiles_q = static_cast<int>(tiles_q);
+  params.section_heads = static_cast<int>(section), params.last_section_first = static_cast<int>(last_first);
+  params.section_tiles = make_divisor(section * tiles_q);
+  params.section = make_divisor(section), params.last_section = make_divisor(heads - last_first);
+}
+
+std::vector<Launch> prepare_fused(const Variant& variant, const Problem& problem) {
+  if (std::string reason = pointer_problem(problem, 16, Needs::log_sum_exp); !reason.empty())
+    throw InputError(Diagnostic{"", 0, 0, "fused_wgmma", reason});
+  const Instance& instance =
+      *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) { return i.variant == variant; });
+  const Shape& s = problem.shape;
+  const int d = variant.head_dim;
+  const std::int64_t heads = s.batch * s.heads_q, kv_heads = s.batch * s.heads_kv;
+
+  LaunchShape shape;
+  shape.threads = static_cast<unsigned>(variant.warps * 32);
+  shape.dynamic_smem_bytes = fused_wgmma::smem_bytes(d, variant.tile_q, variant.tile_kv, variant.stages);
+  Launch launch = describe_launch("forward", instance.function, shape);
+
+  ForwardParams params{};
+  params.q = make_tile_map(problem.q, 2, d, s.q_len, heads, 64);
+  params.k = make_tile_map(problem.k, 2, d, s.kv_len, kv_heads, variant.tile_kv);
+  params.v = make_tile_map(problem.v, 2, d, s.kv_len, kv_heads, variant.tile_kv);
+  params.o = problem.o, params.l = problem.l;
+  params.q_len = static_cast<int>(s.q_len), params.kv_len = static_cast<int>(s.kv_len);
+  params.causal = problem.mask != Mask::none;
+  params.window = problem.mask == Mask::window ? static_cast<int>(std::min(problem.window, s.kv_len)) : 0;
+  params.group = make_divisor(s.heads_q / s.heads_kv);
+  params.scale_log2 = problem.scale * 1.4426950408889634f;
+  set_order(params, s, variant.tile_q, heads_of_section(s, problem.mask));
+
+  const std::int64_t resident =
+      static_cast<std::int64_t>(device_attribute(cudaDevAttrMultiProcessorCount)) * std::max(launch.blocks_per_unit, 1);
+  shape.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(params.tiles, resident)));
+  launch.grid[0] = shape.grid.x;
+  launch.enqueue = [function = instance.function, shape, params](void* stream) mutable {
+    static std::atomic<unsigned> launches{0};
+    params.claim_slot = static_cast<int>(launches++ % fused_wgmma::claim_slots);
+    launch_raw("forward", function, shape, &params, stream);
+  };
+  return {launch};
+}
+
+}  // namespace
+
+Family fused_wgmma_family() {
+  Family family{"fused_wgmma", variants, unsupported, [](const Variant&, const Problem&) { return std::size_t{0}; },
+                prepare_fused};
+  family.masks = {Mask::none, Mask::causal, Mask::window};
+  return family;
+}
+
+}  // namespace tilescope::kernels

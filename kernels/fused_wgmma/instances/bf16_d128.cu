@@ -1,0 +1,7 @@
+#include "fused_wgmma/instances.cuh"
+
+namespace tilescope::kernels::fused_wgmma {
+
+std::vector<Instance> bf16_d128() { return head_dim_128<__nv_bfloat16>(Dtype::bf16); }
+
+}  // namespace tilescope::kernels::fused_wgmma
