@@ -14,10 +14,11 @@ namespace tilescope::kernels {
 namespace {
 
 // The error a correct kernel may make in an element of a gradient, from the formats alone (u: half a unit in the last
-// place of the dtype). S is accumulated in fp32, |dS| <= delta, and P exp(S - L) with an L rounded to fp32. P and dS are
-// rounded to the dtype before they are multiplied, u of what is added up; dP and D are accumulated in fp32, and D starts
-// from an O rounded to the dtype, u of the terms behind them (`slip`); the sum itself is accumulated in fp32, like a
-// random walk of `terms` steps; the result is rounded to the dtype. fp16 has no values below 2^-25 (`least`).
+// place of the dtype). S is accumulated in fp32, |dS| <= delta, and P exp(S - L) with an L rounded to fp32. P and dS
+// are rounded to the dtype before they are multiplied, u of what is added up; dP and D are accumulated in fp32, and D
+// starts from an O rounded to the dtype, u of the terms behind them (`slip`); the sum itself is accumulated in fp32,
+// like a random walk of `terms` steps; the result, that error included, is rounded to the dtype. fp16 has no values
+// below 2^-25 (`least`).
 struct Gradient {
   const char* name;
   const std::vector<float>& got;
@@ -34,10 +35,10 @@ int wrong_elements(Dtype dtype, double delta, const Gradient& g) {
   REQUIRE(g.got.size() == g.expected.size());
   int wrong = 0;
   for (std::size_t i = 0; i < g.got.size(); ++i) {
-    const double tolerance = (u + 0x1p-20) * std::abs(g.expected[i]) +
-                             (std::expm1(2 * delta) + u + accumulation) * g.size[i] +
-                             (g.slip != nullptr ? (u + 0x1p-19) * (*g.slip)[i] : 0.0) +
-                             least * (1.0 + static_cast<double>(g.terms) * g.factor_max);
+    const double before_rounding = (std::expm1(2 * delta) + u + accumulation) * g.size[i] +
+                                   (g.slip != nullptr ? (u + 0x1p-19) * (*g.slip)[i] : 0.0) +
+                                   least * static_cast<double>(g.terms) * g.factor_max;
+    const double tolerance = (u + 0x1p-20) * std::abs(g.expected[i]) + (1 + u) * before_rounding + least;
     const double error = std::abs(static_cast<double>(g.got[i]) - g.expected[i]);
     if (!(error <= tolerance) && ++wrong <= 3)
       MESSAGE(fmt::format("{}[{}] is {}, expected {} within {}", g.name, i, g.got[i], g.expected[i], tolerance));
@@ -54,7 +55,11 @@ double largest(const Encoded& array) {
 void compare_all(Dtype dtype, int head_dim, Shape shape, Mask mask, std::mt19937_64& random) {
   shape.d_qk = shape.d_v = head_dim;
   HostProblem problem = random_problem({dtype, dtype, dtype, dtype}, shape, mask, false, random);
-  OracleInput input{shape, mask, static_cast<double>(problem.scale), problem.q.values.data(), problem.k.values.data(),
+  OracleInput input{shape,
+                    mask,
+                    static_cast<double>(problem.scale),
+                    problem.q.values.data(),
+                    problem.k.values.data(),
                     problem.v.values.data()};
   const BackwardOracle oracle = backward_oracle(input, problem.d_o.values.data());
   problem.o = encode(dtype, std::vector<float>(oracle.o.begin(), oracle.o.end()));
@@ -83,8 +88,8 @@ void compare_all(Dtype dtype, int head_dim, Shape shape, Mask mask, std::mt19937
 std::vector<Shape> shapes(std::mt19937_64& random) {
   // batch, heads_q, heads_kv, q_len, kv_len
   if (test_options().quick) return {{1, 2, 1, 100, 150}, {1, 1, 1, 1, 70}, {1, 1, 1, 140, 30}};
-  std::vector<Shape> list = {{1, 1, 1, 128, 128}, {2, 4, 2, 200, 333}, {1, 8, 1, 77, 515},  {1, 3, 3, 1, 300},
-                             {1, 2, 1, 300, 100}, {1, 2, 2, 65, 1},    {1, 1, 1, 1, 1},     {3, 2, 2, 129, 257},
+  std::vector<Shape> list = {{1, 1, 1, 128, 128},  {2, 4, 2, 200, 333},  {1, 8, 1, 77, 515}, {1, 3, 3, 1, 300},
+                             {1, 2, 1, 300, 100},  {1, 2, 2, 65, 1},     {1, 1, 1, 1, 1},    {3, 2, 2, 129, 257},
                              {1, 1, 1, 256, 1024}, {2, 130, 65, 17, 33}, {1, 2, 1, 700, 129}};
   std::uniform_int_distribution<std::int64_t> length(1, 700), heads(1, 3);
   for (int i = 0; i < 3; ++i) {
