@@ -21,8 +21,8 @@ constexpr int barrier_bytes = 128;  // of shared memory, for up to three stages
 // Tensor maps are over [batch * heads][length][head_dim]; a box is 64 elements (128 bytes) of `tile` rows.
 struct MainParams {
   CUtensorMap q, k, v, d_o, d_k, d_v;
-  const float *l, *d;  // [batch, heads_q, q_len]
-  float* d_q;          // fp32 accumulator, one run of tile_q * head_dim a query tile, in the order of the fragments
+  const float *l, *d;                // [batch, heads_q, q_len]
+  float* d_q;                        // fp32 sums, tile_q * head_dim a query tile
   int q_len, kv_len, group, causal;  // group: query heads that share a KV head
   float scale, scale_log2;
 };

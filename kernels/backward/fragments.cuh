@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backward/backward.h"
+#include "backward/sums.cuh"
 #include "common/shared_tile.cuh"
 #include "common/tma.cuh"
 #include "common/wgmma.cuh"
@@ -18,10 +19,12 @@ __device__ __forceinline__ void store_matrices(std::uint32_t address, const std:
                : "memory");
 }
 
-__device__ __forceinline__ void add_4(float* destination, float a, float b, float c, float d) {
-  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1,%2,%3,%4};\n" ::"l"(destination), "f"(a), "f"(b), "f"(c),
-               "f"(d)
-               : "memory");
+__device__ __forceinline__ void add_4(float* destination, float a, float b, float c, float d, bool valid) {
+  asm volatile(
+      "{\n .reg .pred p;\n setp.ne.b32 p, %5, 0;\n"
+      " @p red.relaxed.gpu.global.add.v4.f32 [%0], {%1,%2,%3,%4};\n}\n" ::"l"(destination),
+      "f"(a), "f"(b), "f"(c), "f"(d), "r"(static_cast<int>(valid))
+      : "memory");
 }
 
 // The old values of these registers are not needed: the next product overwrites them. Without it the compiler would

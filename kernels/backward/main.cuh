@@ -229,8 +229,12 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
       const int thread = thread_index_now();
       float* sum =
           p.d_q + static_cast<std::int64_t>(tile) * (tile_q * head_dim) + thread / 128 * 4096 + thread % 128 * 4;
+      const int row = first_row + sum_row<tile_q>(thread / 128, thread % 128);
 #pragma unroll
-      for (int j = 0; j < 8; ++j) add_4(sum + j * 512, d_q[j * 4], d_q[j * 4 + 1], d_q[j * 4 + 2], d_q[j * 4 + 3]);
+      for (int i = 0; i < 8; ++i) {
+        const float* x = d_q + i / 2 * 8 + i % 2 * 2;  // i is known, and so is the register
+        add_4(sum + i * 512, x[0], x[1], x[4], x[5], row + i % 2 * 8 < p.q_len);
+      }
     }
   };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backward/backward.h"
+#include "backward/sums.cuh"
 #include "common/shared_tile.cuh"
 
 namespace tilescope::kernels::backward {
@@ -15,8 +16,12 @@ __global__ void __launch_bounds__(pass_threads) preprocess(const RowParams p) {
   const int first_row = static_cast<int>(blockIdx.x) * tile_q;
   if (p.d_q != nullptr) {
     float* sums = p.d_q + (head * gridDim.x + blockIdx.x) * (tile_q * head_dim);
-    for (int i = static_cast<int>(threadIdx.x) * 4; i < tile_q * head_dim; i += pass_threads * 4)
-      store_16(sums + i, uint4{0, 0, 0, 0});
+    const int thread = static_cast<int>(threadIdx.x);
+    const int row = first_row + sum_row<tile_q>(0, thread % 128) + thread / 128 * 8;
+#pragma unroll
+    for (int i = 0; i < 8; ++i)  // runs 2 i % 8 and + 1 of part i / 4
+      if (row + (tile_q == 128 ? i / 4 * 64 : 0) < p.q_len)
+        store_16(sums + (i * pass_threads + thread) * 4, uint4{0, 0, 0, 0});
   }
   // A warp owns consecutive rows, so that one store holds all its sums.
   constexpr int rows = tile_q / (pass_threads / 32), rows_a_pass = 32 / lanes;
@@ -59,18 +64,19 @@ __global__ void __launch_bounds__(pass_threads) convert(const ConvertParams p) {
   const std::uint32_t tile = shared_address(shared);
   const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
   const int first_row = static_cast<int>(blockIdx.x) * tile_q;
-  const int group = static_cast<int>(threadIdx.x) / 128, warp = static_cast<int>(threadIdx.x) / 32 % 4;
-  const int lane = static_cast<int>(threadIdx.x) & 31;
+  const int group = static_cast<int>(threadIdx.x) / 128, thread = static_cast<int>(threadIdx.x) % 128;
+  const int lane = thread % 32;
   const float4* sums =
       reinterpret_cast<const float4*>(p.d_q_sum + (head * gridDim.x + blockIdx.x) * (tile_q * head_dim)) +
-      group * 1024 + threadIdx.x % 128;
-  const int row = warp * 16 + lane / 4 + (tile_q == 128 ? group * 64 : 0);
+      group * 1024 + thread;
 #pragma unroll
-  for (int j = 0; j < 8; ++j) {
-    const float4 x = sums[j * 128];
-    const int chunk = j + (head_dim == 128 ? group * 8 : 0);
-    Tile::put(tile, row, chunk, lane, Element<T>::pack(x.x * p.scale, x.y * p.scale));
-    Tile::put(tile, row + 8, chunk, lane, Element<T>::pack(x.z * p.scale, x.w * p.scale));
+  for (int i = 0; i < 8; ++i) {
+    const int row = sum_row<tile_q>(group, thread) + i % 2 * 8;
+    float4 x{};
+    if (first_row + row < p.q_len) x = sums[i * 128];
+    const int chunk = i / 2 * 2 + (head_dim == 128 ? group * 8 : 0);
+    Tile::put(tile, row, chunk, lane, Element<T>::pack(__fmul_rn(x.x, p.scale), __fmul_rn(x.y, p.scale)));
+    Tile::put(tile, row, chunk + 1, lane, Element<T>::pack(__fmul_rn(x.z, p.scale), __fmul_rn(x.w, p.scale)));
   }
   __syncthreads();
   Tile::template copy_to<tile_q, pass_threads>(tile, 0, threadIdx.x,
