@@ -82,10 +82,11 @@ class Library:
 
     def __init__(self, path):
         self.library = ctypes.CDLL(os.path.abspath(path))
-        for name, arguments in {"tilescope_open": [ctypes.c_char_p] * 3, "tilescope_launches": [CALLBACK],
-                                "tilescope_measure": [ctypes.c_int, CALLBACK, CALLBACK] + [ctypes.c_char_p] * 2}.items():
+        text = ctypes.c_char_p
+        for name, arguments in {"tilescope_open": [text, text, text], "tilescope_launches": [CALLBACK],
+                                "tilescope_measure": [ctypes.c_int, CALLBACK, CALLBACK, text, text]}.items():
             function = getattr(self.library, name)
-            function.argtypes, function.restype = arguments, ctypes.c_char_p
+            function.argtypes, function.restype = arguments, text
 
     def call(self, name, *arguments):
         encoded = [a.encode() if isinstance(a, str) else a for a in arguments]
@@ -108,9 +109,9 @@ def graph_of(run):
 
 
 def describe(launch):
-    return (f"  {launch['kernel'][:300]}\n    grid {launch['grid']} block {launch['block']} registers {launch['registers']} "
-            f"smem {launch['static_smem']}+{launch['dynamic_smem']} local {launch['local_bytes']} "
-            f"blocks/SM {launch['blocks_per_unit']}")
+    return (f"  {launch['kernel'][:300]}\n    grid {launch['grid']} block {launch['block']} "
+            f"registers {launch['registers']} smem {launch['static_smem']}+{launch['dynamic_smem']} "
+            f"local {launch['local_bytes']} blocks/SM {launch['blocks_per_unit']}")
 
 
 def measure(library, index, point, options):
@@ -132,7 +133,8 @@ def measure(library, index, point, options):
     timed = CALLBACK(graph.replay)
     answer = library.call("tilescope_measure", index, call, timed, json.dumps(correctness), options["output"])
     steady = sorted(answer["steady"])
-    print(f"  {steady[len(steady) // 2] * 1e6:.1f} us, error {correctness['max_error']:.2g} of {correctness['tolerance']:.2g}")
+    error, tolerance = correctness["max_error"], correctness["tolerance"]
+    print(f"  {steady[len(steady) // 2] * 1e6:.1f} us, error {error:.2g} of {tolerance:.2g}")
 
 
 def read_options(arguments):

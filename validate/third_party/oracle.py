@@ -47,8 +47,8 @@ def worst_of(pairs):
         at = int(ratio.argmax())
         worst["checked_elements"] += error.numel()
         if float(ratio.flatten()[at]) > worst["ratio"]:
-            worst.update(ratio=float(ratio.flatten()[at]), max_error=min(float(error.flatten()[at].nan_to_num(1e300)), 1e300),
-                         tolerance=float(allowed.flatten()[at]))
+            largest = min(float(error.flatten()[at].nan_to_num(1e300)), 1e300)  # JSON has no NaN
+            worst.update(ratio=float(ratio.flatten()[at]), max_error=largest, tolerance=float(allowed.flatten()[at]))
     worst["passed"] = worst.pop("ratio") <= 1
     return worst
 
@@ -74,15 +74,18 @@ def backward(inputs, outputs):
         row_sum = (d_o * (x.p @ x.v)).sum(1, keepdim=True)
         d_s = x.p * (d_p - row_sum)
         # Rounding in P and dS, in the sums of dP, and in O, which the row sums take rounded.
-        slip = x.p * (SINGLE * (d_o.abs() @ x.v.abs().T) + (x.unit + x.p_error) * (d_o.abs() * (x.p @ x.v.abs())).sum(1, keepdim=True))
+        row_sum_size = (d_o.abs() * (x.p @ x.v.abs())).sum(1, keepdim=True)
+        slip = x.p * (SINGLE * (d_o.abs() @ x.v.abs().T) + (x.unit + x.p_error) * row_sum_size)
         d_s_error = (x.p_error + x.unit) * d_s.abs() + slip
         absolute = x.subnormal * x.q.shape[0]
-        pairs.append((outputs[2][x.batch, x.head], x.p.T @ d_o,
-                      x.unit * (x.p.T @ d_o).abs() + (x.p_error * x.p).T @ d_o.abs() + absolute * d_o.abs().max() + 2.0 ** -25))
+        d_v = x.p.T @ d_o
+        allowed = x.unit * d_v.abs() + (x.p_error * x.p).T @ d_o.abs() + absolute * d_o.abs().max() + 2.0 ** -25
+        pairs.append((outputs[2][x.batch, x.head], d_v, allowed))
         for got, left, right in ((outputs[0], d_s, x.k), (outputs[1], d_s.T, x.q)):
             error = d_s_error if left is d_s else d_s_error.T
             expected = left @ right * x.scale
-            allowed = x.unit * expected.abs() + error @ right.abs() * x.scale + absolute * right.abs().max() + 2.0 ** -25
+            allowed = (x.unit * expected.abs() + error @ right.abs() * x.scale + absolute * right.abs().max() +
+                       2.0 ** -25)
             pairs.append((got[x.batch, x.head], expected, allowed))
     result = worst_of(pairs)
     result["passed"] = result["passed"] and all(bool(torch.isfinite(t).all()) for t in outputs[:3])

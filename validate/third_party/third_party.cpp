@@ -141,8 +141,8 @@ const char* tilescope_launches(Call call) {
   });
 }
 
-// Measures a point of the experiment and writes its record below `output`: {"file": ..., "counters": {...}}. `call` does
-// the work on the default stream, `timed` the same with as little work of the host as there can be.
+// Measures a point of the experiment and writes its record below `output`: {"file": ..., "counters": {...}}. `call`
+// does the work on the default stream, `timed` the same with as little work of the host as there can be.
 const char* tilescope_measure(int index, Call call, Call timed, const char* correctness, const char* output) {
   return answered([&] {
     const MeasurePoint& point = point_at(index);
