@@ -1,6 +1,6 @@
 // Writes everything render_html() needs into one folder: node bundle.mjs OUT_DIR
 //   bundle.js   Vega, Vega-Lite and vega-embed in one script, with the licences of all that is inside
-//   page.html, page.css, page.js   copied from assets/
+//   page.html, page.css, page.js, family.html, family.css   copied from assets/
 import { build } from 'esbuild';
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -70,5 +70,5 @@ function wrapped(text) {
 mkdirSync(out, { recursive: true });
 const probe = await build({ ...options, absWorkingDir: here, metafile: true, write: false });
 await build({ ...options, banner: { js: notices(probe.metafile) }, outfile: join(out, 'bundle.js') });
-for (const file of ['page.html', 'page.css', 'page.js']) cpSync(join(here, 'assets', file), join(out, file));
+for (const file of readdirSync(join(here, 'assets'))) cpSync(join(here, 'assets', file), join(out, file));
 console.error(`report assets in ${out}`);

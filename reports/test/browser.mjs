@@ -43,7 +43,7 @@ export class Browser {
   }
 
   // A page that is fully drawn, with everything that it said or asked for collected in `page.trouble`.
-  async open(address, { width = 1280, height = 900, dark = false } = {}) {
+  async open(address, { width = 1280, height = 900, dark = false, script = true } = {}) {
     const page = await this.context.newPage();
     page.trouble = [];
     page.on('console', (message) => page.trouble.push(`console ${message.type()}: ${message.text()}`));
@@ -54,7 +54,7 @@ export class Browser {
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
     await page.goto(address);
-    await page.waitForFunction(() => document.documentElement.dataset.ready === 'yes', null, { timeout: 30000 });
+    if (script) await page.waitForFunction(() => document.documentElement.dataset.ready === 'yes', null, { timeout: 30000 });
     return page;
   }
 

@@ -12,9 +12,12 @@ int main(int argc, char** argv) {
   try {
     const nlohmann::json data = nlohmann::json::parse(tilescope::read_file(argv[1]));
     const std::string out = argv[3];
-    tilescope::write_file(out, out.ends_with(".md")    ? tilescope::render_markdown(data)
-                               : out.ends_with(".csv") ? tilescope::render_csv(data)
-                                                       : tilescope::render_html(data, argv[2]));
+    using namespace tilescope;
+    const bool family = data.value("schema", "") == "tilescope/family/1";
+    write_file(out, out.ends_with(".md")    ? (family ? render_family_markdown(data) : render_markdown(data))
+                    : out.ends_with(".csv") ? (family ? render_family_csv(data) : render_csv(data))
+                    : family                ? render_family_html(data, argv[2])
+                                            : render_html(data, argv[2]));
   } catch (const std::exception& error) {
     return std::fprintf(stderr, "%s\n", error.what()), 2;
   }

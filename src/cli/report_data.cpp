@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/record_label.h"
 #include "search/search.h"
 
 namespace tilescope::cli {
@@ -40,17 +41,6 @@ Json peaks(const HardwareProfile& hardware, const std::set<std::string>& dtypes)
     list.push_back({{"dtype", "fp32"}, {"path", "fma"},
                     {"flop_per_second", 2 * hardware.fp32_fma_per_cycle->value * static_cast<double>(hardware.units.value) * hardware.boost_hz->value}});
   return list;
-}
-
-std::string label(const validate::MeasurePoint& p) {
-  std::string text = p.kernel + " " + to_string(p.dtype);
-  if (p.tile_q) text += fmt::format(" {}x{}", p.tile_q, p.tile_kv);
-  if (p.tile_q && p.warps) text += fmt::format(" {}w", p.warps);  // the same tile is built with 4 and with 8 warps
-  text += fmt::format(" d{} N{}", p.workload.d_qk, p.workload.q_len);
-  if (p.workload.kv_len != p.workload.q_len) text += fmt::format("x{}", p.workload.kv_len);
-  if (p.workload.batch > 1) text += fmt::format(" B{}", p.workload.batch);
-  if (p.workload.heads_q != p.workload.heads_kv) text += fmt::format(" GQA {}/{}", p.workload.heads_q, p.workload.heads_kv);
-  return text + (p.mask == "none" ? "" : " " + p.mask);
 }
 
 Json measured_json(const ComparedPoint& compared, const HardwareProfile& hardware) {
@@ -101,7 +91,7 @@ Json tile_map(const ComparedPoint& shown, const HardwareProfile& hardware) {
     if (f.runnable && seen.insert({f.point.tiles[0], f.point.tiles[1]}).second)
       cells.push_back({{"q", f.point.tiles[0]}, {"kv", f.point.tiles[1]}, {"feasible", false}, {"level", to_string(f.row.level)}, {"needed_bytes", f.row.bytes},
                        {"available_bytes", static_cast<std::int64_t>(f.row.capacity_bytes)}, {"warps", f.point.warps}});
-  return {{"title", fmt::format("tiles of {} around {}", shown.plan.kernel.name, label(shown.record.point))}, {"kernel", shown.plan.kernel.name},
+  return {{"title", fmt::format("tiles of {} around {}", shown.plan.kernel.name, record_label(shown.record.point))}, {"kernel", shown.plan.kernel.name},
           {"hardware", hardware.id}, {"cells", std::move(cells)}};
 }
 
@@ -117,7 +107,7 @@ Json derivation(const ComparedPoint& shown, const HardwareProfile& hardware) {
                                    static_cast<double>(p.traffic[0][0] + p.traffic[0][1]) / static_cast<double>(p.compulsory_bytes),
                                    std::all_of(p.terms.begin(), p.terms.end(), [](const Term& t) { return t.boundary != Boundary::hbm || t.fits_cache; })
                                        ? "the keys and values of the heads that run at once fit the L2" : "the keys and values of the heads that run at once do not fit the L2"));
-  return {{"point", point_id(shown.record.point)}, {"title", label(shown.record.point)}, {"paragraphs", std::move(paragraphs)},
+  return {{"point", point_id(shown.record.point)}, {"title", record_label(shown.record.point)}, {"paragraphs", std::move(paragraphs)},
           {"pseudocode", pseudocode(shown.plan, hardware, shown.point)}, {"terms", prediction["terms"]}};
 }
 
@@ -128,7 +118,7 @@ Json report_data(const Comparison& comparison, const HardwareProfile& hardware, 
   std::set<std::string> dtypes;
   for (const ComparedPoint& compared : comparison.points) {
     dtypes.insert(to_string(compared.record.point.dtype));
-    points.push_back({{"id", point_id(compared.record.point)}, {"kernel", compared.record.point.kernel}, {"label", label(compared.record.point)},
+    points.push_back({{"id", point_id(compared.record.point)}, {"kernel", compared.record.point.kernel}, {"label", record_label(compared.record.point)},
                       {"prediction", to_json(compared.plan, hardware, compared.point, compared.prediction, {.terms = false})},
                       {"measured", measured_json(compared, hardware)}});
   }
