@@ -6,7 +6,8 @@
 
 namespace tilescope::cli {
 
-Json family_data(const Comparison& comparison, const HardwareProfile& hardware, const std::string& revision, const std::string& date) {
+Json family_data(const Comparison& comparison, const HardwareProfile& hardware, const std::string& revision,
+                 const std::string& date) {
   std::vector<FamilyPoint> points;
   for (const ComparedPoint& compared : comparison.points) points.push_back(family_point(compared, hardware));
   return {{"schema", "tilescope/family/1"},

@@ -6,6 +6,7 @@
 
 namespace tilescope::cli {
 
-Json family_data(const Comparison& comparison, const HardwareProfile& hardware, const std::string& revision, const std::string& date);
+Json family_data(const Comparison& comparison, const HardwareProfile& hardware, const std::string& revision,
+                 const std::string& date);
 
 }  // namespace tilescope::cli

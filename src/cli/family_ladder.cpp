@@ -40,9 +40,15 @@ std::optional<double> path_rate(const FamilyPoint& p) {
 struct Fact {
   const char *name, *title;
 };
-constexpr Fact compared_facts[] = {{"kv_bytes", "K and V in memory"}, {"hbm_bytes", "HBM bytes"}, {"l2_read_bytes", "L2 → SM bytes"}, {"l2_write_bytes", "SM → L2 bytes"},
-                                   {"smem_operand_bytes", "shared-memory operand bytes"}, {"tensor_flop", "tensor FLOP"}, {"xu", "XU operations"},
-                                   {"fma", "FMA-pipe operations"}, {"launches", "kernel launches"}};
+constexpr Fact compared_facts[] = {{"kv_bytes", "K and V in memory"},
+                                   {"hbm_bytes", "HBM bytes"},
+                                   {"l2_read_bytes", "L2 → SM bytes"},
+                                   {"l2_write_bytes", "SM → L2 bytes"},
+                                   {"smem_operand_bytes", "shared-memory operand bytes"},
+                                   {"tensor_flop", "tensor FLOP"},
+                                   {"xu", "XU operations"},
+                                   {"fma", "FMA-pipe operations"},
+                                   {"launches", "kernel launches"}};
 
 std::optional<double> predicted_fact(const FamilyPoint& p, const std::string& name) {
   if (name == "kv_bytes") return p.kv_bytes;
@@ -57,7 +63,9 @@ std::optional<double> counted_fact(const FamilyPoint& p, const std::string& name
 }
 
 // Empty when a side is unknown or zero.
-std::optional<double> quotient(std::optional<double> a, std::optional<double> b) { return a && b && *a > 0 && *b > 0 ? std::optional(*a / *b) : std::nullopt; }
+std::optional<double> quotient(std::optional<double> a, std::optional<double> b) {
+  return a && b && *a > 0 && *b > 0 ? std::optional(*a / *b) : std::nullopt;
+}
 
 // What fell or rose, largest fall first. A fact that one of the predictions does not have is no change.
 Json changes(const FamilyPoint& before, const FamilyPoint& after) {
@@ -68,8 +76,15 @@ Json changes(const FamilyPoint& before, const FamilyPoint& after) {
     const auto factor = quotient(a, b);
     if (factor && std::max(*factor, 1 / *factor) < worth_telling) continue;
     const auto counted_a = counted_fact(before, fact.name), counted_b = counted_fact(after, fact.name);
-    list.push_back({factor.value_or(0), {{"quantity", fact.name}, {"title", fact.title}, {"before", *a}, {"after", *b}, {"factor", number(factor)},
-                                         {"counted_before", number(counted_a)}, {"counted_after", number(counted_b)}, {"counted_factor", number(quotient(counted_a, counted_b))}}});
+    list.push_back({factor.value_or(0),
+                    {{"quantity", fact.name},
+                     {"title", fact.title},
+                     {"before", *a},
+                     {"after", *b},
+                     {"factor", number(factor)},
+                     {"counted_before", number(counted_a)},
+                     {"counted_after", number(counted_b)},
+                     {"counted_factor", number(quotient(counted_a, counted_b))}}});
   }
   std::stable_sort(list.begin(), list.end(), [](const auto& x, const auto& y) { return x.first > y.first; });
   Json json = Json::array();
@@ -77,7 +92,8 @@ Json changes(const FamilyPoint& before, const FamilyPoint& after) {
   return json;
 }
 
-// The gain is the product of two factors: what the model predicts, and how much nearer the kernel runs to its prediction.
+// The gain is the product of two factors: what the model predicts, and how much nearer the kernel runs to its
+// prediction.
 Json gain(const FamilyPoint& before, const FamilyPoint& after) {
   const TimePrediction &old_time = before.prediction().time, &new_time = after.prediction().time;
   const auto &old_clocks = before.compared->record.clocks, &new_clocks = after.compared->record.clocks;
@@ -85,7 +101,9 @@ Json gain(const FamilyPoint& before, const FamilyPoint& after) {
   return {{"factor", factor},
           {"predicted_factor", number(predicted)},
           {"nearness_factor", number(factor / predicted)},
-          {"cycles_factor", old_clocks && new_clocks && new_clocks->sm_hz > 0 ? number(factor * old_clocks->sm_hz / new_clocks->sm_hz) : Json(nullptr)},
+          {"cycles_factor", old_clocks && new_clocks && new_clocks->sm_hz > 0
+                                ? number(factor * old_clocks->sm_hz / new_clocks->sm_hz)
+                                : Json(nullptr)},
           {"bound_before", to_string(old_time.bound_by)},
           {"bound_before_seconds", number(resource_seconds(before.prediction(), old_time.bound_by))},
           {"bound_before_seconds_now", number(resource_seconds(after.prediction(), old_time.bound_by))},
@@ -94,7 +112,10 @@ Json gain(const FamilyPoint& before, const FamilyPoint& after) {
 
 Json clocks_json(const validate::Record& record) {
   if (!record.clocks) return nullptr;
-  return {{"sm_hz", record.clocks->sm_hz}, {"power_w", record.clocks->power_w}, {"power_limit_w", record.environment.power_limit_w}, {"throttle", record.clocks->throttle}};
+  return {{"sm_hz", record.clocks->sm_hz},
+          {"power_w", record.clocks->power_w},
+          {"power_limit_w", record.environment.power_limit_w},
+          {"throttle", record.clocks->throttle}};
 }
 
 Json step_json(const FamilyPoint& p, std::size_t variants) {
@@ -122,10 +143,16 @@ Json step_json(const FamilyPoint& p, std::size_t variants) {
 std::string title_of(const FamilyPoint& p) {
   const validate::PointWorkload& w = p.point().workload;
   const std::string pass = pass_of(p.plan().schedule.diagram), mask = p.point().mask;
-  const std::string dims = w.d_qk == w.d_v ? fmt::format("head_dim {}", w.d_qk) : fmt::format("head_dim {} (values {})", w.d_qk, w.d_v);
-  const std::string lengths = w.q_len == w.kv_len ? fmt::format("{} queries and keys", w.q_len) : fmt::format("{} quer{}, {} keys", w.q_len, w.q_len == 1 ? "y" : "ies", w.kv_len);
-  const std::string heads = w.heads_q == w.heads_kv ? fmt::format("{} heads", w.heads_q) : fmt::format("{} query heads on {} KV head{}", w.heads_q, w.heads_kv, w.heads_kv == 1 ? "" : "s");
-  return fmt::format("{}{}, {}, {}, {}, batch {}, {}", static_cast<char>(pass[0] - 'a' + 'A'), pass.substr(1), dims, lengths, heads, w.batch, mask == "none" ? "no mask" : mask + " mask");
+  const std::string dims =
+      w.d_qk == w.d_v ? fmt::format("head_dim {}", w.d_qk) : fmt::format("head_dim {} (values {})", w.d_qk, w.d_v);
+  const std::string lengths = w.q_len == w.kv_len
+                                  ? fmt::format("{} queries and keys", w.q_len)
+                                  : fmt::format("{} quer{}, {} keys", w.q_len, w.q_len == 1 ? "y" : "ies", w.kv_len);
+  const std::string heads = w.heads_q == w.heads_kv ? fmt::format("{} heads", w.heads_q)
+                                                    : fmt::format("{} query heads on {} KV head{}", w.heads_q,
+                                                                  w.heads_kv, w.heads_kv == 1 ? "" : "s");
+  return fmt::format("{}{}, {}, {}, {}, batch {}, {}", static_cast<char>(pass[0] - 'a' + 'A'), pass.substr(1), dims,
+                     lengths, heads, w.batch, mask == "none" ? "no mask" : mask + " mask");
 }
 
 }  // namespace
@@ -140,18 +167,25 @@ Json family_ladders(const std::vector<FamilyPoint>& points, const HardwareProfil
     if (steps.size() < 2) continue;
     std::vector<std::pair<const FamilyPoint*, std::size_t>> best;  // the fastest record of each step, of how many
     for (const auto& [step, records] : steps)
-      best.emplace_back(*std::min_element(records.begin(), records.end(), [](const auto* a, const auto* b) { return a->seconds < b->seconds; }), records.size());
-    std::stable_sort(best.begin(), best.end(), [](const auto& a, const auto& b) { return a.first->seconds > b.first->seconds; });
+      best.emplace_back(*std::min_element(records.begin(), records.end(),
+                                          [](const auto* a, const auto* b) { return a->seconds < b->seconds; }),
+                        records.size());
+    std::stable_sort(best.begin(), best.end(),
+                     [](const auto& a, const auto& b) { return a.first->seconds > b.first->seconds; });
     const FamilyPoint& fastest = *best.back().first;
     Json list = Json::array();
     for (std::size_t i = 0; i < best.size(); ++i) {
       list.push_back(step_json(*best[i].first, best[i].second));
       if (i > 0) list.back()["gain"] = gain(*best[i - 1].first, *best[i].first);
     }
-    const double least_kv = std::min_element(best.begin(), best.end(), [](const auto& a, const auto& b) { return a.first->kv_bytes < b.first->kv_bytes; })->first->kv_bytes;
+    const double least_kv = std::min_element(best.begin(), best.end(), [](const auto& a, const auto& b) {
+                              return a.first->kv_bytes < b.first->kv_bytes;
+                            })->first->kv_bytes;
     ladders.push_back({{"title", title_of(fastest)},
                        {"pass", pass_of(fastest.plan().schedule.diagram)},
-                       {"kind", fastest.prediction().time.bound_by == Resource::hbm ? "bytes" : "flop"},  // what a faster kernel would have to save
+                       {"kind", fastest.prediction().time.bound_by == Resource::hbm
+                                    ? "bytes"
+                                    : "flop"},  // what a faster kernel would have to save
                        {"model_flop", fastest.prediction().work.model_flop},
                        {"fits_l2", l2 && l2->capacity_bytes && least_kv <= l2->capacity_bytes->value},
                        {"steps", std::move(list)}});

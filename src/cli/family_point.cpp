@@ -10,7 +10,8 @@ namespace {
 double median(std::vector<double> values) { return values.empty() ? 0 : spread(std::move(values)).median; }
 
 bool multiplies_by_matrix_instructions(const Plan& plan) {
-  return std::any_of(plan.kernel.islands.begin(), plan.kernel.islands.end(), [](const auto& island) { return island.uses_tensor_cores(); });
+  return std::any_of(plan.kernel.islands.begin(), plan.kernel.islands.end(),
+                     [](const auto& island) { return island.uses_tensor_cores(); });
 }
 
 std::map<std::string, double> predicted_values(const ComparedPoint& compared) {
@@ -24,7 +25,8 @@ std::map<std::string, double> predicted_values(const ComparedPoint& compared) {
                                        {"hbm_read_bytes", traffic(Boundary::hbm, Direction::read)},
                                        {"hbm_write_bytes", traffic(Boundary::hbm, Direction::write)}};
   // A descriptor may leave out the thread operations; no kernel of attention has none.
-  const double xu = operations(Pipe::xu), fma = operations(Pipe::ffma) + operations(Pipe::fadd) + operations(Pipe::fmul);
+  const double xu = operations(Pipe::xu),
+               fma = operations(Pipe::ffma) + operations(Pipe::fadd) + operations(Pipe::fmul);
   if (xu > 0) values["xu"] = xu;
   if (fma > 0) values["fma"] = fma;
   values["hbm_bytes"] = values["hbm_read_bytes"] + values["hbm_write_bytes"];
@@ -63,8 +65,8 @@ double kv_bytes(const ComparedPoint& compared) {
 
 std::string workload_of(const ComparedPoint& compared) {
   const validate::PointWorkload& w = compared.record.point.workload;
-  return fmt::format("{} {} {} {} {} {} {} {} {}", pass_of(compared.plan.schedule.diagram), w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v,
-                     compared.record.point.mask);
+  return fmt::format("{} {} {} {} {} {} {} {} {}", pass_of(compared.plan.schedule.diagram), w.batch, w.heads_q,
+                     w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v, compared.record.point.mask);
 }
 
 std::string step_of(const validate::MeasurePoint& point) {
@@ -86,7 +88,8 @@ std::string counter_of(const FamilyPoint& point, const HardwareProfile& hardware
   if (name == "tensor_flop") return work("tensor_flop." + to_string(point.point().dtype));
   if (name == "operand_bytes") {
     const auto& islands = point.plan().kernel.islands;
-    const bool warpgroups = std::any_of(islands.begin(), islands.end(), [](const auto& island) { return island.tensor_path == "wgmma"; });
+    const bool warpgroups =
+        std::any_of(islands.begin(), islands.end(), [](const auto& island) { return island.tensor_path == "wgmma"; });
     return work(warpgroups ? "smem_gmma_bytes" : "smem_ldsm_bytes");
   }
   const MemoryLevel* level = hardware.level(quantity.level);
@@ -127,7 +130,9 @@ std::string why_absent(const FamilyPoint& point, const HardwareProfile& hardware
   const auto& lacking = point.compared->record.unavailable;
   if (std::find(lacking.begin(), lacking.end(), counter) != lacking.end()) return "this GPU lacks " + counter;
   const validate::Record& record = point.compared->record;
-  return record.counters.contains(counter) || record.counters_with_flush.contains(counter) ? counter + " alone does not give it" : counter + " was not counted";
+  return record.counters.contains(counter) || record.counters_with_flush.contains(counter)
+             ? counter + " alone does not give it"
+             : counter + " was not counted";
 }
 
 }  // namespace tilescope::cli

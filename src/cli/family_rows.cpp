@@ -17,7 +17,8 @@ const FamilyPoint& representative(const std::vector<const FamilyPoint*>& records
   const auto rank = [&](const FamilyPoint* p) {
     return std::tuple(company.at(p->workload).size(), p->prediction().work.model_flop, -p->seconds);
   };
-  return **std::max_element(records.begin(), records.end(), [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
+  return **std::max_element(records.begin(), records.end(),
+                            [&](const auto* a, const auto* b) { return rank(a) < rank(b); });
 }
 
 Json errors_of(const std::vector<const ComparisonRow*>& rows) {
@@ -28,10 +29,12 @@ Json errors_of(const std::vector<const ComparisonRow*>& rows) {
   return {{"n", s.n}, {"median", s.median}, {"worst", s.worst}};
 }
 
-Json quantity_json(const FamilyPoint& shown, const Comparison& comparison, const HardwareProfile& hardware, const FamilyQuantity& quantity) {
+Json quantity_json(const FamilyPoint& shown, const Comparison& comparison, const HardwareProfile& hardware,
+                   const FamilyQuantity& quantity) {
   std::vector<const ComparisonRow*> judged, others;
   for (const ComparisonRow& row : comparison.rows)
-    if (row.hardware == hardware.id && row.kernel == shown.point().kernel && row.quantity == quantity.quantity && row.level == quantity.level && row.direction == quantity.direction)
+    if (row.hardware == hardware.id && row.kernel == shown.point().kernel && row.quantity == quantity.quantity &&
+        row.level == quantity.level && row.direction == quantity.direction)
       (row.tolerance ? judged : others).push_back(&row);
   Json json{{"quantity", quantity.name}, {"title", quantity.title}};
   const auto predicted = find(shown.predicted, quantity.name), measured = find(shown.measured, quantity.name);
@@ -41,19 +44,22 @@ Json quantity_json(const FamilyPoint& shown, const Comparison& comparison, const
   json["absent"] = why_absent(shown, hardware, quantity);
   json["judged"] = errors_of(judged);
   json["not_judged"] = errors_of(others);
-  json["outside"] = std::count_if(judged.begin(), judged.end(), [](const auto* row) { return row->verdict == Verdict::fail; });
+  json["outside"] =
+      std::count_if(judged.begin(), judged.end(), [](const auto* row) { return row->verdict == Verdict::fail; });
   return json;
 }
 
 Json launches_json(const FamilyPoint& shown) {
   Json names = Json::array();
   for (const Island& island : shown.plan().schedule.islands) names.push_back(island.name);
-  return {{"predicted", names.size()}, {"measured", shown.compared->record.islands.size()}, {"names", std::move(names)}};
+  return {
+      {"predicted", names.size()}, {"measured", shown.compared->record.islands.size()}, {"names", std::move(names)}};
 }
 
 }  // namespace
 
-Json family_rows(const std::vector<FamilyPoint>& points, const Comparison& comparison, const HardwareProfile& hardware) {
+Json family_rows(const std::vector<FamilyPoint>& points, const Comparison& comparison,
+                 const HardwareProfile& hardware) {
   Company company;
   std::map<std::string, std::vector<const FamilyPoint*>> kernels;
   for (const FamilyPoint& point : points) {
@@ -66,7 +72,8 @@ Json family_rows(const std::vector<FamilyPoint>& points, const Comparison& compa
       if (records.front()->third_party() != third_party) continue;
       const FamilyPoint& shown = representative(records, company);
       Json quantities = Json::array();
-      for (const FamilyQuantity& quantity : family_quantities) quantities.push_back(quantity_json(shown, comparison, hardware, quantity));
+      for (const FamilyQuantity& quantity : family_quantities)
+        quantities.push_back(quantity_json(shown, comparison, hardware, quantity));
       rows.push_back({{"kernel", kernel},
                       {"summary", shown.plan().kernel.summary},
                       {"third_party", third_party},

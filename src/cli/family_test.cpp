@@ -22,8 +22,10 @@ const HardwareProfile& h200() {
 Comparison compared(const std::vector<std::string>& names) {
   static const validate::Experiment experiment = validate::load_experiment(kSource / "validate/experiments/main.yaml");
   std::vector<validate::Record> records;
-  for (const std::string& name : names) records.push_back(validate::read_record(kSource / "validate/recorded/h200/main" / (name + ".json")));
-  return compare_records(records, kSource, [](const std::string&) -> const validate::Experiment& { return experiment; });
+  for (const std::string& name : names)
+    records.push_back(validate::read_record(kSource / "validate/recorded/h200/main" / (name + ".json")));
+  return compare_records(records, kSource,
+                         [](const std::string&) -> const validate::Experiment& { return experiment; });
 }
 
 const std::string kReference = "reference-fp16-b1-hq16-hkv16-q4096-kv4096-d128-none-tq128-tkv128-w4";
@@ -51,7 +53,8 @@ const Json& quantity(const Json& row, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a ladder takes the fastest record of each kernel, slowest kernel first, and splits each gain in two factors") {
+TEST_CASE(
+    "a ladder takes the fastest record of each kernel, slowest kernel first, and splits each gain in two factors") {
   const Comparison comparison = compared({kFusedSlower, kFused, kReference});
   const Json data = data_of(comparison);
   REQUIRE(data["ladders"].size() == 1);
@@ -66,8 +69,10 @@ TEST_CASE("a ladder takes the fastest record of each kernel, slowest kernel firs
   CHECK(steps[1]["variants"] == 2);
   const Json& gain = steps[1]["gain"];
   CHECK(gain["factor"].get<double>() == doctest::Approx(median_seconds(slow) / median_seconds(fast)));
-  CHECK(gain["predicted_factor"].get<double>() == doctest::Approx(slow.prediction.time.total / fast.prediction.time.total));
-  CHECK(gain["predicted_factor"].get<double>() * gain["nearness_factor"].get<double>() == doctest::Approx(gain["factor"].get<double>()));
+  CHECK(gain["predicted_factor"].get<double>() ==
+        doctest::Approx(slow.prediction.time.total / fast.prediction.time.total));
+  CHECK(gain["predicted_factor"].get<double>() * gain["nearness_factor"].get<double>() ==
+        doctest::Approx(gain["factor"].get<double>()));
   const double flop = 4.0 * 16 * 4096 * 4096 * 128;  // two products of head_dim over every pair
   CHECK(steps[1]["flop_per_second"].get<double>() == doctest::Approx(flop / median_seconds(fast)));
 }
@@ -76,7 +81,9 @@ TEST_CASE("a step names what fell and what rose between two predictions, with th
   const Comparison comparison = compared({kReference, kFused});
   const Json data = data_of(comparison);
   const Json& changes = data["ladders"][0]["steps"][1]["gain"]["changes"];
-  const auto total = [](const ComparedPoint& p) { return static_cast<double>(p.prediction.traffic[0][0] + p.prediction.traffic[0][1]); };
+  const auto total = [](const ComparedPoint& p) {
+    return static_cast<double>(p.prediction.traffic[0][0] + p.prediction.traffic[0][1]);
+  };
   bool hbm = false, launches = false;
   double last = INFINITY;
   for (const Json& c : changes) {
@@ -89,7 +96,9 @@ TEST_CASE("a step names what fell and what rose between two predictions, with th
       hbm = true;
       CHECK(c["factor"].get<double>() == doctest::Approx(total(comparison.points[0]) / total(comparison.points[1])));
       const auto& counters = comparison.points[1].record;
-      CHECK(c["counted_after"].get<double>() == doctest::Approx(counters.counters.at("dram__bytes_read.sum") + counters.counters_with_flush.at("dram__bytes_write.sum")));
+      CHECK(c["counted_after"].get<double>() ==
+            doctest::Approx(counters.counters.at("dram__bytes_read.sum") +
+                            counters.counters_with_flush.at("dram__bytes_write.sum")));
     }
     if (c["quantity"] == "launches") launches = c["before"] == 3 && c["after"] == 1;
   }
@@ -165,9 +174,11 @@ TEST_CASE("a counter that the record lacks is named") {
 }
 
 TEST_CASE("labels say formats, tile, warps, stages, splits, sizes and mask") {
-  validate::MeasurePoint point{.kernel = "k", .mask = "window:1024", .workload = {2, 32, 8, 16, 8192, 576, 512}, .dtype = Format::fp16};
+  validate::MeasurePoint point{
+      .kernel = "k", .mask = "window:1024", .workload = {2, 32, 8, 16, 8192, 576, 512}, .dtype = Format::fp16};
   point.dtypes["kv"] = Dtype{Format::fp8_e4m3};
   point.tile_q = 64, point.tile_kv = 128, point.warps = 12, point.stages = 3, point.splits = 8;
-  CHECK(cli::record_label(point) == "k fp16,kv=fp8_e4m3 64x128 12w s3 splits 8 d576/512 N16x8192 B2 GQA 32/8 window:1024");
+  CHECK(cli::record_label(point) ==
+        "k fp16,kv=fp8_e4m3 64x128 12w s3 splits 8 d576/512 N16x8192 B2 GQA 32/8 window:1024");
   CHECK(cli::record_label({.kernel = "k", .workload = {1, 8, 8, 512, 512, 64, 64}}) == "k fp16 d64 N512");
 }

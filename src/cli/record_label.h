@@ -7,7 +7,8 @@
 
 namespace tilescope::cli {
 
-// Formats, tile, warps, stages and splits: "fp16,kv=int4:g32:b2 64x64 4w s3 splits 8". What a point leaves open is left out.
+// Formats, tile, warps, stages and splits: "fp16,kv=int4:g32:b2 64x64 4w s3 splits 8". What a point leaves open is left
+// out.
 std::string implementation_label(const validate::MeasurePoint& point);
 
 // Sizes and mask: "d128 N1x8192 B64 GQA 32/8 causal".

@@ -15,15 +15,19 @@ namespace report {
 namespace {
 
 std::string lead_html(const Family& family) {
-  const auto third = static_cast<double>(std::count_if(family.rows.begin(), family.rows.end(), [](const FamilyRow& row) { return row.third_party; }));
+  const auto third = static_cast<double>(
+      std::count_if(family.rows.begin(), family.rows.end(), [](const FamilyRow& row) { return row.third_party; }));
   const auto count = [](double n) { return data_html(n, plain_number(n)); };
   double outside = 0, judged = 0;
   for (const FamilyRow& row : family.rows)
-    for (const FamilyNumber& number : row.numbers) outside += number.outside, judged += number.judged ? number.judged->n : 0;
-  return fmt::format("<p class=\"lead\">On {}, {} kernels, {} of them of third parties, were predicted and counted at {} points. Of {} numbers in the columns below that have a tolerance, "
-                     "{} lie outside it. On {} workloads several kernels, or one in several formats, were timed.</p>\n",
-                     escape_html(family.hardware.name), count(static_cast<double>(family.rows.size())), count(third), count(family.points), count(judged), count(outside),
-                     count(static_cast<double>(family.ladders.size())));
+    for (const FamilyNumber& number : row.numbers)
+      outside += number.outside, judged += number.judged ? number.judged->n : 0;
+  return fmt::format(
+      "<p class=\"lead\">On {}, {} kernels, {} of them of third parties, were predicted and counted at {} points. Of "
+      "{} numbers in the columns below that have a tolerance, "
+      "{} lie outside it. On {} workloads several kernels, or one in several formats, were timed.</p>\n",
+      escape_html(family.hardware.name), count(static_cast<double>(family.rows.size())), count(third),
+      count(family.points), count(judged), count(outside), count(static_cast<double>(family.ladders.size())));
 }
 
 }  // namespace

@@ -16,9 +16,13 @@ std::string data_html(const Number& value, const std::string& text) {
   return fmt::format(R"(<data value="{}">{}</data>)", *value, escape_html(text));
 }
 
-std::string amount_html(const std::string& quantity, const Number& value) { return data_html(value, quantity_short(quantity, value)); }
+std::string amount_html(const std::string& quantity, const Number& value) {
+  return data_html(value, quantity_short(quantity, value));
+}
 
-std::string rate_html(const std::string& quantity, const Number& value) { return data_html(value, quantity_short(quantity, value) + "/s"); }
+std::string rate_html(const std::string& quantity, const Number& value) {
+  return data_html(value, quantity_short(quantity, value) + "/s");
+}
 
 std::string percent_html(const Number& fraction) { return data_html(fraction, percent_text(fraction)); }
 

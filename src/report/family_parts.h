@@ -1,4 +1,5 @@
-// Pieces of the family page: every number is a <data> element, so that a program reads exactly what a reader sees rounded.
+// Pieces of the family page: every number is a <data> element, so that a program reads exactly what a reader sees
+// rounded.
 #pragma once
 
 #include <string>
@@ -7,13 +8,13 @@
 
 namespace tilescope::report {
 
-std::string data_html(const Number& value, const std::string& text);                            // a dash when absent
-std::string amount_html(const std::string& quantity, const Number& value);                      // "33.62 MB", "8.59 GFLOP"
-std::string rate_html(const std::string& quantity, const Number& value);                        // the same a second
-std::string percent_html(const Number& fraction);                                               // "12.3 %"
-std::string factor_html(const Number& factor);                                                  // "×1.23"
-std::string less_html(const Number& factor);                                                    // "÷16.0" of what fell, "×1.23" of what rose
-std::string resource_name(const std::string& resource);                                         // hbm -> HBM, tensor -> tensor cores
+std::string data_html(const Number& value, const std::string& text);        // a dash when absent
+std::string amount_html(const std::string& quantity, const Number& value);  // "33.62 MB", "8.59 GFLOP"
+std::string rate_html(const std::string& quantity, const Number& value);    // the same a second
+std::string percent_html(const Number& fraction);                           // "12.3 %"
+std::string factor_html(const Number& factor);                              // "×1.23"
+std::string less_html(const Number& factor);             // "÷16.0" of what fell, "×1.23" of what rose
+std::string resource_name(const std::string& resource);  // hbm -> HBM, tensor -> tensor cores
 std::string third_party_html(bool third_party);
 
 }  // namespace tilescope::report

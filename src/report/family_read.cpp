@@ -25,7 +25,10 @@ FamilyNumber read_number(const Fields& f) {
 }
 
 FamilyRow read_row(const Fields& f) {
-  FamilyRow row{.kernel = f.text("kernel", true), .summary = f.text("summary"), .schedule = f.text("schedule"), .pass = f.text("pass")};
+  FamilyRow row{.kernel = f.text("kernel", true),
+                .summary = f.text("summary"),
+                .schedule = f.text("schedule"),
+                .pass = f.text("pass")};
   row.implementation = f.text("implementation");
   row.workload = f.text("workload");
   row.third_party = f.boolean("third_party", false);
@@ -48,14 +51,19 @@ Gain read_gain(const Fields& f) {
             .bound_before_seconds = f.number("bound_before_seconds"),
             .bound_before_seconds_now = f.number("bound_before_seconds_now")};
   f.each("changes", false, [&](const Fields& c) {
-    gain.changes.push_back({c.text("quantity", true), c.text("title", true), c.number("before"), c.number("after"), c.number("factor"),
-                            c.number("counted_before"), c.number("counted_after"), c.number("counted_factor")});
+    gain.changes.push_back({c.text("quantity", true), c.text("title", true), c.number("before"), c.number("after"),
+                            c.number("factor"), c.number("counted_before"), c.number("counted_after"),
+                            c.number("counted_factor")});
   });
   return gain;
 }
 
 Step read_step(const Fields& f) {
-  Step step{.kernel = f.text("kernel", true), .summary = f.text("summary"), .implementation = f.text("implementation"), .bound_by = f.text("bound_by"), .path = f.text("path")};
+  Step step{.kernel = f.text("kernel", true),
+            .summary = f.text("summary"),
+            .implementation = f.text("implementation"),
+            .bound_by = f.text("bound_by"),
+            .path = f.text("path")};
   step.third_party = f.boolean("third_party", false);
   step.variants = f.number("variants");
   step.seconds = f.number("seconds", true);
@@ -67,14 +75,16 @@ Step read_step(const Fields& f) {
   step.kv_bytes_per_second = f.number("kv_bytes_per_second");
   step.path_flop_per_second = f.number("path_flop_per_second");
   if (const auto clocks = f.object("clocks"))
-    step.clocks = ClockState{clocks->number("sm_hz"), clocks->number("power_w"), clocks->number("power_limit_w"), clocks->texts("throttle")};
+    step.clocks = ClockState{clocks->number("sm_hz"), clocks->number("power_w"), clocks->number("power_limit_w"),
+                             clocks->texts("throttle")};
   if (const auto gain = f.object("gain")) step.gain = read_gain(*gain);
   return step;
 }
 
 Ladder read_ladder(const Fields& f) {
   Ladder ladder{.title = f.text("title", true), .pass = f.text("pass"), .kind = f.text("kind", true)};
-  if (ladder.kind != "flop" && ladder.kind != "bytes" && !ladder.kind.empty()) f.complain(f.at("kind"), "flop or bytes", f.node().at("kind"));
+  if (ladder.kind != "flop" && ladder.kind != "bytes" && !ladder.kind.empty())
+    f.complain(f.at("kind"), "flop or bytes", f.node().at("kind"));
   ladder.fits_l2 = f.boolean("fits_l2", false);
   f.each("steps", true, [&](const Fields& s) { ladder.steps.push_back(read_step(s)); });
   return ladder;
@@ -87,10 +97,13 @@ Family read_family(const nlohmann::json& data) {
   const Fields f(data, "", problems);
   const std::string schema = f.text("schema", true);
   if (!schema.empty() && schema != kFamilySchema)
-    problems.push_back({.file = "report data", .path = "schema", .message = fmt::format("expected {}, found {}", kFamilySchema, schema)});
+    problems.push_back({.file = "report data",
+                        .path = "schema",
+                        .message = fmt::format("expected {}, found {}", kFamilySchema, schema)});
   Family family{.title = f.text("title"), .generated = f.text("generated"), .revision = f.text("revision")};
   if (const auto hardware = f.object("hardware", true)) {
-    family.hardware = {.id = hardware->text("id", true), .name = hardware->text("name"), .chip = hardware->text("chip")};
+    family.hardware = {
+        .id = hardware->text("id", true), .name = hardware->text("name"), .chip = hardware->text("chip")};
     if (family.hardware.name.empty()) family.hardware.name = family.hardware.id;
   }
   if (family.title.empty()) family.title = "The kernel family";

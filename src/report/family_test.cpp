@@ -15,7 +15,8 @@ using namespace tilescope;
 
 const std::filesystem::path kAssets = std::filesystem::path(TILESCOPE_SOURCE_DIR) / "reports/assets";
 
-// Two steps, one of them third party, and a row with a missing number. The numbers are chosen for the test, not measured.
+// Two steps, one of them third party, and a row with a missing number. The numbers are chosen for the test, not
+// measured.
 json small_family() {
   return json::parse(R"({
     "schema": "tilescope/family/1", "title": "Family & <title>", "generated": "2026-01-02", "revision": "abc", "points": 3,
@@ -53,7 +54,9 @@ TEST_CASE("a family row has a value for machines behind each rounded number, and
 TEST_CASE("a step says its gain, the bound before and what fell and rose") {
   const std::string html = report::family_ladders_html(report::read_family(small_family()));
   CHECK(has(html, R"(<data value="4">×4.00</data>)"));
-  CHECK(has(html, R"(HBM, the bound before, takes <data value="0.0001">100.0 µs</data> instead of <data value="0.002">2.000 ms</data>)"));
+  CHECK(has(
+      html,
+      R"(HBM, the bound before, takes <data value="0.0001">100.0 µs</data> instead of <data value="0.002">2.000 ms</data>)"));
   CHECK(has(html, R"(<data value="3">÷3.00</data></td><td class="n"><data value="2.9">÷2.90</data>)"));
   CHECK(has(html, R"(<data value="0.5">×2.00</data></td><td class="n">–</td>)"));  // rose; not counted
   CHECK(has(html, R"(wgmma, at most <data value="900000000000000">900.0 TFLOP/s</data>; before: fma)"));

@@ -18,22 +18,29 @@ std::string m(std::string_view text) { return escape_markdown(text); }
 std::string times(const Number& factor) { return factor ? fmt::format("×{:.2f}", *factor) : "–"; }
 
 std::string table(const Family& family) {
-  std::string out = "## Kernel family\n\n| kernel | records | shown | quantity | predicted | counted | error | worst |\n|---|--:|---|---|--:|--:|--:|--:|\n";
+  std::string out =
+      "## Kernel family\n\n| kernel | records | shown | quantity | predicted | counted | error | worst "
+      "|\n|---|--:|---|---|--:|--:|--:|--:|\n";
   for (const FamilyRow& row : family.rows)
     for (const FamilyNumber& n : row.numbers) {
       const auto& spread = n.judged ? n.judged : n.not_judged;
-      out += fmt::format("| {} | {} | {} {} | {} | {} | {} | {} | {} |\n", m(row.kernel), plain_number(row.records), m(row.implementation), m(row.workload), m(n.title),
-                         quantity_short(n.quantity, n.predicted), n.measured ? quantity_short(n.quantity, n.measured) : m(n.absent), error_text(n.ratio),
+      out += fmt::format("| {} | {} | {} {} | {} | {} | {} | {} | {} |\n", m(row.kernel), plain_number(row.records),
+                         m(row.implementation), m(row.workload), m(n.title), quantity_short(n.quantity, n.predicted),
+                         n.measured ? quantity_short(n.quantity, n.measured) : m(n.absent), error_text(n.ratio),
                          spread ? percent_text(spread->worst) : "–");
     }
   return out + "\n";
 }
 
 std::string ladder(const Ladder& l) {
-  std::string out = "## " + m(l.title) + "\n\n| kernel | formats and tile | time | TFLOP/s | K, V | predicted time | bound by | gain | by the model |\n|---|---|--:|--:|--:|--:|---|--:|--:|\n";
+  std::string out = "## " + m(l.title) +
+                    "\n\n| kernel | formats and tile | time | TFLOP/s | K, V | predicted time | bound by | gain | by "
+                    "the model |\n|---|---|--:|--:|--:|--:|---|--:|--:|\n";
   for (const Step& s : l.steps)
-    out += fmt::format("| {}{} | {} | {} | {:.1f} | {} | {} | {} | {} | {} |\n", m(s.kernel), s.third_party ? " (third party)" : "", m(s.implementation), quantity_short("seconds", s.seconds),
-                       s.flop_per_second.value_or(0) / 1e12, quantity_short("bytes", s.kv_bytes), quantity_short("seconds", s.predicted_seconds), m(resource_name(s.bound_by)),
+    out += fmt::format("| {}{} | {} | {} | {:.1f} | {} | {} | {} | {} | {} |\n", m(s.kernel),
+                       s.third_party ? " (third party)" : "", m(s.implementation), quantity_short("seconds", s.seconds),
+                       s.flop_per_second.value_or(0) / 1e12, quantity_short("bytes", s.kv_bytes),
+                       quantity_short("seconds", s.predicted_seconds), m(resource_name(s.bound_by)),
                        s.gain ? times(s.gain->factor) : "", s.gain ? times(s.gain->predicted_factor) : "");
   return out + "\n";
 }
@@ -42,7 +49,8 @@ std::string ladder(const Ladder& l) {
 
 std::string render_family_markdown(const nlohmann::json& data) {
   const Family content = read_family(data);
-  std::string out = fmt::format("# {}\n\nGenerated {} at revision {}.\n\n", m(content.title), m(content.generated), m(content.revision));
+  std::string out = fmt::format("# {}\n\nGenerated {} at revision {}.\n\n", m(content.title), m(content.generated),
+                                m(content.revision));
   if (!content.rows.empty()) out += table(content);
   for (const Ladder& l : content.ladders) out += ladder(l);
   return out;
@@ -53,7 +61,8 @@ std::string render_family_csv(const nlohmann::json& data) {
   std::string out = "kernel,implementation,workload,quantity,predicted,measured,ratio,absent\n";
   for (const FamilyRow& row : content.rows)
     for (const FamilyNumber& n : row.numbers) {
-      for (const std::string& cell : {row.kernel, row.implementation, row.workload, n.quantity}) out += escape_csv(cell) + ',';
+      for (const std::string& cell : {row.kernel, row.implementation, row.workload, n.quantity})
+        out += escape_csv(cell) + ',';
       for (const Number& number : {n.predicted, n.measured, n.ratio}) out += plain_number(number) + ',';
       out += escape_csv(n.absent) + '\n';
     }
