@@ -47,6 +47,7 @@ struct ProductImplementation {
   std::vector<std::string> registers;  // operands that come from registers here though they also lie in shared memory
   std::optional<MmaShape> mma;
   std::optional<Format> computes_in;
+  std::int64_t parts = 1;              // of the result's tile, made one after the other: accumulators hold one
 };
 
 struct IslandImplementation {
@@ -60,6 +61,7 @@ struct IslandImplementation {
   std::vector<ProductImplementation> products;
   std::vector<std::string> direct;        // loaded straight into registers
   std::vector<std::string> loads_every_step;  // fetched from L2 again although the tile has not changed
+  std::vector<std::string> loaded_by_threads;  // to shared memory, whatever loads_by says
   std::vector<std::string> through_smem;  // pass through shared memory though no product loads them
   std::vector<std::string> reductions;    // results added to in L2 by instructions that return nothing
   std::string loads_by = "cp.async", stores_by = "st";  // "cp.async", "tma", "ld"; "st", "tma"

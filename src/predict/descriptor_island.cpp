@@ -72,7 +72,7 @@ bool check_operand(const Node& node, const std::string& name, const Operator& op
 }
 
 ProductImplementation read_product(const std::string& name, const Node& node, const Operator& op, const Diagram& diagram) {
-  node.only({"rows_of", "grid", "registers", "mma", "computes_in"});
+  node.only({"rows_of", "grid", "registers", "mma", "computes_in", "parts"});
   ProductImplementation product{.op = name, .rows_of = {}, .grid = {}, .registers = {}, .mma = {}, .computes_in = {}};
   if (const auto rows = node.find("rows_of"))
     if (check_operand(*rows, rows->text(), op, diagram)) product.rows_of = rows->text();
@@ -82,6 +82,7 @@ ProductImplementation read_product(const std::string& name, const Node& node, co
       if (check_operand(item, item.text(), op, diagram)) add_once(product.registers, item.text(), item);
   if (const auto mma = node.find("mma")) product.mma = read_mma(*mma);
   if (const auto format = node.find("computes_in")) product.computes_in = read_format(*format);
+  if (const auto parts = node.find("parts")) product.parts = parts->integer(1, 64);
   return product;
 }
 
@@ -104,7 +105,7 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
   const auto names = [&](const char* key, std::vector<std::string>& list) {
     if (const auto found = node.find(key)) list = read_array_names(*found, diagram);
   };
-  names("direct", island.direct), names("loads_every_step", island.loads_every_step), names("through_smem", island.through_smem), names("reductions", island.reductions);
+  names("direct", island.direct), names("loads_every_step", island.loads_every_step), names("loaded_by_threads", island.loaded_by_threads), names("through_smem", island.through_smem), names("reductions", island.reductions);
   if (const auto by = node.find("loads_by")) island.loads_by = by->one_of({"cp.async", "tma", "ld"});
   if (const auto by = node.find("stores_by")) island.stores_by = by->one_of({"st", "tma"});
   if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
@@ -130,7 +131,7 @@ void read_blocks(const Node& node, IslandImplementation& island) {
 
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
-  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "through_smem", "reductions",
+  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "reductions",
              "loads_by", "stores_by", "row_replication", "row_multiple", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
              "persistent", "block_order", "work"});
   IslandImplementation island;

@@ -100,10 +100,13 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].products.*.mma", "a map", Need::optional},
           {"islands[*].products.*.mma.*", "an integer from 1 to 1024"},
           {"islands[*].products.*.computes_in", "text", Need::optional},
+          {"islands[*].products.*.parts", "an integer from 1 to 64", Need::optional},
           {"islands[*].direct", "a list", Need::optional},
           {"islands[*].direct[*]", "text"},
           {"islands[*].loads_every_step", "a list", Need::optional},
           {"islands[*].loads_every_step[*]", "text"},
+          {"islands[*].loaded_by_threads", "a list", Need::optional},
+          {"islands[*].loaded_by_threads[*]", "text"},
           {"islands[*].through_smem", "a list", Need::optional},
           {"islands[*].through_smem[*]", "text"},
           {"islands[*].reductions", "a list", Need::optional},
@@ -187,9 +190,10 @@ islands:
     mma: {m: 64, n: 64, k: 16}
     computes_in: fp16
     products:
-      scores: {rows_of: K, grid: {rows: 1, columns: 2, depth: 1}, registers: [Q], mma: {m: 64, n: 8, k: 16}, computes_in: fp16}
+      scores: {rows_of: K, grid: {rows: 1, columns: 2, depth: 1}, registers: [Q], mma: {m: 64, n: 8, k: 16}, computes_in: fp16, parts: 2}
     direct: [Table]
     loads_every_step: [Q]
+    loaded_by_threads: [V]
     through_smem: [P, O_part]
     reductions: [O_part]
     loads_by: tma

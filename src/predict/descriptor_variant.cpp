@@ -20,21 +20,26 @@ std::vector<std::string> format_keys(const Diagram& diagram) {
   return keys;
 }
 
-// {all: fp16, kv: "int4:g32:b2"}
-FormatChoice read_choice(const Node& map, const std::vector<std::string>& keys) {
+// {all: fp16, kv: "int4:g32:b2"}; nullopt after a finding, as what is left could repeat another choice.
+std::optional<FormatChoice> read_choice(const Node& map, const std::vector<std::string>& keys) {
   FormatChoice choice;
+  bool whole = map.find("all").has_value();
   const auto all = map.find("all");
   if (!all) map.report("lacks 'all', the format of the arrays that it does not name");
   else if (const auto dtype = read_dtype(*all)) choice.emplace_back("", *dtype);
+  else whole = false;
   for (const auto& [key, node] : map.entries()) {
     if (key == "all") continue;
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       node.report(fmt::format("no array takes the key '{}'{}", key, did_you_mean(key, keys)));
-      continue;
+      whole = false;
+    } else if (const auto dtype = read_dtype(node)) {
+      choice.emplace_back(key, *dtype);
+    } else {
+      whole = false;
     }
-    if (const auto dtype = read_dtype(node)) choice.emplace_back(key, *dtype);
   }
-  return choice;
+  return whole ? std::optional(choice) : std::nullopt;
 }
 
 }  // namespace
@@ -46,8 +51,11 @@ std::vector<FormatChoice> read_formats(const Node& list, const Diagram& diagram)
     return item.is_map() && std::any_of(keys.begin(), keys.end(), [&](const std::string& key) { return item.find(key).has_value(); });
   };
   for (const Node& item : list.items()) {
-    if (is_choice(item)) add_once(formats, read_choice(item, keys), item);
-    else if (const auto dtype = read_dtype(item)) add_once(formats, FormatChoice{{"", *dtype}}, item);
+    if (is_choice(item)) {
+      if (const auto choice = read_choice(item, keys)) add_once(formats, *choice, item);
+    } else if (const auto dtype = read_dtype(item)) {
+      add_once(formats, FormatChoice{{"", *dtype}}, item);
+    }
   }
   return formats;
 }

@@ -25,7 +25,7 @@ Allocations shared_memory(const BoundIsland& bound) {
     if (leaves && (passes_through_smem(bound, id) || (bound.how.output_through_smem && static_cast<int>(i) == output_array(bound))))
       results.add({id, false, 1, tile_bytes(bound, id)});
     else if (loads(bound, id) ? in_shared_memory(bound, id) : passes_through_smem(bound, id))
-      steps.add({id, false, loads(bound, id) ? stages_of(bound, id) : 1, tile_bytes(bound, id)});
+      steps.add({id, false, stages_of(bound, id), tile_bytes(bound, id)});
   }
   Allocations& larger = results.bytes > steps.bytes ? results : steps;
   larger.bytes = checked_add(larger.bytes, bound.how.smem_extra_bytes);
@@ -78,7 +78,9 @@ Allocations registers_during(const BoundIsland& bound, int now) {
     const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
     add_row_state(bound, candidate, held);
     if (candidate.kind != OperatorKind::contraction || !alive(bound, op, now)) continue;
-    held.add({candidate.outputs.front(), true, 1, checked_mul(tile_values(bound, candidate.outputs.front()), accumulator_bytes)});
+    const ProductImplementation* own = bound.how.find_product(candidate.name);
+    const std::int64_t values = ceil_div(tile_values(bound, candidate.outputs.front()), own ? own->parts : 1);
+    held.add({candidate.outputs.front(), true, 1, checked_mul(values, accumulator_bytes)});
   }
   for (std::size_t i = 0; i < diagram.arrays.size() && bound.variant; ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));

@@ -56,7 +56,7 @@ std::int64_t consumer_warps(const BoundIsland& bound) {
 std::int64_t stages_of(const BoundIsland& bound, ArrayId id) {
   const Array& array = bound.plan.schedule.diagram.array(id);
   if (const auto own = bound.how.stages_of.find(array.name); own != bound.how.stages_of.end()) return own->second;
-  if (!bound.streams(id)) return 1;
+  if (!bound.streams(id) || !loads(bound, id)) return 1;
   return bound.variant && bound.variant->stages > 0 ? bound.variant->stages : bound.how.stages;
 }
 

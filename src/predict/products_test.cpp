@@ -221,6 +221,21 @@ TEST_CASE("the backward pass fetches each of its ten operands once a warp that n
   CHECK(prediction.islands[2].work.pipes[static_cast<std::size_t>(Pipe::fmul)] == 4 * 256 * 128);
 }
 
+TEST_CASE("copies of what passes through shared memory, and products made in parts, decide what fits") {
+  std::string text = backward;
+  const auto change = [&](const std::string& from, const std::string& to) { text.replace(text.find(from), from.size(), to); };
+  change("stages_of: {Q: 2}", "stages_of: {Q: 2, dS: 3}");
+  change("scores: {grid", "scores: {parts: 2, grid");
+  const Plan once = plan_of(backward), again = plan_of(text);
+  const Workload w{1, 4, 2, 256, 384, 128, 128};
+  const Prediction one = predicted(once, point_of(once, w)), two = predicted(again, point_of(again, w));
+  REQUIRE(one.footprint.size() == 2);
+  CHECK(two.footprint[0].bytes - one.footprint[0].bytes == 2 * 64 * 128 * 2);
+  // S and dP of 64 x 128 beside dK and dV of 128 x 128, dQ not yet: in halves, half of S.
+  CHECK(one.footprint[1].bytes == 4 * (2 * 64 * 128 + 2 * 128 * 128));
+  CHECK(one.footprint[1].bytes - two.footprint[1].bytes == 4 * 64 * 128 / 2);
+}
+
 const char* const decode = R"(schedule: split-kv
 diagram: attention_paged
 sizes: {pages: {of: kv_len, per: 64}}

@@ -12,11 +12,16 @@ Term smem_term(const BoundIsland& bound, ArrayId id, Direction direction, Cause 
   return {.boundary = Boundary::smem, .direction = direction, .cause = cause, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, axes, resident)};
 }
 
+bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
+  const auto& others = bound.how.loaded_by_threads;
+  return bound.how.loads_by == "tma" && std::find(others.begin(), others.end(), bound.plan.schedule.diagram.array(id).name) == others.end();
+}
+
 void add_fill(const BoundIsland& bound, Prediction& out, ArrayId id) {
   if (!loads(bound, id) || !in_shared_memory(bound, id)) return;
   const bool kept = !fetched_every_step(bound, id);
   Term fill = smem_term(bound, id, Direction::write, Cause::fill, kept);
-  fill.bytes = touched_bytes(bound, id, {.resident = kept, .whole_tiles = true}), fill.bulk = bound.how.loads_by == "tma";
+  fill.bytes = touched_bytes(bound, id, {.resident = kept, .whole_tiles = true}), fill.bulk = copied_in_bulk(bound, id);
   add_term(bound, out, fill);
 }
 
@@ -39,7 +44,7 @@ void add_return(const BoundIsland& bound, Prediction& out, ArrayId id, const Vis
   if (how.by != Accumulate::rewriting) return;
   Term term = smem_term(bound, id, Direction::write, Cause::fill);
   term.bytes = bytes_of(bound.point, bound.plan.schedule.diagram, id, how.zeroed ? found.visits : found.visits - found.distinct);
-  term.bulk = bound.how.loads_by == "tma";
+  term.bulk = copied_in_bulk(bound, id);
   add_term(bound, out, term);
   term.direction = Direction::read, term.cause = Cause::operand, term.bulk = false;
   add_term(bound, out, term);
