@@ -173,6 +173,13 @@ TEST_CASE("a counter that the record lacks is named") {
   CHECK(quantity(row, "l2_write_bytes")["absent"] == "this GPU lacks l1tex__m_l1tex2xbar_write_bytes.sum");
 }
 
+TEST_CASE("what a compared point names belongs to the point, not to what made it") {
+  const Comparison comparison = compared({kReference, kFused, kFusedSlower, kFp32});
+  for (const ComparedPoint& point : comparison.points)
+    for (const FootprintRow& row : point.prediction.footprint)
+      if (*row.largest != '\0') CHECK(point.plan.schedule.diagram.find_array(row.largest));
+}
+
 TEST_CASE("labels say formats, tile, warps, stages, splits, sizes and mask") {
   validate::MeasurePoint point{
       .kernel = "k", .mask = "window:1024", .workload = {2, 32, 8, 16, 8192, 576, 512}, .dtype = Format::fp16};

@@ -119,11 +119,12 @@ Comparison compare_records(const std::vector<validate::Record>& records, const s
                            const std::function<const validate::Experiment&(const std::string&)>& experiment_of) {
   Catalogue catalogue{.data_directory = data_directory, .plans = {}, .profiles = {}};
   Comparison comparison;
+  comparison.points.reserve(records.size());
   for (const validate::Record& record : records) {
     const Plan& plan = catalogue.plan(record.point.kernel);
     const HardwareProfile& hardware = catalogue.profile(record.environment.hardware);
-    ComparedPoint compared{record, plan, model_point(record, plan, data_directory), {}};
-    predict(plan, hardware, compared.point, compared.prediction);
+    ComparedPoint& compared = comparison.points.emplace_back(ComparedPoint{record, plan, model_point(record, plan, data_directory), {}});
+    predict(compared.plan, hardware, compared.point, compared.prediction);  // names arrays of this plan, which stays with it
     for (const Measured& measured : measured_quantities(record, hardware, plan, compared.prediction)) {
       ComparisonRow row{.point = point_id(record.point), .hardware = hardware.id, .kernel = record.point.kernel, .quantity = measured.quantity, .level = measured.level,
                         .direction = measured.direction, .predicted = predicted_value(compared.prediction, measured), .measured = measured.value,
@@ -131,7 +132,6 @@ Comparison compare_records(const std::vector<validate::Record>& records, const s
       judge(experiment_of(record.experiment), compared, row);
       comparison.rows.push_back(std::move(row));
     }
-    comparison.points.push_back(std::move(compared));
   }
   comparison.summary = summarise(comparison.rows);
   return comparison;
