@@ -49,10 +49,10 @@ std::string tera_html(const Number& flop_per_second) {
 
 std::string value_html(const Ladder& ladder, const Step& step) {
   const std::string time = amount_html("seconds", step.seconds);
-  if (ladder.kind == "flop")
-    return "<strong>" + tera_html(step.flop_per_second) + "</strong> <span class=\"quiet\">" + time + "</span>";
-  return "<strong>" + time + "</strong> <span class=\"quiet\">K, V " + amount_html("bytes", step.kv_bytes) + " at " +
-         rate_html("bytes", step.kv_bytes_per_second) + "</span>";
+  const auto line = [](const std::string& html) { return "<span class=\"quiet\">" + html + "</span>"; };
+  if (ladder.kind == "flop") return "<strong>" + tera_html(step.flop_per_second) + "</strong>" + line(time);
+  return "<strong>" + time + "</strong>" + line("K, V " + amount_html("bytes", step.kv_bytes)) +
+         line(rate_html("bytes", step.kv_bytes_per_second));
 }
 
 std::string fact_html(const char* name, const std::string& html) {

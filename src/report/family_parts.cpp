@@ -17,7 +17,8 @@ std::string data_html(const Number& value, const std::string& text) {
 }
 
 std::string amount_html(const std::string& quantity, const Number& value) {
-  return data_html(value, quantity_short(quantity, value));
+  const bool few = value && unit_of(quantity).empty() && *value < 1000;  // "3 launches", not "3.000"
+  return data_html(value, few ? plain_number(value) : quantity_short(quantity, value));
 }
 
 std::string rate_html(const std::string& quantity, const Number& value) {
