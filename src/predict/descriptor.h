@@ -47,6 +47,7 @@ struct ProductImplementation {
   std::vector<std::string> registers;  // operands that come from registers here though they also lie in shared memory
   std::optional<MmaShape> mma;
   std::optional<Format> computes_in;
+  std::map<std::string, std::int64_t> fetches;  // of an operand's tile a step, where the rule would say another number
   std::int64_t parts = 1;              // of the result's tile, made one after the other: accumulators hold one
 };
 

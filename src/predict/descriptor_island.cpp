@@ -72,8 +72,8 @@ bool check_operand(const Node& node, const std::string& name, const Operator& op
 }
 
 ProductImplementation read_product(const std::string& name, const Node& node, const Operator& op, const Diagram& diagram) {
-  node.only({"rows_of", "grid", "registers", "mma", "computes_in", "parts"});
-  ProductImplementation product{.op = name, .rows_of = {}, .grid = {}, .registers = {}, .mma = {}, .computes_in = {}};
+  node.only({"rows_of", "grid", "registers", "mma", "computes_in", "fetches", "parts"});
+  ProductImplementation product{.op = name, .rows_of = {}, .grid = {}, .registers = {}, .mma = {}, .computes_in = {}, .fetches = {}, .parts = 1};
   if (const auto rows = node.find("rows_of"))
     if (check_operand(*rows, rows->text(), op, diagram)) product.rows_of = rows->text();
   if (const auto grid = node.find("grid")) product.grid = read_grid(*grid);
@@ -82,6 +82,9 @@ ProductImplementation read_product(const std::string& name, const Node& node, co
       if (check_operand(item, item.text(), op, diagram)) add_once(product.registers, item.text(), item);
   if (const auto mma = node.find("mma")) product.mma = read_mma(*mma);
   if (const auto format = node.find("computes_in")) product.computes_in = read_format(*format);
+  if (const auto fetches = node.find("fetches"))
+    for (const auto& [array, count] : fetches->entries())
+      if (check_operand(count, array, op, diagram)) product.fetches[array] = count.integer(1, 64);
   if (const auto parts = node.find("parts")) product.parts = parts->integer(1, 64);
   return product;
 }

@@ -100,6 +100,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].products.*.mma", "a map", Need::optional},
           {"islands[*].products.*.mma.*", "an integer from 1 to 1024"},
           {"islands[*].products.*.computes_in", "text", Need::optional},
+          {"islands[*].products.*.fetches", "a map", Need::optional},
+          {"islands[*].products.*.fetches.*", "an integer from 1 to 64", Need::free},
           {"islands[*].products.*.parts", "an integer from 1 to 64", Need::optional},
           {"islands[*].direct", "a list", Need::optional},
           {"islands[*].direct[*]", "text"},
@@ -190,7 +192,7 @@ islands:
     mma: {m: 64, n: 64, k: 16}
     computes_in: fp16
     products:
-      scores: {rows_of: K, grid: {rows: 1, columns: 2, depth: 1}, registers: [Q], mma: {m: 64, n: 8, k: 16}, computes_in: fp16, parts: 2}
+      scores: {rows_of: K, grid: {rows: 1, columns: 2, depth: 1}, registers: [Q], mma: {m: 64, n: 8, k: 16}, computes_in: fp16, fetches: {Q: 2}, parts: 2}
     direct: [Table]
     loads_every_step: [Q]
     loaded_by_threads: [V]

@@ -114,6 +114,9 @@ Product product_of(const BoundIsland& bound, int op) {
   product.operands = {operand(a), operand(b)};
   if (product.wide) product.operands[1].kept = false;  // B is always read from shared memory
   count_copies(bound, own, side(bound, diagram.array(a), diagram.array(b)), side(bound, diagram.array(b), diagram.array(a)), product);
+  for (Operand& one : product.operands)
+    if (own)
+      if (const auto stated = own->fetches.find(diagram.array(one.id).name); stated != own->fetches.end()) one.copies = stated->second;
   return product;
 }
 

@@ -340,6 +340,9 @@ variants:
   const std::int64_t values = 2 * 64 * 64 * 2 + 64 * 512 * 2;  // P by both warpgroups, the latent's first 512 columns
   CHECK(prediction.operand_bytes == steps * (scores + values));
   CHECK(prediction.work.tensor_flop == steps * 2 * 64 * 64 * (576 + 512));
+  Plan one_reads = plan;  // the other warpgroup has P in registers
+  one_reads.kernel.islands[0].products.back().fetches["P"] = 1;
+  CHECK(predicted(one_reads, point).operand_bytes == steps * (scores + values - 64 * 64 * 2));
   Point wrong = point;
   wrong.workload.d_v = 576;
   CHECK(unsupported(plan, wrong).size() == 1);
