@@ -20,7 +20,8 @@ CUtensorMap make_tensor_map(const void* array, int element_bytes, const std::vec
 
 // A dense array [outer][rows][columns] for loads of whole tiles of `box_rows` rows and all columns: dimensions (element
 // of a panel, row, panel, outer), coordinates (0, row, 0, outer). A panel is 128 bytes of a row, or the whole row where
-// it is shorter. Rows past the end read as zeros and are not written; they cost no traffic.
+// it is shorter. Rows past the end read as zeros, which count as bytes from L2 like the others (H200), and are not
+// written.
 CUtensorMap make_tile_map(const void* array, int element_bytes, std::int64_t columns, std::int64_t rows,
                           std::int64_t outer, int box_rows);
 

@@ -53,8 +53,7 @@ __device__ __forceinline__ Work work_at(const ForwardParams& p, int index) {
 template <class T, int head_dim, int warpgroups, int tile_kv, int stages, bool overlap>
 struct Forward {
   static constexpr int tile_q = 64 * warpgroups, threads = 128 * (warpgroups + 1);
-  static constexpr int panels = head_dim / 64;
-  static constexpr int group_bytes = 64 * head_dim * 2;  // Q (or O) of one warpgroup: panels of 64 rows
+  static constexpr int group_bytes = 64 * head_dim * 2;  // Q of one warpgroup
   static constexpr int q_bytes = group_bytes * warpgroups, kv_bytes = tile_kv * head_dim * 2;
   static constexpr int smem = smem_bytes(head_dim, tile_q, tile_kv, stages);
   static constexpr int min_blocks = warpgroups == 1 && 2 * (smem + 1024) <= 228 * 1024 ? 2 : 1;

@@ -76,8 +76,14 @@ void set_order(ForwardParams& params, const Shape& s, int tile_q, std::int64_t s
   params.section = make_divisor(section), params.last_section = make_divisor(heads - last_first);
 }
 
+std::string problem_of(const Problem& problem) {
+  if (problem.mask == Mask::window && problem.window < 1)
+    return fmt::format("window is {}; a query must see at least 1 key", problem.window);
+  return pointer_problem(problem, 16, Needs::log_sum_exp);
+}
+
 std::vector<Launch> prepare_fused(const Variant& variant, const Problem& problem) {
-  if (std::string reason = pointer_problem(problem, 16, Needs::log_sum_exp); !reason.empty())
+  if (std::string reason = problem_of(problem); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "fused_wgmma", reason});
   const Instance& instance =
       *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) { return i.variant == variant; });
