@@ -171,7 +171,8 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
   auto arrived = [&](int which, int n) {
     wait_barrier(M::barrier(base, which, n / parts % stages), n / parts / stages & 1);
   };
-  auto release = [&](int which, int n) {  // with the last part
+  auto release = [&](int which, int n) {  // with the last part, when all lanes have read theirs
+    __syncwarp();
     if (n % parts == parts - 1 && (thread_index_now() & 31) == 0) arrive(M::barrier(base, which, n / parts % stages));
   };
   auto start_scores = [&](int n) {

@@ -110,7 +110,8 @@ __global__ void __launch_bounds__(threads, 1) backward_query(const __grid_consta
   auto arrived = [&](int which, int n) {
     wait_barrier(M::barrier(base, which, n / parts % stages), n / parts / stages & 1);
   };
-  auto release = [&](int which, int n) {  // with the last part
+  auto release = [&](int which, int n) {  // with the last part, when all lanes are done
+    __syncwarp();
     if (n % parts == parts - 1 && lane == 0) arrive(M::barrier(base, which, n / parts % stages));
   };
   auto start_scores = [&](int n) {
