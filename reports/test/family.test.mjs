@@ -33,7 +33,7 @@ const row_numbers = (row) => present([row.records, ...row.quantities.flatMap((q)
 
 function step_numbers(ladder, i) {
   const step = ladder.steps[i], previous = ladder.steps[i - 1], gain = step.gain, clocks = step.clocks;
-  const same_path = previous && previous.path === step.path && previous.path_flop_per_second === step.path_flop_per_second;
+  const same_path = gain && !gain.path_changed;
   return present([step.variants > 1 ? step.variants : null,
     ...(ladder.kind === 'flop' ? [step.flop_per_second, step.seconds] : [step.seconds, step.kv_bytes, step.kv_bytes_per_second]),
     ...(gain ? [gain.factor, gain.predicted_factor, gain.bound_before_seconds_now, gain.bound_before_seconds, step.predicted_seconds, gain.nearness_factor, step.nearness, previous.nearness]

@@ -32,7 +32,7 @@ function ladder(title, kind, kernels) {
     const change = (quantity, title, before, after, counted) => ({ quantity, title, before, after, factor: before && after ? before / after : null,
       counted_before: counted ? before * 1.01 : null, counted_after: counted ? after * 0.99 : null, counted_factor: counted ? (before * 1.01) / (after * 0.99) : null });
     b.gain = { factor, predicted_factor, nearness_factor: factor / predicted_factor, cycles_factor: a.clocks && b.clocks ? factor * a.clocks.sm_hz / b.clocks.sm_hz : null,
-      bound_before: a.bound_by, bound_before_seconds: a.predicted_seconds, bound_before_seconds_now: a.predicted_seconds / 7,
+      bound_before: a.bound_by, bound_before_seconds: a.predicted_seconds, bound_before_seconds_now: a.predicted_seconds / 7, path_changed: i === 1,
       changes: [change('hbm_bytes', 'HBM bytes', 5.6e8, 3.3e7, true), change('tensor_flop', 'tensor FLOP', i === 1 ? null : 8.1e12, 8.6e12, false), change('xu', 'XU operations', 3.1e7, 6.9e7, true)] };
   }
   return { title, pass: 'forward', kind, model_flop: 1e12, fits_l2: kind === 'bytes', steps };

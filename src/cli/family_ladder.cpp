@@ -92,6 +92,11 @@ Json changes(const FamilyPoint& before, const FamilyPoint& after) {
   return json;
 }
 
+bool other_path(const FamilyPoint& before, const FamilyPoint& after) {
+  const auto a = path_rate(before), b = path_rate(after);
+  return path_of(before) != path_of(after) || a.has_value() != b.has_value() || (a && std::abs(*a / *b - 1) > 0.01);
+}
+
 // The gain is the product of two factors: what the model predicts, and how much nearer the kernel runs to its
 // prediction.
 Json gain(const FamilyPoint& before, const FamilyPoint& after) {
@@ -107,6 +112,7 @@ Json gain(const FamilyPoint& before, const FamilyPoint& after) {
           {"bound_before", to_string(old_time.bound_by)},
           {"bound_before_seconds", number(resource_seconds(before.prediction(), old_time.bound_by))},
           {"bound_before_seconds_now", number(resource_seconds(after.prediction(), old_time.bound_by))},
+          {"path_changed", other_path(before, after)},
           {"changes", changes(before, after)}};
 }
 

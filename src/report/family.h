@@ -41,6 +41,7 @@ struct Gain {  // over the step before
   Number factor{}, predicted_factor{}, nearness_factor{}, cycles_factor{};
   std::string bound_before{};
   Number bound_before_seconds{}, bound_before_seconds_now{};
+  bool path_changed = false;  // other instructions for the products, or other formats for them
   std::vector<Change> changes{};
 };
 

@@ -82,7 +82,7 @@ std::string path_html(const Step* before, const Step& step) {
            (s.path_flop_per_second ? ", at most " + tera_html(s.path_flop_per_second) : "");
   };
   if (!before) return one(step);
-  if (before->path == step.path && before->path_flop_per_second == step.path_flop_per_second) return {};
+  if (!step.gain || !step.gain->path_changed) return {};
   return one(step) + "; before: " + one(*before);
 }
 

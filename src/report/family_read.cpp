@@ -49,7 +49,8 @@ Gain read_gain(const Fields& f) {
             .cycles_factor = f.number("cycles_factor"),
             .bound_before = f.text("bound_before"),
             .bound_before_seconds = f.number("bound_before_seconds"),
-            .bound_before_seconds_now = f.number("bound_before_seconds_now")};
+            .bound_before_seconds_now = f.number("bound_before_seconds_now"),
+            .path_changed = f.boolean("path_changed", false)};
   f.each("changes", false, [&](const Fields& c) {
     gain.changes.push_back({c.text("quantity", true), c.text("title", true), c.number("before"), c.number("after"),
                             c.number("factor"), c.number("counted_before"), c.number("counted_after"),

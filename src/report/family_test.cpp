@@ -31,7 +31,7 @@ json small_family() {
        "bound_by": "hbm", "path": "fma", "gain": null},
       {"kernel": "theirs", "third_party": true, "seconds": 1e-3, "predicted_seconds": 1e-3, "nearness": 1, "flop_per_second": 4e12,
        "predicted_flop_per_second": 4e12, "bound_by": "tensor", "path": "wgmma", "path_flop_per_second": 9e14,
-       "gain": {"factor": 4, "predicted_factor": 2, "nearness_factor": 2, "bound_before": "hbm", "bound_before_seconds": 2e-3, "bound_before_seconds_now": 1e-4,
+       "gain": {"factor": 4, "predicted_factor": 2, "nearness_factor": 2, "bound_before": "hbm", "bound_before_seconds": 2e-3, "bound_before_seconds_now": 1e-4, "path_changed": true,
                 "changes": [{"quantity": "hbm_bytes", "title": "HBM bytes", "before": 9000, "after": 3000, "factor": 3, "counted_factor": 2.9},
                             {"quantity": "xu", "title": "XU operations", "before": 1000, "after": 2000, "factor": 0.5}]}}]}]})");
 }
