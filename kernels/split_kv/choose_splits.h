@@ -12,6 +12,11 @@
 
 namespace tilescope::kernels::split_kv {
 
+// The keys are cut into parts of ceil(tiles / splits) whole tiles: how many of them hold any.
+inline std::int64_t filled_parts(std::int64_t tiles, std::int64_t splits) {
+  return ceil_div(tiles, ceil_div(tiles, splits));
+}
+
 // Blocks of a launch that the GPU holds at once.
 inline std::int64_t resident_blocks(const Launch& launch) {
   int device = 0, units = 1;
@@ -25,7 +30,7 @@ inline std::int64_t choose_splits(std::int64_t blocks, std::int64_t tiles, std::
   std::int64_t best = 1, least = 0;
   for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(tiles, max_splits); ++parts) {
     const std::int64_t part_tiles = ceil_div(tiles, parts);
-    if (ceil_div(tiles, part_tiles) != parts) continue;  // would leave parts empty
+    if (filled_parts(tiles, parts) != parts) continue;
     const std::int64_t time = ceil_div(blocks * parts, resident) * (part_tiles + fill);
     if (parts == 1 || time < least) best = parts, least = time;
   }

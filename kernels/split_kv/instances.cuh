@@ -6,7 +6,7 @@
 
 namespace tilescope::kernels::split_kv {
 
-template <Dtype format, int head_dim, int tile_q, int tile_kv, int warps, int stages, int min_blocks>
+template <Dtype format, int head_dim, int tile_q, int tile_kv, int warps, int stages, bool hold_q, int min_blocks>
 Instance instance() {
   using T = typename FormatOf<format>::type::Compute;
   constexpr int bytes = smem_bytes(format, head_dim, tile_q, tile_kv, stages);
@@ -14,8 +14,9 @@ Instance instance() {
   static_assert((warps * 16 * (head_dim + 8) + 2 * warps * 16) * 4 <= bytes, "the warps merge in the stages' memory");
   Variant v{"split_kv", format == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16, head_dim, tile_q, tile_kv, warps, stages};
   if (bits_of(format) < 16) v.k = v.v = format;
-  return {v, reinterpret_cast<const void*>(&partial<format, head_dim, tile_q, tile_kv, warps, stages, min_blocks>),
-          reinterpret_cast<const void*>(&combine<T, head_dim>)};
+  return {
+      v, reinterpret_cast<const void*>(&partial<format, head_dim, tile_q, tile_kv, warps, stages, hold_q, min_blocks>),
+      reinterpret_cast<const void*>(&combine<T, head_dim>), reinterpret_cast<const void*>(&combine_few<T, head_dim>)};
 }
 
 }  // namespace tilescope::kernels::split_kv

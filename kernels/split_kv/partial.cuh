@@ -1,9 +1,10 @@
 // One part of the keys of one KV head: O_part = softmax(scale Q K^T) V over the part, and L_part, its log-sum-exp.
 //
 // The rows of a KV head (its query heads x q_len) are packed: a block owns tile_q of them, so that every key that it
-// loads serves all of them. Each warp owns 16 rows and tile_kv * 16 / tile_q / warps of a tile's keys, with a running
-// softmax of its own; the warps that share rows merge once, at the end. K and V stay in their stored format until they
-// are in registers.
+// loads serves all of them. Each warp owns 16 rows and tile_kv * tile_q / 16 / warps of a tile's keys, with a running
+// softmax of its own; the warps that share rows merge once, at the end. Where a warp alone reads its keys it also
+// copies them, and no barrier holds the warps of a block together. K and V stay in their stored format until they are
+// in registers.
 #pragma once
 
 #include "common/shared_tile.cuh"
@@ -20,21 +21,32 @@ __device__ __forceinline__ std::uint32_t load_shared(std::uint32_t address) {
   asm volatile("ld.shared.b32 %0, [%1];\n" : "=r"(value) : "r"(address));
   return value;
 }
-__device__ __forceinline__ std::uint16_t load_shared_16(std::uint32_t address) {
-  std::uint16_t value;
-  asm volatile("ld.shared.b16 %0, [%1];\n" : "=h"(value) : "r"(address));
-  return value;
-}
 __device__ __forceinline__ float to_float(std::uint32_t pair, int half) {
   return __half2float(__ushort_as_half(static_cast<std::uint16_t>(half ? pair >> 16 : pair)));
 }
 
-template <Dtype format> struct FormatOf;
-template <> struct FormatOf<Dtype::fp16> { using type = Plain<__half>; };
-template <> struct FormatOf<Dtype::bf16> { using type = Plain<__nv_bfloat16>; };
-template <> struct FormatOf<Dtype::fp8_e4m3> { using type = Fp8; };
-template <> struct FormatOf<Dtype::int8> { using type = Int8; };
-template <> struct FormatOf<Dtype::int4> { using type = Int4; };
+template <Dtype format>
+struct FormatOf;
+template <>
+struct FormatOf<Dtype::fp16> {
+  using type = Plain<__half>;
+};
+template <>
+struct FormatOf<Dtype::bf16> {
+  using type = Plain<__nv_bfloat16>;
+};
+template <>
+struct FormatOf<Dtype::fp8_e4m3> {
+  using type = Fp8;
+};
+template <>
+struct FormatOf<Dtype::int8> {
+  using type = Int8;
+};
+template <>
+struct FormatOf<Dtype::int4> {
+  using type = Int4;
+};
 
 // Rows of 16-byte chunks, swizzled so that ldmatrix finds eight rows of one chunk in eight different bank groups also
 // where a 128-byte line holds several rows.
@@ -42,33 +54,40 @@ template <int bytes>
 struct CodeTile {
   static constexpr int pitch = bytes, chunks = bytes / 16, rows_a_line = chunks < 8 ? 8 / chunks : 1;
   static __device__ __forceinline__ std::uint32_t offset(int row, int chunk) {
-    return static_cast<std::uint32_t>(row * bytes + ((chunk ^ (row / rows_a_line & (chunks < 8 ? chunks - 1 : 7))) << 4));
+    return static_cast<std::uint32_t>(row * bytes +
+                                      ((chunk ^ (row / rows_a_line & (chunks < 8 ? chunks - 1 : 7))) << 4));
   }
   // The lane address `lane_base` of row 0, chunk 0, moved on by `row` rows (a multiple of 8) and `pair` chunk pairs.
   static __device__ __forceinline__ std::uint32_t step(std::uint32_t lane_base, int row, int pair) {
     return (lane_base ^ static_cast<std::uint32_t>((pair & 3) << 5)) +
            static_cast<std::uint32_t>((pair >> 2) * 128 + row * bytes);
   }
-  // All threads start copying `rows` rows; rows at or past valid_rows become zeros and read nothing.
+  // `threads` threads start copying `rows` rows, each thread the same number of chunks; rows at or past valid_rows
+  // become zeros and read nothing. `tile`: of the first of them, which is a multiple of 8 rows into the tile.
   template <int rows, int threads>
-  static __device__ __forceinline__ void copy_from(std::uint32_t tile, const char* source, int valid_rows) {
+  static __device__ __forceinline__ void copy_from(std::uint32_t tile, const char* source, int thread, int valid_rows) {
     constexpr int rows_a_pass = threads / chunks;
     static_assert(threads % chunks == 0 && rows % rows_a_pass == 0, "every thread copies the same number of chunks");
-    const int thread = static_cast<int>(threadIdx.x);
     const int row = thread / chunks, chunk = thread % chunks;
+    const char* const from = source + thread * 16;
 #pragma unroll
     for (int pass = 0; pass < rows / rows_a_pass; ++pass)
-      device::copy_async_16(tile + offset(row + pass * rows_a_pass, chunk), source + (thread + pass * threads) * 16,
+      device::copy_async_16(tile + offset(row + pass * rows_a_pass, chunk), from + pass * threads * 16,
                             row + pass * rows_a_pass < valid_rows);
   }
 };
 
-// Up to 16 bytes, the rest of the 16 zeros.
-__device__ __forceinline__ void copy_async_part(std::uint32_t destination, const void* source, int bytes) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;\n" ::"r"(destination), "l"(source), "r"(bytes) : "memory");
+// 4 or 8 bytes global -> shared, asynchronously; zeros where !valid.
+template <int bytes>
+__device__ __forceinline__ void copy_async_few(std::uint32_t destination, const void* source, bool valid) {
+  asm volatile(
+      "{\n .reg .pred ignore;\n setp.eq.s32 ignore, %3, 0;\n"
+      " cp.async.ca.shared.global [%0], [%1], %2, ignore;\n}\n" ::"r"(destination),
+      "l"(source), "n"(bytes), "r"(static_cast<int>(valid))
+      : "memory");
 }
 
-template <Dtype format, int head_dim, int tile_q, int tile_kv, int warps, int stages>
+template <Dtype format, int head_dim, int tile_q, int tile_kv, int warps, int stages, bool hold_q>
 struct Partial {
   using F = typename FormatOf<format>::type;
   using T = typename F::Compute;
@@ -77,11 +96,14 @@ struct Partial {
   static constexpr int threads = warps * 32;
   static constexpr int row_warps = tile_q / 16, key_warps = warps / row_warps, warp_keys = tile_kv / key_warps;
   static constexpr int key_blocks = warp_keys / 8, out_blocks = head_dim / 8, steps = head_dim / 16;
+  static constexpr bool own_keys = row_warps == 1;  // a warp alone reads its keys: it copies them, and waits for nobody
   static constexpr int kv_row = row_bytes(format, head_dim), kv_bytes = tile_kv * kv_row;
   static constexpr int groups = F::scale_group == 0 ? 0 : head_dim / F::scale_group;  // scales of a key
-  static constexpr int scales = scale_bytes(format, head_dim, tile_kv), stage = stage_bytes(format, head_dim, tile_kv);
+  static constexpr int scale_row = groups * 2, scales = tile_kv * scale_row;          // bytes of a key, of a tile
+  static constexpr int scale_words = groups > 2 ? 2 : 1;
+  static constexpr int stage = stage_bytes(format, head_dim, tile_kv);
   static constexpr int chunk_steps = F::chunk_values / 16;  // not used by plain formats, whose chunk is half a step
-  static constexpr bool hold_q = head_dim <= 128;
+  static_assert(groups == 0 || groups == 2 || groups == 4, "a key's scales are copied and read 4 or 8 bytes at a time");
   static_assert(warp_keys % 16 == 0 && warp_keys > 0, "P V takes 16 keys at a time");
   using Tile = CodeTile<kv_row>;
   using QTile = device::SharedTile<head_dim>;
@@ -97,39 +119,61 @@ struct Partial {
     float max[2], sum[2];
   };
 
-  // The A operand of step `step`, its columns in the order in which F unpacks keys.
+  // The A operand of 16 columns, in the order in which F unpacks keys.
   static __device__ __forceinline__ Fragment4 load_q(std::uint32_t q_tile, int warp_row, int step, int lane) {
+    return device::load_matrices(QTile::step(QTile::a_lane(q_tile + warp_row * QTile::pitch, lane), 0, step));
+  }
+
+  // The rows of Q into shared memory, their columns in the order in which F unpacks keys.
+  static __device__ __forceinline__ void copy_q(std::uint32_t q_tile, const T* q, int valid_rows) {
     if constexpr (plain) {
-      return device::load_matrices(QTile::step(QTile::a_lane(q_tile + warp_row * QTile::pitch, lane), 0, step));
+      QTile::template copy_from<tile_q, threads>(q_tile, q, head_dim, valid_rows);
     } else {
-      Fragment4 f;
-      const int base = step / chunk_steps * F::chunk_values;
+      for (int i = static_cast<int>(threadIdx.x); i < tile_q * QTile::chunks; i += threads) {
+        const int row = i / QTile::chunks, chunk = i % QTile::chunks, step = chunk / 2;  // half an operand: 8 columns
+        std::uint32_t pairs[4];
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {  // register i: rows i % 2, operand half i / 2
-        const int row = warp_row + lane / 4 + i % 2 * 8;
-        const auto element = [&](int e) {
-          const int column = base + F::q_column(step % chunk_steps, i / 2, e, lane & 3);
-          return static_cast<std::uint32_t>(load_shared_16(q_tile + QTile::offset(row, column / 8) + column % 8 * 2));
-        };
-        f.r[i] = element(0) | element(1) << 16;
+        for (int t = 0; t < 4; ++t) {
+          const int first = step / chunk_steps * F::chunk_values;
+          const auto element = [&](int e) {
+            const T* const from = q + row * head_dim + first + F::q_column(step % chunk_steps, chunk % 2, e, t);
+            return row < valid_rows ? static_cast<std::uint32_t>(__half_as_ushort(__ldg(from))) : 0u;
+          };
+          pairs[t] = element(0) | element(1) << 16;
+        }
+        asm volatile("st.shared.v4.b32 [%0], {%1,%2,%3,%4};\n" ::"r"(q_tile + QTile::offset(row, chunk)), "r"(pairs[0]),
+                     "r"(pairs[1]), "r"(pairs[2]), "r"(pairs[3])
+                     : "memory");
       }
-      return f;
+    }
+  }
+
+  // int4: where the sums of a scale's columns start, see formats.cuh. One product with a matrix of equal rows each.
+  using Offsets = float[format == Dtype::int4 ? groups : 1][4];
+  static __device__ __forceinline__ void make_offsets(Offsets& offsets, std::uint32_t q_tile, int warp_row, int lane) {
+    if constexpr (format == Dtype::int4) {
+#pragma unroll
+      for (int group = 0; group < groups; ++group) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) offsets[group][i] = 0.0f;
+#pragma unroll
+        for (int step = 0; step < chunk_steps; ++step)
+          Mma::mma(offsets[group], load_q(q_tile, warp_row, group * chunk_steps + step, lane).r, F::minus_1032,
+                   F::minus_72);
+      }
     }
   }
 
   // The scales of one key, two a register.
-  static __device__ __forceinline__ void load_scales(std::uint32_t address, std::uint32_t (&words)[(groups + 1) / 2]) {
-    if constexpr (groups == 1) {
-      words[0] = load_shared_16(address);
-    } else {
-#pragma unroll
-      for (int i = 0; i < groups / 2; ++i) words[i] = load_shared(address + i * 4);
-    }
+  static __device__ __forceinline__ void load_scales(std::uint32_t address, std::uint32_t (&words)[scale_words]) {
+    if constexpr (scale_words == 1) asm volatile("ld.shared.b32 %0, [%1];\n" : "=r"(words[0]) : "r"(address));
+    else asm volatile("ld.shared.v2.b32 {%0,%1}, [%2];\n" : "=r"(words[0]), "=r"(words[1]) : "r"(address));
   }
 
   // S = Q K^T of the warp's keys, unscaled. `k_lane`: see the kernel; `k_scales`: of the warp's first key.
-  static __device__ __forceinline__ void scores(float (&s)[key_blocks][4], const Fragment4* held_q, std::uint32_t q_tile,
-                                                int warp_row, std::uint32_t k_lane, std::uint32_t k_scales, int lane) {
+  static __device__ __forceinline__ void scores(float (&s)[key_blocks][4], const Fragment4* held_q,
+                                                const Offsets& offsets, std::uint32_t q_tile, int warp_row,
+                                                std::uint32_t k_lane, std::uint32_t k_scales, int lane) {
     if constexpr (plain) {
 #pragma unroll
       for (int step = 0; step < steps; ++step) {
@@ -142,40 +186,59 @@ struct Partial {
         }
       }
     } else {
-      constexpr int row_words = Tile::chunks < 4 ? Tile::chunks : 4;  // ldmatrix.x4: 4 chunks of 8 keys, or 2 of 16
+      // 16 keys at a time, their two products side by side: each waits for the one before over the same keys.
+      constexpr int x4_chunks = Tile::chunks < 4 ? Tile::chunks : 4;  // ldmatrix.x4: 4 chunks of 8 keys, or 2 of 16
+      constexpr int x4_blocks = 4 / x4_chunks;
 #pragma unroll
-      for (int n = 0; n < key_blocks; n += 4 / row_words)
+      for (int first = 0; first < key_blocks; first += 2)
 #pragma unroll
-        for (int four = 0; four < Tile::chunks / row_words; ++four) {
-          const Fragment4 words = device::load_matrices(Tile::step(k_lane, n * 8, four * 2));
+        for (int four = 0; four < Tile::chunks / x4_chunks; ++four) {
+          Fragment4 words[2 / x4_blocks];
 #pragma unroll
-          for (int sub = 0; sub < 4 / row_words; ++sub) {
-            std::uint32_t scale_words[groups > 0 ? (groups + 1) / 2 : 1];
-            float part[4] = {};
-            if constexpr (format == Dtype::int4)
-              load_scales(k_scales + ((n + sub) * 8 + lane / 4) * groups * 2, scale_words);
+          for (int n = 0; n < 2 / x4_blocks; ++n)
+            words[n] = device::load_matrices(Tile::step(k_lane, (first + n * x4_blocks) * 8, four * 2));
+          const auto product = [&](float(&sums)[4], int n, int chunk, int step) {
+            const int q_step = (four * 4 + chunk) * chunk_steps + step;
+            const Fragment4 q = hold_q ? held_q[q_step] : load_q(q_tile, warp_row, q_step, lane);
+            std::uint32_t b[2];
+            F::keys(words[n / x4_blocks].r[n % x4_blocks * x4_chunks + chunk], step, b);
+            Mma::mma(sums, q.r, b[0], b[1]);
+          };
+          if constexpr (groups == 0) {
 #pragma unroll
-            for (int chunk = 0; chunk < row_words; ++chunk)
+            for (int chunk = 0; chunk < x4_chunks; ++chunk)
 #pragma unroll
-              for (int step = 0; step < chunk_steps; ++step) {
-                std::uint32_t b[2];
-                F::keys(words.r[sub * row_words + chunk], step, b);
-                if constexpr (format == Dtype::int4) {
-                  const std::uint32_t scale = permute(scale_words[chunk / 2], 0, chunk % 2 ? 0x3232 : 0x1010);
-                  b[0] = multiply_pair(b[0], scale), b[1] = multiply_pair(b[1], scale);
-                }
-                Mma::mma(format == Dtype::int8 ? part : s[n + sub],
-                         held_q[(four * 4 + chunk) * chunk_steps + step].r, b[0], b[1]);
+              for (int n = 0; n < 2; ++n) product(s[first + n], n, chunk, 0);
+          } else {
+            // The columns of a scale: four chunks of 16 (int8), one of 32 (int4).
+            constexpr int scale_chunks = F::scale_group / F::chunk_values;
+            std::uint32_t scale_pair[2][2];  // of two groups; of keys 2t and 2t + 1 of either block
+#pragma unroll
+            for (int g = 0; g < x4_chunks / scale_chunks; ++g) {
+              const int group = four * (4 / scale_chunks) + g;
+              if (g % 2 == 0) {
+#pragma unroll
+                for (int n = 0; n < 2; ++n)
+#pragma unroll
+                  for (int i = 0; i < 2; ++i)
+                    scale_pair[n][i] =
+                        load_shared(k_scales + ((first + n) * 8 + (lane & 3) * 2 + i) * scale_row + group / 2 * 4);
               }
-            if constexpr (format == Dtype::int8) {  // four chunks are the 64 columns of one scale
+              float part[2][4];
 #pragma unroll
-              for (int i = 0; i < 2; ++i) {
-                const std::uint32_t address =
-                    k_scales + (((n + sub) * 8 + (lane & 3) * 2 + i) * groups + four) * 2;
-                const float scale = __half2float(__ushort_as_half(load_shared_16(address)));
-                s[n + sub][i] = __fmaf_rn(part[i], scale, s[n + sub][i]);
-                s[n + sub][2 + i] = __fmaf_rn(part[2 + i], scale, s[n + sub][2 + i]);
-              }
+              for (int n = 0; n < 2; ++n)
+#pragma unroll
+                for (int i = 0; i < 4; ++i) part[n][i] = format == Dtype::int4 ? offsets[group][i] : 0.0f;
+#pragma unroll
+              for (int step = 0; step < scale_chunks * chunk_steps; ++step)
+#pragma unroll
+                for (int n = 0; n < 2; ++n)
+                  product(part[n], n, g * scale_chunks + step / chunk_steps, step % chunk_steps);
+#pragma unroll
+              for (int n = 0; n < 2; ++n)
+#pragma unroll
+                for (int i = 0; i < 4; ++i)
+                  s[first + n][i] = __fmaf_rn(part[n][i], to_float(scale_pair[n][i % 2], group % 2), s[first + n][i]);
             }
           }
         }
@@ -218,10 +281,10 @@ struct Partial {
     } else {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        std::uint32_t low[(groups + 1) / 2], high[(groups + 1) / 2];  // keys 2t and 2t + 1
-        const std::uint32_t address = v_scales + (half * 8 + (lane & 3) * 2) * groups * 2;
+        std::uint32_t low[scale_words], high[scale_words];  // keys 2t and 2t + 1
+        const std::uint32_t address = v_scales + (half * 8 + (lane & 3) * 2) * scale_row;
         load_scales(address, low);
-        load_scales(address + groups * 2, high);
+        load_scales(address + scale_row, high);
 #pragma unroll
         for (int g = 0; g < groups; ++g)
 #pragma unroll
@@ -252,9 +315,9 @@ struct Partial {
 };
 
 // Grid: x = row tiles (fastest) and parts of the keys, y = KV heads, z = batch.
-template <Dtype format, int head_dim, int tile_q, int tile_kv, int warps, int stages, int min_blocks>
+template <Dtype format, int head_dim, int tile_q, int tile_kv, int warps, int stages, bool hold_q, int min_blocks>
 __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialParams p) {
-  using P = Partial<format, head_dim, tile_q, tile_kv, warps, stages>;
+  using P = Partial<format, head_dim, tile_q, tile_kv, warps, stages, hold_q>;
   using F = typename P::F;
   using Tile = typename P::Tile;
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -276,38 +339,43 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialP
     table = p.block_table + static_cast<std::int64_t>(blockIdx.z) * p.page_pitch;
   } else {
     const std::int64_t key = head * p.kv_len;
-    k += key * P::kv_row, v += key * P::kv_row, k_scales += key * P::groups * 2, v_scales += key * P::groups * 2;
+    k += key * P::kv_row, v += key * P::kv_row, k_scales += key * P::scale_row, v_scales += key * P::scale_row;
   }
-  // A head's scales start anywhere: chunks of 16 bytes are copied from the multiple of 16 before.
-  const std::uint32_t shift = P::groups > 0 ? static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(k_scales) & 15) : 0;
-
+  // The page of a tile, read a tile ahead, so that no copy waits for it.
+  const auto page_of = [&](int tile) {
+    return __ldg(table + divide(static_cast<std::uint32_t>(min(tile, p.tiles - 1)), p.table_tiles));
+  };
+  std::int32_t next_page = table != nullptr ? page_of(first_tile) : 0;
   auto copy_tile = [&](int j) {
     const int tile = first_tile + j, valid = p.kv_len - tile * tile_kv;
     const typename P::Stage to(first_stage + j % stages * P::stage);
     std::int64_t key = static_cast<std::int64_t>(tile) * tile_kv;  // where the tile starts, in keys, past k and v
     if (table != nullptr) {
       const int page = static_cast<int>(divide(static_cast<std::uint32_t>(tile), p.table_tiles));
-      key = (static_cast<std::int64_t>(__ldg(table + page)) * p.heads_kv + blockIdx.y) * p.page_tiles * tile_kv +
+      key = (static_cast<std::int64_t>(next_page) * p.heads_kv + blockIdx.y) * p.page_tiles * tile_kv +
             (tile - page * p.page_tiles) * tile_kv;
+      next_page = page_of(tile + 1);
     }
-    Tile::template copy_from<tile_kv, P::threads>(to.k, k + key * P::kv_row, valid);
-    Tile::template copy_from<tile_kv, P::threads>(to.v, v + key * P::kv_row, valid);
+    const int thread = P::own_keys ? lane : static_cast<int>(threadIdx.x), row = P::own_keys ? first_key : 0;
+    constexpr int rows = P::own_keys ? P::warp_keys : tile_kv, threads = P::own_keys ? 32 : P::threads;
+    Tile::template copy_from<rows, threads>(to.k + row * P::kv_row, k + (key + row) * P::kv_row, thread, valid - row);
+    Tile::template copy_from<rows, threads>(to.v + row * P::kv_row, v + (key + row) * P::kv_row, thread, valid - row);
     if constexpr (P::groups > 0) {
-      constexpr int pitch = P::groups * 2, most = tile_kv * pitch + 16;
-      const int bytes = min(valid, tile_kv) * pitch + static_cast<int>(shift);
 #pragma unroll
-      for (int at = static_cast<int>(threadIdx.x) * 16; at < most; at += P::threads * 16) {
-        const int here = max(0, min(16, bytes - at));
-        const std::int64_t from = here > 0 ? key * pitch - static_cast<int>(shift) + at : 0;
-        copy_async_part(to.k_scales + at, here > 0 ? k_scales + from : p.k_scales, here);
-        copy_async_part(to.v_scales + at, here > 0 ? v_scales + from : p.v_scales, here);
+      for (int pass = 0; pass < (rows + threads - 1) / threads; ++pass) {
+        const int i = row + thread + pass * threads;
+        if (rows % threads != 0 && i >= row + rows) break;
+        const std::int64_t from = (key + i) * P::scale_row;
+        copy_async_few<P::scale_row>(to.k_scales + i * P::scale_row, k_scales + from, i < valid);
+        copy_async_few<P::scale_row>(to.v_scales + i * P::scale_row, v_scales + from, i < valid);
       }
     }
   };
 
   float o[P::out_blocks][4] = {};
   typename P::Rows rows = {{-INFINITY, -INFINITY}, {0.0f, 0.0f}};
-  Fragment4 held_q[P::hold_q ? P::steps : 1];
+  Fragment4 held_q[hold_q ? P::steps : 1];
+  typename P::Offsets offsets;
   int last_key[2];  // last visible key of the rows g and g + 8
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -316,9 +384,9 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialP
     last_key[half] = p.kv_len - 1 - (p.causal ? p.q_len - 1 - query : 0);
   }
 
-  P::QTile::template copy_from<tile_q, P::threads>(
-      q_tile, static_cast<const typename P::T*>(p.q) + (head * p.rows + first_row) * head_dim, head_dim,
-      p.rows - first_row);
+  P::copy_q(q_tile, static_cast<const typename P::T*>(p.q) + (head * p.rows + first_row) * head_dim,
+            p.rows - first_row);
+  device::commit_copies();
 #pragma unroll
   for (int j = 0; j < stages - 1; ++j) {
     if (j < part_tiles) copy_tile(j);
@@ -327,27 +395,30 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialP
 
   // Lane addresses of row 0, chunk 0 of the warp's keys: K plain (two 8-key blocks of two chunks, or one of four),
   // V transposed (16 keys of two chunks).
-  const std::uint32_t k_offset =
-      Tile::chunks >= 4 && !P::plain
-          ? Tile::offset(lane & 7, lane >> 3)
-          : Tile::offset((lane & 7) + ((lane >> 4) << 3), (lane >> 3) & 1);
+  const std::uint32_t k_offset = Tile::chunks >= 4 && !P::plain
+                                     ? Tile::offset(lane & 7, lane >> 3)
+                                     : Tile::offset((lane & 7) + ((lane >> 4) << 3), (lane >> 3) & 1);
   const std::uint32_t v_offset = Tile::offset(lane & 15, lane >> 4);
+
+  device::wait_copies<stages - 1>();
+  __syncthreads();  // Q is there
+  if constexpr (hold_q) {
+#pragma unroll
+    for (int i = 0; i < P::steps; ++i) held_q[i] = P::load_q(q_tile, warp_row, i, lane);
+  }
+  P::make_offsets(offsets, q_tile, warp_row, lane);
 
   for (int j = 0; j < part_tiles; ++j) {
     device::wait_copies<stages - 2>();
-    __syncthreads();  // tile j has landed for all, and nobody reads tile j - 1 any more
+    if constexpr (P::own_keys)
+      __syncwarp();        // the warp's keys of tile j have landed, and none of its lanes reads tile j - 1 any more
+    else __syncthreads();  // the same for all warps
     if (j + stages - 1 < part_tiles) copy_tile(j + stages - 1);
     device::commit_copies();
-    if constexpr (P::hold_q) {
-      if (j == 0) {
-#pragma unroll
-        for (int i = 0; i < P::steps; ++i) held_q[i] = P::load_q(q_tile, warp_row, i, lane);
-      }
-    }
     const typename P::Stage at(first_stage + j % stages * P::stage);
     float s[P::key_blocks][4] = {};
-    P::scores(s, held_q, q_tile, warp_row, at.k + first_key * P::kv_row + k_offset,
-              at.k_scales + shift + first_key * P::groups * 2, lane);
+    P::scores(s, held_q, offsets, q_tile, warp_row, at.k + first_key * P::kv_row + k_offset,
+              at.k_scales + first_key * P::scale_row, lane);
     const int key = (first_tile + j) * tile_kv + first_key;  // first key of the warp
     if (key + P::warp_keys > p.kv_len - (p.causal ? p.q_len - 1 : 0)) {
 #pragma unroll
@@ -367,21 +438,22 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialP
       for (int i = 0; i < 4; ++i)
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-          probability[i][e] = device::exp2_fast(
-              __fmaf_rn(s[step * 2 + i / 2][i % 2 * 2 + e], p.scale_log2, negative_max[i % 2]));
+          probability[i][e] =
+              device::exp2_fast(__fmaf_rn(s[step * 2 + i / 2][i % 2 * 2 + e], p.scale_log2, negative_max[i % 2]));
           rows.sum[i % 2] = __fadd_rn(rows.sum[i % 2], probability[i][e]);
         }
       P::accumulate(o, probability, at.v + first_key * P::kv_row + v_offset, step * 16,
-                    at.v_scales + shift + (first_key + step * 16) * P::groups * 2, lane);
+                    at.v_scales + (first_key + step * 16) * P::scale_row, lane);
     }
   }
 
   // Merge the warps that share rows: everything to the common maximum, through the stages' shared memory.
+  asm volatile("griddepcontrol.launch_dependents;\n" ::: "memory");  // see merge_launch.h
   device::wait_copies<0>();
   __syncthreads();
-  constexpr int pitch = head_dim + 8;  // floats a row: neighbouring rows start 8 banks apart
-  float* const merged = reinterpret_cast<float*>(shared);                  // [key_warps][tile_q][pitch]
-  float* const stats = merged + P::key_warps * tile_q * pitch;             // [2][key_warps][tile_q]: maxima, sums
+  constexpr int pitch = head_dim + 8;                           // floats a row: neighbouring rows start 8 banks apart
+  float* const merged = reinterpret_cast<float*>(shared);       // [key_warps][tile_q][pitch]
+  float* const stats = merged + P::key_warps * tile_q * pitch;  // [2][key_warps][tile_q]: maxima, sums
   float factor[2];
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -423,7 +495,8 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialP
     for (int n = 0; n < P::out_blocks; ++n)
 #pragma unroll
       for (int e = 0; e < 2; ++e)
-        row[n / blocks * F::chunk_values + F::o_column(n % blocks, e, lane & 3)] = __fmul_rn(o[n][half * 2 + e], factor[half]);
+        row[n / blocks * F::chunk_values + F::o_column(n % blocks, e, lane & 3)] =
+            __fmul_rn(o[n][half * 2 + e], factor[half]);
   }
   __syncthreads();
   float* const out =

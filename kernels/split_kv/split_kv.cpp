@@ -10,6 +10,7 @@
 #include "common/family.h"
 #include "common/launch.h"
 #include "split_kv/choose_splits.h"
+#include "split_kv/merge_launch.h"
 
 namespace tilescope::kernels {
 
@@ -99,12 +100,13 @@ LaunchShape partial_shape(const Variant& v, const Shape& s, std::int64_t splits)
 
 std::int64_t splits(const Variant& v, const Problem& p) {
   if (p.splits > split_kv::max_splits || p.splits < 0)
-    refuse(fmt::format("splits is {}; it must be 1 to {}, or 0 for the kernel's choice", p.splits, split_kv::max_splits));
-  if (p.splits > 0) return p.splits;
+    refuse(
+        fmt::format("splits is {}; it must be 1 to {}, or 0 for the kernel's choice", p.splits, split_kv::max_splits));
   const Grid g = grid_of(v, p.shape);
-  return split_kv::choose_splits(g.heads * g.row_tiles, g.tiles,
-                                 split_kv::resident_blocks(describe_launch("partial", find(v).partial, partial_shape(v, p.shape, 1))),
-                                 v.stages);
+  if (p.splits > 0) return split_kv::filled_parts(g.tiles, p.splits);
+  return split_kv::choose_splits(
+      g.heads * g.row_tiles, g.tiles,
+      split_kv::resident_blocks(describe_launch("partial", find(v).partial, partial_shape(v, p.shape, 1))), v.stages);
 }
 
 std::size_t workspace(const Variant& v, const Problem& p) {
@@ -114,8 +116,8 @@ std::size_t workspace(const Variant& v, const Problem& p) {
 
 std::vector<Launch> prepare_split(const Variant& v, const Problem& problem) {
   const Shape& s = problem.shape;
-  for (const std::string& reason : {paging_problem(v, problem), arrays_problem(v, problem),
-                                    pointer_problem(problem, 16, Needs::workspace)})
+  for (const std::string& reason :
+       {paging_problem(v, problem), arrays_problem(v, problem), pointer_problem(problem, 16, Needs::workspace)})
     if (!reason.empty()) refuse(reason);
   const Instance& instance = find(v);
   const Grid g = grid_of(v, s);
@@ -145,11 +147,8 @@ std::vector<Launch> prepare_split(const Variant& v, const Problem& problem) {
   CombineParams merge{};
   merge.o_part = params.o_part, merge.l_part = params.l_part, merge.o = problem.o, merge.l = problem.l;
   merge.rows = rows, merge.splits = static_cast<int>(parts);
-  LaunchShape combine;
-  combine.grid = dim3(static_cast<unsigned>(rows));
-  combine.threads = split_kv::combine_warps * 32;
   return {make_launch("partial", instance.partial, partial_shape(v, s, parts), params),
-          make_launch("combine", instance.combine, combine, merge)};
+          split_kv::merge_launch(instance.combine, instance.combine_few, v.head_dim, merge)};
 }
 
 }  // namespace

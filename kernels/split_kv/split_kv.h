@@ -39,17 +39,17 @@ struct CombineParams {
 
 constexpr int max_splits = 1024;  // the weights of a row's parts wait in shared memory
 constexpr int combine_warps = 4;
+constexpr int combine_columns = 128;  // of O, a block of `combine`
+constexpr int few_splits = 4;         // up to so many, combine_few merges
 
 // Bytes a key takes in K (or in V), without its scales.
 constexpr int row_bytes(Dtype format, int head_dim) { return head_dim * bits_of(format) / 8; }
-// Bytes of a tile's fp16 scales in shared memory: whole 16-byte chunks around them, because a head's scales start at
-// any multiple of 2 bytes; two of them are a multiple of 128 bytes.
-constexpr int scale_bytes(Dtype format, int head_dim, int tile_kv) {
-  const int bytes = scale_group(format) == 0 ? 0 : tile_kv * (head_dim / scale_group(format)) * 2 + 16;
-  return (bytes + 63) / 64 * 64;
+// Bytes of a key's fp16 scales.
+constexpr int scale_row_bytes(Dtype format, int head_dim) {
+  return scale_group(format) == 0 ? 0 : head_dim / scale_group(format) * 2;
 }
 constexpr int stage_bytes(Dtype format, int head_dim, int tile_kv) {
-  return 2 * (tile_kv * row_bytes(format, head_dim) + scale_bytes(format, head_dim, tile_kv));
+  return 2 * tile_kv * (row_bytes(format, head_dim) + scale_row_bytes(format, head_dim));
 }
 constexpr int smem_bytes(Dtype format, int head_dim, int tile_q, int tile_kv, int stages) {
   return tile_q * head_dim * 2 + stages * stage_bytes(format, head_dim, tile_kv);
@@ -58,7 +58,7 @@ constexpr int smem_bytes(Dtype format, int head_dim, int tile_q, int tile_kv, in
 struct Instance {
   Variant variant;                // not paged; the same function reads pages when a block table is given
   const void* partial = nullptr;  // the __global__ functions
-  const void* combine = nullptr;
+  const void *combine = nullptr, *combine_few = nullptr;
 };
 
 const std::vector<Instance>& instances();

@@ -4,9 +4,7 @@ namespace tilescope::kernels::split_kv {
 
 std::vector<Instance> kv_int8() {
   constexpr Dtype kv = Dtype::int8;
-  return {instance<kv, 64, 16, 64, 4, 6, 4>(),
-          instance<kv, 128, 16, 64, 4, 4, 3>(),
-          instance<kv, 128, 64, 64, 8, 6, 1>()};
+  return {instance<kv, 128, 16, 64, 4, 4, true, 3>(), instance<kv, 128, 64, 64, 8, 6, true, 1>()};
 }
 
 }  // namespace tilescope::kernels::split_kv
