@@ -29,6 +29,7 @@ Family case_study_family();
 Family block_sparse_family();
 Family flash1_family();
 Family fused_fp8_family();
+Family fused_fp8_qk_family();
 Family fused_mma_family();
 Family fused_wgmma_family();
 Family reference_backward_family();

@@ -1,0 +1,131 @@
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "base/error.h"
+#include "common/family.h"
+#include "common/launch.h"
+#include "common/tma.h"
+#include "fused_fp8/forward.h"
+
+namespace tilescope::kernels {
+
+const std::vector<fused_fp8::Instance>& fused_fp8::instances() {
+  static const std::vector<Instance> all = [] {
+    std::vector<Instance> list;
+    for (auto* part : {fp8_d64, fp8_d128, fp8_d256, fp8_scores}) {
+      const std::vector<Instance> some = part();
+      list.insert(list.end(), some.begin(), some.end());
+    }
+    return list;
+  }();
+  return all;
+}
+
+namespace {
+
+using fused_fp8::ForwardParams;
+using fused_fp8::Instance;
+using fused_fp8::instances;
+
+constexpr std::int64_t max_tiles = 1 << 30;
+
+std::vector<Variant> variants(const char* kernel) {
+  std::vector<Variant> list;
+  for (const Instance& instance : instances())
+    if (instance.variant.kernel == kernel) list.push_back(instance.variant);
+  return list;
+}
+
+Family family_of(const Variant& variant) {
+  return variant.kernel == "fused_fp8" ? fused_fp8_family() : fused_fp8_qk_family();
+}
+
+std::string unsupported(const Variant& variant, const Shape& s, Mask) {
+  if (ceil_div(s.q_len, variant.tile_q) * s.heads_q * s.batch > max_tiles)
+    return fmt::format("{} query tiles of {} rows are needed; the kernel numbers at most {}",
+                       ceil_div(s.q_len, variant.tile_q) * s.heads_q * s.batch, variant.tile_q, max_tiles);
+  return head_dim_problem(family_of(variant), variant, s);
+}
+
+std::string descale_problem(const Problem& p) {
+  const std::pair<const char*, float> scales[] = {
+      {"q_descale", p.q_descale}, {"k_descale", p.k_descale}, {"v_descale", p.v_descale}};
+  for (const auto& [name, scale] : scales)
+    if (!(scale > 0.0f) || !std::isfinite(scale))
+      return fmt::format("{} is {}; it must be positive and finite", name, scale);
+  return {};
+}
+
+int device_attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&value, attribute, device) != cudaSuccess)
+    throw DeviceError("fused_fp8: no CUDA device");
+  return value;
+}
+
+// The order of the query tiles (Schedule in fused_wgmma): without a mask head by head; with one, sections of as many
+// heads as have their K and V in half of L2, longest tiles first.
+void order_tiles(ForwardParams& p, const Problem& problem, const Variant& variant) {
+  const Shape& s = problem.shape;
+  const std::int64_t heads = s.batch * s.heads_q, group = s.heads_q / s.heads_kv;
+  std::int64_t section = 1;
+  if (p.causal) {
+    const std::int64_t kv_bytes = s.kv_len * s.d_qk * (bits_of(variant.dtype_k()) + bits_of(variant.dtype_v())) / 8;
+    section = std::clamp<std::int64_t>(device_attribute(cudaDevAttrL2CacheSize) / 2 / kv_bytes * group, 1, heads);
+  }
+  p.tiles_q = static_cast<int>(ceil_div(s.q_len, variant.tile_q));
+  p.tiles = static_cast<int>(p.tiles_q * heads);
+  p.section_heads = static_cast<int>(section);
+  p.section_tiles = make_divisor(section * p.tiles_q);
+  p.section = make_divisor(section);
+  p.last_section_first = static_cast<int>((heads - 1) / section * section);
+  p.last_section = make_divisor(heads - p.last_section_first);
+}
+
+std::vector<Launch> prepare_fp8(const Variant& variant, const Problem& problem) {
+  std::string reason = pointer_problem(problem, 16, Needs::log_sum_exp);
+  if (reason.empty()) reason = descale_problem(problem);
+  if (!reason.empty()) throw InputError(Diagnostic{"", 0, 0, variant.kernel, reason});
+  const Instance& instance =
+      *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) { return i.variant == variant; });
+  const Shape& s = problem.shape;
+  const bool fp8_values = variant.dtype_v() == Dtype::fp8_e4m3;
+  static std::atomic<unsigned> launches = 0;
+  ForwardParams params{};
+  params.q = make_tile_map(problem.q, 1, s.d_qk, s.q_len, s.batch * s.heads_q, 64);
+  params.k = make_tile_map(problem.k, 1, s.d_qk, s.kv_len, s.batch * s.heads_kv, variant.tile_kv);
+  params.v = make_tile_map(problem.v, fp8_values ? 1 : 2, s.d_v, s.kv_len, s.batch * s.heads_kv, variant.tile_kv);
+  params.o = problem.o, params.l = problem.l;
+  params.q_len = static_cast<int>(s.q_len), params.kv_len = static_cast<int>(s.kv_len);
+  params.causal = problem.mask == Mask::causal;
+  params.claim_slot = static_cast<int>(launches++ % fused_fp8::claim_slots);
+  params.group = make_divisor(s.heads_q / s.heads_kv);
+  params.scale_log2 = problem.scale * problem.q_descale * problem.k_descale * 1.4426950408889634f;
+  params.v_descale = fp8_values ? problem.v_descale : 1.0f;
+  order_tiles(params, problem, variant);
+  LaunchShape shape;
+  shape.grid = dim3(static_cast<unsigned>(std::min(params.tiles, device_attribute(cudaDevAttrMultiProcessorCount))));
+  shape.threads = static_cast<unsigned>(variant.warps * 32);
+  shape.dynamic_smem_bytes =
+      fused_fp8::smem_bytes(variant.head_dim, variant.tile_q, variant.tile_kv, variant.stages, fp8_values);
+  return {make_launch("forward", instance.function, shape, params)};
+}
+
+}  // namespace
+
+Family fused_fp8_family() {
+  return {"fused_fp8", [] { return variants("fused_fp8"); }, unsupported,
+          [](const Variant&, const Problem&) { return std::size_t{0}; }, prepare_fp8};
+}
+
+Family fused_fp8_qk_family() {
+  Family family = fused_fp8_family();
+  family.name = "fused_fp8_qk", family.variants = [] { return variants("fused_fp8_qk"); };
+  return family;
+}
+
+}  // namespace tilescope::kernels

@@ -1,0 +1,13 @@
+#include "fused_fp8/instances.cuh"
+
+namespace tilescope::kernels::fused_fp8 {
+
+std::vector<Instance> fp8_scores() {
+  return {instance<__half, false, 64, 3, 128, 2, false, true>(),
+          instance<__half, false, 128, 2, 128, 2, false, true>(),
+          instance<__half, false, 128, 2, 160, 2, false, true>(),
+          instance<__half, false, 128, 2, 176, 2, true, true>(),
+          instance<__half, false, 256, 2, 80, 2, false, true>()};
+}
+
+}  // namespace tilescope::kernels::fused_fp8
