@@ -2,11 +2,13 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "oracle.h"
+#include "predict/point.h"
 #include "test/device_run.h"
 #include "test/options.h"
 
@@ -184,8 +186,15 @@ TEST_CASE("rows of every length that the unfused softmax takes agree with the or
       compare_all({{dtype, dtype, dtype, dtype}, 64, false}, Shape{1, 2, 1, 5, kv_len}, Mask::causal, random, runs);
 }
 
-TEST_CASE("no variant spills registers unless its descriptor declares it") {
+TEST_CASE("a variant spills registers where its descriptor declares it, and nowhere else") {
   if (skip_without_device()) return;
+  const auto declared = [](const Variant& variant) {
+    const Plan plan = load_plan_for_kernel(variant.kernel, TILESCOPE_SOURCE_DIR);
+    return std::any_of(plan.kernel.variants.begin(), plan.kernel.variants.end(), [&](const KernelVariant& v) {
+      return v.spills && v.head_dim == variant.head_dim && v.tile_q == variant.tile_q && v.tile_kv == variant.tile_kv &&
+             v.warps == variant.warps;
+    });
+  };
   for (const Variant& variant : built_variants()) {
     const int d = variant.head_dim == 0 ? 64 : variant.head_dim;
     const Group group{formats_of(variant), d, v_in_k(variant)};
@@ -196,7 +205,7 @@ TEST_CASE("no variant spills registers unless its descriptor declares it") {
     const RunResult result = run(variant, problem);
     for (const Launch& launch : result.launches) {
       INFO(describe(variant) << ", " << launch.island << ": " << launch.registers_per_thread << " registers");
-      CHECK(launch.local_bytes_per_thread == 0);
+      CHECK((launch.local_bytes_per_thread > 0) == declared(variant));
       CHECK(launch.blocks_per_unit >= 1);
     }
   }
