@@ -21,9 +21,13 @@ const std::string gpus = tilescope::join(tilescope::shipped_names(root / "hardwa
 const std::string schedules = tilescope::join(tilescope::shipped_names(root / "models" / "schedules"), ", ");
 
 std::string kernels() {
+  constexpr std::string_view ending = ".kernel.yaml";
   std::vector<std::string> names;
-  for (const auto& folder : std::filesystem::directory_iterator(root / "kernels"))
-    if (std::filesystem::exists(folder.path() / "kernel.yaml")) names.push_back(folder.path().filename().string());
+  for (const auto& file : std::filesystem::recursive_directory_iterator(root / "kernels")) {
+    const std::string name = file.path().filename().string();
+    if (name == "kernel.yaml") names.push_back(file.path().parent_path().filename().string());
+    else if (name.ends_with(ending)) names.push_back(name.substr(0, name.size() - ending.size()));
+  }
   std::sort(names.begin(), names.end());
   return tilescope::join(names, ", ");
 }
@@ -88,7 +92,7 @@ TEST_CASE("every other point option of every command refuses a wrong value") {
       {"dtype", "fp16", "fp16,bf16", "error: --dtype: more than one format for all arrays in 'fp16,bf16'"},
       {"dtype", "fp16", "q=fp16,q=bf16", "error: --dtype: 'q' is given twice in 'q=fp16,q=bf16'"},
       {"tile", "q=64", "q", "error: --tile: expected NAME=SIZE[,NAME=SIZE...] with positive sizes, as in q=128,kv=64, found 'q'"},
-      {"tile", "q=64", "z=4", "error: --tile: schedule 'flash2' has no tile 'z'; known: warps, q, kv, pack"},
+      {"tile", "q=64", "z=4", "error: --tile: schedule 'flash2' has no tile 'z'; known: warps, stages, q, kv, pack"},
       {"tile", "q=64", "q=64,q=128", "error: --tile: 'q' is given twice in 'q=64,q=128'"},
       {"tile", "q=64", "warps=65", "error: --tile: warps must be from 1 to 64, found 65"},
       {"pass", "forward", "backwards", "error: --pass: expected forward or backward, found 'backwards'; did you mean 'backward'?"},

@@ -141,8 +141,9 @@ std::vector<Rule> rules(const Tree& tree) {
           {"variants[*].v_head_dim", "an integer from 1 to 4096", Need::optional},
           {"variants[*].tile_*", "an integer from 1 to 1048576", Need::optional},
           {"variants[*].stages", "an integer from 1 to 64", Need::optional},
-          {"variants[*].dtypes", "a list", Need::optional},
+          {"variants[*].dtypes", "a list", Need::free},  // may be all that tells two variants apart
           {"variants[*].dtypes[*]", "text"},
+          {"variants[*].dtypes[*].*", "text", Need::free},
           {"variants[*].consumer_warps", "an integer from 1 to 64", Need::optional},
           {"variants[*].consumer_registers", "an integer from 24 to 255", Need::optional},
           {"variants[*].producer_registers", "an integer from 24 to 255", Need::optional},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "predict/products.h"
 #include "predict/island.h"
 
 namespace tilescope {
@@ -129,7 +130,9 @@ std::string stored_text(const BoundIsland& bound, const Term& term, const Factor
 std::string array_formula(const BoundIsland& bound, const Term& term) {
   const auto id = static_cast<ArrayId>(term.array);
   const Array& array = bound.plan.schedule.diagram.array(id);
-  const bool whole = term.boundary == Boundary::smem, dram = term.boundary == Boundary::hbm;
+  const bool loaded = term.boundary == Boundary::l2 && term.direction == Direction::read && loads(bound, id);
+  const bool whole = term.boundary == Boundary::smem || (loaded && copied_in_bulk(bound, id) && in_shared_memory(bound, id));
+  const bool dram = term.boundary == Boundary::hbm;
   const bool stored = stores(bound, id), once = dram && (term.fits_cache || !stored);
   const Nest& nest = stored ? bound.leaving(id) : bound.nest;
   Factors found = factors_of(bound, nest, array, once ? distinct_loop(bound, nest, array) : term.last_loop, whole);

@@ -12,10 +12,10 @@ namespace {
 Nest bind_nest(const Plan& plan, const Island& island, const Point& point) {
   static const Mask unmasked{};
   const std::span<const std::int64_t> tiles{point.tiles.data(), point.tiles.size()};
-  if (!plan.kernel.packed_rows) return bind(plan.schedule, island, point.workload, point.mask, tiles);
+  if (!plan.kernel.packed_rows) return tilescope::bind(plan.schedule, island, point.workload, point.mask, tiles);
   Workload packed = point.workload;
   packed.q_len = checked_mul(packed.q_len, packed.size(Extent::group)), packed.heads_q = packed.heads_kv;
-  return bind(plan.schedule, island, packed, unmasked, tiles);
+  return tilescope::bind(plan.schedule, island, packed, unmasked, tiles);
 }
 
 }  // namespace
@@ -55,6 +55,11 @@ bool loads(const BoundIsland& bound, ArrayId id) { return bound.plan.schedule.re
 bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
   const auto& list = bound.how.loads_every_step;
   return !list.empty() && std::find(list.begin(), list.end(), bound.plan.schedule.diagram.array(id).name) != list.end();
+}
+
+bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
+  const auto& others = bound.how.loaded_by_threads;
+  return bound.how.loads_by == "tma" && std::find(others.begin(), others.end(), bound.plan.schedule.diagram.array(id).name) == others.end();
 }
 
 bool stores(const BoundIsland& bound, ArrayId id) {

@@ -29,6 +29,7 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
 bool loads(const BoundIsland& bound, ArrayId id);
 bool stores(const BoundIsland& bound, ArrayId id);
 bool fetched_every_step(const BoundIsland& bound, ArrayId id);  // also where its tile has not changed
+bool copied_in_bulk(const BoundIsland& bound, ArrayId id);      // by the copy engine (TMA), if it goes to shared memory
 
 // Bytes of one tile of an array, uncut.
 std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id);

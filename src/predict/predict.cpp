@@ -47,7 +47,7 @@ std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
   std::int64_t total = 0;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    if (diagram.arrays[i].role == ArrayRole::interior) continue;
+    if (diagram.arrays[i].role == ArrayRole::interior || diagram.arrays[i].alias_of) continue;  // a view comes with its source
     const auto stored = [&](const Island& island) { return plan.schedule.writes(island, id); };
     const bool is_output = diagram.arrays[i].role == ArrayRole::output;
     if (is_output && std::none_of(plan.schedule.islands.begin(), plan.schedule.islands.end(), stored)) continue;

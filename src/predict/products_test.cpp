@@ -123,6 +123,28 @@ TEST_CASE("what TMA moves in shared memory is told apart from what threads and i
   CHECK(predicted(plan, point_of(plan, {4, 16, 16, 8192, 8192, 128, 128}, 1)).islands[0].blocks == 132);
 }
 
+// Counted on an H200 (validate/recorded): 24 key tiles of 176 bring 4224 rows to the SM where there are 4096.
+TEST_CASE("what TMA loads arrives in whole tiles, rows past the end included, and memory gives only what it holds") {
+  const Plan plan = plan_of(hopper);
+  const Workload w{2, 2, 1, 300, 777, 128, 128};
+  for (const bool causal : {false, true}) {
+    CAPTURE(causal);
+    Point point = point_of(plan, w, 0);  // 128 x 176
+    if (causal) point.mask = *parse_mask("causal");
+    const Prediction prediction = predicted(plan, point);
+    std::int64_t q = 0, kv = 0;
+    for (std::int64_t first = 0; first < w.q_len; first += 128) {
+      q += 128;
+      for (std::int64_t x = 0; x < w.kv_len; x += 176)
+        if (!causal || x <= std::min(first + 127, w.q_len - 1) + w.kv_len - w.q_len) kv += 176;
+    }
+    CHECK(bytes_of_terms(plan, prediction, "Q", Boundary::l2, Direction::read, Cause::tile) == w.batch * w.heads_q * q * 128 * 2);
+    CHECK(bytes_of_terms(plan, prediction, "K", Boundary::l2, Direction::read, Cause::tile) == w.batch * w.heads_q * kv * 128 * 2);
+    CHECK(bytes_of_terms(plan, prediction, "Q", Boundary::hbm, Direction::read, Cause::tile) == w.batch * w.heads_q * w.q_len * 128 * 2);
+    CHECK(bytes_of_terms(plan, prediction, "K", Boundary::hbm, Direction::read, Cause::tile) == w.batch * w.heads_kv * w.kv_len * 128 * 2);
+  }
+}
+
 TEST_CASE("a Hopper tile fits while its scores, output, probabilities and row state fit the consumers' registers") {
   const Plan plan = plan_of(hopper);
   const auto row = [&](std::size_t variant, Boundary level) {
@@ -336,6 +358,7 @@ variants:
   const std::int64_t blocks_of_rows = 2 * 2, steps = blocks_of_rows * 64;
   CHECK(bytes_of_terms(plan, prediction, "C", Boundary::l2, Direction::read, Cause::tile) == blocks_of_rows * 4096 * 576 * 2);
   CHECK(bytes_of_terms(plan, prediction, "V", Boundary::l2, Direction::read, Cause::tile) == 0);
+  CHECK(prediction.compulsory_bytes == 2 * 2 * (128 * 576 + 4096 * 576 + 128 * 512));  // Q, the latent, O
   const std::int64_t scores = 64 * 576 * 2 + 64 * 576 * 2;   // Q and the latent, one instruction column
   const std::int64_t values = 2 * 64 * 64 * 2 + 64 * 512 * 2;  // P by both warpgroups, the latent's first 512 columns
   CHECK(prediction.operand_bytes == steps * (scores + values));

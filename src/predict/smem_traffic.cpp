@@ -12,11 +12,6 @@ Term smem_term(const BoundIsland& bound, ArrayId id, Direction direction, Cause 
   return {.boundary = Boundary::smem, .direction = direction, .cause = cause, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, axes, resident)};
 }
 
-bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
-  const auto& others = bound.how.loaded_by_threads;
-  return bound.how.loads_by == "tma" && std::find(others.begin(), others.end(), bound.plan.schedule.diagram.array(id).name) == others.end();
-}
-
 void add_fill(const BoundIsland& bound, Prediction& out, ArrayId id) {
   if (!loads(bound, id) || !in_shared_memory(bound, id)) return;
   const bool kept = !fetched_every_step(bound, id);

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "predict/island.h"
 #include "predict/l2_model.h"
+#include "predict/products.h"
 #include "predict/sectors.h"
 
 namespace tilescope {
@@ -106,10 +107,13 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
   }
 }
 
+// The copy engine brings whole tiles: rows past an array's end are filled with zeros, and arrive at the SM like the
+// others (counted on an H200), though no memory holds them.
 void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
+  const bool whole = copied_in_bulk(bound, id) && in_shared_memory(bound, id);
   const bool kept = !fetched_every_step(bound, id);
   add_term(bound, out, {.boundary = Boundary::l2, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, bound.plan.schedule.diagram.array(id).axes, kept),
-                        .bytes = touched_bytes(bound, id, {.resident = kept})});
+                        .bytes = touched_bytes(bound, id, {.resident = kept, .whole_tiles = whole})});
 }
 
 // Per-row statistics lie densely along the queries: a store of a few rows takes whole sectors, aligned or not.
