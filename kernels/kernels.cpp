@@ -23,6 +23,13 @@ const std::vector<Family>& families() {
       backward_family(),
       backward_split_family(),
       fused_wgmma_family(),
+      fused_fp8_family(),
+      fused_fp8_qk_family(),
+      split_kv_family(),
+      split_kv_paged_family(),
+      split_kv_wide_family(),
+      split_kv_wide_codes_family(),
+      mla_decode_family(),
   };
   return all;
 }

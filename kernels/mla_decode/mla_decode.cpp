@@ -33,6 +33,7 @@ std::vector<Variant> variants() {
     for (const Instance& instance : instances()) {
       list.push_back(instance.variant);
       list.back().paged = paged;
+      list.back().stages = 0;  // as stated by the descriptor's island
     }
   return list;
 }

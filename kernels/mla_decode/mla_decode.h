@@ -9,11 +9,6 @@
 #include "common/divisor.h"
 #include "kernel_api.h"
 
-namespace tilescope::kernels {
-struct Family;
-Family mla_decode_family();
-}  // namespace tilescope::kernels
-
 namespace tilescope::kernels::mla_decode {
 
 constexpr int d_qk = 576, d_v = 512;  // the latent and 64 rotary columns; V is the latent

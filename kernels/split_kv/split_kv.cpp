@@ -35,23 +35,36 @@ using split_kv::PartialParams;
 
 const Instance& find(const Variant& v) {
   Variant contiguous = v;
-  contiguous.paged = false;
+  contiguous.kernel = "split_kv", contiguous.paged = false;
   return *std::find_if(instances().begin(), instances().end(),
                        [&](const Instance& i) { return i.variant == contiguous; });
 }
 
-std::vector<Variant> variants() {
+// The descriptors tell apart tiles of 16 rows, contiguous and paged, and of more, of values and of codes.
+std::string kernel_of(const Variant& v, bool paged) {
+  if (v.tile_q <= 16) return paged ? "split_kv_paged" : "split_kv";
+  return bits_of(v.dtype_k()) < 16 ? "split_kv_wide_codes" : "split_kv_wide";
+}
+
+std::vector<Variant> variants(const std::string& kernel) {
+  const bool paged = kernel == "split_kv_paged";
   std::vector<Variant> list;
-  for (const bool paged : {false, true})
-    for (const Instance& instance : instances()) {
-      list.push_back(instance.variant);
-      list.back().paged = paged;
-    }
+  for (const Instance& instance : instances()) {
+    if (kernel_of(instance.variant, paged) != kernel) continue;
+    list.push_back(instance.variant);
+    list.back().kernel = kernel, list.back().paged = paged;
+  }
   return list;
 }
 
+Family family_of(const Variant& v) {
+  if (v.kernel == "split_kv_paged") return split_kv_paged_family();
+  if (v.kernel == "split_kv_wide") return split_kv_wide_family();
+  return v.kernel == "split_kv" ? split_kv_family() : split_kv_wide_codes_family();
+}
+
 std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
-  if (std::string reason = head_dim_problem(split_kv_family(), variant, shape); !reason.empty()) return reason;
+  if (std::string reason = head_dim_problem(family_of(variant), variant, shape); !reason.empty()) return reason;
   if (shape.q_len > variant.tile_q)
     return fmt::format("q_len {} exceeds tile_q {}; split_kv is for few queries, whose rows of one head fit a tile",
                        shape.q_len, variant.tile_q);
@@ -154,8 +167,26 @@ std::vector<Launch> prepare_split(const Variant& v, const Problem& problem) {
 }  // namespace
 
 Family split_kv_family() {
-  Family family{"split_kv", variants, unsupported, workspace, prepare_split};
+  Family family{"split_kv", [] { return variants("split_kv"); }, unsupported, workspace, prepare_split};
   family.splits = splits;
+  return family;
+}
+
+Family split_kv_paged_family() {
+  Family family = split_kv_family();
+  family.name = "split_kv_paged", family.variants = [] { return variants("split_kv_paged"); };
+  return family;
+}
+
+Family split_kv_wide_family() {
+  Family family = split_kv_family();
+  family.name = "split_kv_wide", family.variants = [] { return variants("split_kv_wide"); };
+  return family;
+}
+
+Family split_kv_wide_codes_family() {
+  Family family = split_kv_family();
+  family.name = "split_kv_wide_codes", family.variants = [] { return variants("split_kv_wide_codes"); };
   return family;
 }
 

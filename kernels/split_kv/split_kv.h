@@ -7,11 +7,6 @@
 #include "common/divisor.h"
 #include "kernel_api.h"
 
-namespace tilescope::kernels {
-struct Family;
-Family split_kv_family();
-}  // namespace tilescope::kernels
-
 namespace tilescope::kernels::split_kv {
 
 // Rows of a KV head: its query heads x q_len, which lie together in Q, O and L.

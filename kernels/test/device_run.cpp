@@ -118,11 +118,12 @@ HostProblem random_problem(const Formats& formats, const Shape& s, Mask mask, bo
 
 namespace {
 
-constexpr std::int64_t page_size = 64;
+// Keys a page: 64, or as many as a longer tile needs.
+std::int64_t page_size_for(const Variant& variant) { return std::max(64, variant.tile_kv); }
 
 // Rows of `row_bytes` [batch, heads_kv, kv_len] as a pool [pages, heads_kv, page_size]; rows past kv_len are all ones (NaN).
 std::vector<unsigned char> paged(const void* dense, std::size_t row_bytes, const Shape& s,
-                                 const std::vector<std::int32_t>& table) {
+                                 const std::vector<std::int32_t>& table, std::int64_t page_size) {
   const std::int64_t pages = (s.kv_len + page_size - 1) / page_size;
   std::vector<unsigned char> pool(table.size() * static_cast<std::size_t>(s.heads_kv * page_size) * row_bytes, 0xff);
   for (std::int64_t b = 0; b < s.batch; ++b)
@@ -137,7 +138,7 @@ std::vector<unsigned char> paged(const void* dense, std::size_t row_bytes, const
   return pool;
 }
 
-std::vector<std::int32_t> random_block_table(const Shape& s, std::mt19937_64& random) {
+std::vector<std::int32_t> random_block_table(const Shape& s, std::int64_t page_size, std::mt19937_64& random) {
   std::vector<std::int32_t> table(static_cast<std::size_t>(s.batch * ((s.kv_len + page_size - 1) / page_size)));
   std::iota(table.begin(), table.end(), 0);
   std::shuffle(table.begin(), table.end(), random);
@@ -178,10 +179,11 @@ class Output {
 struct Keys {
   std::unique_ptr<DeviceBuffer> data, scales;
 };
-Keys upload_keys(const Encoded& array, std::int64_t d, Dtype dtype, const Shape& s, const std::vector<std::int32_t>& table) {
+Keys upload_keys(const Encoded& array, std::int64_t d, Dtype dtype, const Shape& s, const std::vector<std::int32_t>& table,
+                 std::int64_t page_size) {
   if (table.empty()) return {uploaded(array.raw), uploaded(array.scales)};
-  Keys keys{uploaded(paged(array.raw.data(), bytes_of(dtype, d), s, table)), uploaded(array.scales)};
-  if (!array.scales.empty()) keys.scales = uploaded(paged(array.scales.data(), scale_bytes_of(dtype, d), s, table));
+  Keys keys{uploaded(paged(array.raw.data(), bytes_of(dtype, d), s, table, page_size)), uploaded(array.scales)};
+  if (!array.scales.empty()) keys.scales = uploaded(paged(array.scales.data(), scale_bytes_of(dtype, d), s, table, page_size));
   return keys;
 }
 
@@ -191,12 +193,13 @@ RunResult run(const Variant& variant, const HostProblem& host) {
   const Shape& s = host.shape;
   const bool backward = pass_of(variant) == Pass::backward;
   std::mt19937_64 random(static_cast<std::uint64_t>(s.kv_len));
+  const std::int64_t page_size = page_size_for(variant);
   const std::vector<std::int32_t> table =
-      variant.paged ? random_block_table(s, random) : std::vector<std::int32_t>{};
+      variant.paged ? random_block_table(s, page_size, random) : std::vector<std::int32_t>{};
   const auto q = uploaded(host.q.raw), d_o = uploaded(host.d_o.raw), o_in = uploaded(host.o.raw), l_in = uploaded(host.l);
   const auto mask = uploaded(host.block_mask), block_table = uploaded(table);
-  const Keys k = upload_keys(host.k, s.d_qk, variant.dtype_k(), s, table);
-  const Keys v = upload_keys(host.v, s.d_v, variant.dtype_v(), s, table);
+  const Keys k = upload_keys(host.k, s.d_qk, variant.dtype_k(), s, table, page_size);
+  const Keys v = upload_keys(host.v, s.d_v, variant.dtype_v(), s, table, page_size);
   const std::int64_t rows = s.batch * s.heads_q * s.q_len, keys = s.batch * s.heads_kv * s.kv_len;
   Output o(variant.dtype, backward ? 0 : rows * s.d_v), l(Dtype::fp32, backward ? 0 : rows);
   Output d_q(variant.dtype, backward ? rows * s.d_qk : 0), d_k(variant.dtype, backward ? keys * s.d_qk : 0),
@@ -206,10 +209,12 @@ RunResult run(const Variant& variant, const HostProblem& host) {
   problem.o = backward ? o_in->get() : o.get();
   problem.l = static_cast<float*>(backward ? l_in->get() : l.get());
   problem.window = host.window, problem.splits = host.splits;
-  problem.block_mask = static_cast<const std::uint8_t*>(mask->get());
+  if (host.mask == Mask::blocks) problem.block_mask = static_cast<const std::uint8_t*>(mask->get());
   problem.block_q = host.block_q, problem.block_kv = host.block_kv;
-  problem.block_table = static_cast<const std::int32_t*>(block_table->get());
-  problem.page_size = page_size, problem.pages = static_cast<std::int64_t>(table.size());
+  if (variant.paged) {
+    problem.block_table = static_cast<const std::int32_t*>(block_table->get());
+    problem.page_size = page_size, problem.pages = static_cast<std::int64_t>(table.size());
+  }
   problem.k_scales = k.scales->get(), problem.v_scales = v.scales->get();
   problem.q_descale = host.q.descale, problem.k_descale = host.k.descale, problem.v_descale = host.v.descale;
   problem.d_o = d_o->get(), problem.d_q = d_q.get(), problem.d_k = d_k.get(), problem.d_v = d_v.get();

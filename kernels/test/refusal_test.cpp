@@ -136,7 +136,9 @@ Problem small_problem(const Variant& variant, char* memory) {
   p.q = p.k = p.v = p.d_o = memory, p.o = p.d_q = p.d_k = p.d_v = p.workspace = memory;
   p.l = reinterpret_cast<float*>(memory);
   p.k_scales = p.v_scales = memory;
-  p.block_table = reinterpret_cast<const std::int32_t*>(memory), p.page_size = 64, p.pages = 1;
+  if (variant.paged)
+    p.block_table = reinterpret_cast<const std::int32_t*>(memory), p.page_size = variant.tile_kv, p.pages = 1;
+  p.splits = 1;  // what the kernel would choose depends on the GPU
   return p;
 }
 
