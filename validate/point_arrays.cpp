@@ -14,8 +14,6 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr std::int64_t page_size = 64;
-
 std::int64_t rows_of(const kernels::Shape& s) { return s.batch * s.heads_q * s.q_len; }
 
 // The forward kernel that provides a backward pass with O and L: the first of its format that takes the problem.
@@ -72,6 +70,7 @@ PointArrays::PointArrays(const kernels::Variant& variant, const kernels::Shape& 
     problem_.block_mask = static_cast<const std::uint8_t*>(uploaded(mask_data.blocks.data(), mask_data.blocks.size()));
   std::int64_t keys = s.batch * s.heads_kv * s.kv_len;
   if (variant.paged) {
+    const std::int64_t page_size = std::max(64, variant.tile_kv);
     std::vector<std::int32_t> table(static_cast<std::size_t>(s.batch * ((s.kv_len + page_size - 1) / page_size)));
     std::iota(table.begin(), table.end(), 0);
     std::shuffle(table.begin(), table.end(), std::mt19937_64(7));
