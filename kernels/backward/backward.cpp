@@ -6,18 +6,14 @@
 
 #include "base/error.h"
 #include "common/family.h"
+#include "common/instances.h"
 #include "common/launch.h"
 #include "common/tma.h"
 
 namespace tilescope::kernels {
 
 const std::vector<backward::Instance>& backward::instances() {
-  static const std::vector<Instance> all = [] {
-    std::vector<Instance> list = fp16_instances();
-    const std::vector<Instance> more = bf16_instances();
-    list.insert(list.end(), more.begin(), more.end());
-    return list;
-  }();
+  static const std::vector<Instance> all = joined<Instance>({fp16_instances, bf16_instances});
   return all;
 }
 
@@ -36,11 +32,7 @@ namespace {
 using backward::Instance;
 using backward::instances;
 
-std::vector<Variant> variants() {
-  std::vector<Variant> list;
-  for (const Instance& instance : instances()) list.push_back(instance.variant);
-  return list;
-}
+std::vector<Variant> variants() { return variants_of(instances()); }
 
 std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
   return head_dim_problem(backward_family(), variant, shape);
@@ -58,8 +50,7 @@ std::size_t workspace(const Variant& variant, const Problem& problem) {
 std::vector<Launch> prepare_backward(const Variant& variant, const Problem& problem) {
   if (std::string reason = pointer_problem(problem, 16, Needs::gradients); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "backward", reason});
-  const Instance& instance =
-      *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) { return i.variant == variant; });
+  const Instance& instance = instance_of(instances(), variant);
   const Shape& s = problem.shape;
   const int q_len = static_cast<int>(s.q_len);
   float* d = static_cast<float*>(problem.workspace);

@@ -1,22 +1,17 @@
 #include "backward_split/backward_split.h"
 
-#include <algorithm>
 
 #include "backward/backward.h"
 #include "base/error.h"
 #include "common/family.h"
+#include "common/instances.h"
 #include "common/launch.h"
 #include "common/tma.h"
 
 namespace tilescope::kernels {
 
 const std::vector<backward_split::Instance>& backward_split::instances() {
-  static const std::vector<Instance> all = [] {
-    std::vector<Instance> list = fp16_instances();
-    const std::vector<Instance> more = bf16_instances();
-    list.insert(list.end(), more.begin(), more.end());
-    return list;
-  }();
+  static const std::vector<Instance> all = joined<Instance>({fp16_instances, bf16_instances});
   return all;
 }
 
@@ -25,11 +20,7 @@ namespace {
 using backward_split::Instance;
 using backward_split::instances;
 
-std::vector<Variant> variants() {
-  std::vector<Variant> list;
-  for (const Instance& instance : instances()) list.push_back(instance.variant);
-  return list;
-}
+std::vector<Variant> variants() { return variants_of(instances()); }
 
 std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
   return head_dim_problem(backward_split_family(), variant, shape);
@@ -43,8 +34,7 @@ std::size_t workspace(const Variant&, const Problem& problem) {  // D
 std::vector<Launch> prepare_split(const Variant& variant, const Problem& problem) {
   if (std::string reason = pointer_problem(problem, 16, Needs::gradients); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "backward_split", reason});
-  const Instance& instance =
-      *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) { return i.variant == variant; });
+  const Instance& instance = instance_of(instances(), variant);
   const Shape& s = problem.shape;
   float* d = static_cast<float*>(problem.workspace);
   const std::int64_t all_q = s.batch * s.heads_q, all_kv = s.batch * s.heads_kv;

@@ -5,17 +5,13 @@
 #include "base/error.h"
 #include "block_sparse/forward.h"
 #include "common/family.h"
+#include "common/instances.h"
 #include "common/launch.h"
 
 namespace tilescope::kernels {
 
 const std::vector<block_sparse::Instance>& block_sparse::instances() {
-  static const std::vector<Instance> all = [] {
-    std::vector<Instance> list = block_sparse::fp16();
-    const std::vector<Instance> more = block_sparse::bf16();
-    list.insert(list.end(), more.begin(), more.end());
-    return list;
-  }();
+  static const std::vector<Instance> all = joined<Instance>({fp16, bf16});
   return all;
 }
 
@@ -25,11 +21,7 @@ using block_sparse::ForwardParams;
 using block_sparse::Instance;
 using block_sparse::instances;
 
-std::vector<Variant> variants() {
-  std::vector<Variant> list;
-  for (const Instance& instance : instances()) list.push_back(instance.variant);
-  return list;
-}
+std::vector<Variant> variants() { return variants_of(instances()); }
 
 std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
   if (std::string problem = head_dim_problem(block_sparse_family(), variant, shape); !problem.empty()) return problem;
@@ -58,8 +50,7 @@ std::vector<Launch> prepare_block_sparse(const Variant& variant, const Problem& 
   std::string reason = pointer_problem(problem, 16, Needs::log_sum_exp);
   if (reason.empty()) reason = mask_problem(variant, problem);
   if (!reason.empty()) throw InputError(Diagnostic{"", 0, 0, "block_sparse", reason});
-  const Instance& instance =
-      *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) { return i.variant == variant; });
+  const Instance& instance = instance_of(instances(), variant);
   const Shape& s = problem.shape;
   ForwardParams params{};
   params.q = problem.q, params.k = problem.k, params.v = problem.v, params.o = problem.o, params.l = problem.l;

@@ -1,22 +1,15 @@
-#include <algorithm>
 
 #include "base/error.h"
 #include "case_study/forward.h"
 #include "common/family.h"
+#include "common/instances.h"
 #include "common/launch.h"
 #include "common/tma.h"
 
 namespace tilescope::kernels {
 
 const std::vector<case_study::Instance>& case_study::instances() {
-  static const std::vector<Instance> all = [] {
-    std::vector<Instance> list;
-    for (auto* part : {fp16_d64, fp16_d128, fp16_d256}) {
-      const std::vector<Instance> some = part();
-      list.insert(list.end(), some.begin(), some.end());
-    }
-    return list;
-  }();
+  static const std::vector<Instance> all = joined<Instance>({fp16_d64, fp16_d128, fp16_d256});
   return all;
 }
 
@@ -26,11 +19,7 @@ using case_study::ForwardParams;
 using case_study::Instance;
 using case_study::instances;
 
-std::vector<Variant> variants() {
-  std::vector<Variant> list;
-  for (const Instance& instance : instances()) list.push_back(instance.variant);
-  return list;
-}
+std::vector<Variant> variants() { return variants_of(instances()); }
 
 std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
   return head_dim_problem(case_study_family(), variant, shape);
@@ -39,8 +28,7 @@ std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
 std::vector<Launch> prepare_case_study(const Variant& variant, const Problem& problem) {
   if (std::string reason = pointer_problem(problem, 16, Needs::log_sum_exp); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "case_study", reason});
-  const Instance& instance =
-      *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) { return i.variant == variant; });
+  const Instance& instance = instance_of(instances(), variant);
   const Shape& s = problem.shape;
   ForwardParams params{};
   params.q = make_tile_map(problem.q, 2, s.d_qk, s.q_len, s.batch * s.heads_q, variant.tile_q);

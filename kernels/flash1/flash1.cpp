@@ -1,19 +1,14 @@
-#include <algorithm>
 
 #include "base/error.h"
 #include "common/family.h"
+#include "common/instances.h"
 #include "common/launch.h"
 #include "flash1/forward.h"
 
 namespace tilescope::kernels {
 
 const std::vector<flash1::Instance>& flash1::instances() {
-  static const std::vector<Instance> all = [] {
-    std::vector<Instance> list = flash1::fp16();
-    const std::vector<Instance> more = flash1::bf16();
-    list.insert(list.end(), more.begin(), more.end());
-    return list;
-  }();
+  static const std::vector<Instance> all = joined<Instance>({fp16, bf16});
   return all;
 }
 
@@ -23,11 +18,7 @@ using flash1::ForwardParams;
 using flash1::Instance;
 using flash1::instances;
 
-std::vector<Variant> variants() {
-  std::vector<Variant> list;
-  for (const Instance& instance : instances()) list.push_back(instance.variant);
-  return list;
-}
+std::vector<Variant> variants() { return variants_of(instances()); }
 
 std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
   return head_dim_problem(flash1_family(), variant, shape);
@@ -43,8 +34,7 @@ std::size_t statistics_bytes(const Variant&, const Problem& problem) {
 std::vector<Launch> prepare_flash1(const Variant& variant, const Problem& problem) {
   if (std::string reason = pointer_problem(problem, 16, Needs::workspace); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "flash1", reason});
-  const Instance& instance = *std::find_if(instances().begin(), instances().end(),
-                                           [&](const Instance& i) { return i.variant == variant; });
+  const Instance& instance = instance_of(instances(), variant);
   const Shape& s = problem.shape;
   ForwardParams params{};
   params.q = problem.q, params.k = problem.k, params.v = problem.v, params.o = problem.o;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "common/family.h"
+#include "common/instances.h"
 #include "common/launch.h"
 #include "common/tma.h"
 #include "fused_fp8/forward.h"
@@ -14,14 +15,7 @@
 namespace tilescope::kernels {
 
 const std::vector<fused_fp8::Instance>& fused_fp8::instances() {
-  static const std::vector<Instance> all = [] {
-    std::vector<Instance> list;
-    for (auto* part : {fp8_d64, fp8_d128, fp8_d256, fp8_scores}) {
-      const std::vector<Instance> some = part();
-      list.insert(list.end(), some.begin(), some.end());
-    }
-    return list;
-  }();
+  static const std::vector<Instance> all = joined<Instance>({fp8_d64, fp8_d128, fp8_d256, fp8_scores});
   return all;
 }
 
@@ -90,8 +84,7 @@ std::vector<Launch> prepare_fp8(const Variant& variant, const Problem& problem) 
   std::string reason = pointer_problem(problem, 16, Needs::log_sum_exp);
   if (reason.empty()) reason = descale_problem(problem);
   if (!reason.empty()) throw InputError(Diagnostic{"", 0, 0, variant.kernel, reason});
-  const Instance& instance =
-      *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) { return i.variant == variant; });
+  const Instance& instance = instance_of(instances(), variant);
   const Shape& s = problem.shape;
   const bool fp8_values = variant.dtype_v() == Dtype::fp8_e4m3;
   static std::atomic<unsigned> launches = 0;

@@ -1,24 +1,17 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 
 #include "base/error.h"
 #include "common/family.h"
+#include "common/instances.h"
 #include "common/launch.h"
 #include "fused_mma/forward.h"
 
 namespace tilescope::kernels {
 
 const std::vector<fused_mma::Instance>& fused_mma::instances() {
-  static const std::vector<Instance> all = [] {
-    std::vector<Instance> list;
-    for (auto* part : {fused_mma::fp16_d64, fused_mma::fp16_d128, fused_mma::fp16_d256, fused_mma::bf16_d64,
-                       fused_mma::bf16_d128, fused_mma::bf16_d256}) {
-      const std::vector<Instance> some = part();
-      list.insert(list.end(), some.begin(), some.end());
-    }
-    return list;
-  }();
+  static const std::vector<Instance> all = joined<Instance>(
+      {fp16_d64, fp16_d128, fp16_d256, bf16_d64, bf16_d128, bf16_d256});
   return all;
 }
 
@@ -28,18 +21,7 @@ using fused_mma::ForwardParams;
 using fused_mma::Instance;
 using fused_mma::instances;
 
-const Instance& find(const Variant& v) {
-  return *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) {
-    return i.variant.dtype == v.dtype && i.variant.head_dim == v.head_dim && i.variant.tile_q == v.tile_q &&
-           i.variant.tile_kv == v.tile_kv && i.variant.warps == v.warps;
-  });
-}
-
-std::vector<Variant> variants() {
-  std::vector<Variant> list;
-  for (const Instance& instance : instances()) list.push_back(instance.variant);
-  return list;
-}
+std::vector<Variant> variants() { return variants_of(instances()); }
 
 std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
   return head_dim_problem(fused_mma_family(), variant, shape);
@@ -48,7 +30,7 @@ std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
 std::vector<Launch> prepare_fused(const Variant& variant, const Problem& problem) {
   if (std::string reason = pointer_problem(problem, 16, Needs::log_sum_exp); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "fused_mma", reason});
-  const Instance& instance = find(variant);
+  const Instance& instance = instance_of(instances(), variant);
   const Shape& s = problem.shape;
   ForwardParams params{};
   params.q = problem.q, params.k = problem.k, params.v = problem.v, params.o = problem.o, params.l = problem.l;

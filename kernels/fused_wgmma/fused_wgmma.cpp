@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "common/family.h"
+#include "common/instances.h"
 #include "common/launch.h"
 #include "common/tma.h"
 #include "fused_wgmma/forward.h"
@@ -14,15 +15,8 @@
 namespace tilescope::kernels {
 
 const std::vector<fused_wgmma::Instance>& fused_wgmma::instances() {
-  static const std::vector<Instance> all = [] {
-    std::vector<Instance> list;
-    for (auto* part : {fused_wgmma::fp16_d64, fused_wgmma::fp16_d128, fused_wgmma::fp16_d256, fused_wgmma::bf16_d64,
-                       fused_wgmma::bf16_d128, fused_wgmma::bf16_d256}) {
-      const std::vector<Instance> some = part();
-      list.insert(list.end(), some.begin(), some.end());
-    }
-    return list;
-  }();
+  static const std::vector<Instance> all = joined<Instance>(
+      {fp16_d64, fp16_d128, fp16_d256, bf16_d64, bf16_d128, bf16_d256});
   return all;
 }
 
@@ -32,11 +26,7 @@ using fused_wgmma::ForwardParams;
 using fused_wgmma::Instance;
 using fused_wgmma::instances;
 
-std::vector<Variant> variants() {
-  std::vector<Variant> list;
-  for (const Instance& instance : instances()) list.push_back(instance.variant);
-  return list;
-}
+std::vector<Variant> variants() { return variants_of(instances()); }
 
 std::string unsupported(const Variant& variant, const Shape& s, Mask) {
   if (std::string problem = head_dim_problem(fused_wgmma_family(), variant, s); !problem.empty()) return problem;
@@ -85,8 +75,7 @@ std::string problem_of(const Problem& problem) {
 std::vector<Launch> prepare_fused(const Variant& variant, const Problem& problem) {
   if (std::string reason = problem_of(problem); !reason.empty())
     throw InputError(Diagnostic{"", 0, 0, "fused_wgmma", reason});
-  const Instance& instance =
-      *std::find_if(instances().begin(), instances().end(), [&](const Instance& i) { return i.variant == variant; });
+  const Instance& instance = instance_of(instances(), variant);
   const Shape& s = problem.shape;
   const int d = variant.head_dim;
   const std::int64_t heads = s.batch * s.heads_q, kv_heads = s.batch * s.heads_kv;

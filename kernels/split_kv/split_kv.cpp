@@ -3,11 +3,11 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
 #include "common/family.h"
+#include "common/instances.h"
 #include "common/launch.h"
 #include "split_kv/choose_splits.h"
 #include "split_kv/merge_launch.h"
@@ -15,14 +15,7 @@
 namespace tilescope::kernels {
 
 const std::vector<split_kv::Instance>& split_kv::instances() {
-  static const std::vector<Instance> all = [] {
-    std::vector<Instance> list;
-    for (auto* part : {split_kv::kv_fp16, split_kv::kv_bf16, split_kv::kv_fp8, split_kv::kv_int8, split_kv::kv_int4}) {
-      const std::vector<Instance> some = part();
-      list.insert(list.end(), some.begin(), some.end());
-    }
-    return list;
-  }();
+  static const std::vector<Instance> all = joined<Instance>({kv_fp16, kv_bf16, kv_fp8, kv_int8, kv_int4});
   return all;
 }
 
@@ -36,8 +29,7 @@ using split_kv::PartialParams;
 const Instance& find(const Variant& v) {
   Variant contiguous = v;
   contiguous.kernel = "split_kv", contiguous.paged = false;
-  return *std::find_if(instances().begin(), instances().end(),
-                       [&](const Instance& i) { return i.variant == contiguous; });
+  return instance_of(instances(), contiguous);
 }
 
 // The descriptors tell apart tiles of 16 rows, contiguous and paged, and of more, of values and of codes.
