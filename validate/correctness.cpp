@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "kernels/error_bound.h"
 #include "kernels/oracle.h"
 #include "validate/cuda_check.h"
 #include "validate/device_work.h"
@@ -46,38 +47,6 @@ std::vector<Window> choose_windows(const kernels::Shape& s) {
 
 std::size_t product(std::int64_t a, std::int64_t b) {
   return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
-}
-
-double rounding_of(kernels::Dtype dtype) {
-  switch (dtype) {
-    case kernels::Dtype::fp32: return 0x1p-24;
-    case kernels::Dtype::bf16: return 0x1p-8;
-    case kernels::Dtype::fp8_e4m3: return 0x1p-4;
-    default: return 0x1p-11;  // fp16, and what int8 and int4 are converted to
-  }
-}
-
-// The format in which P V computes: that of V, or of O where V is converted to it first.
-kernels::Dtype format_of_p(const kernels::Variant& variant) {
-  const bool converted = kernels::bits_of(variant.dtype_v()) < 16 && variant.dtype_q() != kernels::Dtype::fp8_e4m3;
-  return converted ? variant.dtype : variant.dtype_v();
-}
-
-// The error a correct kernel may make in one element of O: S is accumulated in fp32 and, where a kernel stores it,
-// rounded to the dtype (`score` its size, `dot` that of its terms), and K with scales once more when they are applied; P
-// carries twice that and its own rounding, weighted by P |V| (`weight`), and where its format is short of small numbers an
-// absolute error a key; O is rounded to the dtype.
-double bound(const kernels::Problem& problem, const kernels::Variant& variant, const kernels::OracleResult& oracle,
-             std::size_t row, std::size_t element) {
-  const double unit = rounding_of(variant.dtype);
-  const kernels::Dtype p = format_of_p(variant);
-  const double least = p == kernels::Dtype::fp16 ? 0x1p-25 : p == kernels::Dtype::fp8_e4m3 ? 0x1p-10 : 0;
-  const double of_k = kernels::scale_group(variant.dtype_k()) > 0 ? unit : 0;
-  const double of_v = kernels::scale_group(variant.dtype_v()) > 0 ? unit : 0;
-  const double score_error = (0x1p-20 + of_k) * (1 + oracle.dot[row]) + unit * oracle.score[row] + least;
-  return (unit + 0x1p-20) * std::abs(oracle.o[element]) +
-         (std::expm1(2 * score_error) + rounding_of(p) + of_v + 0x1p-20) * oracle.weight[element] +
-         least * static_cast<double>(problem.shape.kv_len) * oracle.value_max + 0x1p-25;
 }
 
 std::vector<std::int32_t> block_table(const kernels::Problem& problem, std::int64_t batch) {
@@ -187,7 +156,8 @@ Correctness check_output(const kernels::Problem& problem, const kernels::Variant
                                                product(window.rows, s.d_v), dtype);
     for (std::size_t i = 0; i < o.size(); ++i) {
       const std::size_t row = i / static_cast<std::size_t>(s.d_v);
-      const double allowed = bound(problem, variant, expected, row, i);
+      const double allowed =
+          kernels::error_bound(variant, expected, row, s.kv_len).of_output(expected.o[i], expected.weight[i]);
       const double error = std::abs(static_cast<double>(o[i]) - expected.o[i]);
       if (!(error / allowed <= worst)) {  // a NaN wins, too
         worst = error / allowed;

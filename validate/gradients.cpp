@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/error_bound.h"
 #include "validate/device_work.h"
 
 namespace tilescope::validate {
@@ -81,7 +82,7 @@ Pair pair(const kernels::Problem& problem, const Head& h, std::int64_t i, std::i
 class Worst {
  public:
   Worst(kernels::Dtype dtype, std::int64_t terms)
-      : unit_(dtype == kernels::Dtype::fp16 ? 0x1p-11 : 0x1p-8), least_(dtype == kernels::Dtype::fp16 ? 0x1p-25 : 0),
+      : unit_(kernels::half_unit(dtype)), least_(dtype == kernels::Dtype::fp16 ? 0x1p-25 : 0),
         accumulation_(std::max(0x1p-20, 4 * 0x1p-24 * std::sqrt(static_cast<double>(terms)))), terms_(terms) {}
 
   // `dot`: the largest sum of |Q| |K| behind the row, which rounding in S grows with.

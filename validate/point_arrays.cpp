@@ -1,14 +1,13 @@
 #include "validate/point_arrays.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <random>
 
-#include "base/error.h"
 #include "kernels/formats.h"
+#include "kernels/oracle.h"
 #include "validate/cuda_check.h"
 
 namespace tilescope::validate {
@@ -16,16 +15,13 @@ namespace {
 
 std::int64_t rows_of(const kernels::Shape& s) { return s.batch * s.heads_q * s.q_len; }
 
-// The forward kernel that provides a backward pass with O and L: the first of its format that takes the problem.
-kernels::Variant forward_for(const kernels::Variant& backward, const kernels::Problem& problem) {
+// The forward kernel that provides a backward pass with O and L: the first of its format that takes the problem, or none.
+std::optional<kernels::Variant> forward_for(const kernels::Variant& backward, const kernels::Problem& problem) {
   for (const kernels::Variant& variant : kernels::built_variants())
     if (variant.kernel == "fused_mma" && variant.dtype == backward.dtype && variant.head_dim == problem.shape.d_qk &&
         kernels::unsupported_reason(variant, problem.shape, problem.mask).empty())
       return variant;
-  throw InputError(Diagnostic{
-      .path = backward.kernel,
-      .message = fmt::format("no forward kernel is built for head_dim {}, which a backward pass starts from",
-                             problem.shape.d_qk)});
+  return std::nullopt;
 }
 
 }  // namespace
@@ -101,10 +97,27 @@ void PointArrays::add_outputs(const kernels::Variant& variant) {
   problem_.workspace = poisoned(kernels::workspace_bytes(variant, problem_));
 }
 
+// By a kernel, or where none is built for the format and head_dim in double precision on the CPU (small problems: it
+// takes a second for 10^9 multiply-adds).
 void PointArrays::run_forward(const kernels::Variant& backward) {
-  for (const kernels::Launch& launch : kernels::prepare(forward_for(backward, problem_), problem_))
-    launch.enqueue(nullptr);
-  check_cuda(cudaDeviceSynchronize(), "the forward pass");
+  if (const auto variant = forward_for(backward, problem_)) {
+    for (const kernels::Launch& launch : kernels::prepare(*variant, problem_)) launch.enqueue(nullptr);
+    check_cuda(cudaDeviceSynchronize(), "the forward pass");
+    return;
+  }
+  const kernels::Shape& s = problem_.shape;
+  const auto keys = static_cast<std::size_t>(s.batch * s.heads_kv * s.kv_len), rows = static_cast<std::size_t>(rows_of(s));
+  const auto d_qk = static_cast<std::size_t>(s.d_qk), d_v = static_cast<std::size_t>(s.d_v);
+  const std::vector<float> q = read_as_float(problem_.q, 0, rows * d_qk, backward.dtype_q());
+  const std::vector<float> k = read_as_float(problem_.k, 0, keys * d_qk, backward.dtype_k());
+  const std::vector<float> v = read_as_float(problem_.v, 0, keys * d_v, backward.dtype_v());
+  kernels::OracleInput input{s, problem_.mask, static_cast<double>(problem_.scale), q.data(), k.data(), v.data()};
+  input.window = problem_.window;
+  const kernels::OracleResult result = kernels::attention_oracle(input);
+  const kernels::Encoded o = kernels::encode(backward.dtype, std::vector<float>(result.o.begin(), result.o.end()));
+  const std::vector<float> l(result.l.begin(), result.l.end());
+  check_cuda(cudaMemcpy(problem_.o, o.raw.data(), o.raw.size(), cudaMemcpyHostToDevice), "uploading O");
+  check_cuda(cudaMemcpy(problem_.l, l.data(), l.size() * sizeof(float), cudaMemcpyHostToDevice), "uploading L");
 }
 
 }  // namespace tilescope::validate

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "error_bound.h"
 #include "oracle.h"
 #include "test/device_run.h"
 #include "test/options.h"
@@ -29,7 +30,7 @@ struct Gradient {
 };
 
 int wrong_elements(Dtype dtype, double delta, const Gradient& g) {
-  const double u = dtype == Dtype::fp32 ? 0x1p-24 : dtype == Dtype::fp16 ? 0x1p-11 : 0x1p-8;
+  const double u = half_unit(dtype);
   const double least = dtype == Dtype::fp16 ? 0x1p-25 : 0.0;
   const double accumulation = std::max(0x1p-20, 4 * 0x1p-24 * std::sqrt(static_cast<double>(g.terms)));
   REQUIRE(g.got.size() == g.expected.size());

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "error_bound.h"
 #include "oracle.h"
 #include "predict/point.h"
 #include "test/device_run.h"
@@ -14,54 +15,6 @@
 
 namespace tilescope::kernels {
 namespace {
-
-// Half a unit in the last place of 1.
-double unit(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::fp32: return 0x1p-24;
-    case Dtype::bf16: return 0x1p-8;
-    case Dtype::fp8_e4m3: return 0x1p-4;
-    default: return 0x1p-11;  // fp16, and what int8 and int4 are converted to
-  }
-}
-// Half the smallest step of the format near 0 that matters beside values of at most 1. P in e4m3 is held times 2^8.
-double smallest(Dtype dtype) {
-  return dtype == Dtype::fp16 ? 0x1p-25 : dtype == Dtype::fp8_e4m3 ? 0x1p-18 : 0.0;
-}
-// The format in which a product computes: that of its operand, once scales have been applied.
-Dtype computed(Dtype operand, Dtype out) { return scale_group(operand) != 0 || bits_of(operand) < bits_of(out) ? out : operand; }
-
-// The error a correct kernel may make, from the formats alone. Inputs are exact, as the oracle reads them.
-//   - S: fp32 accumulation of d products; a K with scales is rounded once more when they are applied; unfused kernels
-//     round S itself: |dS| <= delta. The tensor cores add up products of e4m3 in fewer bits than fp32 has: on an H200
-//     a step of 32 products erred by up to 2^-11.9 of all that is added up (fused_fp8/README.md); 2^-11 is let pass.
-//   - P: relative error of numerator and denominator, 2 delta, plus rounding to the format in which P V computes, u_p,
-//     and an absolute error a key near zero, weighted by sum P |V|. A V with scales is rounded once more.
-//   - O: fp32 accumulation of kv_len terms, whose rounding errors add up like a random walk (4 deviations of 2^-24 a
-//     step, at least 2^-20), and rounding to the dtype, u |O|. flash1 rounds O at every visit: what is there then is part
-//     of the sum that P |V| bounds, so that a visit adds u (and the smallest step) of that at most.
-struct Bounds {
-  double o_relative, o_weight, o_absolute, delta;
-};
-
-bool unfused(const Variant& variant) { return variant.kernel == "reference" || variant.kernel == "reference_fp32"; }
-
-Bounds bounds(const Variant& variant, const OracleResult& oracle, std::size_t row, std::int64_t kv_len) {
-  const bool both_fp8 = variant.dtype_q() == Dtype::fp8_e4m3 && variant.dtype_v() == Dtype::fp8_e4m3;
-  const Dtype p_dtype = both_fp8 ? Dtype::fp8_e4m3 : computed(variant.dtype_v(), variant.dtype);
-  const double u = unit(variant.dtype), u_p = unit(p_dtype);
-  const double u_k = scale_group(variant.dtype_k()) != 0 ? unit(variant.dtype) : 0.0;
-  const double u_v = scale_group(variant.dtype_v()) != 0 ? unit(variant.dtype) : 0.0;
-  double delta = (0x1p-20 + u_k) * (1.0 + oracle.dot[row]);
-  if (variant.dtype_q() == Dtype::fp8_e4m3) delta += 0x1p-11 * (variant.head_dim / 32) * oracle.dot[row];
-  if (unfused(variant)) delta += u * oracle.score[row] + smallest(variant.dtype);
-  const double accumulation = std::max(0x1p-20, 4 * 0x1p-24 * std::sqrt(static_cast<double>(kv_len)));
-  const double near_zero = smallest(p_dtype) * static_cast<double>(kv_len) * oracle.value_max;
-  const double visits =
-      variant.kernel == "flash1" ? std::ceil(static_cast<double>(kv_len) / static_cast<double>(variant.tile_kv)) : 0.0;
-  return {u + 0x1p-20, std::expm1(2 * delta) + u_p + u_v + accumulation + visits * (u + 0x1p-20),
-          near_zero + 0x1p-25 + visits * smallest(variant.dtype), delta};
-}
 
 // Number of wrong elements; the first few are reported.
 int wrong_elements(const Variant& variant, const HostProblem& problem, const OracleResult& oracle,
@@ -73,8 +26,8 @@ int wrong_elements(const Variant& variant, const HostProblem& problem, const Ora
       MESSAGE(fmt::format("{}[{}] is {}, expected {} within {}", what, index, got, expected, tolerance));
   };
   for (std::size_t row = 0; row < oracle.l.size(); ++row) {
-    const Bounds b = bounds(variant, oracle, row, problem.shape.kv_len);
-    const bool stores_l = !unfused(variant) && variant.kernel != "flash1";  // the others leave L alone
+    const ErrorBound b = error_bound(variant, oracle, row, problem.shape.kv_len);
+    const bool stores_l = !is_unfused(variant) && variant.kernel != "flash1";  // the others leave L alone
     const double l_tolerance = b.delta + 0x1p-20 * (1.0 + std::abs(oracle.l[row]));
     if (!stores_l) {
       if (!std::isnan(result.l[row])) report("untouched L", row, result.l[row], NAN, 0);
@@ -83,8 +36,7 @@ int wrong_elements(const Variant& variant, const HostProblem& problem, const Ora
       report("L", row, result.l[row], oracle.l[row], l_tolerance);
     for (std::size_t i = row * d; i < (row + 1) * d; ++i) {
       const double tolerance = std::isinf(oracle.l[row]) ? 0.0
-                                                         : b.o_relative * std::abs(oracle.o[i]) +
-                                                               b.o_weight * oracle.weight[i] + b.o_absolute;
+                                                         : b.of_output(oracle.o[i], oracle.weight[i]);
       if (!(std::abs(result.o[i] - oracle.o[i]) <= tolerance)) report("O", i, result.o[i], oracle.o[i], tolerance);
     }
   }
