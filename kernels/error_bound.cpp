@@ -23,8 +23,6 @@ double half_unit(Dtype dtype) {
   }
 }
 
-bool is_unfused(const Variant& variant) { return variant.kernel == "reference" || variant.kernel == "reference_fp32"; }
-
 ErrorBound error_bound(const Variant& variant, const OracleResult& oracle, std::size_t row, std::int64_t kv_len) {
   const bool both_fp8 = variant.dtype_q() == Dtype::fp8_e4m3 && variant.dtype_v() == Dtype::fp8_e4m3;
   const Dtype p_dtype = both_fp8 ? Dtype::fp8_e4m3 : computed(variant.dtype_v(), variant.dtype);
@@ -33,11 +31,12 @@ ErrorBound error_bound(const Variant& variant, const OracleResult& oracle, std::
   const double u_v = scale_group(variant.dtype_v()) != 0 ? half_unit(variant.dtype) : 0.0;
   double delta = (0x1p-20 + u_k) * (1.0 + oracle.dot[row]);
   if (variant.dtype_q() == Dtype::fp8_e4m3) delta += 0x1p-11 * (variant.head_dim / 32) * oracle.dot[row];
-  if (is_unfused(variant)) delta += u * oracle.score[row] + smallest(variant.dtype);
+  const Results results = results_of(variant);
+  if (results.rounds_scores) delta += u * oracle.score[row] + smallest(variant.dtype);
   const double accumulation = std::max(0x1p-20, 4 * 0x1p-24 * std::sqrt(static_cast<double>(kv_len)));
   const double near_zero = smallest(p_dtype) * static_cast<double>(kv_len) * oracle.value_max;
   const double visits =
-      variant.kernel == "flash1" ? std::ceil(static_cast<double>(kv_len) / static_cast<double>(variant.tile_kv)) : 0.0;
+      results.rounds_output_every_tile ? std::ceil(static_cast<double>(kv_len) / static_cast<double>(variant.tile_kv)) : 0.0;
   return {u + 0x1p-20, std::expm1(2 * delta) + u_p + u_v + accumulation + visits * (u + 0x1p-20),
           near_zero + 0x1p-25 + visits * smallest(variant.dtype), delta};
 }

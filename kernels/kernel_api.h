@@ -93,6 +93,13 @@ struct Launch {
 std::vector<Variant> built_variants();
 std::vector<std::string> built_kernels();
 Pass pass_of(const Variant& variant);
+// What a forward kernel leaves behind, and where it rounds to the dtype on the way.
+struct Results {
+  bool writes_l = true;
+  bool rounds_scores = false;             // S and P are stored between launches
+  bool rounds_output_every_tile = false;  // O is stored and read again at every tile of keys
+};
+Results results_of(const Variant& variant);
 bool v_in_k(const Variant& variant);  // V is the first d_v columns of K; Problem::v is not used
 // Why this variant cannot run this problem ("head_dim 96 is not built; built: 64, 128, 256"), or empty if it can.
 std::string unsupported_reason(const Variant& variant, const Shape& shape, Mask mask);

@@ -89,6 +89,11 @@ Pass pass_of(const Variant& variant) {
   return family == nullptr ? Pass::forward : family->pass;
 }
 
+Results results_of(const Variant& variant) {
+  const Family* family = family_of(variant);
+  return family == nullptr ? Results{} : family->results;
+}
+
 bool v_in_k(const Variant& variant) {
   const Family* family = family_of(variant);
   return family != nullptr && family->v_in_k;

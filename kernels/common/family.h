@@ -20,6 +20,7 @@ struct Family {
   Pass pass = Pass::forward;
   std::vector<Mask> masks = {Mask::none, Mask::causal};
   bool v_in_k = false;
+  Results results = {};
   std::int64_t (*splits)(const Variant&, const Problem&) = nullptr;  // null: the keys are not divided
 };
 

@@ -59,7 +59,8 @@ Family flash1_family() {
           .variants = variants,
           .unsupported_reason = unsupported,
           .workspace_bytes = statistics_bytes,
-          .prepare = prepare_flash1};
+          .prepare = prepare_flash1,
+          .results = {.writes_l = false, .rounds_output_every_tile = true}};
 }
 
 }  // namespace tilescope::kernels

@@ -78,6 +78,10 @@ std::vector<Launch> prepare_reference(const Variant& variant, const Problem& pro
 
 }  // namespace
 
-Family reference_family() { return {"reference", variants, unsupported, workspace, prepare_reference}; }
+Family reference_family() {
+  Family family{"reference", variants, unsupported, workspace, prepare_reference};
+  family.results = {.writes_l = false, .rounds_scores = true};
+  return family;
+}
 
 }  // namespace tilescope::kernels

@@ -54,6 +54,10 @@ std::vector<Launch> prepare_fp32(const Variant&, const Problem& problem) {
 
 }  // namespace
 
-Family reference_fp32_family() { return {"reference_fp32", variants, unsupported, workspace, prepare_fp32}; }
+Family reference_fp32_family() {
+  Family family{"reference_fp32", variants, unsupported, workspace, prepare_fp32};
+  family.results = {.writes_l = false, .rounds_scores = true};
+  return family;
+}
 
 }  // namespace tilescope::kernels

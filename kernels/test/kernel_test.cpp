@@ -27,7 +27,7 @@ int wrong_elements(const Variant& variant, const HostProblem& problem, const Ora
   };
   for (std::size_t row = 0; row < oracle.l.size(); ++row) {
     const ErrorBound b = error_bound(variant, oracle, row, problem.shape.kv_len);
-    const bool stores_l = !is_unfused(variant) && variant.kernel != "flash1";  // the others leave L alone
+    const bool stores_l = results_of(variant).writes_l;  // the others leave L alone
     const double l_tolerance = b.delta + 0x1p-20 * (1.0 + std::abs(oracle.l[row]));
     if (!stores_l) {
       if (!std::isnan(result.l[row])) report("untouched L", row, result.l[row], NAN, 0);
