@@ -15,6 +15,13 @@ void check(cudaError_t status, const std::string& island, const char* what) {
 
 }  // namespace
 
+int device_attribute(const std::string& who, cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  check(cudaGetDevice(&device), who, "no CUDA device");
+  check(cudaDeviceGetAttribute(&value, attribute, device), who, "device query");
+  return value;
+}
+
 Launch describe_launch(std::string island, const void* function, const LaunchShape& shape) {
   Launch launch;
   launch.island = std::move(island);
@@ -23,9 +30,7 @@ Launch describe_launch(std::string island, const void* function, const LaunchSha
   launch.block[0] = shape.threads;
   launch.dynamic_smem_bytes = shape.dynamic_smem_bytes;
 
-  int device = 0, limit = 0;
-  check(cudaGetDevice(&device), launch.island, "no CUDA device");
-  check(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), launch.island, "device query");
+  const int limit = device_attribute(launch.island, cudaDevAttrMaxSharedMemoryPerBlockOptin);
   if (shape.dynamic_smem_bytes > limit)
     throw DeviceError(fmt::format("{}: needs {} bytes of shared memory a block; this device allows {}", launch.island,
                                   shape.dynamic_smem_bytes, limit));

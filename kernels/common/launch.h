@@ -21,6 +21,9 @@ struct LaunchShape {
 // is no device, it lacks the shared memory, or the machine code does not fit it.
 Launch describe_launch(std::string island, const void* function, const LaunchShape& shape);
 
+// An attribute of the current device. DeviceError, which names `who` asks, when there is none.
+int device_attribute(const std::string& who, cudaDeviceAttr attribute);
+
 // Enqueues `function` with `parameters`; DeviceError on a launch error.
 void launch_raw(const std::string& island, const void* function, const LaunchShape& shape, void* parameters,
                 void* stream);

@@ -54,13 +54,6 @@ std::string descale_problem(const Problem& p) {
   return {};
 }
 
-int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&value, attribute, device) != cudaSuccess)
-    throw DeviceError("fused_fp8: no CUDA device");
-  return value;
-}
-
 // The order of the query tiles (Schedule in fused_wgmma): without a mask head by head; with one, sections of as many
 // heads as have their K and V in half of L2, longest tiles first.
 void order_tiles(ForwardParams& p, const Problem& problem, const Variant& variant) {
@@ -69,7 +62,8 @@ void order_tiles(ForwardParams& p, const Problem& problem, const Variant& varian
   std::int64_t section = 1;
   if (p.causal) {
     const std::int64_t kv_bytes = s.kv_len * s.d_qk * (bits_of(variant.dtype_k()) + bits_of(variant.dtype_v())) / 8;
-    section = std::clamp<std::int64_t>(device_attribute(cudaDevAttrL2CacheSize) / 2 / kv_bytes * group, 1, heads);
+    const std::int64_t half_of_l2 = device_attribute("fused_fp8", cudaDevAttrL2CacheSize) / 2;
+    section = std::clamp<std::int64_t>(half_of_l2 / kv_bytes * group, 1, heads);
   }
   p.tiles_q = static_cast<int>(ceil_div(s.q_len, variant.tile_q));
   p.tiles = static_cast<int>(p.tiles_q * heads);
@@ -101,7 +95,8 @@ std::vector<Launch> prepare_fp8(const Variant& variant, const Problem& problem) 
   params.v_descale = fp8_values ? problem.v_descale : 1.0f;
   order_tiles(params, problem, variant);
   LaunchShape shape;
-  shape.grid = dim3(static_cast<unsigned>(std::min(params.tiles, device_attribute(cudaDevAttrMultiProcessorCount))));
+  const int units = device_attribute("fused_fp8", cudaDevAttrMultiProcessorCount);
+  shape.grid = dim3(static_cast<unsigned>(std::min(params.tiles, units)));
   shape.threads = static_cast<unsigned>(variant.warps * 32);
   shape.dynamic_smem_bytes =
       fused_fp8::smem_bytes(variant.head_dim, variant.tile_q, variant.tile_kv, variant.stages, fp8_values);

@@ -38,22 +38,13 @@ std::string unsupported(const Variant& variant, const Shape& s, Mask) {
   return {};
 }
 
-int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&value, attribute, device) != cudaSuccess) {
-    cudaGetLastError();
-    throw DeviceError("forward: device query failed");
-  }
-  return value;
-}
-
 // Heads whose tiles are taken in turns (see work_at in forward.cuh). With a causal mask: as many as have their keys and
 // values in half of L2 together (it is two halves that each hold what its SMs read), so that the long tiles of many
 // heads come first. Otherwise tiles are equally long and one head at a time is best for L2.
 std::int64_t heads_of_section(const Shape& s, Mask mask) {
   if (mask != Mask::causal) return 1;
   const std::int64_t kv_bytes = s.kv_len * (s.d_qk + s.d_v) * 2;
-  const std::int64_t kv_heads = device_attribute(cudaDevAttrL2CacheSize) / 2 / kv_bytes;
+  const std::int64_t kv_heads = device_attribute("fused_wgmma", cudaDevAttrL2CacheSize) / 2 / kv_bytes;
   return std::clamp<std::int64_t>(kv_heads, 1, s.batch * s.heads_kv) * (s.heads_q / s.heads_kv);
 }
 
@@ -98,7 +89,7 @@ std::vector<Launch> prepare_fused(const Variant& variant, const Problem& problem
   set_order(params, s, variant.tile_q, heads_of_section(s, problem.mask));
 
   const std::int64_t resident =
-      static_cast<std::int64_t>(device_attribute(cudaDevAttrMultiProcessorCount)) * std::max(launch.blocks_per_unit, 1);
+      std::int64_t{device_attribute("fused_wgmma", cudaDevAttrMultiProcessorCount)} * std::max(launch.blocks_per_unit, 1);
   shape.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(params.tiles, resident)));
   launch.grid[0] = shape.grid.x;
   launch.enqueue = [function = instance.function, shape, params](void* stream) mutable {
