@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/dtype.h"
@@ -28,6 +29,9 @@ struct MeasurePoint {
 
 // The format of an array by its --dtype key ("q", "k", "v", "o").
 Dtype dtype_of(const MeasurePoint& point, const std::string& key);
+
+// FILE of the mask "block-sparse:FILE"; nothing for another mask.
+std::optional<std::string> block_mask_file(const std::string& mask);
 
 // Whether a point's mask is spelled as one of none, causal, window:W, block-sparse:FILE.
 bool known_mask(const std::string& mask);

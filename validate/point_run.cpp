@@ -44,11 +44,9 @@ bool fits(const kernels::Variant& variant, const MeasurePoint& point) {
           (variant.tile_q == point.tile_q && variant.tile_kv == point.tile_kv && variant.warps == point.warps));
 }
 
-constexpr std::string_view mask_file = "block-sparse:";
-
 kernels::Mask mask_of(const MeasurePoint& point) {
   if (point.mask == "causal") return kernels::Mask::causal;
-  if (point.mask.starts_with(mask_file)) return kernels::Mask::blocks;
+  if (block_mask_file(point.mask)) return kernels::Mask::blocks;
   return point.mask == "none" ? kernels::Mask::none : kernels::Mask::window;
 }
 
@@ -59,7 +57,7 @@ MaskData mask_data(const MeasurePoint& point, const std::filesystem::path& data_
     return data;
   }
   const PointWorkload& w = point.workload;
-  const Mask mask = load_block_mask(data_directory / point.mask.substr(mask_file.size()),
+  const Mask mask = load_block_mask(data_directory / block_mask_file(point.mask).value(),
                                     {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v});
   data.block_q = mask.blocks->block_q, data.block_kv = mask.blocks->block_kv;
   for (const std::vector<bool>& row : mask.blocks->live) data.blocks.insert(data.blocks.end(), row.begin(), row.end());
