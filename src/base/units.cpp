@@ -33,6 +33,8 @@ constexpr Unit flop_clock_units[] = {{"FLOP/clk", 1}, {"OP/clk", 1}};
 constexpr Unit hertz_units[] = {{"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9}};
 constexpr Unit watt_units[] = {{"W", 1}, {"kW", 1e3}};
 constexpr Unit second_units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+constexpr Unit cycle_units[] = {{"clk", 1}};
+constexpr Unit joule_units[] = {{"J", 1}, {"mJ", 1e-3}, {"uJ", 1e-6}, {"nJ", 1e-9}, {"pJ", 1e-12}};
 
 struct DimensionRow {
   std::string_view what;
@@ -51,6 +53,8 @@ constexpr DimensionRow dimensions[] = {
     {"a clock frequency", hertz_units, 1e11},
     {"a power", watt_units, 1e6},
     {"a time", second_units, 1e6},
+    {"a number of clock cycles", cycle_units, 1e12},
+    {"an energy", joule_units, 1e6},
 };
 
 // Characters of `text` that can belong to its leading number; a unit never starts with a digit, '.', or '-'.

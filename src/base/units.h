@@ -49,12 +49,14 @@ enum class Dimension {
   flop_per_cycle,
   hertz,
   watts,
-  seconds
+  seconds,
+  cycles,
+  joules
 };
 
 struct ParsedQuantity {
   std::optional<double>
-      value;            // in base units (B, B/s, B/clk, FLOP/s, FLOP/clk, Hz, W, s); empty when the text is wrong
+      value;            // in base units (B, B/s, B/clk, FLOP/s, FLOP/clk, Hz, W, s, clk, J); empty when the text is wrong
   std::string problem;  // why it is empty, with the accepted units
 };
 

@@ -42,6 +42,8 @@ TEST_CASE("quantities arrive in base units; KB is 1000 bytes and KiB 1024") {
   CHECK(parse_quantity("1980 MHz", Dimension::hertz).value == 1.98e9);
   CHECK(parse_quantity("700 W", Dimension::watts).value == 700);
   CHECK(parse_quantity("2.5 us", Dimension::seconds).value == doctest::Approx(2.5e-6));
+  CHECK(parse_quantity("6.5 clk", Dimension::cycles).value == 6.5);
+  CHECK(parse_quantity("0.4 pJ", Dimension::joules).value == doctest::Approx(0.4e-12));
   CHECK(parse_quantity("132", Dimension::count).value == 132);
   CHECK(parse_quantity("132 1", Dimension::count).value == 132);
   CHECK(parse_quantity("228KiB", Dimension::bytes).value == 233472);

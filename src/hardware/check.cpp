@@ -71,6 +71,10 @@ class Checker {
         use(*value);
       }
     }
+    if (!p.measured) return;
+    for_each_measured(*p.measured, [this](const std::string&, Dimension, const Sourced<double>& value) {
+      used_.insert(value.source);
+    });
   }
 
   void check_sources() {

@@ -42,7 +42,7 @@ class ProfileReader {
     document_.expect_schema(schema);
     const Node root = document_.root();
     root.only({"schema", "id", "name", "vendor", "architecture", "compute_capability", "chip", "sources", "compute",
-               "limits", "board", "levels", "counters"});
+               "limits", "board", "levels", "counters", "measured"});
     read_identity(root);
     read_sources(root["sources"]);
     read_compute(root["compute"]);
@@ -50,6 +50,9 @@ class ProfileReader {
     if (const auto board = root.find("board")) read_board(*board);
     read_levels(root["levels"]);
     if (const auto counters = root.find("counters")) read_work_counters(*counters);
+    if (const auto measured = root.find("measured")) {
+      profile_.measured = read_measured(*measured, [this](const Node& n, Dimension d) { return sourced(n, d); });
+    }
     document_.finish();
     return std::move(profile_);
   }

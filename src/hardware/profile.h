@@ -9,14 +9,10 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "hardware/measured.h"
+#include "hardware/sourced.h"
 
 namespace tilescope {
-
-template <class T>
-struct Sourced {
-  T value{};
-  std::string source;  // id in HardwareProfile::sources
-};
 
 // A hardware counter that measures a model quantity: quantity = metric * scale.
 struct Counter {
@@ -67,6 +63,7 @@ struct HardwareProfile {
   std::vector<MemoryLevel> levels;  // outermost first
   std::map<std::string, Counter>
       work_counters;  // "tensor_flop.fp16", "xu", "ffma", "fadd", "fmul", "instructions", "cycles", ...
+  std::optional<MeasuredRates> measured;  // microbenchmarks' results, where somebody ran them
 
   const MemoryLevel* level(const std::string& level_name) const;  // nullptr when the profile has no such level
 };

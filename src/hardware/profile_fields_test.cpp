@@ -42,6 +42,8 @@ std::string expectation(const std::string& path, const std::string& value) {
       {"W", "a power as a positive number and a unit (W, kW)"},
       {"us", "a time as a positive number and a unit (s, ms, us, ns)"},
       {"B/clk", "a bandwidth per clock cycle as a positive number and a unit (B/clk)"},
+      {"clk", "a number of clock cycles as a positive number and a unit (clk)"},
+      {"J", "an energy as a positive number and a unit (J, mJ, uJ, nJ, pJ)"},
       {"FLOP/clk", "a compute rate per clock cycle as a positive number and a unit (FLOP/clk, OP/clk)"},
       {"TFLOP/s",
        "a compute rate as a positive number and a unit (FLOP/s, GFLOP/s, TFLOP/s, PFLOP/s, OP/s, GOP/s, TOP/s, POP/s)"},
@@ -58,6 +60,8 @@ std::string expectation(const std::string& path, const std::string& value) {
   if (unit == "OP/clk") unit = "FLOP/clk";
   if (unit == "GB/s" || unit == "TB/s") unit = "B/s";
   if (unit == "KiB" || unit == "MiB" || unit == "GB") unit = "B";
+  if (unit == "pJ") unit = "J";
+  if (unit == "ns") unit = "us";
   REQUIRE(by_unit.contains(unit));
   return by_unit.at(unit);
 }

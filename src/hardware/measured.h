@@ -1,0 +1,173 @@
+// What `hardware measure` fills in: rates, latencies and energies that microbenchmarks found on a GPU. All of it is
+// optional; a model that needs a value which is absent falls back to the datasheet part of the profile or says so.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/dtype.h"
+#include "base/units.h"
+#include "config/reader.h"
+#include "hardware/sourced.h"
+
+namespace tilescope {
+
+// "unit" is an SM. Clocks are SM clocks. A thread operation is one instruction of one thread: a packed conversion of
+// two values counts once. Energies are increments over `power.busy`.
+struct MeasuredRates {
+  using Value = std::optional<Sourced<double>>;
+  using ByFormat = std::map<Format, Sourced<double>>;
+  using ByCount = std::map<std::int64_t, Sourced<double>>;
+  using ByFormatAndCount = std::map<Format, ByCount>;
+
+  struct {
+    Value read, write, copy;  // B/s; copy: read and written bytes together
+    Value latency;            // s, a dependent load
+  } hbm;
+  struct {
+    Value read_private, read_shared;  // B/s of the GPU: every SM its own data, all SMs the same; hits
+    Value read_private_per_clock, read_shared_per_clock;  // B/clk, the same loops
+    Value read_one_unit;                                  // B/clk into one SM, the others idle
+    Value write;                                          // B/s of the GPU, data that stays in L2
+    Value latency_near, latency_far;                      // clk, a dependent load that hits near or far from the SM
+    Value capacity_private, capacity_shared;              // B: most that hits again, read by one SM each or by all SMs
+  } l2;
+  struct {
+    Value load, store;         // B/clk a unit, 16 B a thread without conflicts
+    Value latency;             // clk, a dependent 4-byte load
+    Value ldmatrix, stmatrix;  // clk a unit between x4 instructions (512 B each)
+    Value cp_async;            // B/clk a unit, L2 to shared memory by 16-byte copies of the threads
+  } smem;
+  struct {
+    ByFormat mma;                     // clk a sub-partition between m16n8k16 (8 bits: k32) with fp32 or int32 sums
+    ByFormat mma_latency;             // clk, dependent
+    ByFormatAndCount wgmma_smem;      // clk a unit between m64nNk16 (8 bits: k32), A from shared memory; by N
+    ByFormatAndCount wgmma_register;  // the same, A from registers
+    ByCount wgmma_latency;            // clk from issue to the end of the wait, one fp16 m64nNk16, A from shared memory
+  } tensor;
+  struct {
+    Value ex2, rcp, lg2, ffma, fadd, fmul, max, lop3, iadd3, prmt;  // thread operations a clock and unit
+    Value cvt_f16x2, cvt_bf16x2, cvt_e4m3x2;                        // the same, two fp32 values each
+    Value shuffle;                                                  // the same
+    Value issue;  // thread operations a clock and unit (32 a warp instruction), of a mix that no pipe limits
+  } pipes;
+  struct {
+    Value ffma, ex2, max, shuffle, cvt_f16x2, iadd3;  // clk from an instruction to one that uses its result
+  } chains;
+  struct {
+    ByCount block_barrier;  // clk of bar.sync by all warps of a block, by warps
+    Value named_barrier;    // clk from a warpgroup's arrive to the other one's passing
+    Value mbarrier;         // clk from one warp's arrive to another one's passing
+  } sync;
+  struct {
+    Value issue;                    // clk between copies of 1 KiB boxes that one thread issues
+    Value latency_l2, latency_hbm;  // s from issue of one 8 KiB box to the wait's end
+  } tma;
+  struct {
+    Value red_fp32;  // B/s of the GPU, fp32 additions into L2, 4 B each
+  } atomics;
+  struct {
+    Value interval;  // s from one empty kernel to the next in a stream
+    Value empty;     // s, an empty kernel alone between two events, less two events with nothing between
+    Value block;     // s a block of an SM that starts empty blocks one after the other
+  } launch;
+  struct {
+    Value most, tensor_load;  // Hz: light load; wgmma in every SM at the power limit
+  } clock;
+  struct {
+    Value idle, busy;        // W: no kernel; every SM spins in one warp at the highest clock
+    ByFormat tensor;         // J/FLOP, wgmma, random normal operands
+    Value hbm, l2, smem;     // J/B read: from HBM into L2 and the SM; from L2 into the SM; from shared memory
+    Value ffma, ex2, issue;  // J a thread operation, operands from registers; issue: a cheap integer instruction
+  } power;
+};
+
+// Calls visit(group, key, dimension, field) for every field: "hbm", "read", bytes_per_second, rates.hbm.read.
+// Reading, writing, showing and checking go through here, so that a field exists for all of them or for none.
+template <class Rates, class Visit>
+void visit_measured(Rates& r, Visit&& visit) {
+  using enum Dimension;
+  visit("hbm", "read", bytes_per_second, r.hbm.read);
+  visit("hbm", "write", bytes_per_second, r.hbm.write);
+  visit("hbm", "copy", bytes_per_second, r.hbm.copy);
+  visit("hbm", "latency", seconds, r.hbm.latency);
+  visit("l2", "read_private", bytes_per_second, r.l2.read_private);
+  visit("l2", "read_shared", bytes_per_second, r.l2.read_shared);
+  visit("l2", "read_private_per_clock", bytes_per_cycle, r.l2.read_private_per_clock);
+  visit("l2", "read_shared_per_clock", bytes_per_cycle, r.l2.read_shared_per_clock);
+  visit("l2", "read_one_unit", bytes_per_cycle, r.l2.read_one_unit);
+  visit("l2", "write", bytes_per_second, r.l2.write);
+  visit("l2", "latency_near", cycles, r.l2.latency_near);
+  visit("l2", "latency_far", cycles, r.l2.latency_far);
+  visit("l2", "capacity_private", bytes, r.l2.capacity_private);
+  visit("l2", "capacity_shared", bytes, r.l2.capacity_shared);
+  visit("smem", "load", bytes_per_cycle, r.smem.load);
+  visit("smem", "store", bytes_per_cycle, r.smem.store);
+  visit("smem", "latency", cycles, r.smem.latency);
+  visit("smem", "ldmatrix", cycles, r.smem.ldmatrix);
+  visit("smem", "stmatrix", cycles, r.smem.stmatrix);
+  visit("smem", "cp_async", bytes_per_cycle, r.smem.cp_async);
+  visit("tensor", "mma", cycles, r.tensor.mma);
+  visit("tensor", "mma_latency", cycles, r.tensor.mma_latency);
+  visit("tensor", "wgmma_smem", cycles, r.tensor.wgmma_smem);
+  visit("tensor", "wgmma_register", cycles, r.tensor.wgmma_register);
+  visit("tensor", "wgmma_latency", cycles, r.tensor.wgmma_latency);
+  visit("pipes", "ex2", flop_per_cycle, r.pipes.ex2);
+  visit("pipes", "rcp", flop_per_cycle, r.pipes.rcp);
+  visit("pipes", "lg2", flop_per_cycle, r.pipes.lg2);
+  visit("pipes", "ffma", flop_per_cycle, r.pipes.ffma);
+  visit("pipes", "fadd", flop_per_cycle, r.pipes.fadd);
+  visit("pipes", "fmul", flop_per_cycle, r.pipes.fmul);
+  visit("pipes", "max", flop_per_cycle, r.pipes.max);
+  visit("pipes", "lop3", flop_per_cycle, r.pipes.lop3);
+  visit("pipes", "iadd3", flop_per_cycle, r.pipes.iadd3);
+  visit("pipes", "prmt", flop_per_cycle, r.pipes.prmt);
+  visit("pipes", "cvt_f16x2", flop_per_cycle, r.pipes.cvt_f16x2);
+  visit("pipes", "cvt_bf16x2", flop_per_cycle, r.pipes.cvt_bf16x2);
+  visit("pipes", "cvt_e4m3x2", flop_per_cycle, r.pipes.cvt_e4m3x2);
+  visit("pipes", "shuffle", flop_per_cycle, r.pipes.shuffle);
+  visit("pipes", "issue", flop_per_cycle, r.pipes.issue);
+  visit("chains", "ffma", cycles, r.chains.ffma);
+  visit("chains", "ex2", cycles, r.chains.ex2);
+  visit("chains", "max", cycles, r.chains.max);
+  visit("chains", "shuffle", cycles, r.chains.shuffle);
+  visit("chains", "cvt_f16x2", cycles, r.chains.cvt_f16x2);
+  visit("chains", "iadd3", cycles, r.chains.iadd3);
+  visit("sync", "block_barrier", cycles, r.sync.block_barrier);
+  visit("sync", "named_barrier", cycles, r.sync.named_barrier);
+  visit("sync", "mbarrier", cycles, r.sync.mbarrier);
+  visit("tma", "issue", cycles, r.tma.issue);
+  visit("tma", "latency_l2", seconds, r.tma.latency_l2);
+  visit("tma", "latency_hbm", seconds, r.tma.latency_hbm);
+  visit("atomics", "red_fp32", bytes_per_second, r.atomics.red_fp32);
+  visit("launch", "interval", seconds, r.launch.interval);
+  visit("launch", "empty", seconds, r.launch.empty);
+  visit("launch", "block", seconds, r.launch.block);
+  visit("clock", "most", hertz, r.clock.most);
+  visit("clock", "tensor_load", hertz, r.clock.tensor_load);
+  visit("power", "idle", watts, r.power.idle);
+  visit("power", "busy", watts, r.power.busy);
+  visit("power", "tensor", joules, r.power.tensor);
+  visit("power", "hbm", joules, r.power.hbm);
+  visit("power", "l2", joules, r.power.l2);
+  visit("power", "smem", joules, r.power.smem);
+  visit("power", "ffma", joules, r.power.ffma);
+  visit("power", "ex2", joules, r.power.ex2);
+  visit("power", "issue", joules, r.power.issue);
+}
+
+// One value with its place below `measured`: "hbm.read", "tensor.mma.fp16", "tensor.wgmma_smem.fp16.n128".
+using MeasuredVisitor = std::function<void(const std::string& path, Dimension dimension, const Sourced<double>& value)>;
+void for_each_measured(const MeasuredRates& rates, const MeasuredVisitor& visit);
+
+// Reads the block `measured`. `sourced` reads {value, source, note?}.
+using SourcedReader = std::function<Sourced<double>(const Node& node, Dimension dimension)>;
+MeasuredRates read_measured(const Node& block, const SourcedReader& sourced);
+
+// What stands before the number in a key that holds a count: "n" of an instruction ("n128"), "w" of warps ("w8").
+std::string count_prefix(const std::string& group);
+
+}  // namespace tilescope
