@@ -34,8 +34,8 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
                                                   p.kv_len - j * tile_kv);
   };
 
-  auto* list = reinterpret_cast<std::uint32_t*>(shared + F::q_bytes + 2 * stages * F::kv_bytes);
-  list_live_tiles<tile_kv, warps>(p, list, first_row, last_row, divide(blockIdx.x, p.q_tiles));
+  list_live_tiles<tile_kv, warps>(p, shared + F::q_bytes + 2 * stages * F::kv_bytes, first_row, last_row,
+                                  divide(blockIdx.x, p.q_tiles));
   __syncthreads();
 
   float o[F::row_blocks][F::out_blocks][4] = {};
@@ -48,6 +48,7 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
   const std::uint32_t q_lane = Tile::a_lane(q_tile + warp * F::row_blocks * 16 * Tile::pitch, lane);
   Fragment4 held_q[hold_q ? head_dim / 16 * F::row_blocks : 1];
 
+  const std::uint32_t list = v_tiles + stages * F::kv_bytes;
   const int end = end_of_tiles<tile_kv>(p, last_row);
   int j = next_live_tile(list, 0), stage = 0;
   if (j < end) {

@@ -26,13 +26,13 @@ struct ForwardParams {
 constexpr int no_window = 1 << 30;  // beyond every length, and sums with lengths stay within 32 bits
 constexpr int stages = 2;           // K tiles, and V tiles, in shared memory at once: one in use, one arriving
 
-// The list of live tiles in shared memory: a bit a KV tile in words of 32, and a word that ends it.
-constexpr int list_words = 1024;
-constexpr std::int64_t largest_kv_len(int tile_kv) { return std::int64_t{list_words - 1} * 32 * tile_kv; }
+// The list of live tiles in shared memory: a byte a KV tile in groups of 32, and a group that ends it.
+constexpr int list_bytes = 8192;
+constexpr std::int64_t largest_kv_len(int tile_kv) { return std::int64_t{list_bytes - 32} * tile_kv; }
 
 // Shared memory of a block: the Q tile (O is staged there at the end), the K and V tiles, of 2-byte elements; the list.
 constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv) {
-  return 2 * head_dim * (tile_q + 2 * stages * tile_kv) + 4 * list_words;
+  return 2 * head_dim * (tile_q + 2 * stages * tile_kv) + list_bytes;
 }
 
 // One built combination.

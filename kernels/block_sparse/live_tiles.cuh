@@ -1,5 +1,5 @@
-// Which KV tiles a block visits, as a list of bits in shared memory: one code path for a block mask, a sliding window,
-// a causal mask and none.
+// Which KV tiles a block visits, as a list in shared memory: one code path for a block mask, a sliding window, a causal
+// mask and none.
 #pragma once
 
 #include "block_sparse/forward.h"
@@ -20,34 +20,51 @@ __device__ __forceinline__ int end_of_tiles(const ForwardParams& p, int last_row
   return (last_visible_key(p, last_row) + tile_kv) / tile_kv;
 }
 
-// All threads of the block write the list of the tiles that rows [first_row, last_row] see, and behind it a word of
-// ones. Row `mask_row` of the block mask is read once, a byte a lane: its bytes, out to whole sectors, are the mask's
-// traffic.
+constexpr int another_group = 128;
+
+// Position of the lowest set bit. In ALU instructions only: __ffs would go through the
+// special-function unit, whose counter is compared with the exponentials.
+__device__ __forceinline__ int lowest_bit(std::uint32_t bits) {
+  const std::uint32_t lowest = bits & (0u - bits);
+  int at = (lowest & 0xaaaaaaaau) != 0 ? 1 : 0;
+  if ((lowest & 0xccccccccu) != 0) at += 2;
+  if ((lowest & 0xf0f0f0f0u) != 0) at += 4;
+  if ((lowest & 0xff00ff00u) != 0) at += 8;
+  if ((lowest & 0xffff0000u) != 0) at += 16;
+  return at;
+}
+
+// All threads of the block write the list of the tiles that rows [first_row, last_row] see. Tiles come in groups of 32;
+// list[tile] is how far the first live tile from it on is, 0 for itself, or, where its group has none, how far the next
+// group is, with bit 7 set. Behind the last group stands a live tile. Row `mask_row` of the block mask is read once, a
+// byte a lane: its bytes, out to whole sectors, are the mask's traffic.
 template <int tile_kv, int warps>
-__device__ __forceinline__ void list_live_tiles(const ForwardParams& p, std::uint32_t* list, int first_row,
-                                                int last_row, std::uint32_t mask_row) {
+__device__ __forceinline__ void list_live_tiles(const ForwardParams& p, std::uint8_t* list, int first_row, int last_row,
+                                                std::uint32_t mask_row) {
   const int lane = static_cast<int>(threadIdx.x) & 31;
-  const int end = end_of_tiles<tile_kv>(p, last_row), words = end <= 0 ? 0 : (end + 31) / 32;
+  const int end = end_of_tiles<tile_kv>(p, last_row), groups = end <= 0 ? 0 : (end + 31) / 32;
   const int begin = max(0, first_visible_key(p, first_row)) / tile_kv;
   const std::uint8_t* row = p.block_mask + static_cast<std::int64_t>(mask_row) * p.mask_columns;
 #pragma unroll 4
-  for (int word = static_cast<int>(threadIdx.x) / 32; word < words; word += warps) {
-    const int tile = word * 32 + lane;
+  for (int group = static_cast<int>(threadIdx.x) / 32; group < groups; group += warps) {
+    const int tile = group * 32 + lane;
     bool live = tile >= begin && tile < end;
     if (live && p.block_mask != nullptr) live = __ldg(row + divide(static_cast<std::uint32_t>(tile), p.kv_tiles)) != 0;
     const std::uint32_t bits = __ballot_sync(0xffffffffu, live);
-    if (lane == 0) list[word] = bits;
+    const std::uint32_t ahead = bits >> lane;
+    list[tile] = static_cast<std::uint8_t>(ahead != 0 ? lowest_bit(ahead) : (32 - lane) | another_group);
   }
-  if (threadIdx.x == 0) list[words] = 0xffffffffu;
+  if (threadIdx.x == 0) list[groups * 32] = 0;
 }
 
-// The first live tile from `tile` on; end_of_tiles or more when there is none. Keeps nothing between calls: registers
-// are scarce in the loop that calls it.
-__device__ __forceinline__ int next_live_tile(const std::uint32_t* list, int tile) {
-  int word = tile / 32;
-  std::uint32_t rest = list[word] & (0xffffffffu << (tile & 31));
-  while (rest == 0) rest = list[++word];
-  return word * 32 + __ffs(static_cast<int>(rest)) - 1;
+// The first live tile from `tile` on; end_of_tiles or more when there is none. `list`: shared address.
+__device__ __forceinline__ int next_live_tile(std::uint32_t list, int tile) {
+  int distance;
+  do {
+    asm volatile("ld.shared.u8 %0, [%1];\n" : "=r"(distance) : "r"(list + tile) : "memory");
+    tile += distance & (another_group - 1);
+  } while (distance & another_group);
+  return tile;
 }
 
 }  // namespace tilescope::kernels::block_sparse

@@ -26,7 +26,7 @@ struct Step : device::AttentionTile<T, head_dim, tile_q, tile_kv, warps, false> 
   using typename F::Rows;
   using typename F::Tile;
 
-  // The state of this thread's rows as it stands in global memory; rows from valid_rows on, and all of them before the
+  // The state of this thread's rows as it stands in global memory; rows from valid_rows on, and all of them at the
   // first visit (valid_rows = 0), have none. Past L1, which may hold what it was earlier.
   static __device__ __forceinline__ void load_rows(Rows& rows, const float* m, const float* l, int row,
                                                    int valid_rows) {
@@ -41,11 +41,11 @@ struct Step : device::AttentionTile<T, head_dim, tile_q, tile_kv, warps, false> 
   }
 
   // Joins the tile's own result (`values`: unnormalised, relative to its own maxima) with the state: O of the staged
-  // tile is replaced by the sum, weighted, normalised and rounded; the statistics go to global memory, eight rows a
-  // store.
+  // tile (none at the first visit) is replaced by the sum, weighted, normalised and rounded; the statistics go to
+  // global memory, eight rows a store.
   static __device__ __forceinline__ void merge(const float (&values)[row_blocks][out_blocks][4], Rows& tile, Rows& old,
-                                               std::uint32_t o_tile, float* m_out, float* l_out, int row,
-                                               int valid_rows) {
+                                               std::uint32_t o_tile, bool first_visit, float* m_out, float* l_out,
+                                               int row, int valid_rows) {
     const int lane = static_cast<int>(threadIdx.x) & 31;
 #pragma unroll
     for (int i = 0; i < row_blocks; ++i) {
@@ -69,8 +69,9 @@ struct Step : device::AttentionTile<T, head_dim, tile_q, tile_kv, warps, false> 
 #pragma unroll
       for (int n = 0; n < out_blocks; n += 2) {
         const int warp_row = static_cast<int>(threadIdx.x) / 32 * row_blocks * 16 + i * 16;
-        const device::Fragment4 o =
-            device::load_matrices(Tile::step(Tile::a_lane(o_tile + warp_row * Tile::pitch, lane), 0, n / 2));
+        device::Fragment4 o{};
+        if (!first_visit)
+          o = device::load_matrices(Tile::step(Tile::a_lane(o_tile + warp_row * Tile::pitch, lane), 0, n / 2));
         __syncwarp();
 #pragma unroll
         for (int r = 0; r < 4; ++r) {  // register r of the fragment: rows r % 2, columns 8 (r / 2)
@@ -133,15 +134,15 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
     for (; i * tile_q < p.q_len; ++i, stage ^= 1) {
       device::wait_copies<0>();
       __syncthreads();  // Q has landed for all; nobody reads the Q tile before any more; O of the step before is stored
-      const int first_row = i * tile_q, left = p.q_len - first_row, before = j > 0 ? left : 0;
-      // Each warp loads its own rows of O, while it computes; zeros on the first visit.
-      Tile::template copy_part<F::row_blocks * 16, 32>(lane, o_tile + warp_row * Tile::pitch, out(first_row + warp_row),
-                                                       head_dim, before - warp_row);
+      const int first_row = i * tile_q, left = p.q_len - first_row;
+      if (j > 0)  // each warp loads its own rows of O, while it computes
+        Tile::template copy_part<F::row_blocks * 16, 32>(lane, o_tile + warp_row * Tile::pitch,
+                                                         out(first_row + warp_row), head_dim, left - warp_row);
       device::commit_copies();
       if (first_row + tile_q < p.q_len) copy_q(i + 1, stage ^ 1);
       device::commit_copies();
       typename F::Rows old, tile;
-      F::load_rows(old, p.m + head_row + first_row, p.l + head_row + first_row, warp_row + lane / 4, before);
+      F::load_rows(old, p.m + head_row + first_row, p.l + head_row + first_row, warp_row + lane / 4, j > 0 ? left : 0);
 
       float s[F::row_blocks][F::key_blocks][4] = {};
       F::scores(s, nullptr, Tile::a_lane(q_tiles + stage * F::q_bytes + warp_row * Tile::pitch, lane),
@@ -168,8 +169,8 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
 
       device::wait_copies<1>();
       __syncwarp();  // the warp's rows of O have landed
-      F::merge(values, tile, old, o_tile, p.m + head_row + first_row, p.l + head_row + first_row, warp_row + lane / 4,
-               left);
+      F::merge(values, tile, old, o_tile, j == 0, p.m + head_row + first_row, p.l + head_row + first_row,
+               warp_row + lane / 4, left);
       __syncwarp();
       Tile::template copy_to<F::row_blocks * 16, 32>(o_tile, warp_row, static_cast<unsigned>(lane), out(first_row),
                                                      head_dim, left);

@@ -102,8 +102,8 @@ TEST_CASE("masks that a kernel cannot run are refused with the reason") {
   problem.block_mask = reinterpret_cast<const std::uint8_t*>(memory);
   CHECK(prepare_error(variant, problem) ==
         "error: block_sparse: block_q is 96; it must be a multiple of the variant's tile_q 64");
-  CHECK(refusal("block_sparse", {1, 1, 1, 8, 2095105, 64, 64}) ==
-        "kv_len 2095105 is too long: the list of live tiles in shared memory has room for 2095104 keys in tiles of 64");
+  CHECK(refusal("block_sparse", {1, 1, 1, 8, 522241, 64, 64}) ==
+        "kv_len 522241 is too long: the list of live tiles in shared memory has room for 522240 keys in tiles of 64");
   CHECK(unsupported_reason(first_of("flash1"), problem.shape, Mask::blocks) ==
         "flash1 does not take the mask block-sparse; its kernel.yaml lists those it takes");
 }

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Draws an experiment at random: kernels, built variants, shapes and masks, from a seed that the file states.
+
+usage: draw_experiment.py --name NAME --count N [--seed S] > validate/experiments/NAME.yaml
+
+Sizes are log-uniform, so that K and V reach from a small part of the L2 to several times its size; lengths are ragged
+half the time. A point is kept when a run stays under MOST_FLOP and its arrays under MOST_BYTES. Needs PyYAML.
+"""
+import argparse
+import math
+import pathlib
+import random
+import secrets
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MOST_FLOP = {"forward": 9e12, "backward": 2.5e12, "decode": 1e12, "unfused": 6e11}
+MOST_BYTES = 1.5e9
+# weight, kind, masks, descriptor
+KERNELS = {
+    "fused_mma": (24, "forward", ["none", "causal"], "fused_mma/kernel.yaml"),
+    "fused_wgmma": (46, "forward", ["none", "causal", "window"], "fused_wgmma/kernel.yaml"),
+    "case_study": (8, "forward", ["none", "causal"], "case_study/kernel.yaml"),
+    "fused_fp8": (8, "forward", ["none", "causal"], "fused_fp8/kernel.yaml"),
+    "fused_fp8_qk": (4, "forward", ["none", "causal"], "fused_fp8/fused_fp8_qk.kernel.yaml"),
+    "block_sparse": (12, "forward", ["causal", "window"], "block_sparse/kernel.yaml"),
+    "flash1": (8, "backward", ["none", "causal"], "flash1/kernel.yaml"),
+    "backward": (14, "backward", ["none", "causal"], "backward/kernel.yaml"),
+    "backward_split": (8, "backward", ["none", "causal"], "backward_split/kernel.yaml"),
+    "reference": (6, "unfused", ["none", "causal"], "reference/kernel.yaml"),
+    "split_kv": (12, "decode", ["none"], "split_kv/kernel.yaml"),
+    "split_kv_wide": (4, "decode", ["none"], "split_kv/split_kv_wide.kernel.yaml"),
+    "mla_decode": (6, "decode", ["none"], "mla_decode/kernel.yaml"),
+}
+BITS = {"fp32": 32, "fp16": 16, "bf16": 16, "fp8_e4m3": 8, "int8:g64:b2": 8.25, "int4:g32:b2": 4.5}
+
+
+def log_uniform(rng, low, high):
+    return math.exp(rng.uniform(math.log(low), math.log(high)))
+
+
+def length(rng, low, high):
+    """A length between low and high: half of them ragged, the others multiples of 256."""
+    x = int(log_uniform(rng, low, high))
+    return x if rng.random() < 0.5 else max(256, x // 256 * 256)
+
+
+def formats(rng, variant, descriptor):
+    """(dtype, dtypes) of a variant: its own list, or any of the kernel's."""
+    choice = rng.choice(variant.get("dtypes", descriptor["dtypes"]))
+    if isinstance(choice, str):
+        return choice, {}
+    rest = {key: value for key, value in choice.items() if key != "all"}
+    return choice.get("all"), rest
+
+
+def heads(rng, batch_most):
+    kv = rng.choice([1, 2, 4, 8, 16, 32])
+    group = rng.choice([1, 1, 2, 4, 8])
+    return rng.choice([b for b in (1, 2, 4, 8) if b <= batch_most]), kv * group, kv
+
+
+def draw(rng, name, kind, masks, descriptor):
+    variant = rng.choice(descriptor["variants"])
+    d_qk, d_v = variant["head_dim"], variant.get("v_head_dim", variant["head_dim"])
+    dtype, dtypes = formats(rng, variant, descriptor)
+    if kind == "decode":
+        batch = rng.choice([1, 4, 16, 64, 128])
+        kv_heads = 1 if name == "mla_decode" else rng.choice([1, 2, 8])
+        query_heads = rng.choice([16, 64, 128]) if name == "mla_decode" else kv_heads * rng.choice([1, 4, 8])
+        q = rng.choice([1, 1, 2]) if name != "split_kv_wide" else rng.choice([4, 8])
+        kv = length(rng, 1000, 128000)
+    else:
+        batch, query_heads, kv_heads = heads(rng, 4)
+        kv = length(rng, 512, 8192 if kind == "unfused" else 40000)
+        q = kv if kind in ("backward", "unfused") or rng.random() < 0.7 else length(rng, 256, 20000)
+    mask = rng.choice(masks)
+    if mask == "causal" and q > kv:
+        q = kv
+    width = rng.choice([333, 1024, 4096])
+    if mask == "window":
+        q = kv
+    pairs = q * kv if mask == "none" else q * kv - q * q / 2 if mask == "causal" else q * min(width, kv)
+    flop = 2 * batch * query_heads * pairs * (d_qk + d_v) * (2.5 if "backward" in name else 1)
+    kv_bits = BITS[dtypes.get("kv", dtypes.get("k", dtype))]
+    size = (batch * kv_heads * kv * (d_qk + (0 if name == "mla_decode" else d_v)) * kv_bits
+            + batch * query_heads * q * (d_qk + d_v) * 16) / 8
+    if kind == "unfused":
+        size += batch * query_heads * q * kv * 4
+    if flop > MOST_FLOP[kind] or size > MOST_BYTES or flop < 2e9 and kind != "decode" or size < 2e6:
+        return None
+    tile = {"q": variant["tile_q"], "kv": variant["tile_kv"], "warps": variant["warps"]}
+    if "stages" in variant:
+        tile["stages"] = variant["stages"]
+    point = {"kernel": name, "tiles": [tile], "dtype": [dtype]}
+    if dtypes:
+        point["dtypes"] = dtypes
+    point |= {"batch": [batch], "heads_q": [query_heads], "heads_kv": [kv_heads], "q_len": [q], "kv_len": [kv], "head_dim": [d_qk]}
+    if d_v != d_qk:
+        point["v_head_dim"] = [d_v]
+    point["mask"] = [f"window:{width}" if mask == "window" else mask]
+    return point
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--count", type=int, required=True)
+    parser.add_argument("--seed", type=int, default=None, help="default: a new one")
+    options = parser.parse_args()
+    seed = secrets.randbits(32) if options.seed is None else options.seed
+    rng = random.Random(seed)
+    read = {name: yaml.safe_load((ROOT / "kernels" / row[3]).read_text()) for name, row in KERNELS.items()}
+    names = list(KERNELS)
+    points = []
+    while len(points) < options.count:
+        name = rng.choices(names, [KERNELS[n][0] for n in names])[0]
+        point = draw(rng, name, KERNELS[name][1], KERNELS[name][2], read[name])
+        if point and point not in points:
+            points.append(point)
+    print(f"# {options.count} points drawn at random: draw_experiment.py --name {options.name} --count {options.count} --seed {seed}")
+    print(f"schema: tilescope/experiment/1\nname: {options.name}\nhardware: h200_sxm\nrepeats: {{cold: 5, steady: 10}}\npoints:")
+    for point in sorted(points, key=lambda p: names.index(p["kernel"])):
+        rows = [f"{key}: {yaml.safe_dump(value, default_flow_style=True, width=1000).strip()}".removesuffix("\n...") for key, value in point.items()]
+        print("  - " + "\n    ".join(rows))
+
+
+if __name__ == "__main__":
+    main()
