@@ -1,4 +1,5 @@
-// doctest's main with two options of our own: --quick (few small shapes; for compute-sanitizer) and --seed=N.
+// doctest's main with options of our own: --quick (few small shapes; for compute-sanitizer), --kernel=NAME (its variants
+// alone) and --seed=N.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -14,6 +15,13 @@ TestOptions& test_options() {
   static TestOptions options;
   return options;
 }
+
+std::vector<Variant> tested_variants() {
+  std::vector<Variant> variants = built_variants();
+  const std::string& kernel = test_options().kernel;
+  if (!kernel.empty()) std::erase_if(variants, [&](const Variant& variant) { return variant.kernel != kernel; });
+  return variants;
+}
 }  // namespace tilescope::kernels
 
 int main(int argc, char** argv) {
@@ -22,7 +30,12 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
     if (argument == "--quick") options.quick = true;
+    if (argument.starts_with("--kernel=")) options.kernel = argument.substr(9);
     if (argument.starts_with("--seed=")) options.seed = std::strtoull(argv[i] + 7, nullptr, 10);
+  }
+  if (tilescope::kernels::tested_variants().empty()) {
+    fmt::print(stderr, "error: --kernel={}: no bundled kernel has this name\n", options.kernel);
+    return 2;
   }
   fmt::print("seed {} (repeat with --seed={})\n", options.seed, options.seed);
   doctest::Context context(argc, argv);
