@@ -51,6 +51,20 @@ struct ProductImplementation {
   std::int64_t parts = 1;              // of the result's tile, made one after the other: accumulators hold one
 };
 
+// Under which masks a fact of the order holds.
+enum class When { always, causal };
+
+// Blocks come in sections of heads, one section after the other: as many KV heads (with all their query heads) as have
+// the listed arrays within a budget, at least one.
+struct Sections {
+  When when = When::always;
+  std::vector<std::string> order;   // dimensions inside a section, fastest first; "heads" is one of them
+  std::vector<std::string> arrays;
+  double l2_share = 0;              // the budget: this part of the L2, or so many bytes
+  std::int64_t bytes = 0;
+  bool equal = false;               // sections divide a batch entry's heads into equal parts; else they run over all of them
+};
+
 struct IslandImplementation {
   std::string name;                  // an island of the schedule
   bool stores_log_sum_exp = false;
@@ -75,6 +89,8 @@ struct IslandImplementation {
   bool output_through_smem = false;
   bool persistent = false;                   // as many blocks as are resident, each loops over tiles
   std::vector<std::string> block_order;      // grid dimensions, fastest first: "q", "kv", "heads", "batch"
+  std::map<std::string, When> falling;       // dimensions taken from their last tile to their first, by blocks or by steps
+  std::optional<Sections> sections;          // block_order, where it holds for sections of heads only
   std::array<WorkRates, pipe_count> work{};
 
   bool uses_tensor_cores() const { return tensor_path != "fma" && tensor_path != "none"; }

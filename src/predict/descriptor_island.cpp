@@ -122,12 +122,40 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
   if (const auto bytes = node.find("mask_entry_bytes")) island.mask_entry_bytes = bytes->integer(1, 64);
 }
 
-void read_blocks(const Node& node, IslandImplementation& island) {
+When read_when(const Node& node) { return node.one_of({"always", "causal"}) == "causal" ? When::causal : When::always; }
+
+Sections read_sections(const Node& node, const Diagram& diagram) {
+  node.only({"when", "order", "arrays", "l2_share", "bytes", "equal"});
+  Sections sections;
+  if (const auto when = node.find("when")) sections.when = read_when(*when);
+  const std::vector<Node> items = node["order"].items();
+  for (const Node& item : items) {
+    const std::string dimension = item.one_of(block_dimensions);
+    if (is_one_of(item, block_dimensions)) add_once(sections.order, dimension, item);
+  }
+  const bool all_known = std::all_of(items.begin(), items.end(), [](const Node& item) { return is_one_of(item, block_dimensions); });
+  const bool has_heads = std::find(sections.order.begin(), sections.order.end(), "heads") != sections.order.end();
+  if (!items.empty() && all_known && !has_heads) node["order"].report("must name 'heads', which sections are cut from");
+  sections.arrays = read_array_names(node["arrays"], diagram);
+  const auto share = node.find("l2_share"), bytes = node.find("bytes");
+  if (share) sections.l2_share = share->number(0.001, 1);
+  if (bytes) sections.bytes = bytes->integer(1, std::int64_t{1} << 40);
+  if (share.has_value() == bytes.has_value()) node.report("needs either 'l2_share' or 'bytes': what the arrays of a section may take together");
+  if (const auto equal = node.find("equal")) sections.equal = equal->boolean();
+  return sections;
+}
+
+void read_blocks(const Node& node, const Diagram& diagram, IslandImplementation& island) {
   if (const auto persistent = node.find("persistent")) island.persistent = persistent->boolean();
   for (const Node& item : node["block_order"].items()) {
     const std::string dimension = item.one_of(block_dimensions);
     if (is_one_of(item, block_dimensions)) add_once(island.block_order, dimension, item);
   }
+  if (const auto falling = node.find("falling")) {
+    falling->only(block_dimensions);
+    for (const auto& [dimension, when] : falling->entries()) island.falling[dimension] = read_when(when);
+  }
+  if (const auto sections = node.find("sections")) island.sections = read_sections(*sections, diagram);
 }
 
 }  // namespace
@@ -136,7 +164,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
   node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "reductions",
              "loads_by", "stores_by", "row_replication", "row_multiple", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
-             "persistent", "block_order", "work"});
+             "persistent", "block_order", "falling", "sections", "work"});
   IslandImplementation island;
   std::vector<std::string> names;
   for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
@@ -155,7 +183,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   read_movement(node, schedule.diagram, island);
   if (const auto replication = node.find("row_replication")) island.row_replication = replication->integer(1, 1024);
   if (const auto multiple = node.find("row_multiple")) island.row_multiple = multiple->integer(1, 1 << 20);
-  read_blocks(node, island);
+  read_blocks(node, schedule.diagram, island);
   if (const auto work = node.find("work")) read_work(*work, schedule.diagram, island);
   return island;
 }

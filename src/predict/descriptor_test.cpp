@@ -125,6 +125,17 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].output_through_smem", "true or false", Need::optional},
           {"islands[*].block_order", "a list"},
           {"islands[*].block_order[*]", "one of q, kv, heads, batch"},
+          {"islands[*].falling", "a map", Need::optional},
+          {"islands[*].falling.*", "one of always, causal", Need::optional},
+          {"islands[*].sections", "a map", Need::optional},
+          {"islands[*].sections.when", "one of always, causal", Need::optional},
+          {"islands[*].sections.order", "a list"},
+          {"islands[*].sections.order[*]", "one of q, kv, heads, batch"},
+          {"islands[*].sections.arrays", "a list"},
+          {"islands[*].sections.arrays[*]", "text"},
+          {"islands[*].sections.l2_share", "a number from 0.001 to 1", Need::free},
+          {"islands[*].sections.bytes", "an integer from 1 to 1099511627776", Need::free},
+          {"islands[*].sections.equal", "true or false", Need::optional},
           {"islands[*].work", "a map", Need::optional},
           {"islands[*].work.*", "a map", Need::optional},
           {"islands[*].work.*.per_element", "a map", Need::optional},
@@ -210,6 +221,8 @@ islands:
     output_through_smem: true
     persistent: true
     block_order: [kv, q, heads, batch]
+    falling: {q: always, kv: causal}
+    sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true}
     work:
       xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1}, per_element_step: {K: 2}}
   - name: combine
