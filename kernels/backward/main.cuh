@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
     for (int s = 0; s < stages; ++s) {
       init_barrier(M::barrier(base, M::q_full, s), 1 + 64);
       init_barrier(M::barrier(base, M::d_o_full, s), 1);
-      init_barrier(M::barrier(base, M::q_empty, s), consumer_groups * 4);
+      init_barrier(M::barrier(base, M::q_empty, s), consumer_groups * 128);
       init_barrier(M::barrier(base, M::d_o_empty, s), consumer_groups * 4);
     }
     fence_barrier_init();
@@ -171,9 +171,10 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
   auto arrived = [&](int which, int n) {
     wait_barrier(M::barrier(base, which, n / parts % stages), n / parts / stages & 1);
   };
-  auto release = [&](int which, int n) {  // with the last part, when all lanes have read theirs
-    __syncwarp();
-    if (n % parts == parts - 1 && (thread_index_now() & 31) == 0) arrive(M::barrier(base, which, n / parts % stages));
+  // With the last part. Every lane frees Q's stage, as each has read L and D there; one lane a warp that of dO.
+  auto release = [&](int which, int n) {
+    if (n % parts == parts - 1 && (which == M::q_empty || (thread_index_now() & 31) == 0))
+      arrive(M::barrier(base, which, n / parts % stages));
   };
   auto start_scores = [&](int n) {
     arrived(M::q_full, n);

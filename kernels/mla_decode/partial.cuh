@@ -16,7 +16,7 @@ namespace tilescope::kernels::mla_decode {
 
 using device::Element;
 
-constexpr int first_barrier = 1, second_barrier = 2;  // named barriers of the warpgroups
+constexpr int first_barrier = 1;  // named barrier of the first warpgroup
 
 struct Barriers {  // mbarriers, 8 bytes each
   std::uint32_t base;
@@ -26,6 +26,7 @@ struct Barriers {  // mbarriers, 8 bytes each
   __device__ __forceinline__ std::uint32_t right_free(int s) const { return base + 40 + 8 * s; }  // panels 4-7
   __device__ __forceinline__ std::uint32_t p_full() const { return base + 56; }
   __device__ __forceinline__ std::uint32_t p_free() const { return base + 64; }
+  __device__ __forceinline__ std::uint32_t sums() const { return base + 72; }  // the rows' reciprocals are there
 };
 
 constexpr int left_panels = 4;  // V's columns of the first warpgroup: panels 0-3; of the second: 4-7; 8 is not in V
@@ -123,6 +124,7 @@ __global__ void __launch_bounds__(warps * 32, 1) partial(const __grid_constant__
     }
     device::init_barrier(barriers.p_full(), 128);
     device::init_barrier(barriers.p_free(), 128);
+    device::init_barrier(barriers.sums(), 128);
     device::fence_barrier_init();
   }
   __syncthreads();
@@ -279,7 +281,7 @@ __global__ void __launch_bounds__(warps * 32, 1) partial(const __grid_constant__
                          : -INFINITY;
       }
     }
-    device::arrive_named(second_barrier, 256);
+    device::arrive(barriers.sums());
     store_output(o, inverse, out, row, p.rows - first_row, lane);
   } else {
     for (int j = 0; j < steps; ++j) {
@@ -299,7 +301,7 @@ __global__ void __launch_bounds__(warps * 32, 1) partial(const __grid_constant__
       device::arrive(barriers.p_free());
       device::arrive(barriers.right_free(j % stages));
     }
-    device::sync_named(second_barrier, 256);
+    device::wait_barrier(barriers.sums(), 0);
     const float inverse[2] = {load_row(tile_q + row), load_row(tile_q + row + 8)};
     store_output(o, inverse, out + d_v / 2, row, p.rows - first_row, lane);
   }
