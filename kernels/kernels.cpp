@@ -12,25 +12,18 @@ namespace tilescope::kernels {
 namespace {
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> all = {
-      reference_family(),
-      reference_fp32_family(),
-      fused_mma_family(),
-      flash1_family(),
-      block_sparse_family(),
-      reference_backward_family(),
-      case_study_family(),
-      backward_family(),
-      backward_split_family(),
-      fused_wgmma_family(),
-      fused_fp8_family(),
-      fused_fp8_qk_family(),
-      split_kv_family(),
-      split_kv_paged_family(),
-      split_kv_wide_family(),
-      split_kv_wide_codes_family(),
-      mla_decode_family(),
-  };
+  static const std::vector<Family> all = [] {
+    std::vector<Family> list = {
+        reference_family(),      reference_fp32_family(),     fused_mma_family(),  flash1_family(),
+        block_sparse_family(),   reference_backward_family(), case_study_family(), backward_family(),
+        backward_split_family(), fused_wgmma_family(),        fused_fp8_family(),  fused_fp8_qk_family(),
+  fused_fp8_vt_family(),
+        mla_decode_family(),
+    };
+    const std::vector<Family> split = split_kv_families();
+    list.insert(list.end() - 1, split.begin(), split.end());
+    return list;
+  }();
   return all;
 }
 
@@ -104,7 +97,8 @@ std::string unsupported_reason(const Variant& variant, const Shape& shape, Mask 
   if (std::string problem = shape_problem(shape); !problem.empty()) return problem;
   const Family& family = *family_of(variant);
   if (std::find(family.masks.begin(), family.masks.end(), mask) == family.masks.end())
-    return fmt::format("{} does not take the mask {}; its kernel.yaml lists those it takes", variant.kernel, to_string(mask));
+    return fmt::format("{} does not take the mask {}; its kernel.yaml lists those it takes", variant.kernel,
+                       to_string(mask));
   return family.unsupported_reason(variant, shape, mask);
 }
 

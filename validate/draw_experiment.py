@@ -30,6 +30,8 @@ KERNELS = {
     "backward_split": (8, "backward", ["none", "causal"], "backward_split/kernel.yaml"),
     "reference": (6, "unfused", ["none", "causal"], "reference/kernel.yaml"),
     "split_kv": (12, "decode", ["none"], "split_kv/kernel.yaml"),
+    "split_kv_int8": (4, "decode", ["none"], "split_kv/split_kv_int8.kernel.yaml"),
+    "split_kv_int4": (4, "decode", ["none"], "split_kv/split_kv_int4.kernel.yaml"),
     "split_kv_wide": (4, "decode", ["none"], "split_kv/split_kv_wide.kernel.yaml"),
     "mla_decode": (6, "decode", ["none"], "mla_decode/kernel.yaml"),
 }

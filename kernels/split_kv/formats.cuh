@@ -18,6 +18,10 @@ __device__ __forceinline__ std::uint32_t and_xor(std::uint32_t value, std::uint3
   return out;
 }
 
+__device__ __forceinline__ float to_float(std::uint32_t pair, int half) {
+  return __half2float(__ushort_as_half(static_cast<std::uint16_t>(half ? pair >> 16 : pair)));
+}
+
 __device__ __forceinline__ std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
   std::uint32_t out;
   asm("prmt.b32 %0, %1, %2, %3;\n" : "=r"(out) : "r"(a), "r"(b), "r"(selector));
@@ -109,6 +113,11 @@ struct Int4 {
   }
   static __device__ __forceinline__ void keys(std::uint32_t word, int step, std::uint32_t (&b)[2]) {
     b[0] = based(word, 2 * step), b[1] = based(word, 2 * step + 1);
+  }
+  // `sum` less what the bases of K's codes add to the product with two columns of Q, of operand half `part`.
+  static __device__ __forceinline__ void add_offset(float& sum, std::uint32_t q, int part) {
+    const float base = part == 0 ? -1032.0f : -72.0f;
+    sum = __fmaf_rn(to_float(q, 0), base, sum), sum = __fmaf_rn(to_float(q, 1), base, sum);
   }
   static __device__ __forceinline__ std::uint32_t values(std::uint32_t word, int nibble) {
     return add_pair(based(word, nibble), nibble % 2 == 0 ? minus_1032 : minus_72);

@@ -8,84 +8,12 @@
 #pragma once
 
 #include "common/shared_tile.cuh"
-#include "split_kv/formats.cuh"
-#include "split_kv/split_kv.h"
+#include "split_kv/key_stream.cuh"
 
 namespace tilescope::kernels::split_kv {
 
 using device::Element;
 using device::Fragment4;
-
-__device__ __forceinline__ std::uint32_t load_shared(std::uint32_t address) {
-  std::uint32_t value;
-  asm volatile("ld.shared.b32 %0, [%1];\n" : "=r"(value) : "r"(address));
-  return value;
-}
-__device__ __forceinline__ float to_float(std::uint32_t pair, int half) {
-  return __half2float(__ushort_as_half(static_cast<std::uint16_t>(half ? pair >> 16 : pair)));
-}
-
-template <Dtype format>
-struct FormatOf;
-template <>
-struct FormatOf<Dtype::fp16> {
-  using type = Plain<__half>;
-};
-template <>
-struct FormatOf<Dtype::bf16> {
-  using type = Plain<__nv_bfloat16>;
-};
-template <>
-struct FormatOf<Dtype::fp8_e4m3> {
-  using type = Fp8;
-};
-template <>
-struct FormatOf<Dtype::int8> {
-  using type = Int8;
-};
-template <>
-struct FormatOf<Dtype::int4> {
-  using type = Int4;
-};
-
-// Rows of 16-byte chunks, swizzled so that ldmatrix finds eight rows of one chunk in eight different bank groups also
-// where a 128-byte line holds several rows.
-template <int bytes>
-struct CodeTile {
-  static constexpr int pitch = bytes, chunks = bytes / 16, rows_a_line = chunks < 8 ? 8 / chunks : 1;
-  static __device__ __forceinline__ std::uint32_t offset(int row, int chunk) {
-    return static_cast<std::uint32_t>(row * bytes +
-                                      ((chunk ^ (row / rows_a_line & (chunks < 8 ? chunks - 1 : 7))) << 4));
-  }
-  // The lane address `lane_base` of row 0, chunk 0, moved on by `row` rows (a multiple of 8) and `pair` chunk pairs.
-  static __device__ __forceinline__ std::uint32_t step(std::uint32_t lane_base, int row, int pair) {
-    return (lane_base ^ static_cast<std::uint32_t>((pair & 3) << 5)) +
-           static_cast<std::uint32_t>((pair >> 2) * 128 + row * bytes);
-  }
-  // `threads` threads start copying `rows` rows, each thread the same number of chunks; rows at or past valid_rows
-  // become zeros and read nothing. `tile`: of the first of them, which is a multiple of 8 rows into the tile.
-  template <int rows, int threads>
-  static __device__ __forceinline__ void copy_from(std::uint32_t tile, const char* source, int thread, int valid_rows) {
-    constexpr int rows_a_pass = threads / chunks;
-    static_assert(threads % chunks == 0 && rows % rows_a_pass == 0, "every thread copies the same number of chunks");
-    const int row = thread / chunks, chunk = thread % chunks;
-    const char* const from = source + thread * 16;
-#pragma unroll
-    for (int pass = 0; pass < rows / rows_a_pass; ++pass)
-      device::copy_async_16(tile + offset(row + pass * rows_a_pass, chunk), from + pass * threads * 16,
-                            row + pass * rows_a_pass < valid_rows);
-  }
-};
-
-// 4 or 8 bytes global -> shared, asynchronously; zeros where !valid.
-template <int bytes>
-__device__ __forceinline__ void copy_async_few(std::uint32_t destination, const void* source, bool valid) {
-  asm volatile(
-      "{\n .reg .pred ignore;\n setp.eq.s32 ignore, %3, 0;\n"
-      " cp.async.ca.shared.global [%0], [%1], %2, ignore;\n}\n" ::"r"(destination),
-      "l"(source), "n"(bytes), "r"(static_cast<int>(valid))
-      : "memory");
-}
 
 template <Dtype format, int head_dim, int tile_q, int tile_kv, int warps, int stages, bool hold_q>
 struct Partial {
@@ -148,18 +76,25 @@ struct Partial {
     }
   }
 
-  // int4: where the sums of a scale's columns start, see formats.cuh. One product with a matrix of equal rows each.
-  using Offsets = float[format == Dtype::int4 ? groups : 1][4];
+  // int4: where the sums of a scale's columns start, see formats.cuh: of the rows g and g + 8.
+  using Offsets = float[format == Dtype::int4 ? groups : 1][2];
   static __device__ __forceinline__ void make_offsets(Offsets& offsets, std::uint32_t q_tile, int warp_row, int lane) {
     if constexpr (format == Dtype::int4) {
 #pragma unroll
       for (int group = 0; group < groups; ++group) {
+        offsets[group][0] = offsets[group][1] = 0.0f;
 #pragma unroll
-        for (int i = 0; i < 4; ++i) offsets[group][i] = 0.0f;
+        for (int step = 0; step < chunk_steps; ++step) {
+          const Fragment4 q = load_q(q_tile, warp_row, group * chunk_steps + step, lane);
 #pragma unroll
-        for (int step = 0; step < chunk_steps; ++step)
-          Mma::mma(offsets[group], load_q(q_tile, warp_row, group * chunk_steps + step, lane).r, F::minus_1032,
-                   F::minus_72);
+          for (int i = 0; i < 4; ++i) F::add_offset(offsets[group][i % 2], q.r[i], i / 2);
+        }
+#pragma unroll
+        for (int half = 0; half < 2; ++half)
+#pragma unroll
+          for (int lanes = 1; lanes < 4; lanes *= 2)
+            offsets[group][half] =
+                __fadd_rn(offsets[group][half], __shfl_xor_sync(0xffffffffu, offsets[group][half], lanes));
       }
     }
   }
@@ -228,7 +163,7 @@ struct Partial {
 #pragma unroll
               for (int n = 0; n < 2; ++n)
 #pragma unroll
-                for (int i = 0; i < 4; ++i) part[n][i] = format == Dtype::int4 ? offsets[group][i] : 0.0f;
+                for (int i = 0; i < 4; ++i) part[n][i] = format == Dtype::int4 ? offsets[group][i / 2] : 0.0f;
 #pragma unroll
               for (int step = 0; step < scale_chunks * chunk_steps; ++step)
 #pragma unroll
@@ -314,6 +249,30 @@ struct Partial {
   }
 };
 
+// Adds up the warps' shares of O, merged [warps][tile_q][pitch], and writes the valid rows of the tile,
+// [rows][head_dim]. Rows that are not there are added up too, so that the executed work follows from the tiles alone.
+template <int tile_q, int head_dim, int pitch, int warps, int threads>
+__device__ __forceinline__ void store_merged(float* out, const float* merged, int valid_rows) {
+  constexpr int fours = head_dim / 4;
+  static_assert(tile_q * fours % threads == 0, "every thread adds up as often");
+#pragma unroll
+  for (int pass = 0; pass < tile_q * fours / threads; ++pass) {
+    const int i = static_cast<int>(threadIdx.x) + pass * threads, row = i / fours, column = i % fours * 4;
+    float4 sum = *reinterpret_cast<const float4*>(merged + row * pitch + column);
+#pragma unroll
+    for (int w = 1; w < warps; ++w) {
+      const float4 more = *reinterpret_cast<const float4*>(merged + (w * tile_q + row) * pitch + column);
+      sum.x = __fadd_rn(sum.x, more.x), sum.y = __fadd_rn(sum.y, more.y);
+      sum.z = __fadd_rn(sum.z, more.z), sum.w = __fadd_rn(sum.w, more.w);
+    }
+    asm volatile(
+        "{\n .reg .pred there;\n setp.ne.s32 there, %5, 0;\n @there st.global.v4.f32 [%0], {%1,%2,%3,%4};\n}\n" ::"l"(
+            out + row * head_dim + column),
+        "f"(sum.x), "f"(sum.y), "f"(sum.z), "f"(sum.w), "r"(static_cast<int>(row < valid_rows))
+        : "memory");
+  }
+}
+
 // Grid: x = row tiles (fastest) and parts of the keys, y = KV heads, z = batch.
 template <Dtype format, int head_dim, int tile_q, int tile_kv, int warps, int stages, bool hold_q, int min_blocks>
 __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialParams p) {
@@ -328,49 +287,11 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialP
   const int split = static_cast<int>(divide(blockIdx.x, p.row_tiles));
   const int first_row = (static_cast<int>(blockIdx.x) - split * static_cast<int>(p.row_tiles.value)) * tile_q;
   const std::int64_t head = static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + blockIdx.y;
-  const int first_tile = split * p.part_tiles, part_tiles = min(p.part_tiles, p.tiles - first_tile);
+  const int first_tile = split * p.part_tiles, last_tile = min(first_tile + p.part_tiles, p.tiles);
 
-  const char* k = static_cast<const char*>(p.k);
-  const char* v = static_cast<const char*>(p.v);
-  const char* k_scales = static_cast<const char*>(p.k_scales);
-  const char* v_scales = static_cast<const char*>(p.v_scales);
-  const std::int32_t* table = nullptr;
-  if (p.block_table != nullptr) {
-    table = p.block_table + static_cast<std::int64_t>(blockIdx.z) * p.page_pitch;
-  } else {
-    const std::int64_t key = head * p.kv_len;
-    k += key * P::kv_row, v += key * P::kv_row, k_scales += key * P::scale_row, v_scales += key * P::scale_row;
-  }
-  // The page of a tile, read a tile ahead, so that no copy waits for it.
-  const auto page_of = [&](int tile) {
-    return __ldg(table + divide(static_cast<std::uint32_t>(min(tile, p.tiles - 1)), p.table_tiles));
-  };
-  std::int32_t next_page = table != nullptr ? page_of(first_tile) : 0;
-  auto copy_tile = [&](int j) {
-    const int tile = first_tile + j, valid = p.kv_len - tile * tile_kv;
-    const typename P::Stage to(first_stage + j % stages * P::stage);
-    std::int64_t key = static_cast<std::int64_t>(tile) * tile_kv;  // where the tile starts, in keys, past k and v
-    if (table != nullptr) {
-      const int page = static_cast<int>(divide(static_cast<std::uint32_t>(tile), p.table_tiles));
-      key = (static_cast<std::int64_t>(next_page) * p.heads_kv + blockIdx.y) * p.page_tiles * tile_kv +
-            (tile - page * p.page_tiles) * tile_kv;
-      next_page = page_of(tile + 1);
-    }
-    const int thread = P::own_keys ? lane : static_cast<int>(threadIdx.x), row = P::own_keys ? first_key : 0;
-    constexpr int rows = P::own_keys ? P::warp_keys : tile_kv, threads = P::own_keys ? 32 : P::threads;
-    Tile::template copy_from<rows, threads>(to.k + row * P::kv_row, k + (key + row) * P::kv_row, thread, valid - row);
-    Tile::template copy_from<rows, threads>(to.v + row * P::kv_row, v + (key + row) * P::kv_row, thread, valid - row);
-    if constexpr (P::groups > 0) {
-#pragma unroll
-      for (int pass = 0; pass < (rows + threads - 1) / threads; ++pass) {
-        const int i = row + thread + pass * threads;
-        if (rows % threads != 0 && i >= row + rows) break;
-        const std::int64_t from = (key + i) * P::scale_row;
-        copy_async_few<P::scale_row>(to.k_scales + i * P::scale_row, k_scales + from, i < valid);
-        copy_async_few<P::scale_row>(to.v_scales + i * P::scale_row, v_scales + from, i < valid);
-      }
-    }
-  };
+  const int copier = P::own_keys ? lane : static_cast<int>(threadIdx.x);
+  KeyStream<format, head_dim, tile_kv, stages, P::own_keys ? P::warp_keys : tile_kv, P::own_keys ? 32 : P::threads>
+      stream(p, head, first_tile, P::own_keys ? first_key : 0, copier, first_stage);
 
   float o[P::out_blocks][4] = {};
   typename P::Rows rows = {{-INFINITY, -INFINITY}, {0.0f, 0.0f}};
@@ -388,10 +309,7 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialP
             p.rows - first_row);
   device::commit_copies();
 #pragma unroll
-  for (int j = 0; j < stages - 1; ++j) {
-    if (j < part_tiles) copy_tile(j);
-    device::commit_copies();
-  }
+  for (int j = 0; j < stages - 1; ++j) stream.copy(p, last_tile, copier);
 
   // Lane addresses of row 0, chunk 0 of the warp's keys: K plain (two 8-key blocks of two chunks, or one of four),
   // V transposed (16 keys of two chunks).
@@ -408,18 +326,19 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialP
   }
   P::make_offsets(offsets, q_tile, warp_row, lane);
 
-  for (int j = 0; j < part_tiles; ++j) {
+  int slot = 0;
+  for (int tile = first_tile; tile < last_tile; ++tile) {
     device::wait_copies<stages - 2>();
     if constexpr (P::own_keys)
-      __syncwarp();        // the warp's keys of tile j have landed, and none of its lanes reads tile j - 1 any more
+      __syncwarp();  // the warp's keys of the tile have landed, and none of its lanes reads the one before any more
     else __syncthreads();  // the same for all warps
-    if (j + stages - 1 < part_tiles) copy_tile(j + stages - 1);
-    device::commit_copies();
-    const typename P::Stage at(first_stage + j % stages * P::stage);
+    stream.copy(p, last_tile, copier);
+    const typename P::Stage at(first_stage + slot);
+    slot = slot == (stages - 1) * P::stage ? 0 : slot + P::stage;
     float s[P::key_blocks][4] = {};
     P::scores(s, held_q, offsets, q_tile, warp_row, at.k + first_key * P::kv_row + k_offset,
               at.k_scales + first_key * P::scale_row, lane);
-    const int key = (first_tile + j) * tile_kv + first_key;  // first key of the warp
+    const int key = tile * tile_kv + first_key;  // first key of the warp
     if (key + P::warp_keys > p.kv_len - (p.causal ? p.q_len - 1 : 0)) {
 #pragma unroll
       for (int half = 0; half < 2; ++half)
@@ -501,20 +420,7 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) partial(const PartialP
   __syncthreads();
   float* const out =
       p.o_part + ((static_cast<std::int64_t>(split) * gridDim.z * p.heads_kv + head) * p.rows + first_row) * head_dim;
-  constexpr int fours = head_dim / 4;
-  for (int i = static_cast<int>(threadIdx.x); i < tile_q * fours; i += P::threads) {
-    const int row = i / fours, column = i % fours * 4;
-    if (first_row + row >= p.rows) break;
-    float4 sum = *reinterpret_cast<const float4*>(merged + row * pitch + column);
-#pragma unroll
-    for (int w = 1; w < P::key_warps; ++w) {
-      const float4 more = *reinterpret_cast<const float4*>(merged + (w * tile_q + row) * pitch + column);
-      sum.x = __fadd_rn(sum.x, more.x), sum.y = __fadd_rn(sum.y, more.y);
-      sum.z = __fadd_rn(sum.z, more.z), sum.w = __fadd_rn(sum.w, more.w);
-    }
-    device::store_16(out + row * head_dim + column, make_uint4(__float_as_uint(sum.x), __float_as_uint(sum.y),
-                                                               __float_as_uint(sum.z), __float_as_uint(sum.w)));
-  }
+  store_merged<tile_q, head_dim, pitch, P::key_warps, P::threads>(out, merged, p.rows - first_row);
 }
 
 }  // namespace tilescope::kernels::split_kv

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "base/error.h"
 #include "common/family.h"
@@ -32,14 +34,16 @@ const Instance& find(const Variant& v) {
   return instance_of(instances(), contiguous);
 }
 
-// The descriptors tell apart tiles of 16 rows, contiguous and paged, and of more, of values and of codes.
+// Descriptors tell apart tiles of few rows and of many (of values and of codes); the former by what scales cost and by
+// pages.
 std::string kernel_of(const Variant& v, bool paged) {
-  if (v.tile_q <= 16) return paged ? "split_kv_paged" : "split_kv";
-  return bits_of(v.dtype_k()) < 16 ? "split_kv_wide_codes" : "split_kv_wide";
+  if (v.tile_q > 16) return bits_of(v.dtype_k()) < 16 ? "split_kv_wide_codes" : "split_kv_wide";
+  const bool scaled = scale_group(v.dtype_k()) > 0;
+  return "split_kv" + (scaled ? "_" + to_string(v.dtype_k()) : "") + (paged ? "_paged" : "");
 }
 
 std::vector<Variant> variants(const std::string& kernel) {
-  const bool paged = kernel == "split_kv_paged";
+  const bool paged = kernel.ends_with("_paged");
   std::vector<Variant> list;
   for (const Instance& instance : instances()) {
     if (kernel_of(instance.variant, paged) != kernel) continue;
@@ -50,9 +54,9 @@ std::vector<Variant> variants(const std::string& kernel) {
 }
 
 Family family_of(const Variant& v) {
-  if (v.kernel == "split_kv_paged") return split_kv_paged_family();
-  if (v.kernel == "split_kv_wide") return split_kv_wide_family();
-  return v.kernel == "split_kv" ? split_kv_family() : split_kv_wide_codes_family();
+  for (const Family& family : split_kv_families())
+    if (v.kernel == family.name) return family;
+  return {};
 }
 
 std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
@@ -156,30 +160,23 @@ std::vector<Launch> prepare_split(const Variant& v, const Problem& problem) {
           split_kv::merge_launch(instance.combine, instance.combine_few, v.head_dim, merge)};
 }
 
-}  // namespace
+constexpr const char* names[] = {"split_kv",       "split_kv_int8",       "split_kv_int4",       "split_kv_wide",
+                                 "split_kv_paged", "split_kv_int8_paged", "split_kv_int4_paged", "split_kv_wide_codes"};
 
-Family split_kv_family() {
-  Family family{"split_kv", [] { return variants("split_kv"); }, unsupported, workspace, prepare_split};
+template <std::size_t i>
+Family family() {
+  Family family{names[i], [] { return variants(names[i]); }, unsupported, workspace, prepare_split};
   family.splits = splits;
   return family;
 }
 
-Family split_kv_paged_family() {
-  Family family = split_kv_family();
-  family.name = "split_kv_paged", family.variants = [] { return variants("split_kv_paged"); };
-  return family;
+template <std::size_t... i>
+std::vector<Family> families(std::index_sequence<i...>) {
+  return {family<i>()...};
 }
 
-Family split_kv_wide_family() {
-  Family family = split_kv_family();
-  family.name = "split_kv_wide", family.variants = [] { return variants("split_kv_wide"); };
-  return family;
-}
+}  // namespace
 
-Family split_kv_wide_codes_family() {
-  Family family = split_kv_family();
-  family.name = "split_kv_wide_codes", family.variants = [] { return variants("split_kv_wide_codes"); };
-  return family;
-}
+std::vector<Family> split_kv_families() { return families(std::make_index_sequence<std::size(names)>{}); }
 
 }  // namespace tilescope::kernels

@@ -32,6 +32,7 @@ struct CombineParams {
   int splits;
 };
 
+constexpr int narrow_rows = 8;        // tile_q of narrow.cuh, which loads Q straight into registers
 constexpr int max_splits = 1024;  // the weights of a row's parts wait in shared memory
 constexpr int combine_warps = 4;
 constexpr int combine_columns = 128;  // of O, a block of `combine`
@@ -47,7 +48,7 @@ constexpr int stage_bytes(Dtype format, int head_dim, int tile_kv) {
   return 2 * tile_kv * (row_bytes(format, head_dim) + scale_row_bytes(format, head_dim));
 }
 constexpr int smem_bytes(Dtype format, int head_dim, int tile_q, int tile_kv, int stages) {
-  return tile_q * head_dim * 2 + stages * stage_bytes(format, head_dim, tile_kv);
+  return (tile_q == narrow_rows ? 0 : tile_q * head_dim * 2) + stages * stage_bytes(format, head_dim, tile_kv);
 }
 
 struct Instance {

@@ -4,7 +4,8 @@ namespace tilescope::kernels::split_kv {
 
 std::vector<Instance> kv_int8() {
   constexpr Dtype kv = Dtype::int8;
-  return {instance<kv, 128, 16, 64, 4, 4, true, 3>(), instance<kv, 128, 64, 64, 8, 6, true, 1>()};
+  return {instance<kv, 128, 16, 64, 4, 4, true, 3>(), instance<kv, 128, 16, 128, 4, 3, true, 2>(),
+          instance<kv, 128, 64, 64, 8, 6, true, 1>()};
 }
 
 }  // namespace tilescope::kernels::split_kv
