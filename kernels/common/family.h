@@ -31,7 +31,6 @@ Family block_sparse_family();
 Family flash1_family();
 Family fused_fp8_family();
 Family fused_fp8_qk_family();
-Family fused_fp8_vt_family();
 Family fused_mma_family();
 Family fused_wgmma_family();
 Family mla_decode_family();
