@@ -26,10 +26,10 @@ const std::vector<Family>& families() {
         fused_wgmma_family(),
         fused_fp8_family(),
         fused_fp8_qk_family(),
-        mla_decode_family(),
+        fused_fp8_vt_family(),
     };
-    const std::vector<Family> split = split_kv_families();
-    list.insert(list.end() - 1, split.begin(), split.end());
+    for (const auto& some : {split_kv_families(), mla_decode_families()})
+      list.insert(list.end(), some.begin(), some.end());
     return list;
   }();
   return all;

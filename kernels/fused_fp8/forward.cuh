@@ -1,9 +1,10 @@
 // FlashAttention-3 forward with e4m3 operands: the structure of fused_wgmma, with Q K^T in e4m3 and P V in e4m3 (V of
 // 1-byte elements) or in V's own 2-byte format.
 //
-// 8-bit wgmma wants both operands k-major, but V arrives with its keys as rows. The producer warpgroup transposes each
-// V tile in shared memory (transpose() below). The order of a sum over keys is free, and so is the order in which the
-// product's columns are kept in registers, so both orders are those which cost nothing:
+// 8-bit wgmma wants both operands k-major, but V arrives with its keys as rows. Either the producer warpgroup
+// transposes each V tile in shared memory (transpose() below), or a launch before has transposed V (transpose.cuh). The
+// order of a sum over keys is free, and so is the order in which the product's columns are kept in registers, so both
+// orders are those which cost nothing:
 //   - keys: of each 16, thread q = t % 4 of a quad has the scores of keys 2q, 2q + 1, 8 + 2q and 9 + 2q in the
 //     accumulator of Q K^T, and gives bytes 4q ... 4q + 3 of the A operand of P V. So byte 4q + b of V^T is the b-th
 //     of these keys.
@@ -23,6 +24,16 @@ using fused_wgmma::work_at;
 
 static __device__ unsigned claimed[claim_slots];  // as in fused_wgmma
 
+// Stores, as rows of V^T, what load_matrices_transposed read of 16 keys and 32 columns of 1-byte elements; the address
+// is that of row t % 32. Thread t has two keys of two columns, {2q, 2q + 1} x {2c, 2c + 1} with q = t % 4, c = t / 4;
+// two of them, eight keys apart, are regrouped to four keys of column 2c and of column 2c + 1.
+__device__ __forceinline__ void store_regrouped(std::uint32_t address, const Fragment4& f) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};\n" ::"r"(address),
+               "r"(__byte_perm(f.r[0], f.r[1], 0x6420)), "r"(__byte_perm(f.r[0], f.r[1], 0x7531)),
+               "r"(__byte_perm(f.r[2], f.r[3], 0x6420)), "r"(__byte_perm(f.r[2], f.r[3], 0x7531))
+               : "memory");
+}
+
 // Tiles whose rows of `bytes` lie in panels of `row` bytes, swizzled by that many (common/tma.h).
 template <int bytes>
 struct Panels {
@@ -39,21 +50,24 @@ struct Panels {
   }
 };
 
-// Out: the format of O, and of P and V where fp8_values is false. turns: the warpgroups take turns to issue products.
+// Out: the format of O, and of P and V where those are wide. turns: the warpgroups take turns to issue products.
 // overlap: softmax runs beside P V of the step before (README of fused_wgmma), not after it.
-template <class Out, bool fp8_values, int head_dim, int warpgroups, int tile_kv, int stages, bool turns, bool overlap>
+template <class Out, Values values, int head_dim, int warpgroups, int tile_kv, int stages, bool turns, bool overlap>
 struct Forward {
   static constexpr int tile_q = 64 * warpgroups, threads = 128 * (warpgroups + 1);
+  static constexpr bool fp8_values = values != Values::wide, transposes = values == Values::rows;
   using Codes = Panels<head_dim>;  // Q, K, and V as it arrives, of 1-byte elements
   static constexpr int group_bytes = 64 * head_dim;  // Q of one warpgroup
   static constexpr int q_bytes = group_bytes * warpgroups, k_bytes = tile_kv * head_dim;
-  static constexpr int v_bytes = value_bytes(head_dim, tile_kv, fp8_values);  // as the product reads it
-  static constexpr int raw_bytes = fp8_values ? tile_kv * head_dim : 0;       // as it arrives, where that differs
-  static constexpr int smem = smem_bytes(head_dim, tile_q, tile_kv, stages, fp8_values);
+  static constexpr int panel = transposes ? 128 : value_panel(tile_kv);   // keys in a panel of V^T
+  static constexpr int v_bytes = value_bytes(head_dim, tile_kv, values);  // as the product reads it
+  static constexpr int raw_bytes = transposes ? tile_kv * head_dim : 0;   // as it arrives, where that differs
+  static constexpr int smem = smem_bytes(head_dim, tile_q, tile_kv, stages, values);
   // Registers a thread: what the producer gives up goes to the consumers.
   static constexpr bool tight = head_dim == 256 && tile_kv > 96;
-  static constexpr int producer_registers = warpgroups == 3 ? 32 : tight ? 24 : 40;
-  static constexpr int consumer_registers = warpgroups == 3 ? 160 : tight ? 240 : 232;
+  static constexpr bool few = tight || values == Values::columns;
+  static constexpr int producer_registers = warpgroups == 3 ? 32 : few ? 24 : 40;
+  static constexpr int consumer_registers = warpgroups == 3 ? 160 : few ? 240 : 232;
   // P is held as exp2(S - max + 8), up to 256 of e4m3's 448: small probabilities are normal numbers down to 2^-14.
   static constexpr float p_shift = 8.0f;
   static constexpr int p_steps = fp8_values ? tile_kv / 32 : tile_kv / 16;  // wgmma instructions of P V
@@ -83,11 +97,11 @@ struct Forward {
     init_barrier(bar.q_full(), 1);
     init_barrier(bar.q_empty(), warpgroups * 4);  // one arrival a warp
     init_barrier(bar.index_full(), 1);
-    init_barrier(bar.index_empty(), warpgroups * 4 + (fp8_values ? 3 : 0));
+    init_barrier(bar.index_empty(), warpgroups * 4 + (transposes ? 3 : 0));
     for (int i = 0; i < stages; ++i) {
       init_barrier(bar.k_full(i), 1);
       init_barrier(bar.k_empty(i), warpgroups * 4);
-      init_barrier(bar.v_full(i), fp8_values ? 3 : 1);
+      init_barrier(bar.v_full(i), transposes ? 3 : 1);
       init_barrier(bar.v_empty(i), warpgroups * 4);
       init_barrier(bar.raw_full(i), 1);
       init_barrier(bar.raw_empty(i), 3);
@@ -96,9 +110,8 @@ struct Forward {
   }
 
   // ---- producer ----
-  // The part of warp `part` of three in a V tile, in blocks of 16 keys and 32 columns. ldmatrix.trans gives thread t
-  // two keys of two columns, {2q, 2q + 1} x {2c, 2c + 1} with q = t % 4 and c = t / 4; two of them, eight keys apart,
-  // are regrouped to four keys of column 2c and of column 2c + 1. `batch` blocks are in flight at once.
+  // The part of warp `part` of three in a V tile, in blocks of 16 keys and 32 columns. `batch` blocks are in flight at
+  // once.
   static __device__ __forceinline__ void transpose(std::uint32_t from, std::uint32_t to, int part) {
     constexpr int column_blocks = head_dim / 32, batch = tight ? 2 : column_blocks < 4 ? column_blocks : 4;
     const int lane = thread_index_now() % 32;
@@ -118,12 +131,7 @@ struct Forward {
         }
 #pragma unroll
         for (int i = 0; i < batch; ++i) {
-          const std::uint32_t(&r)[4] = pairs[i].r;
-          asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%2,%3,%4};\n" ::"r"(target_chunk +
-                                                                                              (first + i) * 4096),
-                       "r"(__byte_perm(r[0], r[1], 0x6420)), "r"(__byte_perm(r[0], r[1], 0x7531)),
-                       "r"(__byte_perm(r[2], r[3], 0x6420)), "r"(__byte_perm(r[2], r[3], 0x7531))
-                       : "memory");
+          store_regrouped(target_chunk + (first + i) * 4096, pairs[i]);
         }
       }
     }
@@ -157,12 +165,17 @@ struct Forward {
       load_tile(tiles.k + stage * k_bytes, &p.k, bar.k_full(stage), 0, n * tile_kv, 0, kv_head);
     };
     auto load_v = [&](int kv_head, int n, int number) {
-      constexpr int bytes = fp8_values ? raw_bytes : v_bytes;
+      constexpr int bytes = transposes ? raw_bytes : v_bytes;
       const int stage = number % stages;
-      const std::uint32_t full = fp8_values ? bar.raw_full(stage) : bar.v_full(stage);
-      wait_barrier(fp8_values ? bar.raw_empty(stage) : bar.v_empty(stage), ~(number / stages) & 1);
+      const std::uint32_t full = transposes ? bar.raw_full(stage) : bar.v_full(stage);
+      const std::uint32_t tile = (transposes ? tiles.raw : tiles.v) + stage * bytes;
+      wait_barrier(transposes ? bar.raw_empty(stage) : bar.v_empty(stage), ~(number / stages) & 1);
       arrive_expect(full, bytes);
-      load_tile((fp8_values ? tiles.raw : tiles.v) + stage * bytes, &p.v, full, 0, n * tile_kv, 0, kv_head);
+      if (values == Values::columns) {
+        load_tile(tile, &p.v, full, 0, 0, n * (tile_kv / panel), kv_head);
+      } else {
+        load_tile(tile, &p.v, full, 0, n * tile_kv, 0, kv_head);
+      }
     };
     for (int index = static_cast<int>(blockIdx.x); index < p.tiles;) {
       const Work work = work_at<tile_q, tile_kv>(p, index);
@@ -229,8 +242,9 @@ struct Forward {
 #pragma unroll
     for (int step = 0; step < p_steps; ++step) {
       if constexpr (fp8_values) {
-        const std::uint64_t b = k_major(v + step / 4 * (head_dim * 128));
-        Wgmma<head_dim>::template rs<E4m3>(o, p[step], step_descriptor(b, step % 4 * 32), 1);
+        constexpr int steps_a_panel = panel / 32;
+        const std::uint64_t b = Panels<panel>::k_major(v + step / steps_a_panel * (head_dim * panel));
+        Wgmma<head_dim>::template rs<E4m3>(o, p[step], step_descriptor(b, step % steps_a_panel * 32), 1);
       } else {
         const std::uint64_t b = mn_major(v, tile_kv * 128);
         Wgmma<head_dim>::template rs<Out, Major::mn>(o, p[step], step_descriptor(b, step * 16 * 128), 1);
@@ -356,9 +370,11 @@ struct Forward {
     const std::uint32_t q = tiles.q + group * group_bytes;
     int step = 0;  // V tiles that are done with
     int q_parity = 0, index_parity = 0;
-    auto stage_of = [](int number) { return number % stages; };
-    auto wait_k = [&](int number) { wait_barrier(bar.k_full(stage_of(number)), number / stages & 1); };
-    auto wait_v = [&] { wait_barrier(bar.v_full(stage_of(step)), step / stages & 1); };
+    // Unsigned: division by `stages` is cheaper.
+    auto stage_of = [](unsigned number) { return number % stages; };
+    auto parity_of = [](unsigned number) { return number / stages & 1; };
+    auto wait_k = [&](int number) { wait_barrier(bar.k_full(stage_of(number)), parity_of(number)); };
+    auto wait_v = [&] { wait_barrier(bar.v_full(stage_of(step)), parity_of(step)); };
     auto release = [&](std::uint32_t barrier) {
       if (threadIdx.x % 32 == 0) arrive(barrier);
     };
@@ -450,9 +466,9 @@ struct Forward {
 };
 
 // Grid: x = blocks that stay, at most as many as run at once.
-template <class Out, bool fp8_values, int head_dim, int warpgroups, int tile_kv, int stages, bool turns, bool overlap>
+template <class Out, Values values, int head_dim, int warpgroups, int tile_kv, int stages, bool turns, bool overlap>
 __global__ void __launch_bounds__(128 * (warpgroups + 1), 1) forward(const __grid_constant__ ForwardParams p) {
-  using F = Forward<Out, fp8_values, head_dim, warpgroups, tile_kv, stages, turns, overlap>;
+  using F = Forward<Out, values, head_dim, warpgroups, tile_kv, stages, turns, overlap>;
   extern __shared__ __align__(1024) unsigned char shared[];
   typename F::Shared tiles;
   tiles.q = shared_address(shared);
@@ -465,7 +481,7 @@ __global__ void __launch_bounds__(128 * (warpgroups + 1), 1) forward(const __gri
   if (threadIdx.x < 128) {
     give_up_registers<F::producer_registers>();
     if (threadIdx.x == 0) F::load(p, bar, tiles);
-    if (fp8_values && threadIdx.x >= 32) F::transpose_all(p, bar, tiles, static_cast<int>(threadIdx.x) / 32 - 1);
+    if (F::transposes && threadIdx.x >= 32) F::transpose_all(p, bar, tiles, static_cast<int>(threadIdx.x) / 32 - 1);
   } else {
     take_registers<F::consumer_registers>();
     F::consume(p, bar, tiles);

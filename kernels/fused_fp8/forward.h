@@ -17,28 +17,50 @@ using fused_wgmma::claim_slots;
 
 constexpr int barrier_bytes = 256;
 
+// V: of 2-byte elements; in e4m3 with its keys as rows, transposed in shared memory; in e4m3, transposed before.
+enum class Values { wide, rows, columns };
+constexpr const char* name_of(Values values) {  // the kernel's
+  return values == Values::wide ? "fused_fp8_qk" : values == Values::rows ? "fused_fp8" : "fused_fp8_vt";
+}
+
+// A tile of V transposed before lies in panels of so many keys.
+constexpr int value_panel(int tile_kv) { return tile_kv % 128 == 0 ? 128 : 64; }
+
 // A V tile as the product reads it: V^T in panels of 128 keys, or V itself where its elements have 2 bytes.
-constexpr int value_bytes(int head_dim, int tile_kv, bool fp8_values) {
-  return fp8_values ? head_dim * ((tile_kv + 127) / 128 * 128) : 2 * head_dim * tile_kv;
+constexpr int value_bytes(int head_dim, int tile_kv, Values values) {
+  if (values == Values::columns) return head_dim * tile_kv;
+  return values == Values::rows ? head_dim * ((tile_kv + 127) / 128 * 128) : 2 * head_dim * tile_kv;
 }
 // Shared memory of a block: the Q tile, and `stages` each of K tiles, V tiles as the product reads them and, where
-// those are transposed, V tiles as they arrive.
-constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv, int stages, bool fp8_values) {
-  return head_dim * (tile_q + stages * tile_kv * (fp8_values ? 2 : 1)) +
-         stages * value_bytes(head_dim, tile_kv, fp8_values) + barrier_bytes;
+// the block transposes those, V tiles as they arrive.
+constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv, int stages, Values values) {
+  return head_dim * (tile_q + stages * tile_kv * (values == Values::rows ? 2 : 1)) +
+         stages * value_bytes(head_dim, tile_kv, values) + barrier_bytes;
 }
+
+// Parameters of the launch that transposes V (transpose.cuh): `pitch` bytes lie between rows of V^T.
+struct TransposeParams {
+  const void* v;
+  void* vt;
+  int kv_len;
+  std::int64_t pitch;
+};
+constexpr int transpose_threads = 256, transpose_keys = 64;  // of a block
 
 struct Instance {
   Variant variant;
-  const void* function = nullptr;  // the __global__ function
+  const void* function = nullptr;   // the __global__ function
+  const void* transpose = nullptr;  // the one of the launch before it, if there is one
 };
 
 const std::vector<Instance>& instances();
 
-// Defined by instances/*.cu: fused_fp8 (Q, K and V in e4m3) by head_dim, and fused_fp8_qk (Q and K alone).
+// Defined by instances/*.cu: fused_fp8 (Q, K and V in e4m3) by head_dim, fused_fp8_qk (Q and K alone), fused_fp8_vt
+// (as fused_fp8, V transposed before).
 std::vector<Instance> fp8_d64();
 std::vector<Instance> fp8_d128();
 std::vector<Instance> fp8_d256();
 std::vector<Instance> fp8_scores();
+std::vector<Instance> fp8_vt();
 
 }  // namespace tilescope::kernels::fused_fp8

@@ -15,7 +15,7 @@
 namespace tilescope::kernels {
 
 const std::vector<fused_fp8::Instance>& fused_fp8::instances() {
-  static const std::vector<Instance> all = joined<Instance>({fp8_d64, fp8_d128, fp8_d256, fp8_scores});
+  static const std::vector<Instance> all = joined<Instance>({fp8_d64, fp8_d128, fp8_d256, fp8_scores, fp8_vt});
   return all;
 }
 
@@ -24,24 +24,46 @@ namespace {
 using fused_fp8::ForwardParams;
 using fused_fp8::Instance;
 using fused_fp8::instances;
+using fused_fp8::Values;
 
 constexpr std::int64_t max_tiles = 1 << 30;
 
-std::vector<Variant> variants(const char* kernel) {
+std::vector<Variant> variants(Values values) {
   std::vector<Variant> list;
   for (const Instance& instance : instances())
-    if (instance.variant.kernel == kernel) list.push_back(instance.variant);
+    if (instance.variant.kernel == fused_fp8::name_of(values)) list.push_back(instance.variant);
   return list;
 }
 
+Values values_of(const Variant& variant) {
+  if (variant.dtype_v() != Dtype::fp8_e4m3) return Values::wide;
+  return variant.kernel == fused_fp8::name_of(Values::columns) ? Values::columns : Values::rows;
+}
+
 Family family_of(const Variant& variant) {
-  return variant.kernel == "fused_fp8" ? fused_fp8_family() : fused_fp8_qk_family();
+  switch (values_of(variant)) {
+    case Values::wide: return fused_fp8_qk_family();
+    case Values::columns: return fused_fp8_vt_family();
+    default: return fused_fp8_family();
+  }
+}
+
+// Bytes between the rows of V^T: whole panels of keys, so that what lies past the last key is zeros.
+std::int64_t transposed_pitch(const Shape& s) { return round_up(s.kv_len, 128); }
+
+std::size_t workspace(const Variant& variant, const Problem& problem) {
+  const Shape& s = problem.shape;
+  if (values_of(variant) != Values::columns) return 0;
+  return static_cast<std::size_t>(s.batch * s.heads_kv * s.d_v * transposed_pitch(s));
 }
 
 std::string unsupported(const Variant& variant, const Shape& s, Mask) {
   if (ceil_div(s.q_len, variant.tile_q) * s.heads_q * s.batch > max_tiles)
     return fmt::format("{} query tiles of {} rows are needed; the kernel numbers at most {}",
                        ceil_div(s.q_len, variant.tile_q) * s.heads_q * s.batch, variant.tile_q, max_tiles);
+  if (values_of(variant) == Values::columns && s.batch * s.heads_kv > 65535)
+    return fmt::format("{} KV heads in all batch entries; a grid that transposes V has room for 65535",
+                       s.batch * s.heads_kv);
   return head_dim_problem(family_of(variant), variant, s);
 }
 
@@ -74,45 +96,79 @@ void order_tiles(ForwardParams& p, const Problem& problem, const Variant& varian
   p.last_section = make_divisor(heads - p.last_section_first);
 }
 
+// V^T in the workspace as tiles of `tile_kv` keys: dimensions (key of a panel, column, panel, head).
+CUtensorMap transposed_map(const Problem& problem, int tile_kv) {
+  const Shape& s = problem.shape;
+  const auto panel = static_cast<std::uint64_t>(fused_fp8::value_panel(tile_kv));
+  const auto pitch = static_cast<std::uint64_t>(transposed_pitch(s)), columns = static_cast<std::uint64_t>(s.d_v);
+  return make_tensor_map(problem.workspace, 1,
+                         {panel, columns, pitch / panel, static_cast<std::uint64_t>(s.batch * s.heads_kv)},
+                         {pitch, panel, pitch * columns},
+                         {static_cast<std::uint32_t>(panel), static_cast<std::uint32_t>(columns),
+                          static_cast<std::uint32_t>(tile_kv) / static_cast<std::uint32_t>(panel), 1});
+}
+
+Launch transposition(const Instance& instance, const Problem& problem) {
+  const Shape& s = problem.shape;
+  const fused_fp8::TransposeParams params{problem.v, problem.workspace, static_cast<int>(s.kv_len),
+                                          transposed_pitch(s)};
+  LaunchShape shape;
+  shape.grid = dim3(static_cast<unsigned>(params.pitch / fused_fp8::transpose_keys),
+                    static_cast<unsigned>(s.batch * s.heads_kv));
+  shape.threads = fused_fp8::transpose_threads;
+  return make_launch("transpose", instance.transpose, shape, params);
+}
+
 std::vector<Launch> prepare_fp8(const Variant& variant, const Problem& problem) {
+  const Values values = values_of(variant);
   std::string reason = pointer_problem(problem, 16, Needs::log_sum_exp);
+  if (reason.empty() && values == Values::columns) reason = pointer_problem(problem, 16, Needs::workspace);
   if (reason.empty()) reason = descale_problem(problem);
   if (!reason.empty()) throw InputError(Diagnostic{"", 0, 0, variant.kernel, reason});
   const Instance& instance = instance_of(instances(), variant);
   const Shape& s = problem.shape;
-  const bool fp8_values = variant.dtype_v() == Dtype::fp8_e4m3;
   static std::atomic<unsigned> launches = 0;
   ForwardParams params{};
   params.q = make_tile_map(problem.q, 1, s.d_qk, s.q_len, s.batch * s.heads_q, 64);
   params.k = make_tile_map(problem.k, 1, s.d_qk, s.kv_len, s.batch * s.heads_kv, variant.tile_kv);
-  params.v = make_tile_map(problem.v, fp8_values ? 1 : 2, s.d_v, s.kv_len, s.batch * s.heads_kv, variant.tile_kv);
+  params.v = values == Values::columns ? transposed_map(problem, variant.tile_kv)
+                                       : make_tile_map(problem.v, values == Values::wide ? 2 : 1, s.d_v, s.kv_len,
+                                                       s.batch * s.heads_kv, variant.tile_kv);
   params.o = problem.o, params.l = problem.l;
   params.q_len = static_cast<int>(s.q_len), params.kv_len = static_cast<int>(s.kv_len);
   params.causal = problem.mask == Mask::causal;
   params.claim_slot = static_cast<int>(launches++ % fused_fp8::claim_slots);
   params.group = make_divisor(s.heads_q / s.heads_kv);
   params.scale_log2 = problem.scale * problem.q_descale * problem.k_descale * 1.4426950408889634f;
-  params.v_descale = fp8_values ? problem.v_descale : 1.0f;
+  params.v_descale = values == Values::wide ? 1.0f : problem.v_descale;
   order_tiles(params, problem, variant);
   LaunchShape shape;
   const int units = device_attribute("fused_fp8", cudaDevAttrMultiProcessorCount);
   shape.grid = dim3(static_cast<unsigned>(std::min(params.tiles, units)));
   shape.threads = static_cast<unsigned>(variant.warps * 32);
   shape.dynamic_smem_bytes =
-      fused_fp8::smem_bytes(variant.head_dim, variant.tile_q, variant.tile_kv, variant.stages, fp8_values);
-  return {make_launch("forward", instance.function, shape, params)};
+      fused_fp8::smem_bytes(variant.head_dim, variant.tile_q, variant.tile_kv, variant.stages, values);
+  std::vector<Launch> list;
+  if (values == Values::columns) list.push_back(transposition(instance, problem));
+  list.push_back(make_launch("forward", instance.function, shape, params));
+  return list;
 }
 
 }  // namespace
 
 Family fused_fp8_family() {
-  return {"fused_fp8", [] { return variants("fused_fp8"); }, unsupported,
-          [](const Variant&, const Problem&) { return std::size_t{0}; }, prepare_fp8};
+  return {"fused_fp8", [] { return variants(Values::rows); }, unsupported, workspace, prepare_fp8};
 }
 
 Family fused_fp8_qk_family() {
   Family family = fused_fp8_family();
-  family.name = "fused_fp8_qk", family.variants = [] { return variants("fused_fp8_qk"); };
+  family.name = "fused_fp8_qk", family.variants = [] { return variants(Values::wide); };
+  return family;
+}
+
+Family fused_fp8_vt_family() {
+  Family family = fused_fp8_family();
+  family.name = "fused_fp8_vt", family.variants = [] { return variants(Values::columns); };
   return family;
 }
 
