@@ -27,9 +27,10 @@ const std::vector<Family>& families() {
         fused_fp8_family(),
         fused_fp8_qk_family(),
         fused_fp8_vt_family(),
+        mla_decode_family(),
     };
-    for (const auto& some : {split_kv_families(), mla_decode_families()})
-      list.insert(list.end(), some.begin(), some.end());
+    const std::vector<Family> split = split_kv_families();
+    list.insert(list.end() - 1, split.begin(), split.end());
     return list;
   }();
   return all;
