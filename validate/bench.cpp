@@ -40,27 +40,6 @@ void require_same_gpu(const cudaDeviceProp& gpu, const std::string& chip, const 
   }
 }
 
-Environment read_environment(const cudaDeviceProp& gpu, const std::string& chip, const Nvml& nvml,
-                             const HardwareProfile& profile, const std::string& revision) {
-  int runtime = 0, driver = 0;
-  check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-  check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-  const std::string named = nvml.driver_version();
-  return {.hardware = profile.id,
-          .gpu = gpu.name,
-          .chip = chip,
-          .driver = named.empty() ? "for CUDA " + version_text(driver) : named,
-          .cuda = version_text(runtime),
-          .cupti = cupti_version().value_or("none"),
-          .sm_clock_max_hz = nvml.max_sm_clock_hz(),
-          .memory_clock_hz = nvml.max_memory_clock_hz(),
-          .power_limit_w = nvml.power_limit_w(),
-          .ecc = nvml.ecc(),
-          .l2_bytes = gpu.l2CacheSize,
-          .date = utc_now(),
-          .revision = revision};
-}
-
 }  // namespace
 
 std::string utc_now() {
@@ -72,6 +51,30 @@ std::string utc_now() {
   return text;
 }
 
+Environment environment_of_gpu() {
+  int device = 0, runtime = 0, driver = 0;
+  check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+  cudaDeviceProp gpu{};
+  check_cuda(cudaGetDeviceProperties(&gpu, device), "cudaGetDeviceProperties");
+  check_cuda(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+  check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  const Nvml nvml(pci_bus_id(device));
+  const std::string named = nvml.driver_version();
+  return {.hardware = {},
+          .gpu = gpu.name,
+          .chip = current_chip(),
+          .driver = named.empty() ? "for CUDA " + version_text(driver) : named,
+          .cuda = version_text(runtime),
+          .cupti = cupti_version().value_or("none"),
+          .sm_clock_max_hz = nvml.max_sm_clock_hz(),
+          .memory_clock_hz = nvml.max_memory_clock_hz(),
+          .power_limit_w = nvml.power_limit_w(),
+          .ecc = nvml.ecc(),
+          .l2_bytes = gpu.l2CacheSize,
+          .date = utc_now(),
+          .revision = {}};
+}
+
 Bench make_bench(const Experiment& experiment, const HardwareProfile& profile, const std::string& revision) {
   int device = 0;
   check_cuda(cudaGetDevice(&device), "cudaGetDevice");
@@ -80,7 +83,9 @@ Bench make_bench(const Experiment& experiment, const HardwareProfile& profile, c
   const std::string chip = current_chip();
   require_same_gpu(gpu, chip, profile);
   auto nvml = std::make_unique<Nvml>(pci_bus_id(device));
-  Environment environment = read_environment(gpu, chip, *nvml, profile, revision);
+  Environment environment = environment_of_gpu();
+  environment.hardware = profile.id;
+  environment.revision = revision;
   const MetricSets metrics = metrics_to_collect(profile);
   return {.flush = L2Flush(),
           .traffic = CounterSession(metrics.traffic),

@@ -32,6 +32,7 @@ struct Nvml::Library {
   int (*temperature)(Device, int, unsigned*) = nullptr;
   int (*throttle)(Device, unsigned long long*) = nullptr;
   int (*ecc)(Device, int*, int*) = nullptr;
+  int (*energy)(Device, unsigned long long*) = nullptr;  // nullptr where an old driver lacks it
 
   template <class Function>
   bool load(Function& function, const char* name) {
@@ -50,6 +51,7 @@ struct Nvml::Library {
         load(max_clock, "nvmlDeviceGetMaxClockInfo") && load(power, "nvmlDeviceGetPowerUsage") &&
         load(limit, "nvmlDeviceGetEnforcedPowerLimit") && load(temperature, "nvmlDeviceGetTemperature") &&
         load(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons") && load(ecc, "nvmlDeviceGetEccMode");
+    load(energy, "nvmlDeviceGetTotalEnergyConsumption");
     return complete && init() == 0 && find(pci_bus_id.c_str(), &device) == 0;
   }
 };
@@ -113,6 +115,13 @@ std::optional<Clocks> Nvml::now() const {
     if ((active & reason.bit) != 0) clocks.throttle.emplace_back(reason.name);
   }
   return clocks;
+}
+
+std::optional<double> Nvml::energy_j() const {
+  unsigned long long millijoules = 0;
+  if (!library_ || library_->energy == nullptr || library_->energy(library_->device, &millijoules) != 0)
+    return std::nullopt;
+  return static_cast<double>(millijoules) * 1e-3;
 }
 
 }  // namespace tilescope::validate

@@ -24,6 +24,9 @@ class Nvml {
   double power_limit_w() const;
   bool ecc() const;
   std::optional<Clocks> now() const;  // nullopt when not available
+  // Energy that the board took since the driver was loaded, in J, updated every few tens of milliseconds; nullopt where
+  // the GPU does not count it.
+  std::optional<double> energy_j() const;
 
  private:
   struct Library;

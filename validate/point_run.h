@@ -28,6 +28,9 @@ struct Bench {
 // For the current GPU. Throws DeviceError unless it is the profile's and its counters can be read.
 Bench make_bench(const Experiment& experiment, const HardwareProfile& profile, const std::string& revision);
 
+// Of the current GPU, without the profile's id and the code's revision. Throws DeviceError.
+Environment environment_of_gpu();
+
 std::string utc_now();  // "2026-11-20T17:03:00Z"
 
 struct ChosenVariant {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -150,6 +151,13 @@ bool too_deep(std::string_view text) {
   return false;
 }
 
+// A record of microbenchmarks, which `hardware measure` writes: it may lie among the others and is no point.
+bool of_hardware(const std::filesystem::path& file) {
+  char head[80] = "";
+  std::ifstream(file).read(head, sizeof head - 1);
+  return std::string_view(head).find("tilescope/hardware-record/") != std::string_view::npos;
+}
+
 }  // namespace
 
 Record parse_record(std::string_view text, const std::string& file_name) {
@@ -194,7 +202,8 @@ std::vector<Record> read_records(const std::filesystem::path& directory) {
   std::vector<fs::path> files;
   fs::recursive_directory_iterator walk(directory, error);
   for (; !error && walk != fs::recursive_directory_iterator(); walk.increment(error)) {
-    if (walk->is_regular_file() && walk->path().extension() == ".json") files.push_back(walk->path());
+    if (walk->is_regular_file() && walk->path().extension() == ".json" && !of_hardware(walk->path()))
+      files.push_back(walk->path());
   }
   if (error)
     throw InputError(Diagnostic{.file = directory.string(), .message = "cannot be listed: " + error.message()});

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/hardware_measure.h"
 #include "cli/help.h"
 #include "validate/counters.h"
 
@@ -67,6 +68,11 @@ Table show_table(const HardwareProfile& p) {
     add_counter(table, level.name + " read counter", level.counters.read), add_counter(table, level.name + " write counter", level.counters.write);
   }
   for (const auto& [name, counter] : p.work_counters) add_counter(table, name + " counter", counter);
+  if (p.measured) {
+    for_each_measured(*p.measured, [&](const std::string& path, Dimension dimension, const Sourced<double>& value) {
+      add_field(table, p, fmt::format("measured {}, {}", path, base_unit(dimension)), std::optional(value));
+    });
+  }
   return table;
 }
 
@@ -115,14 +121,19 @@ ExitStatus check(const Arguments& arguments, std::vector<std::string> files) {
 }  // namespace
 
 ExitStatus hardware_command(const std::vector<std::string>& words) {
-  const auto specs = output_options();
-  if (help_wanted(words, "hardware list | show ID | check [ID|FILE ...]", specs,
-                  "  tilescope hardware list\n  tilescope hardware show h200_sxm --format md\n  tilescope hardware check my_gpu.yaml\n"))
+  const auto specs = hardware_measure_options() + output_options();
+  if (help_wanted(words, "hardware list | show ID | check [ID|FILE ...] | measure -o FILE", specs,
+                  "  tilescope hardware list\n  tilescope hardware show h200_sxm --format md\n  tilescope hardware check my_gpu.yaml\n"
+                  "  tilescope hardware measure -o my_gpu.yaml    microbenchmarks of the GPU at hand into a profile\n"))
     return ExitStatus::done;
   const Arguments arguments("hardware", words, specs, 1000);
   const auto& positional = arguments.positional();
-  static const std::vector<std::string> verbs{"list", "show", "check"};
+  static const std::vector<std::string> verbs{"list", "show", "check", "measure"};
   const std::string verb = positional.empty() ? "" : positional[0];
+  if (verb != "measure")
+    for (const OptionSpec& option : hardware_measure_options())
+      if (arguments.has(option.name))
+        throw InputError(Diagnostic{.path = "--" + option.name, .message = "belongs to hardware measure; leave it out"});
   if (verb == "list" && positional.size() == 1) {
     deliver(arguments, render(list_table(), arguments.format()));
     return ExitStatus::done;
@@ -131,9 +142,10 @@ ExitStatus hardware_command(const std::vector<std::string>& words) {
     deliver(arguments, render(show_table(find_profile(positional[1], data_directory() / "hardware")), arguments.format()));
     return ExitStatus::done;
   }
+  if (verb == "measure" && positional.size() == 1) return hardware_measure(arguments);
   if (verb == "check") return check(arguments, {positional.begin() + 1, positional.end()});
-  throw InputError(Diagnostic{.path = "hardware", .message = fmt::format("expected list, show ID or check [ID|FILE ...], found '{}'{}",
-                                  join(positional, " "), verb.empty() || verb == "show" || verb == "list" ? "" : did_you_mean(verb, verbs))});
+  throw InputError(Diagnostic{.path = "hardware", .message = fmt::format("expected list, show ID, check [ID|FILE ...] or measure -o FILE, found '{}'{}",
+                                  join(positional, " "), verb.empty() || verb == "show" || verb == "list" || verb == "measure" ? "" : did_you_mean(verb, verbs))});
 }
 
 }  // namespace tilescope::cli

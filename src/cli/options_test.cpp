@@ -189,8 +189,8 @@ TEST_CASE("measure names what is missing before it looks for a device") {
   check_refused("measure --again=1", "error: --again: takes no value; see tilescope measure --help");
 }
 
-TEST_CASE("hardware has three verbs") {
-  const std::string usage = "error: hardware: expected list, show ID or check [ID|FILE ...], found ";
+TEST_CASE("hardware has four verbs") {
+  const std::string usage = "error: hardware: expected list, show ID, check [ID|FILE ...] or measure -o FILE, found ";
   check_refused("hardware", usage + "''");
   check_refused("hardware lst", usage + "'lst'; did you mean 'list'?");
   check_refused("hardware list x", usage + "'list x'");
@@ -198,6 +198,13 @@ TEST_CASE("hardware has three verbs") {
   check_refused("hardware show l4 l40s", usage + "'show l4 l40s'");
   check_refused("hardware show l41", "error: hardware: unknown GPU 'l41'; did you mean 'l4'?");
   check_refused("hardware check 1234567890", "error: hardware: unknown GPU '1234567890'; known: " + gpus);
+  check_refused("hardware list --quick", "error: --quick: belongs to hardware measure; leave it out");
+  check_refused("hardware measure", "error: --output: is missing: give the profile to write, as in -o my_h200.yaml");
+  check_refused("hardware measure x -o y.yaml", usage + "'measure x'");
+  check_refused("hardware measure -o My-GPU.yaml", "error: --output: the profile's id is its file name: expected lower-case letters, "
+                                                   "digits and '_' before '.yaml', found 'My-GPU.yaml'");
+  check_refused("hardware measure -o gpu.txt", "error: --output: the profile's id is its file name: expected lower-case letters, "
+                                               "digits and '_' before '.yaml', found 'gpu.txt'");
   check_refused("hardware list --format zz", "error: --format: expected text, json, csv or md, found 'zz'; known: text, json, csv, md");
 }
 

@@ -75,7 +75,12 @@ struct FieldLister {
 
 }  // namespace
 
-std::string count_prefix(const std::string& group) { return group == "sync" ? "w" : "n"; }
+std::string base_unit(Dimension dimension) {
+  static constexpr const char* names[] = {"1", "B", "B/s", "B/clk", "FLOP/s", "OP/clk", "Hz", "W", "s", "clk", "J"};
+  return names[static_cast<std::size_t>(dimension)];
+}
+
+std::string count_prefix(const std::string& group) { return group == "sync" ? "w" : group == "l2" ? "p" : "n"; }
 
 void for_each_measured(const MeasuredRates& rates, const MeasuredVisitor& visit) {
   visit_measured(rates, [&](const std::string& group, const std::string& key, Dimension dimension, const auto& field) {

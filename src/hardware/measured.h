@@ -34,6 +34,9 @@ struct MeasuredRates {
     Value write;                                          // B/s of the GPU, data that stays in L2
     Value latency_near, latency_far;                      // clk, a dependent load that hits near or far from the SM
     Value capacity_private, capacity_shared;              // B: most that hits again, read by one SM each or by all SMs
+    // By DRAM counters and percent: B used in a partition since a line's last use at which so many percent of lines are
+    // gone; B stored in the L2 since a line was at which so many percent have been written to DRAM.
+    ByCount gone, written;
   } l2;
   struct {
     Value load, store;         // B/clk a unit, 16 B a thread without conflicts
@@ -57,6 +60,11 @@ struct MeasuredRates {
   struct {
     Value ffma, ex2, max, shuffle, cvt_f16x2, iadd3;  // clk from an instruction to one that uses its result
   } chains;
+  // What a pipe costs that runs beside matrix instructions of other warps: registers' ports are shared.
+  struct {
+    Value mma_ex2, mma_ffma, mma_max;        // clk that mma.sync at full rate is held up, a clk of the pipe alone
+    Value wgmma_ex2, wgmma_ffma, wgmma_max;  // clk that the pipe takes longer beside wgmma at full rate, a clk alone
+  } beside;
   struct {
     ByCount block_barrier;  // clk of bar.sync by all warps of a block, by warps
     Value named_barrier;    // clk from a warpgroup's arrive to the other one's passing
@@ -70,18 +78,21 @@ struct MeasuredRates {
     Value red_fp32;  // B/s of the GPU, fp32 additions into L2, 4 B each
   } atomics;
   struct {
-    Value interval;  // s from one empty kernel to the next in a stream
-    Value empty;     // s, an empty kernel alone between two events, less two events with nothing between
+    Value host_interval;  // s from one empty kernel to the next in a stream as fast as the host launches them
+    Value interval;       // the same, all of them in the queue before the first begins
+    Value empty;          // s, an empty kernel alone between two events, less two events with nothing between
     Value block;     // s a block of an SM that starts empty blocks one after the other
   } launch;
   struct {
-    Value most, tensor_load;  // Hz: light load; wgmma in every SM at the power limit
+    Value most, tensor_most;  // Hz: light load of other pipes; of the tensor cores
+    Value tensor_load;        // Hz: wgmma in every SM at the power limit
   } clock;
   struct {
     Value idle, busy;        // W: no kernel; every SM spins in one warp at the highest clock
     ByFormat tensor;         // J/FLOP, wgmma, random normal operands
     Value hbm, l2, smem;     // J/B read: from HBM into L2 and the SM; from L2 into the SM; from shared memory
     Value ffma, ex2, issue;  // J a thread operation, operands from registers; issue: a cheap integer instruction
+    Value clock_exponent;     // energy of an operation goes with this power of the clock (the voltage follows it)
   } power;
 };
 
@@ -104,6 +115,8 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("l2", "latency_far", cycles, r.l2.latency_far);
   visit("l2", "capacity_private", bytes, r.l2.capacity_private);
   visit("l2", "capacity_shared", bytes, r.l2.capacity_shared);
+  visit("l2", "gone", bytes, r.l2.gone);
+  visit("l2", "written", bytes, r.l2.written);
   visit("smem", "load", bytes_per_cycle, r.smem.load);
   visit("smem", "store", bytes_per_cycle, r.smem.store);
   visit("smem", "latency", cycles, r.smem.latency);
@@ -136,6 +149,12 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("chains", "shuffle", cycles, r.chains.shuffle);
   visit("chains", "cvt_f16x2", cycles, r.chains.cvt_f16x2);
   visit("chains", "iadd3", cycles, r.chains.iadd3);
+  visit("beside", "mma_ex2", count, r.beside.mma_ex2);
+  visit("beside", "mma_ffma", count, r.beside.mma_ffma);
+  visit("beside", "mma_max", count, r.beside.mma_max);
+  visit("beside", "wgmma_ex2", count, r.beside.wgmma_ex2);
+  visit("beside", "wgmma_ffma", count, r.beside.wgmma_ffma);
+  visit("beside", "wgmma_max", count, r.beside.wgmma_max);
   visit("sync", "block_barrier", cycles, r.sync.block_barrier);
   visit("sync", "named_barrier", cycles, r.sync.named_barrier);
   visit("sync", "mbarrier", cycles, r.sync.mbarrier);
@@ -143,10 +162,12 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("tma", "latency_l2", seconds, r.tma.latency_l2);
   visit("tma", "latency_hbm", seconds, r.tma.latency_hbm);
   visit("atomics", "red_fp32", bytes_per_second, r.atomics.red_fp32);
+  visit("launch", "host_interval", seconds, r.launch.host_interval);
   visit("launch", "interval", seconds, r.launch.interval);
   visit("launch", "empty", seconds, r.launch.empty);
   visit("launch", "block", seconds, r.launch.block);
   visit("clock", "most", hertz, r.clock.most);
+  visit("clock", "tensor_most", hertz, r.clock.tensor_most);
   visit("clock", "tensor_load", hertz, r.clock.tensor_load);
   visit("power", "idle", watts, r.power.idle);
   visit("power", "busy", watts, r.power.busy);
@@ -157,6 +178,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("power", "ffma", joules, r.power.ffma);
   visit("power", "ex2", joules, r.power.ex2);
   visit("power", "issue", joules, r.power.issue);
+  visit("power", "clock_exponent", count, r.power.clock_exponent);
 }
 
 // One value with its place below `measured`: "hbm.read", "tensor.mma.fp16", "tensor.wgmma_smem.fp16.n128".
@@ -167,7 +189,11 @@ void for_each_measured(const MeasuredRates& rates, const MeasuredVisitor& visit)
 using SourcedReader = std::function<Sourced<double>(const Node& node, Dimension dimension)>;
 MeasuredRates read_measured(const Node& block, const SourcedReader& sourced);
 
-// What stands before the number in a key that holds a count: "n" of an instruction ("n128"), "w" of warps ("w8").
+// "B/s", "clk", ...: what values are in once read.
+std::string base_unit(Dimension dimension);
+
+// What stands before the number in a key that holds a count: "n" of an instruction ("n128"), "w" of warps ("w8"), "p" of
+// percent ("p5").
 std::string count_prefix(const std::string& group);
 
 }  // namespace tilescope

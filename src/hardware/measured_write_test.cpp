@@ -1,0 +1,123 @@
+#include "hardware/measured_write.h"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "hardware/profile.h"
+
+using namespace tilescope;
+
+namespace {
+
+const std::string shipped = std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml";
+
+HardwareProfile loaded(const std::string& text) {
+  const auto file = std::filesystem::temp_directory_path() / ("tilescope_written_" + std::to_string(::getpid()));
+  std::ofstream(file) << text;
+  const HardwareProfile profile = load_profile(file);
+  std::filesystem::remove(file);
+  return profile;
+}
+
+// A value for every field; maps get two keys each. All differ.
+std::vector<MeasuredEntry> one_of_each() {
+  std::vector<MeasuredEntry> entries;
+  MeasuredRates rates;
+  double number = 1;
+  const auto scale = [](Dimension dimension) {
+    return dimension == Dimension::seconds            ? 1e-9
+           : dimension == Dimension::joules           ? 1e-12
+           : dimension == Dimension::bytes_per_second ? 1e9
+           : dimension == Dimension::bytes            ? 1048576.0
+           : dimension == Dimension::hertz            ? 1e6
+                                                      : 1.0;
+  };
+  visit_measured(rates, [&](const std::string& group, const std::string& key, Dimension dimension, const auto& field) {
+    const auto add = [&](const std::string& below) {
+      entries.push_back({group + "." + key + below, scale(dimension) * number, "note \"quoted\": of " + key});
+      number += 1.5;
+    };
+    using Field = std::decay_t<decltype(field)>;
+    const std::string prefix = "." + count_prefix(group);
+    if constexpr (std::is_same_v<Field, MeasuredRates::ByFormat>) add(".fp16"), add(".int8");
+    else if constexpr (std::is_same_v<Field, MeasuredRates::ByCount>) add(prefix + "8"), add(prefix + "16");
+    else if constexpr (std::is_same_v<Field, MeasuredRates::ByFormatAndCount>)
+      add(".fp16" + prefix + "8"), add(".fp16" + prefix + "16"), add(".int8" + prefix + "8");
+    else add("");
+  });
+  return entries;
+}
+
+}  // namespace
+
+TEST_CASE("every measured field that is written is read back with its value") {
+  const std::vector<MeasuredEntry> entries = one_of_each();
+  const HardwareProfile profile =
+      loaded(with_measured(read_file(shipped), "mine", "a test: \\\\ and more", measured_yaml(entries)));
+  REQUIRE(profile.measured);
+  CHECK(profile.id == "mine");
+  std::map<std::string, double> found;
+  for_each_measured(*profile.measured, [&](const std::string& path, Dimension, const Sourced<double>& value) {
+    found[path] = value.value;
+    CHECK(value.source == measured_source);
+  });
+  CHECK(found.size() == entries.size());
+  for (const MeasuredEntry& entry : entries) CHECK(found.at(entry.path) == doctest::Approx(entry.value).epsilon(1e-3));
+}
+
+TEST_CASE("writing measured values leaves the rest of a profile alone, and doing it twice replaces the first") {
+  const std::string base = read_file(shipped);
+  const std::string once = with_measured(base, "h200_sxm", "first", measured_yaml({{"hbm.read", 4e12, ""}}));
+  const std::string twice = with_measured(once, "h200_sxm", "second", measured_yaml({{"hbm.copy", 4.2e12, ""}}));
+  const HardwareProfile first = loaded(once), second = loaded(twice);
+  CHECK(first.sources.at(measured_source) == "first");
+  CHECK(second.sources.at(measured_source) == "second");
+  CHECK(first.measured->hbm.read->value == 4e12);
+  CHECK_FALSE(second.measured->hbm.read);
+  CHECK(second.measured->hbm.copy->value == doctest::Approx(4.2e12));
+  CHECK(second.work_counters.size() == load_profile(shipped).work_counters.size());
+  CHECK(second.level("hbm")->bandwidth_bytes_per_second->source ==
+        load_profile(shipped).level("hbm")->bandwidth_bytes_per_second->source);
+}
+
+TEST_CASE("what was measured in another way and not again is kept with its source and note") {
+  const auto file = std::filesystem::temp_directory_path() / ("tilescope_kept_" + std::to_string(::getpid()));
+  std::ofstream(file) << with_measured(
+      read_file(shipped), "h200_sxm", "first",
+      measured_yaml({{"hbm.read", 4e12, "by hand", "M"}, {"hbm.write", 3e12}, {"hbm.copy", 2e12, "", "M"}}));
+  const std::vector<MeasuredEntry> kept = kept_entries(file, {{"hbm.copy", 1e12}});
+  std::filesystem::remove(file);
+  REQUIRE(kept.size() == 1);
+  CHECK(kept[0].path == "hbm.read");
+  CHECK(kept[0].value == doctest::Approx(4e12));
+  CHECK(kept[0].note == "by hand");
+  CHECK(kept[0].source == "M");
+}
+
+TEST_CASE("numbers are written as a person would") {
+  CHECK(measured_yaml(
+            {{"hbm.read", 4.2345678e12, ""}, {"launch.interval", 2.51e-6, ""}, {"hbm.latency", 6.5e-7, "far"}}) ==
+        "measured:\n  hbm:\n    read: {value: 4235 GB/s, source: MB}\n"
+        "    latency: {value: 650 ns, source: MB, note: \"far\"}\n"
+        "  launch:\n    interval: {value: 2.51 us, source: MB}\n");
+  CHECK(measured_yaml({{"tensor.wgmma_smem.fp16.n64", 32.04, ""}, {"tensor.wgmma_smem.fp16.n128", 64, ""}}) ==
+        "measured:\n  tensor:\n    wgmma_smem:\n      fp16:\n        n64: {value: 32.04 clk, source: MB}\n"
+        "        n128: {value: 64 clk, source: MB}\n");
+}
+
+TEST_CASE("what cannot be written says why") {
+  CHECK_THROWS_WITH_AS(measured_yaml({{"hbm.reed", 1, ""}}),
+                       "error: hardware measure: no field of a profile is called 'hbm.reed'", InputError);
+  CHECK_THROWS_WITH_AS(with_measured("{id: a, sources: {}}\n", "a", "", ""),
+                       "error: hardware measure: the base profile must have lines that begin with 'id:' and "
+                       "'sources:'; write it as the shipped ones are",
+                       InputError);
+}

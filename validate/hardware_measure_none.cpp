@@ -1,0 +1,12 @@
+// hardware_measure.h for a build without CUDA: says so.
+#include "base/error.h"
+#include "validate/counters.h"
+#include "validate/hardware_measure.h"
+
+namespace tilescope::validate {
+
+GpuAtHand gpu_at_hand() { throw DeviceError(preflight().message); }
+
+HardwareMeasurement measure_hardware(const HardwareMeasureOptions&) { throw DeviceError(preflight().message); }
+
+}  // namespace tilescope::validate

@@ -1,0 +1,161 @@
+// L2: bandwidth by who reads what, additions, and latency of lines near to an SM and far from it.
+#include "validate/microbench/device_loops.cuh"
+
+namespace tilescope::validate {
+namespace {
+
+constexpr int threads = 1024;
+constexpr std::size_t step = static_cast<std::size_t>(threads) * loads_in_flight;  // vectors of a block's trip
+
+// Bytes a clock, and bytes a second: the difference of R and 2 R rounds, by SM clocks and by events.
+template <class Body>
+void add_bandwidth(Microbench& bench, const std::string& path, const Body& body, int blocks, double bytes, int rounds,
+                   const std::string& per_clock, const std::string& note) {
+  DeviceBuffer memory(sizeof(Span) * static_cast<std::size_t>(blocks) * 32 + 16);
+  Span* spans = static_cast<Span*>(memory.get());
+  unsigned* sink = reinterpret_cast<unsigned*>(spans + blocks * 32);
+  const auto seconds = [&](int r) {
+    return event_seconds([&] { launch_timed(body, {blocks, threads, 0}, r, spans, sink); });
+  };
+  seconds(rounds);
+  std::vector<double> samples;
+  for (int i = 0; i < bench.repeats(); ++i) {
+    const double once = seconds(rounds), twice = seconds(2 * rounds);
+    samples.push_back(bytes * rounds / (twice - once));
+  }
+  bench.add(path, samples, note);
+  if (per_clock.empty()) return;
+  bench.add(per_clock, inverse(cycles_per_round(bench, body, {blocks, threads, 0}, rounds), bytes), note);
+}
+
+struct AddLoop {
+  float* to;
+  std::size_t count;  // floats
+  __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
+    float* mine = to + blockIdx.x * count;
+    watch.start();
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round) {
+#pragma unroll 4
+      for (std::size_t i = threadIdx.x; i < count; i += blockDim.x)
+        asm volatile("red.global.add.f32 [%0], %1;" ::"l"(mine + i), "f"(1.0f) : "memory");
+    }
+    watch.stop();
+    return 0;
+  }
+};
+
+// On one SM: one thread loads line after line and notes how long each takes (null: only loads). Loading a line again
+// would find it in the SM's own partition, wherever it belongs.
+__global__ void line_latency_kernel(const unsigned* data, int lines, int stride, unsigned sm, unsigned* cycles) {
+  unsigned own;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(own));
+  if (threadIdx.x != 0 || own != sm) return;
+  unsigned offset = 0;
+  for (int i = 0; i < lines; ++i) {
+    const unsigned* at = data + static_cast<std::size_t>(i) * stride;
+    unsigned v;
+    const long long begin = clock64();
+    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(at + offset) : "memory");
+    offset = v & 1u;  // zero, but what follows must wait for it
+    const long long end = clock64() + offset;
+    if (cycles != nullptr) cycles[i] = static_cast<unsigned>(end - begin);
+  }
+}
+
+struct Latencies {
+  double near = 0, far = 0;
+};
+
+// Splits the lines' latencies at the middle between the extremes' means until it no longer moves (two means).
+Latencies two_groups(const std::vector<double>& samples) {
+  const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
+  Latencies centers{*low, *high};
+  for (int round = 0; round < 20; ++round) {
+    double near = 0, far = 0;
+    int near_count = 0, far_count = 0;
+    for (const double sample : samples) {
+      if (sample - centers.near <= centers.far - sample) near += sample, ++near_count;
+      else far += sample, ++far_count;
+    }
+    if (near_count == 0 || far_count == 0) break;
+    centers = {near / near_count, far / far_count};
+  }
+  return centers;
+}
+
+// Lines that SM 0 has loaded, loaded by another SM: near to it are those that belong to its own partition, or that SM
+// 0, in the same partition, has brought there.
+void add_latencies(Microbench& bench, const DeviceBuffer& buffer) {
+  constexpr int lines = 512, stride = 32 * 33;  // words: lines of many slices
+  const DeviceBuffer memory(sizeof(unsigned) * lines);
+  const L2Flush flush;
+  const auto* data = static_cast<const unsigned*>(buffer.get());
+  check_cuda(cudaMemset(buffer.get(), 0, buffer.size()), "cudaMemset");
+  const auto units = static_cast<unsigned>(bench.units());
+  const auto seen_by = [&](unsigned sm) {
+    flush.enqueue(nullptr);
+    line_latency_kernel<<<units, 32>>>(data, lines, stride, 0, nullptr);
+    line_latency_kernel<<<units, 32>>>(data, lines, stride, sm, static_cast<unsigned*>(memory.get()));
+    check_cuda(cudaDeviceSynchronize(), "measuring latencies");
+    std::vector<unsigned> host(lines);
+    check_cuda(cudaMemcpy(host.data(), memory.get(), memory.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    std::vector<double> sorted(host.begin(), host.end());
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  };
+  std::vector<double> near, far;
+  for (unsigned sm = 0; sm < units; sm += units / 12 + 1) {
+    const std::vector<double> sorted = seen_by(sm);
+    const Latencies means = two_groups({sorted.begin(), sorted.begin() + lines * 98 / 100});
+    MicrobenchCurve curve{
+        "l2 latency of a line that SM 0 has loaded, seen by SM " + std::to_string(sm), "line", "clk", {}};
+    for (int i = 0; i < lines; i += 32) curve.points.emplace_back(i, sorted[static_cast<std::size_t>(i)]);
+    bench.add_curve(curve);
+    if (means.far - means.near < 60) {
+      near.push_back(median_of(sorted));  // one group: all near
+    } else {
+      near.push_back(means.near), far.push_back(means.far);
+    }
+  }
+  bench.add("l2.latency_near", near, "lines in the partition of the SM that loads");
+  if (!far.empty()) bench.add("l2.latency_far", far, "lines only in the other partition, which another SM has loaded");
+}
+
+}  // namespace
+
+void measure_l2(Microbench& bench) {
+  const DeviceBuffer buffer(std::size_t{64} << 20);
+  check_cuda(cudaMemset(buffer.get(), 1, buffer.size()), "cudaMemset");
+  const auto* data = static_cast<const uint4*>(buffer.get());
+  const int units = bench.units();
+  const double bytes = static_cast<double>(step) * 16;
+  add_bandwidth(bench, "l2.read_private", ReadLoop{data, step, true}, units, bytes * units, 200,
+                "l2.read_private_per_clock", "every SM its own 128 KiB");
+  add_bandwidth(bench, "l2.read_shared", ReadLoop{data, 64 * step, false}, units, 64 * bytes * units, 10,
+                "l2.read_shared_per_clock", "all SMs the same 8 MiB in the same order");
+  MicrobenchCurve curve{"l2 read of all SMs, same 8 MiB", "first trip of block b: b x this", "B/clk", {}};
+  for (const std::size_t stagger : {std::size_t{0}, step, 7 * step}) {
+    const ReadLoop body{data, 64 * step, false, stagger};
+    curve.points.emplace_back(static_cast<double>(stagger / step),
+                              64 * bytes * units / median_of(cycles_per_round(bench, body, {units, threads, 0}, 2)));
+  }
+  bench.add_curve(curve);
+  bench.add("l2.read_one_unit",
+            inverse(cycles_per_round(bench, ReadLoop{data, 4 * step, true}, {1, threads, 0}, 20), 4 * bytes),
+            "one SM, 512 KiB");
+  MicrobenchCurve few{"l2 read, every SM its own 128 KiB", "SMs that read", "B/clk a unit", {}};
+  for (int blocks = 2; blocks <= units; blocks = blocks < units && blocks * 2 > units ? units : blocks * 2)
+    few.points.emplace_back(
+        blocks, bytes / median_of(cycles_per_round(bench, ReadLoop{data, step, true}, {blocks, threads, 0}, 20)));
+  bench.add_curve(few);
+  auto* writable = static_cast<uint4*>(buffer.get());
+  add_bandwidth(bench, "l2.write", WriteLoop{writable, step}, units, bytes * units, 200, "",
+                "every SM its own 128 KiB");
+  check_cuda(cudaMemset(buffer.get(), 0, buffer.size()), "cudaMemset");
+  add_bandwidth(bench, "atomics.red_fp32", AddLoop{reinterpret_cast<float*>(writable), 4 * step}, units, bytes * units,
+                100, "", "every SM its own 128 KiB, consecutive floats of a warp");
+  add_latencies(bench, buffer);
+}
+
+}  // namespace tilescope::validate

@@ -1,0 +1,74 @@
+// What it costs to start kernels and blocks.
+#include "validate/microbench/device_loops.cuh"
+
+namespace tilescope::validate {
+namespace {
+
+__global__ void empty_kernel() {}
+
+// A light load that lasts long enough to read the clock off the two timers.
+struct Spin {
+  __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
+    unsigned x = threadIdx.x;
+    watch.start();
+#pragma unroll 1
+    for (int i = 0; i < rounds; ++i) asm volatile("prmt.b32 %0, %0, %1, 0x2103;" : "+r"(x) : "r"(i));
+    watch.stop();
+    return x;
+  }
+};
+
+// Seconds of `launches` empty kernels. They wait in the queue behind a spin of `behind_us`, so that the host's pace
+// does not count; 0: it does.
+std::vector<double> kernel_runs(const Microbench& bench, int launches, unsigned blocks, unsigned threads, int shared,
+                                int behind_us) {
+  const DeviceBuffer memory(sizeof(Span) + 16);
+  Span* span = static_cast<Span*>(memory.get());
+  std::vector<double> samples;
+  for (int i = 0; i <= bench.repeats(); ++i) {
+    if (behind_us > 0) launch_timed(Spin{}, {1, 32, 0}, behind_us * 400, span, reinterpret_cast<unsigned*>(span + 1));
+    samples.push_back(event_seconds([&] {
+      for (int j = 0; j < launches; ++j) empty_kernel<<<blocks, threads, static_cast<std::size_t>(shared)>>>();
+    }));
+  }
+  samples.erase(samples.begin());
+  return samples;
+}
+
+}  // namespace
+
+void measure_launch(Microbench& bench) {
+  const auto units = static_cast<unsigned>(bench.units());
+  std::vector<double> clocks;
+  for (int i = 0; i < 5; ++i) clocks.push_back(run_timed(Spin{}, {bench.units(), 32, 0}, 3000000).clock_hz);
+  bench.add("clock.most", clocks, "every SM spins in one warp; SM clocks over the GPU's timer");
+  const std::vector<double> host = kernel_runs(bench, 2000, units, 128, 0, 0);
+  bench.add("launch.host_interval", scaled(host, 1.0 / 2000),
+            "2000 empty kernels in a row as the host hands them over");
+  constexpr int many = 400;  // fit the queue of commands
+  const std::vector<double> queued = kernel_runs(bench, many, units, 128, 0, 4000);
+  bench.add("launch.interval", scaled(queued, 1.0 / many), "400 empty kernels of one block an SM, all queued before");
+  const double nothing = median_of(kernel_runs(bench, 0, 1, 32, 0, 100));
+  std::vector<double> one = kernel_runs(bench, 1, units, 128, 0, 100);
+  for (double& sample : one) sample -= nothing;
+  bench.add("launch.empty", one, "an empty kernel between two events, queued before, less two events alone");
+  // Shared memory of more than half an SM: one block at a time.
+  int most = 0;
+  check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), "cudaDeviceGetAttribute");
+  const int shared = most / 4 * 3;
+  check_cuda(cudaFuncSetAttribute(empty_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+             "cudaFuncSetAttribute");
+  MicrobenchCurve curve{"launch.block by threads", "threads of a block", "s", {}};
+  for (const unsigned threads : {128u, 256u, 384u, 512u}) {
+    const std::vector<double> few = kernel_runs(bench, 1, units * 10, threads, shared, 100);
+    std::vector<double> more = kernel_runs(bench, 1, units * 210, threads, shared, 100);
+    for (std::size_t i = 0; i < few.size(); ++i) more[i] = (more[i] - few[i]) / 200;
+    curve.points.emplace_back(threads, median_of(more));
+    if (threads == 256)
+      bench.add("launch.block", more,
+                "empty blocks of 256 threads and three quarters of the shared memory, one at a time on each SM");
+  }
+  bench.add_curve(curve);
+}
+
+}  // namespace tilescope::validate

@@ -1,0 +1,98 @@
+#include "validate/microbench/load.h"
+
+#include <cuda_runtime_api.h>
+
+#include <chrono>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include "validate/cuda_check.h"
+
+namespace tilescope::validate {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Watches the energy counter, which moves in steps: power is the energy between the first and the last step seen in the
+// window, over the time between them.
+class EnergyWatch {
+ public:
+  explicit EnergyWatch(const Nvml& nvml) : nvml_(nvml), start_(Clock::now()) {}
+  void look(bool in_window) {
+    const auto energy = nvml_.energy_j();
+    if (!energy || *energy == last_) return;
+    const double now = seconds_since(start_);
+    const bool step = last_ >= 0;
+    last_ = *energy;
+    if (!in_window || !step) return;
+    if (steps_++ == 0) first_time_ = now, first_energy_ = *energy;
+    last_time_ = now, last_energy_ = *energy;
+  }
+  double watts() const { return steps_ < 2 ? 0 : (last_energy_ - first_energy_) / (last_time_ - first_time_); }
+
+ private:
+  const Nvml& nvml_;
+  Clock::time_point start_;
+  double last_ = -1, first_time_ = 0, first_energy_ = 0, last_time_ = 0, last_energy_ = 0;
+  int steps_ = 0;
+};
+
+struct Event {
+  cudaEvent_t event = nullptr;
+  Event() { check_cuda(cudaEventCreate(&event), "cudaEventCreate"); }
+  ~Event() { cudaEventDestroy(event); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+};
+
+double seconds_between(const Event& start, const Event& stop) {
+  float milliseconds = 0;
+  check_cuda(cudaEventElapsedTime(&milliseconds, start.event, stop.event), "cudaEventElapsedTime");
+  return static_cast<double>(milliseconds) * 1e-3;
+}
+
+}  // namespace
+
+LoadResult run_load(const Nvml& nvml, double seconds, double operations, const std::function<void()>& enqueue,
+                    const std::function<double()>& clock_hz) {
+  Event begin, middle, end;
+  enqueue();
+  check_cuda(cudaEventRecord(begin.event), "cudaEventRecord");
+  enqueue();
+  check_cuda(cudaEventRecord(end.event), "cudaEventRecord");
+  check_cuda(cudaEventSynchronize(end.event), "running a load");
+  const double once = seconds_between(begin, end);
+  const int warm = static_cast<int>(std::ceil(seconds / 4 / once)),
+            counted = static_cast<int>(std::ceil(seconds * 3 / 4 / once));
+  const Clock::time_point start = Clock::now();
+  EnergyWatch watch(nvml);
+  for (int i = 0; i < warm; ++i) enqueue();
+  check_cuda(cudaEventRecord(middle.event), "cudaEventRecord");
+  for (int i = 0; i < counted; ++i) enqueue();
+  check_cuda(cudaEventRecord(end.event), "cudaEventRecord");
+  while (cudaEventQuery(end.event) == cudaErrorNotReady) {
+    watch.look(cudaEventQuery(middle.event) == cudaSuccess);
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  (void)start;
+  check_cuda(cudaEventSynchronize(end.event), "running a load");
+  return {.watts = watch.watts(),
+          .clock_hz = clock_hz(),
+          .operations_per_second = operations * counted / seconds_between(middle, end)};
+}
+
+double idle_watts(const Nvml& nvml, double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  EnergyWatch watch(nvml);
+  const Clock::time_point start = Clock::now();
+  while (seconds_since(start) < seconds) {
+    watch.look(true);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return watch.watts();
+}
+
+}  // namespace tilescope::validate
