@@ -27,10 +27,9 @@ const std::vector<Family>& families() {
         fused_fp8_family(),
         fused_fp8_qk_family(),
         fused_fp8_vt_family(),
-        mla_decode_family(),
     };
-    const std::vector<Family> split = split_kv_families();
-    list.insert(list.end() - 1, split.begin(), split.end());
+    for (const auto& some : {split_kv_families(), mla_decode_families()})
+      list.insert(list.end(), some.begin(), some.end());
     return list;
   }();
   return all;

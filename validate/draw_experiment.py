@@ -23,6 +23,7 @@ KERNELS = {
     "fused_wgmma": (46, "forward", ["none", "causal", "window"], "fused_wgmma/kernel.yaml"),
     "case_study": (8, "forward", ["none", "causal"], "case_study/kernel.yaml"),
     "fused_fp8": (8, "forward", ["none", "causal"], "fused_fp8/kernel.yaml"),
+    "fused_fp8_vt": (4, "forward", ["none", "causal"], "fused_fp8/fused_fp8_vt.kernel.yaml"),
     "fused_fp8_qk": (4, "forward", ["none", "causal"], "fused_fp8/fused_fp8_qk.kernel.yaml"),
     "block_sparse": (12, "forward", ["causal", "window"], "block_sparse/kernel.yaml"),
     "flash1": (8, "backward", ["none", "causal"], "flash1/kernel.yaml"),
@@ -49,12 +50,14 @@ def length(rng, low, high):
 
 
 def formats(rng, variant, descriptor):
-    """(dtype, dtypes) of a variant: its own list, or any of the kernel's."""
+    """(dtype, dtypes) of a variant: its own list, or any of the kernel's. An experiment's dtype is that of O."""
     choice = rng.choice(variant.get("dtypes", descriptor["dtypes"]))
     if isinstance(choice, str):
         return choice, {}
-    rest = {key: value for key, value in choice.items() if key != "all"}
-    return choice.get("all"), rest
+    output = choice.get("o", choice.get("all"))
+    k, v = (choice.get(array, choice.get("kv", choice.get("all"))) for array in "kv")
+    arrays = {"q": choice.get("q", choice.get("all")), **({"kv": k} if k == v else {"k": k, "v": v})}
+    return output, {array: value for array, value in arrays.items() if value != output}
 
 
 def heads(rng, batch_most):

@@ -34,11 +34,11 @@ Family fused_fp8_qk_family();
 Family fused_fp8_vt_family();
 Family fused_mma_family();
 Family fused_wgmma_family();
-Family mla_decode_family();
 Family reference_backward_family();
 Family reference_family();
 Family reference_fp32_family();
-std::vector<Family> split_kv_families();  // one a descriptor
+std::vector<Family> mla_decode_families();  // one a descriptor
+std::vector<Family> split_kv_families();
 
 // What is wrong with a shape for every kernel here (sizes not positive, heads not divisible, grid limits), or empty.
 std::string shape_problem(const Shape& shape);

@@ -27,14 +27,15 @@ const Instance& find(const Variant& v) {
                        [&](const Instance& i) { return i.variant.dtype == v.dtype; });
 }
 
+template <bool paged>
 std::vector<Variant> variants() {
   std::vector<Variant> list;
-  for (const bool paged : {false, true})
-    for (const Instance& instance : instances()) {
-      list.push_back(instance.variant);
-      list.back().paged = paged;
-      list.back().stages = 0;  // as stated by the descriptor's island
-    }
+  for (const Instance& instance : instances()) {
+    list.push_back(instance.variant);
+    if (paged) list.back().kernel = "mla_decode_paged";
+    list.back().paged = paged;
+    list.back().stages = 0;  // as stated by the descriptor's island
+  }
   return list;
 }
 
@@ -133,11 +134,13 @@ std::vector<Launch> prepare_mla(const Variant& v, const Problem& problem) {
 
 }  // namespace
 
-Family mla_decode_family() {
-  Family family{"mla_decode", variants, unsupported, workspace, prepare_mla};
-  family.v_in_k = true;
-  family.splits = splits;
-  return family;
+std::vector<Family> mla_decode_families() {
+  Family contiguous{"mla_decode", variants<false>, unsupported, workspace, prepare_mla};
+  contiguous.v_in_k = true;
+  contiguous.splits = splits;
+  Family paged = contiguous;
+  paged.name = "mla_decode_paged", paged.variants = variants<true>;
+  return {contiguous, paged};
 }
 
 }  // namespace tilescope::kernels

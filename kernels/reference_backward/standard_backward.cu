@@ -38,6 +38,7 @@ __device__ __forceinline__ void load_transposed(float (*out)[padded], const floa
 template <bool of_scores>
 __global__ void __launch_bounds__(threads) score_step(const ScoreParams p) {
   __shared__ __align__(16) float a_tile[depth][padded], b_tile[depth][padded];
+  __shared__ float of_rows[tile];  // L or D; read once a block
   const std::uint32_t q_index = divide(blockIdx.x, p.kv_tiles);
   const int first_key = static_cast<int>(blockIdx.x - q_index * p.kv_tiles.value) * tile;
   const int first_row = static_cast<int>(q_index) * tile;
@@ -46,6 +47,8 @@ __global__ void __launch_bounds__(threads) score_step(const ScoreParams p) {
   const float* a = p.a + (head * p.q_len + first_row) * p.head_dim;
   const float* b = p.b + (kv_head * p.kv_len + first_key) * p.head_dim;
   const int row = static_cast<int>(threadIdx.x) / 16 * 4, column = static_cast<int>(threadIdx.x) % 16 * 4;
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < tile && first_row + thread < p.q_len) of_rows[thread] = __ldcg(p.row + head * p.q_len + first_row + thread);
 
   float s[4][4] = {};
   for (int d = 0; d < p.head_dim; d += depth) {
@@ -70,7 +73,7 @@ __global__ void __launch_bounds__(threads) score_step(const ScoreParams p) {
     const int i = first_row + row + m, j = first_key + column;
     if (i >= p.q_len || j >= p.pitch) continue;
     const std::int64_t at = (head * p.q_len + i) * p.pitch + j;
-    const float of_row = __ldcg(p.row + head * p.q_len + i);
+    const float of_row = of_rows[row + m];
     float4 out;
     float* values = &out.x;
     if constexpr (of_scores) {
