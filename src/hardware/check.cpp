@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "hardware/check_measured.h"
 #include "hardware/profile.h"
 
 namespace tilescope {
@@ -27,6 +28,7 @@ class Checker {
     check_registers_and_threads();
     check_granularity();
     check_counters();
+    for (CheckFinding& finding : check_measured(profile_)) findings_.push_back(std::move(finding));
     return std::move(findings_);
   }
 

@@ -112,6 +112,56 @@ TEST_CASE("a profile that contradicts itself fails the rule that says so, and no
   }
 }
 
+TEST_CASE("a measurement that beats the machine, or contradicts another, fails the rule that says so, and no other") {
+  const auto measured = [](double value) { return Sourced<double>{value, "M"}; };
+  const auto plausible = [&] {
+    HardwareProfile profile = h200();
+    MeasuredRates& m = profile.measured.emplace();
+    m.hbm.read = measured(4.5e12), m.hbm.copy = measured(4.2e12);
+    m.l2.read_private = measured(8.9e12), m.l2.read_shared = measured(20e12);
+    m.l2.latency_near = measured(270), m.l2.latency_far = measured(450), m.smem.latency = measured(23);
+    m.l2.capacity_shared = measured(25 << 20), m.l2.capacity_private = measured(43 << 20);
+    m.smem.load = measured(128.3), m.pipes.ffma = measured(126), m.pipes.ex2 = measured(16);
+    m.tensor.mma[Format::fp16] = measured(6), m.tensor.wgmma_smem[Format::fp16][128] = measured(64);
+    m.tensor.wgmma_register[Format::fp8_e4m3][64] = measured(32);
+    m.clock.tensor_load = measured(1.53e9), m.clock.tensor_most = measured(1.8e9), m.clock.most = measured(1.98e9);
+    m.power.idle = measured(115), m.power.busy = measured(126);
+    return profile;
+  };
+  const std::vector<Row> rows{
+      {"nothing", [](HardwareProfile&) {}, {}},
+      {"no measurement", [](HardwareProfile& p) { p.measured.reset(); }, {}},
+      {"HBM above its published bandwidth",
+       [](HardwareProfile& p) { p.measured->hbm.copy->value = 5e12; },
+       {"measured hbm copy"}},
+      {"L2 slower than HBM", [](HardwareProfile& p) { p.measured->l2.read_private->value = 4e12; }, {"measured bandwidth"}},
+      {"far nearer than near", [](HardwareProfile& p) { p.measured->l2.latency_far->value = 200; }, {"measured latency"}},
+      {"more L2 than there is",
+       [](HardwareProfile& p) { p.measured->l2.capacity_private->value = 70 << 20; },
+       {"measured l2 capacity"}},
+      {"shared memory beyond its port",
+       [](HardwareProfile& p) { p.measured->smem.load->value = 140; },
+       {"measured smem load"}},
+      {"products faster than the tensor cores",
+       [](HardwareProfile& p) { p.measured->tensor.wgmma_smem[Format::fp16][128].value = 60; },
+       {"measured tensor"}},
+      {"more exponentials than lanes", [](HardwareProfile& p) { p.measured->pipes.ex2->value = 17; }, {"measured ex2"}},
+      {"more multiply-adds than lanes", [](HardwareProfile& p) { p.measured->pipes.ffma->value = 130; }, {"measured ffma"}},
+      {"a load that raises the clock",
+       [](HardwareProfile& p) { p.measured->clock.tensor_load->value = 1.9e9; },
+       {"measured clock"}},
+      {"idle at more than the board's power",
+       [](HardwareProfile& p) { p.measured->power.idle->value = 800; },
+       {"measured power"}},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.what);
+    HardwareProfile profile = plausible();
+    row.spoil(profile);
+    CHECK(failed_rules(profile) == listed(row.rules));
+  }
+}
+
 TEST_CASE("a rate finding shows the whole calculation") {
   bool seen = false;
   for (const CheckFinding& finding : check_profile(h200())) {
