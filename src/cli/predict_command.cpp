@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/best_tile.h"
 #include "cli/cli.h"
@@ -11,6 +12,7 @@
 #include "cli/labels.h"
 #include "cli/why_not.h"
 #include "predict/bounds.h"
+#include "predict/orders.h"
 
 namespace tilescope::cli {
 namespace {
@@ -186,11 +188,38 @@ struct Answer {
   std::optional<TimeError> error;
 };
 
+[[noreturn]] void refuse(const std::string& path, const std::string& message) { throw InputError(Diagnostic{.path = path, .message = message}); }
+
+std::vector<OptionSpec> l2_options() {
+  return {{"l2", "how DRAM bytes are found: walk (default), all blocks through a model of the cache, or closed, a formula over waves of blocks"},
+          {"drift", "of the walk, in percent: blocks' steps take up to so much longer, by a fixed sequence (default 0)"}};
+}
+
+Table orders_table(const Answer& a) {
+  Table table{.title = "DRAM bytes by the order of blocks, by the walk", .columns = {"order (fastest first)", "kernel's own", "hbm_read_bytes", "hbm_write_bytes", "times_least"}, .rows = {}};
+  const std::vector<OrderedTraffic> orders = traffic_by_order(a.plan, a.hardware, a.point);
+  const auto total = [](const OrderedTraffic& order) { return static_cast<double>(order.read_bytes + order.write_bytes); };
+  for (const OrderedTraffic& order : orders)
+    table.rows.push_back({order.order, order.own ? "yes" : "", order.read_bytes, order.write_bytes, total(order) / total(orders.front())});
+  return table;
+}
+
+void apply_l2(Point& point, const Arguments& arguments) {
+  static const std::vector<std::string> models{"walk", "closed"};
+  const std::string model = arguments.text("l2").value_or("walk");
+  if (std::find(models.begin(), models.end(), model) == models.end()) refuse("--l2", fmt::format("expected walk or closed, found '{}'{}", model, did_you_mean(model, models)));
+  point.l2 = model == "walk" ? L2Model::walk : L2Model::closed;
+  const auto drift = arguments.integer("drift", 0, 100);
+  if (drift && model == "closed") refuse("--drift", "is of the walk; leave it out or say --l2 walk");
+  point.drift = static_cast<double>(drift.value_or(0)) / 100;
+}
+
 Answer answer(const Arguments& arguments) {
   Answer a{read_plan(arguments), read_hardware(arguments), {}, {}, {}};
   if (!a.plan.assumed) a.error = recorded_time_error(data_directory() / "validate" / "errors.json", a.hardware.id, a.plan.kernel.name);
   a.point = read_point(arguments, a.plan);
   settle_tile(a.plan, a.hardware, a.point, tile_given(arguments), search_options(arguments, a.plan));
+  apply_l2(a.point, arguments);
   predict(a.plan, a.hardware, a.point, a.prediction);
   return a;
 }
@@ -200,7 +229,7 @@ ExitStatus status_of(const Prediction& prediction) { return prediction.feasible 
 }  // namespace
 
 ExitStatus predict_command(const std::vector<std::string>& words) {
-  const auto specs = point_options() + output_options();
+  const auto specs = point_options() + l2_options() + std::vector<OptionSpec>{{"orders", "instead: DRAM bytes of this kernel with its blocks in other orders", true}} + output_options();
   if (help_wanted(words, "predict --hardware ID [--kernel NAME | --schedule NAME] --q-len N ...", specs,
                   "  tilescope predict --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128 --mask causal\n"
                   "  tilescope predict --hardware b200_sxm --schedule standard --workload gpt2-medium --format json\n"
@@ -211,6 +240,11 @@ ExitStatus predict_command(const std::vector<std::string>& words) {
   const Arguments arguments("predict", words, specs, 0);
   const Answer a = answer(arguments);
   const Format format = arguments.format();
+  if (arguments.has("orders")) {
+    if (a.point.l2 == L2Model::closed) refuse("--orders", "compares orders by the walk; leave out --l2 closed");
+    deliver(arguments, render(orders_table(a), format));
+    return status_of(a.prediction);
+  }
   if (format == Format::json) deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction, {.error = a.error}).dump(2) + "\n");
   else if (format == Format::csv) deliver(arguments, render(flat_table(a.plan, a.hardware, a.point, a.prediction), format));
   else deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, a.error, format));
@@ -218,7 +252,7 @@ ExitStatus predict_command(const std::vector<std::string>& words) {
 }
 
 ExitStatus explain_command(const std::vector<std::string>& words) {
-  const auto specs = point_options() + std::vector<OptionSpec>{{"why-not", "AXIS:whole|group|stream|parts: may the schedule do that, and which rule forbids it"}} + output_options();
+  const auto specs = point_options() + l2_options() + std::vector<OptionSpec>{{"why-not", "AXIS:whole|group|stream|parts: may the schedule do that, and which rule forbids it"}} + output_options();
   if (help_wanted(words, "explain --hardware ID [--kernel NAME | --schedule NAME] --q-len N ...", specs,
                   "  tilescope explain --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128\n"
                   "  tilescope explain --schedule flash2 --why-not kv:group\n"))

@@ -32,10 +32,12 @@ bool spills(const validate::Record& record) {
   return std::any_of(record.islands.begin(), record.islands.end(), [](const auto& island) { return island.launch.local_bytes_per_thread > 0; });
 }
 
-// Every array that blocks read again is predicted to stay in L2.
+// What blocks read again is predicted to stay in L2, but for one percent of the traffic.
 bool reuse_fits_l2(const Prediction& prediction) {
-  return std::all_of(prediction.terms.begin(), prediction.terms.end(),
-                     [](const Term& term) { return term.boundary != Boundary::hbm || term.fits_cache; });
+  std::int64_t all = 0, missed = 0;
+  for (const Term& term : prediction.terms)
+    if (term.boundary == Boundary::hbm) all += term.bytes, missed += term.fits_cache ? 0 : term.bytes;
+  return missed * 100 <= all;
 }
 
 void judge(const validate::Experiment& experiment, const ComparedPoint& compared, ComparisonRow& row) {
@@ -110,6 +112,7 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
   set("kv", record.point.tile_kv ? record.point.tile_kv : only ? only->tile_kv : 0);
   point.warps = record.point.warps ? record.point.warps : only ? only->warps : point.warps;
   point.stages = record.point.stages;
+  point.l2 = L2Model::walk;
   if (!record.islands.empty() && record.islands.size() == 1) point.blocks_per_unit = record.islands.front().launch.blocks_per_unit;
   return point;
 }

@@ -170,6 +170,8 @@ std::string to_string(Resource resource) {
 
 std::string formula(const Plan& plan, const Point& point, const Term& term) {
   const HardwareProfile none;
+  if (term.cause == Cause::missed)
+    return term.direction == Direction::read ? "tile loads that missed L2 after their first (walk of the blocks)" : "stored tiles that left L2 before they were stored again (walk of the blocks)";
   if (term.array >= 0) return array_formula(bind_island(plan, none, point, term.island), term);
   const MmaShape mma = plan.kernel.islands[static_cast<std::size_t>(term.island)].mma;
   switch (term.cause) {

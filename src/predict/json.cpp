@@ -33,6 +33,7 @@ const char* cause_name(Cause cause) {
     case Cause::mma: return "matrix instructions";
     case Cause::fragments: return "operand fragments";
     case Cause::mask: return "block mask";
+    case Cause::missed: return "missed L2";
     case Cause::pointwise: return "pointwise instructions";
   }
   return "";
@@ -75,7 +76,7 @@ Json kernels_json(const Plan& plan, const Prediction& prediction) {
   for (std::size_t i = 0; i < prediction.islands.size(); ++i) {
     const IslandPrediction& island = prediction.islands[i];
     const auto bytes = [&](Boundary b) { return island.traffic[static_cast<std::size_t>(b)][0] + island.traffic[static_cast<std::size_t>(b)][1]; };
-    list.push_back({{"island", plan.schedule.islands[i].name}, {"blocks", island.blocks}, {"blocks_per_unit", island.blocks_per_unit},
+    list.push_back({{"island", plan.schedule.islands[i].name}, {"blocks", island.blocks}, {"blocks_per_unit", island.blocks_per_unit}, {"l2_model", island.l2_walked ? "walk" : "closed"},
                     {"hbm_bytes", bytes(Boundary::hbm)}, {"l2_bytes", bytes(Boundary::l2)}, {"tensor_flop", island.work.tensor_flop},
                     {"exp", island.work.exp}, {"seconds", island.seconds}, {"bound_by", to_string(island.bound_by)}});
   }

@@ -66,9 +66,11 @@ DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, c
   if (reuse.first_loop < 0 || working_set_bytes <= cache.capacity_bytes) return {distinct, true};
   const std::int64_t resident = std::clamp<std::int64_t>(cache.resident_blocks, 1, reuse.blocks);
   std::int64_t repeats = 1, inside = 1;  // iterations that share the slice; blocks that sweep it once
+  bool sweeps = false;                   // a block's streams come back to its part
   for (std::size_t i = static_cast<std::size_t>(reuse.first_loop); i < nest.loop_count; ++i) {
-    if (!nest.loops[i].group) continue;
-    (array.has(nest.loops[i].axis) ? inside : repeats) *= nest.loops[i].trips;
+    const bool moves = nest.carries(array.axes, nest.loops[i].axis);
+    if (nest.loops[i].group) (moves ? inside : repeats) *= nest.loops[i].trips;
+    else sweeps = sweeps || (!moves && nest.loops[i].trips > 1 && static_cast<int>(i) < last_loop(nest, array.axes));
   }
   const std::int64_t wave = std::max<std::int64_t>(1, resident / inside);
   const bool over_queries = nest.guarded() && nest.mask->kind != Mask::Kind::blocks && !array.has(nest.diagram->guard->query);
@@ -78,7 +80,8 @@ DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, c
     const std::int64_t keys = keys_loaded_in_waves(nest, repeats / query_tiles, wave, capacity_keys);
     return {checked_mul(distinct / std::max<std::int64_t>(1, live.tiles.keys), keys), false};
   }
-  return {checked_mul(distinct, ceil_div(repeats, wave)), false};
+  const std::int64_t once = sweeps ? touched_values(nest, live, array.axes) / repeats : distinct;  // of what shares it
+  return {checked_mul(once, ceil_div(repeats, wave)), false};
 }
 
 }  // namespace tilescope

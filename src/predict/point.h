@@ -24,6 +24,9 @@ struct Plan {
 Plan load_plan_for_kernel(const std::string& name_or_file, const std::filesystem::path& data_directory);
 Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory, const std::string& other_diagram = {});
 
+// How DRAM traffic is found: a closed form over waves of blocks, or a walk of all blocks through the cache.
+enum class L2Model { closed, walk };
+
 struct Point {
   Workload workload;
   Mask mask;
@@ -33,6 +36,8 @@ struct Point {
   std::int64_t stages = 0;                            // of a kernel's variants that differ in them; 0: any
   std::array<std::int64_t, max_arrays> row_multiple{};  // by ArrayId: rows in memory are padded to this many elements
   std::int64_t blocks_per_unit = 0;                   // resident blocks a unit; 0: derived from the footprint
+  L2Model l2 = L2Model::closed;
+  double drift = 0;                                   // of the walk: blocks' steps take up to this part longer
 };
 
 // A point with the schedule's default tiles, fp16 everywhere but the fp32 log-sum-exp, and the kernel's row padding.

@@ -46,6 +46,26 @@ void evaluate(benchmark::State& state, const char* mask) {
 void unmasked(benchmark::State& state) { evaluate(state, "none"); }
 void causal(benchmark::State& state) { evaluate(state, "causal"); }
 
+// One point through the walk: blocks in issue order, every tile through the L2.
+void walk(benchmark::State& state, const char* kernel, const char* mask) {
+  const Plan plan = load_plan_for_kernel(kernel, TILESCOPE_SOURCE_DIR);
+  const HardwareProfile hardware = find_profile("h200_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
+  Point point = default_point(plan);
+  point.mask = *parse_mask(mask), point.l2 = L2Model::walk;
+  point.workload = {4, 32, 32, 4096, 4096, 128, 128};
+  for (const KernelVariant& variant : plan.kernel.variants)
+    if (variant.head_dim == 128) take_variant(point, plan.schedule, variant);
+  Prediction prediction;
+  for (auto _ : state) {
+    predict(plan, hardware, point, prediction);
+    benchmark::DoNotOptimize(prediction.time.total);
+  }
+}
+
+BENCHMARK_CAPTURE(walk, fused_mma, "fused_mma", "none")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(walk, fused_mma_causal, "fused_mma", "causal")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(walk, backward, "backward", "none")->Unit(benchmark::kMillisecond);
+
 BENCHMARK(unmasked)->Arg(4096)->Arg(131072);
 BENCHMARK(causal)->Arg(4096)->Arg(131072);
 

@@ -25,6 +25,7 @@ enum class Cause {
   mma,        // register operands and accumulators of matrix instructions
   fragments,  // operand fragments written to registers by shared-memory loads
   mask,       // a block's row of a block mask
+  missed,     // tiles that had been in the L2 and left it before they were used again
   pointwise,  // register operands of FMA, add, multiply and exponential instructions
 };
 
@@ -79,6 +80,7 @@ struct IslandPrediction {
   std::array<std::int64_t, 2> bulk_smem{};  // [direction]: the part of smem traffic that bulk copies move
   std::int64_t blocks = 0;         // thread blocks in the grid
   std::int64_t blocks_per_unit = 0;
+  bool l2_walked = false;          // its blocks went through the cache one by one; else the closed form answered
   std::array<double, resource_count> resource_seconds{};  // < 0: the profile lacks the rate
   double seconds = 0;                                     // of the slowest known resource
   Resource bound_by = Resource::hbm;

@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "predict/island.h"
 #include "predict/l2_model.h"
+#include "predict/l2_walk.h"
 #include "predict/products.h"
 #include "predict/sectors.h"
 
@@ -18,11 +19,20 @@ bool accumulates(const BoundIsland& bound, ArrayId id) {
 }
 
 struct WorkingSet {
-  double slice_bytes = 0;    // all reused arrays, one slice each
+  double slice_bytes = 0;    // all reused arrays, one slice each: what they take of a partition
   double running_bytes = 0;  // slices of the blocks that run at once
+  double stored_bytes = 0;   // of them, the bytes of results that are stored again and again
 };
 
-WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t resident) {
+// The part of its bytes that an array takes in each partition (l2_cache.h): all of it where blocks of every side read it,
+// its home's and a copy on one side where one block does, its home's where it is only added to.
+double part_in_partition(const BoundIsland& bound, ArrayId id, const Reuse& reuse, double partitions) {
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  if (!loads(bound, id) && how.by != Accumulate::rewriting) return 1 / partitions;
+  return reuse.blocks > 1 ? 1 : 1 / partitions + (1 - 1 / partitions) / partitions;
+}
+
+WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t resident, int partitions) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   WorkingSet set;
   const std::int64_t blocks = nest.blocks();
@@ -31,10 +41,12 @@ WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t 
     if (!loads(bound, id) && !accumulates(bound, id)) continue;
     const Reuse reuse = reuse_of(nest, diagram.arrays[i]);
     if (reuse.first_loop < 0) continue;
-    const double bytes = static_cast<double>(bytes_of(bound.point, diagram, id, reuse.slice_values));
-    const std::int64_t running = std::min(ceil_div(resident, reuse.blocks), blocks / reuse.blocks);
+    const double all = static_cast<double>(bytes_of(bound.point, diagram, id, reuse.slice_values));
+    const double bytes = all * part_in_partition(bound, id, reuse, partitions);
+    const auto running = static_cast<double>(std::max<std::int64_t>(1, std::min(ceil_div(resident, reuse.blocks), blocks / reuse.blocks)));
     set.slice_bytes += bytes;
-    set.running_bytes += bytes * static_cast<double>(std::max<std::int64_t>(1, running));
+    set.running_bytes += bytes * running;
+    if (accumulates(bound, id)) set.stored_bytes += all * running;
   }
   return set;
 }
@@ -70,30 +82,60 @@ Nest in_issue_order(const BoundIsland& bound) {
 
 // An output that is visited once is written once. One that is added to stays in L2 while everything that is reused
 // fits, and goes to DRAM and back at every visit otherwise; what was initialised beforehand is fetched at least once.
-void add_dram_stores(const BoundIsland& bound, Prediction& out, ArrayId id, bool fits) {
+// `unwritten`: what is stored again and again stays unwritten in between.
+void add_dram_stores(const BoundIsland& bound, Prediction& out, ArrayId id, bool fits, bool unwritten) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
   const auto [visits, distinct] = visits_of(bound, id);
-  const bool cached = fits || visits == distinct;
+  const bool cached = fits || visits == distinct, kept = (fits && unwritten) || visits == distinct;
   const std::int64_t initialised = how.zeroed ? counts_of_store(bound, id).stored - visits : 0;
   Term term{.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, array.axes),
-            .fits_cache = cached, .bytes = padded_bytes_of(bound.point, diagram, id, checked_add(initialised, cached ? distinct : visits))};
+            .fits_cache = kept, .bytes = padded_bytes_of(bound.point, diagram, id, checked_add(initialised, kept ? distinct : visits))};
   add_term(bound, out, term);
+  term.fits_cache = cached;
   const std::int64_t fetched = cached ? (how.zeroed ? distinct : 0) : how.zeroed ? visits : visits - distinct;
   term.direction = Direction::read, term.bytes = padded_bytes_of(bound.point, diagram, id, fetched);
   add_term(bound, out, term);
 }
 
+// Everything once, and what the walk saw come or go again.
+void add_walked_dram(const BoundIsland& bound, Prediction& out, const L2Walk& walk) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    Term term{.boundary = Boundary::hbm, .array = static_cast<int>(i), .last_loop = last_loop(bound.nest, diagram.arrays[i].axes), .fits_cache = true};
+    if (loads(bound, id)) {
+      term.bytes = padded_bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, diagram.arrays[i].axes));
+      add_term(bound, out, term);
+    }
+    if (stores(bound, id)) add_dram_stores(bound, out, id, true, true);
+    term.cause = Cause::missed, term.fits_cache = false, term.bytes = walk.arrays[i].fetched_again;
+    add_term(bound, out, term);
+    term.direction = Direction::write, term.bytes = walk.arrays[i].written_again;
+    add_term(bound, out, term);
+  }
+}
+
+bool walked(const BoundIsland& bound, Prediction& out, const CacheShape& shape, std::int64_t resident) {
+  if (bound.point.l2 != L2Model::walk || shape.depths.back() == 0) return false;
+  L2Walk walk;
+  if (!walk_l2(bound, shape, resident, walk, {.drift = bound.point.drift})) return false;
+  add_walked_dram(bound, out, walk);
+  return out.islands[static_cast<std::size_t>(bound.number)].l2_walked = true;
+}
+
 void add_dram(const BoundIsland& bound, Prediction& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const MemoryLevel* l2 = bound.hardware.level("l2");
   const Nest nest = in_issue_order(bound);
   const std::int64_t resident = out.islands[static_cast<std::size_t>(bound.number)].blocks_per_unit * bound.hardware.units.value;
-  CacheState cache{.resident_blocks = resident, .capacity_bytes = l2 && l2->capacity_bytes ? l2->capacity_bytes->value : 0};
-  // Data that units of both partitions read occupies both.
-  if (bound.hardware.l2_partitions) cache.capacity_bytes /= static_cast<double>(bound.hardware.l2_partitions->value);
-  const WorkingSet set = working_set(bound, nest, resident);
+  const CacheShape shape = cache_shape(bound.hardware);
+  if (walked(bound, out, shape, resident)) return;
+  // A sharp cache where half of the lines are gone.
+  const CacheState cache{.resident_blocks = resident, .capacity_bytes = static_cast<double>(shape.depths[cache_parts / 2])};
+  const WorkingSet set = working_set(bound, nest, resident, shape.partitions);
+  const bool fits = cache.capacity_bytes == 0 || set.running_bytes <= cache.capacity_bytes;
+  const bool unwritten = cache.capacity_bytes == 0 || set.stored_bytes <= static_cast<double>(shape.unwritten[cache_parts / 2]);
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const Array& array = diagram.arrays[i];
@@ -103,7 +145,7 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
       add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::read, .array = static_cast<int>(i), .last_loop = last,
                             .fits_cache = read.fits, .bytes = padded_bytes_of(bound.point, diagram, id, read.values)});
     }
-    if (stores(bound, id)) add_dram_stores(bound, out, id, cache.capacity_bytes == 0 || set.running_bytes <= cache.capacity_bytes);
+    if (stores(bound, id)) add_dram_stores(bound, out, id, fits, unwritten);
   }
 }
 
