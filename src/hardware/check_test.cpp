@@ -50,7 +50,7 @@ TEST_CASE("a profile that contradicts itself fails the rule that says so, and no
       {"a source nobody declared", [](HardwareProfile& p) { p.exp2_per_cycle->source = "Z"; }, {"sources"}},
       {"a tensor clock above the boost clock",
        [](HardwareProfile& p) { p.boost_hz->value = 1.8e9; },
-       {"clocks", "rate fp32"}},
+       {"clocks", "measured clock", "rate fp32"}},
       {"a sparse peak in place of the dense one",
        [](HardwareProfile& p) { p.datasheet_flop_per_second[Format::fp16].value *= 2; },
        {"rate fp16"}},
@@ -113,7 +113,7 @@ TEST_CASE("a profile that contradicts itself fails the rule that says so, and no
 }
 
 TEST_CASE("a measurement that beats the machine, or contradicts another, fails the rule that says so, and no other") {
-  const auto measured = [](double value) { return Sourced<double>{value, "M"}; };
+  const auto measured = [](double value) { return Sourced<double>{value, "MB"}; };
   const auto plausible = [&] {
     HardwareProfile profile = h200();
     MeasuredRates& m = profile.measured.emplace();
@@ -130,12 +130,18 @@ TEST_CASE("a measurement that beats the machine, or contradicts another, fails t
   };
   const std::vector<Row> rows{
       {"nothing", [](HardwareProfile&) {}, {}},
-      {"no measurement", [](HardwareProfile& p) { p.measured.reset(); }, {}},
+      {"no measurement, of which the source then is not used",
+       [](HardwareProfile& p) { p.measured.reset(); },
+       {"sources"}},
       {"HBM above its published bandwidth",
        [](HardwareProfile& p) { p.measured->hbm.copy->value = 5e12; },
        {"measured hbm copy"}},
-      {"L2 slower than HBM", [](HardwareProfile& p) { p.measured->l2.read_private->value = 4e12; }, {"measured bandwidth"}},
-      {"far nearer than near", [](HardwareProfile& p) { p.measured->l2.latency_far->value = 200; }, {"measured latency"}},
+      {"L2 slower than HBM",
+       [](HardwareProfile& p) { p.measured->l2.read_private->value = 4e12; },
+       {"measured bandwidth"}},
+      {"far nearer than near",
+       [](HardwareProfile& p) { p.measured->l2.latency_far->value = 200; },
+       {"measured latency"}},
       {"more L2 than there is",
        [](HardwareProfile& p) { p.measured->l2.capacity_private->value = 70 << 20; },
        {"measured l2 capacity"}},
@@ -146,7 +152,9 @@ TEST_CASE("a measurement that beats the machine, or contradicts another, fails t
        [](HardwareProfile& p) { p.measured->tensor.wgmma_smem[Format::fp16][128].value = 60; },
        {"measured tensor"}},
       {"more exponentials than lanes", [](HardwareProfile& p) { p.measured->pipes.ex2->value = 17; }, {"measured ex2"}},
-      {"more multiply-adds than lanes", [](HardwareProfile& p) { p.measured->pipes.ffma->value = 130; }, {"measured ffma"}},
+      {"more multiply-adds than lanes",
+       [](HardwareProfile& p) { p.measured->pipes.ffma->value = 130; },
+       {"measured ffma"}},
       {"a load that raises the clock",
        [](HardwareProfile& p) { p.measured->clock.tensor_load->value = 1.9e9; },
        {"measured clock"}},

@@ -34,6 +34,11 @@ Probe probe_of(const std::string& id) {
   return Probe(shipped(id), [](const std::filesystem::path& file) { load_profile(file); });
 }
 
+// A number without a unit that need not be whole.
+bool is_ratio(const std::string& path) {
+  return path.starts_with("measured.beside.") || path == "measured.power.clock_exponent.value";
+}
+
 // What the reader expects of the leaf at `path`, found out from the value it has now. Spelled out here a second time on
 // purpose: the messages are the contract.
 std::string expectation(const std::string& path, const std::string& value) {
@@ -54,6 +59,7 @@ std::string expectation(const std::string& path, const std::string& value) {
   if (path == "compute.unit_name") return "one of SM, CU";
   if (last_key(path) != "value") return "text";
   const std::size_t space = value.find(' ');
+  if (is_ratio(path)) return "a positive count";
   if (path == "compute.units.value") return "an integer from 1 to 100000";
   if (space == std::string::npos) return "an integer from 1 to 16777216";
   std::string unit = value.substr(space + 1);
@@ -87,7 +93,7 @@ bool is_quantity(const std::string& path, const std::string& value) {
   return last_key(path) == "value" && value.find(' ') != std::string::npos;
 }
 bool is_integer(const std::string& path, const std::string& value) {
-  return last_key(path) == "value" && value.find(' ') == std::string::npos;
+  return last_key(path) == "value" && value.find(' ') == std::string::npos && !is_ratio(path);
 }
 
 }  // namespace
@@ -196,6 +202,17 @@ TEST_CASE("every count of a profile refuses what is not a positive integer") {
       probe.expect_replaced(path, text, fmt::format("{}, found '{}'", expected, text));
     }
     probe.expect_replaced(path, "'7'", expected + ", found the text '7'");
+  });
+}
+
+TEST_CASE("every ratio of a profile refuses what is not a positive number") {
+  for_each_leaf([](const Probe& probe, const std::string& path, const std::string&) {
+    if (!is_ratio(path) || last_key(path) != "value") return;
+    for (const std::string text : {"abc", "010", ".nan", "1e999", "2 parsec"}) {
+      const std::string unit = text == "2 parsec" ? " with an unknown unit" : "";
+      probe.expect_replaced(path, text, fmt::format("expected a positive count, found '{}'{}", text, unit));
+    }
+    probe.expect_replaced(path, "-1", "expected a positive count, found '-1', which is not positive");
   });
 }
 

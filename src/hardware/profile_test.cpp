@@ -152,25 +152,25 @@ TEST_CASE("wrong profiles say what is wrong, where, and what would be right") {
       {"chip: GH100", "chip: gh100", "P:9:7: error: chip: expected a CUPTI chip name such as GH100, found 'gh100'"},
       {"\"9.0\"", "sm_90",
        "P:8:21: error: compute_capability: expected a compute capability such as \"9.0\", found 'sm_90'"},
-      {"unit_name: SM", "unit_name: core", "P:22:14: error: compute.unit_name: expected one of SM, CU, found 'core'"},
-      {"{value: 132, source: M}", "132", "P:23:10: error: compute.units: expected a map, found '132'"},
+      {"unit_name: SM", "unit_name: core", "P:23:14: error: compute.unit_name: expected one of SM, CU, found 'core'"},
+      {"{value: 132, source: M}", "132", "P:24:10: error: compute.units: expected a map, found '132'"},
       {"{value: 1980 MHz", "{value: 1980 Mhz",
-       "P:24:24: error: compute.boost_clock.value: expected a clock frequency as a positive number and a unit (Hz, "
+       "P:25:24: error: compute.boost_clock.value: expected a clock frequency as a positive number and a unit (Hz, "
        "kHz, "
        "MHz, GHz), found '1980 Mhz' with an unknown unit; did you mean 'MHz'?"},
       {"{value: 1830 MHz", "{value: 1830 GB/s",
-       "P:25:25: error: compute.tensor_clock.value: expected a clock frequency as a positive number and a unit (Hz, "
+       "P:26:25: error: compute.tensor_clock.value: expected a clock frequency as a positive number and a unit (Hz, "
        "kHz, MHz, GHz), found '1830 GB/s' with an unknown unit"},
       {"    fp16: {value: 4096", "    half: {value: 4096",
-       "P:29:11: error: compute.tensor.half: unknown number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, "
+       "P:30:11: error: compute.tensor.half: unknown number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, "
        "int8, int4"},
       {"    fp8_e4m3: {value: 8192", "    fp8: {value: 8192",
-       "P:32:10: error: compute.tensor.fp8: unknown number format; did you mean 'fp8_e4m3'?"},
+       "P:33:10: error: compute.tensor.fp8: unknown number format; did you mean 'fp8_e4m3'?"},
       {"source: XLA}", "source: XLB}",
-       "P:26:39: error: compute.fp32.source: is not declared under 'sources'; did you mean 'XLA'?"},
+       "P:27:39: error: compute.fp32.source: is not declared under 'sources'; did you mean 'XLA'?"},
       {"source: XLA}", "src: XLA}",
-       "P:26:3: error: compute.fp32.source: is missing; add this key\n"
-       "P:26:31: error: compute.fp32.src: unknown key; known: value, source, note"},
+       "P:27:3: error: compute.fp32.source: is missing; add this key\n"
+       "P:27:31: error: compute.fp32.src: unknown key; known: value, source, note"},
       {"  xu: {", "  exp: {", "counters.exp: unknown counter"},
       {"scale: 32 OP", "scale: 32",
        "counters.xu.scale: expected what one count stands for, such as '1 OP', found '32'"},
