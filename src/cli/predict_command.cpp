@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 
 #include "base/error.h"
@@ -59,7 +60,7 @@ Table traffic_table(const Prediction& prediction) {
 
 std::string error_text(const std::optional<TimeError>& error) {
   if (!error) return "error: no record";
-  return fmt::format("this bound was off by {:.0f} % in the mean, {:.0f} % at the 90th percentile ({})", 100 * error->mape, 100 * error->p90, error->basis);
+  return fmt::format("error: mean {:.1f} %, p90 {:.1f} % over {}", 100 * error->mape, 100 * error->p90, error->basis);
 }
 
 Table footprint_table(const Plan& plan, const Prediction& prediction) {
@@ -77,6 +78,28 @@ std::string plain_kernels_line(const Plan& plan) {
   for (const IslandImplementation& island : plan.kernel.islands)
     if (!island.uses_tensor_cores()) plain.push_back(island.name);
   return plain.empty() ? "" : fmt::format("without matrix instructions, so where tiles lie is not modelled: {}\n", join(plain, ", "));
+}
+
+// Where the time goes, and what would help.
+Table split_table(const Prediction& prediction) {
+  const TimePrediction& time = prediction.time;
+  const double busy = time.clock_hz > 0 ? time.busy_cycles / time.clock_hz : 0;
+  Table table{.title = "time", .columns = {"part", "microseconds"}, .rows = {}};
+  table.rows = {{"multiprocessors hold blocks, in the mean", busy * 1e6}, {"they wait for the last blocks or for memory", (time.total - time.launch - busy) * 1e6},
+                {"between kernels", time.launch * 1e6}, {"run after run", time.total * 1e6}, {"one run alone, at the highest clock", time.cold * 1e6}};
+  return table;
+}
+
+Table gain_table(const Prediction& prediction) {
+  Table table{.title = "what 10 % more of one thing would save", .columns = {"thing", "percent"}, .rows = {}};
+  for (std::size_t i = 0; i < lever_count; ++i) table.rows.push_back({to_string(static_cast<Lever>(i)), std::round(prediction.time.gain[i] * 1e4) / 100});
+  return table;
+}
+
+std::string clock_text(const Prediction& prediction) {
+  const TimePrediction& time = prediction.time;
+  const std::string watts = time.watts > 0 ? fmt::format(" at {:.0f} W", time.watts) : "";
+  return fmt::format("{} SM cycles, {:.0f} MHz{} run after run\n", with_thousands(std::llround(time.sm_cycles)), time.clock_hz / 1e6, watts);
 }
 
 Table time_table(const Prediction& prediction) {
@@ -132,16 +155,20 @@ std::string infeasible_lines(const Plan& plan, const HardwareProfile& hardware, 
   return out;
 }
 
-std::string text(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction, const std::optional<TimeError>& error, Format format) {
+std::string text(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction, const std::optional<TimeError>& error, const std::optional<TimeError>& dram_error, Format format) {
   std::string out = point_line(plan, hardware, point) + "\n\n" + infeasible_lines(plan, hardware, point, prediction);
-  out += render(traffic_table(prediction), format) + bound_text(plan, hardware, point, prediction) + "\n\n";
+  out += render(traffic_table(prediction), format) + bound_text(plan, hardware, point, prediction) + "; hbm read " + error_text(dram_error) + "\n\n";
   out += kernels_table(plan, prediction, format);
   const Work& work = prediction.work;
   Table table{.title = "work", .columns = {"quantity", "count"}, .rows = {}};
   table.rows = {{"tensor FLOP executed by the tiles", work.tensor_flop}, {"model FLOP (the field's convention)", work.model_flop},
                 {"exponentials of the schedule", work.exp}, {"xu thread operations", work.pipes[0]}, {"fp32 FLOP on the FMA pipe", work.fma_flop()}};
   out += render(table, format) + "\n" + render(footprint_table(plan, prediction), format) + plain_kernels_line(plan) + "\n" + render(time_table(prediction), format);
-  out += fmt::format("\npredicted {:.2f} us, bound by {}: {} of model FLOP; {}\n", prediction.time.total * 1e6,
+  if (prediction.time.modelled) {
+    out += "\n" + render(split_table(prediction), format) + clock_text(prediction);
+    if (point.l2 == L2Model::walk) out += "\n" + render(gain_table(prediction), format);
+  }
+  out += fmt::format("\npredicted {:.2f} us, {} {}: {} of model FLOP; {}\n", prediction.time.total * 1e6, prediction.time.modelled ? "busiest" : "bound by",
                      to_string(prediction.time.bound_by), with_si(static_cast<double>(work.model_flop) / prediction.time.total, "FLOP/s"), error_text(error));
   for (const std::string& missing : missing_rates(hardware, prediction))
     out += "the time is a lower bound: a rate is not known: " + missing + "\n";
@@ -185,7 +212,7 @@ struct Answer {
   HardwareProfile hardware;
   Point point;
   Prediction prediction;
-  std::optional<TimeError> error;
+  std::optional<TimeError> error, dram_error;
 };
 
 [[noreturn]] void refuse(const std::string& path, const std::string& message) { throw InputError(Diagnostic{.path = path, .message = message}); }
@@ -205,9 +232,8 @@ Table orders_table(const Answer& a) {
 }
 
 void apply_l2(Point& point, const Arguments& arguments) {
-  static const std::vector<std::string> models{"walk", "closed"};
   const std::string model = arguments.text("l2").value_or("walk");
-  if (std::find(models.begin(), models.end(), model) == models.end()) refuse("--l2", fmt::format("expected walk or closed, found '{}'{}", model, did_you_mean(model, models)));
+  if (model != "walk" && model != "closed") refuse("--l2", fmt::format("expected walk or closed, found '{}'{}", model, did_you_mean(model, std::vector<std::string>{"walk", "closed"})));
   point.l2 = model == "walk" ? L2Model::walk : L2Model::closed;
   const auto drift = arguments.integer("drift", 0, 100);
   if (drift && model == "closed") refuse("--drift", "is of the walk; leave it out or say --l2 walk");
@@ -215,12 +241,15 @@ void apply_l2(Point& point, const Arguments& arguments) {
 }
 
 Answer answer(const Arguments& arguments) {
-  Answer a{read_plan(arguments), read_hardware(arguments), {}, {}, {}};
-  if (!a.plan.assumed) a.error = recorded_time_error(data_directory() / "validate" / "errors.json", a.hardware.id, a.plan.kernel.name);
+  Answer a{read_plan(arguments), read_hardware(arguments), {}, {}, {}, {}};
   a.point = read_point(arguments, a.plan);
   settle_tile(a.plan, a.hardware, a.point, tile_given(arguments), search_options(arguments, a.plan));
   apply_l2(a.point, arguments);
   predict(a.plan, a.hardware, a.point, a.prediction);
+  const auto bar = [&](const char* quantity) {
+    return recorded_error(data_directory() / "validate" / "errors.json", a.hardware.id, a.plan.kernel.name, quantity, regime_of(a.prediction));
+  };
+  if (!a.plan.assumed) a.error = bar("seconds"), a.dram_error = bar("hbm_read_bytes");
   return a;
 }
 
@@ -245,9 +274,9 @@ ExitStatus predict_command(const std::vector<std::string>& words) {
     deliver(arguments, render(orders_table(a), format));
     return status_of(a.prediction);
   }
-  if (format == Format::json) deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction, {.error = a.error}).dump(2) + "\n");
+  if (format == Format::json) deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction, {.error = a.error, .dram_error = a.dram_error}).dump(2) + "\n");
   else if (format == Format::csv) deliver(arguments, render(flat_table(a.plan, a.hardware, a.point, a.prediction), format));
-  else deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, a.error, format));
+  else deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, a.error, a.dram_error, format));
   return status_of(a.prediction);
 }
 
@@ -262,10 +291,10 @@ ExitStatus explain_command(const std::vector<std::string>& words) {
   const Answer a = answer(arguments);
   const Format format = arguments.format();
   const Table terms = term_table(a.plan, a.point, a.prediction);
-  if (format == Format::json) deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction, {.error = a.error}).dump(2) + "\n");
+  if (format == Format::json) deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction, {.error = a.error, .dram_error = a.dram_error}).dump(2) + "\n");
   else if (format == Format::csv) deliver(arguments, render(terms, format));
   else
-    deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, a.error, format) + "\n" + render(bounds_table(a.plan, a.hardware, a.point, a.prediction), format) +
+    deliver(arguments, text(a.plan, a.hardware, a.point, a.prediction, a.error, a.dram_error, format) + "\n" + render(bounds_table(a.plan, a.hardware, a.point, a.prediction), format) +
                            "\n" + render(terms, format) + "\n" + code_block(pseudocode(a.plan, a.hardware, a.point), format));
   return status_of(a.prediction);
 }

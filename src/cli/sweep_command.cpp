@@ -46,7 +46,7 @@ struct Sweep {
   Point base;
   bool tile_fixed = false;
   std::string dtypes;  // label
-  std::optional<TimeError> error;
+  std::map<std::string, JsonOptions> errors;  // by regime
 };
 
 // A default tile that cannot run at the first point would make an empty sweep: the best tile of that point takes its place.
@@ -71,13 +71,18 @@ void replace_unfit_tile(const Arguments& arguments, Sweep& sweep) {
 
 Sweep read_sweep(const std::string& command, const std::vector<std::string>& words, const std::vector<OptionSpec>& specs) {
   const Arguments arguments(command, words, specs, 0);
-  Sweep sweep{.plan = read_plan(arguments), .hardware = read_hardware(arguments), .axes = {}, .base = {}, .tile_fixed = tile_given(arguments), .dtypes = {}, .error = {}};
+  Sweep sweep{.plan = read_plan(arguments), .hardware = read_hardware(arguments), .axes = {}, .base = {}, .tile_fixed = tile_given(arguments), .dtypes = {}, .errors = {}};
   sweep.axes = read_axes(arguments, sweep.plan);
   std::vector<std::string> all_words = words;
   const auto added = options_of_first_values(sweep.axes, arguments);
   all_words.insert(all_words.end(), added.begin(), added.end());
   sweep.base = read_point(Arguments(command, all_words, specs, 0), sweep.plan);
-  if (!sweep.plan.assumed) sweep.error = recorded_time_error(data_directory() / "validate" / "errors.json", sweep.hardware.id, sweep.plan.kernel.name);
+  for (const char* regime : {"short", "memory", "compute"}) {
+    JsonOptions& options = sweep.errors[regime] = {.terms = false};
+    if (sweep.plan.assumed) continue;
+    const auto bar = [&](const char* quantity) { return recorded_error(data_directory() / "validate" / "errors.json", sweep.hardware.id, sweep.plan.kernel.name, quantity, regime); };
+    options.error = bar("seconds"), options.dram_error = bar("hbm_read_bytes");
+  }
   sweep.dtypes = dtype_label(sweep.plan, sweep.base);
   replace_unfit_tile(arguments, sweep);
   if (const std::string reason = unsupported_on(sweep.plan, sweep.hardware); !reason.empty()) throw InputError(Diagnostic{.path = "--kernel", .message = reason});
@@ -124,7 +129,7 @@ std::string line_of(const Sweep& sweep, const Point& point, Format format, Predi
   }
   predict(sweep.plan, sweep.hardware, point, prediction);
   if (format == Format::csv) return csv_row(sweep, point, &prediction);
-  return to_json(sweep.plan, sweep.hardware, point, prediction, {.terms = false, .error = sweep.error}).dump() + "\n";
+  return to_json(sweep.plan, sweep.hardware, point, prediction, sweep.errors.at(regime_of(prediction))).dump() + "\n";
 }
 
 bool write_points(const Sweep& sweep, Format format, LineSink& sink) {

@@ -45,6 +45,8 @@ ExitStatus validate_command(const std::vector<std::string>& words) {
   else {
     const Table failed = row_table(comparison, true);
     std::string out = render(summary_table(comparison), format) + "\n";
+    for (const Calibration& bar : calibration(comparison))
+      out += fmt::format("{}: the p90 error of a kernel's other records held {:.0f} % of {} records\n", bar.quantity, 100 * bar.held, bar.n);
     out += failed.rows.empty() ? "every judged row is within its tolerance\n" : render(failed, format);
     deliver(arguments, out);
   }

@@ -19,7 +19,9 @@ double predicted_value(const Prediction& prediction, const Measured& measured) {
     return static_cast<double>(prediction.traffic[static_cast<std::size_t>(Boundary::smem)][d] - prediction.bulk_smem[d]);
   }
   if (measured.quantity == "operand_bytes") return static_cast<double>(prediction.operand_bytes);
-  if (measured.quantity == "seconds" || measured.quantity == "seconds_cold") return prediction.time.total;
+  if (measured.quantity == "seconds") return prediction.time.total;
+  if (measured.quantity == "seconds_cold") return prediction.time.cold;
+  if (measured.quantity == "busy_cycles") return prediction.time.busy_cycles;
   if (measured.quantity == "traffic")
     for (std::size_t b = 0; b < boundary_count; ++b)
       if (to_string(static_cast<Boundary>(b)) == measured.level) return static_cast<double>(prediction.traffic[b][measured.direction == "write"]);

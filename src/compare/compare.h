@@ -70,7 +70,17 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
 
 // Renderings of a comparison.
 Json to_json(const Comparison& comparison);         // {"schema", "rows", "summary"}
-Json error_summary(const Comparison& comparison);   // mean and p90 error of the time by GPU and kernel, for `predict`
+// Mean and p90 error of time and of bytes read from DRAM by GPU, kernel and regime (predict/json.h), for `predict`.
+Json error_summary(const Comparison& comparison);
+
+// How often the p90 bar of all other records of a kernel and GPU held a record, over all of them.
+struct Calibration {
+  std::string quantity;
+  double held = 0;
+  std::size_t n = 0;
+};
+std::vector<Calibration> calibration(const Comparison& comparison);
+double bar_held(const std::vector<double>& errors);  // the same of one group's errors; 0 of fewer than two
 std::string to_junit(const Comparison& comparison); // one test case a judged row
 
 }  // namespace tilescope

@@ -49,8 +49,8 @@ struct RegisterTraffic {
 };
 std::optional<RegisterTraffic> register_traffic(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan) {
   RegisterTraffic total;
-  static constexpr std::array<double, pipe_count> operands{1, 3, 2, 2};
-  for (std::size_t i = 0; i < pipe_count; ++i) {
+  static constexpr std::array<double, arithmetic_pipes> operands{1, 3, 2, 2};
+  for (std::size_t i = 0; i < arithmetic_pipes; ++i) {
     const auto count = work(record.counters, hardware, to_string(static_cast<Pipe>(i)));
     if (!count) return std::nullopt;
     total.read += *count * 4 * operands[i];
@@ -115,7 +115,7 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
     add(quantity, "smem", "write", smem.write);
     add("operand_bytes", "smem", "read", smem.operands);
   }
-  for (int i = 0; i < pipe_count; ++i) {
+  for (int i = 0; i < arithmetic_pipes; ++i) {
     const std::string pipe = to_string(static_cast<Pipe>(i));
     add(pipe.c_str(), "", "", work(record.counters, hardware, pipe));
   }
@@ -123,6 +123,9 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
     add("traffic", "register", "read", registers->read);
     add("traffic", "register", "write", registers->write);
   }
+  // Elapsed cycles hold the profiler's own 40,000 or so around a kernel; active ones do not.
+  const auto active = prediction.time.modelled ? work(record.counters, hardware, "active_cycles") : std::nullopt;
+  if (active) add("busy_cycles", "", "", *active / static_cast<double>(hardware.units.value));
   if (!record.steady_seconds.empty()) add("seconds", "", "", median(record.steady_seconds));
   if (!record.cold_seconds.empty()) add("seconds_cold", "", "", median(record.cold_seconds));
   return found;

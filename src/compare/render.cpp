@@ -53,19 +53,6 @@ Json to_json(const Comparison& comparison) {
   return {{"schema", "tilescope/comparison/1"}, {"points", comparison.points.size()}, {"rows", std::move(rows)}, {"summary", std::move(summary)}};
 }
 
-Json error_summary(const Comparison& comparison) {
-  std::map<std::pair<std::string, std::string>, std::vector<double>> errors;  // by GPU and kernel
-  for (const ComparisonRow& row : comparison.rows)
-    if (row.quantity == "seconds") errors[{row.hardware, row.kernel}].push_back(row.relative_error());
-  Json rows = Json::array();
-  for (const auto& [key, values] : errors) {
-    const SummaryRow error = spread(values);
-    rows.push_back({{"hardware", key.first}, {"kernel", key.second}, {"quantity", "seconds"}, {"mape", rounded(error.mean)}, {"p90", rounded(error.p90)}, {"n", error.n},
-                    {"basis", fmt::format("{} records of {} on {}", error.n, key.second, key.first)}});
-  }
-  return {{"schema", "tilescope/errors/1"}, {"rows", std::move(rows)}};
-}
-
 std::string to_junit(const Comparison& comparison) {
   std::size_t judged = 0, failed = 0;
   std::string cases;

@@ -7,6 +7,7 @@ namespace {
 
 const std::map<std::string, std::string>& units() {
   static const std::map<std::string, std::string> table{
+      {"active_cycles", "clk"},
       {"conversions", "OP"},
       {"cycles", "clk"},
       {"fadd", "OP"},

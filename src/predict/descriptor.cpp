@@ -122,7 +122,7 @@ void read_variants(const Document& document, const Schedule& schedule, KernelDes
 }  // namespace reading
 
 std::string to_string(Pipe pipe) {
-  static const std::array<std::string, pipe_count> names{"xu", "ffma", "fadd", "fmul"};
+  static const std::array<std::string, pipe_count> names{"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle"};
   return names[static_cast<std::size_t>(pipe)];
 }
 

@@ -24,12 +24,18 @@ struct WorkRates {
   double per_row = 0;          // each query row, once
   double per_output_step = 0;  // each output element, in every step
   double per_output = 0;       // each output element, once
+  double per_thread_step = 0;  // each thread that computes, in every step of its block: addresses, loops, barriers
   std::vector<std::pair<std::string, double>> per_element, per_element_step;  // of a named array: as its tile moves, in every step
 };
 
-inline constexpr int pipe_count = 4;
-enum class Pipe { xu, ffma, fadd, fmul };
+// The first `arithmetic_pipes` are those whose operands count as register traffic. alu: maxima, integers, logic.
+inline constexpr int pipe_count = 7, arithmetic_pipes = 4;
+enum class Pipe { xu, ffma, fadd, fmul, alu, conversion, shuffle };
 std::string to_string(Pipe pipe);
+
+// How the warps of a block go through its steps. lockstep: they meet at a barrier in every step; free: each warpgroup (or
+// warp) at its own pace; ping_pong: the same, but they take turns to issue their products.
+enum class Overlap { lockstep, free, ping_pong };
 
 struct MmaShape {
   std::int64_t m = 0, n = 0, k = 0;  // n 0: the columns of the product's tile; k of 16-bit operands
@@ -91,6 +97,7 @@ struct IslandImplementation {
   std::vector<std::string> block_order;      // grid dimensions, fastest first: "q", "kv", "heads", "batch"
   std::map<std::string, When> falling;       // dimensions taken from their last tile to their first, by blocks or by steps
   std::optional<Sections> sections;          // block_order, where it holds for sections of heads only
+  Overlap overlap = Overlap::lockstep;
   std::array<WorkRates, pipe_count> work{};
 
   bool uses_tensor_cores() const { return tensor_path != "fma" && tensor_path != "none"; }
@@ -113,6 +120,7 @@ struct KernelVariant {
   std::vector<std::string> registers_hold;  // arrays whose fragments stay in registers beside the accumulators
   std::int64_t smem_bytes = 0;              // dynamic shared memory the kernel asks for, to check the model's footprint
   bool spills = false;                      // the compiler reports local-memory use
+  bool pipelined = false;                   // pointwise work of a step runs under its warps' last product of the step before
 
   bool holds(const std::string& array) const;
   // The built size of a parameter of the schedule: `tile_NAME` in the file. 0: the file does not state one.

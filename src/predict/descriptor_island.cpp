@@ -17,7 +17,7 @@ std::vector<std::pair<std::string, double>> read_element_rates(const Node& map, 
 }
 
 WorkRates read_rates(const Node& node, const Diagram& diagram) {
-  node.only({"per_score", "per_row_step", "per_row", "per_output_step", "per_output", "per_element", "per_element_step"});
+  node.only({"per_score", "per_row_step", "per_row", "per_output_step", "per_output", "per_thread_step", "per_element", "per_element_step"});
   const auto rate = [&](const char* key) {
     const auto found = node.find(key);
     return found ? found->number(0, most_operations) : 0.0;
@@ -27,11 +27,11 @@ WorkRates read_rates(const Node& node, const Diagram& diagram) {
     return found ? read_element_rates(*found, diagram) : std::vector<std::pair<std::string, double>>{};
   };
   return {rate("per_score"),  rate("per_row_step"),    rate("per_row"),         rate("per_output_step"),
-          rate("per_output"), elements("per_element"), elements("per_element_step")};
+          rate("per_output"), rate("per_thread_step"), elements("per_element"), elements("per_element_step")};
 }
 
 void read_work(const Node& node, const Diagram& diagram, IslandImplementation& island) {
-  node.only({"xu", "ffma", "fadd", "fmul"});
+  node.only({"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle"});
   for (int i = 0; i < pipe_count; ++i)
     if (const auto rates = node.find(to_string(static_cast<Pipe>(i)))) island.work[static_cast<std::size_t>(i)] = read_rates(*rates, diagram);
 }
@@ -164,7 +164,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
   node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "reductions",
              "loads_by", "stores_by", "row_replication", "row_multiple", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
-             "persistent", "block_order", "falling", "sections", "work"});
+             "persistent", "block_order", "falling", "sections", "overlap", "work"});
   IslandImplementation island;
   std::vector<std::string> names;
   for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
@@ -184,6 +184,10 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto replication = node.find("row_replication")) island.row_replication = replication->integer(1, 1024);
   if (const auto multiple = node.find("row_multiple")) island.row_multiple = multiple->integer(1, 1 << 20);
   read_blocks(node, schedule.diagram, island);
+  if (const auto overlap = node.find("overlap")) {
+    const std::string how = overlap->one_of({"lockstep", "free", "ping-pong"});
+    island.overlap = how == "free" ? Overlap::free : how == "ping-pong" ? Overlap::ping_pong : Overlap::lockstep;
+  }
   if (const auto work = node.find("work")) read_work(*work, schedule.diagram, island);
   return island;
 }

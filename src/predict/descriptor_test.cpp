@@ -136,6 +136,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].sections.l2_share", "a number from 0.001 to 1", Need::free},
           {"islands[*].sections.bytes", "an integer from 1 to 1099511627776", Need::free},
           {"islands[*].sections.equal", "true or false", Need::optional},
+          {"islands[*].overlap", "one of lockstep, free, ping-pong", Need::optional},
           {"islands[*].work", "a map", Need::optional},
           {"islands[*].work.*", "a map", Need::optional},
           {"islands[*].work.*.per_element", "a map", Need::optional},
@@ -161,7 +162,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"variants[*].registers_hold", "a list", Need::optional},
           {"variants[*].registers_hold[*]", "text"},
           {"variants[*].smem_bytes", "an integer from 0 to 1073741824", Need::optional},
-          {"variants[*].spills", "true or false", Need::optional}};
+          {"variants[*].spills", "true or false", Need::optional},
+          {"variants[*].pipelined", "true or false", Need::optional}};
 }
 
 void refused(const Probe& probe, const std::string& path, const std::string& text, const std::string& message) {
@@ -223,14 +225,18 @@ islands:
     block_order: [kv, q, heads, batch]
     falling: {q: always, kv: causal}
     sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true}
+    overlap: ping-pong
     work:
       xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1}, per_element_step: {K: 2}}
+      alu: {per_score: 1, per_thread_step: 50}
+      conversion: {per_score: 0.5}
+      shuffle: {per_row_step: 2}
   - name: combine
     tensor_path: none
     block_order: [q, heads, batch]
 variants:
   - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16], consumer_warps: 8,
-     consumer_registers: 232, producer_registers: 40, registers_hold: [Q], smem_bytes: 65536, spills: false}
+     consumer_registers: 232, producer_registers: 40, registers_hold: [Q], smem_bytes: 65536, spills: false, pipelined: true}
 )";
 
 Tree everything_tree() { return tree_of("", Document::parse(everything, "everything.yaml").root()); }

@@ -168,6 +168,11 @@ std::string to_string(Resource resource) {
   return names[static_cast<std::size_t>(resource)];
 }
 
+std::string to_string(Lever lever) {
+  static const std::array<std::string, lever_count> names{"hbm", "l2", "smem", "tensor", "xu", "fma", "alu", "latency"};
+  return names[static_cast<std::size_t>(lever)];
+}
+
 std::string formula(const Plan& plan, const Point& point, const Term& term) {
   const HardwareProfile none;
   if (term.cause == Cause::missed)

@@ -73,6 +73,7 @@ void add_smem(const BoundIsland& bound, Prediction& out);
 void add_traffic(const BoundIsland& bound, Prediction& out);
 void add_work(const BoundIsland& bound, Prediction& out);
 void add_register_traffic(const BoundIsland& bound, Prediction& out);
-void add_time(const BoundIsland& bound, Prediction& out);
+void add_time(const BoundIsland& bound, Prediction& out);  // of each resource, and of the blocks on their units
+void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);  // all islands: clock, launches, sensitivities
 
 }  // namespace tilescope

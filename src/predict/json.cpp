@@ -78,7 +78,7 @@ Json kernels_json(const Plan& plan, const Prediction& prediction) {
     const auto bytes = [&](Boundary b) { return island.traffic[static_cast<std::size_t>(b)][0] + island.traffic[static_cast<std::size_t>(b)][1]; };
     list.push_back({{"island", plan.schedule.islands[i].name}, {"blocks", island.blocks}, {"blocks_per_unit", island.blocks_per_unit}, {"l2_model", island.l2_walked ? "walk" : "closed"},
                     {"hbm_bytes", bytes(Boundary::hbm)}, {"l2_bytes", bytes(Boundary::l2)}, {"tensor_flop", island.work.tensor_flop},
-                    {"exp", island.work.exp}, {"seconds", island.seconds}, {"bound_by", to_string(island.bound_by)}});
+                    {"exp", island.work.exp}, {"seconds", island.seconds}, {"sm_cycles", island.sm_clocks}, {"bound_by", to_string(island.bound_by)}});
   }
   return list;
 }
@@ -104,11 +104,19 @@ Json time_json(const HardwareProfile& hardware, const Prediction& prediction, co
   Json resources = Json::array();
   for (std::size_t i = 0; i < resource_count; ++i)
     resources.push_back({{"name", to_string(static_cast<Resource>(i))}, {"seconds", time.seconds[i] < 0 ? Json(nullptr) : Json(time.seconds[i])}});
+  Json gains = Json::object();
+  for (std::size_t i = 0; i < lever_count; ++i) gains[to_string(static_cast<Lever>(i))] = time.gain[i];
   return {{"seconds", time.total},
+          {"cold_seconds", time.cold},
           {"sm_cycles", time.sm_cycles},
+          {"busy_cycles", time.modelled ? Json(time.busy_cycles) : Json(nullptr)},
+          {"launch_seconds", time.launch},
           {"clock_hz", time.clock_hz},
+          {"watts", time.watts > 0 ? Json(time.watts) : Json(nullptr)},
           {"bound_by", to_string(time.bound_by)},
-          {"model", "slowest resource of each kernel, everything else overlapped"},
+          {"model", time.modelled ? "blocks on multiprocessors, floors of memory and L2, launch, clock under the power limit"
+                                  : "slowest resource of each kernel, everything else overlapped: a lower bound"},
+          {"saved_by_10_percent", std::move(gains)},
           {"missing", missing_rates(hardware, prediction)},
           {"resources", std::move(resources)},
           {"error", error_json(error)}};
@@ -156,6 +164,7 @@ Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   if (options.terms) json["terms"] = terms_json(plan, point, prediction);
   json["footprint"] = footprint_json(plan, prediction);
   json["time"] = time_json(hardware, prediction, options.error);
+  json["hbm_read_error"] = error_json(options.dram_error);
   return json;
 }
 

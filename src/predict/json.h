@@ -16,12 +16,19 @@ struct TimeError {
   std::string basis;
 };
 
-// Reads the summary that `tilescope validate --errors` wrote. nullopt: no file, or no record of this pair.
-std::optional<TimeError> recorded_time_error(const std::filesystem::path& file, const std::string& hardware, const std::string& kernel);
+// What limits a prediction, as far as its error goes: "short" (under 20 us), "memory" (DRAM or L2 is the busiest
+// resource), else "compute".
+std::string regime_of(const Prediction& prediction);
+
+// Reads the summary that `tilescope validate --errors` wrote: the row of the kernel on the GPU for a quantity ("seconds",
+// "hbm_read_bytes") in the regime, or of all regimes where that one has fewer than five records (or `regime` is empty).
+// nullopt: no file, or no record of this pair.
+std::optional<TimeError> recorded_error(const std::filesystem::path& file, const std::string& hardware, const std::string& kernel,
+                                        const std::string& quantity, const std::string& regime);
 
 struct JsonOptions {
   bool terms = true;
-  std::optional<TimeError> error = {};
+  std::optional<TimeError> error = {}, dram_error = {};  // of the time; of bytes read from DRAM
 };
 
 Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction,

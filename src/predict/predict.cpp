@@ -64,13 +64,6 @@ std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
   return checked_add(total, mask);
 }
 
-void finish_time(const HardwareProfile& hardware, Prediction& out) {
-  const auto slowest = std::max_element(out.time.seconds.begin(), out.time.seconds.end());
-  out.time.bound_by = static_cast<Resource>(slowest - out.time.seconds.begin());
-  out.time.clock_hz = hardware.boost_hz ? hardware.boost_hz->value : 0;
-  out.time.sm_cycles = out.time.total * out.time.clock_hz;
-}
-
 void reset(Prediction& out, std::size_t islands) {
   out.terms.clear();
   out.footprint.clear();
@@ -103,7 +96,7 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   out.smem_modelled = std::none_of(plan.kernel.islands.begin(), plan.kernel.islands.end(), [](const auto& island) { return island.tensor_path == "fma"; });
   out.runnable = out.work.tensor_flop == 0 || out.time.seconds[static_cast<std::size_t>(Resource::tensor)] >= 0;
   out.feasible = out.runnable && std::all_of(out.footprint.begin(), out.footprint.end(), [](const FootprintRow& row) { return row.fits(); });
-  finish_time(hardware, out);
+  finish_time(plan, hardware, point, out);
 }
 
 }  // namespace tilescope

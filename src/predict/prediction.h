@@ -48,7 +48,8 @@ struct Work {
   std::int64_t model_flop = 0;   // the field's convention: 2 * visible pairs * summed extent of every contraction, each counted once
   std::int64_t clipped_flop = 0; // matmul FLOP of visited tiles, partial tiles clipped to the arrays
   std::int64_t exp = 0;          // exponentials of the schedule, clipped tiles: one a score, one a row and step
-  std::array<std::int64_t, pipe_count> pipes{};  // thread operations executed: xu, ffma, fadd, fmul
+  std::array<std::int64_t, pipe_count> pipes{};  // thread operations executed, by Pipe
+  std::array<std::int64_t, pipe_count> of_outputs{}, of_threads{};  // of these: by elements of results; by threads and steps
   std::int64_t fma_flop() const;  // 2 ffma + fadd + fmul
 };
 
@@ -65,11 +66,22 @@ inline constexpr int resource_count = 6;
 enum class Resource { hbm, l2, smem, tensor, xu, fma };
 std::string to_string(Resource resource);
 
+// What a sensitivity makes faster: a rate, or (latency) every wait of a multiprocessor.
+enum class Lever { hbm, l2, smem, tensor, xu, fma, alu, latency };
+inline constexpr int lever_count = 8;
+std::string to_string(Lever lever);
+
 struct TimePrediction {
   std::array<double, resource_count> seconds{};  // by Resource, summed over islands; < 0: the profile lacks the rate
-  double total = 0;       // sum over islands of the slowest known resource: a lower bound when a rate is unknown
-  double sm_cycles = 0;   // total in boost-clock cycles
-  double clock_hz = 0;
+  bool modelled = false;  // by multiprocessor clocks, placement, launch and clock; false: the slowest resource, a lower bound
+  double total = 0;       // run after run without a pause, at `clock_hz`
+  double cold = 0;        // one run alone, at the highest clock
+  double sm_cycles = 0;   // clocks from the first block's start to the last one's end, summed over islands
+  double busy_cycles = 0; // clocks that a multiprocessor holds blocks, mean over them; 0: not modelled
+  double launch = 0;      // of `total`: between kernels
+  double clock_hz = 0;    // under the power limit, run after run
+  double watts = 0;       // 0: the profile lacks energies
+  std::array<double, lever_count> gain{};  // part of `total` saved were this 10 % faster; only where blocks were placed one by one
   Resource bound_by = Resource::hbm;
 };
 
@@ -82,8 +94,9 @@ struct IslandPrediction {
   std::int64_t blocks_per_unit = 0;
   bool l2_walked = false;          // its blocks went through the cache one by one; else the closed form answered
   std::array<double, resource_count> resource_seconds{};  // < 0: the profile lacks the rate
-  double seconds = 0;                                     // of the slowest known resource
-  Resource bound_by = Resource::hbm;
+  double sm_clocks = 0, busy_clocks = 0;                  // see TimePrediction; 0: not modelled
+  double seconds = 0;                                     // of a run alone at the highest clock, without launch
+  Resource bound_by = Resource::hbm;                      // the busiest resource
 };
 
 struct Prediction {

@@ -1,91 +1,99 @@
-// Time of an island: bytes and operations over each resource's rate; the slowest is the prediction. A lower bound in
-// spirit: nothing is serialised, no latency, no tail.
+// Time of an island and of all of them. Blocks are placed on the units with the steps that the unit's model gives
+// (sm_time.h); memory and L2 set floors; the power limit sets the clock. A profile without measured rates gets the
+// slowest resource instead, which is a lower bound.
 #include <algorithm>
 
-#include "predict/island.h"
+#include "predict/block_order.h"
+#include "predict/time_parts.h"
 
 namespace tilescope {
 namespace {
 
-constexpr double unknown = -1;
+double steps_of(const BoundIsland& bound) { return static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)); }
 
-double bandwidth(const MemoryLevel* level) {
-  if (!level) return unknown;
-  if (level->measured_bandwidth_bytes_per_second) return level->measured_bandwidth_bytes_per_second->value;
-  if (level->bandwidth_bytes_per_second) return level->bandwidth_bytes_per_second->value;
-  return unknown;
+IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island, const Faster& faster = as_it_is) {
+  const double steps = std::max(1.0, steps_of(bound));
+  const SmStep step = sm_step(bound, island, steps, faster);
+  const std::int64_t units = bound.hardware.units.value, resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
+  const std::int64_t blocks = bound.nest.blocks();
+  const bool equal = !bound.nest.guarded();
+  const bool one_by_one = bound.point.l2 == L2Model::walk && !equal && blocks <= (1 << 20);
+  const double mean = steps / static_cast<double>(std::max<std::int64_t>(1, blocks));
+  const Placement placed = one_by_one ? place_blocks(steps_in_issue_order(bound), units, resident, step.clocks)
+                                      : place_equal_blocks(blocks, mean, units, resident, step.clocks);
+  const auto& seconds = island.resource_seconds;
+  const auto at = [&](Resource resource, Lever lever) { return std::max(0.0, seconds[static_cast<std::size_t>(resource)]) / faster[static_cast<std::size_t>(lever)]; };
+  return {placed.clocks + step.once, placed.busy + step.once, std::max(at(Resource::hbm, Lever::hbm), at(Resource::l2, Lever::l2)), highest_clock(bound.hardware, bound.how)};
 }
 
-double per_unit_rate(const HardwareProfile& hardware, const std::optional<Sourced<double>>& per_cycle) {
-  if (!per_cycle || !hardware.boost_hz) return unknown;
-  return per_cycle->value * static_cast<double>(hardware.units.value) * hardware.boost_hz->value;
+double launch_seconds(const HardwareProfile& hardware) {
+  if (hardware.measured && hardware.measured->launch.interval) return hardware.measured->launch.interval->value;
+  return hardware.launch_seconds ? hardware.launch_seconds->value : 0;
 }
 
-// L2: bytes per second, or bytes per clock of the whole device at the boost clock.
-double l2_bandwidth(const HardwareProfile& hardware) {
-  const MemoryLevel* l2 = hardware.level("l2");
-  const double stated = bandwidth(l2);
-  if (stated > 0 || !l2 || !l2->bandwidth_bytes_per_cycle || !hardware.boost_hz) return stated;
-  return l2->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value;
-}
+constexpr std::size_t most_islands = 16;
 
-double moved(const IslandPrediction& island, Boundary boundary) {
-  const auto& both = island.traffic[static_cast<std::size_t>(boundary)];
-  return static_cast<double>(both[0]) + static_cast<double>(both[1]);
-}
-
-// Rates are per second for the whole device; a product with an unknown factor is unknown.
-double over(double amount, double rate) { return amount == 0 ? 0 : rate > 0 ? amount / rate : unknown; }
-
-double tensor_rate(const BoundIsland& bound, Format format) {
-  const HardwareProfile& hardware = bound.hardware;
-  const auto clock = hardware.tensor_hz ? hardware.tensor_hz : hardware.boost_hz;
-  const auto full = hardware.tensor_flop_per_cycle.find(format);
-  if (full == hardware.tensor_flop_per_cycle.end() || !clock) return unknown;
-  double per_cycle = full->second.value;
-  if (const auto path = hardware.instruction_flop_per_cycle.find(bound.how.tensor_path); path != hardware.instruction_flop_per_cycle.end())
-    if (const auto limit = path->second.find(format); limit != path->second.end()) per_cycle = limit->second.value;
-  return per_cycle * static_cast<double>(hardware.units.value) * clock->value;
-}
-
-// Products one after the other, each at the rate of the format it computes in.
-double tensor_seconds(const BoundIsland& bound, const Work& work) {
-  double seconds = 0;
-  for (std::size_t i = 0; i < format_count; ++i) {
-    const double part = over(static_cast<double>(work.tensor_flop_in[i]), tensor_rate(bound, static_cast<Format>(static_cast<int>(i))));
-    if (part < 0) return unknown;
-    seconds += part;
+// What 10 % more of each resource would save.
+void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& point, double joules, Prediction& out) {
+  for (std::size_t lever = 0; lever < lever_count; ++lever) {
+    Faster faster = as_it_is;
+    faster[lever] = 1.1;
+    std::array<IslandTime, most_islands> times{};
+    for (std::size_t i = 0; i < out.islands.size(); ++i)
+      times[i] = island_time(bind_island(plan, hardware, point, static_cast<int>(i)), out.islands[i], faster);
+    const std::span<const IslandTime> all{times.data(), out.islands.size()};
+    double seconds = out.time.launch;
+    const double hz = sustained_clock(hardware, all, joules, out.time.launch).hz;
+    for (const IslandTime& time : all) seconds += time.seconds(hz);
+    out.time.gain[lever] = std::max(0.0, 1 - seconds / out.time.total);
   }
-  return seconds;
 }
 
 }  // namespace
 
 void add_time(const BoundIsland& bound, Prediction& out) {
   IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
-  const HardwareProfile& hardware = bound.hardware;
-  const MemoryLevel* smem = hardware.level("smem");
-  const auto pipes = [&](std::initializer_list<Pipe> names) {
-    double sum = 0;
-    for (const Pipe pipe : names) sum += static_cast<double>(island.work.pipes[static_cast<std::size_t>(pipe)]);
-    return sum;
-  };
-  std::array<double, resource_count> seconds{};
-  seconds[0] = over(moved(island, Boundary::hbm), bandwidth(hardware.level("hbm")));
-  seconds[1] = over(moved(island, Boundary::l2), l2_bandwidth(hardware));
-  seconds[2] = over(moved(island, Boundary::smem), smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown);
-  seconds[3] = tensor_seconds(bound, island.work);
-  seconds[4] = over(pipes({Pipe::xu}), per_unit_rate(hardware, hardware.exp2_per_cycle));
-  seconds[5] = over(pipes({Pipe::ffma, Pipe::fadd, Pipe::fmul}), per_unit_rate(hardware, hardware.fp32_fma_per_cycle));
-  const auto slowest = std::max_element(seconds.begin(), seconds.end());
-  island.resource_seconds = seconds;
+  island.resource_seconds = resource_seconds(bound, island);
+  const auto slowest = std::max_element(island.resource_seconds.begin(), island.resource_seconds.end());
   island.seconds = std::max(0.0, *slowest);
-  island.bound_by = static_cast<Resource>(slowest - seconds.begin());
-  out.time.total += island.seconds;
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
+  island.bound_by = static_cast<Resource>(slowest - island.resource_seconds.begin());
+  for (std::size_t i = 0; i < resource_count; ++i) {
     double& total = out.time.seconds[i];
-    total = total < 0 || seconds[i] < 0 ? unknown : total + seconds[i];
+    total = total < 0 || island.resource_seconds[i] < 0 ? -1 : total + island.resource_seconds[i];
   }
+  if (missing_sm_rate(bound, island)) return;
+  const IslandTime time = island_time(bound, island);
+  island.sm_clocks = time.clocks, island.busy_clocks = time.busy;
+  island.seconds = time.seconds(time.most_hz);
+}
+
+void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
+  TimePrediction& time = out.time;
+  time.bound_by = static_cast<Resource>(std::max_element(time.seconds.begin(), time.seconds.end()) - time.seconds.begin());
+  time.clock_hz = hardware.boost_hz ? hardware.boost_hz->value : 0;
+  double seconds = 0;
+  for (const IslandPrediction& island : out.islands) seconds += island.seconds;
+  time.modelled = out.islands.size() <= most_islands &&
+                  std::all_of(out.islands.begin(), out.islands.end(), [](const IslandPrediction& island) { return island.sm_clocks > 0; });
+  time.total = time.cold = seconds, time.sm_cycles = seconds * time.clock_hz;
+  if (!time.modelled) return;
+  std::array<IslandTime, most_islands> times{};
+  double joules = 0;
+  time.sm_cycles = 0;
+  for (std::size_t i = 0; i < out.islands.size(); ++i) {
+    const IslandPrediction& island = out.islands[i];
+    const auto floor = [&](Resource resource) { return island.resource_seconds[static_cast<std::size_t>(resource)]; };
+    times[i] = {island.sm_clocks, island.busy_clocks, std::max({0.0, floor(Resource::hbm), floor(Resource::l2)}), highest_clock(hardware, plan.kernel.islands[i])};
+    joules += island_joules(hardware, island);
+    time.sm_cycles += island.seconds * times[i].most_hz, time.busy_cycles += island.busy_clocks;
+  }
+  const std::span<const IslandTime> all{times.data(), out.islands.size()};
+  time.launch = launch_seconds(hardware) * static_cast<double>(all.size());
+  const ClockAndPower sustained = sustained_clock(hardware, all, joules, time.launch);
+  time.clock_hz = sustained.hz, time.watts = sustained.watts;
+  time.cold = seconds + time.launch, time.total = time.launch;
+  for (const IslandTime& each : all) time.total += each.seconds(sustained.hz);
+  if (point.l2 == L2Model::walk) add_gains(plan, hardware, point, joules, out);
 }
 
 }  // namespace tilescope

@@ -56,13 +56,16 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   const std::int64_t rows = rows_once(bound, scores), output_steps = points(bound, output_axes, true);
   const std::int64_t outputs =
       touched_values(bound.finish, bound.whole, diagram.arrays[static_cast<std::size_t>(output)].axes, {.whole_tiles = true});
+  const std::int64_t threads = checked_mul(consumer_warps(bound), bound.hardware.warp_size ? bound.hardware.warp_size->value : 32);
   for (std::size_t i = 0; i < pipe_count; ++i) {
     const WorkRates& rate = bound.how.work[i];
-    for (const auto& [array, number] : rate.per_element) work.pipes[i] += scaled(number, elements(bound, array, false));
-    for (const auto& [array, number] : rate.per_element_step) work.pipes[i] += scaled(number, elements(bound, array, true));
+    std::int64_t& of_outputs = work.of_outputs[i];
+    for (const auto& [array, number] : rate.per_element) of_outputs += scaled(number, elements(bound, array, false));
+    for (const auto& [array, number] : rate.per_element_step) of_outputs += scaled(number, elements(bound, array, true));
+    of_outputs += scaled(rate.per_output_step, output_steps) + scaled(rate.per_output, outputs);
+    if (rate.per_thread_step > 0) work.of_threads[i] = scaled(rate.per_thread_step, checked_mul(threads, points(bound, {}, true)));
     const std::int64_t per_row = checked_add(scaled(rate.per_row_step, row_steps), scaled(rate.per_row, rows));
-    work.pipes[i] += scaled(rate.per_score, score_points) + checked_mul(per_row, bound.how.row_replication) +
-                     scaled(rate.per_output_step, output_steps) + scaled(rate.per_output, outputs);
+    work.pipes[i] += scaled(rate.per_score, score_points) + checked_mul(per_row, bound.how.row_replication) + of_outputs + work.of_threads[i];
   }
 }
 
@@ -209,9 +212,9 @@ void add_register_traffic(const BoundIsland& bound, Prediction& out) {
     write = checked_add(write, checked_mul(instructions, accumulator));
   });
   if (bound.how.tensor_path == "wgmma") fragments = kept_operand_bytes(bound, out);
-  static constexpr std::array<std::int64_t, pipe_count> operands{1, 3, 2, 2};
+  static constexpr std::array<std::int64_t, arithmetic_pipes> operands{1, 3, 2, 2};
   std::int64_t pointwise_read = 0, pointwise_write = 0;
-  for (std::size_t i = 0; i < pipe_count; ++i) {
+  for (std::size_t i = 0; i < arithmetic_pipes; ++i) {
     pointwise_read = checked_add(pointwise_read, checked_mul(island.work.pipes[i], 4 * operands[i]));
     pointwise_write = checked_add(pointwise_write, checked_mul(island.work.pipes[i], 4));
   }

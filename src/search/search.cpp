@@ -94,6 +94,7 @@ void judge(const HardwareProfile& hardware, const Point& point, const Prediction
 }  // namespace
 
 double busy_seconds(const HardwareProfile& hardware, const Prediction& prediction) {
+  if (prediction.time.modelled) return prediction.time.total;
   double total = 0;
   for (const IslandPrediction& island : prediction.islands) {
     const double idle = std::max(1.0, static_cast<double>(hardware.units.value) / static_cast<double>(std::max<std::int64_t>(1, island.blocks)));

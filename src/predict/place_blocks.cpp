@@ -1,0 +1,134 @@
+#include "predict/place_blocks.h"
+
+#include <algorithm>
+#include <queue>
+#include <utility>
+#include <vector>
+
+namespace tilescope {
+namespace {
+
+// Blocks on a unit share it evenly, so all progress at one pace: work is counted in clocks of a full unit, and a unit
+// with fewer blocks works it off faster.
+struct Unit {
+  std::vector<double> ends;  // in work done when the block ends, a heap with the first to end on top
+  double done = 0;           // work that each block on the unit has had since the start
+  double at = 0;             // the time of `done`
+  std::int64_t version = 0;  // of the last event put in the queue
+};
+
+struct Event {
+  double time;
+  std::int64_t unit, version;
+  bool operator>(const Event& other) const { return time != other.time ? time > other.time : unit > other.unit; }
+};
+
+class Device {
+ public:
+  Device(std::int64_t units, std::int64_t resident, const BlockClocks& clocks) : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks) {}
+
+  void start(std::int64_t unit, double time, double work) {
+    advance(unit, time);
+    Unit& u = units_[static_cast<std::size_t>(unit)];
+    u.ends.push_back(u.done + work);
+    std::push_heap(u.ends.begin(), u.ends.end(), std::greater<>());
+    announce(unit);
+  }
+
+  // The next blocks that end, all at one time: their units (again for each block), and the time. Empty: none is left.
+  const std::vector<std::int64_t>& end(double& time) {
+    freed_.clear();
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      if (!freed_.empty() && event.time > time * (1 + 1e-12)) break;
+      events_.pop();
+      Unit& u = units_[static_cast<std::size_t>(event.unit)];
+      if (event.version != u.version) continue;
+      advance(event.unit, event.time);
+      std::pop_heap(u.ends.begin(), u.ends.end(), std::greater<>());
+      u.ends.pop_back();
+      announce(event.unit);
+      freed_.push_back(event.unit), time = event.time;
+    }
+    return freed_;
+  }
+
+  std::size_t held(std::int64_t unit) const { return units_[static_cast<std::size_t>(unit)].ends.size(); }
+
+  double busy() const { return busy_; }
+
+ private:
+  double pace(const Unit& u) const {
+    const auto most = static_cast<std::size_t>(resident_ - 1), now = u.ends.size() - 1;
+    return clocks_.step[now] > 0 ? clocks_.step[most] / clocks_.step[now] : 1;
+  }
+  void advance(std::int64_t unit, double time) {
+    Unit& u = units_[static_cast<std::size_t>(unit)];
+    if (!u.ends.empty()) u.done += (time - u.at) * pace(u), busy_ += time - u.at;
+    u.at = time;
+  }
+  void announce(std::int64_t unit) {
+    Unit& u = units_[static_cast<std::size_t>(unit)];
+    ++u.version;
+    if (!u.ends.empty()) events_.push({u.at + std::max(0.0, u.ends.front() - u.done) / pace(u), unit, u.version});
+  }
+
+  std::vector<Unit> units_;
+  std::int64_t resident_;
+  const BlockClocks& clocks_;
+  std::vector<std::int64_t> freed_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  double busy_ = 0;
+};
+
+double work_of(double steps, std::int64_t resident, const BlockClocks& clocks) {
+  return steps * clocks.step[static_cast<std::size_t>(resident - 1)] + clocks.fixed;
+}
+
+}  // namespace
+
+Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, std::int64_t resident, const BlockClocks& clocks) {
+  resident = std::clamp<std::int64_t>(resident, 1, most_resident);
+  Device device(units, resident, clocks);
+  std::size_t next = 0;
+  for (std::int64_t round = 0; round < resident; ++round)
+    for (std::int64_t unit = 0; unit < units && next < steps.size(); ++unit) device.start(unit, 0, work_of(static_cast<double>(steps[next++]), resident, clocks));
+  Placement placed;
+  // Of places that are free at the same time, those on the emptiest units come first.
+  std::vector<std::int64_t> free;
+  while (!(free = device.end(placed.clocks)).empty()) {
+    while (!free.empty() && next < steps.size()) {
+      std::sort(free.begin(), free.end(), [&](std::int64_t a, std::int64_t b) { return std::pair(device.held(a), a) < std::pair(device.held(b), b); });
+      const std::size_t least = device.held(free.front());
+      std::vector<std::int64_t> later;
+      std::int64_t last = -1;
+      for (const std::int64_t unit : free) {
+        if (next < steps.size() && unit != last && device.held(unit) == least) device.start(unit, placed.clocks, work_of(static_cast<double>(steps[next++]), resident, clocks));
+        else later.push_back(unit);
+        last = unit;
+      }
+      free.swap(later);
+    }
+  }
+  placed.busy = device.busy() / static_cast<double>(units);
+  return placed;
+}
+
+Placement place_equal_blocks(std::int64_t blocks, double steps, std::int64_t units, std::int64_t resident, const BlockClocks& clocks) {
+  resident = std::clamp<std::int64_t>(resident, 1, most_resident);
+  const double work = work_of(steps, resident, clocks), full = clocks.step[static_cast<std::size_t>(resident - 1)];
+  const std::int64_t waves = blocks / (units * resident), left = blocks % (units * resident);
+  const auto time_of = [&](std::int64_t on_a_unit) {
+    if (on_a_unit == 0) return 0.0;
+    const double now = clocks.step[static_cast<std::size_t>(on_a_unit - 1)];
+    return full > 0 ? work * now / full : work;
+  };
+  const std::int64_t more = left / units, rest = left % units;  // `rest` units hold one block more than the others
+  Placement placed;
+  placed.clocks = static_cast<double>(waves) * work + time_of(more + (rest > 0 ? 1 : 0));
+  placed.busy = static_cast<double>(waves) * work +
+                (static_cast<double>(rest) * time_of(more + 1) + static_cast<double>(units - rest) * time_of(more)) / static_cast<double>(units);
+  return placed;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,90 @@
+#include "predict/place_blocks.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+using namespace tilescope;
+
+namespace {
+
+BlockClocks shared(double alone, std::int64_t resident) {
+  BlockClocks clocks;
+  for (int j = 0; j < most_resident; ++j) clocks.step[static_cast<std::size_t>(j)] = alone * (1 + 0.5 * j);
+  clocks.fixed = 3 * alone * (1 + 0.5 * static_cast<double>(resident - 1));
+  return clocks;
+}
+
+// The slow obvious way: small steps of time, every block advanced on its own.
+double by_small_steps(const std::vector<std::int64_t>& steps, std::int64_t units, std::int64_t resident, const BlockClocks& clocks, double dt) {
+  std::vector<std::vector<double>> left(static_cast<std::size_t>(units));
+  const double full = clocks.step[static_cast<std::size_t>(resident - 1)];
+  std::size_t next = 0;
+  const auto work = [&] { return static_cast<double>(steps[next++]) * full + clocks.fixed; };
+  const auto fewer = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  const auto fill = [&] {
+    while (next < steps.size()) {
+      const auto emptiest = std::min_element(left.begin(), left.end(), fewer);
+      if (emptiest->size() == static_cast<std::size_t>(resident)) return;
+      emptiest->push_back(work());
+    }
+  };
+  fill();
+  double time = 0;
+  for (bool running = true; running; time += dt) {
+    running = false;
+    for (auto& unit : left) {
+      if (unit.empty()) continue;
+      const double pace = full / clocks.step[unit.size() - 1];
+      for (double& block : unit) block -= dt * pace;
+      std::erase_if(unit, [](double block) { return block <= 1e-9; });
+    }
+    fill();
+    for (const auto& unit : left) running = running || !unit.empty();
+  }
+  return time - dt;
+}
+
+}  // namespace
+
+TEST_CASE("equal blocks placed one by one take what the closed form says") {
+  for (const std::int64_t blocks : {1, 3, 5, 10, 15, 16, 17, 40, 61})
+    for (const std::int64_t resident : {1, 2, 3}) {
+      const BlockClocks clocks = shared(7, resident);
+      const std::vector<std::int64_t> steps(static_cast<std::size_t>(blocks), 12);
+      const Placement one_by_one = place_blocks(steps, 5, resident, clocks), closed = place_equal_blocks(blocks, 12, 5, resident, clocks);
+      CHECK(one_by_one.clocks == doctest::Approx(closed.clocks));
+      CHECK(one_by_one.busy == doctest::Approx(closed.busy));
+    }
+}
+
+TEST_CASE("unequal blocks agree with a simulation in small steps of time") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::int64_t> steps(static_cast<std::size_t>(1 + random() % 40));
+    for (auto& s : steps) s = static_cast<std::int64_t>(random() % 20);
+    const auto units = static_cast<std::int64_t>(1 + random() % 5), resident = static_cast<std::int64_t>(1 + random() % 3);
+    const BlockClocks clocks = shared(10, resident);
+    const double exact = place_blocks(steps, units, resident, clocks).clocks;
+    CHECK(by_small_steps(steps, units, resident, clocks, 0.05) == doctest::Approx(exact).epsilon(0.02));
+  }
+}
+
+TEST_CASE("one long block after many short ones is the tail") {
+  BlockClocks clocks;
+  clocks.step.fill(1);
+  std::vector<std::int64_t> steps(20, 10);
+  steps.back() = 100;
+  CHECK(place_blocks(steps, 4, 1, clocks).clocks == doctest::Approx(40 + 100));
+  std::swap(steps.front(), steps.back());
+  CHECK(place_blocks(steps, 4, 1, clocks).clocks == doctest::Approx(100));
+}
+
+TEST_CASE("no block takes no time") {
+  BlockClocks clocks;
+  clocks.step.fill(1);
+  CHECK(place_blocks({}, 4, 2, clocks).clocks == 0);
+  CHECK(place_equal_blocks(0, 10, 4, 2, clocks).clocks == 0);
+}

@@ -1,0 +1,43 @@
+// Clocks of one multiprocessor. What a block's step asks of each unit follows from the counts and the descriptor; how
+// steps of several warpgroups and blocks overlap follows from mean-value analysis of a closed queueing network: every
+// group that goes at its own pace is a customer that visits the matrix path, the special-function, the fp32 and the
+// integer pipe in turn (Reiser and Lavenberg, J. ACM 27(2), 1980). Rates are microbenchmarks' (hardware/measured.h).
+#pragma once
+
+#include <array>
+
+#include "predict/island.h"
+#include "predict/place_blocks.h"
+
+namespace tilescope {
+
+// What one step of a block keeps busy, in clocks of the unit, were each alone and at full rate.
+struct StepDemand {
+  double tensor = 0;      // matrix instructions
+  double smem = 0;        // operands and fills
+  double xu = 0;          // special functions
+  double fma_scores = 0;  // fp32 arithmetic by scores and rows, which runs under the special functions of the same warp
+  double fma_outputs = 0; // the same by elements of results
+  double alu = 0;         // maxima and conversions
+  double threads = 0;     // addresses, loops: of each thread, beside its products
+  std::array<double*, 7> all() { return {&tensor, &smem, &xu, &fma_scores, &fma_outputs, &alu, &threads}; }
+};
+
+using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
+inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1};
+
+struct SmStep {
+  StepDemand demand;
+  BlockClocks clocks;  // a block's step, by how many blocks share the unit
+  double latency = 0;  // clocks of a step in which a block that is alone on the unit does nothing
+  double once = 0;     // clocks before the first step of a launch
+};
+
+// Whether the profile lacks a rate that the island's model needs.
+bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island);
+
+// The mean step of an island with `steps` steps in all, and what its blocks take beside them. Needs every rate
+// (missing_sm_rate).
+SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster = as_it_is);
+
+}  // namespace tilescope

@@ -1,0 +1,56 @@
+#include "predict/sm_time_rates.h"
+
+namespace tilescope {
+namespace {
+
+double or_zero(const MeasuredRates::Value& value) { return value ? value->value : 0; }
+double or_zero(const std::optional<Sourced<double>>& value, double scale) { return value ? value->value * scale : 0; }
+
+// Clocks beyond its own that the wait for a product takes: the same for all widths, so the first one measured will do.
+double wait_of(const MeasuredRates& measured) {
+  const auto intervals = measured.tensor.wgmma_smem.find(Format::fp16);
+  if (intervals == measured.tensor.wgmma_smem.end()) return 0;
+  for (const auto& [columns, latency] : measured.tensor.wgmma_latency)
+    if (const auto own = intervals->second.find(columns); own != intervals->second.end()) return latency.value - own->second.value;
+  return 0;
+}
+
+}  // namespace
+
+double SmRates::block_barrier(std::int64_t warps) const {
+  double clocks = 0;
+  for (const auto& [count, value] : measured->sync.block_barrier)
+    if (clocks == 0 || count <= warps) clocks = value.value;
+  return clocks;
+}
+
+const char* missing_sm_rate(const HardwareProfile& hardware) {
+  if (!hardware.measured) return "measured";
+  const auto& pipes = hardware.measured->pipes;
+  if (!pipes.ex2) return "measured.pipes.ex2";
+  if (!pipes.ffma) return "measured.pipes.ffma";
+  if (!pipes.max) return "measured.pipes.max";
+  if (!pipes.cvt_f16x2) return "measured.pipes.cvt_f16x2";
+  if (!pipes.shuffle) return "measured.pipes.shuffle";
+  const MemoryLevel* smem = hardware.level("smem");
+  if (!smem || !smem->bandwidth_bytes_per_cycle) return "levels.smem.bandwidth_per_cycle";
+  return hardware.boost_hz ? nullptr : "compute.boost_clock";
+}
+
+SmRates sm_rates(const HardwareProfile& hardware) {
+  const MeasuredRates& m = *hardware.measured;
+  const double hz = hardware.boost_hz->value;
+  const auto mma_chain = m.tensor.mma_latency.find(Format::fp16);
+  return {.xu = m.pipes.ex2->value, .fma = m.pipes.ffma->value, .alu = m.pipes.max->value, .conversion = m.pipes.cvt_f16x2->value, .shuffle = m.pipes.shuffle->value,
+          .smem = hardware.level("smem")->bandwidth_bytes_per_cycle->value, .l2 = or_zero(m.l2.read_one_unit),
+          .ex2_chain = or_zero(m.chains.ex2), .fma_chain = or_zero(m.chains.ffma), .shuffle_chain = or_zero(m.chains.shuffle),
+          .mma_chain = mma_chain == m.tensor.mma_latency.end() ? 0 : mma_chain->second.value, .wgmma_wait = wait_of(m), .smem_chain = or_zero(m.smem.latency),
+          .mbarrier = or_zero(m.sync.mbarrier), .turn = or_zero(m.sync.named_barrier),
+          .copy_hbm = or_zero(m.tma.latency_hbm ? m.tma.latency_hbm : m.hbm.latency, hz), .copy_l2 = m.tma.latency_l2 ? m.tma.latency_l2->value * hz : or_zero(m.l2.latency_far),
+          .block_start = or_zero(m.launch.block, hz),
+          .mma = {or_zero(m.beside.mma_ex2), or_zero(m.beside.mma_ffma), or_zero(m.beside.mma_max)},
+          .wgmma = {or_zero(m.beside.wgmma_ex2), or_zero(m.beside.wgmma_ffma), or_zero(m.beside.wgmma_max)},
+          .measured = &m};
+}
+
+}  // namespace tilescope

@@ -1,0 +1,136 @@
+#include "predict/sm_time.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "predict/time_parts.h"
+
+using namespace tilescope;
+
+namespace {
+
+const std::filesystem::path data = TILESCOPE_SOURCE_DIR;
+
+template <class Map>
+void set(Map& map, Format format, std::int64_t count, double value) { map[format][count] = {value, "M"}; }
+
+// An H200 whose measured rates are the textbook's.
+HardwareProfile textbook() {
+  HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  MeasuredRates m;
+  m.pipes.ex2 = {16, "M"}, m.pipes.ffma = {128, "M"}, m.pipes.max = {64, "M"}, m.pipes.cvt_f16x2 = {64, "M"}, m.pipes.shuffle = {32, "M"};
+  set(m.tensor.wgmma_smem, Format::fp16, 128, 64);
+  m.tensor.wgmma_latency[128] = {137, "M"};
+  m.power.busy = {100, "M"}, m.power.tensor[Format::fp16] = {0.5e-12, "M"};
+  m.power.hbm = {60e-12, "M"}, m.power.l2 = {20e-12, "M"}, m.power.smem = {2e-12, "M"}, m.power.ffma = {5e-12, "M"}, m.power.ex2 = {20e-12, "M"}, m.power.issue = {5e-12, "M"};
+  hardware.measured = m;
+  return hardware;
+}
+
+Point attention(const Plan& plan, std::int64_t heads, std::int64_t length, std::int64_t tile_q, std::int64_t tile_kv, std::int64_t warps) {
+  Point point = default_point(plan);
+  point.workload = {.batch = 1, .heads_q = heads, .heads_kv = heads, .q_len = length, .kv_len = length, .d_qk = 128, .d_v = 128};
+  point.tiles[0] = tile_q, point.tiles[1] = tile_kv, point.warps = warps;
+  return point;
+}
+
+Prediction predicted(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  Prediction out;
+  predict(plan, hardware, point, out);
+  return out;
+}
+
+SmStep step_of(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  const Prediction out = predicted(plan, hardware, point);
+  const BoundIsland bound = bind_island(plan, hardware, point, 0);
+  return sm_step(bound, out.islands[0], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
+}
+
+}  // namespace
+
+TEST_CASE("a step of one block takes its phases one after the other, at the rates of the units") {
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  const SmStep step = step_of(plan, textbook(), attention(plan, 16, 4096, 128, 64, 8));
+  CHECK(step.demand.tensor == doctest::Approx(4.0 * 128 * 64 * 128 / 2730.67));
+  CHECK(step.demand.xu == doctest::Approx(128.0 * 64 / 16).epsilon(0.1));
+  CHECK(step.demand.alu == doctest::Approx(128.0 * 64 / 64 + 128.0 * 32 / 64).epsilon(0.02));
+  CHECK(step.demand.smem > step.demand.tensor);  // eight warps of 16 rows read K and V once each
+  const double phases = step.demand.smem + step.demand.xu + step.demand.alu + step.demand.fma_outputs;
+  CHECK(step.clocks.step[0] == doctest::Approx(phases).epsilon(0.01));
+}
+
+TEST_CASE("blocks that share a unit take longer each and less in all, and never less than its busiest part") {
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  const SmStep step = step_of(plan, textbook(), attention(plan, 16, 4096, 64, 64, 4));
+  CHECK(step.clocks.step[1] > step.clocks.step[0]);
+  CHECK(step.clocks.step[1] < 2 * step.clocks.step[0]);
+  CHECK(step.clocks.step[1] >= 2 * std::max(step.demand.tensor, step.demand.smem));
+}
+
+TEST_CASE("warpgroups at their own pace keep the tensor cores busier than one of them does") {
+  const Plan plan = load_plan_for_kernel("fused_wgmma", data);
+  const HardwareProfile hardware = textbook();
+  const SmStep one = step_of(plan, hardware, attention(plan, 16, 4096, 64, 128, 8)), two = step_of(plan, hardware, attention(plan, 16, 4096, 128, 128, 12));
+  CHECK(one.demand.tensor == doctest::Approx(4.0 * 64 * 128 * 128 / 4096));
+  CHECK(two.demand.tensor == doctest::Approx(2 * one.demand.tensor));
+  CHECK(two.clocks.step[0] >= two.demand.tensor);
+  CHECK(two.clocks.step[0] < 2 * one.clocks.step[0]);
+}
+
+TEST_CASE("a faster unit never makes a step longer") {
+  const Plan plan = load_plan_for_kernel("fused_wgmma", data);
+  const HardwareProfile hardware = textbook();
+  const Point point = attention(plan, 16, 2048, 128, 128, 12);
+  const Prediction out = predicted(plan, hardware, point);
+  const BoundIsland bound = bind_island(plan, hardware, point, 0);
+  const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)), now = sm_step(bound, out.islands[0], steps).clocks.step[0];
+  for (std::size_t lever = 0; lever < lever_count; ++lever) {
+    Faster faster = as_it_is;
+    faster[lever] = 2;
+    CHECK(sm_step(bound, out.islands[0], steps, faster).clocks.step[0] <= now * 1.0001);
+  }
+}
+
+TEST_CASE("the clock falls until the power fits, and no further than the heaviest load measured") {
+  HardwareProfile hardware = textbook();
+  const IslandTime light{.clocks = 1e6, .busy = 1e6, .floor = 0, .most_hz = 1.83e9};
+  const ClockAndPower free = sustained_clock(hardware, {&light, 1}, 0.1, 0);
+  CHECK(free.hz == 1.83e9);
+  CHECK(free.watts == doctest::Approx(100 + 0.1 * 1.83e9 / 1e6));
+  const ClockAndPower held = sustained_clock(hardware, {&light, 1}, 0.4, 0);
+  CHECK(held.watts == doctest::Approx(700).epsilon(1e-6));
+  CHECK(held.hz == doctest::Approx(600 / 0.4 * 1e6));
+  hardware.measured->clock.tensor_load = {1.6e9, "M"};
+  CHECK(sustained_clock(hardware, {&light, 1}, 0.4, 0).hz == 1.6e9);
+  hardware.measured->power.busy.reset();
+  CHECK(sustained_clock(hardware, {&light, 1}, 0.4, 0).watts == 0);
+}
+
+TEST_CASE("without measured rates the slowest resource is the time, and says that it is a lower bound") {
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  HardwareProfile hardware = textbook();
+  const Point point = attention(plan, 16, 4096, 128, 64, 8);
+  const Prediction modelled = predicted(plan, hardware, point);
+  hardware.measured.reset();
+  const Prediction bound = predicted(plan, hardware, point);
+  CHECK(modelled.time.modelled);
+  CHECK_FALSE(bound.time.modelled);
+  CHECK(bound.time.total == doctest::Approx(*std::max_element(bound.time.seconds.begin(), bound.time.seconds.end())));
+  CHECK(modelled.time.total > bound.time.total);
+  CHECK(modelled.time.cold <= modelled.time.total * 1.0001);
+}
+
+TEST_CASE("blocks placed one by one see the tail that a causal mask leaves, and what would shorten it") {
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  const HardwareProfile hardware = textbook();
+  Point point = attention(plan, 16, 4096, 128, 64, 8);
+  point.mask.kind = Mask::Kind::causal;
+  const Prediction mean = predicted(plan, hardware, point);
+  point.l2 = L2Model::walk;
+  const Prediction placed = predicted(plan, hardware, point);
+  CHECK(placed.time.sm_cycles > mean.time.sm_cycles);
+  CHECK(placed.time.busy_cycles == doctest::Approx(mean.time.busy_cycles).epsilon(0.1));
+  CHECK(placed.time.gain[static_cast<std::size_t>(Lever::smem)] > 0.02);
+  CHECK(mean.time.gain[static_cast<std::size_t>(Lever::smem)] == 0);
+}

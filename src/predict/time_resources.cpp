@@ -1,0 +1,98 @@
+// Time of an island at each resource: bytes and operations over its rate. A lower bound: nothing is serialised, no
+// latency, no tail.
+#include <algorithm>
+
+#include "predict/time_parts.h"
+
+namespace tilescope {
+namespace {
+
+constexpr double unknown = -1;
+
+double bandwidth(const MemoryLevel* level) {
+  if (!level) return unknown;
+  if (level->measured_bandwidth_bytes_per_second) return level->measured_bandwidth_bytes_per_second->value;
+  if (level->bandwidth_bytes_per_second) return level->bandwidth_bytes_per_second->value;
+  return unknown;
+}
+
+double per_unit_rate(const HardwareProfile& hardware, const std::optional<Sourced<double>>& per_cycle) {
+  if (!per_cycle || !hardware.boost_hz) return unknown;
+  return per_cycle->value * static_cast<double>(hardware.units.value) * hardware.boost_hz->value;
+}
+
+// L2: bytes per second, or bytes per clock of the whole device at the boost clock.
+double l2_bandwidth(const HardwareProfile& hardware) {
+  const MemoryLevel* l2 = hardware.level("l2");
+  const double stated = bandwidth(l2);
+  if (stated > 0 || !l2 || !l2->bandwidth_bytes_per_cycle || !hardware.boost_hz) return stated;
+  return l2->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value;
+}
+
+double moved(const IslandPrediction& island, Boundary boundary) {
+  const auto& both = island.traffic[static_cast<std::size_t>(boundary)];
+  return static_cast<double>(both[0]) + static_cast<double>(both[1]);
+}
+
+// Reads and writes at rates of their own, one after the other in memory and side by side in L2's ports; 0: not measured.
+double measured_hbm(const HardwareProfile& hardware, const IslandPrediction& island) {
+  if (!hardware.measured || !hardware.measured->hbm.read || !hardware.measured->hbm.write) return 0;
+  const auto& bytes = island.traffic[static_cast<std::size_t>(Boundary::hbm)];
+  return static_cast<double>(bytes[0]) / hardware.measured->hbm.read->value + static_cast<double>(bytes[1]) / hardware.measured->hbm.write->value;
+}
+double measured_l2(const HardwareProfile& hardware, const IslandPrediction& island) {
+  if (!hardware.measured || !hardware.measured->l2.read_private || !hardware.measured->l2.write) return 0;
+  const auto& bytes = island.traffic[static_cast<std::size_t>(Boundary::l2)];
+  return std::max(static_cast<double>(bytes[0]) / hardware.measured->l2.read_private->value, static_cast<double>(bytes[1]) / hardware.measured->l2.write->value);
+}
+
+// Rates are per second for the whole device; a product with an unknown factor is unknown.
+double over(double amount, double rate) { return amount == 0 ? 0 : rate > 0 ? amount / rate : unknown; }
+
+double tensor_rate(const BoundIsland& bound, Format format) {
+  const auto clock = bound.hardware.tensor_hz ? bound.hardware.tensor_hz : bound.hardware.boost_hz;
+  const double per_clock = tensor_flop_per_clock(bound, format);
+  return per_clock > 0 && clock ? per_clock * static_cast<double>(bound.hardware.units.value) * clock->value : unknown;
+}
+
+// Products one after the other, each at the rate of the format it computes in.
+double tensor_seconds(const BoundIsland& bound, const Work& work) {
+  double seconds = 0;
+  for (std::size_t i = 0; i < format_count; ++i) {
+    const double part = over(static_cast<double>(work.tensor_flop_in[i]), tensor_rate(bound, static_cast<Format>(static_cast<int>(i))));
+    if (part < 0) return unknown;
+    seconds += part;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+double tensor_flop_per_clock(const BoundIsland& bound, Format format) {
+  const HardwareProfile& hardware = bound.hardware;
+  const auto full = hardware.tensor_flop_per_cycle.find(format);
+  if (full == hardware.tensor_flop_per_cycle.end()) return unknown;
+  const auto path = hardware.instruction_flop_per_cycle.find(bound.how.tensor_path);
+  if (path == hardware.instruction_flop_per_cycle.end()) return full->second.value;
+  const auto limit = path->second.find(format);
+  return limit == path->second.end() ? full->second.value : limit->second.value;
+}
+
+std::array<double, resource_count> resource_seconds(const BoundIsland& bound, const IslandPrediction& island) {
+  const HardwareProfile& hardware = bound.hardware;
+  const MemoryLevel* smem = hardware.level("smem");
+  const auto pipes = [&](std::initializer_list<Pipe> names) {
+    double sum = 0;
+    for (const Pipe pipe : names) sum += static_cast<double>(island.work.pipes[static_cast<std::size_t>(pipe)]);
+    return sum;
+  };
+  const double hbm = measured_hbm(hardware, island), l2 = measured_l2(hardware, island);
+  return {hbm > 0 ? hbm : over(moved(island, Boundary::hbm), bandwidth(hardware.level("hbm"))),
+          l2 > 0 ? l2 : over(moved(island, Boundary::l2), l2_bandwidth(hardware)),
+          over(moved(island, Boundary::smem), smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown),
+          tensor_seconds(bound, island.work),
+          over(pipes({Pipe::xu}), per_unit_rate(hardware, hardware.exp2_per_cycle)),
+          over(pipes({Pipe::ffma, Pipe::fadd, Pipe::fmul}), per_unit_rate(hardware, hardware.fp32_fma_per_cycle))};
+}
+
+}  // namespace tilescope
