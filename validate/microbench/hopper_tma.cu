@@ -1,4 +1,4 @@
-// The copy engine: how often an SM starts a small box, its bandwidth with large ones, and the latency of one.
+// The copy engine: the latency of one box, and for the record the bandwidth of many.
 #include "common/tma.cuh"
 #include "common/tma.h"
 #include "validate/microbench/span.cuh"
@@ -11,7 +11,7 @@ namespace device = kernels::device;
 // One thread keeps `slots` boxes of `rows` rows of 128 bytes in flight; box i starts at row (i * rows) % span.
 template <int rows, int slots>
 struct Boxes {
-  const CUtensorMap* map;  // in global memory: as a part of a larger parameter it costs 400 clocks a box
+  const CUtensorMap* map;  // in global memory
   int first_row, span;
   static constexpr int bytes = rows * 128, shared_bytes = slots * bytes + 1024 + 8 * slots;
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
@@ -70,8 +70,6 @@ void measure_tma(Microbench& bench) {
   check_cuda(cudaMemset(near.get(), 1, near.size()), "cudaMemset");
   check_cuda(cudaMemset(far.get(), 1, far.size()), "cudaMemset");
   const double clock = bench.find("clock.most") != nullptr ? bench.find("clock.most")->value : 1.98e9;
-  bench.add("tma.issue", per_box<8, 32>(bench, near, 1, 1024, 2000),
-            "one thread, boxes of 8 rows of 128 B, 32 in flight, from L2");
   MicrobenchCurve one{"tma bandwidth of one SM, from L2", "bytes of a box", "B/clk", {}};
   MicrobenchCurve all{"tma bandwidth of all SMs, from L2", "bytes of a box", "B/clk a unit", {}};
   const auto note = [&](MicrobenchCurve& curve, int bytes, const std::vector<double>& samples) {
