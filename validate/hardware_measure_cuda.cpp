@@ -37,6 +37,7 @@ constexpr Topic topics[] = {
     {"L2", measure_l2},
     {"HBM", measure_hbm},
     {"L2 capacity", measure_l2_capacity, false, true},
+    {"L2 reuse", measure_l2_reuse, false, true},
     {"power", measure_power},
 };
 

@@ -1,6 +1,7 @@
 #include "predict/l2_walk.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "predict/block_order.h"
 #include "predict/l2_tiles.h"
@@ -50,19 +51,23 @@ class Walker {
 
   void run(std::int64_t resident, L2Walk& out) {
     std::vector<Slot> slots(static_cast<std::size_t>(std::min(resident, order_.size())));
+    const auto units = static_cast<std::size_t>(std::max<std::int64_t>(1, bound_.hardware.units.value));
+    const std::int64_t full = ceil_div(resident, static_cast<std::int64_t>(units));
+    std::vector<std::int64_t> busy(units, 0);  // blocks of each unit, which share its throughput
     std::int64_t running = 0;
-    for (std::size_t s = 0; s < slots.size(); ++s) running += start(slots[s], 0);
+    for (std::size_t s = 0; s < slots.size(); ++s)
+      if (start(slots[s], 0)) ++running, ++busy[s % units];
     for (std::int64_t now = 0; running > 0; now += unit)
       for (std::size_t s = 0; s < slots.size(); ++s) {
         Slot& slot = slots[s];
-        const int side = static_cast<int>(s) % partitions_;
+        const int side = side_of(s % units);
         while (slot.busy && slot.next_time <= now) {
           step(slot, side, now);
-          slot.next_time += slot.pace;
+          slot.next_time += slot.pace * busy[s % units] / full;
           ++steps_;
           if (advance(slot)) continue;
           finish(slot);
-          if (!start(slot, slot.next_time)) --running;
+          if (!start(slot, slot.next_time)) --running, --busy[s % units];
         }
       }
     out.steps = steps_;
@@ -71,6 +76,10 @@ class Walker {
 
  private:
   static constexpr std::int64_t unit = 1024;  // of time: a step without drift
+
+  // Which units lie on which side is not known. An assignment without a period: one with a period would put all blocks of
+  // a head on one side where heads take turns.
+  int side_of(std::size_t number) const { return std::popcount(number) % partitions_; }
 
   // Live ranges by query tile and by key tile, for each chunk of the keys.
   void list_live() {

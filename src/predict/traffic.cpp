@@ -81,15 +81,16 @@ Nest in_issue_order(const BoundIsland& bound) {
 }
 
 // An output that is visited once is written once. One that is added to stays in L2 while everything that is reused
-// fits, and goes to DRAM and back at every visit otherwise; what was initialised beforehand is fetched at least once.
-// `unwritten`: what is stored again and again stays unwritten in between.
-void add_dram_stores(const BoundIsland& bound, Prediction& out, ArrayId id, bool fits, bool unwritten) {
+// fits, and otherwise goes to DRAM and back at every visit that blocks do not make together, `trips` values in all; what was
+// initialised beforehand is fetched at least once. `unwritten`: what is stored again and again stays unwritten in between.
+void add_dram_stores(const BoundIsland& bound, Prediction& out, ArrayId id, bool fits, bool unwritten, std::int64_t trips) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
-  const auto [visits, distinct] = visits_of(bound, id);
+  const Visits found = visits_of(bound, id);
+  const std::int64_t distinct = found.distinct, visits = std::clamp(trips, distinct, found.visits);
   const bool cached = fits || visits == distinct, kept = (fits && unwritten) || visits == distinct;
-  const std::int64_t initialised = how.zeroed ? counts_of_store(bound, id).stored - visits : 0;
+  const std::int64_t initialised = how.zeroed ? counts_of_store(bound, id).stored - found.visits : 0;
   Term term{.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, array.axes),
             .fits_cache = kept, .bytes = padded_bytes_of(bound.point, diagram, id, checked_add(initialised, kept ? distinct : visits))};
   add_term(bound, out, term);
@@ -109,7 +110,7 @@ void add_walked_dram(const BoundIsland& bound, Prediction& out, const L2Walk& wa
       term.bytes = padded_bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, diagram.arrays[i].axes));
       add_term(bound, out, term);
     }
-    if (stores(bound, id)) add_dram_stores(bound, out, id, true, true);
+    if (stores(bound, id)) add_dram_stores(bound, out, id, true, true, 0);
     term.cause = Cause::missed, term.fits_cache = false, term.bytes = walk.arrays[i].fetched_again;
     add_term(bound, out, term);
     term.direction = Direction::write, term.bytes = walk.arrays[i].written_again;
@@ -145,7 +146,7 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
       add_term(bound, out, {.boundary = Boundary::hbm, .direction = Direction::read, .array = static_cast<int>(i), .last_loop = last,
                             .fits_cache = read.fits, .bytes = padded_bytes_of(bound.point, diagram, id, read.values)});
     }
-    if (stores(bound, id)) add_dram_stores(bound, out, id, fits, unwritten);
+    if (stores(bound, id)) add_dram_stores(bound, out, id, fits, unwritten, dram_read(nest, bound.live, array, cache, set.running_bytes, set.slice_bytes).values);
   }
 }
 
