@@ -16,17 +16,21 @@ struct Group {
   auto operator<=>(const Group&) const = default;
 };
 
-bool has_bar(const ComparisonRow& row) { return row.quantity == "seconds" || (row.quantity == "traffic" && row.level == "hbm" && row.direction == "read"); }
+bool has_bar(const ComparisonRow& row) {
+  return row.quantity == "seconds" || (row.quantity == "traffic" && row.level == "hbm" && row.direction == "read");
+}
 std::string bar_name(const ComparisonRow& row) { return row.quantity == "seconds" ? "seconds" : "hbm_read_bytes"; }
 
 std::map<Group, std::vector<double>> errors_by_group(const Comparison& comparison) {
   std::map<std::string, std::string> regimes;
-  for (const ComparedPoint& point : comparison.points) regimes[point_id(point.record.point)] = regime_of(point.prediction);
+  for (const ComparedPoint& point : comparison.points)
+    regimes[point_id(point.record.point)] = regime_of(point.prediction);
   std::map<Group, std::vector<double>> errors;
   for (const ComparisonRow& row : comparison.rows) {
     if (!has_bar(row) || !std::isfinite(row.relative_error())) continue;
     errors[{row.hardware, row.kernel, bar_name(row), ""}].push_back(row.relative_error());
-    if (const auto regime = regimes.find(row.point); regime != regimes.end()) errors[{row.hardware, row.kernel, bar_name(row), regime->second}].push_back(row.relative_error());
+    if (const auto regime = regimes.find(row.point); regime != regimes.end())
+      errors[{row.hardware, row.kernel, bar_name(row), regime->second}].push_back(row.relative_error());
   }
   return errors;
 }
@@ -52,7 +56,8 @@ std::vector<Calibration> calibration(const Comparison& comparison) {
     held[group.quantity].second += errors.size();
   }
   std::vector<Calibration> list;
-  for (const auto& [quantity, counts] : held) list.push_back({quantity, counts.first / static_cast<double>(counts.second), counts.second});
+  for (const auto& [quantity, counts] : held)
+    list.push_back({quantity, counts.first / static_cast<double>(counts.second), counts.second});
   return list;
 }
 
@@ -61,8 +66,13 @@ Json error_summary(const Comparison& comparison) {
   for (const auto& [group, errors] : errors_by_group(comparison)) {
     const SummaryRow error = spread(errors);
     const std::string which = group.regime.empty() ? "records" : group.regime + " records";
-    rows.push_back({{"hardware", group.hardware}, {"kernel", group.kernel}, {"quantity", group.quantity}, {"regime", group.regime.empty() ? Json(nullptr) : Json(group.regime)},
-                    {"mape", rounded(error.mean)}, {"p90", rounded(error.p90)}, {"n", error.n},
+    rows.push_back({{"hardware", group.hardware},
+                    {"kernel", group.kernel},
+                    {"quantity", group.quantity},
+                    {"regime", group.regime.empty() ? Json(nullptr) : Json(group.regime)},
+                    {"mape", rounded(error.mean)},
+                    {"p90", rounded(error.p90)},
+                    {"n", error.n},
                     {"held", errors.size() < 2 ? Json(nullptr) : Json(rounded(bar_held(errors)))},
                     {"basis", fmt::format("{} {} of {} on {}", error.n, which, group.kernel, group.hardware)}});
   }

@@ -30,31 +30,36 @@ double highest_clock(const HardwareProfile& hardware, const IslandImplementation
 double island_joules(const HardwareProfile& hardware, const IslandPrediction& island) {
   if (!hardware.measured) return 0;
   const auto& power = hardware.measured->power;
-  if (power.tensor.empty() || !power.hbm || !power.l2 || !power.smem || !power.ffma || !power.ex2 || !power.issue) return 0;
+  if (power.tensor.empty() || !power.hbm || !power.l2 || !power.smem || !power.ffma || !power.ex2 || !power.issue)
+    return 0;
   double joules = 0;
   for (std::size_t i = 0; i < format_count; ++i) {
     if (island.work.tensor_flop_in[i] == 0) continue;
     const auto own = power.tensor.find(static_cast<Format>(static_cast<int>(i)));
     const double with_operands = (own == power.tensor.end() ? power.tensor.begin() : own)->second.value;
-    joules += static_cast<double>(island.work.tensor_flop_in[i]) * std::max(0.0, with_operands - operand_bytes_per_flop * power.smem->value);
+    joules += static_cast<double>(island.work.tensor_flop_in[i]) *
+              std::max(0.0, with_operands - operand_bytes_per_flop * power.smem->value);
   }
   // A byte from memory was measured with its way through L2 into the unit, which the L2's bytes count already.
-  joules += moved(island, Boundary::hbm) * std::max(0.0, power.hbm->value - power.l2->value) + moved(island, Boundary::l2) * power.l2->value;
+  joules += moved(island, Boundary::hbm) * std::max(0.0, power.hbm->value - power.l2->value) +
+            moved(island, Boundary::l2) * power.l2->value;
   joules += moved(island, Boundary::smem) * power.smem->value;
   const auto operations = [&](std::initializer_list<Pipe> pipes) {
     double sum = 0;
     for (const Pipe pipe : pipes) sum += static_cast<double>(island.work.pipes[static_cast<std::size_t>(pipe)]);
     return sum;
   };
-  return joules + operations({Pipe::ffma, Pipe::fadd, Pipe::fmul}) * power.ffma->value + operations({Pipe::xu}) * power.ex2->value +
+  return joules + operations({Pipe::ffma, Pipe::fadd, Pipe::fmul}) * power.ffma->value +
+         operations({Pipe::xu}) * power.ex2->value +
          operations({Pipe::alu, Pipe::conversion, Pipe::shuffle}) * power.issue->value;
 }
 
-ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const IslandTime> islands, double joules, double launch) {
+ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const IslandTime> islands, double joules,
+                              double launch, double more_power) {
   double most = 0;
   for (const IslandTime& island : islands) most = std::max(most, island.most_hz);
   if (joules <= 0 || most <= 0 || !hardware.board_watts || !hardware.measured->power.busy) return {most, 0};
-  const double base = hardware.measured->power.busy->value, limit = hardware.board_watts->value;
+  const double base = hardware.measured->power.busy->value, limit = hardware.board_watts->value * more_power;
   const auto watts = [&](double hz) { return base + joules / total(islands, hz, launch); };
   if (watts(most) <= limit) return {most, watts(most)};
   // Nothing measured pulled the clock lower than full-rate products on all units.

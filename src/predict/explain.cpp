@@ -169,7 +169,7 @@ std::string to_string(Resource resource) {
 }
 
 std::string to_string(Lever lever) {
-  static const std::array<std::string, lever_count> names{"hbm", "l2", "smem", "tensor", "xu", "fma", "alu", "latency"};
+  static const std::array<std::string, lever_count> names{"hbm", "l2", "smem", "tensor", "xu", "fma", "alu", "latency", "power"};
   return names[static_cast<std::size_t>(lever)];
 }
 

@@ -25,7 +25,8 @@ struct Event {
 
 class Device {
  public:
-  Device(std::int64_t units, std::int64_t resident, const BlockClocks& clocks) : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks) {}
+  Device(std::int64_t units, std::int64_t resident, const BlockClocks& clocks)
+      : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks) {}
 
   void start(std::int64_t unit, double time, double work) {
     advance(unit, time);
@@ -87,23 +88,28 @@ double work_of(double steps, std::int64_t resident, const BlockClocks& clocks) {
 
 }  // namespace
 
-Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, std::int64_t resident, const BlockClocks& clocks) {
+Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, std::int64_t resident,
+                       const BlockClocks& clocks) {
   resident = std::clamp<std::int64_t>(resident, 1, most_resident);
   Device device(units, resident, clocks);
   std::size_t next = 0;
   for (std::int64_t round = 0; round < resident; ++round)
-    for (std::int64_t unit = 0; unit < units && next < steps.size(); ++unit) device.start(unit, 0, work_of(static_cast<double>(steps[next++]), resident, clocks));
+    for (std::int64_t unit = 0; unit < units && next < steps.size(); ++unit)
+      device.start(unit, 0, work_of(static_cast<double>(steps[next++]), resident, clocks));
   Placement placed;
   // Of places that are free at the same time, those on the emptiest units come first.
   std::vector<std::int64_t> free;
   while (!(free = device.end(placed.clocks)).empty()) {
     while (!free.empty() && next < steps.size()) {
-      std::sort(free.begin(), free.end(), [&](std::int64_t a, std::int64_t b) { return std::pair(device.held(a), a) < std::pair(device.held(b), b); });
+      std::sort(free.begin(), free.end(), [&](std::int64_t a, std::int64_t b) {
+        return std::pair(device.held(a), a) < std::pair(device.held(b), b);
+      });
       const std::size_t least = device.held(free.front());
       std::vector<std::int64_t> later;
       std::int64_t last = -1;
       for (const std::int64_t unit : free) {
-        if (next < steps.size() && unit != last && device.held(unit) == least) device.start(unit, placed.clocks, work_of(static_cast<double>(steps[next++]), resident, clocks));
+        if (next < steps.size() && unit != last && device.held(unit) == least)
+          device.start(unit, placed.clocks, work_of(static_cast<double>(steps[next++]), resident, clocks));
         else later.push_back(unit);
         last = unit;
       }
@@ -114,7 +120,8 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
   return placed;
 }
 
-Placement place_equal_blocks(std::int64_t blocks, double steps, std::int64_t units, std::int64_t resident, const BlockClocks& clocks) {
+Placement place_equal_blocks(std::int64_t blocks, double steps, std::int64_t units, std::int64_t resident,
+                             const BlockClocks& clocks) {
   resident = std::clamp<std::int64_t>(resident, 1, most_resident);
   const double work = work_of(steps, resident, clocks), full = clocks.step[static_cast<std::size_t>(resident - 1)];
   const std::int64_t waves = blocks / (units * resident), left = blocks % (units * resident);
@@ -127,7 +134,8 @@ Placement place_equal_blocks(std::int64_t blocks, double steps, std::int64_t uni
   Placement placed;
   placed.clocks = static_cast<double>(waves) * work + time_of(more + (rest > 0 ? 1 : 0));
   placed.busy = static_cast<double>(waves) * work +
-                (static_cast<double>(rest) * time_of(more + 1) + static_cast<double>(units - rest) * time_of(more)) / static_cast<double>(units);
+                (static_cast<double>(rest) * time_of(more + 1) + static_cast<double>(units - rest) * time_of(more)) /
+                    static_cast<double>(units);
   return placed;
 }
 

@@ -18,7 +18,8 @@ BlockClocks shared(double alone, std::int64_t resident) {
 }
 
 // The slow obvious way: small steps of time, every block advanced on its own.
-double by_small_steps(const std::vector<std::int64_t>& steps, std::int64_t units, std::int64_t resident, const BlockClocks& clocks, double dt) {
+double by_small_steps(const std::vector<std::int64_t>& steps, std::int64_t units, std::int64_t resident,
+                      const BlockClocks& clocks, double dt) {
   std::vector<std::vector<double>> left(static_cast<std::size_t>(units));
   const double full = clocks.step[static_cast<std::size_t>(resident - 1)];
   std::size_t next = 0;
@@ -54,7 +55,8 @@ TEST_CASE("equal blocks placed one by one take what the closed form says") {
     for (const std::int64_t resident : {1, 2, 3}) {
       const BlockClocks clocks = shared(7, resident);
       const std::vector<std::int64_t> steps(static_cast<std::size_t>(blocks), 12);
-      const Placement one_by_one = place_blocks(steps, 5, resident, clocks), closed = place_equal_blocks(blocks, 12, 5, resident, clocks);
+      const Placement one_by_one = place_blocks(steps, 5, resident, clocks),
+                      closed = place_equal_blocks(blocks, 12, 5, resident, clocks);
       CHECK(one_by_one.clocks == doctest::Approx(closed.clocks));
       CHECK(one_by_one.busy == doctest::Approx(closed.busy));
     }
@@ -65,7 +67,8 @@ TEST_CASE("unequal blocks agree with a simulation in small steps of time") {
   for (int round = 0; round < 20; ++round) {
     std::vector<std::int64_t> steps(static_cast<std::size_t>(1 + random() % 40));
     for (auto& s : steps) s = static_cast<std::int64_t>(random() % 20);
-    const auto units = static_cast<std::int64_t>(1 + random() % 5), resident = static_cast<std::int64_t>(1 + random() % 3);
+    const auto units = static_cast<std::int64_t>(1 + random() % 5),
+               resident = static_cast<std::int64_t>(1 + random() % 3);
     const BlockClocks clocks = shared(10, resident);
     const double exact = place_blocks(steps, units, resident, clocks).clocks;
     CHECK(by_small_steps(steps, units, resident, clocks, 0.05) == doctest::Approx(exact).epsilon(0.02));

@@ -66,9 +66,9 @@ inline constexpr int resource_count = 6;
 enum class Resource { hbm, l2, smem, tensor, xu, fma };
 std::string to_string(Resource resource);
 
-// What a sensitivity makes faster: a rate, or (latency) every wait of a multiprocessor.
-enum class Lever { hbm, l2, smem, tensor, xu, fma, alu, latency };
-inline constexpr int lever_count = 8;
+// What a sensitivity makes faster: a rate; every wait of a multiprocessor (latency); the clock by a higher power limit.
+enum class Lever { hbm, l2, smem, tensor, xu, fma, alu, latency, power };
+inline constexpr int lever_count = 9;
 std::string to_string(Lever lever);
 
 struct TimePrediction {

@@ -3,85 +3,75 @@
 #include <algorithm>
 
 #include "predict/products.h"
+#include "predict/sm_time_network.h"
 #include "predict/sm_time_rates.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
 namespace {
 
-double pipe(const std::array<std::int64_t, pipe_count>& list, Pipe which) { return static_cast<double>(list[static_cast<std::size_t>(which)]); }
+double pipe(const std::array<std::int64_t, pipe_count>& list, Pipe which) {
+  return static_cast<double>(list[static_cast<std::size_t>(which)]);
+}
 double faster_by(const Faster& faster, Lever lever) { return faster[static_cast<std::size_t>(lever)]; }
 
 // Clocks of one multiprocessor for the island's matrix instructions.
 double tensor_clocks(const BoundIsland& bound, const Work& work) {
   double clocks = 0;
   for (std::size_t i = 0; i < format_count; ++i)
-    if (work.tensor_flop_in[i] > 0) clocks += static_cast<double>(work.tensor_flop_in[i]) / tensor_flop_per_clock(bound, static_cast<Format>(static_cast<int>(i)));
+    if (work.tensor_flop_in[i] > 0)
+      clocks += static_cast<double>(work.tensor_flop_in[i]) /
+                tensor_flop_per_clock(bound, static_cast<Format>(static_cast<int>(i)));
   return clocks;
 }
 
-StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps, const Faster& faster) {
+StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
+                     const Faster& faster) {
   const Work& work = island.work;
-  const auto scores = [&](Pipe which) { return pipe(work.pipes, which) - pipe(work.of_outputs, which) - pipe(work.of_threads, which); };
+  const auto scores = [&](Pipe which) {
+    return pipe(work.pipes, which) - pipe(work.of_outputs, which) - pipe(work.of_threads, which);
+  };
   const auto outputs = [&](Pipe which) { return pipe(work.of_outputs, which); };
   const double fma = rates.fma * faster_by(faster, Lever::fma), alu = rates.alu * faster_by(faster, Lever::alu);
   const double conversion = rates.conversion * faster_by(faster, Lever::alu);
   const auto& smem = island.traffic[static_cast<std::size_t>(Boundary::smem)];
   StepDemand demand;
   demand.tensor = tensor_clocks(bound, work) / faster_by(faster, Lever::tensor);
-  demand.smem = (static_cast<double>(smem[0]) + static_cast<double>(smem[1])) / (rates.smem * faster_by(faster, Lever::smem));
+  demand.smem =
+      (static_cast<double>(smem[0]) + static_cast<double>(smem[1])) / (rates.smem * faster_by(faster, Lever::smem));
   demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
   demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
   demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
-  demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu + pipe(work.pipes, Pipe::conversion) / conversion;
+  demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu +
+               pipe(work.pipes, Pipe::conversion) / conversion;
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
   for (double* each : demand.all()) *each /= steps;
   return demand;
 }
 
-// What a warp waits for in every step whatever else happens: the end of each product, a row's shuffles, the chain to its
-// first exponential, barriers.
+// What a warp waits for in every step whatever else happens: the end of each product, a row's shuffles, the chain to
+// its first exponential, barriers.
 struct StepLatency {
   double matrix = 0, special = 0, alu = 0, barrier = 0;
 };
 
-StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, const Faster& faster) {
+StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
+                       const Faster& faster) {
   double products = 0;
   for_each_product(bound, [&](const Product&) { ++products; });
   const auto runs = [&](Pipe which) { return island.work.pipes[static_cast<std::size_t>(which)] > 0; };
   const double shorter = faster_by(faster, Lever::latency);
   StepLatency latency;
-  latency.matrix = products * (bound.how.tensor_path == "wgmma" ? rates.wgmma_wait : rates.mma_chain + rates.smem_chain);
+  latency.matrix =
+      products * (bound.how.tensor_path == "wgmma" ? rates.wgmma_wait : rates.mma_chain + rates.smem_chain);
   if (bound.how.loads_by == "tma") latency.matrix += products * rates.mbarrier;
   if (runs(Pipe::xu)) latency.special = rates.ex2_chain + 3 * rates.fma_chain;
-  if (runs(Pipe::shuffle)) latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step * rates.shuffle_chain;
+  if (runs(Pipe::shuffle))
+    latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step * rates.shuffle_chain;
   if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(bound.point.warps);
   for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier}) *each /= shorter;
   return latency;
 }
-
-// The closed network of `customers` groups at stations with these demands, and `delay` clocks in none of them: clocks
-// of one round of a group. The exact recursion over the number of customers.
-struct Network {
-  std::array<double, 4> demand{};  // matrix path, special functions, integer pipe, fp32 pipe
-  double delay = 0;                // less what of the vector work runs under the customer's own products
-  bool in_turn = false;            // the matrix path serves one customer after the other, each for the same time
-  double round(std::int64_t customers) const {
-    std::array<double, 4> queue{};
-    double total = 0, busy = 0;
-    for (std::int64_t n = 1; n <= customers; ++n) {
-      std::array<double, 4> response{};
-      total = delay;
-      for (std::size_t i = 0; i < demand.size(); ++i) response[i] = demand[i] * (1 + queue[i]);
-      response[0] -= in_turn ? demand[0] * busy / 2 : 0;  // who is being served is half done, on average
-      for (const double each : response) total += each;
-      total = std::max(total, static_cast<double>(n) * *std::max_element(demand.begin(), demand.end()));
-      busy = total > 0 ? static_cast<double>(n) * demand[0] / total : 0;
-      for (std::size_t i = 0; i < demand.size(); ++i) queue[i] = total > 0 ? static_cast<double>(n) * response[i] / total : 0;
-    }
-    return total;
-  }
-};
 
 double step_extent(const BoundIsland& bound, AxisId axis) {
   const BoundLoop* loop = bound.nest.loop_over(axis);
@@ -93,41 +83,56 @@ double last_product_share(const BoundIsland& bound) {
   double last = 0, all = 0;
   for_each_product(bound, [&](const Product& product) {
     last = 1;
-    for (const Operator* op = &bound.plan.schedule.diagram.operators[static_cast<std::size_t>(product.op)]; const ArrayId id : op->inputs)
+    for (const Operator* op = &bound.plan.schedule.diagram.operators[static_cast<std::size_t>(product.op)];
+         const ArrayId id : op->inputs)
       for (const AxisId axis : bound.plan.schedule.diagram.array(id).axes)
-        if (id == op->inputs.front() || !bound.plan.schedule.diagram.array(op->inputs.front()).has(axis)) last *= step_extent(bound, axis);
+        if (id == op->inputs.front() || !bound.plan.schedule.diagram.array(op->inputs.front()).has(axis))
+          last *= step_extent(bound, axis);
     all += last;
   });
   return all > 0 ? last / all : 0;
 }
 
+// Of the vector work of a group's step, what runs under its own last product.
+double hidden_under_products(const BoundIsland& bound, const StepDemand& d) {
+  if (!bound.variant || !bound.variant->pipelined) return 0;
+  return std::min(d.tensor * last_product_share(bound), std::max(d.xu, d.fma_scores) + d.alu);
+}
+
 // A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
 // same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
 Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, double together) {
-  Network network{{std::max({d.tensor, d.smem, d.threads}), std::max(d.xu, d.fma_scores), d.alu, d.fma_outputs}, latency.barrier, bound.how.overlap == Overlap::ping_pong};
+  Network network{{std::max({d.tensor, d.smem, d.threads}), std::max(d.xu, d.fma_scores), d.alu, d.fma_outputs},
+                  latency.barrier,
+                  bound.how.overlap == Overlap::ping_pong};
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
-  for (std::size_t i = 0; i < waits.size(); ++i) network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
-  if (bound.variant && bound.variant->pipelined) network.delay -= std::min(d.tensor * last_product_share(bound), network.demand[1] + network.demand[2]);
+  for (std::size_t i = 0; i < waits.size(); ++i)
+    network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
+  network.delay -= hidden_under_products(bound, d);
   return network;
 }
 
 // Clocks of a customer's step while `customers` share the unit. mma.sync: pipes beside it hold it up. wgmma: they run
 // slower the more of the time others keep the tensor cores busy, which depends on the answer.
-double round_of(const BoundIsland& bound, const Network& alone, const StepDemand& d, const SmRates& rates, std::int64_t customers) {
+double round_of(const BoundIsland& bound, const Network& alone, const StepDemand& d, const SmRates& rates,
+                std::int64_t customers) {
   Network network = alone;
   if (customers == 1) return network.round(1);
   if (bound.how.tensor_path == "mma.sync") {
-    const double held = d.tensor + rates.mma.xu * d.xu + rates.mma.fma * (d.fma_scores + d.fma_outputs) + rates.mma.alu * (d.alu + d.threads);
-    const double vector = alone.demand[1] + alone.demand[2] + alone.demand[3], more = std::clamp(held - alone.demand[0], 0.0, vector);
+    const double held = d.tensor + rates.mma.xu * d.xu + rates.mma.fma * (d.fma_scores + d.fma_outputs) +
+                        rates.mma.alu * (d.alu + d.threads);
+    const double vector = alone.demand[1] + alone.demand[2] + alone.demand[3],
+                 more = std::clamp(held - alone.demand[0], 0.0, vector);
     network.demand[0] += more;
     for (std::size_t i = 1; i < 4; ++i) network.demand[i] *= vector > 0 ? 1 - more / vector : 1;
     return network.round(customers);
   }
   if (bound.how.tensor_path != "wgmma") return network.round(customers);
-  if (bound.how.overlap == Overlap::ping_pong) network.demand[0] += rates.turn;
+  if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4) network.demand[0] += rates.turn;
   double round = network.round(customers);
   for (int i = 0; i < 8; ++i) {
-    const double others = static_cast<double>(customers - 1) * d.tensor, busy = std::min(1.0, others / std::max(1.0, round - d.tensor));
+    const double others = static_cast<double>(customers - 1) * d.tensor,
+                 busy = std::min(1.0, others / std::max(1.0, round - d.tensor));
     network.demand[1] = alone.demand[1] * (1 + busy * (d.xu >= d.fma_scores ? rates.wgmma.xu : rates.wgmma.fma));
     network.demand[2] = alone.demand[2] * (1 + busy * rates.wgmma.alu);
     network.demand[3] = alone.demand[3] * (1 + busy * rates.wgmma.fma);
@@ -141,7 +146,8 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
 bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island) {
   if (missing_sm_rate(bound.hardware)) return true;
   for (std::size_t i = 0; i < format_count; ++i)
-    if (island.work.tensor_flop_in[i] > 0 && tensor_flop_per_clock(bound, static_cast<Format>(static_cast<int>(i))) < 0) return true;
+    if (island.work.tensor_flop_in[i] > 0 && tensor_flop_per_clock(bound, static_cast<Format>(static_cast<int>(i))) < 0)
+      return true;
   return false;
 }
 
@@ -151,15 +157,25 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   step.demand = demand_of(bound, island, rates, steps, faster);
   // In lockstep a block is one customer. Otherwise each warpgroup is one, with its part of the block's step.
   const bool lockstep = bound.how.overlap == Overlap::lockstep;
-  const std::int64_t a_scheduler = std::max<std::int64_t>(1, consumer_warps(bound) / 4), customers = lockstep ? 1 : a_scheduler;
+  const std::int64_t a_scheduler = std::max<std::int64_t>(1, consumer_warps(bound) / 4),
+                     customers = lockstep ? 1 : a_scheduler;
   StepDemand part = step.demand;
   for (double* each : part.all()) *each /= static_cast<double>(customers);
-  const Network alone = customer(bound, part, latency_of(bound, island, rates, faster), lockstep ? static_cast<double>(a_scheduler) : 1);
+  const Network alone =
+      customer(bound, part, latency_of(bound, island, rates, faster), lockstep ? static_cast<double>(a_scheduler) : 1);
   step.latency = alone.delay;
   const std::int64_t resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
-  for (std::int64_t j = 1; j <= resident; ++j) step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, alone, part, rates, j * customers);
-  const double start = (rates.block_start + rates.copy_hbm) / faster_by(faster, Lever::latency);
-  (bound.how.persistent ? step.once : step.clocks.fixed) = start;
+  for (std::int64_t j = 1; j <= resident; ++j)
+    step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, alone, part, rates, j * customers);
+  // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
+  // too, and asks for each further tile's queries when the last scores are done: their copy runs under the last
+  // product. A tile's first step has no product before it to hide under.
+  const double copy = rates.copy_hbm / faster_by(faster, Lever::latency),
+               start = rates.block_start / faster_by(faster, Lever::latency);
+  step.clocks.fixed = bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +
+                                                 hidden_under_products(bound, part)
+                                           : start + copy;
+  if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);
   return step;
 }
 

@@ -17,14 +17,14 @@ struct StepDemand {
   double smem = 0;        // operands and fills
   double xu = 0;          // special functions
   double fma_scores = 0;  // fp32 arithmetic by scores and rows, which runs under the special functions of the same warp
-  double fma_outputs = 0; // the same by elements of results
-  double alu = 0;         // maxima and conversions
-  double threads = 0;     // addresses, loops: of each thread, beside its products
+  double fma_outputs = 0;  // the same by elements of results
+  double alu = 0;          // maxima and conversions
+  double threads = 0;      // addresses, loops: of each thread, beside its products
   std::array<double*, 7> all() { return {&tensor, &smem, &xu, &fma_scores, &fma_outputs, &alu, &threads}; }
 };
 
 using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
-inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1};
+inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 struct SmStep {
   StepDemand demand;

@@ -11,7 +11,8 @@ double wait_of(const MeasuredRates& measured) {
   const auto intervals = measured.tensor.wgmma_smem.find(Format::fp16);
   if (intervals == measured.tensor.wgmma_smem.end()) return 0;
   for (const auto& [columns, latency] : measured.tensor.wgmma_latency)
-    if (const auto own = intervals->second.find(columns); own != intervals->second.end()) return latency.value - own->second.value;
+    if (const auto own = intervals->second.find(columns); own != intervals->second.end())
+      return latency.value - own->second.value;
   return 0;
 }
 
@@ -41,12 +42,23 @@ SmRates sm_rates(const HardwareProfile& hardware) {
   const MeasuredRates& m = *hardware.measured;
   const double hz = hardware.boost_hz->value;
   const auto mma_chain = m.tensor.mma_latency.find(Format::fp16);
-  return {.xu = m.pipes.ex2->value, .fma = m.pipes.ffma->value, .alu = m.pipes.max->value, .conversion = m.pipes.cvt_f16x2->value, .shuffle = m.pipes.shuffle->value,
-          .smem = hardware.level("smem")->bandwidth_bytes_per_cycle->value, .l2 = or_zero(m.l2.read_one_unit),
-          .ex2_chain = or_zero(m.chains.ex2), .fma_chain = or_zero(m.chains.ffma), .shuffle_chain = or_zero(m.chains.shuffle),
-          .mma_chain = mma_chain == m.tensor.mma_latency.end() ? 0 : mma_chain->second.value, .wgmma_wait = wait_of(m), .smem_chain = or_zero(m.smem.latency),
-          .mbarrier = or_zero(m.sync.mbarrier), .turn = or_zero(m.sync.named_barrier),
-          .copy_hbm = or_zero(m.tma.latency_hbm ? m.tma.latency_hbm : m.hbm.latency, hz), .copy_l2 = m.tma.latency_l2 ? m.tma.latency_l2->value * hz : or_zero(m.l2.latency_far),
+  return {.xu = m.pipes.ex2->value,
+          .fma = m.pipes.ffma->value,
+          .alu = m.pipes.max->value,
+          .conversion = m.pipes.cvt_f16x2->value,
+          .shuffle = m.pipes.shuffle->value,
+          .smem = hardware.level("smem")->bandwidth_bytes_per_cycle->value,
+          .l2 = or_zero(m.l2.read_one_unit),
+          .ex2_chain = or_zero(m.chains.ex2),
+          .fma_chain = or_zero(m.chains.ffma),
+          .shuffle_chain = or_zero(m.chains.shuffle),
+          .mma_chain = mma_chain == m.tensor.mma_latency.end() ? 0 : mma_chain->second.value,
+          .wgmma_wait = wait_of(m),
+          .smem_chain = or_zero(m.smem.latency),
+          .mbarrier = or_zero(m.sync.mbarrier),
+          .turn = or_zero(m.sync.named_barrier),
+          .hbm = or_zero(m.hbm.latency, hz),
+          .copy_hbm = or_zero(m.tma.latency_hbm ? m.tma.latency_hbm : m.hbm.latency, hz),
           .block_start = or_zero(m.launch.block, hz),
           .mma = {or_zero(m.beside.mma_ex2), or_zero(m.beside.mma_ffma), or_zero(m.beside.mma_max)},
           .wgmma = {or_zero(m.beside.wgmma_ex2), or_zero(m.beside.wgmma_ffma), or_zero(m.beside.wgmma_max)},

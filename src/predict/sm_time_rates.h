@@ -10,9 +10,10 @@ struct SmRates {
   double xu = 0, fma = 0, alu = 0, conversion = 0, shuffle = 0;  // thread operations a clock
   double smem = 0, l2 = 0;                                       // bytes a clock
   double ex2_chain = 0, fma_chain = 0, shuffle_chain = 0;        // clocks until a result can be used
-  double mma_chain = 0, wgmma_wait = 0, smem_chain = 0;          // wgmma_wait: clocks a wait takes beyond the products' own
-  double mbarrier = 0, turn = 0, copy_hbm = 0, copy_l2 = 0;      // clocks; copy: from issue of a tile's copy to its arrival
-  double block_start = 0;                                        // clocks
+  double mma_chain = 0, wgmma_wait = 0, smem_chain = 0;  // wgmma_wait: clocks a wait takes beyond the products' own
+  double mbarrier = 0, turn = 0;                         // clocks
+  double hbm = 0, copy_hbm = 0;                          // clocks of a load; from issue of a tile's copy to its arrival
+  double block_start = 0;                                // clocks
   // A clock of the pipe alone holds up mma.sync this long, or takes that much longer beside wgmma.
   struct Beside {
     double xu = 0, fma = 0, alu = 0;
@@ -23,7 +24,8 @@ struct SmRates {
   const MeasuredRates* measured = nullptr;
 };
 
-// The first rate without which an island's time on a multiprocessor is not known ("measured.pipes.lop3"); nullptr: none.
+// The first rate without which an island's time on a multiprocessor is not known ("measured.pipes.lop3"); nullptr:
+// none.
 const char* missing_sm_rate(const HardwareProfile& hardware);
 
 SmRates sm_rates(const HardwareProfile& hardware);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "predict/sm_time_network.h"
 #include "predict/time_parts.h"
 
 using namespace tilescope;
@@ -13,24 +14,30 @@ namespace {
 const std::filesystem::path data = TILESCOPE_SOURCE_DIR;
 
 template <class Map>
-void set(Map& map, Format format, std::int64_t count, double value) { map[format][count] = {value, "M"}; }
+void set(Map& map, Format format, std::int64_t count, double value) {
+  map[format][count] = {value, "M"};
+}
 
 // An H200 whose measured rates are the textbook's.
 HardwareProfile textbook() {
   HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
   MeasuredRates m;
-  m.pipes.ex2 = {16, "M"}, m.pipes.ffma = {128, "M"}, m.pipes.max = {64, "M"}, m.pipes.cvt_f16x2 = {64, "M"}, m.pipes.shuffle = {32, "M"};
+  m.pipes.ex2 = {16, "M"}, m.pipes.ffma = {128, "M"}, m.pipes.max = {64, "M"}, m.pipes.cvt_f16x2 = {64, "M"},
+  m.pipes.shuffle = {32, "M"};
   set(m.tensor.wgmma_smem, Format::fp16, 128, 64);
   m.tensor.wgmma_latency[128] = {137, "M"};
   m.power.busy = {100, "M"}, m.power.tensor[Format::fp16] = {0.5e-12, "M"};
-  m.power.hbm = {60e-12, "M"}, m.power.l2 = {20e-12, "M"}, m.power.smem = {2e-12, "M"}, m.power.ffma = {5e-12, "M"}, m.power.ex2 = {20e-12, "M"}, m.power.issue = {5e-12, "M"};
+  m.power.hbm = {60e-12, "M"}, m.power.l2 = {20e-12, "M"}, m.power.smem = {2e-12, "M"}, m.power.ffma = {5e-12, "M"},
+  m.power.ex2 = {20e-12, "M"}, m.power.issue = {5e-12, "M"};
   hardware.measured = m;
   return hardware;
 }
 
-Point attention(const Plan& plan, std::int64_t heads, std::int64_t length, std::int64_t tile_q, std::int64_t tile_kv, std::int64_t warps) {
+Point attention(const Plan& plan, std::int64_t heads, std::int64_t length, std::int64_t tile_q, std::int64_t tile_kv,
+                std::int64_t warps) {
   Point point = default_point(plan);
-  point.workload = {.batch = 1, .heads_q = heads, .heads_kv = heads, .q_len = length, .kv_len = length, .d_qk = 128, .d_v = 128};
+  point.workload = {
+      .batch = 1, .heads_q = heads, .heads_kv = heads, .q_len = length, .kv_len = length, .d_qk = 128, .d_v = 128};
   point.tiles[0] = tile_q, point.tiles[1] = tile_kv, point.warps = warps;
   return point;
 }
@@ -71,7 +78,8 @@ TEST_CASE("blocks that share a unit take longer each and less in all, and never 
 TEST_CASE("warpgroups at their own pace keep the tensor cores busier than one of them does") {
   const Plan plan = load_plan_for_kernel("fused_wgmma", data);
   const HardwareProfile hardware = textbook();
-  const SmStep one = step_of(plan, hardware, attention(plan, 16, 4096, 64, 128, 8)), two = step_of(plan, hardware, attention(plan, 16, 4096, 128, 128, 12));
+  const SmStep one = step_of(plan, hardware, attention(plan, 16, 4096, 64, 128, 8)),
+               two = step_of(plan, hardware, attention(plan, 16, 4096, 128, 128, 12));
   CHECK(one.demand.tensor == doctest::Approx(4.0 * 64 * 128 * 128 / 4096));
   CHECK(two.demand.tensor == doctest::Approx(2 * one.demand.tensor));
   CHECK(two.clocks.step[0] >= two.demand.tensor);
@@ -84,7 +92,8 @@ TEST_CASE("a faster unit never makes a step longer") {
   const Point point = attention(plan, 16, 2048, 128, 128, 12);
   const Prediction out = predicted(plan, hardware, point);
   const BoundIsland bound = bind_island(plan, hardware, point, 0);
-  const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)), now = sm_step(bound, out.islands[0], steps).clocks.step[0];
+  const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)),
+               now = sm_step(bound, out.islands[0], steps).clocks.step[0];
   for (std::size_t lever = 0; lever < lever_count; ++lever) {
     Faster faster = as_it_is;
     faster[lever] = 2;
@@ -133,4 +142,18 @@ TEST_CASE("blocks placed one by one see the tail that a causal mask leaves, and 
   CHECK(placed.time.busy_cycles == doctest::Approx(mean.time.busy_cycles).epsilon(0.1));
   CHECK(placed.time.gain[static_cast<std::size_t>(Lever::smem)] > 0.02);
   CHECK(mean.time.gain[static_cast<std::size_t>(Lever::smem)] == 0);
+}
+
+TEST_CASE("a network's round is its demands alone, and in numbers the busiest station's") {
+  const Network balanced{.demand = {10, 10, 10, 10}, .delay = 5};
+  CHECK(balanced.round(1) == doctest::Approx(45));
+  const Network queues{.demand = {10, 10, 10, 10}, .delay = 0};
+  for (const std::int64_t n : {1, 2, 5, 9})
+    CHECK(queues.round(n) == doctest::Approx(10.0 * static_cast<double>(n + 3)));  // the known answer of equal stations
+  const Network one{.demand = {100, 1, 1, 1}, .delay = 0};
+  CHECK(one.round(50) == doctest::Approx(5000).epsilon(0.01));
+  const Network turns{.demand = {50, 50, 0, 0}, .delay = 0, .in_turn = true};
+  const Network shared{.demand = {50, 50, 0, 0}, .delay = 0};
+  CHECK(turns.round(2) < shared.round(2));
+  CHECK(turns.round(2) >= 100);
 }

@@ -9,12 +9,15 @@
 namespace tilescope {
 namespace {
 
-double steps_of(const BoundIsland& bound) { return static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)); }
+double steps_of(const BoundIsland& bound) {
+  return static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
+}
 
 IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island, const Faster& faster = as_it_is) {
   const double steps = std::max(1.0, steps_of(bound));
   const SmStep step = sm_step(bound, island, steps, faster);
-  const std::int64_t units = bound.hardware.units.value, resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
+  const std::int64_t units = bound.hardware.units.value,
+                     resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
   const std::int64_t blocks = bound.nest.blocks();
   const bool equal = !bound.nest.guarded();
   const bool one_by_one = bound.point.l2 == L2Model::walk && !equal && blocks <= (1 << 20);
@@ -22,8 +25,12 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const Placement placed = one_by_one ? place_blocks(steps_in_issue_order(bound), units, resident, step.clocks)
                                       : place_equal_blocks(blocks, mean, units, resident, step.clocks);
   const auto& seconds = island.resource_seconds;
-  const auto at = [&](Resource resource, Lever lever) { return std::max(0.0, seconds[static_cast<std::size_t>(resource)]) / faster[static_cast<std::size_t>(lever)]; };
-  return {placed.clocks + step.once, placed.busy + step.once, std::max(at(Resource::hbm, Lever::hbm), at(Resource::l2, Lever::l2)), highest_clock(bound.hardware, bound.how)};
+  const auto at = [&](Resource resource, Lever lever) {
+    return std::max(0.0, seconds[static_cast<std::size_t>(resource)]) / faster[static_cast<std::size_t>(lever)];
+  };
+  return {placed.clocks + step.once, placed.busy + step.once,
+          std::max(at(Resource::hbm, Lever::hbm), at(Resource::l2, Lever::l2)),
+          highest_clock(bound.hardware, bound.how)};
 }
 
 double launch_seconds(const HardwareProfile& hardware) {
@@ -43,7 +50,8 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
       times[i] = island_time(bind_island(plan, hardware, point, static_cast<int>(i)), out.islands[i], faster);
     const std::span<const IslandTime> all{times.data(), out.islands.size()};
     double seconds = out.time.launch;
-    const double hz = sustained_clock(hardware, all, joules, out.time.launch).hz;
+    const double hz =
+        sustained_clock(hardware, all, joules, out.time.launch, faster[static_cast<std::size_t>(Lever::power)]).hz;
     for (const IslandTime& time : all) seconds += time.seconds(hz);
     out.time.gain[lever] = std::max(0.0, 1 - seconds / out.time.total);
   }
@@ -69,12 +77,14 @@ void add_time(const BoundIsland& bound, Prediction& out) {
 
 void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
   TimePrediction& time = out.time;
-  time.bound_by = static_cast<Resource>(std::max_element(time.seconds.begin(), time.seconds.end()) - time.seconds.begin());
+  time.bound_by =
+      static_cast<Resource>(std::max_element(time.seconds.begin(), time.seconds.end()) - time.seconds.begin());
   time.clock_hz = hardware.boost_hz ? hardware.boost_hz->value : 0;
   double seconds = 0;
   for (const IslandPrediction& island : out.islands) seconds += island.seconds;
   time.modelled = out.islands.size() <= most_islands &&
-                  std::all_of(out.islands.begin(), out.islands.end(), [](const IslandPrediction& island) { return island.sm_clocks > 0; });
+                  std::all_of(out.islands.begin(), out.islands.end(),
+                              [](const IslandPrediction& island) { return island.sm_clocks > 0; });
   time.total = time.cold = seconds, time.sm_cycles = seconds * time.clock_hz;
   if (!time.modelled) return;
   std::array<IslandTime, most_islands> times{};
@@ -83,7 +93,8 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   for (std::size_t i = 0; i < out.islands.size(); ++i) {
     const IslandPrediction& island = out.islands[i];
     const auto floor = [&](Resource resource) { return island.resource_seconds[static_cast<std::size_t>(resource)]; };
-    times[i] = {island.sm_clocks, island.busy_clocks, std::max({0.0, floor(Resource::hbm), floor(Resource::l2)}), highest_clock(hardware, plan.kernel.islands[i])};
+    times[i] = {island.sm_clocks, island.busy_clocks, std::max({0.0, floor(Resource::hbm), floor(Resource::l2)}),
+                highest_clock(hardware, plan.kernel.islands[i])};
     joules += island_joules(hardware, island);
     time.sm_cycles += island.seconds * times[i].most_hz, time.busy_cycles += island.busy_clocks;
   }

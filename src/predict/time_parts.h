@@ -29,10 +29,11 @@ double highest_clock(const HardwareProfile& hardware, const IslandImplementation
 double island_joules(const HardwareProfile& hardware, const IslandPrediction& island);
 
 // The highest clock at which islands that run one after the other, again and again, stay within the board's power; and
-// the power there. `launch`: s without work in each round.
+// the power there. `launch`: s without work in each round. `more_power` scales the limit.
 struct ClockAndPower {
   double hz = 0, watts = 0;  // watts 0: not known
 };
-ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const IslandTime> islands, double joules, double launch);
+ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const IslandTime> islands, double joules,
+                              double launch, double more_power = 1);
 
 }  // namespace tilescope

@@ -34,16 +34,19 @@ double moved(const IslandPrediction& island, Boundary boundary) {
   return static_cast<double>(both[0]) + static_cast<double>(both[1]);
 }
 
-// Reads and writes at rates of their own, one after the other in memory and side by side in L2's ports; 0: not measured.
+// Reads and writes at rates of their own, one after the other in memory and side by side in L2's ports; 0: not
+// measured.
 double measured_hbm(const HardwareProfile& hardware, const IslandPrediction& island) {
   if (!hardware.measured || !hardware.measured->hbm.read || !hardware.measured->hbm.write) return 0;
   const auto& bytes = island.traffic[static_cast<std::size_t>(Boundary::hbm)];
-  return static_cast<double>(bytes[0]) / hardware.measured->hbm.read->value + static_cast<double>(bytes[1]) / hardware.measured->hbm.write->value;
+  return static_cast<double>(bytes[0]) / hardware.measured->hbm.read->value +
+         static_cast<double>(bytes[1]) / hardware.measured->hbm.write->value;
 }
 double measured_l2(const HardwareProfile& hardware, const IslandPrediction& island) {
   if (!hardware.measured || !hardware.measured->l2.read_private || !hardware.measured->l2.write) return 0;
   const auto& bytes = island.traffic[static_cast<std::size_t>(Boundary::l2)];
-  return std::max(static_cast<double>(bytes[0]) / hardware.measured->l2.read_private->value, static_cast<double>(bytes[1]) / hardware.measured->l2.write->value);
+  return std::max(static_cast<double>(bytes[0]) / hardware.measured->l2.read_private->value,
+                  static_cast<double>(bytes[1]) / hardware.measured->l2.write->value);
 }
 
 // Rates are per second for the whole device; a product with an unknown factor is unknown.
@@ -59,7 +62,8 @@ double tensor_rate(const BoundIsland& bound, Format format) {
 double tensor_seconds(const BoundIsland& bound, const Work& work) {
   double seconds = 0;
   for (std::size_t i = 0; i < format_count; ++i) {
-    const double part = over(static_cast<double>(work.tensor_flop_in[i]), tensor_rate(bound, static_cast<Format>(static_cast<int>(i))));
+    const double part =
+        over(static_cast<double>(work.tensor_flop_in[i]), tensor_rate(bound, static_cast<Format>(static_cast<int>(i))));
     if (part < 0) return unknown;
     seconds += part;
   }
@@ -87,12 +91,13 @@ std::array<double, resource_count> resource_seconds(const BoundIsland& bound, co
     return sum;
   };
   const double hbm = measured_hbm(hardware, island), l2 = measured_l2(hardware, island);
-  return {hbm > 0 ? hbm : over(moved(island, Boundary::hbm), bandwidth(hardware.level("hbm"))),
-          l2 > 0 ? l2 : over(moved(island, Boundary::l2), l2_bandwidth(hardware)),
-          over(moved(island, Boundary::smem), smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown),
-          tensor_seconds(bound, island.work),
-          over(pipes({Pipe::xu}), per_unit_rate(hardware, hardware.exp2_per_cycle)),
-          over(pipes({Pipe::ffma, Pipe::fadd, Pipe::fmul}), per_unit_rate(hardware, hardware.fp32_fma_per_cycle))};
+  return {
+      hbm > 0 ? hbm : over(moved(island, Boundary::hbm), bandwidth(hardware.level("hbm"))),
+      l2 > 0 ? l2 : over(moved(island, Boundary::l2), l2_bandwidth(hardware)),
+      over(moved(island, Boundary::smem), smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown),
+      tensor_seconds(bound, island.work),
+      over(pipes({Pipe::xu}), per_unit_rate(hardware, hardware.exp2_per_cycle)),
+      over(pipes({Pipe::ffma, Pipe::fadd, Pipe::fmul}), per_unit_rate(hardware, hardware.fp32_fma_per_cycle))};
 }
 
 }  // namespace tilescope
