@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "base/error.h"
@@ -51,6 +52,13 @@ std::string id_of(const fs::path& file) {
                      shown_text(file.filename().string())));
 }
 
+// Found out before the GPU has worked for nothing.
+void require_writable(const std::string& option, const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (::access(folder.c_str(), W_OK) != 0)
+    refuse(option, fmt::format("files cannot be written into {}; name another folder", shown_text(folder.string())));
+}
+
 std::string origin_of(const validate::GpuAtHand& gpu, const fs::path& record) {
   const validate::Environment& e = gpu.environment;
   return fmt::format("tilescope hardware measure on an {} (CUDA {}, driver {}, {}); samples in {}", e.gpu, e.cuda,
@@ -81,6 +89,8 @@ ExitStatus hardware_measure(const Arguments& arguments) {
   const fs::path file = *output;
   const std::string id = id_of(file);
   const fs::path record = arguments.text("record").value_or(fs::path(file).replace_extension(".json").string());
+  require_writable("--output", file);
+  require_writable("--record", record);
   validate::GpuAtHand gpu = validate::gpu_at_hand();
   const HardwareProfile base = base_profile(arguments, gpu);
   gpu.environment.hardware = id;

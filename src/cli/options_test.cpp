@@ -205,6 +205,8 @@ TEST_CASE("hardware has four verbs") {
                                                    "digits and '_' before '.yaml', found 'My-GPU.yaml'");
   check_refused("hardware measure -o gpu.txt", "error: --output: the profile's id is its file name: expected lower-case letters, "
                                                "digits and '_' before '.yaml', found 'gpu.txt'");
+  check_refused("hardware measure -o no/such/gpu.yaml", "error: --output: files cannot be written into 'no/such'; name another folder");
+  check_refused("hardware measure -o gpu.yaml --record none/gpu.json", "error: --record: files cannot be written into 'none'; name another folder");
   check_refused("hardware list --format zz", "error: --format: expected text, json, csv or md, found 'zz'; known: text, json, csv, md");
 }
 
