@@ -26,8 +26,12 @@ std::int64_t bytes_a_kv_head(const BoundIsland& bound, ArrayId id) {
 const char* BlockOrder::dimension_of(const BoundIsland& bound, const BoundLoop& loop) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Axis& own = diagram.axes[index(loop.axis)];
-  const std::optional<Extent> size = own.chunks_of ? diagram.axes[index(*own.chunks_of)].extent : own.extent;  // parts of the keys are keys
-  return size == Extent::q_len ? names[q] : size == Extent::kv_len ? names[kv] : size == Extent::batch ? names[batch] : names[heads];
+  const std::optional<Extent> size =
+      own.chunks_of ? diagram.axes[index(*own.chunks_of)].extent : own.extent;  // parts of the keys are keys
+  return size == Extent::q_len    ? names[q]
+         : size == Extent::kv_len ? names[kv]
+         : size == Extent::batch  ? names[batch]
+                                  : names[heads];
 }
 
 bool BlockOrder::falls(const BoundIsland& bound, const char* dimension) {
@@ -40,15 +44,19 @@ std::int64_t BlockOrder::section_heads(const BoundIsland& bound) const {
   const Sections& sections = *bound.how.sections;
   const Diagram& diagram = bound.plan.schedule.diagram;
   const MemoryLevel* l2 = bound.hardware.level("l2");
-  const double budget = sections.bytes > 0 ? static_cast<double>(sections.bytes) : l2 && l2->capacity_bytes ? sections.l2_share * l2->capacity_bytes->value : 0;
+  const double budget = sections.bytes > 0         ? static_cast<double>(sections.bytes)
+                        : l2 && l2->capacity_bytes ? sections.l2_share * l2->capacity_bytes->value
+                                                   : 0;
   std::int64_t bytes = 0;
   for (const std::string& name : sections.arrays)
     if (const auto id = diagram.find_array(name)) bytes = checked_add(bytes, bytes_a_kv_head(bound, *id));
   std::int64_t kv_heads = 1, per_kv_head = 1;
   for (const BoundLoop& loop : bound.nest.all())
-    if (loop.group && dimension_of(bound, loop) == names[heads]) (diagram.axes[index(loop.axis)].extent == Extent::heads_kv ? kv_heads : per_kv_head) *= loop.trips;
+    if (loop.group && dimension_of(bound, loop) == names[heads])
+      (diagram.axes[index(loop.axis)].extent == Extent::heads_kv ? kv_heads : per_kv_head) *= loop.trips;
   const std::int64_t cut = across_batches_ ? checked_mul(kv_heads, count_[batch]) : kv_heads;
-  std::int64_t taken = std::clamp<std::int64_t>(static_cast<std::int64_t>(budget / static_cast<double>(std::max<std::int64_t>(1, bytes))), 1, cut);
+  std::int64_t taken = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(budget / static_cast<double>(std::max<std::int64_t>(1, bytes))), 1, cut);
   while (!across_batches_ && cut % taken != 0) --taken;
   return taken * per_kv_head;
 }
@@ -57,7 +65,8 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
   count_.fill(1);
   for (const BoundLoop& loop : bound.nest.all())
     for (int d = 0; d < dimensions; ++d)
-      if (loop.group && dimension_of(bound, loop) == names[static_cast<std::size_t>(d)]) count_[static_cast<std::size_t>(d)] = checked_mul(count_[static_cast<std::size_t>(d)], loop.trips);
+      if (loop.group && dimension_of(bound, loop) == names[static_cast<std::size_t>(d)])
+        count_[static_cast<std::size_t>(d)] = checked_mul(count_[static_cast<std::size_t>(d)], loop.trips);
   for (int d = 0; d < dimensions; ++d) {
     falls_[static_cast<std::size_t>(d)] = falls(bound, names[static_cast<std::size_t>(d)]);
     blocks_ = checked_mul(blocks_, count_[static_cast<std::size_t>(d)]);
@@ -80,7 +89,8 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
   if (!nest.guarded()) return;
   if (!nest.keys_are_chunked()) live_.push_back(nest.live_tiles());
   else
-    for (std::int64_t chunk = 0; chunk < nest.chunked.chunks(); ++chunk) live_.push_back(nest.live_tiles_of_chunk(chunk));
+    for (std::int64_t chunk = 0; chunk < nest.chunked.chunks(); ++chunk)
+      live_.push_back(nest.live_tiles_of_chunk(chunk));
 }
 
 // Loops of one dimension count together, the inner one fastest.
@@ -121,7 +131,9 @@ BlockPlace BlockOrder::at(std::int64_t number) const {
   if (across_batches_) place(result, batch, head / count_[heads]);
   for (std::size_t i = 0; i < order_count_; ++i) {
     const auto same = [&](const Digit& digit) { return digit.dimension == order_[i].dimension; };
-    if (std::any_of(inside_.begin(), inside_.begin() + static_cast<std::ptrdiff_t>(inside_count_), same) || (across_batches_ && order_[i].dimension == batch)) continue;
+    if (std::any_of(inside_.begin(), inside_.begin() + static_cast<std::ptrdiff_t>(inside_count_), same) ||
+        (across_batches_ && order_[i].dimension == batch))
+      continue;
     place(result, order_[i].dimension, outer % order_[i].count);
     outer /= order_[i].count;
   }
@@ -135,10 +147,15 @@ std::int64_t BlockOrder::steps(const BlockPlace& place) const {
     const int at = static_cast<int>(i);
     if (nest.loops[i].group || (nest.guarded() && (at == nest.query_loop || at == nest.key_loop))) continue;
     const bool in_chunk = nest.chunked.present() && at == nest.chunked.inner;
-    steps = checked_mul(steps, in_chunk ? ceil_div(nest.chunked.length_of(place[static_cast<std::size_t>(nest.chunked.outer)]), nest.chunked.tile) : nest.loops[i].trips);
+    steps = checked_mul(steps,
+                        in_chunk ? ceil_div(nest.chunked.length_of(place[static_cast<std::size_t>(nest.chunked.outer)]),
+                                            nest.chunked.tile)
+                                 : nest.loops[i].trips);
   }
   if (!nest.guarded()) return steps;
-  const LiveTiles& live = live_[nest.keys_are_chunked() ? static_cast<std::size_t>(place[static_cast<std::size_t>(nest.chunked.outer)]) : 0];
+  const LiveTiles& live =
+      live_[nest.keys_are_chunked() ? static_cast<std::size_t>(place[static_cast<std::size_t>(nest.chunked.outer)])
+                                    : 0];
   const auto query = static_cast<std::size_t>(nest.query_loop), key = static_cast<std::size_t>(nest.key_loop);
   const bool own_query = nest.loops[query].group, own_key = nest.loops[key].group;
   const auto of_query = [&](std::int64_t tile) {

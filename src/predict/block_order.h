@@ -40,10 +40,10 @@ class BlockOrder {
   std::array<Digit, dimensions> order_{}, inside_{};  // of the whole grid; within a section
   std::size_t order_count_ = 0, inside_count_ = 0;
   std::int64_t blocks_ = 1;
-  std::int64_t section_ = 0;         // heads of a section; 0: the grid is not cut
+  std::int64_t section_ = 0;  // heads of a section; 0: the grid is not cut
   bool across_batches_ = false;
-  std::int64_t cut_heads_ = 0;       // heads that are cut into sections: of one batch entry, or of all
-  std::vector<LiveTiles> live_;      // of a guarded nest: one, or one a chunk of the keys
+  std::int64_t cut_heads_ = 0;   // heads that are cut into sections: of one batch entry, or of all
+  std::vector<LiveTiles> live_;  // of a guarded nest: one, or one a chunk of the keys
 };
 
 // Steps of every block in issue order: what list scheduling needs. An empty block has 0.

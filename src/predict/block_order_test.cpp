@@ -1,10 +1,11 @@
 // The order of blocks against the index arithmetic of the kernels themselves, written down a second time.
+#include "predict/block_order.h"
+
 #include <doctest/doctest.h>
 
 #include <set>
 
 #include "hardware/profile.h"
-#include "predict/block_order.h"
 
 namespace tilescope {
 namespace {
@@ -37,14 +38,17 @@ std::int64_t trip(const BoundIsland& bound, const BlockPlace& place, const std::
 
 TEST_CASE("claims of fused_wgmma come in sections of heads, falling queries slowest under a causal mask") {
   for (const std::string mask : {"none", "causal", "window:300"})
-    for (const Workload w : {Workload{3, 8, 2, 1000, 1000, 128, 128}, Workload{2, 6, 6, 8192, 8192, 256, 256}, Workload{1, 4, 1, 100, 33000, 128, 128}}) {
+    for (const Workload w : {Workload{3, 8, 2, 1000, 1000, 128, 128}, Workload{2, 6, 6, 8192, 8192, 256, 256},
+                             Workload{1, 4, 1, 100, 33000, 128, 128}}) {
       const Case test("fused_wgmma", w, mask);
       const BoundIsland bound = test.bind();
       const BlockOrder order(bound);
-      const std::int64_t group = w.heads_q / w.heads_kv, tile = test.point.tiles[0], tiles_q = (w.q_len + tile - 1) / tile;
+      const std::int64_t group = w.heads_q / w.heads_kv, tile = test.point.tiles[0],
+                         tiles_q = (w.q_len + tile - 1) / tile;
       const std::int64_t all = w.batch * w.heads_q, kv_bytes = w.kv_len * (w.d_qk + w.d_v) * 2;
       std::int64_t section = 1;  // heads_of_section() of fused_wgmma.cpp
-      if (mask == "causal") section = std::clamp<std::int64_t>(62914560 / 2 / kv_bytes, 1, w.batch * w.heads_kv) * group;
+      if (mask == "causal")
+        section = std::clamp<std::int64_t>(62914560 / 2 / kv_bytes, 1, w.batch * w.heads_kv) * group;
       REQUIRE(order.size() == all * tiles_q);
       std::set<std::pair<std::int64_t, std::int64_t>> seen;
       for (std::int64_t i = 0; i < order.size(); ++i) {  // work_at() of forward.cuh
@@ -57,7 +61,8 @@ TEST_CASE("claims of fused_wgmma come in sections of heads, falling queries slow
         CHECK(trip(bound, place, "q") * tile == row);
         const std::int64_t last_row = std::min(row + tile, w.q_len) - 1, shift = w.kv_len - w.q_len;
         const std::int64_t last_key = mask == "none" ? w.kv_len - 1 : std::min(w.kv_len - 1, last_row + shift);
-        const std::int64_t first_key = mask == "window:300" ? std::max<std::int64_t>(0, row + shift - 299) : 0, keys = test.point.tiles[1];
+        const std::int64_t first_key = mask == "window:300" ? std::max<std::int64_t>(0, row + shift - 299) : 0,
+                           keys = test.point.tiles[1];
         CHECK(order.steps(place) == (last_key + keys) / keys - first_key / keys);
         seen.emplace(head, row);
       }
@@ -86,14 +91,16 @@ TEST_CASE("the backward pass takes turns among as many heads as divide the grid"
 }
 
 TEST_CASE("steps of all blocks are the live tiles of the island") {
-  for (const std::string kernel : {"fused_mma", "flash1", "case_study", "backward", "backward_split", "split_kv", "reference"})
+  for (const std::string kernel :
+       {"fused_mma", "flash1", "case_study", "backward", "backward_split", "split_kv", "reference"})
     for (const std::string mask : {"none", "causal"}) {
       const Case test(kernel, {2, 4, 2, kernel == "split_kv" ? 4 : 777, 1111, 128, 128}, mask);
       for (int i = 0; i < static_cast<int>(test.plan.schedule.islands.size()); ++i) {
         const BoundIsland bound = test.bind(i);
         std::int64_t steps = 0;
         for (const std::int64_t one : steps_in_issue_order(bound)) steps += one;
-        CHECK_MESSAGE(steps == visited_points(bound.nest, bound.live, {}, false), kernel << " " << bound.island.name << " " << mask);
+        CHECK_MESSAGE(steps == visited_points(bound.nest, bound.live, {}, false),
+                      kernel << " " << bound.island.name << " " << mask);
       }
     }
 }

@@ -63,8 +63,8 @@ int LruStack::use(int entry, std::int64_t bytes) {
 
 namespace {
 
-// Part p stands for the lines from p to p + 1 tenths of the curve: where its middle is gone. Between and beyond measured
-// percentages in a straight line.
+// Part p stands for the lines from p to p + 1 tenths of the curve: where its middle is gone. Between and beyond
+// measured percentages in a straight line.
 void set_depths(const std::map<std::int64_t, Sourced<double>>& curve, Depths& depths) {
   if (curve.size() < 2) return;
   for (std::size_t p = 0; p < cache_parts; ++p) {
@@ -73,7 +73,8 @@ void set_depths(const std::map<std::int64_t, Sourced<double>>& curve, Depths& de
     while (std::next(above) != curve.end() && static_cast<double>(above->first) < percent) ++above;
     const auto below = std::prev(above);
     const double x0 = static_cast<double>(below->first), x1 = static_cast<double>(above->first);
-    depths[p] = std::llround(below->second.value + (above->second.value - below->second.value) * (percent - x0) / (x1 - x0));
+    depths[p] =
+        std::llround(below->second.value + (above->second.value - below->second.value) * (percent - x0) / (x1 - x0));
   }
   std::sort(depths.begin(), depths.end());
 }
@@ -83,7 +84,8 @@ void set_depths(const std::map<std::int64_t, Sourced<double>>& curve, Depths& de
 CacheShape cache_shape(const HardwareProfile& hardware) {
   const MemoryLevel* l2 = hardware.level("l2");
   CacheShape shape;
-  shape.partitions = hardware.l2_partitions ? static_cast<int>(std::clamp<std::int64_t>(hardware.l2_partitions->value, 1, 4)) : 1;
+  shape.partitions =
+      hardware.l2_partitions ? static_cast<int>(std::clamp<std::int64_t>(hardware.l2_partitions->value, 1, 4)) : 1;
   const double capacity = l2 && l2->capacity_bytes ? l2->capacity_bytes->value : 0;
   shape.depths.fill(std::llround(capacity / shape.partitions));
   shape.unwritten.fill(std::llround(capacity));
@@ -102,7 +104,8 @@ void L2Cache::reset(const CacheShape& shape, std::size_t entries) {
 
 int L2Cache::read(int entry, int side, std::int64_t bytes) {
   LruStack& own = sides_[static_cast<std::size_t>(side)];
-  const bool whole = own.bytes(entry) >= bytes && own.lost(entry) < cache_parts;  // else it holds its home's part at most
+  const bool whole =
+      own.bytes(entry) >= bytes && own.lost(entry) < cache_parts;  // else it holds its home's part at most
   const int lost = own.use(entry, bytes);
   int missing = lost;
   if (whole && lost == 0) return 0;  // nobody asks the home

@@ -1,11 +1,14 @@
 // An L2 as microbenchmarks show it, with tiles for lines: partitions that each keep the least recently used part out, a
 // copy on the side of the reader, and a bound on what stays unwritten. What it does, and the measurements behind it:
 //
-// - An address has a home partition; tiles are spread evenly. A read looks on the reader's side first. Data of the other
-//   side's home is then kept on both, so that what all units read takes its size on every side (sweeps by all units stay
-//   whole up to half of an H200's L2), what one unit reads takes its size on that side and its home's part on the others
-//   (three quarters: 1.5 times as much stays), and what is only added to or stored takes its home's part (all of it stays).
-// - Sets fill unevenly: between `keeps_all` and `keeps_none` bytes touched since its last use, ever less of a tile is left.
+// - An address has a home partition; tiles are spread evenly. A read looks on the reader's side first. Data of the
+// other
+//   side's home is then kept on both, so that what all units read takes its size on every side (sweeps by all units
+//   stay whole up to half of an H200's L2), what one unit reads takes its size on that side and its home's part on the
+//   others (three quarters: 1.5 times as much stays), and what is only added to or stored takes its home's part (all of
+//   it stays).
+// - Sets fill unevenly: between `keeps_all` and `keeps_none` bytes touched since its last use, ever less of a tile is
+// left.
 // - Stored data beyond a bound is written to DRAM, the oldest first, and stays as clean data.
 #pragma once
 
@@ -27,8 +30,8 @@ using Depths = std::array<std::int64_t, cache_parts>;  // bytes, rising
 class LruStack {
  public:
   void reset(std::size_t entries, const Depths& depths);
-  int lost(int entry) const { return nodes_[static_cast<std::size_t>(entry)].zone; }              // parts; cache_parts: all
-  std::int64_t bytes(int entry) const { return nodes_[static_cast<std::size_t>(entry)].bytes; }   // as last used
+  int lost(int entry) const { return nodes_[static_cast<std::size_t>(entry)].zone; }  // parts; cache_parts: all
+  std::int64_t bytes(int entry) const { return nodes_[static_cast<std::size_t>(entry)].bytes; }  // as last used
   int use(int entry, std::int64_t bytes);  // makes it the most recent, with this size; the parts that had been lost
 
  private:
@@ -41,8 +44,8 @@ class LruStack {
   void sink(int from_zone, bool grown);
 
   std::vector<Node> nodes_;
-  Depths depths_{}, sizes_{};              // sizes: of each zone
-  std::array<int, cache_parts> tails_{};   // least recent entry of each zone, -1: none
+  Depths depths_{}, sizes_{};             // sizes: of each zone
+  std::array<int, cache_parts> tails_{};  // least recent entry of each zone, -1: none
   int head_ = -1;
 };
 

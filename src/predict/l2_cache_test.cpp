@@ -1,9 +1,9 @@
 // The cache against its definition, done the slow way, and against what sweeps over it must give.
+#include "predict/l2_cache.h"
+
 #include <doctest/doctest.h>
 
 #include <random>
-
-#include "predict/l2_cache.h"
 
 namespace tilescope {
 namespace {
@@ -73,7 +73,8 @@ TEST_CASE("what all units read takes its size in every partition, what one reads
   const auto by_one = [](L2Cache& cache, int i) { return cache.read(i, i % 2, 2); };
   const auto added = [](L2Cache& cache, int i) { return cache.store(i, 2).lacked; };
   CHECK(second_sweep(50, by_all) == 0);
-  CHECK(second_sweep(51, by_all) == 51 * 2 * cache_parts);  // a sweep that does not fit finds nothing, first out first in
+  CHECK(second_sweep(51, by_all) ==
+        51 * 2 * cache_parts);  // a sweep that does not fit finds nothing, first out first in
   CHECK(second_sweep(66, by_one) == 0);
   CHECK(second_sweep(68, by_one) > 0);
   CHECK(second_sweep(100, added) == 0);
@@ -85,7 +86,7 @@ TEST_CASE("stored data beyond the bound is written, the oldest first, and stays 
   cache.reset({.partitions = 2, .depths = rising(100, 0), .unwritten = rising(60, 0)}, 1000);
   for (int i = 0; i < 31; ++i) CHECK(cache.store(i, 2).written == 0);
   CHECK(cache.store(0, 2).written == 2 * cache_parts);  // 62 bytes were too many
-  CHECK(cache.store(2, 2).written == 0);                // the second has just gone too, in the first one's place; not the third
+  CHECK(cache.store(2, 2).written == 0);  // the second has just gone too, in the first one's place; not the third
   CHECK(cache.store(1, 2).written == 2 * cache_parts);
   CHECK(cache.read(5, 0, 2) == 0);
 }

@@ -14,8 +14,10 @@ struct Cut {
 Cut cut_of(const Nest& nest, AxisId axis) {
   Cut cut{.tiles = 1, .tile = nest.size(axis), .outer = -1, .inner = -1};
   for (std::size_t i = 0; i < nest.loop_count; ++i)
-    if (nest.loops[i].axis == axis) cut.inner = static_cast<int>(i), cut.tiles = nest.loops[i].trips, cut.tile = nest.loops[i].tile;
-  if (nest.chunked.present() && nest.chunked.of == axis) cut.outer = nest.chunked.outer, cut.tiles *= nest.chunked.chunks();
+    if (nest.loops[i].axis == axis)
+      cut.inner = static_cast<int>(i), cut.tiles = nest.loops[i].trips, cut.tile = nest.loops[i].tile;
+  if (nest.chunked.present() && nest.chunked.of == axis)
+    cut.outer = nest.chunked.outer, cut.tiles *= nest.chunked.chunks();
   return cut;
 }
 
@@ -23,7 +25,8 @@ Cut cut_of(const Nest& nest, AxisId axis) {
 std::int64_t extent(const Nest& nest, AxisId axis, const Cut& cut, std::int64_t number) {
   if (cut.outer < 0) return std::min(cut.tile, nest.size(axis) - number * cut.tile);
   const std::int64_t per_chunk = cut.tiles / nest.chunked.chunks();
-  return std::clamp<std::int64_t>(nest.chunked.length_of(number / per_chunk) - number % per_chunk * cut.tile, 0, cut.tile);
+  return std::clamp<std::int64_t>(nest.chunked.length_of(number / per_chunk) - number % per_chunk * cut.tile, 0,
+                                  cut.tile);
 }
 
 // Appends the bytes of all tiles of an array, the last axis fastest.
@@ -39,7 +42,8 @@ void list_bytes(const BoundIsland& bound, ArrayId id, std::int64_t tiles, std::v
       values = checked_mul(values, extent(bound.nest, axes[a], cuts[a], rest % cuts[a].tiles));
       rest /= cuts[a].tiles;
     }
-    if (values != values_before) values_before = values, bytes_before = padded_bytes_of(bound.point, diagram, id, values);
+    if (values != values_before)
+      values_before = values, bytes_before = padded_bytes_of(bound.point, diagram, id, values);
     bytes.push_back(bytes_before);
   }
 }
@@ -64,8 +68,11 @@ bool number_tiles(const BoundIsland& bound, ArrayId id, TileStream& stream, std:
     const Cut cut = cut_of(nest, axes[a]);
     for (const BoundLoop& loop : nest.all())  // chunks of an axis that no inner loop walks
       if (bound.plan.schedule.diagram.axes[index(loop.axis)].chunks_of == axes[a] && cut.outer < 0) return false;
-    if (cut.inner >= 0) stream.stride[static_cast<std::size_t>(cut.inner)] = nest.loops[static_cast<std::size_t>(cut.inner)].trips > 1 ? tiles : 0;
-    if (cut.outer >= 0) stream.stride[static_cast<std::size_t>(cut.outer)] = checked_mul(tiles, cut.tiles / nest.chunked.chunks());
+    if (cut.inner >= 0)
+      stream.stride[static_cast<std::size_t>(cut.inner)] =
+          nest.loops[static_cast<std::size_t>(cut.inner)].trips > 1 ? tiles : 0;
+    if (cut.outer >= 0)
+      stream.stride[static_cast<std::size_t>(cut.outer)] = checked_mul(tiles, cut.tiles / nest.chunked.chunks());
     tiles = checked_mul(tiles, cut.tiles);
     if (tiles > most_tiles) return false;
   }
@@ -83,14 +90,16 @@ bool tile_streams(const BoundIsland& bound, TileStreams& out) {
     const bool loaded = loads(bound, id), stored = stores(bound, id);
     if (!loaded && !stored) continue;
     TileStream stream;
-    if (stored) stream.kind = kind_of_store(bound, id), stream.zeroed = bound.plan.schedule.how_stored(bound.island, id).zeroed;
+    if (stored)
+      stream.kind = kind_of_store(bound, id), stream.zeroed = bound.plan.schedule.how_stored(bound.island, id).zeroed;
     else stream.every_step = fetched_every_step(bound, id);
     std::int64_t tiles = 1;
     if (!number_tiles(bound, id, stream, tiles)) return false;
     bytes.clear();
     list_bytes(bound, id, tiles, bytes);
     stream.share[i] = bytes.front();
-    const auto same = std::find_if(out.list.begin(), out.list.end(), [&](const TileStream& other) { return together(stream, other); });
+    const auto same = std::find_if(out.list.begin(), out.list.end(),
+                                   [&](const TileStream& other) { return together(stream, other); });
     if (same != out.list.end()) {
       same->share[i] = bytes.front();
       for (std::size_t t = 0; t < bytes.size(); ++t) out.bytes[static_cast<std::size_t>(same->first) + t] += bytes[t];

@@ -1,4 +1,5 @@
-// What an island's blocks ask of the L2, tile by tile: which tile of which array a place in the nest touches, and its size.
+// What an island's blocks ask of the L2, tile by tile: which tile of which array a place in the nest touches, and its
+// size.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +19,10 @@ struct TileStream {
   };
   Kind kind = Kind::load;
   bool every_step = false;
-  bool zeroed = false;                             // update: also the first visit reads
-  std::array<std::int64_t, max_loops> stride{};    // tiles a trip of each loop moves on; 0: the loop does not move it
-  int first = 0;                                   // entry of tile 0
-  std::array<std::int64_t, max_arrays> share{};    // by ArrayId: bytes of a whole tile that are the array's
+  bool zeroed = false;                           // update: also the first visit reads
+  std::array<std::int64_t, max_loops> stride{};  // tiles a trip of each loop moves on; 0: the loop does not move it
+  int first = 0;                                 // entry of tile 0
+  std::array<std::int64_t, max_arrays> share{};  // by ArrayId: bytes of a whole tile that are the array's
 };
 
 struct TileStreams {

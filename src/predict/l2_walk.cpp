@@ -14,10 +14,10 @@ constexpr int most_streams = 16;
 // A block on a unit: where its streams stand, and the tile each stream of tiles is at.
 struct Slot {
   std::int64_t next_time = 0, pace = 0;
-  bool busy = false, fresh = false;             // fresh: in its first step
+  bool busy = false, fresh = false;              // fresh: in its first step
   std::array<int, most_streams> base{}, tile{};  // entry at trip 0 of all stream loops; entry held, -1: none yet
   BlockPlace at{};
-  std::array<TileRange, max_loops> range{};     // of each stream loop
+  std::array<TileRange, max_loops> range{};  // of each stream loop
 };
 
 // A stream of tiles that a block's steps move, and the loops that do.
@@ -30,7 +30,12 @@ struct Moving {
 class Walker {
  public:
   Walker(const BoundIsland& bound, const TileStreams& tiles, const CacheShape& shape, const WalkOptions& options)
-      : bound_(bound), nest_(bound.nest), tiles_(tiles), options_(options), order_(bound), partitions_(shape.partitions) {
+      : bound_(bound),
+        nest_(bound.nest),
+        tiles_(tiles),
+        options_(options),
+        order_(bound),
+        partitions_(shape.partitions) {
     cache_.reset(shape, tiles.bytes.size());
     seen_.assign(tiles.bytes.size(), 0);
     for (std::size_t i = 0; i < nest_.loop_count; ++i)
@@ -45,7 +50,8 @@ class Walker {
           moving.loop[moving.loops] = stream_loops_[l], moving.stride[moving.loops++] = static_cast<int>(stride);
       (moving.loops > 0 || tiles.list[i].every_step ? moving_ : fixed_).push_back(moving);
     }
-    for (int side = 0; side < partitions_; ++side) used_at_[static_cast<std::size_t>(side)].assign(tiles.bytes.size(), -1);
+    for (int side = 0; side < partitions_; ++side)
+      used_at_[static_cast<std::size_t>(side)].assign(tiles.bytes.size(), -1);
     if (nest_.guarded()) list_live();
   }
 
@@ -77,14 +83,15 @@ class Walker {
  private:
   static constexpr std::int64_t unit = 1024;  // of time: a step without drift
 
-  // Which units lie on which side is not known. An assignment without a period: one with a period would put all blocks of
-  // a head on one side where heads take turns.
+  // Which units lie on which side is not known. An assignment without a period: one with a period would put all blocks
+  // of a head on one side where heads take turns.
   int side_of(std::size_t number) const { return std::popcount(number) % partitions_; }
 
   // Live ranges by query tile and by key tile, for each chunk of the keys.
   void list_live() {
     const std::int64_t chunks = nest_.keys_are_chunked() ? nest_.chunked.chunks() : 1;
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) live_.push_back(nest_.keys_are_chunked() ? nest_.live_tiles_of_chunk(chunk) : nest_.live_tiles());
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk)
+      live_.push_back(nest_.keys_are_chunked() ? nest_.live_tiles_of_chunk(chunk) : nest_.live_tiles());
     for (const LiveTiles& live : live_) {
       std::vector<TileRange>& keys = keys_of_.emplace_back();
       std::vector<TileRange>& queries = queries_of_.emplace_back();
@@ -94,7 +101,8 @@ class Walker {
   }
 
   std::size_t chunk_of(const Slot& slot) const {
-    return nest_.keys_are_chunked() ? static_cast<std::size_t>(slot.at[static_cast<std::size_t>(nest_.chunked.outer)]) : 0;
+    return nest_.keys_are_chunked() ? static_cast<std::size_t>(slot.at[static_cast<std::size_t>(nest_.chunked.outer)])
+                                    : 0;
   }
 
   // What stream `level` runs over, where the loops around it stand.
@@ -105,15 +113,20 @@ class Walker {
       const auto other = static_cast<std::size_t>(at == nest_.query_loop ? nest_.key_loop : nest_.query_loop);
       const std::size_t chunk = chunk_of(slot);
       const bool other_is_set = nest_.loops[other].group || other < loop;
-      if (at == nest_.query_loop) return other_is_set ? queries_of_[chunk][static_cast<std::size_t>(slot.at[other])] : TileRange{0, live_[chunk].query_tiles()};
-      return other_is_set ? keys_of_[chunk][static_cast<std::size_t>(slot.at[other])] : TileRange{0, live_[chunk].key_tiles()};
+      if (at == nest_.query_loop)
+        return other_is_set ? queries_of_[chunk][static_cast<std::size_t>(slot.at[other])]
+                            : TileRange{0, live_[chunk].query_tiles()};
+      return other_is_set ? keys_of_[chunk][static_cast<std::size_t>(slot.at[other])]
+                          : TileRange{0, live_[chunk].key_tiles()};
     }
     if (nest_.chunked.present() && at == nest_.chunked.inner)
-      return {0, ceil_div(nest_.chunked.length_of(slot.at[static_cast<std::size_t>(nest_.chunked.outer)]), nest_.chunked.tile)};
+      return {0, ceil_div(nest_.chunked.length_of(slot.at[static_cast<std::size_t>(nest_.chunked.outer)]),
+                          nest_.chunked.tile)};
     return {0, nest_.loops[loop].trips};
   }
 
-  // Sets the streams from `level` on to their first step. False: none of the steps from here on the level runs over is live.
+  // Sets the streams from `level` on to their first step. False: none of the steps from here on the level runs over is
+  // live.
   bool enter(Slot& slot, std::size_t level) const {
     for (; level < stream_count_; ++level) {
       const TileRange range = range_of(slot, level);
@@ -138,7 +151,8 @@ class Walker {
   // A block mask leaves holes in a range; two guarded axes without a stream have no range.
   bool dead(const Slot& slot) const {
     if (!nest_.guarded()) return false;
-    return !live_[chunk_of(slot)].live(slot.at[static_cast<std::size_t>(nest_.query_loop)], slot.at[static_cast<std::size_t>(nest_.key_loop)]);
+    return !live_[chunk_of(slot)].live(slot.at[static_cast<std::size_t>(nest_.query_loop)],
+                                       slot.at[static_cast<std::size_t>(nest_.key_loop)]);
   }
 
   // The slot's next block. False: there is none left.
@@ -161,7 +175,8 @@ class Walker {
         continue;
       }
       jitter_ = jitter_ * 6364136223846793005u + 1442695040888963407u;
-      slot.pace = unit + static_cast<std::int64_t>(options_.drift * static_cast<double>(jitter_ >> 33) / 2147483648.0 * unit);
+      slot.pace =
+          unit + static_cast<std::int64_t>(options_.drift * static_cast<double>(jitter_ >> 33) / 2147483648.0 * unit);
       slot.next_time = time;
       return slot.busy = slot.fresh = true;
     }
@@ -174,7 +189,8 @@ class Walker {
     slot.fresh = false;
     for (const Moving& moving : moving_) {
       int tile = slot.base[moving.stream];
-      for (std::size_t l = 0; l < moving.loops; ++l) tile += static_cast<int>(slot.at[moving.loop[l]]) * moving.stride[l];
+      for (std::size_t l = 0; l < moving.loops; ++l)
+        tile += static_cast<int>(slot.at[moving.loop[l]]) * moving.stride[l];
       touch(slot, side, now, moving.stream, tile);
     }
   }
@@ -201,7 +217,8 @@ class Walker {
     const auto entry = static_cast<std::size_t>(tile);
     const L2Cache::Stored stored = cache_.store(tile, tiles_.bytes[entry]);
     written_[i] += stored.written * tiles_.bytes[entry];
-    if (tiles_.list[i].kind == TileStream::Kind::add && seen_[entry]) fetched_[i] += stored.lacked * tiles_.bytes[entry];
+    if (tiles_.list[i].kind == TileStream::Kind::add && seen_[entry])
+      fetched_[i] += stored.lacked * tiles_.bytes[entry];
     seen_[entry] = 1;
   }
 
@@ -217,7 +234,9 @@ class Walker {
       std::int64_t all = 0;
       for (const std::int64_t share : tiles_.list[i].share) all += share;
       for (std::size_t a = 0; a < max_arrays; ++a) {
-        const double share = all == 0 ? 0 : static_cast<double>(tiles_.list[i].share[a]) / static_cast<double>(all) / static_cast<double>(parts);
+        const double share = all == 0 ? 0
+                                      : static_cast<double>(tiles_.list[i].share[a]) / static_cast<double>(all) /
+                                            static_cast<double>(parts);
         out.arrays[a].fetched_again += static_cast<std::int64_t>(static_cast<double>(fetched_[i]) * share + 0.5);
         out.arrays[a].written_again += static_cast<std::int64_t>(static_cast<double>(written_[i]) * share + 0.5);
       }
@@ -237,8 +256,8 @@ class Walker {
   std::vector<LiveTiles> live_;
   std::vector<std::vector<TileRange>> keys_of_, queries_of_;
   std::vector<Moving> fixed_, moving_;
-  std::vector<char> seen_;                              // tiles that have been in the L2 before
-  std::array<std::vector<std::int64_t>, 4> used_at_;  // by side: when a tile was last read
+  std::vector<char> seen_;                                        // tiles that have been in the L2 before
+  std::array<std::vector<std::int64_t>, 4> used_at_;              // by side: when a tile was last read
   std::array<std::int64_t, most_streams> fetched_{}, written_{};  // bytes x parts
   std::int64_t next_block_ = 0, steps_ = 0;
   std::uint64_t jitter_ = 1;
@@ -246,7 +265,8 @@ class Walker {
 
 }  // namespace
 
-bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident_blocks, L2Walk& out, const WalkOptions& options) {
+bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident_blocks, L2Walk& out,
+             const WalkOptions& options) {
   out = {};
   TileStreams tiles;
   if (!tile_streams(bound, tiles) || tiles.list.size() > most_streams) return false;

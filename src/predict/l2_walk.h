@@ -29,6 +29,7 @@ struct WalkOptions {
 
 // False: the island has too many steps or tiles, or tiles that cannot be numbered; the closed form answers then.
 // resident_blocks: blocks that run at once on the device.
-bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident_blocks, L2Walk& out, const WalkOptions& options = {});
+bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident_blocks, L2Walk& out,
+             const WalkOptions& options = {});
 
 }  // namespace tilescope

@@ -1,12 +1,13 @@
 // The walk against an enumeration of the same meaning that shares nothing with it but the blocks' order: steps found by
-// asking for every pair of elements, tiles known by the elements they begin with, caches as plain lists. Arrays that the
-// same loops move, all loaded or all stored, come and go as one.
+// asking for every pair of elements, tiles known by the elements they begin with, caches as plain lists. Arrays that
+// the same loops move, all loaded or all stored, come and go as one.
+#include "predict/l2_walk.h"
+
 #include <doctest/doctest.h>
 
 #include <map>
 
 #include "predict/block_order.h"
-#include "predict/l2_walk.h"
 
 namespace tilescope {
 namespace {
@@ -42,7 +43,8 @@ struct Oracle {
       const BoundLoop& loop = bound.nest.loops[i];
       if (loop.axis != axis) continue;
       const bool inner = bound.nest.chunked.present() && static_cast<int>(i) == bound.nest.chunked.inner;
-      const std::int64_t base = inner ? at[static_cast<std::size_t>(bound.nest.chunked.outer)] * bound.nest.chunked.length : 0;
+      const std::int64_t base =
+          inner ? at[static_cast<std::size_t>(bound.nest.chunked.outer)] * bound.nest.chunked.length : 0;
       const std::int64_t end = inner ? std::min(loop.size, base + bound.nest.chunked.length) : loop.size;
       return {base + at[i] * loop.tile, std::min(loop.tile, end - base - at[i] * loop.tile)};
     }
@@ -83,7 +85,8 @@ struct Oracle {
   bool moves_as(std::size_t a, std::size_t b) const {
     bool same = loads(bound, id_of(a)) == loads(bound, id_of(b)) && stores(bound, id_of(a)) == stores(bound, id_of(b));
     const auto& arrays = bound.nest.diagram->arrays;
-    for (const BoundLoop& loop : bound.nest.all()) same = same && bound.nest.carries(arrays[a].axes, loop.axis) == bound.nest.carries(arrays[b].axes, loop.axis);
+    for (const BoundLoop& loop : bound.nest.all())
+      same = same && bound.nest.carries(arrays[a].axes, loop.axis) == bound.nest.carries(arrays[b].axes, loop.axis);
     const auto how = [&](std::size_t i) { return bound.plan.schedule.how_stored(bound.island, id_of(i)).by; };
     return same && (!stores(bound, id_of(a)) || how(a) == how(b));
   }
@@ -125,7 +128,10 @@ struct Oracle {
     };
     std::vector<Running> running(static_cast<std::size_t>(std::min(resident, order.size())));
     for (Running& one : running) take(one);
-    const auto adds = [&](std::size_t a) { return bound.plan.schedule.how_stored(bound.island, static_cast<ArrayId>(static_cast<int>(a))).by != Accumulate::rewriting; };
+    const auto adds = [&](std::size_t a) {
+      return bound.plan.schedule.how_stored(bound.island, static_cast<ArrayId>(static_cast<int>(a))).by !=
+             Accumulate::rewriting;
+    };
     int now = 0;
     for (bool busy = true; busy; ++now) {
       busy = false;
@@ -183,14 +189,16 @@ Point point_of(const Plan& plan, const Workload& workload, const std::string& ma
 
 TEST_CASE("the walk finds what plain lists find") {
   const HardwareProfile hardware = h200();
-  for (const std::string kernel : {"fused_mma", "fused_wgmma", "flash1", "case_study", "backward", "backward_split", "split_kv"})
+  for (const std::string kernel :
+       {"fused_mma", "fused_wgmma", "flash1", "case_study", "backward", "backward_split", "split_kv"})
     for (const std::string mask : {"none", "causal"}) {
       const Plan plan = load_plan_for_kernel(kernel, TILESCOPE_SOURCE_DIR);
       const Point point = point_of(plan, {2, 4, 2, kernel == "split_kv" ? 8 : 300, 500, 64, 64}, mask);
       if (!unsupported(plan, point).empty()) continue;
       for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i) {
         const BoundIsland bound = bind_island(plan, hardware, point, i);
-        if (bound.how.writes_masked_rows && mask == "causal" && kernel == "flash1") continue;  // stores of unseen tiles have no step
+        if (bound.how.writes_masked_rows && mask == "causal" && kernel == "flash1")
+          continue;  // stores of unseen tiles have no step
         for (const std::int64_t resident : {1, 3, 50})
           for (const std::int64_t capacity : {20000, 100000, 400000, 1 << 30}) {
             L2Walk walk;
@@ -204,7 +212,8 @@ TEST_CASE("the walk finds what plain lists find") {
                 walk.arrays[b] = {};
               }
             for (std::size_t a = 0; a < plan.schedule.diagram.arrays.size(); ++a) {
-              const std::string what = fmt::format("{} {} {} {} resident {} capacity {}", kernel, bound.island.name, mask, plan.schedule.diagram.arrays[a].name, resident, capacity);
+              const std::string what = fmt::format("{} {} {} {} resident {} capacity {}", kernel, bound.island.name,
+                                                   mask, plan.schedule.diagram.arrays[a].name, resident, capacity);
               CHECK_MESSAGE(walk.arrays[a].fetched_again == oracle.found[a].fetched_again, what);
               CHECK_MESSAGE(walk.arrays[a].written_again == oracle.found[a].written_again, what);
             }
@@ -236,7 +245,8 @@ TEST_CASE("an island with too many steps is not walked") {
   const Plan plan = load_plan_for_kernel("fused_mma", TILESCOPE_SOURCE_DIR);
   const Point point = point_of(plan, {8, 8, 8, 4096, 4096, 64, 64}, "none");
   L2Walk walk;
-  CHECK_FALSE(walk_l2(bind_island(plan, hardware, point, 0), cache_shape(hardware), 132, walk, {.drift = 0, .most_steps = 1000}));
+  CHECK_FALSE(walk_l2(bind_island(plan, hardware, point, 0), cache_shape(hardware), 132, walk,
+                      {.drift = 0, .most_steps = 1000}));
 }
 
 }  // namespace tilescope

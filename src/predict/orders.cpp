@@ -10,14 +10,21 @@ namespace tilescope {
 namespace {
 
 std::size_t busiest_island(const Prediction& prediction) {
-  const auto less = [](const IslandPrediction& a, const IslandPrediction& b) { return a.work.tensor_flop < b.work.tensor_flop; };
-  return static_cast<std::size_t>(std::max_element(prediction.islands.begin(), prediction.islands.end(), less) - prediction.islands.begin());
+  const auto less = [](const IslandPrediction& a, const IslandPrediction& b) {
+    return a.work.tensor_flop < b.work.tensor_flop;
+  };
+  return static_cast<std::size_t>(std::max_element(prediction.islands.begin(), prediction.islands.end(), less) -
+                                  prediction.islands.begin());
 }
 
-bool has(const std::vector<std::string>& list, const char* name) { return std::find(list.begin(), list.end(), name) != list.end(); }
+bool has(const std::vector<std::string>& list, const char* name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
 
 // The tiles of a head that blocks own: queries or keys.
-std::string rows_of(const IslandImplementation& how) { return has(how.block_order, "q") ? "q" : has(how.block_order, "kv") ? "kv" : ""; }
+std::string rows_of(const IslandImplementation& how) {
+  return has(how.block_order, "q") ? "q" : has(how.block_order, "kv") ? "kv" : "";
+}
 
 IslandImplementation plain(const IslandImplementation& how, const std::vector<std::string>& order, bool rows_fall) {
   IslandImplementation changed = how;
@@ -31,15 +38,23 @@ IslandImplementation plain(const IslandImplementation& how, const std::vector<st
 // Sections of so many KV heads: a budget of as many bytes, of which each head takes one.
 IslandImplementation in_sections(const IslandImplementation& how, std::int64_t heads, bool rows_fall) {
   IslandImplementation changed = plain(how, how.block_order, rows_fall);
-  changed.sections = Sections{.when = When::always, .order = {"heads", rows_of(how)}, .arrays = {}, .l2_share = 0, .bytes = heads, .equal = false};
+  changed.sections = Sections{.when = When::always,
+                              .order = {"heads", rows_of(how)},
+                              .arrays = {},
+                              .l2_share = 0,
+                              .bytes = heads,
+                              .equal = false};
   return changed;
 }
 
 std::string own_name(const IslandImplementation& how) {
   std::string text = join(how.block_order, ", ");
   for (const auto& [dimension, when] : how.falling)
-    if (has(how.block_order, dimension.c_str())) text += fmt::format(", {} falling{}", dimension, when == When::causal ? " (causal)" : "");
-  if (how.sections) text += fmt::format("; sections of heads{}: {}", how.sections->when == When::causal ? " (causal)" : "", join(how.sections->order, ", "));
+    if (has(how.block_order, dimension.c_str()))
+      text += fmt::format(", {} falling{}", dimension, when == When::causal ? " (causal)" : "");
+  if (how.sections)
+    text += fmt::format("; sections of heads{}: {}", how.sections->when == When::causal ? " (causal)" : "",
+                        join(how.sections->order, ", "));
   return text;
 }
 
@@ -66,7 +81,8 @@ std::vector<OrderedTraffic> traffic_by_order(const Plan& plan, const HardwarePro
     add(other, name, false);
   };
   std::vector<std::string> inner, outer;  // the tiles of a head fastest, and slowest
-  for (const std::string& dimension : how.block_order) (dimension == "heads" || dimension == "batch" ? outer : inner).push_back(dimension);
+  for (const std::string& dimension : how.block_order)
+    (dimension == "heads" || dimension == "batch" ? outer : inner).push_back(dimension);
   std::vector<std::string> by_head = inner, by_tile = outer;
   by_head.insert(by_head.end(), outer.begin(), outer.end()), by_tile.insert(by_tile.end(), inner.begin(), inner.end());
   const bool masked = point.mask.kind != Mask::Kind::none;
@@ -77,9 +93,12 @@ std::vector<OrderedTraffic> traffic_by_order(const Plan& plan, const HardwarePro
     try_order(plain(how, by_tile, falls), fmt::format("all heads in turns, {} slowest", row));
     if (inner.size() > 1) continue;
     for (std::int64_t heads = 2; heads < point.workload.batch * point.workload.heads_kv; heads *= 2)
-      try_order(in_sections(how, heads, falls), fmt::format("sections of {} KV heads in turns, {} slowest", heads, row));
+      try_order(in_sections(how, heads, falls),
+                fmt::format("sections of {} KV heads in turns, {} slowest", heads, row));
   }
-  const auto less = [](const OrderedTraffic& a, const OrderedTraffic& b) { return a.read_bytes + a.write_bytes < b.read_bytes + b.write_bytes; };
+  const auto less = [](const OrderedTraffic& a, const OrderedTraffic& b) {
+    return a.read_bytes + a.write_bytes < b.read_bytes + b.write_bytes;
+  };
   std::stable_sort(found.begin(), found.end(), less);
   return found;
 }

@@ -1,6 +1,6 @@
-#include <doctest/doctest.h>
-
 #include "predict/orders.h"
+
+#include <doctest/doctest.h>
 
 namespace tilescope {
 

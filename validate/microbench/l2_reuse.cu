@@ -59,20 +59,25 @@ __global__ void __launch_bounds__(sweep_threads)
 // Chunks of `ranges` ranges, each somewhere in its own part of the pool; all ranges advance together.
 std::vector<int> set_of(double mib, int ranges, unsigned seed) {
   std::mt19937 random(seed);
-  const int each = static_cast<int>(mib * 16 / ranges + 0.5), part = static_cast<int>(pool_bytes / chunk_bytes) / ranges;
+  const int each = static_cast<int>(mib * 16 / ranges + 0.5),
+            part = static_cast<int>(pool_bytes / chunk_bytes) / ranges;
   std::vector<int> first(static_cast<std::size_t>(ranges)), chunks;
-  for (int r = 0; r < ranges; ++r) first[static_cast<std::size_t>(r)] = r * part + static_cast<int>(random() % static_cast<unsigned>(part - each));
+  for (int r = 0; r < ranges; ++r)
+    first[static_cast<std::size_t>(r)] = r * part + static_cast<int>(random() % static_cast<unsigned>(part - each));
   for (int k = 0; k < each; ++k)
     for (int r = 0; r < ranges; ++r) chunks.push_back(first[static_cast<std::size_t>(r)] + k);
   return chunks;
 }
 
-// (bytes of the set, part of it that the second and later sweeps move to or from DRAM). Sets fill the less evenly, the more
-// ranges a set has; kernels sweep a few at a time: those of some heads in some arrays.
+// (bytes of the set, part of it that the second and later sweeps move to or from DRAM). Sets fill the less evenly, the
+// more ranges a set has; kernels sweep a few at a time: those of some heads in some arrays.
 MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, bool store) {
   const char* metric = store ? "dram__bytes_write.sum" : "dram__bytes_read.sum";
-  MicrobenchCurve curve{store ? "l2 data stored again that had been written to DRAM" : "l2 data read again that had gone",
-                        "bytes of the set", "part of the set, a sweep", {}};
+  MicrobenchCurve curve{
+      store ? "l2 data stored again that had been written to DRAM" : "l2 data read again that had gone",
+      "bytes of the set",
+      "part of the set, a sweep",
+      {}};
   CounterSession session({metric});
   const L2Flush flush;
   const DeviceBuffer list(pool_bytes / chunk_bytes * sizeof(int) + 16);
@@ -82,18 +87,21 @@ MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, b
     const std::vector<int> ranges = store ? std::vector<int>{1, 1} : std::vector<int>{4, 8, 4, 8};
     for (std::size_t sample = 0; sample < ranges.size(); ++sample) {
       const std::vector<int> chunks = set_of(mib, ranges[sample], static_cast<unsigned>(sample) + 1);
-      check_cuda(cudaMemcpy(list.get(), chunks.data(), chunks.size() * sizeof(int), cudaMemcpyHostToDevice), "cudaMemcpy");
+      check_cuda(cudaMemcpy(list.get(), chunks.data(), chunks.size() * sizeof(int), cudaMemcpyHostToDevice),
+                 "cudaMemcpy");
       const auto rounds = [&](int count) {
         return [&, count] {
-          sweep_chunks<<<bench.units(), sweep_threads>>>(static_cast<uint4*>(pool.get()), static_cast<const int*>(list.get()),
-                                                        static_cast<int>(chunks.size()), count, store, sink);
+          sweep_chunks<<<bench.units(), sweep_threads>>>(static_cast<uint4*>(pool.get()),
+                                                         static_cast<const int*>(list.get()),
+                                                         static_cast<int>(chunks.size()), count, store, sink);
           check_cuda(cudaGetLastError(), "the sweep's launch");
         };
       };
       const auto cold = [&] { flush.enqueue(nullptr); };
       const auto counted = session.collect({{"one", cold, rounds(1)}, {"all", cold, rounds(sweeps)}}).values;
       size = static_cast<double>(chunks.size() * chunk_bytes);
-      moved += (counted.at("all").at(metric) - counted.at("one").at(metric)) / ((sweeps - 1) * size * static_cast<double>(ranges.size()));
+      moved += (counted.at("all").at(metric) - counted.at("one").at(metric)) /
+               ((sweeps - 1) * size * static_cast<double>(ranges.size()));
     }
     curve.points.emplace_back(size, std::clamp(moved, 0.0, 1.0));
   }
@@ -121,7 +129,8 @@ void measure_l2_reuse(Microbench& bench) {
     for (int percent = 5; percent < 100; percent += 10)
       if (const double bytes = crossing(curve, percent / 100.0); bytes > 0)
         bench.add((store ? "l2.written.p" : "l2.gone.p") + std::to_string(percent), {bytes},
-                  store ? "a range, a part stored by each SM" : "of a partition; sets of 4 and of 8 ranges, read by all SMs in step");
+                  store ? "a range, a part stored by each SM"
+                        : "of a partition; sets of 4 and of 8 ranges, read by all SMs in step");
   }
 }
 
