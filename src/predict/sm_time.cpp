@@ -1,6 +1,8 @@
 #include "predict/sm_time.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "predict/products.h"
 #include "predict/sm_time_network.h"
@@ -136,7 +138,8 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
     network.demand[1] = alone.demand[1] * (1 + busy * (d.xu >= d.fma_scores ? rates.wgmma.xu : rates.wgmma.fma));
     network.demand[2] = alone.demand[2] * (1 + busy * rates.wgmma.alu);
     network.demand[3] = alone.demand[3] * (1 + busy * rates.wgmma.fma);
-    round = network.round(customers);
+    const double before = std::exchange(round, network.round(customers));
+    if (std::abs(round - before) < 1e-4 * before) break;
   }
   return round;
 }
