@@ -40,7 +40,7 @@ AxisLoop loop(const Diagram& diagram, const char* axis, Partition partition, boo
 
 TEST_CASE("every named schedule lies among the enumerated fusions and legal nests") {
   int found = 0;  // memory without bound, so that the ranking is soon through
-  for (const char* diagram : {"attention", "attention_backward", "attention_backward_rowsum", "matmul"})
+  for (const char* diagram : {"attention", "attention_backward", "attention_backward_rowsum", "attention_transposed_values", "matmul"})
     for (const NamedDerivation& named : derived(diagram, one_head(1024), 1e12).named) {
       CAPTURE(named.name);
       CHECK_MESSAGE(named.found, named.missing_because);

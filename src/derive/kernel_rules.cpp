@@ -157,7 +157,8 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
         state.insert(kept->second.begin(), kept->second.end());
     }
   }
-  cost.state.assign(state.begin(), state.end());
+  for (const ArrayId id : state)
+    cost.state.emplace_back(id, repeated(bits_of(primitives_->array(id).axes), ~AxisBits{0}, loops));
   // What the innermost stream does not move stays over it, and so does every fold that some loop cuts.
   const bool streams = !loops.empty() && loops.back().partition == Partition::stream;
   for (const auto& [id, axes] : loads_)

@@ -83,7 +83,11 @@ bool dominates(const NestCost& a, const NestCost& b) {
   for (std::size_t i = 0; i < a.repeated.size(); ++i)
     if ((a.repeated[i].second & ~b.repeated[i].second) != 0) return false;
   if (!std::includes(b.resident.begin(), b.resident.end(), a.resident.begin(), a.resident.end())) return false;
-  return std::includes(b.state.begin(), b.state.end(), a.state.begin(), a.state.end());
+  return std::all_of(a.state.begin(), a.state.end(), [&](const auto& kept) {
+    return std::any_of(b.state.begin(), b.state.end(), [&](const auto& other) {
+      return other.first == kept.first && (kept.second & ~other.second) == 0;
+    });
+  });
 }
 
 Nests enumerate_nests(const Primitives& primitives, const FusedKernel& kernel, std::size_t most) {

@@ -33,7 +33,7 @@ struct NestCost {
       repeated{};      // loads, then results; the same order for all nests of a kernel
   AxisBits tiled = 0;  // loops there are
   AxisBits parts = 0;  // axes that leave partial results
-  std::vector<ArrayId> state{};
+  std::vector<std::pair<ArrayId, AxisBits>> state{};  // running state that leaves, and the loops that repeat it
   std::vector<ArrayId> resident{};  // on the chip in every column: see derive/columns.h
 };
 
