@@ -87,15 +87,29 @@ void read_layout(const Node& root, const Schedule& schedule, KernelDescriptor& k
     }
 }
 
-// The schedule's islands, each implemented once, in the schedule's order.
+// The schedule's islands in its order, each implemented once, or once for any number of steps.
 void order_islands(const Node& list, const Schedule& schedule, KernelDescriptor& kernel) {
   std::vector<IslandImplementation> ordered;
   for (const Island& island : schedule.islands) {
-    const auto matches = [&](const IslandImplementation& candidate) { return candidate.name == island.name; };
-    const auto count = std::count_if(kernel.islands.begin(), kernel.islands.end(), matches);
-    if (count != 1)
-      list.report(fmt::format("island '{}' of schedule '{}' must be described once, found {} times", island.name, schedule.name, count));
-    else ordered.push_back(*std::find_if(kernel.islands.begin(), kernel.islands.end(), matches));
+    std::vector<IslandImplementation> found;
+    for (const IslandImplementation& candidate : kernel.islands)
+      if (candidate.name == island.name) found.push_back(candidate);
+    const auto fewer = [](const IslandImplementation& a, const IslandImplementation& b) { return a.steps.least < b.steps.least; };
+    std::stable_sort(found.begin(), found.end(), fewer);
+    std::int64_t next = 1;  // least steps that none found so far runs for; 0: all are served
+    for (const IslandImplementation& each : found) {
+      if (next == 0 || each.steps.least != next || (each.steps.most != 0 && each.steps.most < next)) next = -1;
+      if (next < 0) break;
+      next = each.steps.most == 0 ? 0 : each.steps.most + 1;
+    }
+    if (found.size() != 1 && next != 0)
+      list.report(fmt::format("island '{}' of schedule '{}' must be described once, or once for any number of 'steps', found {} times", island.name, schedule.name, found.size()));
+    else if (next != 0)
+      list.report(fmt::format("island '{}' of schedule '{}' is described for some numbers of steps only; describe it for the others too", island.name, schedule.name));
+    else {
+      ordered.push_back(found.front());
+      kernel.others.insert(kernel.others.end(), found.begin() + 1, found.end());
+    }
   }
   kernel.islands = std::move(ordered);
 }

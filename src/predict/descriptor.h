@@ -71,8 +71,20 @@ struct Sections {
   bool equal = false;               // sections divide a batch entry's heads into equal parts; else they run over all of them
 };
 
+// Threads that work on a row together: one each `columns` columns of the output, rounded up to a multiple.
+struct RowThreads {
+  std::int64_t columns = 0, multiple = 1;  // 0: row_replication says how many lanes repeat a row's operations
+};
+
+// Steps of an island's stream for which an implementation runs.
+struct Steps {
+  std::int64_t least = 1, most = 0;  // 0: no limit
+  bool hold(std::int64_t steps) const { return steps >= least && (most == 0 || steps <= most); }
+};
+
 struct IslandImplementation {
   std::string name;                  // an island of the schedule
+  Steps steps;                       // of several implementations of an island, for which it runs
   bool stores_log_sum_exp = false;
   bool writes_masked_rows = false;   // blocks that see no key still finish their rows and store them
   std::int64_t row_store = 0;        // rows whose statistics one store instruction writes; 0: not known, bytes as they are
@@ -84,9 +96,14 @@ struct IslandImplementation {
   std::vector<std::string> loads_every_step;  // fetched from L2 again although the tile has not changed
   std::vector<std::string> loaded_by_threads;  // to shared memory, whatever loads_by says
   std::vector<std::string> through_smem;  // pass through shared memory though no product loads them
+  std::vector<std::string> transposes;    // loaded tiles that warps turn over in shared memory before products take them
   std::vector<std::string> reductions;    // results added to in L2 by instructions that return nothing
   std::string loads_by = "cp.async", stores_by = "st";  // "cp.async", "tma", "ld"; "st", "tma"
   std::int64_t row_replication = 1;  // lanes that repeat each per-row operation
+  RowThreads row_threads;
+  std::int64_t step_lanes = 1;       // lanes that take a row's steps side by side, one each, instead of repeating them
+  bool existing_rows = false;        // rows of all heads are one axis of the grid: no row of a tile beyond an array's end
+  std::map<std::string, std::int64_t> sector_reads;  // values a row that its warps read whole sectors for: times each
   std::int64_t row_multiple = 1;     // a row of scores that no loop cuts is worked on in multiples of this many
   std::int64_t stages = 1;           // copies of each streamed input tile in shared memory
   std::map<std::string, std::int64_t> stages_of;  // arrays with another number of copies
@@ -146,7 +163,8 @@ struct KernelDescriptor {
   bool packed_rows = false;       // query heads of a KV head and their queries are one axis of rows
   bool whole_tile_parts = false;  // a split cuts parts of whole tiles
   std::vector<std::string> free;  // parameters of the schedule that the host chooses at run time
-  std::vector<IslandImplementation> islands;  // in the schedule's order
+  std::vector<IslandImplementation> islands;  // in the schedule's order; of several of an island, the one of the fewest steps
+  std::vector<IslandImplementation> others;   // of islands that have several, for more steps
   std::vector<KernelVariant> variants;   // empty: any tile (an assumed implementation)
 
   bool is_free(std::string_view parameter) const;

@@ -108,7 +108,8 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
   const auto names = [&](const char* key, std::vector<std::string>& list) {
     if (const auto found = node.find(key)) list = read_array_names(*found, diagram);
   };
-  names("direct", island.direct), names("loads_every_step", island.loads_every_step), names("loaded_by_threads", island.loaded_by_threads), names("through_smem", island.through_smem), names("reductions", island.reductions);
+  names("direct", island.direct), names("loads_every_step", island.loads_every_step), names("loaded_by_threads", island.loaded_by_threads), names("through_smem", island.through_smem);
+  names("transposes", island.transposes), names("reductions", island.reductions);
   if (const auto by = node.find("loads_by")) island.loads_by = by->one_of({"cp.async", "tma", "ld"});
   if (const auto by = node.find("stores_by")) island.stores_by = by->one_of({"st", "tma"});
   if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
@@ -120,6 +121,29 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
     }
   if (const auto bytes = node.find("smem_extra_bytes")) island.smem_extra_bytes = bytes->integer(0, 1 << 30);
   if (const auto bytes = node.find("mask_entry_bytes")) island.mask_entry_bytes = bytes->integer(1, 64);
+}
+
+// Who works on a row, on which rows, for how many steps.
+void read_rows(const Node& node, const Diagram& diagram, IslandImplementation& island) {
+  if (const auto steps = node.find("steps")) {
+    steps->only({"least", "most"});
+    if (const auto least = steps->find("least")) island.steps.least = least->integer(1, 1 << 20);
+    if (const auto most = steps->find("most")) island.steps.most = most->integer(1, 1 << 20);
+  }
+  if (const auto replication = node.find("row_replication")) island.row_replication = replication->integer(1, 1024);
+  if (const auto threads = node.find("row_threads")) {
+    threads->only({"columns", "multiple"});
+    island.row_threads.columns = (*threads)["columns"].integer(1, 4096);
+    if (const auto multiple = threads->find("multiple")) island.row_threads.multiple = multiple->integer(1, 1024);
+    if (node.find("row_replication")) threads->report("says what 'row_replication' says too; remove one");
+  }
+  if (const auto lanes = node.find("step_lanes")) island.step_lanes = lanes->integer(1, 1024);
+  if (const auto existing = node.find("existing_rows")) island.existing_rows = existing->boolean();
+  if (const auto reads = node.find("sector_reads"))
+    for (const auto& [array, times] : reads->entries()) {
+      check_array(times, array, diagram);
+      island.sector_reads[array] = times.integer(1, 64);
+    }
 }
 
 When read_when(const Node& node) { return node.one_of({"always", "causal"}) == "causal" ? When::causal : When::always; }
@@ -162,8 +186,8 @@ void read_blocks(const Node& node, const Diagram& diagram, IslandImplementation&
 
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
-  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "reductions",
-             "loads_by", "stores_by", "row_replication", "row_multiple", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
+  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "transposes", "reductions",
+             "loads_by", "stores_by", "steps", "row_replication", "row_threads", "step_lanes", "existing_rows", "sector_reads", "row_multiple", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
              "persistent", "block_order", "falling", "sections", "overlap", "work"});
   IslandImplementation island;
   std::vector<std::string> names;
@@ -181,7 +205,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
     if (const int number = schedule.find_island(island.name); number >= 0)
       read_products(*products, schedule.islands[static_cast<std::size_t>(number)], schedule.diagram, island);
   read_movement(node, schedule.diagram, island);
-  if (const auto replication = node.find("row_replication")) island.row_replication = replication->integer(1, 1024);
+  read_rows(node, schedule.diagram, island);
   if (const auto multiple = node.find("row_multiple")) island.row_multiple = multiple->integer(1, 1 << 20);
   read_blocks(node, schedule.diagram, island);
   if (const auto overlap = node.find("overlap")) {

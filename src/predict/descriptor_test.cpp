@@ -43,7 +43,9 @@ std::vector<Rule> rules(const Tree& tree) {
   std::string names;  // of the islands, as the schedule orders them: "one of qk, softmax, pv"
   for (const Tree& section : tree.children) {
     if (section.key != "islands") continue;
-    for (const Tree& island : section.children) names += (names.empty() ? "one of " : ", ") + island.children[0].value;
+    for (std::size_t i = 0; i < section.children.size(); ++i)  // of several implementations of an island, the first
+      if (const auto& name = section.children[i].children[0].value; i == 0 || name != section.children[i - 1].children[0].value)
+        names += (names.empty() ? "one of " : ", ") + name;
   }
   const auto schedule = std::find_if(tree.children.begin(), tree.children.end(), [](const Tree& child) { return child.key == "schedule"; });
   std::vector<std::string> names_of_parameters;
@@ -111,6 +113,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].loaded_by_threads[*]", "text"},
           {"islands[*].through_smem", "a list", Need::optional},
           {"islands[*].through_smem[*]", "text"},
+          {"islands[*].transposes", "a list", Need::optional},
+          {"islands[*].transposes[*]", "text"},
           {"islands[*].reductions", "a list", Need::optional},
           {"islands[*].reductions[*]", "text"},
           {"islands[*].loads_by", "one of cp.async, tma, ld", Need::optional},
@@ -121,6 +125,16 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].mask_entry_bytes", "an integer from 1 to 64", Need::optional},
           {"islands[*].persistent", "true or false", Need::optional},
           {"islands[*].row_replication", "an integer from 1 to 1024", Need::optional},
+          {"islands[*].steps", "a map", Need::free},
+          {"islands[*].steps.least", "an integer from 1 to 1048576", Need::free},
+          {"islands[*].steps.most", "an integer from 1 to 1048576", Need::free},
+          {"islands[*].row_threads", "a map", Need::optional},
+          {"islands[*].row_threads.columns", "an integer from 1 to 4096"},
+          {"islands[*].row_threads.multiple", "an integer from 1 to 1024", Need::optional},
+          {"islands[*].step_lanes", "an integer from 1 to 1024", Need::optional},
+          {"islands[*].existing_rows", "true or false", Need::optional},
+          {"islands[*].sector_reads", "a map", Need::optional},
+          {"islands[*].sector_reads.*", "an integer from 1 to 64", Need::free},
           {"islands[*].stages", "an integer from 1 to 64", Need::optional},
           {"islands[*].output_through_smem", "true or false", Need::optional},
           {"islands[*].block_order", "a list"},
@@ -211,6 +225,7 @@ islands:
     loads_every_step: [Q]
     loaded_by_threads: [V]
     through_smem: [P, O_part]
+    transposes: [V]
     reductions: [O_part]
     loads_by: tma
     stores_by: tma
@@ -232,7 +247,17 @@ islands:
       conversion: {per_score: 0.5}
       shuffle: {per_row_step: 2}
   - name: combine
+    steps: {most: 4}
     tensor_path: none
+    row_threads: {columns: 8}
+    existing_rows: true
+    block_order: [q, heads, batch]
+  - name: combine
+    steps: {least: 5}
+    tensor_path: none
+    row_threads: {columns: 1, multiple: 128}
+    step_lanes: 32
+    sector_reads: {L_part: 2}
     block_order: [q, heads, batch]
 variants:
   - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16], consumer_warps: 8,
@@ -295,8 +320,8 @@ TEST_CASE("each island of the schedule is described exactly once") {
     const Written written = write(standard.tree(), mutation);
     CHECK(standard.findings(written.text) == standard.line(written.values.at("islands"), "islands", message));
   };
-  found({"islands[1]", Change::drop}, "island 'softmax' of schedule 'standard' must be described once, found 0 times");
-  found({"islands[2]", Change::twice}, "island 'pv' of schedule 'standard' must be described once, found 2 times");
+  found({"islands[1]", Change::drop}, "island 'softmax' of schedule 'standard' must be described once, or once for any number of 'steps', found 0 times");
+  found({"islands[2]", Change::twice}, "island 'pv' of schedule 'standard' must be described once, or once for any number of 'steps', found 2 times");
   refused(standard, "islands[0].name", "softmacks", "expected one of qk, softmax, pv, found 'softmacks'; did you mean 'softmax'?");
 }
 

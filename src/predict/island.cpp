@@ -18,18 +18,40 @@ Nest bind_nest(const Plan& plan, const Island& island, const Point& point) {
   return tilescope::bind(plan.schedule, island, packed, unmasked, tiles);
 }
 
+// Of several implementations of an island, the one that runs for so many steps.
+const IslandImplementation& implementation(const KernelDescriptor& kernel, int number, const Nest& nest) {
+  const IslandImplementation& first = kernel.islands[static_cast<std::size_t>(number)];
+  if (kernel.others.empty() || first.steps.hold(steps_of(nest))) return first;
+  const auto runs = [&](const IslandImplementation& other) { return other.name == first.name && other.steps.hold(steps_of(nest)); };
+  return *std::find_if(kernel.others.begin(), kernel.others.end(), runs);  // the reader saw to it that there is one
+}
+
 }  // namespace
+
+std::int64_t steps_of(const Nest& nest) {
+  std::int64_t steps = 1;
+  for (const BoundLoop& loop : nest.all())
+    if (!loop.group) steps = checked_mul(steps, loop.trips);
+  return steps;
+}
+
+std::int64_t row_lanes(const BoundIsland& bound) {
+  const RowThreads& threads = bound.how.row_threads;
+  if (threads.columns == 0) return bound.how.row_replication;
+  return ceil_div(ceil_div(bound.point.workload.d_v, threads.columns), threads.multiple) * threads.multiple;
+}
 
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {
   const Island& island = plan.schedule.islands[static_cast<std::size_t>(number)];
+  const Nest nest = bind_nest(plan, island, point);
   BoundIsland bound{.plan = plan,
                     .point = point,
                     .hardware = hardware,
                     .number = number,
                     .island = island,
-                    .how = plan.kernel.islands[static_cast<std::size_t>(number)],
+                    .how = implementation(plan.kernel, number, nest),
                     .variant = selected_variant(plan, point),
-                    .nest = bind_nest(plan, island, point),
+                    .nest = nest,
                     .finish = {},
                     .live = {},
                     .whole = {}};

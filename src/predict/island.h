@@ -31,6 +31,10 @@ bool stores(const BoundIsland& bound, ArrayId id);
 bool fetched_every_step(const BoundIsland& bound, ArrayId id);  // also where its tile has not changed
 bool copied_in_bulk(const BoundIsland& bound, ArrayId id);      // by the copy engine (TMA), if it goes to shared memory
 
+// Threads that work on a row together, and steps of the island's streams.
+std::int64_t row_lanes(const BoundIsland& bound);
+std::int64_t steps_of(const Nest& nest);
+
 // Bytes of one tile of an array, uncut.
 std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id);
 std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options);

@@ -29,6 +29,8 @@ const char* cause_name(Cause cause) {
     case Cause::tile: return "tile";
     case Cause::operand: return "operand";
     case Cause::fill: return "fill";
+    case Cause::scales: return "scales of operands";
+    case Cause::transpose: return "transposition";
     case Cause::staging: return "staging";
     case Cause::mma: return "matrix instructions";
     case Cause::fragments: return "operand fragments";

@@ -21,6 +21,8 @@ enum class Cause {
   tile,       // the array's tile crosses the boundary as the loops step
   operand,    // tensor-core or FMA operands fetched from shared memory
   fill,       // shared memory filled from L2
+  scales,     // of operands in a quantised format, read by threads
+  transpose,  // a tile read and written back turned over, once as it arrives
   staging,    // output passes through shared memory to be stored in whole lines
   mma,        // register operands and accumulators of matrix instructions
   fragments,  // operand fragments written to registers by shared-memory loads
@@ -88,7 +90,7 @@ struct TimePrediction {
 struct IslandPrediction {
   Work work;
   std::array<std::array<std::int64_t, 2>, boundary_count> traffic{};  // [boundary][direction]
-  std::int64_t operand_bytes = 0;  // smem reads of matrix operands alone
+  std::int64_t operand_bytes = 0;  // smem reads of matrix operands, by products or to transpose them
   std::array<std::int64_t, 2> bulk_smem{};  // [direction]: the part of smem traffic that bulk copies move
   std::int64_t blocks = 0;         // thread blocks in the grid
   std::int64_t blocks_per_unit = 0;

@@ -305,7 +305,8 @@ TEST_CASE("packed rows, parts of whole tiles, quantised pages: a decode kernel t
         CHECK(bytes_of_terms(plan, prediction, array, Boundary::l2, Direction::read, Cause::tile) == heads * row_tiles * kv_values / 128 * (128 / 2 + scales));
       CHECK(bytes_of_terms(plan, prediction, "O_part", Boundary::l2, Direction::write, Cause::tile) == heads * rows * parts * 128 * 4);
       CHECK(bytes_of_terms(plan, prediction, "L_part", Boundary::l2, Direction::read, Cause::tile) == heads * rows * parts * 4);
-      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) == heads * row_tiles * steps * 64 * (128 / 2 + scales));
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) == heads * row_tiles * steps * 64 * (128 / 2));
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::scales) == heads * row_tiles * steps * 64 * scales);
       CHECK(bytes_of_terms(plan, prediction, "Q", Boundary::smem, Direction::read, Cause::operand) == 0);
       CHECK(bytes_of_terms(plan, prediction, "O", Boundary::l2, Direction::write, Cause::tile) == w.batch * w.heads_q * w.q_len * 128 * 2);
     }

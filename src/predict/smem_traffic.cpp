@@ -20,6 +20,28 @@ void add_fill(const BoundIsland& bound, Prediction& out, ArrayId id) {
   add_term(bound, out, fill);
 }
 
+// A tile that arrives in the wrong order for its product passes through registers once: read and written back whole.
+void add_transposition(const BoundIsland& bound, Prediction& out, ArrayId id) {
+  const auto& list = bound.how.transposes;
+  if (list.empty() || !loads(bound, id) || !in_shared_memory(bound, id)) return;
+  if (std::find(list.begin(), list.end(), bound.plan.schedule.diagram.array(id).name) == list.end()) return;
+  const bool kept = !fetched_every_step(bound, id);
+  Term term = smem_term(bound, id, Direction::read, Cause::transpose, kept);
+  term.bytes = touched_bytes(bound, id, {.resident = kept, .whole_tiles = true});
+  add_term(bound, out, term);
+  term.direction = Direction::write;
+  add_term(bound, out, term);
+}
+
+// Without the scales of a quantised format.
+std::int64_t value_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options) {
+  const Dtype dtype = bound.point.dtypes[index(id)];
+  if (dtype.scale_group == 0) return touched_bytes(bound, id, options);
+  const NestSums& sums = options.whole_tiles ? bound.whole : bound.live;
+  const std::int64_t values = touched_values(bound.nest, sums, bound.plan.schedule.diagram.array(id).axes, options);
+  return ceil_div(checked_mul(values, bits(dtype.format)), 8);
+}
+
 void add_operands(const BoundIsland& bound, Prediction& out) {
   std::array<bool, max_arrays> fetched{};  // kept operands are fetched for the first product that takes them
   for_each_product(bound, [&](const Product& product) {
@@ -27,7 +49,11 @@ void add_operands(const BoundIsland& bound, Prediction& out) {
       if (!operand.in_smem || (operand.kept && fetched[index(operand.id)])) continue;
       fetched[index(operand.id)] = true;
       Term term = smem_term(bound, operand.id, Direction::read, Cause::operand, operand.kept);
-      term.bytes = checked_mul(touched_bytes(bound, operand.id, {.resident = operand.kept, .whole_tiles = true}), operand.copies);
+      const TouchOptions options{.resident = operand.kept, .whole_tiles = true};
+      const std::int64_t all = checked_mul(touched_bytes(bound, operand.id, options), operand.copies);
+      term.bytes = checked_mul(value_bytes(bound, operand.id, options), operand.copies);
+      add_term(bound, out, term);
+      term.cause = Cause::scales, term.bytes = all - term.bytes;  // threads load them, matrix instructions do not
       add_term(bound, out, term);
     }
   });
@@ -78,6 +104,7 @@ void add_smem(const BoundIsland& bound, Prediction& out) {
     for (std::size_t i = 0; i < arrays; ++i) visit(bound, out, static_cast<ArrayId>(static_cast<int>(i)));
   };
   each(add_fill);
+  each(add_transposition);
   add_operands(bound, out);
   each(add_staging);
 }

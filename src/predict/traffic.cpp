@@ -150,9 +150,25 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
   }
 }
 
+// One value a row and step that every lane of a row reads for itself: a warp's instruction moves the sectors of the rows
+// that the warp has, whole; a row of several warps is read by each. Lanes that take steps side by side read values that
+// lie a line apart. Rows are one behind the other in memory. 0: the array is not read so.
+std::int64_t sector_read_bytes(const BoundIsland& bound, ArrayId id) {
+  const Array& array = bound.plan.schedule.diagram.array(id);
+  const auto times = bound.how.sector_reads.find(array.name);
+  if (times == bound.how.sector_reads.end() || !bound.hardware.sector_bytes || !bound.hardware.warp_size) return 0;
+  const std::int64_t warp = bound.hardware.warp_size->value, lanes = row_lanes(bound), steps = steps_of(bound.nest);
+  const std::int64_t rows = touched_values(bound.nest, bound.live, array.axes) / steps, width = bits(bound.point.dtypes[index(id)].format) / 8;
+  const std::int64_t of_warp = bound.how.step_lanes > 1 ? 1 : std::max<std::int64_t>(1, warp / lanes);  // rows
+  const std::int64_t reads = checked_mul(times->second, ceil_div(lanes, warp));
+  return checked_mul(reads, sector_stores(steps, rows, of_warp, std::max<std::int64_t>(1, width), bound.hardware.sector_bytes->value));
+}
+
 // The copy engine brings whole tiles: rows past an array's end are filled with zeros, and arrive at the SM like the
 // others (counted on an H200), though no memory holds them.
 void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
+  if (const std::int64_t bytes = sector_read_bytes(bound, id); bytes > 0)
+    return add_term(bound, out, {.boundary = Boundary::l2, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, bound.plan.schedule.diagram.array(id).axes), .bytes = bytes});
   const bool whole = copied_in_bulk(bound, id) && in_shared_memory(bound, id);
   const bool kept = !fetched_every_step(bound, id);
   add_term(bound, out, {.boundary = Boundary::l2, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, bound.plan.schedule.diagram.array(id).axes, kept),
@@ -214,7 +230,8 @@ void add_term(const BoundIsland& bound, Prediction& out, Term term) {
   IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
   const auto b = static_cast<std::size_t>(term.boundary), d = static_cast<std::size_t>(term.direction);
   island.traffic[b][d] = checked_add(island.traffic[b][d], term.bytes);
-  if (term.cause == Cause::operand) island.operand_bytes = checked_add(island.operand_bytes, term.bytes);
+  const bool operand = term.cause == Cause::operand || (term.cause == Cause::transpose && term.direction == Direction::read);
+  if (operand) island.operand_bytes = checked_add(island.operand_bytes, term.bytes);
   if (term.bulk) island.bulk_smem[d] = checked_add(island.bulk_smem[d], term.bytes);
   out.terms.push_back(term);
 }

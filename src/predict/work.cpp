@@ -21,7 +21,8 @@ Axes row_axes(const BoundIsland& bound, int scores) {
 }
 
 std::int64_t rows_once(const BoundIsland& bound, int scores) {
-  return touched_values(bound.finish, bound.whole, row_axes(bound, scores), {.whole_tiles = true});
+  const bool whole = !bound.how.existing_rows;
+  return touched_values(bound.finish, sums(bound, whole), row_axes(bound, scores), {.whole_tiles = whole});
 }
 
 bool streams_along(const BoundIsland& bound, AxisId axis) {
@@ -33,14 +34,23 @@ std::int64_t scaled(double rate, std::int64_t count) {
   return static_cast<std::int64_t>(std::llround(rate * static_cast<double>(count)));
 }
 
-// Of whole tiles: as often as the array's tile enters or leaves, or in every step.
+// Of whole tiles (or the rows that exist): as often as the array's tile enters or leaves, or in every step.
 std::int64_t elements(const BoundIsland& bound, const std::string& name, bool every_step) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const auto id = diagram.find_array(name);
   if (!id) return 0;  // of another diagram that the schedule is applied to
   const Axes axes = diagram.array(*id).axes;
-  if (every_step) return points(bound, axes, true);
-  return touched_values(stores(bound, *id) ? bound.leaving(*id) : bound.nest, bound.whole, axes, {.whole_tiles = true});
+  const bool whole = !bound.how.existing_rows;
+  if (every_step) return points(bound, axes, whole);
+  return touched_values(stores(bound, *id) ? bound.leaving(*id) : bound.nest, sums(bound, whole), axes, {.whole_tiles = whole});
+}
+
+// Steps of all rows. Where lanes take them side by side, some idle in the last round: no thread's operation, but one of
+// the special-function pipe, which is counted in instructions of whole warps.
+std::int64_t steps_taken(const BoundIsland& bound, Pipe pipe, std::int64_t row_steps) {
+  const std::int64_t lanes = bound.how.step_lanes, steps = steps_of(bound.nest);
+  if (pipe != Pipe::xu || lanes == 1) return row_steps;
+  return checked_mul(row_steps / steps, ceil_div(steps, lanes) * lanes);
 }
 
 void add_pipes(const BoundIsland& bound, Work& work) {
@@ -50,12 +60,13 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   const auto& score_axes = diagram.arrays[static_cast<std::size_t>(scores)].axes;
   const auto& output_axes = diagram.arrays[static_cast<std::size_t>(output)].axes;
   const std::int64_t keys = bound.nest.size(score_axes.back());  // of a whole row, when no loop cuts it
-  std::int64_t score_points = points(bound, score_axes, true);
+  const bool whole = !bound.how.existing_rows;
+  std::int64_t score_points = points(bound, score_axes, whole);
   if (!bound.nest.loop_over(score_axes.back())) score_points = checked_mul(score_points / keys, ceil_div(keys, bound.how.row_multiple) * bound.how.row_multiple);
-  const std::int64_t row_steps = points(bound, row_axes(bound, scores), true);
-  const std::int64_t rows = rows_once(bound, scores), output_steps = points(bound, output_axes, true);
+  const std::int64_t row_steps = points(bound, row_axes(bound, scores), whole), lanes = row_lanes(bound);
+  const std::int64_t rows = rows_once(bound, scores), output_steps = points(bound, output_axes, whole);
   const std::int64_t outputs =
-      touched_values(bound.finish, bound.whole, diagram.arrays[static_cast<std::size_t>(output)].axes, {.whole_tiles = true});
+      touched_values(bound.finish, sums(bound, whole), diagram.arrays[static_cast<std::size_t>(output)].axes, {.whole_tiles = whole});
   const std::int64_t threads = checked_mul(consumer_warps(bound), bound.hardware.warp_size ? bound.hardware.warp_size->value : 32);
   for (std::size_t i = 0; i < pipe_count; ++i) {
     const WorkRates& rate = bound.how.work[i];
@@ -64,8 +75,9 @@ void add_pipes(const BoundIsland& bound, Work& work) {
     for (const auto& [array, number] : rate.per_element_step) of_outputs += scaled(number, elements(bound, array, true));
     of_outputs += scaled(rate.per_output_step, output_steps) + scaled(rate.per_output, outputs);
     if (rate.per_thread_step > 0) work.of_threads[i] = scaled(rate.per_thread_step, checked_mul(threads, points(bound, {}, true)));
-    const std::int64_t per_row = checked_add(scaled(rate.per_row_step, row_steps), scaled(rate.per_row, rows));
-    work.pipes[i] += scaled(rate.per_score, score_points) + checked_mul(per_row, bound.how.row_replication) + of_outputs + work.of_threads[i];
+    const std::int64_t of_steps = checked_mul(scaled(rate.per_row_step, steps_taken(bound, static_cast<Pipe>(static_cast<int>(i)), row_steps)), lanes);
+    const std::int64_t per_row = of_steps / bound.how.step_lanes + checked_mul(scaled(rate.per_row, rows), lanes);
+    work.pipes[i] += scaled(rate.per_score, score_points) + per_row + of_outputs + work.of_threads[i];
   }
 }
 
@@ -186,8 +198,10 @@ namespace {
 std::int64_t kept_operand_bytes(const BoundIsland& bound, const Prediction& out) {
   std::int64_t bytes = 0;
   for (const Term& term : out.terms)
-    if (term.island == bound.number && term.cause == Cause::operand && bound.variant &&
-        bound.variant->holds(bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name))
+    if (term.island == bound.number &&
+        ((term.cause == Cause::transpose && term.direction == Direction::read) ||
+         (term.cause == Cause::operand && bound.variant &&
+          bound.variant->holds(bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name))))
       bytes = checked_add(bytes, term.bytes);
   return bytes;
 }
