@@ -1,5 +1,5 @@
 // Every kernel descriptor with one thing wrong at a time, and the exact finding.
-#include "predict/point.h"
+#include "predict/prediction.h"
 
 #include <doctest/doctest.h>
 
@@ -323,6 +323,44 @@ TEST_CASE("each island of the schedule is described exactly once") {
   found({"islands[1]", Change::drop}, "island 'softmax' of schedule 'standard' must be described once, or once for any number of 'steps', found 0 times");
   found({"islands[2]", Change::twice}, "island 'pv' of schedule 'standard' must be described once, or once for any number of 'steps', found 2 times");
   refused(standard, "islands[0].name", "softmacks", "expected one of qk, softmax, pv, found 'softmacks'; did you mean 'softmax'?");
+}
+
+TEST_CASE("implementations of one island share out all numbers of steps, each once") {
+  const Probe probe = probe_of(everything_tree());
+  const auto gap = [&](const std::string& path, const std::string& value, const std::string& message) {
+    const Written written = write(probe.tree(), {path, Change::replace, value});
+    CHECK(probe.findings(written.text) == probe.line(written.values.at("islands"), "islands", message));
+  };
+  const std::string some = "must be described once, or once for any number of 'steps', found 2 times";
+  gap("islands[2].steps.least", "6", "island 'combine' of schedule 'split-kv' " + some);
+  gap("islands[2].steps.least", "4", "island 'combine' of schedule 'split-kv' " + some);
+}
+
+TEST_CASE("of few parts and of many, the rows that exist are merged by as many operations and sectors as combine.cuh has") {
+  const Plan plan = load_plan_for_kernel("split_kv", TILESCOPE_SOURCE_DIR);
+  const HardwareProfile hardware = load_profile(root / "hardware" / "h200_sxm.yaml");
+  for (const std::int64_t parts : {1, 4, 5, 33}) {
+    Point point = default_point(plan);
+    point.workload = {2, 6, 2, 1, 33 * 64, 128, 128};
+    take_variant(point, plan.schedule, plan.kernel.variants[1]);
+    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = parts;
+    Prediction prediction;
+    predict(plan, hardware, point, prediction);
+    const std::int64_t rows = 2 * 6, cut = (33 + parts - 1) / parts, all = (33 + cut - 1) / cut;  // parts that are not empty
+    const bool few = all <= 4;
+    const auto& pipes = prediction.islands[1].work.pipes;
+    const auto pipe = [&](Pipe which) { return pipes[static_cast<std::size_t>(which)]; };
+    CAPTURE(parts);
+    CHECK(pipe(Pipe::ffma) == rows * all * (128 + (few ? 16 : 4)));
+    CHECK(pipe(Pipe::fadd) == rows * (few ? all * 16 + 1 : all * 4 + 128 * 9 + 1));
+    CHECK(pipe(Pipe::fmul) == rows * (128 + (few ? 16 : 128) + 1));
+    CHECK(pipe(Pipe::xu) == rows * (few ? all * 16 + 32 : 4 * ((all + 31) / 32 * 32) + 128 + 32));
+    std::int64_t read = 0;
+    for (const Term& term : prediction.terms)
+      if (term.island == 1 && term.boundary == Boundary::l2 && term.direction == Direction::read) read += term.bytes;
+    const std::int64_t sectors = few ? (all * rows + 1) / 2 : 8 * all * rows;
+    CHECK(read == rows * all * 128 * 4 + sectors * 32);
+  }
 }
 
 TEST_CASE("a tensor path needs its instruction's shape, and a padded array must exist") {
