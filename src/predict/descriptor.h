@@ -87,13 +87,14 @@ struct IslandImplementation {
   Steps steps;                       // of several implementations of an island, for which it runs
   bool stores_log_sum_exp = false;
   bool writes_masked_rows = false;   // blocks that see no key still finish their rows and store them
+  std::int64_t row_load = 0;         // rows whose stored statistics one load instruction brings back; 0: bytes as they are
   std::int64_t row_store = 0;        // rows whose statistics one store instruction writes; 0: not known, bytes as they are
   std::string tensor_path;           // "tensor" (datasheet rate), "mma.sync", "wgmma", "fma", "none"
   MmaShape mma;
   std::optional<Format> computes_in;  // of the matrix instructions; empty: the wider input of each product
   std::vector<ProductImplementation> products;
   std::vector<std::string> direct;        // loaded straight into registers
-  std::vector<std::string> loads_every_step;  // fetched from L2 again although the tile has not changed
+  std::vector<std::string> loads_every_step;  // come from L2 again (results: go there and come back) although the tile has not changed
   std::vector<std::string> loaded_by_threads;  // to shared memory, whatever loads_by says
   std::vector<std::string> through_smem;  // pass through shared memory though no product loads them
   std::vector<std::string> transposes;    // loaded tiles that warps turn over in shared memory before products take them

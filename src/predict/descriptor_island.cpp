@@ -186,7 +186,7 @@ void read_blocks(const Node& node, const Diagram& diagram, IslandImplementation&
 
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
-  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "transposes", "reductions",
+  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "transposes", "reductions",
              "loads_by", "stores_by", "steps", "row_replication", "row_threads", "step_lanes", "existing_rows", "sector_reads", "row_multiple", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
              "persistent", "block_order", "falling", "sections", "overlap", "work"});
   IslandImplementation island;
@@ -196,6 +196,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto stores = node.find("stores_log_sum_exp")) island.stores_log_sum_exp = stores->boolean();
   if (const auto writes = node.find("writes_masked_rows")) island.writes_masked_rows = writes->boolean();
   if (const auto rows = node.find("row_store")) island.row_store = rows->integer(1, 1024);
+  if (const auto rows = node.find("row_load")) island.row_load = rows->integer(1, 1024);
   const Node path = node["tensor_path"];
   island.tensor_path = path.one_of(paths);
   if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);

@@ -85,6 +85,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].stores_log_sum_exp", "true or false", Need::optional},
           {"islands[*].writes_masked_rows", "true or false", Need::optional},
           {"islands[*].row_store", "an integer from 1 to 1024", Need::optional},
+          {"islands[*].row_load", "an integer from 1 to 1024", Need::optional},
           {"islands[*].row_multiple", "an integer from 1 to 1048576", Need::optional},
           {"islands[*].tensor_path", "one of tensor, mma.sync, wgmma, fma, none"},
           {"islands[*].mma", "a map", Need::free},
@@ -216,6 +217,7 @@ islands:
     stores_log_sum_exp: true
     writes_masked_rows: true
     row_store: 16
+    row_load: 8
     tensor_path: wgmma
     mma: {m: 64, n: 64, k: 16}
     computes_in: fp16

@@ -121,7 +121,7 @@ Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
   const Axes axes = bound.plan.schedule.diagram.array(id).axes;
   const NestSums& sums = whole_tiles ? bound.whole : bound.live;
   const Nest& nest = bound.leaving(id);
-  Visits found{touched_values(nest, sums, axes, {.whole_tiles = whole_tiles}), distinct_values(nest, sums, axes, whole_tiles)};
+  Visits found{touched_values(nest, sums, axes, {.resident = !fetched_every_step(bound, id), .whole_tiles = whole_tiles}), distinct_values(nest, sums, axes, whole_tiles)};
   // What a stream never visits is stored once all the same, where the kernel says so and nothing was there before.
   if (!nest.guarded() || !bound.how.writes_masked_rows || bound.plan.schedule.how_stored(bound.island, id).zeroed) return found;
   const std::int64_t all = distinct_values(bound.finish, sums, axes, whole_tiles), unseen = all - found.distinct;

@@ -26,16 +26,21 @@ std::int64_t line_sectors(std::int64_t offset, std::int64_t length, std::int64_t
 
 }  // namespace
 
-std::int64_t sector_stores(std::int64_t lines, std::int64_t length, std::int64_t segment, std::int64_t element_bytes,
-                           std::int64_t sector_bytes) {
+std::int64_t sector_accesses(std::int64_t lines, std::int64_t length, std::int64_t first, std::int64_t count, std::int64_t segment,
+                             std::int64_t element_bytes, std::int64_t sector_bytes) {
   const std::int64_t sector = std::max<std::int64_t>(1, sector_bytes / element_bytes);
   const std::int64_t period = sector / std::gcd(sector, length);  // lines start at alignments that repeat
   std::int64_t sectors = 0;
   for (std::int64_t line = 0; line < std::min(lines, period); ++line) {
-    const std::int64_t alike = (lines - line - 1) / period + 1;
-    sectors = checked_add(sectors, checked_mul(alike, line_sectors(line * length % sector, length, segment, sector)));
+    const std::int64_t alike = (lines - line - 1) / period + 1, offset = (line * (length % sector) + first) % sector;
+    sectors = checked_add(sectors, checked_mul(alike, line_sectors(offset, count, segment, sector)));
   }
   return checked_mul(sectors, sector_bytes);
+}
+
+std::int64_t sector_stores(std::int64_t lines, std::int64_t length, std::int64_t segment, std::int64_t element_bytes,
+                           std::int64_t sector_bytes) {
+  return sector_accesses(lines, length, 0, length, segment, element_bytes, sector_bytes);
 }
 
 }  // namespace tilescope

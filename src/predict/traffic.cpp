@@ -175,26 +175,55 @@ void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
                         .bytes = touched_bytes(bound, id, {.resident = kept, .whole_tiles = whole})});
 }
 
-// Per-row statistics lie densely along the queries: a store of a few rows takes whole sectors, aligned or not.
-std::int64_t stored_bytes(const BoundIsland& bound, ArrayId id) {
+// Statistics that leave in the steps of a guarded stream: each tile of queries as often as the mask lets it be visited,
+// `less` of them left out (the first visit fetches nothing); rows that no step visits once, where the kernel writes them.
+std::int64_t visited_sectors(const BoundIsland& bound, ArrayId id, std::int64_t segment, std::int64_t less) {
+  const BoundLoop& queries = bound.nest.loops[static_cast<std::size_t>(bound.nest.query_loop)];
+  const LiveTiles live = bound.nest.live_tiles();
+  const Axes axes = bound.plan.schedule.diagram.array(id).axes;
+  const std::int64_t length = bound.nest.size(axes.back()), lines = distinct_values(bound.finish, {}, axes) / length;
+  const std::int64_t width = std::max<std::int64_t>(1, bits(bound.point.dtypes[index(id)].format) / 8);
+  std::int64_t bytes = 0;
+  for (std::int64_t tile = 0; tile < queries.trips; ++tile) {
+    std::int64_t visits = 0;
+    if (live.is_band()) visits = live.keys_of(tile).count();
+    else
+      for (std::int64_t key = 0; key < live.key_tiles(); ++key) visits += live.live(tile, key);
+    visits = std::max<std::int64_t>(visits, bound.how.writes_masked_rows ? 1 : 0) - less;
+    if (visits <= 0) continue;
+    const std::int64_t first = tile * queries.tile, rows = std::min(queries.tile, length - first);
+    bytes = checked_add(bytes, checked_mul(visits, sector_accesses(lines, length, first, rows, segment, width, bound.hardware.sector_bytes->value)));
+  }
+  return bytes;
+}
+
+// Per-row statistics lie densely along the queries: an access of a few rows takes whole sectors, aligned or not.
+// `values` cross the boundary, `segment` rows an instruction (0: not known).
+std::int64_t statistic_bytes(const BoundIsland& bound, ArrayId id, std::int64_t values, std::int64_t segment, Direction direction) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
-  const std::int64_t values = counts_of_store(bound, id).stored;
   const bool statistics = diagram.guard && array.axes.back() == diagram.guard->query;
-  const std::int64_t all = statistics ? distinct_values(bound.leaving(id), {}, array.axes) : 0;
-  const bool whole = all > 0 && values % all == 0 && !bound.leaving(id).guarded();  // every row the same number of times
-  if (!whole || bound.how.row_store == 0 || !bound.hardware.sector_bytes) return padded_bytes_of(bound.point, diagram, id, values);
+  if (!statistics || segment == 0 || !bound.hardware.sector_bytes) return padded_bytes_of(bound.point, diagram, id, values);
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  const Nest& nest = bound.leaving(id);
+  if (nest.guarded() && !how.zeroed && !nest.chunked.present() && fetched_every_step(bound, id) && bound.finish.query_loop < 0)
+    return visited_sectors(bound, id, segment, direction == Direction::read ? 1 : 0);
+  const std::int64_t all = distinct_values(nest, {}, array.axes);
+  const bool whole = all > 0 && values % all == 0 && !nest.guarded();  // every row the same number of times
+  if (!whole) return padded_bytes_of(bound.point, diagram, id, values);
   const std::int64_t length = bound.nest.size(array.axes.back()), width = bits(bound.point.dtypes[index(id)].format) / 8;
-  return checked_mul(values / all, sector_stores(all / length, length, bound.how.row_store, std::max<std::int64_t>(1, width), bound.hardware.sector_bytes->value));
+  return checked_mul(values / all, sector_stores(all / length, length, segment, std::max<std::int64_t>(1, width), bound.hardware.sector_bytes->value));
 }
 
 void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
-  const int last = last_loop(bound.nest, array.axes);
-  Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last, .bytes = stored_bytes(bound, id)};
+  const int last = last_loop(bound.nest, array.axes, !fetched_every_step(bound, id));
+  const StoreCounts counts = counts_of_store(bound, id);
+  Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last,
+            .bytes = statistic_bytes(bound, id, counts.stored, bound.how.row_store, Direction::write)};
   add_term(bound, out, term);
-  term.direction = Direction::read, term.bytes = padded_bytes_of(bound.point, diagram, id, counts_of_store(bound, id).loaded);
+  term.direction = Direction::read, term.bytes = statistic_bytes(bound, id, counts.loaded, bound.how.row_load, Direction::read);
   add_term(bound, out, term);
 }
 
