@@ -128,10 +128,10 @@ bool walked(const BoundIsland& bound, Prediction& out, const CacheShape& shape, 
 
 void add_dram(const BoundIsland& bound, Prediction& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const Nest nest = in_issue_order(bound);
   const std::int64_t resident = out.islands[static_cast<std::size_t>(bound.number)].blocks_per_unit * bound.hardware.units.value;
   const CacheShape shape = cache_shape(bound.hardware);
   if (walked(bound, out, shape, resident)) return;
+  const Nest nest = in_issue_order(bound);
   // A sharp cache where half of the lines are gone.
   const CacheState cache{.resident_blocks = resident, .capacity_bytes = static_cast<double>(shape.depths[cache_parts / 2])};
   const WorkingSet set = working_set(bound, nest, resident, shape.partitions);
@@ -150,6 +150,11 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
   }
 }
 
+// Whole bytes of an element, at least one.
+std::int64_t element_bytes(const BoundIsland& bound, ArrayId id) {
+  return std::max<std::int64_t>(1, bits(bound.point.dtypes[index(id)].format) / 8);
+}
+
 // One value a row and step that every lane of a row reads for itself: a warp's instruction moves the sectors of the rows
 // that the warp has, whole; a row of several warps is read by each. Lanes that take steps side by side read values that
 // lie a line apart. Rows are one behind the other in memory. 0: the array is not read so.
@@ -158,10 +163,10 @@ std::int64_t sector_read_bytes(const BoundIsland& bound, ArrayId id) {
   const auto times = bound.how.sector_reads.find(array.name);
   if (times == bound.how.sector_reads.end() || !bound.hardware.sector_bytes || !bound.hardware.warp_size) return 0;
   const std::int64_t warp = bound.hardware.warp_size->value, lanes = row_lanes(bound), steps = steps_of(bound.nest);
-  const std::int64_t rows = touched_values(bound.nest, bound.live, array.axes) / steps, width = bits(bound.point.dtypes[index(id)].format) / 8;
+  const std::int64_t rows = touched_values(bound.nest, bound.live, array.axes) / steps;
   const std::int64_t of_warp = bound.how.step_lanes > 1 ? 1 : std::max<std::int64_t>(1, warp / lanes);  // rows
   const std::int64_t reads = checked_mul(times->second, ceil_div(lanes, warp));
-  return checked_mul(reads, sector_stores(steps, rows, of_warp, std::max<std::int64_t>(1, width), bound.hardware.sector_bytes->value));
+  return checked_mul(reads, sector_stores(steps, rows, of_warp, element_bytes(bound, id), bound.hardware.sector_bytes->value));
 }
 
 // The copy engine brings whole tiles: rows past an array's end are filled with zeros, and arrive at the SM like the
@@ -182,7 +187,6 @@ std::int64_t visited_sectors(const BoundIsland& bound, ArrayId id, std::int64_t 
   const LiveTiles live = bound.nest.live_tiles();
   const Axes axes = bound.plan.schedule.diagram.array(id).axes;
   const std::int64_t length = bound.nest.size(axes.back()), lines = distinct_values(bound.finish, {}, axes) / length;
-  const std::int64_t width = std::max<std::int64_t>(1, bits(bound.point.dtypes[index(id)].format) / 8);
   std::int64_t bytes = 0;
   for (std::int64_t tile = 0; tile < queries.trips; ++tile) {
     std::int64_t visits = 0;
@@ -192,7 +196,7 @@ std::int64_t visited_sectors(const BoundIsland& bound, ArrayId id, std::int64_t 
     visits = std::max<std::int64_t>(visits, bound.how.writes_masked_rows ? 1 : 0) - less;
     if (visits <= 0) continue;
     const std::int64_t first = tile * queries.tile, rows = std::min(queries.tile, length - first);
-    bytes = checked_add(bytes, checked_mul(visits, sector_accesses(lines, length, first, rows, segment, width, bound.hardware.sector_bytes->value)));
+    bytes = checked_add(bytes, checked_mul(visits, sector_accesses(lines, length, first, rows, segment, element_bytes(bound, id), bound.hardware.sector_bytes->value)));
   }
   return bytes;
 }
@@ -211,8 +215,8 @@ std::int64_t statistic_bytes(const BoundIsland& bound, ArrayId id, std::int64_t 
   const std::int64_t all = distinct_values(nest, {}, array.axes);
   const bool whole = all > 0 && values % all == 0 && !nest.guarded();  // every row the same number of times
   if (!whole) return padded_bytes_of(bound.point, diagram, id, values);
-  const std::int64_t length = bound.nest.size(array.axes.back()), width = bits(bound.point.dtypes[index(id)].format) / 8;
-  return checked_mul(values / all, sector_stores(all / length, length, segment, std::max<std::int64_t>(1, width), bound.hardware.sector_bytes->value));
+  const std::int64_t length = bound.nest.size(array.axes.back());
+  return checked_mul(values / all, sector_stores(all / length, length, segment, element_bytes(bound, id), bound.hardware.sector_bytes->value));
 }
 
 void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
