@@ -15,8 +15,9 @@ namespace tilescope::validate {
 namespace {
 
 // Rows that are compared at most, and the multiply-adds that the oracle may spend on them: around a second of one core.
+// A value of K or V that is read back and decoded for a window costs as much as some multiply-adds.
 constexpr std::int64_t most_rows = 4096, fewest_windows = 4, longest_window = 64;
-constexpr double most_work = 2e9;
+constexpr double most_work = 2e9, work_per_value = 16;
 
 // Consecutive query rows of one head; head counts over batch and query heads.
 struct Window {
@@ -26,10 +27,13 @@ struct Window {
 
 std::vector<Window> choose_windows(const kernels::Shape& s) {
   const std::int64_t heads = s.batch * s.heads_q;
-  const double work_per_row = 2.0 * static_cast<double>(s.kv_len) * static_cast<double>(s.d_qk + s.d_v);
-  const auto affordable = std::min(most_rows, static_cast<std::int64_t>(most_work / work_per_row));
+  const double values = static_cast<double>(s.kv_len) * static_cast<double>(s.d_qk + s.d_v);
+  const auto affordable = [&](std::int64_t rows) {  // windows of so many rows
+    const double work = values * (2.0 * static_cast<double>(rows) + work_per_value);
+    return std::min(most_rows / rows, static_cast<std::int64_t>(most_work / work));
+  };
   std::set<Window> windows;
-  if (heads * s.q_len <= affordable) {
+  if (s.q_len <= most_rows && heads <= affordable(s.q_len)) {
     for (std::int64_t head = 0; head < heads; ++head) windows.insert({head, 0, s.q_len});
     return {windows.begin(), windows.end()};
   }
@@ -40,7 +44,7 @@ std::vector<Window> choose_windows(const kernels::Shape& s) {
   };
   windows.insert({0, 0, rows});
   windows.insert({heads - 1, s.q_len - rows, rows});
-  const std::int64_t count = std::max(fewest_windows, affordable / rows);
+  const std::int64_t count = std::max(fewest_windows, affordable(rows));
   for (std::int64_t i = 2; i < count; ++i) windows.insert({any(heads), any(s.q_len - rows + 1), rows});
   return {windows.begin(), windows.end()};
 }

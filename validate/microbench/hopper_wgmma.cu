@@ -13,19 +13,20 @@ constexpr int a_bytes = 64 * 128, steps = 32;  // one panel of A; products of a 
 
 enum class Source { smem, reg };
 
-// Every warpgroup multiplies its own A by a B that all share, into its own sums. `groups` warpgroups take turns.
-template <class Element, int n, Source source, int groups>
+// Every warpgroup multiplies its own A by a B that all share, into its own sums. The warpgroups of a block take turns:
+// one, or as many as registers allow for.
+template <class Element, int n, Source source>
 struct Products {
-  static constexpr int threads = 128 * groups;
-  static constexpr int shared_bytes = groups * a_bytes + n * 128 + 1024;
+  static constexpr int most_groups = n <= 128 ? 3 : 2, threads = 128 * most_groups;
+  static constexpr int shared_bytes = most_groups * a_bytes + n * 128 + 1024;
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
     const unsigned group = threadIdx.x / 128;
-    for (unsigned i = threadIdx.x; i < shared_bytes / 4; i += threads)
+    for (unsigned i = threadIdx.x; i < shared_bytes / 4; i += blockDim.x)
       reinterpret_cast<unsigned*>(shared)[i] = 0x2c002c00u + (i * 2654435761u >> 22);
     device::fence_async_proxy();
     const std::uint32_t base = device::shared_address(shared);
     const std::uint64_t a = device::k_major(base + group * a_bytes);
-    const std::uint64_t b = device::k_major(base + groups * a_bytes);
+    const std::uint64_t b = device::k_major(base + most_groups * a_bytes);
     const std::uint32_t registers[4] = {0x2c002c00u + threadIdx.x, 0x2c012c00u, 0x2c002c03u, 0x2c012c05u};
     float d[n / 2];
     for (int i = 0; i < n / 2; ++i) d[i] = 0;
@@ -81,21 +82,18 @@ struct OneProduct {
   }
 };
 
-template <class Element, int n, Source source, int groups>
-std::vector<double> interval(const Microbench& bench) {
-  using Body = Products<Element, n, source, groups>;
-  return scaled(cycles_per_round(bench, Body{}, {bench.units(), Body::threads, Body::shared_bytes}, 40),
-                1.0 / (steps * groups));
-}
-
 // The interval with as many warpgroups as registers allow for (three of n = 128, two of 256), which is what the SM can
 // do; one warpgroup alone goes to the record.
 template <class Element, int n, Source source>
 void add_interval(Microbench& bench, const std::string& key) {
-  constexpr int groups = n <= 128 ? 3 : 2;
-  bench.add(key + ".n" + std::to_string(n), interval<Element, n, source, groups>(bench),
-            std::to_string(groups) + " warpgroups; one alone: " +
-                std::to_string(median_of(interval<Element, n, source, 1>(bench))).substr(0, 6) + " clk");
+  using Body = Products<Element, n, source>;
+  const auto interval = [&](int groups) {
+    return scaled(cycles_per_round(bench, Body{}, {bench.units(), 128 * groups, Body::shared_bytes}, 40),
+                  1.0 / (steps * groups));
+  };
+  bench.add(key + ".n" + std::to_string(n), interval(Body::most_groups),
+            std::to_string(Body::most_groups) + " warpgroups; one alone: " +
+                std::to_string(median_of(interval(1))).substr(0, 6) + " clk");
 }
 
 template <class Element, Source source>
