@@ -3,6 +3,7 @@
 #include "base/files.h"
 #include "cli/cli.h"
 #include "cli/help.h"
+#include "cli/published.h"
 #include "cli/recorded.h"
 
 namespace tilescope::cli {
@@ -32,13 +33,16 @@ Table row_table(const Comparison& comparison, bool failed_only) {
 
 ExitStatus validate_command(const std::vector<std::string>& words) {
   const auto specs = recorded_options() + std::vector<OptionSpec>{{"junit", "also write JUnit XML to this file"},
-                                                                  {"errors", "also write the time error by GPU and kernel, which predict states (validate/errors.json)"}} + output_options();
-  if (help_wanted(words, "validate [--recorded DIRECTORY] [--experiment FILE]", specs,
+                                                                  {"errors", "also write the time error by GPU and kernel, which predict states (validate/errors.json)"},
+                                                                  {"published", "instead: times that others published, a directory of tables (validate/published)"}} + output_options();
+  if (help_wanted(words, "validate [--recorded DIRECTORY] [--experiment FILE] | --published DIRECTORY", specs,
                   "  tilescope validate\n  tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml\n"
-                  "Exit status 1 when a row leaves its tolerance.\n"))
+                  "  tilescope validate --published validate/published\n"
+                  "Exit status 1 when a row leaves its tolerance, a published table its bars.\n"))
     return ExitStatus::done;
   const Arguments arguments("validate", words, specs, 0);
   const Format format = arguments.format();
+  if (arguments.has("published")) return validate_published(arguments);
   const Comparison comparison = compare_recorded(arguments);
   if (format == Format::json) deliver(arguments, to_json(comparison).dump(1) + "\n");
   else if (format == Format::csv) deliver(arguments, render(row_table(comparison, false), format));

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "compare/catalogue.h"
 #include "diagram/block_mask.h"
 
 namespace tilescope {
@@ -54,24 +55,6 @@ void judge(const validate::Experiment& experiment, const ComparedPoint& compared
   const double allowed = *row.tolerance * row.predicted + row.slack;
   row.verdict = std::abs(row.predicted - row.measured) <= allowed ? Verdict::pass : Verdict::fail;
 }
-
-// Plans and profiles are read once a name, not once a record.
-struct Catalogue {
-  std::filesystem::path data_directory;
-  std::map<std::string, Plan> plans;
-  std::map<std::string, HardwareProfile> profiles;
-
-  const Plan& plan(const std::string& kernel) {
-    auto found = plans.find(kernel);
-    if (found == plans.end()) found = plans.emplace(kernel, load_plan_for_kernel(kernel, data_directory)).first;
-    return found->second;
-  }
-  const HardwareProfile& profile(const std::string& id) {
-    auto found = profiles.find(id);
-    if (found == profiles.end()) found = profiles.emplace(id, find_profile(id, data_directory / "hardware")).first;
-    return found->second;
-  }
-};
 
 }  // namespace
 

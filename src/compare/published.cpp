@@ -1,0 +1,193 @@
+#include "compare/published.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "compare/catalogue.h"
+
+namespace tilescope {
+namespace {
+
+using validate::PublishedRow;
+using validate::PublishedTable;
+
+[[noreturn]] void refuse(const PublishedTable& table, const PublishedRow& row, const std::string& message) {
+  throw InputError(Diagnostic{.file = table.rows_file, .line = row.line, .message = message});
+}
+
+// The row's point with the tile that it names, or the kernel's first variant that serves it.
+Point point_of(const PublishedTable& table, const PublishedRow& row, const validate::MeasurePoint& measured,
+               const Plan& plan, const HardwareProfile& hardware, const std::filesystem::path& data_directory) {
+  validate::Record record;
+  record.file = table.rows_file, record.point = measured;
+  Point point = model_point(record, plan, data_directory);
+  bool built = plan.kernel.variants.empty();
+  for (const KernelVariant& variant : plan.kernel.variants) {
+    const auto wanted = [](std::int64_t given, std::int64_t has) { return given == 0 || given == has; };
+    if (built || !serves(plan, point, variant) || !wanted(measured.tile_q, variant.tile_q) ||
+        !wanted(measured.tile_kv, variant.tile_kv) || !wanted(measured.warps, variant.warps))
+      continue;
+    take_variant(point, plan.schedule, variant);
+    built = true;
+  }
+  if (!built) refuse(table, row, fmt::format("kernel '{}' has no variant for {}", measured.kernel, point_id(measured)));
+  std::vector<std::string> reasons = unsupported(plan, point);
+  if (const std::string reason = unsupported_on(plan, hardware); !reason.empty()) reasons.push_back(reason);
+  if (!reasons.empty()) refuse(table, row, join(reasons, "; "));
+  return point;
+}
+
+double hbm_rate(const HardwareProfile& hardware) {
+  if (hardware.measured && hardware.measured->hbm.copy) return hardware.measured->hbm.copy->value;
+  const MemoryLevel* hbm = hardware.level("hbm");
+  if (hbm && hbm->measured_bandwidth_bytes_per_second) return hbm->measured_bandwidth_bytes_per_second->value;
+  return hbm && hbm->bandwidth_bytes_per_second ? hbm->bandwidth_bytes_per_second->value : 0;
+}
+
+// A kernel that copies whole arrays: read and written once, and a launch.
+double copy_seconds(const PublishedTable& table, const PublishedRow& row, const Plan& plan, const Point& point,
+                    const HardwareProfile& hardware) {
+  if (table.copies.empty()) return 0;
+  const Diagram& diagram = plan.schedule.diagram;
+  double bytes = 0;
+  for (const std::string& name : table.copies) {
+    const auto id = diagram.find_array(name);
+    if (!id) refuse(table, row, fmt::format("{}: copies: kernel '{}' has no array '{}'", table.file, plan.kernel.name, name));
+    std::int64_t values = 1;
+    for (const AxisId axis : diagram.array(*id).axes)
+      values *= diagram.axes[static_cast<std::size_t>(axis)].size_in(point.workload);
+    bytes += 2 * static_cast<double>(bytes_of(point, diagram, *id, values));
+  }
+  const double launch = hardware.measured && hardware.measured->launch.interval ? hardware.measured->launch.interval->value
+                        : hardware.launch_seconds                              ? hardware.launch_seconds->value
+                                                                               : 0;
+  const double rate = hbm_rate(hardware);
+  return launch + (rate > 0 ? bytes / rate : 0);
+}
+
+double roofline_seconds(const Prediction& prediction, const HardwareProfile& hardware, Format format) {
+  const auto rate = hardware.tensor_flop_per_cycle.find(format);
+  const auto clock = hardware.tensor_hz ? hardware.tensor_hz : hardware.boost_hz;
+  const MemoryLevel* hbm = hardware.level("hbm");
+  double seconds = 0;
+  if (rate != hardware.tensor_flop_per_cycle.end() && clock)
+    seconds = static_cast<double>(prediction.work.model_flop) /
+              (rate->second.value * static_cast<double>(hardware.units.value) * clock->value);
+  if (hbm && hbm->bandwidth_bytes_per_second)
+    seconds = std::max(seconds, static_cast<double>(prediction.compulsory_bytes) / hbm->bandwidth_bytes_per_second->value);
+  return seconds;
+}
+
+PublishedTime predict_row(const PublishedTable& table, const PublishedRow& row, Catalogue& catalogue) {
+  const HardwareProfile& hardware = catalogue.profile(table.hardware);
+  PublishedTime time{.point = point_id(row.points.front()), .measured = row.seconds};
+  Prediction prediction;
+  for (std::size_t i = 0; i < row.points.size(); ++i) {
+    const validate::MeasurePoint& measured = row.points[i];
+    const Plan& plan = catalogue.plan(measured.kernel);
+    const Point point = point_of(table, row, measured, plan, hardware, catalogue.data_directory);
+    predict(plan, hardware, point, prediction);
+    time.predicted += prediction.time.total + (i == 0 ? copy_seconds(table, row, plan, point, hardware) : 0);
+    time.roofline += roofline_seconds(prediction, hardware, measured.dtype);
+    time.flop += static_cast<double>(prediction.work.model_flop);
+    for (const FootprintRow& footprint : prediction.footprint)
+      if (!footprint.fits()) time.excess = std::max(time.excess, static_cast<double>(footprint.bytes) / footprint.capacity_bytes);
+    if (i > 0) time.point += "+" + measured.kernel;
+  }
+  return time;
+}
+
+// `knows_fit`: whether this way of predicting says that a kernel does not fit.
+PublishedScore score(const std::vector<PublishedTime>& rows, double PublishedTime::*predicted, bool knows_fit) {
+  PublishedScore out;
+  std::vector<double> errors, ratios, measured_rates, predicted_rates;
+  double slowest = 1e300;
+  for (const PublishedTime& row : rows) slowest = std::min(slowest, row.flop / row.*predicted);
+  for (const PublishedTime& row : rows) {
+    measured_rates.push_back(row.flop / row.measured);
+    // What does not fit comes after all that does, the more it lacks the later.
+    const bool fits = row.fits() || !knows_fit;
+    predicted_rates.push_back(fits ? row.flop / row.*predicted : slowest / (1 + row.excess));
+    if (!fits) continue;
+    ratios.push_back(row.*predicted / row.measured - 1);
+    errors.push_back(std::abs(ratios.back()));
+  }
+  out.rank = rank_correlation(measured_rates, predicted_rates);
+  if (errors.empty()) return out;
+  out.error = spread(errors);
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  out.bias = *middle;
+  return out;
+}
+
+std::vector<double> ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> rank(values.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i + 1;
+    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
+    for (std::size_t k = i; k < end; ++k) rank[order[k]] = static_cast<double>(i + end - 1) / 2;
+    i = end;
+  }
+  return rank;
+}
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json score_json(const PublishedScore& score) {
+  return {{"n", score.error.n}, {"mape", number(score.error.mean)}, {"median", number(score.error.median)}, {"p90", number(score.error.p90)},
+          {"worst", number(score.error.worst)}, {"bias", number(score.bias)}, {"rank", number(score.rank)}};
+}
+
+}  // namespace
+
+double rank_correlation(std::span<const double> a, std::span<const double> b) {
+  const std::vector<double> x = ranks(a), y = ranks(b);
+  const double mean = (static_cast<double>(x.size()) - 1) / 2;
+  double xx = 0, yy = 0, xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    xx += (x[i] - mean) * (x[i] - mean), yy += (y[i] - mean) * (y[i] - mean), xy += (x[i] - mean) * (y[i] - mean);
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+}
+
+bool PublishedResult::passed() const {
+  return (!most_mape || model.error.mean <= *most_mape) && (!least_rank || model.rank >= *least_rank);
+}
+
+std::vector<PublishedResult> compare_published(const std::vector<PublishedTable>& tables,
+                                               const std::filesystem::path& data_directory) {
+  Catalogue catalogue{.data_directory = data_directory, .plans = {}, .profiles = {}};
+  std::vector<PublishedResult> results;
+  for (const PublishedTable& table : tables) {
+    PublishedResult& result = results.emplace_back();
+    result.name = table.name, result.hardware = table.hardware, result.source = table.source;
+    result.most_mape = table.mape, result.least_rank = table.rank;
+    for (const PublishedRow& row : table.rows) result.rows.push_back(predict_row(table, row, catalogue));
+    result.model = score(result.rows, &PublishedTime::predicted, true);
+    result.roofline = score(result.rows, &PublishedTime::roofline, false);
+  }
+  return results;
+}
+
+Json to_json(const std::vector<PublishedResult>& results) {
+  Json tables = Json::array();
+  for (const PublishedResult& result : results) {
+    Json rows = Json::array();
+    for (const PublishedTime& row : result.rows)
+      rows.push_back({{"point", row.point}, {"measured", row.measured}, {"predicted", row.fits() ? Json(row.predicted) : Json(nullptr)},
+                      {"roofline", row.roofline}, {"ratio", row.fits() ? number(row.predicted / row.measured) : Json(nullptr)}, {"fits", row.fits()}});
+    tables.push_back({{"name", result.name}, {"hardware", result.hardware}, {"source", result.source}, {"passed", result.passed()},
+                      {"bars", {{"mape", result.most_mape ? Json(*result.most_mape) : Json(nullptr)}, {"rank", result.least_rank ? Json(*result.least_rank) : Json(nullptr)}}},
+                      {"model", score_json(result.model)}, {"roofline", score_json(result.roofline)}, {"rows", std::move(rows)}});
+  }
+  return {{"schema", "tilescope/published-comparison/1"}, {"tables", std::move(tables)}};
+}
+
+}  // namespace tilescope
