@@ -47,7 +47,7 @@
   }
 
   async function chart(place, spec) {
-    const datasets = { ...spec.datasets, points: data.points, rows };
+    const datasets = { ...spec.datasets, points: data.points, rows, records };
     const result = await vegaEmbed(place, { ...spec, datasets }, {
       mode: 'vega-lite',
       renderer: 'svg', // CSS properties reach into SVG: dark mode and print need no second drawing
@@ -93,6 +93,7 @@
       tolerance_text: tolerance === null ? '–' : tolerance === 0 ? 'exact' : `± ${percent(tolerance)}`,
     };
   });
+  const records = data.records.rows.map((row) => Object.fromEntries(data.records.columns.map((name, i) => [name, row[i]])));
   const verdict_words = { pass: 'within', fail: 'outside', info: 'no tolerance', '': 'not compared' };
   const columns = [
     { title: 'Point', key: (r) => r.label },

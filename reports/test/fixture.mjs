@@ -121,6 +121,36 @@ const derivation = {
   ],
 };
 
+// The pictures of accuracy: 40 records of two kernels of ours and one of a library.
+const pictured = ['fused_mma', 'reference', 'library_attention'];
+function pictures() {
+  const residuals = [];
+  const splits = [];
+  for (let i = 0; i < 40; i += 1) {
+    const kernel = pictured[i % 3];
+    const measured = 2e-5 * 1.2 ** i;
+    const pair = (size, spread, bar) => ({ predicted: size * (1 + (random() - 0.6) * spread), measured: size, bar });
+    const residual = { kernel, label: `fp16 128x64 d128 N${128 * (i + 1)}`, third_party: i % 3 === 2, regime: 'compute',
+      seconds: pair(measured, 0.5, 0.2), hbm_read_bytes: pair(1e6 * (i + 1), 0.04, 0.02) };
+    if (i % 4) residual.busy_cycles = pair(measured * 1.7e9, 0.4, 0.2);
+    residuals.push(residual);
+    if (i >= 28) {
+      const predicted = residual.seconds.predicted;
+      splits.push({ kernel, label: residual.label, third_party: residual.third_party, longest: i >= 37, measured, predicted,
+        busiest: { tensor: predicted * 0.6, hbm: predicted * 0.1 }, waits: predicted * 0.2, idle: predicted * 0.06, launch: predicted * 0.04,
+        units: { tensor: predicted * 0.6, smem: predicted * 0.5, xu: predicted * 0.3, fma: predicted * 0.2, alu: predicted * 0.1, l2: predicted * 0.35, hbm: predicted * 0.15 } });
+    }
+  }
+  const bars = ['all', '*ours', '*theirs', ...pictured].flatMap((kernel) => ['seconds', 'hbm_read_bytes', 'busy_cycles'].map((quantity) => ({
+    kernel, quantity, regime: pictured.includes(kernel) ? 'compute' : '', n: 13, low: quantity === 'seconds' ? 2e-5 : 1e6, high: quantity === 'seconds' ? 2e-2 : 4e7, p90: 0.15, stated: pictured.includes(kernel) })));
+  const lengths = pictured.slice(0, 2).map((kernel) => ({ kernel, label: '16-bit 128x64 16 heads d128', third_party: false,
+    points: [512, 1024, 4096, 16384].map((n) => ({ kv_len: n, compulsory: n * 16448, predicted: n * 16600, measured: near(n * 16700, 0.02), no_cache: n * 16448 * (1 + n / 512) })) }));
+  const clocks = pictured.map((kernel, i) => ({ kernel, label: 'fp16 128x64 d128 N5120', third_party: i === 2, seconds: 1e-3, predicted_hz: 1.7e9 + 6e7 * i, nvml_hz: 1.8e9, low_hz: 1.5e9, high_hz: 1.65e9,
+    predicted_watts: 700 - 40 * i, nvml_watts: 260, at_limit: i === 0, reports_cap: i < 2 }));
+  return { records: 40, kernels: 3, experiments: ['synthetic'], residuals, bars, splits: splits.sort((a, b) => a.kernel.localeCompare(b.kernel)), lengths, clocks,
+    power_limit: { both: 9, model_only: 2, gpu_only: 3, neither: 6 }, limits: { watts: 700, highest_hz: 1.98e9, tensor_hz: 1.83e9 } };
+}
+
 export function fixture() {
   state = 12345;
   const points = [];
@@ -138,7 +168,7 @@ export function fixture() {
     schema: 'tilescope/report/1', title: 'Attention on H200: SYNTHETIC TEST DATA', generated: '2026-11-20', revision: 'test',
     notes: ['These numbers are synthetic; no GPU was involved.'],
     hardware: { id: 'h200', name: 'NVIDIA H200', chip: 'GH100', roofs, peaks },
-    points, comparison: { rows, summary: summary_of(rows) }, tile_map: tile_map(), derivation,
+    points, comparison: { rows, summary: summary_of(rows) }, tile_map: tile_map(), derivation, pictures: pictures(),
   };
 }
 

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { Browser, colours, render, render_csv } from './browser.mjs';
 import { fixture } from './fixture.mjs';
 
-const charts = ['roofline', 'traffic-hbm', 'traffic-l2', 'traffic-smem', 'traffic-register', 'errors', 'tiles'];
+const charts = ['roofline', 'traffic-hbm', 'traffic-l2', 'traffic-smem', 'traffic-register', 'errors', 'tiles', 'length-0', 'length-1',
+  'residual-hbm_read_bytes', 'residual-busy_cycles', 'residual-seconds', 'split', 'clock', 'power'];
 let browser;
 let address;
 
@@ -99,6 +100,70 @@ test('a row outside tolerance is in the headline and a cross in the error chart'
   const page = await browser.open(address);
   assert.match(await page.locator('#headline').innerText(), /outside tolerance\s*1\s[\s\S]*Worst checked number:[\s\S]*−6\d\.\d %/);
   assert.equal(await page.locator('#errors .mark-symbol path[fill="var(--fail)"]').count(), 1);
+  await page.close();
+});
+
+test('residuals are one mark a record, by kernel and group of kernels', async () => {
+  const page = await browser.open(address);
+  const { residuals } = fixture().pictures;
+  const marks = (quantity) => page.locator(`#residual-${quantity} .mark-symbol path`).count();
+  for (const quantity of ['seconds', 'busy_cycles']) {
+    const counted = residuals.filter((r) => r[quantity]);
+    await choose(page, 'residual-', 'kernel', 'all');
+    assert.equal(await marks(quantity), counted.length);
+    await choose(page, 'residual-', 'kernel', '*theirs');
+    assert.equal(await marks(quantity), counted.filter((r) => r.third_party).length);
+    await choose(page, 'residual-', 'kernel', 'reference');
+    assert.equal(await marks(quantity), counted.filter((r) => r.kernel === 'reference').length);
+  }
+  const outside = residuals.filter((r) => r.kernel === 'reference' && Math.abs(r.seconds.predicted / r.seconds.measured - 1) > r.seconds.bar).length;
+  assert.ok(outside > 0);
+  assert.equal(await page.locator('#residual-seconds .mark-symbol path[fill="var(--paper)"]').count(), outside); // hollow
+  await page.mouse.move(2, 2);
+  assert.match(await hover_text(page, page.locator('#residual-seconds .mark-symbol path').last()), /kernel\s*reference.*predicted\s*[\d.]+ [mµ]?s.*measured.*error\s*[+−-]?[\d.]+%.*± 20\.00%/s);
+  assert.deepEqual(page.trouble, []);
+  await page.close();
+});
+
+test('the time split has a row a record, as tall as its rows, whose parts are as long as the predicted time', async () => {
+  const page = await browser.open(address);
+  const { splits } = fixture().pictures;
+  const parts = () => page.$$eval('#split .mark-rect path', (marks) => marks.map((m) => m.getBBox()).map(({ x, y, width }) => ({ x, y: Math.round(y), width })));
+  const height = async () => (await page.locator('#split svg').boundingBox()).height;
+  const group = splits.filter((s) => s.longest && !s.third_party);
+  const drawn = await parts();
+  assert.equal(new Set(drawn.map((p) => p.y)).size, group.length);
+  const tall = await height();
+  await choose(page, 'split', 'kernel', 'reference');
+  const own = splits.filter((s) => s.kernel === 'reference');
+  const by_row = new Map();
+  for (const part of await parts()) by_row.set(part.y, [...(by_row.get(part.y) ?? []), part]);
+  const rows = [...by_row.entries()].sort(([a], [b]) => a - b).map(([, row]) => row);
+  assert.equal(rows.length, own.length);
+  assert.ok(Math.abs((await height() - tall) / (own.length - group.length) - 58) < 1, `${tall} ${await height()}`);
+  const line = await page.$eval('#split .mark-rule.role-mark line', (m) => m.getBoundingClientRect().x);
+  const origin = await page.$eval('#split .mark-rect path', (m) => m.getBoundingClientRect().x);
+  rows.forEach((row, i) => { // the dashed line is the measured time
+    assert.equal(row.length, 5);
+    const length = row.reduce((total, part) => total + part.width, 0);
+    assert.ok(Math.abs(length / (line - origin) - own[i].predicted / own[i].measured) < 0.02, `row ${i}: ${length} of ${line - origin}`);
+  });
+  assert.equal(await page.locator('#split .mark-symbol path').count(), own.length * 7);
+  await page.mouse.move(2, 2);
+  assert.match(await hover_text(page, page.locator('#split .mark-rect path').first()), /part\s*tensor cores.*60\.0% of the predicted time/s);
+  assert.deepEqual(page.trouble, []);
+  await page.close();
+});
+
+test('clock and power show prediction, reading and limit of every kernel', async () => {
+  const page = await browser.open(address);
+  const { clocks } = fixture().pictures;
+  const words = async (id) => page.locator(`#${id}`).innerText();
+  assert.match(await words('power'), /limit 700 W/);
+  assert.match(await words('clock'), /highest 1\.98/);
+  assert.equal(await visible_marks(page, 'clock'), clocks.length * 3); // range, ring, square
+  assert.equal(await visible_marks(page, 'power'), clocks.length * 2 + clocks.filter((c) => c.reports_cap).length);
+  assert.match(await page.locator('#clocks-section').innerText(), /of 20 records model and GPU agree in 15/);
   await page.close();
 });
 

@@ -11,7 +11,10 @@ std::vector<OptionSpec> recorded_options() {
 
 Comparison compare_recorded(const Arguments& arguments) {
   const auto given = arguments.text("recorded");
-  const std::filesystem::path directory = given ? std::filesystem::path(*given) : data_directory() / "validate" / "recorded";
+  return compare_recorded(arguments, given ? std::filesystem::path(*given) : data_directory() / "validate" / "recorded");
+}
+
+Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory) {
   const std::vector<validate::Record> records = validate::read_records(directory);
   std::map<std::string, validate::Experiment> experiments;
   std::optional<validate::Experiment> fixed;

@@ -10,6 +10,7 @@
 #include "cli/help.h"
 #include "cli/recorded.h"
 #include "cli/report_data.h"
+#include "cli/report_pictures.h"
 #include "report/report.h"
 #include "validate/measure.h"
 
@@ -18,6 +19,7 @@ namespace tilescope::cli {
 ExitStatus report_command(const std::vector<std::string>& words) {
   const auto specs = recorded_options() + std::vector<OptionSpec>{{"hardware", "only records of this GPU (default: the one with most)"},
                                                                   {"page", "report (default): every record, or family: a row a kernel, and ladders of speed"},
+                                                                  {"pictures", "directory of records for the pictures of DRAM, errors, time and clock (default: those of --recorded)"},
                                                                   {"assets", "folder with the page's bundle (default: that of the build)"}} + output_options();
   if (help_wanted(words, "report [--recorded DIRECTORY] -o report.html", specs,
                   "  tilescope report -o report.html\n  tilescope report --page family -o family.html\n  tilescope report --format md\n"
@@ -34,12 +36,20 @@ ExitStatus report_command(const std::vector<std::string>& words) {
   const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   const std::string id = arguments.text("hardware").value_or(most->first);
   const HardwareProfile hardware = find_profile(id, data_directory() / "hardware");
-  std::erase_if(comparison.points, [&](const ComparedPoint& point) { return point.record.environment.hardware != hardware.id; });
+  const auto elsewhere = [&](const ComparedPoint& point) { return point.record.environment.hardware != hardware.id; };
+  std::erase_if(comparison.points, elsewhere);
   if (comparison.points.empty()) throw InputError(Diagnostic{.path = "--hardware", .message = fmt::format("no record was measured on {}", hardware.id)});
   const bool family = page == "family";
   const auto earlier = [](const ComparedPoint& a, const ComparedPoint& b) { return a.record.environment.date < b.record.environment.date; };
   const validate::Environment latest = std::max_element(comparison.points.begin(), comparison.points.end(), earlier)->record.environment;
-  const Json data = (family ? family_data : report_data)(comparison, hardware, latest.revision, latest.date.substr(0, 10));
+  Json data = (family ? family_data : report_data)(comparison, hardware, latest.revision, latest.date.substr(0, 10));
+  if (!family) {
+    if (const auto more = arguments.text("pictures")) {
+      comparison = compare_recorded(arguments, *more);
+      std::erase_if(comparison.points, elsewhere);
+    }
+    data["pictures"] = pictures(comparison, hardware, data_directory() / "validate" / "errors.json");
+  }
   const nlohmann::json plain = nlohmann::json::parse(data.dump());
   const std::string assets = arguments.text("assets").value_or(TILESCOPE_ASSET_DIR);
   if (format == Format::json) deliver(arguments, data.dump(1) + "\n");

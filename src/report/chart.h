@@ -34,4 +34,25 @@ nlohmann::json error_chart(const Report& report);
 // Heat map over tile_q x tile_kv of the metric chosen by the param `metric`; crosses where a tile does not fit.
 nlohmann::json tile_chart(const Report& report);
 
+// The pictures of accuracy (pictures.h). Two values of their controls name groups of kernels instead of one.
+inline constexpr const char* kOurs = "*ours";
+inline constexpr const char* kTheirs = "*theirs";
+
+// One row a record: predicted time as shares of the measured one (what the busiest unit takes, what it waits for,
+// multiprocessors without a block, launches), and a mark at what each unit would take alone. Param `kernel`: a group
+// shows the longest record of each of its kernels.
+nlohmann::json split_chart(const Report& report);
+
+// Read and written DRAM bytes of one series over length: predicted, measured, compulsory, and without a cache.
+nlohmann::json length_chart(const LengthSeries& series);
+
+// Predicted / measured - 1 of one quantity over its measured size, every record a mark, with the stated error bars. Its
+// data set "records" is the page's own, from residual_data. Param: kernel.
+nlohmann::json residual_chart(const Report& report, const std::string& quantity);
+nlohmann::json residual_data(const Report& report);  // {columns: [...], rows: [[...]]}
+
+// Predicted beside measured, a row a kernel: the SM clock, and the board's power with its limit.
+nlohmann::json clock_chart(const Report& report);
+nlohmann::json power_chart(const Report& report);
+
 }  // namespace tilescope::report

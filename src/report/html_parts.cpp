@@ -15,6 +15,10 @@ const char* drawing(Shape shape) {
       return R"(<rect x="3.5" y="3.5" width="9" height="9"/>)";
     case Shape::triangle:
       return R"(<path d="M8 2.5 14 13H2z"/>)";
+    case Shape::triangle_down:
+      return R"(<path d="M8 13.5 14 3H2z"/>)";
+    case Shape::stroke:
+      return R"(<path d="M2.5 8h11" stroke-width="3"/>)";
     case Shape::diamond:
       return R"(<path d="M8 2 13 8 8 14 3 8z"/>)";
     case Shape::cross:

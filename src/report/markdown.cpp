@@ -73,6 +73,7 @@ std::string render_markdown(const nlohmann::json& data) {
                        content.revision.empty() ? "" : " at revision " + m(content.revision));
   if (headline.failed > 0) out += failures(content, headline);
   if (!content.summary.empty()) out += summary(content);
+  if (content.pictures) out += pictures_markdown(*content.pictures);
   if (content.derivation) out += derivation(*content.derivation);
   return out;
 }

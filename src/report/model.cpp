@@ -155,6 +155,7 @@ Report read_report(const nlohmann::json& data) {
   }
   if (const auto map = f.object("tile_map")) report.tile_map = read_tile_map(*map);
   if (const auto derivation = f.object("derivation")) report.derivation = read_derivation(*derivation);
+  if (const auto drawn = f.object("pictures")) report.pictures = read_pictures(*drawn);
   if (!problems.empty()) throw InputError(std::move(problems));
   return report;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "report/pictures.h"
+
 namespace tilescope::report {
 
 using Number = std::optional<double>;  // empty: the input does not have it; shown as a dash, never as zero
@@ -95,6 +97,7 @@ struct Report {
   std::vector<Summary> summary{};
   std::optional<TileMap> tile_map{};
   std::optional<Derivation> derivation{};
+  std::optional<Pictures> pictures{};
 };
 
 // Throws InputError with every wrong field: "points[3].prediction.traffic: expected a list, found a string".

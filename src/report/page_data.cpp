@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -25,6 +27,14 @@ json charts_of(const Report& report) {
   for (const std::string& level : traffic_levels(report)) put("traffic-" + level, traffic_chart(report, level));
   put("errors", error_chart(report));
   put("tiles", tile_chart(report));
+  put("split", split_chart(report));
+  for (const char* quantity : kResidualQuantities)
+    put(std::string("residual-") + quantity, residual_chart(report, quantity));
+  if (report.pictures)
+    for (std::size_t i = 0; i < report.pictures->lengths.size(); ++i)
+      put(fmt::format("length-{}", i), length_chart(report.pictures->lengths[i]));
+  put("clock", clock_chart(report));
+  put("power", power_chart(report));
   return charts;
 }
 
@@ -56,7 +66,11 @@ json page_data(const Report& report) {
                     value_of(row.predicted), value_of(row.measured), value_of(row.ratio), value_of(row.tolerance),
                     row.verdict});
   }
-  return {{"charts", charts_of(report)}, {"points", points}, {"quantities", quantities}, {"rows", rows}};
+  return {{"charts", charts_of(report)},
+          {"points", points},
+          {"quantities", quantities},
+          {"rows", rows},
+          {"records", residual_data(report)}};
 }
 
 }  // namespace tilescope::report

@@ -9,13 +9,14 @@
 namespace tilescope {
 
 // `data` is one object of schema "tilescope/report/1". All three throw InputError naming every field that is missing
-// or of the wrong type; optional parts (measured, comparison, tile_map, derivation) may be absent or null.
+// or of the wrong type; optional parts (measured, comparison, tile_map, derivation, pictures) may be absent or null.
 
 // One self-contained page: no network, no further file. `assets` is the folder that `reports/build.sh` wrote
 // (bundle.js, page.html, page.css, page.js); throws InputError naming a missing one and the command that makes it.
 std::string render_html(const nlohmann::json& data, const std::filesystem::path& assets);
 
-// Headline, rows out of tolerance, summary by kernel and quantity, the derivation: GitHub-flavoured Markdown.
+// Headline, rows out of tolerance, summary by kernel and quantity, the pictures' numbers, the derivation: Markdown as
+// GitHub reads it.
 std::string render_markdown(const nlohmann::json& data);
 
 // Every number, one a row: point,label,kernel,quantity,level,predicted,measured,ratio,tolerance,verdict (RFC 4180).

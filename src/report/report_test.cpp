@@ -143,14 +143,14 @@ TEST_CASE("A missing chart library is named together with the command that makes
   }
 }
 
-TEST_CASE("A page without points, measurements, comparison, tile map or derivation says so in each place") {
+TEST_CASE("A page without points, measurements, comparison, pictures, tile map or derivation says so in each place") {
   const Assets assets(true);
   const json data = json::parse(R"({"schema": "tilescope/report/1", "hardware": {"id": "l4"}, "points": [],
                                     "tile_map": null, "derivation": null})");
   const std::string page = tilescope::render_html(data, assets.folder());
   for (const char* words :
        {"For l4 there are no points yet.", "Nothing was compared", "this report has none", "No point carries traffic.",
-        "This report has no tile map.", "This report has no derivation."})
+        "This report has no pictures of accuracy.", "This report has no tile map.", "This report has no derivation."})
     CHECK_MESSAGE(has(page, words), words);
   CHECK(tilescope::render_csv(data) ==
         "point,label,kernel,quantity,level,predicted,measured,ratio,tolerance,verdict\n");

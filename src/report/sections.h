@@ -15,6 +15,10 @@ std::string roofline_html(const Report& report);
 std::string traffic_html(const Report& report);
 std::string errors_html(const Report& report);
 std::string tiles_html(const Report& report);
+std::string split_html(const Report& report);
+std::string lengths_html(const Report& report);
+std::string residuals_html(const Report& report);
+std::string clocks_html(const Report& report);
 std::string derivation_html(const Report& report);
 std::string notes_html(const Report& report);
 

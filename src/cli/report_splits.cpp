@@ -1,0 +1,127 @@
+// Where predicted time goes. A kernel's time is that of its busiest unit at full rate, then what this unit waits for
+// (latencies, other units, turns), then multiprocessors without a block (the last wave, unequal blocks), then launches.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "cli/report_pictures.h"
+#include "predict/sm_time.h"
+#include "predict/time_parts.h"
+
+namespace tilescope::cli {
+namespace {
+
+constexpr std::size_t most_records = 6;     // of a kernel
+constexpr double shortest_seconds = 20e-6;  // a kernel's records below this are left out where it has longer ones
+constexpr std::array<const char*, 7> unit_names{"tensor", "smem", "xu", "fma", "alu", "l2", "hbm"};
+using UnitSeconds = std::array<double, unit_names.size()>;
+
+// Seconds that each unit would take for what one kernel of the schedule asks of it, at the predicted clock.
+UnitSeconds unit_seconds(const BoundIsland& bound, const IslandPrediction& island, double hz) {
+  const StepDemand clocks = sm_step(bound, island, 1).demand;  // of the whole launch, on one unit
+  const double rate = hz * static_cast<double>(bound.hardware.units.value);
+  const auto floor = [&](Resource resource) {
+    return std::max(0.0, island.resource_seconds[static_cast<std::size_t>(resource)]);
+  };
+  return {clocks.tensor / rate,
+          clocks.smem / rate,
+          clocks.xu / rate,
+          (clocks.fma_scores + clocks.fma_outputs) / rate,
+          (clocks.alu + clocks.threads) / rate,
+          floor(Resource::l2),
+          floor(Resource::hbm)};
+}
+
+struct Split {
+  UnitSeconds units{}, busiest{};  // of each unit; of the unit that is the busiest of its kernel
+  double waits = 0, idle = 0;
+};
+
+// One kernel of the schedule: its units, the clocks that they run at, and what its blocks alone would take.
+struct Part {
+  UnitSeconds units{};
+  double seconds = 0, idle_share = 0;  // of the time in which it runs, that a multiprocessor has no block
+};
+
+Part part_of(const ComparedPoint& compared, const HardwareProfile& hardware, std::size_t number) {
+  const IslandPrediction& island = compared.prediction.islands[number];
+  const BoundIsland bound = bind_island(compared.plan, hardware, compared.point, static_cast<int>(number));
+  const double highest = highest_clock(hardware, bound.how), hz = std::min(compared.prediction.time.clock_hz, highest);
+  Part part{.units = unit_seconds(bound, island, hz)};
+  part.seconds = std::max({part.units[5], part.units[6], island.sm_clocks / hz});
+  part.idle_share = std::clamp(1 - island.busy_clocks / (island.seconds * highest), 0.0, 1.0);
+  return part;
+}
+
+Split split_of(const ComparedPoint& compared, const HardwareProfile& hardware) {
+  const TimePrediction& time = compared.prediction.time;
+  std::vector<Part> parts;
+  double all = 0;
+  for (std::size_t i = 0; i < compared.prediction.islands.size(); ++i)
+    all += parts.emplace_back(part_of(compared, hardware, i)).seconds;
+  Split split;
+  for (const Part& part : parts) {
+    // Each kernel's share of what the model answered; where that holds more than its blocks' clocks, it waits for it.
+    const double seconds = (time.total - time.launch) * part.seconds / all;
+    const auto top =
+        static_cast<std::size_t>(std::max_element(part.units.begin(), part.units.end()) - part.units.begin());
+    const double busy = std::min(part.units[top], seconds);
+    const double idle = std::min(seconds * part.idle_share, seconds - busy);
+    for (std::size_t u = 0; u < part.units.size(); ++u) split.units[u] += part.units[u];
+    split.busiest[top] += busy, split.idle += idle, split.waits += seconds - busy - idle;
+  }
+  return split;
+}
+
+Json named(const UnitSeconds& seconds, bool zeros) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < seconds.size(); ++i)
+    if (zeros || seconds[i] > 0) json[unit_names[i]] = seconds[i];
+  return json;
+}
+
+// Of a kernel's records up to most_records, evenly by rank of measured time, longest first.
+std::vector<const PictureRecord*> chosen(std::vector<const PictureRecord*> records) {
+  std::stable_sort(records.begin(), records.end(),
+                   [](const auto* a, const auto* b) { return a->seconds > b->seconds; });
+  if (records.front()->seconds >= shortest_seconds)
+    std::erase_if(records, [](const auto* r) { return r->seconds < shortest_seconds; });
+  std::set<std::string> seen;  // a point that two experiments measured
+  std::erase_if(records, [&](const auto* r) { return !seen.insert(r->label).second; });
+  if (records.size() <= most_records) return records;
+  std::vector<const PictureRecord*> some;
+  for (std::size_t i = 0; i < most_records; ++i) some.push_back(records[i * (records.size() - 1) / (most_records - 1)]);
+  return some;
+}
+
+}  // namespace
+
+Json picture_splits(const std::vector<PictureRecord>& records, const HardwareProfile& hardware) {
+  std::map<std::pair<bool, std::string>, std::vector<const PictureRecord*>> kernels;  // ours first
+  for (const PictureRecord& record : records)
+    if (record.prediction().time.modelled && record.seconds > 0)
+      kernels[{record.third_party, record.kernel}].push_back(&record);
+  Json list = Json::array();
+  for (const auto& [kernel, all] : kernels) {
+    const auto some = chosen(all);
+    for (const PictureRecord* record : some) {
+      const TimePrediction& time = record->prediction().time;
+      const Split split = split_of(*record->compared, hardware);
+      list.push_back({{"kernel", record->kernel},
+                      {"label", record->label},
+                      {"third_party", record->third_party},
+                      {"longest", record == some.front()},
+                      {"measured", record->seconds},
+                      {"predicted", time.total},
+                      {"busiest", named(split.busiest, false)},
+                      {"waits", split.waits},
+                      {"idle", split.idle},
+                      {"launch", time.launch},
+                      {"units", named(split.units, true)}});
+    }
+  }
+  return list;
+}
+
+}  // namespace tilescope::cli
