@@ -20,6 +20,12 @@ bool at_power_limit(const TimePrediction& time, const HardwareProfile& hardware)
   return hardware.board_watts && time.watts >= at_limit * hardware.board_watts->value;
 }
 
+// The clock that tensor cores reach: measured, else of the datasheet.
+std::optional<Sourced<double>> tensor_clock(const HardwareProfile& hardware) {
+  if (hardware.measured && hardware.measured->clock.tensor_most) return hardware.measured->clock.tensor_most;
+  return hardware.tensor_hz;
+}
+
 Json number(const std::optional<Sourced<double>>& value) { return value ? Json(value->value) : Json(nullptr); }
 
 // The run's clock lies between cycles in which a multiprocessor holds a block and cycles with the profiler's own around
@@ -68,7 +74,7 @@ Json picture_clocks(const std::vector<PictureRecord>& records, const HardwarePro
           {"limits",
            {{"watts", number(hardware.board_watts)},
             {"highest_hz", number(hardware.boost_hz)},
-            {"tensor_hz", number(hardware.tensor_hz)}}}};
+            {"tensor_hz", number(tensor_clock(hardware))}}}};
 }
 
 }  // namespace tilescope::cli
