@@ -77,7 +77,7 @@ Sweep read_sweep(const std::string& command, const std::vector<std::string>& wor
   const auto added = options_of_first_values(sweep.axes, arguments);
   all_words.insert(all_words.end(), added.begin(), added.end());
   sweep.base = read_point(Arguments(command, all_words, specs, 0), sweep.plan);
-  for (const char* regime : {"short", "memory", "compute"}) {
+  for (const char* regime : {"short", "memory", "compute", "spills"}) {
     JsonOptions& options = sweep.errors[regime] = {.terms = false};
     if (sweep.plan.assumed) continue;
     const auto bar = [&](const char* quantity) { return recorded_error(data_directory() / "validate" / "errors.json", sweep.hardware.id, sweep.plan.kernel.name, quantity, regime); };

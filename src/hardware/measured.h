@@ -89,7 +89,8 @@ struct MeasuredRates {
   } clock;
   struct {
     Value idle, busy;        // W: no kernel; every SM spins in one warp at the highest clock
-    ByFormat tensor;         // J/FLOP, wgmma, random normal operands
+    ByFormat tensor;         // J/FLOP, wgmma, random normal operands from shared memory
+    ByFormat mma;            // J/FLOP, mma.sync, the same from registers
     Value hbm, l2, smem;     // J/B read: from HBM into L2 and the SM; from L2 into the SM; from shared memory
     Value ffma, ex2, issue;  // J a thread operation, operands from registers; issue: a cheap integer instruction
     Value clock_exponent;     // energy of an operation goes with this power of the clock (the voltage follows it)
@@ -172,6 +173,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("power", "idle", watts, r.power.idle);
   visit("power", "busy", watts, r.power.busy);
   visit("power", "tensor", joules, r.power.tensor);
+  visit("power", "mma", joules, r.power.mma);
   visit("power", "hbm", joules, r.power.hbm);
   visit("power", "l2", joules, r.power.l2);
   visit("power", "smem", joules, r.power.smem);

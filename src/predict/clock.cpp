@@ -1,5 +1,6 @@
 // Power and the clock it leaves: energies of microbenchmarks, added up.
 #include <algorithm>
+#include <cmath>
 
 #include "predict/time_parts.h"
 
@@ -23,48 +24,59 @@ constexpr double operand_bytes_per_flop = (64.0 + 256.0) * 16 * 2 / (2.0 * 64 * 
 }  // namespace
 
 double highest_clock(const HardwareProfile& hardware, const IslandImplementation& how) {
-  const auto clock = how.uses_tensor_cores() && hardware.tensor_hz ? hardware.tensor_hz : hardware.boost_hz;
-  return clock ? clock->value : 0;
+  if (how.uses_tensor_cores()) {
+    if (hardware.measured && hardware.measured->clock.tensor_most) return hardware.measured->clock.tensor_most->value;
+    if (hardware.tensor_hz) return hardware.tensor_hz->value;
+  }
+  return hardware.boost_hz ? hardware.boost_hz->value : 0;
 }
 
-double island_joules(const HardwareProfile& hardware, const IslandPrediction& island) {
-  if (!hardware.measured) return 0;
+Energy island_energy(const HardwareProfile& hardware, const IslandImplementation& how, const IslandPrediction& island) {
+  Energy energy;
+  if (!hardware.measured) return energy;
   const auto& power = hardware.measured->power;
   if (power.tensor.empty() || !power.hbm || !power.l2 || !power.smem || !power.ffma || !power.ex2 || !power.issue)
-    return 0;
-  double joules = 0;
+    return energy;
+  const bool from_registers = how.tensor_path == "mma.sync" && !power.mma.empty();
+  const auto& by_format = from_registers ? power.mma : power.tensor;
+  const double operands = from_registers ? 0 : operand_bytes_per_flop * power.smem->value;
   for (std::size_t i = 0; i < format_count; ++i) {
     if (island.work.tensor_flop_in[i] == 0) continue;
-    const auto own = power.tensor.find(static_cast<Format>(static_cast<int>(i)));
-    const double with_operands = (own == power.tensor.end() ? power.tensor.begin() : own)->second.value;
-    joules += static_cast<double>(island.work.tensor_flop_in[i]) *
-              std::max(0.0, with_operands - operand_bytes_per_flop * power.smem->value);
+    const auto own = by_format.find(static_cast<Format>(static_cast<int>(i)));
+    const double a_flop = (own == by_format.end() ? by_format.begin() : own)->second.value;
+    energy.tensor += static_cast<double>(island.work.tensor_flop_in[i]) * std::max(0.0, a_flop - operands);
   }
   // A byte from memory was measured with its way through L2 into the unit, which the L2's bytes count already.
-  joules += moved(island, Boundary::hbm) * std::max(0.0, power.hbm->value - power.l2->value) +
-            moved(island, Boundary::l2) * power.l2->value;
-  joules += moved(island, Boundary::smem) * power.smem->value;
+  energy.memory = moved(island, Boundary::hbm) * std::max(0.0, power.hbm->value - power.l2->value);
   const auto operations = [&](std::initializer_list<Pipe> pipes) {
     double sum = 0;
     for (const Pipe pipe : pipes) sum += static_cast<double>(island.work.pipes[static_cast<std::size_t>(pipe)]);
     return sum;
   };
-  return joules + operations({Pipe::ffma, Pipe::fadd, Pipe::fmul}) * power.ffma->value +
-         operations({Pipe::xu}) * power.ex2->value +
-         operations({Pipe::alu, Pipe::conversion, Pipe::shuffle}) * power.issue->value;
+  energy.others = moved(island, Boundary::l2) * power.l2->value + moved(island, Boundary::smem) * power.smem->value +
+                  operations({Pipe::ffma, Pipe::fadd, Pipe::fmul}) * power.ffma->value +
+                  operations({Pipe::xu}) * power.ex2->value +
+                  operations({Pipe::alu, Pipe::conversion, Pipe::shuffle}) * power.issue->value;
+  return energy;
 }
 
-ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const IslandTime> islands, double joules,
-                              double launch, double more_power) {
+ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const IslandTime> islands,
+                              const Energy& energy, double launch, double more_power) {
   double most = 0;
   for (const IslandTime& island : islands) most = std::max(most, island.most_hz);
-  if (joules <= 0 || most <= 0 || !hardware.board_watts || !hardware.measured->power.busy) return {most, 0};
-  const double base = hardware.measured->power.busy->value, limit = hardware.board_watts->value * more_power;
-  const auto watts = [&](double hz) { return base + joules / total(islands, hz, launch); };
+  if (energy.joules() <= 0 || most <= 0 || !hardware.board_watts || !hardware.measured->power.busy) return {most, 0};
+  const auto& m = *hardware.measured;
+  const double base = m.power.busy->value, limit = hardware.board_watts->value * more_power,
+               exponent = m.power.clock_exponent ? m.power.clock_exponent->value : 0;
+  const auto at = [&](double hz, const MeasuredRates::Value& measured_at) {
+    return std::pow(hz / (measured_at ? measured_at->value : most), exponent);
+  };
+  const auto watts = [&](double hz) {
+    return base + (energy.memory + energy.tensor * at(hz, m.clock.tensor_most) + energy.others * at(hz, m.clock.most)) /
+                      total(islands, hz, launch);
+  };
   if (watts(most) <= limit) return {most, watts(most)};
-  // Nothing measured pulled the clock lower than full-rate products on all units.
-  const auto& heaviest = hardware.measured->clock.tensor_load;
-  double low = heaviest ? std::min(most, heaviest->value) : most / 4, high = most;
+  double low = most / 4, high = most;
   if (watts(low) > limit) return {low, limit};
   for (int i = 0; i < 40; ++i) {
     const double middle = (low + high) / 2;

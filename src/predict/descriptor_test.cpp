@@ -87,6 +87,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].row_store", "an integer from 1 to 1024", Need::optional},
           {"islands[*].row_load", "an integer from 1 to 1024", Need::optional},
           {"islands[*].row_multiple", "an integer from 1 to 1048576", Need::optional},
+          {"islands[*].warps", "an integer from 1 to 32", Need::optional},
+          {"islands[*].registers", "an integer from 1 to 255", Need::optional},
           {"islands[*].tensor_path", "one of tensor, mma.sync, wgmma, fma, none"},
           {"islands[*].mma", "a map", Need::free},
           {"islands[*].mma.m", "an integer from 1 to 1024"},
@@ -233,6 +235,8 @@ islands:
     stores_by: tma
     row_replication: 4
     row_multiple: 1
+    warps: 12
+    registers: 168
     stages: 3
     stages_of: {V: 2}
     smem_extra_bytes: 1024

@@ -12,10 +12,10 @@ namespace {
 Nest bind_nest(const Plan& plan, const Island& island, const Point& point) {
   static const Mask unmasked{};
   const std::span<const std::int64_t> tiles{point.tiles.data(), point.tiles.size()};
-  if (!plan.kernel.packed_rows) return tilescope::bind(plan.schedule, island, point.workload, point.mask, tiles);
+  if (!plan.kernel.packed_rows) return tilescope::bind_nest(plan.schedule, island, point.workload, point.mask, tiles);
   Workload packed = point.workload;
   packed.q_len = checked_mul(packed.q_len, packed.size(Extent::group)), packed.heads_q = packed.heads_kv;
-  return tilescope::bind(plan.schedule, island, packed, unmasked, tiles);
+  return tilescope::bind_nest(plan.schedule, island, packed, unmasked, tiles);
 }
 
 // Of several implementations of an island, the one that runs for so many steps.
@@ -39,6 +39,10 @@ std::int64_t row_lanes(const BoundIsland& bound) {
   const RowThreads& threads = bound.how.row_threads;
   if (threads.columns == 0) return bound.how.row_replication;
   return ceil_div(ceil_div(bound.point.workload.d_v, threads.columns), threads.multiple) * threads.multiple;
+}
+
+std::int64_t warps_of_block(const BoundIsland& bound) {
+  return bound.how.warps > 0 ? bound.how.warps : bound.point.warps;
 }
 
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {

@@ -75,6 +75,7 @@ std::string to_string(Lever lever);
 
 struct TimePrediction {
   std::array<double, resource_count> seconds{};  // by Resource, summed over islands; < 0: the profile lacks the rate
+  bool spills = false;    // the compiler keeps registers in memory, whose traffic no time here knows
   bool modelled = false;  // by multiprocessor clocks, placement, launch and clock; false: the slowest resource, a lower bound
   double total = 0;       // run after run without a pause, at `clock_hz`
   double cold = 0;        // one run alone, at the highest clock
@@ -97,7 +98,8 @@ struct IslandPrediction {
   bool l2_walked = false;          // its blocks went through the cache one by one; else the closed form answered
   std::array<double, resource_count> resource_seconds{};  // < 0: the profile lacks the rate
   double sm_clocks = 0, busy_clocks = 0;                  // see TimePrediction; 0: not modelled
-  double seconds = 0;                                     // of a run alone at the highest clock, without launch
+  double start = 0;    // s until the first blocks have the tiles that they begin with, run after run
+  double seconds = 0;  // of a run alone at the highest clock, without launch
   Resource bound_by = Resource::hbm;                      // the busiest resource
 };
 

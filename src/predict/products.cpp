@@ -50,6 +50,7 @@ void count_copies(const BoundIsland& bound, const ProductImplementation* own, st
 }  // namespace
 
 std::int64_t consumer_warps(const BoundIsland& bound) {
+  if (bound.how.warps > 0) return bound.how.warps;
   return bound.variant && bound.variant->consumer_warps > 0 ? bound.variant->consumer_warps : bound.point.warps;
 }
 

@@ -27,6 +27,22 @@ double tensor_clocks(const BoundIsland& bound, const Work& work) {
   return clocks;
 }
 
+// Warp instructions a scheduler, as far as the counts tell: of the pipes, matrix instructions, and 16 bytes a lane
+// of what warps themselves read from shared memory or copy there.
+double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
+  constexpr double lanes = 32, schedulers = 4, bytes = 16 * lanes;
+  double threads = 0, warps = 0;
+  for (const std::int64_t each : island.work.pipes) threads += static_cast<double>(each);
+  if (bound.how.tensor_path == "mma.sync") {
+    const MmaShape& mma = bound.how.mma;
+    warps += static_cast<double>(island.work.tensor_flop) / (2 * static_cast<double>(mma.m * mma.n * mma.k)) +
+             static_cast<double>(island.operand_bytes) / bytes;
+  }
+  const auto& smem = island.traffic[static_cast<std::size_t>(Boundary::smem)];
+  if (bound.how.loads_by != "tma") warps += static_cast<double>(smem[1] - island.bulk_smem[1]) / bytes;
+  return (threads / lanes + warps) / schedulers;
+}
+
 StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
                      const Faster& faster) {
   const Work& work = island.work;
@@ -44,11 +60,19 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
   demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
   demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
-  demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu +
-               pipe(work.pipes, Pipe::conversion) / conversion;
+  demand.alu = scores(Pipe::alu) / alu + pipe(work.pipes, Pipe::conversion) / conversion;
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
+  demand.issue = issue_of(bound, island);
   for (double* each : demand.all()) *each /= steps;
   return demand;
+}
+
+// Clocks of a block's end, when its warps rearrange what they store, all at the same time.
+double finish_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, const Faster& faster) {
+  const double blocks = static_cast<double>(std::max<std::int64_t>(1, bound.nest.blocks()));
+  const double alu = rates.alu * faster_by(faster, Lever::alu);
+  return (pipe(island.work.of_outputs, Pipe::alu) / alu + pipe(island.work.of_outputs, Pipe::shuffle) / rates.shuffle) /
+         blocks;
 }
 
 // What a warp waits for in every step whatever else happens: the end of each product, a row's shuffles, the chain to
@@ -70,7 +94,7 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   if (runs(Pipe::xu)) latency.special = rates.ex2_chain + 3 * rates.fma_chain;
   if (runs(Pipe::shuffle))
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step * rates.shuffle_chain;
-  if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(bound.point.warps);
+  if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(warps_of_block(bound));
   for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier}) *each /= shorter;
   return latency;
 }
@@ -105,11 +129,12 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d) {
 // same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
 Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, double together) {
   Network network{{std::max({d.tensor, d.smem, d.threads}), std::max(d.xu, d.fma_scores), d.alu, d.fma_outputs},
-                  latency.barrier,
-                  bound.how.overlap == Overlap::ping_pong};
+                  latency.barrier, d.issue, bound.how.overlap == Overlap::ping_pong};
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
   for (std::size_t i = 0; i < waits.size(); ++i)
     network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
+  // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
+  if (bound.how.tensor_path == "wgmma" && together > 1) network.delay += latency.matrix;
   network.delay -= hidden_under_products(bound, d);
   return network;
 }
@@ -172,12 +197,16 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
     step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, alone, part, rates, j * customers);
   // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
   // too, and asks for each further tile's queries when the last scores are done: their copy runs under the last
-  // product. A tile's first step has no product before it to hide under.
+  // product. All its warps wait for it, so they go through the first step together: one phase after the other.
   const double copy = rates.copy_hbm / faster_by(faster, Lever::latency),
                start = rates.block_start / faster_by(faster, Lever::latency);
-  step.clocks.fixed = bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +
-                                                 hidden_under_products(bound, part)
-                                           : start + copy;
+  double together = alone.delay + hidden_under_products(bound, part);
+  for (const double each : alone.demand) together += static_cast<double>(customers) * each;
+  step.clocks.fixed =
+      finish_of(bound, island, rates, faster) +
+      (bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +
+                                  std::max(0.0, together - step.clocks.step[0])
+                            : start + copy);
   if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);
   return step;
 }

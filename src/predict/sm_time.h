@@ -20,7 +20,8 @@ struct StepDemand {
   double fma_outputs = 0;  // the same by elements of results
   double alu = 0;          // maxima and conversions
   double threads = 0;      // addresses, loops: of each thread, beside its products
-  std::array<double*, 7> all() { return {&tensor, &smem, &xu, &fma_scores, &fma_outputs, &alu, &threads}; }
+  double issue = 0;        // warp instructions that a scheduler issues for all that
+  std::array<double*, 8> all() { return {&tensor, &smem, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue}; }
 };
 
 using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs

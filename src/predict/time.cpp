@@ -30,7 +30,7 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   };
   return {placed.clocks + step.once, placed.busy + step.once,
           std::max(at(Resource::hbm, Lever::hbm), at(Resource::l2, Lever::l2)),
-          highest_clock(bound.hardware, bound.how)};
+          highest_clock(bound.hardware, bound.how), launch_start(bound, island)};
 }
 
 double launch_seconds(const HardwareProfile& hardware) {
@@ -41,7 +41,8 @@ double launch_seconds(const HardwareProfile& hardware) {
 constexpr std::size_t most_islands = 16;
 
 // What 10 % more of each resource would save.
-void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& point, double joules, Prediction& out) {
+void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Energy& energy,
+               Prediction& out) {
   for (std::size_t lever = 0; lever < lever_count; ++lever) {
     Faster faster = as_it_is;
     faster[lever] = 1.1;
@@ -51,7 +52,7 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
     const std::span<const IslandTime> all{times.data(), out.islands.size()};
     double seconds = out.time.launch;
     const double hz =
-        sustained_clock(hardware, all, joules, out.time.launch, faster[static_cast<std::size_t>(Lever::power)]).hz;
+        sustained_clock(hardware, all, energy, out.time.launch, faster[static_cast<std::size_t>(Lever::power)]).hz;
     for (const IslandTime& time : all) seconds += time.seconds(hz);
     out.time.gain[lever] = std::max(0.0, 1 - seconds / out.time.total);
   }
@@ -71,8 +72,8 @@ void add_time(const BoundIsland& bound, Prediction& out) {
   }
   if (missing_sm_rate(bound, island)) return;
   const IslandTime time = island_time(bound, island);
-  island.sm_clocks = time.clocks, island.busy_clocks = time.busy;
-  island.seconds = time.seconds(time.most_hz);
+  island.sm_clocks = time.clocks, island.busy_clocks = time.busy_cycles();
+  island.start = time.start.again, island.seconds = time.cold_seconds(time.most_hz);
 }
 
 void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
@@ -80,6 +81,8 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   time.bound_by =
       static_cast<Resource>(std::max_element(time.seconds.begin(), time.seconds.end()) - time.seconds.begin());
   time.clock_hz = hardware.boost_hz ? hardware.boost_hz->value : 0;
+  const KernelVariant* variant = selected_variant(plan, point);
+  time.spills = variant && variant->spills;
   double seconds = 0;
   for (const IslandPrediction& island : out.islands) seconds += island.seconds;
   time.modelled = out.islands.size() <= most_islands &&
@@ -88,23 +91,24 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   time.total = time.cold = seconds, time.sm_cycles = seconds * time.clock_hz;
   if (!time.modelled) return;
   std::array<IslandTime, most_islands> times{};
-  double joules = 0;
+  Energy energy;
   time.sm_cycles = 0;
   for (std::size_t i = 0; i < out.islands.size(); ++i) {
     const IslandPrediction& island = out.islands[i];
     const auto floor = [&](Resource resource) { return island.resource_seconds[static_cast<std::size_t>(resource)]; };
     times[i] = {island.sm_clocks, island.busy_clocks, std::max({0.0, floor(Resource::hbm), floor(Resource::l2)}),
-                highest_clock(hardware, plan.kernel.islands[i])};
-    joules += island_joules(hardware, island);
+                highest_clock(hardware, plan.kernel.islands[i]), {.cold = island.start, .again = island.start}};
+    const Energy own = island_energy(hardware, plan.kernel.islands[i], island);
+    energy.memory += own.memory, energy.tensor += own.tensor, energy.others += own.others;
     time.sm_cycles += island.seconds * times[i].most_hz, time.busy_cycles += island.busy_clocks;
   }
   const std::span<const IslandTime> all{times.data(), out.islands.size()};
   time.launch = launch_seconds(hardware) * static_cast<double>(all.size());
-  const ClockAndPower sustained = sustained_clock(hardware, all, joules, time.launch);
+  const ClockAndPower sustained = sustained_clock(hardware, all, energy, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
   time.cold = seconds + time.launch, time.total = time.launch;
   for (const IslandTime& each : all) time.total += each.seconds(sustained.hz);
-  if (point.l2 == L2Model::walk) add_gains(plan, hardware, point, joules, out);
+  if (point.l2 == L2Model::walk) add_gains(plan, hardware, point, energy, out);
 }
 
 }  // namespace tilescope

@@ -5,6 +5,7 @@
 namespace tilescope {
 
 std::string regime_of(const Prediction& prediction) {
+  if (prediction.time.spills) return "spills";
   if (prediction.time.total < 20e-6) return "short";
   return prediction.time.bound_by == Resource::hbm || prediction.time.bound_by == Resource::l2 ? "memory" : "compute";
 }

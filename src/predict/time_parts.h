@@ -14,26 +14,46 @@ std::array<double, resource_count> resource_seconds(const BoundIsland& bound, co
 // FLOP a clock of one unit on the island's instruction path; < 0: the profile does not say.
 double tensor_flop_per_clock(const BoundIsland& bound, Format format);
 
+// Until the first blocks have the tiles that they begin with, which all of them ask for at the same moment: s beyond a
+// copy's own latency, with an empty L2 and run after run.
+struct LaunchStart {
+  double cold = 0, again = 0;
+};
+LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& island);
+
 // An island's time at any clock: what its blocks take on the units, but no less than its bytes at memory and L2.
 struct IslandTime {
   double clocks = 0, busy = 0;  // from the first block's start to the last one's end; that a unit holds a block, mean
   double floor = 0;             // s
   double most_hz = 0;           // the clock falls to this where tensor cores work, whatever the power
-  double seconds(double hz) const { return std::max(floor, clocks / std::min(hz, most_hz)); }
+  LaunchStart start = {};
+  double seconds(double hz) const { return std::max(floor, clocks / std::min(hz, most_hz) + start.again); }
+  double cold_seconds(double hz) const { return std::max(floor, clocks / std::min(hz, most_hz) + start.cold); }
+  // That a unit holds a block in a cold run: who waits for memory holds it for longer.
+  double busy_cycles() const {
+    const double own = clocks + start.cold * most_hz;
+    return own > 0 ? (busy + start.cold * most_hz) * std::max(1.0, floor * most_hz / own) : 0;
+  }
 };
 
-// The highest clock of an island: the tensor clock of the datasheet where it uses tensor cores. 0: not known.
+// The highest clock of an island: that of tensor cores where it uses them. 0: not known.
 double highest_clock(const HardwareProfile& hardware, const IslandImplementation& how);
 
-// J of an island beyond what the board takes while it is merely busy. 0: the profile lacks energies.
-double island_joules(const HardwareProfile& hardware, const IslandPrediction& island);
+// J of an island beyond what the board takes while it is merely busy, as measured: of memory, which has a clock of its
+// own; of tensor cores and of everything else on the chip, at their highest clocks. All 0: the profile lacks energies.
+struct Energy {
+  double memory = 0, tensor = 0, others = 0;
+  double joules() const { return memory + tensor + others; }
+};
+Energy island_energy(const HardwareProfile& hardware, const IslandImplementation& how, const IslandPrediction& island);
 
-// The highest clock at which islands that run one after the other, again and again, stay within the board's power; and
-// the power there. `launch`: s without work in each round. `more_power` scales the limit.
+// The highest clock at which islands that run one after the other, again and again, stay within the board's power, and
+// the power there. What an operation takes falls with the clock, for the voltage does (power.clock_exponent). `launch`:
+// s without work in each round. `more_power` scales the limit.
 struct ClockAndPower {
   double hz = 0, watts = 0;  // watts 0: not known
 };
-ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const IslandTime> islands, double joules,
-                              double launch, double more_power = 1);
+ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const IslandTime> islands,
+                              const Energy& energy, double launch, double more_power = 1);
 
 }  // namespace tilescope

@@ -2,6 +2,7 @@
 // latency, no tail.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
@@ -71,6 +72,27 @@ double tensor_seconds(const BoundIsland& bound, const Work& work) {
 }
 
 }  // namespace
+
+LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& island) {
+  const auto& measured = bound.hardware.measured;
+  if (!measured || !measured->hbm.read || !measured->l2.read_private) return {};
+  const std::int64_t first = std::min(bound.nest.blocks(), bound.hardware.units.value *
+                                                               std::max<std::int64_t>(1, island.blocks_per_unit));
+  double bytes = 0;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (!loads(bound, id)) continue;
+    std::int64_t sharers = 1;  // blocks that begin with the same tile
+    for (const BoundLoop& loop : bound.nest.all())
+      if (loop.group && !bound.nest.carries(diagram.array(id).axes, loop.axis)) sharers *= loop.trips;
+    bytes += static_cast<double>(ceil_div(first, sharers)) * static_cast<double>(tile_bytes(bound, id));
+  }
+  const double cold = bytes / measured->hbm.read->value, kept = bytes / measured->l2.read_private->value;
+  const auto& capacity = measured->l2.capacity_private;
+  const bool stays = capacity && moved(island, Boundary::hbm) <= capacity->value;
+  return {cold, stays ? kept : cold};
+}
 
 double tensor_flop_per_clock(const BoundIsland& bound, Format format) {
   const HardwareProfile& hardware = bound.hardware;

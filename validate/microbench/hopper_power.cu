@@ -33,9 +33,11 @@ __device__ unsigned packed(unsigned i) {
   }
 }
 
-// Products of 128 bytes of k a tile, two tiles to a sum as for head_dim 128.
+// Products of 128 bytes of k a tile, two tiles to a sum as for head_dim 128. `fresh` is 0: were that known to the
+// assembler, it would drop sums that a new one replaces.
 template <class Element>
 struct NormalProducts {
+  int fresh = 0;
   static constexpr int threads = 128 * groups;
   static constexpr int shared_bytes = groups * 64 * 128 + tiles * n * 128 + 1024;
   static constexpr double flop =
@@ -60,7 +62,7 @@ struct NormalProducts {
         for (int step = 0; step < 4; ++step)
           device::Wgmma<n>::template ss<Element>(d, device::step_descriptor(a, step * 32),
                                                  device::step_descriptor(b, tile * n * 128 + step * 32),
-                                                 tile % 2 == 0 && step == 0 ? 0 : 1);
+                                                 tile % 2 == 0 && step == 0 ? fresh : 1);
       device::commit_products();
       device::wait_products<0>();
       device::pin(d);
@@ -68,6 +70,39 @@ struct NormalProducts {
     watch.stop();
     unsigned all = 0;
     for (int i = 0; i < n / 2; ++i) all ^= __float_as_uint(d[i]);
+    return all;
+  }
+};
+
+// mma.sync on operands in registers, a few sets of them in turn; 16 warps.
+struct RegisterProducts {
+  static constexpr int threads = 512, chains = 8, sets = 4, steps = 8;
+  static constexpr double flop = 2.0 * 16 * 8 * 16 * steps * chains * threads / 32;
+  __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
+    unsigned a[sets][4], b[sets][2], at = (blockIdx.x * threads + threadIdx.x) * 32;
+    for (int set = 0; set < sets; ++set) {
+      for (int i = 0; i < 4; ++i) a[set][i] = packed<__half>(at++);
+      for (int i = 0; i < 2; ++i) b[set][i] = packed<__half>(at++);
+    }
+    float c[chains][4] = {};
+    watch.start();
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+      for (int step = 0; step < steps; ++step)
+#pragma unroll
+        for (int i = 0; i < chains; ++i) {
+          const unsigned(&x)[4] = a[(i + step) % sets], (&y)[2] = b[(i / 2 + step) % sets];
+          asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                       "{%0,%1,%2,%3};"
+                       : "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3])
+                       : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]), "r"(y[1]));
+        }
+    }
+    watch.stop();
+    unsigned all = 0;
+    for (int i = 0; i < chains; ++i)
+      for (int j = 0; j < 4; ++j) all ^= __float_as_uint(c[i][j]);
     return all;
   }
 };
@@ -91,6 +126,17 @@ double add_energy(Microbench& bench, const Nvml& nvml, double seconds, const std
   return more.clock_hz;
 }
 
+void add_register_energy(Microbench& bench, const Nvml& nvml, double seconds, LoadCurves& curves) {
+  using Body = RegisterProducts;
+  const auto on = [&](int blocks) {
+    return steady_load(nvml, seconds, Body{}, {blocks, Body::threads, 0}, Body::flop);
+  };
+  const LoadResult few = on(bench.units() / 8), more = on(bench.units() * 3 / 8);
+  curves.add("mma fp16 on 1/8 of the SMs", few), curves.add("mma fp16 on 3/8", more);
+  bench.add("power.mma.fp16", {(more.watts - few.watts) / (more.operations_per_second - few.operations_per_second)},
+            "m16n8k16, operands in registers: 3/8 of the SMs less 1/8");
+}
+
 }  // namespace
 
 void measure_tensor_power(Microbench& bench, const Nvml& nvml, double seconds, const LoadResult& awake,
@@ -98,6 +144,7 @@ void measure_tensor_power(Microbench& bench, const Nvml& nvml, double seconds, c
   const double light = add_energy<__half>(bench, nvml, seconds, "fp16", curves);
   bench.add("clock.tensor_most", {light}, "wgmma on 3/8 of the SMs, far from the power limit");
   add_energy<__nv_bfloat16>(bench, nvml, seconds, "bf16", curves);
+  add_register_energy(bench, nvml, seconds, curves);
   add_energy<device::E4m3>(bench, nvml, seconds, "fp8_e4m3", curves);
   for (const int eighths : {5, 6, 7})
     curves.add("tensor fp16 on " + std::to_string(eighths) + "/8",
