@@ -84,7 +84,7 @@ NestSums sums_of(const Nest& nest, bool whole_tiles) {
   return sums;
 }
 
-Nest bind(const Schedule& schedule, const Island& island, const Workload& workload, const Mask& mask,
+Nest bind_nest(const Schedule& schedule, const Island& island, const Workload& workload, const Mask& mask,
           std::span<const std::int64_t> tiles) {
   const Diagram& diagram = schedule.diagram;
   if (island.loops.size() > max_loops || diagram.axes.size() > max_axes)

@@ -67,7 +67,7 @@ NestSums sums_of(const Nest& nest, bool whole_tiles);
 // Tiles by position in Schedule::parameters. An island that does not skip masked tiles, or one that lacks a loop over
 // either guarded axis, is unguarded: it visits every tile. So is one that splits the queries into parts that it
 // streams.
-Nest bind(const Schedule& schedule, const Island& island, const Workload& workload, const Mask& mask,
+Nest bind_nest(const Schedule& schedule, const Island& island, const Workload& workload, const Mask& mask,
           std::span<const std::int64_t> tiles);
 
 }  // namespace tilescope

@@ -94,7 +94,7 @@ void compare_many(Schedule schedule, int cases) {
     CAPTURE(workload.kv_len); CAPTURE(tiles[0]); CAPTURE(tiles[1]); CAPTURE(tiles[2]);
     for (const Island& island : schedule.islands) {
       CAPTURE(island.name);
-      compare(schedule, island, bind(schedule, island, workload, mask, tiles));
+      compare(schedule, island, bind_nest(schedule, island, workload, mask, tiles));
     }
   }
 }
@@ -120,7 +120,7 @@ TEST_CASE("transfer rule equals the walk when keys stream outside queries, accum
     const Mask mask = random.mask(workload);
     std::array<std::int64_t, 8> tiles{random.between(1, 10), random.between(1, 10), random.between(1, 3)};
     CAPTURE(i); CAPTURE(mask.text); CAPTURE(workload.q_len); CAPTURE(workload.kv_len); CAPTURE(tiles[0]); CAPTURE(tiles[1]);
-    compare(schedule, schedule.islands[0], bind(schedule, schedule.islands[0], workload, mask, tiles));
+    compare(schedule, schedule.islands[0], bind_nest(schedule, schedule.islands[0], workload, mask, tiles));
   }
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("the same nest with axes of the islands reordered costs the same") {
   for (int i = 0; i < 200; ++i) {
     const Workload workload = random.workload();
     const std::array<std::int64_t, 8> tiles{random.between(1, 10), random.between(1, 10), 1};
-    const Nest a = bind(schedule, schedule.islands[0], workload, {}, tiles), b = bind(reordered, reordered.islands[0], workload, {}, tiles);
+    const Nest a = bind_nest(schedule, schedule.islands[0], workload, {}, tiles), b = bind_nest(reordered, reordered.islands[0], workload, {}, tiles);
     for (const Array& array : schedule.diagram.arrays) CHECK(touched_values(a, {}, array.axes) == touched_values(b, {}, array.axes));
   }
 }

@@ -35,7 +35,7 @@ void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, co
     const SymbolSource& source = symbolic.externals[i];
     const Island& island = schedule.islands[static_cast<std::size_t>(source.island)];
     if (bound != source.island)
-      nest = bind(schedule, island, workload, mask, tiles), live = sums_of(nest, false), bound = source.island;
+      nest = bind_nest(schedule, island, workload, mask, tiles), live = sums_of(nest, false), bound = source.island;
     const Axes array = schedule.diagram.array(source.array).axes;
     switch (source.kind) {
       case SymbolSource::Kind::live:

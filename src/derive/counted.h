@@ -25,7 +25,7 @@ inline std::int64_t walked(const Schedule& schedule, const Island& island, const
 // Values that an island moves in both directions, by the walk.
 inline std::int64_t walked_traffic(const Schedule& schedule, const Island& island, const Workload& workload,
                                    const Mask& mask, std::span<const std::int64_t> tiles) {
-  const Nest nest = bind(schedule, island, workload, mask, tiles);
+  const Nest nest = bind_nest(schedule, island, workload, mask, tiles);
   const Walk slow = walk(schedule, island, nest);
   std::int64_t total = 0;
   for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a)

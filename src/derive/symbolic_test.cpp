@@ -23,7 +23,7 @@ int compare(const Schedule& schedule, const Counted& counts, const Workload& wor
   for (int i = 0; i < static_cast<int>(schedule.islands.size()); ++i) {
     const Island& island = schedule.islands[static_cast<std::size_t>(i)];
     CAPTURE(island.name);
-    const Nest nest = bind(schedule, island, workload, mask, tiles);
+    const Nest nest = bind_nest(schedule, island, workload, mask, tiles);
     const Walk slow = walk(schedule, island, nest);
     for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a) {
       const auto id = static_cast<ArrayId>(static_cast<int>(a));

@@ -183,7 +183,7 @@ TEST_CASE("operand reads from shared memory equal the oracles with warp tiles as
     if (row.cells.at("boundary") != "smem_rf") continue;
     CAPTURE(row.cells.at("case"));
     const Point point = oracle_point(plan, row);
-    const Nest nest = bind(plan.schedule, plan.schedule.islands[0], point.workload, point.mask, {point.tiles.data(), point.tiles.size()});
+    const Nest nest = bind_nest(plan.schedule, plan.schedule.islands[0], point.workload, point.mask, {point.tiles.data(), point.tiles.size()});
     const bool reread = row.cells.at("derivation").find("Q reread") != std::string::npos;
     std::int64_t bytes = 0;
     for (const char* name : {"Q", "K", "V"}) {
