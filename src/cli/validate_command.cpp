@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "cli/cli.h"
 #include "cli/help.h"
@@ -38,12 +40,14 @@ ExitStatus validate_command(const std::vector<std::string>& words) {
   if (help_wanted(words, "validate [--recorded DIRECTORY] [--experiment FILE] | --published DIRECTORY", specs,
                   "  tilescope validate\n  tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml\n"
                   "  tilescope validate --published validate/published\n"
-                  "Exit status 1 when a row leaves its tolerance, a published table its bars.\n"))
+                  "Exit status 1 when a row leaves its tolerance, a published table its bars, or the tiles predicted to be fastest are\n"
+                  "over 5 % slower than the fastest in the mean of 12 or more workloads of a kernel.\n"))
     return ExitStatus::done;
   const Arguments arguments("validate", words, specs, 0);
   const Format format = arguments.format();
   if (arguments.has("published")) return validate_published(arguments);
   const Comparison comparison = compare_recorded(arguments);
+  const std::vector<SearchRegret> regrets = search_regret(comparison);
   if (format == Format::json) deliver(arguments, to_json(comparison).dump(1) + "\n");
   else if (format == Format::csv) deliver(arguments, render(row_table(comparison, false), format));
   else {
@@ -51,12 +55,17 @@ ExitStatus validate_command(const std::vector<std::string>& words) {
     std::string out = render(summary_table(comparison), format) + "\n";
     for (const Calibration& bar : calibration(comparison))
       out += fmt::format("{}: the p90 error of a kernel's other records held {:.0f} % of {} records\n", bar.quantity, 100 * bar.held, bar.n);
+    for (const SearchRegret& regret : regrets)
+      out += fmt::format("search regret of {} on {}: {:.2f} % (geometric mean of {} workloads, {} tiles), worst {:.2f} % ({}){}\n",
+                         regret.kernel, regret.hardware, 100 * regret.mean, regret.workloads, regret.tiles,
+                         100 * regret.worst, regret.worst_workload, regret.within_bar ? "" : ": over the bar of 5 %");
     out += failed.rows.empty() ? "every judged row is within its tolerance\n" : render(failed, format);
     deliver(arguments, out);
   }
   if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));
   if (const auto errors = arguments.text("errors")) write_file(*errors, error_summary(comparison).dump(1) + "\n");
-  return comparison.passed() ? ExitStatus::done : ExitStatus::answer_no;
+  const bool good_search = std::all_of(regrets.begin(), regrets.end(), [](const SearchRegret& regret) { return regret.within_bar; });
+  return comparison.passed() && good_search ? ExitStatus::done : ExitStatus::answer_no;
 }
 
 }  // namespace tilescope::cli

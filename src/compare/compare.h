@@ -81,6 +81,22 @@ struct Calibration {
 };
 std::vector<Calibration> calibration(const Comparison& comparison);
 double bar_held(const std::vector<double>& errors);  // the same of one group's errors; 0 of fewer than two
+
+// What taking the tile that is predicted to be the fastest costs: its measured steady time over that of the tile measured
+// fastest, less 1, over the workloads of a kernel that have at least four recorded tiles.
+struct SearchRegret {
+  std::string hardware, kernel;
+  std::size_t workloads = 0, tiles = 0;
+  double mean = 0, worst = 0;  // mean: geometric
+  std::string worst_workload;
+  bool within_bar = true;  // a mean of at most 5 %, asked of kernels with at least 12 workloads
+};
+std::vector<SearchRegret> search_regret(const Comparison& comparison);
+struct TimedTile {
+  double predicted = 0, measured = 0;  // seconds
+};
+double regret_of(const std::vector<TimedTile>& tiles);  // at least one
+
 std::string to_junit(const Comparison& comparison); // one test case a judged row
 
 }  // namespace tilescope

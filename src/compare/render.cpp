@@ -15,9 +15,6 @@ Json number(double value) {
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-// Six decimals, so that the committed summary does not depend on the order in which a compiler adds.
-double rounded(double value) { return std::round(value * 1e6) / 1e6; }
-
 std::string xml_escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -33,7 +30,7 @@ std::string xml_escaped(const std::string& text) {
 }  // namespace
 
 Json to_json(const Comparison& comparison) {
-  Json rows = Json::array(), summary = Json::array();
+  Json rows = Json::array(), summary = Json::array(), regrets = Json::array();
   for (const ComparisonRow& row : comparison.rows)
     rows.push_back({{"point", row.point},
                     {"kernel", row.kernel},
@@ -50,7 +47,11 @@ Json to_json(const Comparison& comparison) {
   for (const SummaryRow& row : comparison.summary)
     summary.push_back({{"kernel", row.kernel}, {"quantity", row.quantity}, {"n", row.n}, {"failed", row.failed}, {"mean", finite(row.mean)},
                        {"median", finite(row.median)}, {"p90", finite(row.p90)}, {"worst", finite(row.worst)}});
-  return {{"schema", "tilescope/comparison/1"}, {"points", comparison.points.size()}, {"rows", std::move(rows)}, {"summary", std::move(summary)}};
+  for (const SearchRegret& regret : search_regret(comparison))
+    regrets.push_back({{"hardware", regret.hardware}, {"kernel", regret.kernel}, {"workloads", regret.workloads}, {"tiles", regret.tiles},
+                       {"mean", regret.mean}, {"worst", regret.worst}, {"worst_workload", regret.worst_workload}});
+  return {{"schema", "tilescope/comparison/1"}, {"points", comparison.points.size()}, {"rows", std::move(rows)}, {"summary", std::move(summary)},
+          {"search_regret", std::move(regrets)}};
 }
 
 std::string to_junit(const Comparison& comparison) {
