@@ -48,7 +48,7 @@
 
   async function chart(place, spec) {
     const datasets = { ...spec.datasets, points: data.points, rows, records };
-    const result = await vegaEmbed(place, { ...spec, datasets }, {
+    const result = await vegaEmbed(place, { ...spec, config: data.config, datasets }, {
       mode: 'vega-lite',
       renderer: 'svg', // CSS properties reach into SVG: dark mode and print need no second drawing
       actions: false,

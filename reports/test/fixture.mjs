@@ -138,7 +138,7 @@ function pictures() {
       const predicted = residual.seconds.predicted;
       splits.push({ kernel, label: residual.label, third_party: residual.third_party, longest: i >= 37, measured, predicted,
         busiest: { tensor: predicted * 0.6, hbm: predicted * 0.1 }, waits: predicted * 0.2, idle: predicted * 0.06, launch: predicted * 0.04,
-        units: { tensor: predicted * 0.6, smem: predicted * 0.5, xu: predicted * 0.3, fma: predicted * 0.2, alu: predicted * 0.1, l2: predicted * 0.35, hbm: predicted * 0.15 } });
+        units: { tensor: predicted * 0.6, smem: predicted * 0.5, xu: predicted * 0.3, fma: predicted * 0.2, alu: predicted * 0.1, issue: predicted * 0.25, l2: predicted * 0.35, hbm: predicted * 0.15 } });
     }
   }
   const bars = ['all', '*ours', '*theirs', ...pictured].flatMap((kernel) => ['seconds', 'hbm_read_bytes', 'busy_cycles'].map((quantity) => ({

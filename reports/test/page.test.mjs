@@ -148,7 +148,7 @@ test('the time split has a row a record, as tall as its rows, whose parts are as
     const length = row.reduce((total, part) => total + part.width, 0);
     assert.ok(Math.abs(length / (line - origin) - own[i].predicted / own[i].measured) < 0.02, `row ${i}: ${length} of ${line - origin}`);
   });
-  assert.equal(await page.locator('#split .mark-symbol path').count(), own.length * 7);
+  assert.equal(await page.locator('#split .mark-symbol path').count(), own.length * 8);
   await page.mouse.move(2, 2);
   assert.match(await hover_text(page, page.locator('#split .mark-rect path').first()), /part\s*tensor cores.*60\.0% of the predicted time/s);
   assert.deepEqual(page.trouble, []);

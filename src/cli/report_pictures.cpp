@@ -29,6 +29,7 @@ std::vector<PictureRecord> picture_records(const Comparison& comparison, const H
                          .label = implementation_label(point) + " " + workload_label(point),
                          .regime = regime_of(compared.prediction),
                          .third_party = family.third_party()};
+    if (record.prediction().time.spills) record.label += " spills";
     for (const Measured& m : measured_quantities(compared.record, hardware, compared.plan, compared.prediction)) {
       if (m.quantity == "seconds") record.seconds = m.value;
       if (m.quantity == "busy_cycles") record.busy_cycles = m.value;

@@ -12,10 +12,11 @@
 namespace tilescope::cli {
 namespace {
 
-constexpr std::size_t most_records = 6;     // of a kernel
+constexpr std::size_t most_records = 5;     // of a kernel
 constexpr double shortest_seconds = 20e-6;  // a kernel's records below this are left out where it has longer ones
-constexpr std::array<const char*, 7> unit_names{"tensor", "smem", "xu", "fma", "alu", "l2", "hbm"};
-using UnitSeconds = std::array<double, unit_names.size()>;
+enum Unit : std::size_t { tensor, smem, xu, fma, alu, issue, l2, hbm, unit_count };
+constexpr std::array<const char*, unit_count> unit_names{"tensor", "smem", "xu", "fma", "alu", "issue", "l2", "hbm"};
+using UnitSeconds = std::array<double, unit_count>;
 
 // Seconds that each unit would take for what one kernel of the schedule asks of it, at the predicted clock.
 UnitSeconds unit_seconds(const BoundIsland& bound, const IslandPrediction& island, double hz) {
@@ -29,6 +30,7 @@ UnitSeconds unit_seconds(const BoundIsland& bound, const IslandPrediction& islan
           clocks.xu / rate,
           (clocks.fma_scores + clocks.fma_outputs) / rate,
           (clocks.alu + clocks.threads) / rate,
+          clocks.issue / rate,
           floor(Resource::l2),
           floor(Resource::hbm)};
 }
@@ -49,7 +51,7 @@ Part part_of(const ComparedPoint& compared, const HardwareProfile& hardware, std
   const BoundIsland bound = bind_island(compared.plan, hardware, compared.point, static_cast<int>(number));
   const double highest = highest_clock(hardware, bound.how), hz = std::min(compared.prediction.time.clock_hz, highest);
   Part part{.units = unit_seconds(bound, island, hz)};
-  part.seconds = std::max({part.units[5], part.units[6], island.sm_clocks / hz});
+  part.seconds = std::max({part.units[l2], part.units[hbm], island.sm_clocks / hz});
   part.idle_share = std::clamp(1 - island.busy_clocks / (island.seconds * highest), 0.0, 1.0);
   return part;
 }

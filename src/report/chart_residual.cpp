@@ -14,6 +14,9 @@ using nlohmann::json;
 // Errors beyond stand on the edge; the tooltip says the real value.
 constexpr double kLargestShown = 1;
 
+// Six digits are finer than a mark is wide, and than a tooltip says.
+json rounded(double value) { return json::parse(fmt::format("{:.6g}", value)); }
+
 struct Axis {
   double low = INFINITY, high = 0, worst = 0.02;  // sizes; the largest error either way
 };
@@ -47,8 +50,7 @@ json x_of(const char* field, const Axis& axis, const std::string& quantity) {
       {"axis",
        {{"values", ticks},
         {"grid", false},
-        {"labelExpr",
-         "replace(format(datum.value, '~s'), regexp('([a-zA-Zµ]?)$'), ' $1" + unit_of(quantity) + "')"}}}};
+        {"labelExpr", "replace(format(datum.value, '~s'), regexp('([a-zA-Zµ]?)$'), ' $1" + unit_of(quantity) + "')"}}}};
 }
 
 json y_of(const char* field, const Axis& axis) {
@@ -77,10 +79,10 @@ json bar_layer(const Pictures& pictures, const std::string& quantity, const Axis
     const bool all = bar.kernel == kEverything || bar.kernel == kOurs || bar.kernel == kTheirs;
     values.push_back(
         {{"kernel", bar.kernel},
-         {"from", all ? axis.low / 1.3 : bar.low / 1.12},
-         {"to", all ? axis.high * 1.3 : bar.high * 1.12},
-         {"low", -std::min(bar.p90, axis.worst * 1.25)},
-         {"high", std::min(bar.p90, axis.worst * 1.25)},
+         {"from", rounded(all ? axis.low / 1.3 : bar.low / 1.12)},
+         {"to", rounded(all ? axis.high * 1.3 : bar.high * 1.12)},
+         {"low", rounded(-std::min(bar.p90, axis.worst * 1.25))},
+         {"high", rounded(std::min(bar.p90, axis.worst * 1.25))},
          {"text", tolerance_text(bar.p90)},
          {"regime", bar.regime.empty() ? "all records" : bar.regime},
          {"basis", bar.stated ? "stated by predict"
@@ -168,8 +170,6 @@ json residual_data(const Report& report) {
   for (const char* quantity : kResidualQuantities)
     for (const char* part : {"_predicted", "_measured", "_bar"}) columns.push_back(std::string(quantity) + part);
   if (!report.pictures) return {{"columns", columns}, {"rows", rows}};
-  // Six digits are finer than a mark is wide.
-  const auto rounded = [](double value) { return json::parse(fmt::format("{:.6g}", value)); };
   for (const Residual& residual : report.pictures->residuals) {
     json row = {residual.kernel, residual.label, !residual.third_party};
     for (const char* quantity : kResidualQuantities) {

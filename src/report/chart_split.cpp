@@ -134,8 +134,8 @@ json bar_layer(double most) {
 
 // Each unit alone, at full rate: a mark below the bar. The busiest one's stands at the end of its part.
 json unit_layer(double most) {
-  const json shapes = json::array(
-      {"diamond", "triangle-up", "cross", "triangle-down", "stroke", "square", "circle", "circle", "circle", "circle"});
+  const json shapes = json::array({"diamond", "triangle-up", "cross", "triangle-down", "stroke", "triangle-right",
+                                   "square", "circle", "circle", "circle", "circle"});
   json mark;
   mark["transform"] = json::array(
       {{{"fold", names("u_")}, {"as", {"part", "share"}}},

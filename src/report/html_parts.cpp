@@ -17,6 +17,8 @@ const char* drawing(Shape shape) {
       return R"(<path d="M8 2.5 14 13H2z"/>)";
     case Shape::triangle_down:
       return R"(<path d="M8 13.5 14 3H2z"/>)";
+    case Shape::triangle_right:
+      return R"(<path d="M3 2.5 13.5 8 3 13.5z"/>)";
     case Shape::stroke:
       return R"(<path d="M2.5 8h11" stroke-width="3"/>)";
     case Shape::diamond:

@@ -29,7 +29,7 @@ struct Column {
 std::string table_html(const std::string& name, const std::vector<Column>& columns,
                        const std::vector<std::vector<std::string>>& html_cells);
 
-enum class Shape { circle, square, triangle, triangle_down, diamond, cross, stroke, bar };
+enum class Shape { circle, square, triangle, triangle_down, triangle_right, diamond, cross, stroke, bar };
 
 // One entry of a legend: the shape in a CSS colour, hollow or filled, and its meaning.
 std::string key_html(Shape shape, const std::string& meaning, const std::string& colour = "var(--ink)",

@@ -66,7 +66,11 @@ json page_data(const Report& report) {
                     value_of(row.predicted), value_of(row.measured), value_of(row.ratio), value_of(row.tolerance),
                     row.verdict});
   }
-  return {{"charts", charts_of(report)},
+  // So does the charts' common look.
+  json charts = charts_of(report), config;
+  for (json& spec : charts) config = std::move(spec["config"]), spec.erase("config");
+  return {{"config", std::move(config)},
+          {"charts", std::move(charts)},
           {"points", points},
           {"quantities", quantities},
           {"rows", rows},

@@ -83,7 +83,8 @@ inline constexpr UnitName kUnits[] = {{"tensor", "tensor cores"},
                                       {"smem", "shared memory"},
                                       {"xu", "special functions"},
                                       {"fma", "fp32 (FMA)"},
-                                      {"alu", "integer and convert"},
+                                      {"alu", "integer, convert"},
+                                      {"issue", "issue slots"},
                                       {"l2", "L2"},
                                       {"hbm", "HBM"}};
 std::string unit_name(const std::string& key);

@@ -50,8 +50,9 @@ bool any_third_party(const Pictures& pictures) {
 std::string split_html(const Report& report) {
   if (!report.pictures) return empty_html(kNone);
   if (report.pictures->splits.empty()) return empty_html("No record has a time that the model splits.");
-  constexpr Shape kShapes[] = {Shape::diamond, Shape::triangle, Shape::cross, Shape::triangle_down,
-                               Shape::stroke,  Shape::square,   Shape::circle};
+  constexpr Shape kShapes[] = {Shape::diamond, Shape::triangle,       Shape::cross,  Shape::triangle_down,
+                               Shape::stroke,  Shape::triangle_right, Shape::square, Shape::circle};
+  static_assert(std::size(kShapes) == std::size(kUnits));
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < std::size(kUnits); ++i)
     keys.push_back(key_html(kShapes[i], kUnits[i].name, fmt::format("var(--{})", kUnits[i].key)));
@@ -69,7 +70,7 @@ std::string split_html(const Report& report) {
              "without a block (the last wave, unequal "
              "blocks), and launches. Marks below show what each unit would take alone: they overlap. Shown are, of " +
                  records_text(*report.pictures) +
-                 ", the longest of each kernel; for a kernel by itself up to six, evenly from its longest to its "
+                 ", the longest of each kernel; for a kernel by itself up to five, evenly from its longest to its "
                  "shortest above 20 µs (below, where it has none above).");
 }
 
@@ -116,7 +117,8 @@ std::string residuals_html(const Report& report) {
   return html + "<p class=\"quiet\">" + escape_html(records_text(pictures)) +
          ", a mark each, over their measured size; above zero the prediction is too high. Errors beyond 100 % stand on "
          "the edge. The error bar of one kernel is what "
-         "<code>tilescope predict</code> states for it, by regime (under 20 µs, memory, compute); for a group of "
+         "<code>tilescope predict</code> states for it, by regime (under 20 µs, memory, compute, spills); for a group "
+         "of "
          "kernels it is the one that holds nine of ten of its "
          "records. No bar is stated for clocks: theirs holds nine of ten of the kernel's records. Marks are filled or "
          "hollow by the bar of their own kernel and regime.</p>\n";
