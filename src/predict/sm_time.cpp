@@ -208,6 +208,13 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
                                   std::max(0.0, together - step.clocks.step[0])
                             : start + copy);
   if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);
+  const AroundProducts around = around_products(bound);
+  const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);
+  // A block that stays has the copy engine ask for its next tile before it stores, and goes on meanwhile; threads that copy
+  // for themselves ask after that, and their loads queue behind the stores.
+  const bool stores_run_on = bound.how.persistent && bound.how.loads_by == "tma";
+  step.clocks.fixed += (around.load + (stores_run_on ? 0 : around.store)) * hz;
+  step.once -= around.load * hz;  // the first blocks' tiles are the launch's start
   return step;
 }
 

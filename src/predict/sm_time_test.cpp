@@ -67,6 +67,29 @@ TEST_CASE("a step of one block takes its phases one after the other, at the rate
   CHECK(step.clocks.step[0] == doctest::Approx(phases).epsilon(0.01));
 }
 
+TEST_CASE("tiles that no stream moves go to and from memory while all units wait, but for stores behind which nobody queues") {
+  HardwareProfile hardware = textbook();
+  hardware.measured->hbm.read = {4000e9, "M"}, hardware.measured->hbm.write = {2000e9, "M"};
+  const double tile = 128 * 128 * 2, statistics = 128 * 4;  // of Q and of O; of L
+  const Plan threads = load_plan_for_kernel("fused_mma", data);
+  const Point point = attention(threads, 16, 4096, 128, 64, 8);
+  const AroundProducts around = around_products(bind_island(threads, hardware, point, 0));
+  CHECK(around.load == doctest::Approx(tile * 132 / 4000e9));
+  CHECK(around.store == doctest::Approx((tile + statistics) * 132 / 2000e9));
+  // Twice the time to load and to store: so much more a block, and nothing more a step.
+  const auto fixed = [&](const Plan& plan, const Point& at, double read, double write) {
+    hardware.measured->hbm.read->value = read, hardware.measured->hbm.write->value = write;
+    return step_of(plan, hardware, at).clocks.fixed;
+  };
+  const double hz = 1830e6;
+  CHECK(fixed(threads, point, 2000e9, 2000e9) - fixed(threads, point, 4000e9, 2000e9) == doctest::Approx(around.load * hz));
+  CHECK(fixed(threads, point, 4000e9, 1000e9) - fixed(threads, point, 4000e9, 2000e9) == doctest::Approx(around.store * hz));
+  const Plan bulk = load_plan_for_kernel("cudnn_forward", data);
+  const Point tiles = attention(bulk, 16, 4096, 128, 128, 12);
+  CHECK(fixed(bulk, tiles, 4000e9, 1000e9) == doctest::Approx(fixed(bulk, tiles, 4000e9, 2000e9)));
+  CHECK(fixed(bulk, tiles, 2000e9, 2000e9) > fixed(bulk, tiles, 4000e9, 2000e9));
+}
+
 TEST_CASE("blocks that share a unit take longer each and less in all, and never less than its busiest part") {
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const SmStep step = step_of(plan, textbook(), attention(plan, 16, 4096, 64, 64, 4));

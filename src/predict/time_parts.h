@@ -21,6 +21,13 @@ struct LaunchStart {
 };
 LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& island);
 
+// s in which a block moves tiles that no stream moves, before its first product and after its last one, while all units
+// do the same: blocks of one length stay in phase, so products of others hide little of it.
+struct AroundProducts {
+  double load = 0, store = 0;
+};
+AroundProducts around_products(const BoundIsland& bound);
+
 // An island's time at any clock: what its blocks take on the units, but no less than its bytes at memory and L2.
 struct IslandTime {
   double clocks = 0, busy = 0;  // from the first block's start to the last one's end; that a unit holds a block, mean

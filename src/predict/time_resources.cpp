@@ -35,14 +35,14 @@ double moved(const IslandPrediction& island, Boundary boundary) {
   return static_cast<double>(both[0]) + static_cast<double>(both[1]);
 }
 
-// Reads and writes at rates of their own, one after the other in memory and side by side in L2's ports; 0: not
-// measured.
-double measured_hbm(const HardwareProfile& hardware, const IslandPrediction& island) {
-  if (!hardware.measured || !hardware.measured->hbm.read || !hardware.measured->hbm.write) return 0;
-  const auto& bytes = island.traffic[static_cast<std::size_t>(Boundary::hbm)];
-  return static_cast<double>(bytes[0]) / hardware.measured->hbm.read->value +
-         static_cast<double>(bytes[1]) / hardware.measured->hbm.write->value;
+// Reads and writes at rates of their own, one after the other; < 0: no rate is known.
+double hbm_seconds(const HardwareProfile& hardware, double read, double written) {
+  if (hardware.measured && hardware.measured->hbm.read && hardware.measured->hbm.write)
+    return read / hardware.measured->hbm.read->value + written / hardware.measured->hbm.write->value;
+  const double rate = bandwidth(hardware.level("hbm"));
+  return rate > 0 ? (read + written) / rate : unknown;
 }
+// The same side by side in L2's ports; 0: not measured.
 double measured_l2(const HardwareProfile& hardware, const IslandPrediction& island) {
   if (!hardware.measured || !hardware.measured->l2.read_private || !hardware.measured->l2.write) return 0;
   const auto& bytes = island.traffic[static_cast<std::size_t>(Boundary::l2)];
@@ -74,8 +74,6 @@ double tensor_seconds(const BoundIsland& bound, const Work& work) {
 }  // namespace
 
 LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& island) {
-  const auto& measured = bound.hardware.measured;
-  if (!measured || !measured->hbm.read || !measured->l2.read_private) return {};
   const std::int64_t first = std::min(bound.nest.blocks(), bound.hardware.units.value *
                                                                std::max<std::int64_t>(1, island.blocks_per_unit));
   double bytes = 0;
@@ -88,10 +86,27 @@ LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& islan
       if (loop.group && !bound.nest.carries(diagram.array(id).axes, loop.axis)) sharers *= loop.trips;
     bytes += static_cast<double>(ceil_div(first, sharers)) * static_cast<double>(tile_bytes(bound, id));
   }
-  const double cold = bytes / measured->hbm.read->value, kept = bytes / measured->l2.read_private->value;
-  const auto& capacity = measured->l2.capacity_private;
-  const bool stays = capacity && moved(island, Boundary::hbm) <= capacity->value;
-  return {cold, stays ? kept : cold};
+  const double cold = std::max(0.0, hbm_seconds(bound.hardware, bytes, 0));
+  const auto& measured = bound.hardware.measured;
+  if (!measured || !measured->l2.read_private || !measured->l2.capacity_private) return {cold, cold};
+  const bool stays = moved(island, Boundary::hbm) <= measured->l2.capacity_private->value;
+  return {cold, stays ? bytes / measured->l2.read_private->value : cold};
+}
+
+AroundProducts around_products(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double loaded = 0, stored = 0;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (bound.streams(id)) continue;
+    if (loads(bound, id)) loaded += static_cast<double>(touched_bytes(bound, id, {}));
+    if (stores(bound, id))
+      stored += static_cast<double>(bytes_of(bound.point, diagram, id, visits_of(bound, id).visits));
+  }
+  const std::int64_t blocks = std::max<std::int64_t>(1, bound.nest.blocks());
+  const double share = static_cast<double>(std::min(blocks, bound.hardware.units.value)) / static_cast<double>(blocks);
+  return {std::max(0.0, hbm_seconds(bound.hardware, loaded * share, 0)),
+          std::max(0.0, hbm_seconds(bound.hardware, 0, stored * share))};
 }
 
 double tensor_flop_per_clock(const BoundIsland& bound, Format format) {
@@ -112,9 +127,10 @@ std::array<double, resource_count> resource_seconds(const BoundIsland& bound, co
     for (const Pipe pipe : names) sum += static_cast<double>(island.work.pipes[static_cast<std::size_t>(pipe)]);
     return sum;
   };
-  const double hbm = measured_hbm(hardware, island), l2 = measured_l2(hardware, island);
+  const auto& hbm = island.traffic[static_cast<std::size_t>(Boundary::hbm)];
+  const double l2 = measured_l2(hardware, island);
   return {
-      hbm > 0 ? hbm : over(moved(island, Boundary::hbm), bandwidth(hardware.level("hbm"))),
+      hbm[0] + hbm[1] == 0 ? 0 : hbm_seconds(hardware, static_cast<double>(hbm[0]), static_cast<double>(hbm[1])),
       l2 > 0 ? l2 : over(moved(island, Boundary::l2), l2_bandwidth(hardware)),
       over(moved(island, Boundary::smem), smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown),
       tensor_seconds(bound, island.work),
