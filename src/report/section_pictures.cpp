@@ -63,7 +63,7 @@ std::string split_html(const Report& report) {
          figure_html(
              "split",
              "A bar is the predicted time, the dashed line the measured one (back to back, median); the text above a "
-             "bar says both. A bar begins with the unit that is the busiest, in its "
+             "bar says both, the predicted one first. A bar begins with the unit that is the busiest, in its "
              "colour, as long as it would take at full rate and at the predicted clock; schedules of several kernels "
              "show one part for each of these units. Then "
              "come the time in which that unit waits (latencies, other units, turns between warps), multiprocessors "
