@@ -60,19 +60,11 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
   demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
   demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
-  demand.alu = scores(Pipe::alu) / alu + pipe(work.pipes, Pipe::conversion) / conversion;
+  demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu + pipe(work.pipes, Pipe::conversion) / conversion;
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
   demand.issue = issue_of(bound, island);
   for (double* each : demand.all()) *each /= steps;
   return demand;
-}
-
-// Clocks of a block's end, when its warps rearrange what they store, all at the same time.
-double finish_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, const Faster& faster) {
-  const double blocks = static_cast<double>(std::max<std::int64_t>(1, bound.nest.blocks()));
-  const double alu = rates.alu * faster_by(faster, Lever::alu);
-  return (pipe(island.work.of_outputs, Pipe::alu) / alu + pipe(island.work.of_outputs, Pipe::shuffle) / rates.shuffle) /
-         blocks;
 }
 
 // What a warp waits for in every step whatever else happens: the end of each product, a row's shuffles, the chain to
@@ -80,6 +72,11 @@ double finish_of(const BoundIsland& bound, const IslandPrediction& island, const
 struct StepLatency {
   double matrix = 0, special = 0, alu = 0, barrier = 0;
 };
+
+// Copies of the streamed tiles that a block holds.
+std::int64_t stages_of_streams(const BoundIsland& bound) {
+  return bound.variant && bound.variant->stages > 0 ? bound.variant->stages : bound.how.stages;
+}
 
 StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
                        const Faster& faster) {
@@ -90,7 +87,10 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   StepLatency latency;
   latency.matrix =
       products * (bound.how.tensor_path == "wgmma" ? rates.wgmma_wait : rates.mma_chain + rates.smem_chain);
-  if (bound.how.loads_by == "tma") latency.matrix += products * rates.mbarrier;
+  // Who goes at its own pace finds its tiles there, where copies run ahead; in lockstep a buffer is free for the next
+  // copy when the last warp has left it.
+  const bool ahead = bound.how.overlap != Overlap::lockstep && stages_of_streams(bound) > 1;
+  if (bound.how.loads_by == "tma" && !ahead) latency.matrix += products * rates.mbarrier;
   if (runs(Pipe::xu)) latency.special = rates.ex2_chain + 3 * rates.fma_chain;
   if (runs(Pipe::shuffle))
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step * rates.shuffle_chain;
@@ -203,7 +203,6 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   double together = alone.delay + hidden_under_products(bound, part);
   for (const double each : alone.demand) together += static_cast<double>(customers) * each;
   step.clocks.fixed =
-      finish_of(bound, island, rates, faster) +
       (bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +
                                   std::max(0.0, together - step.clocks.step[0])
                             : start + copy);

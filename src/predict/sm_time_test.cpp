@@ -109,6 +109,40 @@ TEST_CASE("warpgroups at their own pace keep the tensor cores busier than one of
   CHECK(two.clocks.step[0] < 2 * one.clocks.step[0]);
 }
 
+TEST_CASE("tiles that an edge of the mask cuts are compared, those between the edges not") {
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  const HardwareProfile hardware = textbook();
+  Point point = attention(plan, 4, 1024, 128, 64, 8);
+  const auto comparisons = [&] {
+    const Prediction out = predicted(plan, hardware, point);
+    const BoundIsland bound = bind_island(plan, hardware, point, 0);
+    const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
+    const auto rate = bound.how.work[static_cast<std::size_t>(Pipe::alu)];
+    const auto all = static_cast<double>(out.work.pipes[static_cast<std::size_t>(Pipe::alu)]);
+    const double scores = 128 * static_cast<double>(point.tiles[1]);
+    return (all - steps * (rate.per_score * scores + rate.per_thread_step * 256)) / rate.per_masked_score;
+  };
+  CHECK(comparisons() == doctest::Approx(0));
+  point.mask.kind = Mask::Kind::causal;  // the diagonal crosses two tiles of 64 keys in each of 8 tiles of 128 queries
+  CHECK(comparisons() == doctest::Approx(4 * 8 * 2 * 128 * 64));
+  point.tiles[1] = 128;  // and one of 128
+  CHECK(comparisons() == doctest::Approx(4 * 8 * 128 * 128));
+  point.tiles[1] = 64, point.mask.kind = Mask::Kind::window, point.mask.window = 256;  // two more at the other edge
+  CHECK(comparisons() == doctest::Approx(4 * 8 * 4 * 128 * 64));
+}
+
+TEST_CASE("units without a block are not busy, whatever the others wait for") {
+  HardwareProfile hardware = textbook();
+  hardware.measured->hbm.read = {4e12, "M"}, hardware.measured->hbm.write = {4e12, "M"};
+  const Plan plan = load_plan_for_kernel("backward_split", data);
+  const Prediction out = predicted(plan, hardware, attention(plan, 2, 1024, 128, 128, 12));  // 16 blocks an island
+  for (const IslandPrediction& island : out.islands) {
+    CHECK(island.sm_clocks > 0);
+    CHECK(island.busy_clocks > 0);
+    CHECK(island.busy_clocks <= 1.001 * island.seconds * 1.98e9 * 16 / 132);
+  }
+}
+
 TEST_CASE("a faster unit never makes a step longer") {
   const Plan plan = load_plan_for_kernel("fused_wgmma", data);
   const HardwareProfile hardware = textbook();

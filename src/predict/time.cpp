@@ -28,7 +28,10 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const auto at = [&](Resource resource, Lever lever) {
     return std::max(0.0, seconds[static_cast<std::size_t>(resource)]) / faster[static_cast<std::size_t>(lever)];
   };
-  return {placed.clocks + step.once, placed.busy + step.once,
+  // What comes before the first step of a launch, on the units that hold a block; no less than a block's own steps.
+  const double clocks = std::max(placed.clocks + step.once, step.clocks.step[0] * mean),
+               held = placed.clocks > 0 ? placed.busy / placed.clocks : 0;
+  return {clocks, held * clocks,
           std::max(at(Resource::hbm, Lever::hbm), at(Resource::l2, Lever::l2)),
           highest_clock(bound.hardware, bound.how), launch_start(bound, island)};
 }

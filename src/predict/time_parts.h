@@ -38,8 +38,7 @@ struct IslandTime {
   double cold_seconds(double hz) const { return std::max(floor, clocks / std::min(hz, most_hz) + start.cold); }
   // That a unit holds a block in a cold run: who waits for memory holds it for longer.
   double busy_cycles() const {
-    const double own = clocks + start.cold * most_hz;
-    return own > 0 ? (busy + start.cold * most_hz) * std::max(1.0, floor * most_hz / own) : 0;
+    return clocks > 0 ? busy / clocks * std::max(clocks + start.cold * most_hz, floor * most_hz) : 0;
   }
 };
 

@@ -1,6 +1,7 @@
 // Operations: tensor FLOP of whole tiles, exponentials, thread operations by pipe, and the register traffic they cause.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/checked.h"
 #include "predict/products.h"
@@ -53,6 +54,30 @@ std::int64_t steps_taken(const BoundIsland& bound, Pipe pipe, std::int64_t row_s
   return checked_mul(row_steps / steps, ceil_div(steps, lanes) * lanes);
 }
 
+// Key tiles of a query tile that an edge of the mask crosses, on average: the tiles that hold the keys between what the
+// first and the last row see. Where tiles of both kinds line up (`from`: keys before the first row's edge), fewer.
+double cut_tiles(std::int64_t tile_q, std::int64_t tile_kv, std::int64_t from) {
+  const std::int64_t step = std::gcd(tile_q, tile_kv), off = (from % step + step) % step;
+  return 1 + static_cast<double>(tile_q - (off < 2 ? step : 0)) / static_cast<double>(tile_kv);
+}
+
+// Elements of the tiles of scores that the mask cuts; whole tiles, and no more than are visited.
+double masked_scores(const BoundIsland& bound, double score_points) {
+  const Nest& nest = bound.nest;
+  if (!nest.guarded() || nest.keys_are_chunked()) return 0;
+  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
+                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
+  const Mask& mask = *nest.mask;
+  const std::int64_t past = key.size - query.size;
+  double cut = 0;
+  if (mask.kind == Mask::Kind::causal || mask.kind == Mask::Kind::window) cut += cut_tiles(query.tile, key.tile, past + 1);
+  if (mask.kind == Mask::Kind::window) cut += cut_tiles(query.tile, key.tile, past - mask.window + 1);
+  double blocks = static_cast<double>(query.trips);
+  for (const BoundLoop& loop : nest.all())
+    if (&loop != &query && &loop != &key) blocks *= static_cast<double>(loop.trips);
+  return std::min(score_points, blocks * cut * static_cast<double>(query.tile * key.tile));
+}
+
 void add_pipes(const BoundIsland& bound, Work& work) {
   const int scores = score_array(bound), output = output_array(bound);
   if (scores < 0 || output < 0) return;
@@ -77,6 +102,8 @@ void add_pipes(const BoundIsland& bound, Work& work) {
     if (rate.per_thread_step > 0) work.of_threads[i] = scaled(rate.per_thread_step, checked_mul(threads, points(bound, {}, true)));
     const std::int64_t of_steps = checked_mul(scaled(rate.per_row_step, steps_taken(bound, static_cast<Pipe>(static_cast<int>(i)), row_steps)), lanes);
     const std::int64_t per_row = of_steps / bound.how.step_lanes + checked_mul(scaled(rate.per_row, rows), lanes);
+    if (rate.per_masked_score > 0)
+      work.pipes[i] += std::llround(rate.per_masked_score * masked_scores(bound, static_cast<double>(score_points)));
     work.pipes[i] += scaled(rate.per_score, score_points) + per_row + of_outputs + work.of_threads[i];
   }
 }
