@@ -68,17 +68,18 @@ ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const I
   const auto& m = *hardware.measured;
   const double base = m.power.busy->value, limit = hardware.board_watts->value * more_power,
                exponent = m.power.clock_exponent ? m.power.clock_exponent->value : 0;
-  const auto at = [&](double hz, const MeasuredRates::Value& measured_at) {
-    return std::pow(hz / (measured_at ? measured_at->value : most), exponent);
+  // Energies at the highest clock, from the clocks that they were measured at; further down they fall together.
+  const auto at_most = [&](double joules, const MeasuredRates::Value& measured_at) {
+    return joules * std::pow(most / (measured_at ? measured_at->value : most), exponent);
   };
+  const double on_chip = at_most(energy.tensor, m.clock.tensor_most) + at_most(energy.others, m.clock.most);
   const auto watts = [&](double hz) {
-    return base + (energy.memory + energy.tensor * at(hz, m.clock.tensor_most) + energy.others * at(hz, m.clock.most)) /
-                      total(islands, hz, launch);
+    return base + (energy.memory + on_chip * std::pow(hz / most, exponent)) / total(islands, hz, launch);
   };
   if (watts(most) <= limit) return {most, watts(most)};
   double low = most / 4, high = most;
   if (watts(low) > limit) return {low, limit};
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 26; ++i) {
     const double middle = (low + high) / 2;
     (watts(middle) <= limit ? low : high) = middle;
   }
