@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> columns{"kernel", "dtype",  "mask",     "batch",      "heads_q", "heads_kv", "q_len",
-                                       "kv_len", "head_dim", "v_head_dim", "tile_q",  "tile_kv",  "warps", "ms"};
+const std::vector<std::string> columns{"kernel", "dtype",    "mask",       "batch",  "heads_q", "heads_kv", "q_len",
+                                       "kv_len", "head_dim", "v_head_dim", "tile_q", "tile_kv", "warps",    "ms"};
 
 // The cells of one row by column; those that all rows share come from the table's file.
 class Row {
@@ -61,17 +61,20 @@ class Row {
 PublishedRow read_row(const Row& row, int line) {
   MeasurePoint point;
   point.mask = row.text("mask", "none");
-  if (!known_mask(point.mask)) row.report("mask", fmt::format("expected none, causal or window:W, found {}", shown_text(point.mask)));
+  if (!known_mask(point.mask))
+    row.report("mask", fmt::format("expected none, causal or window:W, found {}", shown_text(point.mask)));
   const std::string dtype = row.text("dtype", "fp16");
   if (const auto parsed = parse_dtype(dtype)) point.dtype = parsed->format;
   else row.report("dtype", fmt::format("{} is not a dtype", shown_text(dtype)));
   PointWorkload& w = point.workload;
-  w.batch = row.integer("batch", -1), w.heads_q = row.integer("heads_q", -1), w.heads_kv = row.integer("heads_kv", w.heads_q);
+  w.batch = row.integer("batch", -1), w.heads_q = row.integer("heads_q", -1),
+  w.heads_kv = row.integer("heads_kv", w.heads_q);
   w.q_len = row.integer("q_len", -1), w.kv_len = row.integer("kv_len", w.q_len);
   w.d_qk = row.integer("head_dim", -1), w.d_v = row.integer("v_head_dim", w.d_qk);
   if (w.heads_q % w.heads_kv != 0)
     row.report("heads_q", fmt::format("{} is not a multiple of heads_kv {}", w.heads_q, w.heads_kv));
-  point.tile_q = row.integer("tile_q", 0), point.tile_kv = row.integer("tile_kv", 0), point.warps = row.integer("warps", 0);
+  point.tile_q = row.integer("tile_q", 0), point.tile_kv = row.integer("tile_kv", 0),
+  point.warps = row.integer("warps", 0);
   PublishedRow out{.points = {}, .seconds = row.positive("ms") / 1e3, .line = line};
   for (const std::string& kernel : split(row.text("kernel", ""), '+')) {
     point.kernel = trimmed(kernel);
@@ -90,12 +93,16 @@ void read_rows(PublishedTable& table, const std::map<std::string, std::string>& 
     const std::string text{trimmed(raw)};
     if (text.empty() || text.starts_with('#')) continue;
     const std::vector<std::string> cells = split(text, ',');
-    const auto fail = [&](const std::string& message) { findings.push_back({.file = table.rows_file, .line = line, .message = message}); };
+    const auto fail = [&](const std::string& message) {
+      findings.push_back({.file = table.rows_file, .line = line, .message = message});
+    };
     if (header.empty()) {
       header = cells;
       for (const std::string& name : header) {
-        if (std::find(columns.begin(), columns.end(), name) == columns.end()) fail(fmt::format("unknown column '{}'{}", name, did_you_mean(name, columns)));
-        if (shared.contains(name)) fail(fmt::format("column '{}' is also given for every row in {}; keep one", name, table.file));
+        if (std::find(columns.begin(), columns.end(), name) == columns.end())
+          fail(fmt::format("unknown column '{}'{}", name, did_you_mean(name, columns)));
+        if (shared.contains(name))
+          fail(fmt::format("column '{}' is also given for every row in {}; keep one", name, table.file));
         if (std::count(header.begin(), header.end(), name) > 1) fail(fmt::format("column '{}' is given twice", name));
       }
       if (!findings.empty()) break;
@@ -149,7 +156,8 @@ std::vector<PublishedTable> read_published(const fs::path& directory) {
   for (const auto& entry : fs::directory_iterator(directory, failed))
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   if (files.empty())
-    throw InputError(Diagnostic{.file = directory.string(), .message = "holds no table (*.yaml); give a directory like validate/published"});
+    throw InputError(Diagnostic{.file = directory.string(),
+                                .message = "holds no table (*.yaml); give a directory like validate/published"});
   std::sort(files.begin(), files.end());
   std::vector<PublishedTable> tables;
   for (const fs::path& file : files) tables.push_back(load_published(file));

@@ -22,8 +22,8 @@ struct PublishedRow {
 struct PublishedTable {
   std::string name, source, rights, hardware;  // rights: why its numbers may stand here
   std::string file, rows_file;
-  std::vector<std::string> copies;            // arrays that the timed call also copies, by a kernel of its own
-  std::optional<double> mape, rank;           // bars: the most mean relative error, the least rank correlation
+  std::vector<std::string> copies;   // arrays that the timed call also copies, by a kernel of its own
+  std::optional<double> mape, rank;  // bars: the most mean relative error, the least rank correlation
   std::vector<PublishedRow> rows;
 };
 

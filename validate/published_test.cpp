@@ -17,7 +17,8 @@ namespace {
 
 // A directory of its own, removed at the end.
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("tilescope_published_{}", ::getpid());
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("tilescope_published_{}", ::getpid());
   Folder() { std::filesystem::create_directories(path); }
   ~Folder() { std::filesystem::remove_all(path); }
   std::string write(const std::string& name, const std::string& text) const {
@@ -28,7 +29,8 @@ struct Folder {
 
 const std::string two_rows = "head_dim,q_len,ms\n128,1024,0.25\n64,2048,0.5\n";
 
-std::string table(const std::string& rows, const std::string& every = "{kernel: fused_mma, batch: 4, heads_q: 16, dtype: bf16, mask: causal}") {
+std::string table(const std::string& rows,
+                  const std::string& every = "{kernel: fused_mma, batch: 4, heads_q: 16, dtype: bf16, mask: causal}") {
   return fmt::format(R"(schema: tilescope/published/1
 name: every_key
 source: a paper
@@ -38,7 +40,8 @@ rows: {}
 every_row: {}
 copies: [K, V]
 bars: {{mape: 0.2, rank: 0.9}}
-)", rows, every);
+)",
+                     rows, every);
 }
 
 // What the rows' file says; "" when it is read.
@@ -59,7 +62,8 @@ std::string findings_of_rows(const std::string& rows) {
 
 }  // namespace
 
-TEST_CASE("every field of a published table that is wrong, missing, given twice or misspelt is one finding at its place") {
+TEST_CASE(
+    "every field of a published table that is wrong, missing, given twice or misspelt is one finding at its place") {
   const Folder folder;
   const std::string rows = folder.write("rows.csv", two_rows);
   const Probe probe(tree_of("", Document::parse(table(rows), "t.yaml").root()),
@@ -81,14 +85,16 @@ TEST_CASE("every field of a published table that is wrong, missing, given twice 
 
 TEST_CASE("a row takes its own cells, then what every row has, then what follows from the others") {
   const Folder folder;
-  folder.write("rows.csv", "# where from\nhead_dim,heads_kv,q_len,tile_q,tile_kv,ms\n128,4,1024,128,64,0.25\n\n64,,2048,,,1e3\n");
+  folder.write("rows.csv",
+               "# where from\nhead_dim,heads_kv,q_len,tile_q,tile_kv,ms\n128,4,1024,128,64,0.25\n\n64,,2048,,,1e3\n");
   const PublishedTable table_read = validate::load_published(folder.write("table.yaml", table("rows.csv")));
   CHECK(table_read.name == "every_key");
   CHECK(table_read.copies == std::vector<std::string>{"K", "V"});
   CHECK(table_read.mape == 0.2);
   CHECK(table_read.rank == 0.9);
   REQUIRE(table_read.rows.size() == 2);
-  CHECK(point_id(table_read.rows[0].points[0]) == "fused_mma-bf16-b4-hq16-hkv4-q1024-kv1024-d128-causal-tq128-tkv64-w0");
+  CHECK(point_id(table_read.rows[0].points[0]) ==
+        "fused_mma-bf16-b4-hq16-hkv4-q1024-kv1024-d128-causal-tq128-tkv64-w0");
   CHECK(table_read.rows[0].seconds == doctest::Approx(0.25e-3));
   CHECK(table_read.rows[0].line == 3);
   CHECK(point_id(table_read.rows[1].points[0]) == "fused_mma-bf16-b4-hq16-hkv16-q2048-kv2048-d64-causal");
@@ -98,7 +104,8 @@ TEST_CASE("a row takes its own cells, then what every row has, then what follows
 TEST_CASE("a row may time several kernels that run one after the other") {
   const Folder folder;
   folder.write("rows.csv", "kernel,head_dim,q_len,ms\na+b,64,128,1\na,64,256,2\n");
-  const PublishedTable read = validate::load_published(folder.write("table.yaml", table("rows.csv", "{batch: 1, heads_q: 2}")));
+  const PublishedTable read =
+      validate::load_published(folder.write("table.yaml", table("rows.csv", "{batch: 1, heads_q: 2}")));
   REQUIRE(read.rows[0].points.size() == 2);
   CHECK(read.rows[0].points[1].kernel == "b");
   CHECK(read.rows[1].points.size() == 1);
@@ -109,11 +116,16 @@ TEST_CASE("each wrong cell of a row is one finding with its line and column") {
   CHECK(findings_of_rows("head_dim,q_len,ms\n128,0,0.25\n64,2048,-1\n") ==
         "rows.csv:2: error: q_len: expected an integer from 1 to 16777216, found '0'\n"
         "rows.csv:3: error: ms: expected a positive number, found '-1'");
-  CHECK(findings_of_rows("head_dim,q_len,ms\n128,1024\n64,2048,1\n") == "rows.csv:2: error: has 2 cells, the header names 3");
-  CHECK(findings_of_rows("head_dim,q_lem,ms\n128,1024,1\n64,2048,1\n").starts_with("rows.csv:1: error: unknown column 'q_lem'; did you mean 'q_len'?"));
-  CHECK(findings_of_rows("head_dim,q_len,ms,mask\n128,1024,1,none\n64,2048,1,none\n").find("column 'mask' is also given for every row in") != std::string::npos);
-  CHECK(findings_of_rows("head_dim,q_len,ms\n128,1024,1\n") == "rows.csv: error: has fewer than two rows; ranks need two");
-  CHECK(findings_of_rows("head_dim,q_len,heads_kv,ms\n128,1024,3,1\n64,2048,16,1\n") == "rows.csv:2: error: heads_q: 16 is not a multiple of heads_kv 3");
+  CHECK(findings_of_rows("head_dim,q_len,ms\n128,1024\n64,2048,1\n") ==
+        "rows.csv:2: error: has 2 cells, the header names 3");
+  CHECK(findings_of_rows("head_dim,q_lem,ms\n128,1024,1\n64,2048,1\n")
+            .starts_with("rows.csv:1: error: unknown column 'q_lem'; did you mean 'q_len'?"));
+  CHECK(findings_of_rows("head_dim,q_len,ms,mask\n128,1024,1,none\n64,2048,1,none\n")
+            .find("column 'mask' is also given for every row in") != std::string::npos);
+  CHECK(findings_of_rows("head_dim,q_len,ms\n128,1024,1\n") ==
+        "rows.csv: error: has fewer than two rows; ranks need two");
+  CHECK(findings_of_rows("head_dim,q_len,heads_kv,ms\n128,1024,3,1\n64,2048,16,1\n") ==
+        "rows.csv:2: error: heads_q: 16 is not a multiple of heads_kv 3");
 }
 
 TEST_CASE("a directory without tables says what it wants") {

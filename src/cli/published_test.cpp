@@ -11,13 +11,16 @@ namespace tilescope::cli {
 namespace {
 
 std::string table(const std::string& bars) {
-  return "schema: tilescope/published/1\nname: two\nsource: a paper\nrights: quoted\nhardware: h200_sxm\nrows: two.csv\n"
-         "every_row: {kernel: fused_mma, batch: 1, heads_q: 16, head_dim: 128}\nbars: " + bars + "\n";
+  return "schema: tilescope/published/1\nname: two\nsource: a paper\nrights: quoted\nhardware: h200_sxm\nrows: "
+         "two.csv\n"
+         "every_row: {kernel: fused_mma, batch: 1, heads_q: 16, head_dim: 128}\nbars: " +
+         bars + "\n";
 }
 
 }  // namespace
 
-TEST_CASE("validate --published prints a line a table, every row as CSV and JSON, and answers no when a bar is not held") {
+TEST_CASE(
+    "validate --published prints a line a table, every row as CSV and JSON, and answers no when a bar is not held") {
   const ScratchFolder folder;
   std::ofstream(folder / "two.csv") << "q_len,ms\n1024,0.04\n4096,0.5\n";
   std::ofstream(folder / "two.yaml") << table("{mape: 5, rank: 1}");
@@ -27,8 +30,9 @@ TEST_CASE("validate --published prints a line a table, every row as CSV and JSON
   CHECK(text.err == "");
   CHECK(text.out.find("500 %, 1: held") != std::string::npos);
   const Outcome csv = run_program(command + " --format csv");
-  CHECK(csv.out.starts_with("table,hardware,point,measured_seconds,predicted_seconds,ratio,roofline_seconds,fits\n"
-                            "two,h200_sxm,fused_mma-fp16-b1-hq16-hkv16-q1024-kv1024-d128-none,4e-05,"));
+  CHECK(
+      csv.out.starts_with("table,hardware,point,measured_seconds,predicted_seconds,ratio,roofline_seconds,fits\n"
+                          "two,h200_sxm,fused_mma-fp16-b1-hq16-hkv16-q1024-kv1024-d128-none,4e-05,"));
   const auto json = nlohmann::json::parse(run_program(command + " --format json").out);
   CHECK(json["schema"] == "tilescope/published-comparison/1");
   REQUIRE(json["tables"][0]["rows"].size() == 2);
@@ -42,8 +46,10 @@ TEST_CASE("validate --published prints a line a table, every row as CSV and JSON
 
 TEST_CASE("validate --published refuses a directory without tables and options that only records have") {
   const ScratchFolder folder;
-  check_refused("validate --published " + folder.path(), folder.path() + ": error: holds no table (*.yaml); give a directory like validate/published");
-  check_refused("validate --published " + folder.path() + " --recorded x", "error: --recorded: goes with records, not with --published; give one of them");
+  check_refused("validate --published " + folder.path(),
+                folder.path() + ": error: holds no table (*.yaml); give a directory like validate/published");
+  check_refused("validate --published " + folder.path() + " --recorded x",
+                "error: --recorded: goes with records, not with --published; give one of them");
 }
 
 }  // namespace tilescope::cli

@@ -56,15 +56,17 @@ double copy_seconds(const PublishedTable& table, const PublishedRow& row, const 
   double bytes = 0;
   for (const std::string& name : table.copies) {
     const auto id = diagram.find_array(name);
-    if (!id) refuse(table, row, fmt::format("{}: copies: kernel '{}' has no array '{}'", table.file, plan.kernel.name, name));
+    if (!id)
+      refuse(table, row, fmt::format("{}: copies: kernel '{}' has no array '{}'", table.file, plan.kernel.name, name));
     std::int64_t values = 1;
     for (const AxisId axis : diagram.array(*id).axes)
       values *= diagram.axes[static_cast<std::size_t>(axis)].size_in(point.workload);
     bytes += 2 * static_cast<double>(bytes_of(point, diagram, *id, values));
   }
-  const double launch = hardware.measured && hardware.measured->launch.interval ? hardware.measured->launch.interval->value
-                        : hardware.launch_seconds                              ? hardware.launch_seconds->value
-                                                                               : 0;
+  const double launch = hardware.measured && hardware.measured->launch.interval
+                            ? hardware.measured->launch.interval->value
+                        : hardware.launch_seconds ? hardware.launch_seconds->value
+                                                  : 0;
   const double rate = hbm_rate(hardware);
   return launch + (rate > 0 ? bytes / rate : 0);
 }
@@ -78,7 +80,8 @@ double roofline_seconds(const Prediction& prediction, const HardwareProfile& har
     seconds = static_cast<double>(prediction.work.model_flop) /
               (rate->second.value * static_cast<double>(hardware.units.value) * clock->value);
   if (hbm && hbm->bandwidth_bytes_per_second)
-    seconds = std::max(seconds, static_cast<double>(prediction.compulsory_bytes) / hbm->bandwidth_bytes_per_second->value);
+    seconds =
+        std::max(seconds, static_cast<double>(prediction.compulsory_bytes) / hbm->bandwidth_bytes_per_second->value);
   return seconds;
 }
 
@@ -95,7 +98,8 @@ PublishedTime predict_row(const PublishedTable& table, const PublishedRow& row, 
     time.roofline += roofline_seconds(prediction, hardware, measured.dtype);
     time.flop += static_cast<double>(prediction.work.model_flop);
     for (const FootprintRow& footprint : prediction.footprint)
-      if (!footprint.fits()) time.excess = std::max(time.excess, static_cast<double>(footprint.bytes) / footprint.capacity_bytes);
+      if (!footprint.fits())
+        time.excess = std::max(time.excess, static_cast<double>(footprint.bytes) / footprint.capacity_bytes);
     if (i > 0) time.point += "+" + measured.kernel;
   }
   return time;
@@ -142,8 +146,13 @@ std::vector<double> ranks(std::span<const double> values) {
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json score_json(const PublishedScore& score) {
-  return {{"n", score.error.n}, {"mape", number(score.error.mean)}, {"median", number(score.error.median)}, {"p90", number(score.error.p90)},
-          {"worst", number(score.error.worst)}, {"bias", number(score.bias)}, {"rank", number(score.rank)}};
+  return {{"n", score.error.n},
+          {"mape", number(score.error.mean)},
+          {"median", number(score.error.median)},
+          {"p90", number(score.error.p90)},
+          {"worst", number(score.error.worst)},
+          {"bias", number(score.bias)},
+          {"rank", number(score.rank)}};
 }
 
 }  // namespace
@@ -181,11 +190,22 @@ Json to_json(const std::vector<PublishedResult>& results) {
   for (const PublishedResult& result : results) {
     Json rows = Json::array();
     for (const PublishedTime& row : result.rows)
-      rows.push_back({{"point", row.point}, {"measured", row.measured}, {"predicted", row.fits() ? Json(row.predicted) : Json(nullptr)},
-                      {"roofline", row.roofline}, {"ratio", row.fits() ? number(row.predicted / row.measured) : Json(nullptr)}, {"fits", row.fits()}});
-    tables.push_back({{"name", result.name}, {"hardware", result.hardware}, {"source", result.source}, {"passed", result.passed()},
-                      {"bars", {{"mape", result.most_mape ? Json(*result.most_mape) : Json(nullptr)}, {"rank", result.least_rank ? Json(*result.least_rank) : Json(nullptr)}}},
-                      {"model", score_json(result.model)}, {"roofline", score_json(result.roofline)}, {"rows", std::move(rows)}});
+      rows.push_back({{"point", row.point},
+                      {"measured", row.measured},
+                      {"predicted", row.fits() ? Json(row.predicted) : Json(nullptr)},
+                      {"roofline", row.roofline},
+                      {"ratio", row.fits() ? number(row.predicted / row.measured) : Json(nullptr)},
+                      {"fits", row.fits()}});
+    tables.push_back({{"name", result.name},
+                      {"hardware", result.hardware},
+                      {"source", result.source},
+                      {"passed", result.passed()},
+                      {"bars",
+                       {{"mape", result.most_mape ? Json(*result.most_mape) : Json(nullptr)},
+                        {"rank", result.least_rank ? Json(*result.least_rank) : Json(nullptr)}}},
+                      {"model", score_json(result.model)},
+                      {"roofline", score_json(result.roofline)},
+                      {"rows", std::move(rows)}});
   }
   return {{"schema", "tilescope/published-comparison/1"}, {"tables", std::move(tables)}};
 }

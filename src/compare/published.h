@@ -1,6 +1,6 @@
 // Predictions set against times that others published (validate/published.h): how far off, and whether they put the
-// rows of a table in the right order. Beside them a plain roofline: FLOP over the peak rate or compulsory bytes over the
-// bandwidth, whichever is longer.
+// rows of a table in the right order. Beside them a plain roofline: FLOP over the peak rate or compulsory bytes over
+// the bandwidth, whichever is longer.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@ namespace tilescope {
 struct PublishedTime {
   std::string point;
   double measured = 0, predicted = 0, roofline = 0;  // s
-  double flop = 0;      // of the model, for throughputs
-  double excess = 1;    // > 1: the kernel does not fit, the memory it needs over what there is; no time is judged
+  double flop = 0;                                   // of the model, for throughputs
+  double excess = 1;  // > 1: the kernel does not fit, the memory it needs over what there is; no time is judged
   bool fits() const { return excess <= 1; }
 };
 

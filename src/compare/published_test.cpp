@@ -55,7 +55,8 @@ TEST_CASE("rank correlation is that of the distances of ranks, and ties take the
 }
 
 TEST_CASE("times that are the model's own have no error, and a table's bars judge mean error and rank") {
-  std::vector<validate::PublishedRow> rows{row("fused_mma", 512, 1), row("fused_mma", 1024, 1), row("fused_mma", 4096, 1)};
+  std::vector<validate::PublishedRow> rows{row("fused_mma", 512, 1), row("fused_mma", 1024, 1),
+                                           row("fused_mma", 4096, 1)};
   for (validate::PublishedRow& each : rows) each.seconds = predicted(each);
   validate::PublishedTable own = table(rows);
   own.mape = 0, own.rank = 1;
@@ -75,7 +76,8 @@ TEST_CASE("times that are the model's own have no error, and a table's bars judg
 }
 
 TEST_CASE("the roofline is FLOP over the peak rate, or compulsory bytes over the bandwidth") {
-  const PublishedResult result = compare_published({table({row("fused_mma", 4096, 1), row("fused_mma", 64, 1)})}, source)[0];
+  const PublishedResult result =
+      compare_published({table({row("fused_mma", 4096, 1), row("fused_mma", 64, 1)})}, source)[0];
   CHECK(result.rows[0].roofline == doctest::Approx(4.0 * 4 * 16 * 4096 * 4096 * 128 / (4096.0 * 132 * 1830e6)));
   const double bytes = 4.0 * 4 * 16 * 64 * 128 * 2 + 4.0 * 16 * 64 * 4;  // Q, K, V, O and the log-sum-exps
   CHECK(result.rows[1].roofline == doctest::Approx(bytes / 4800e9));
@@ -95,7 +97,8 @@ TEST_CASE("kernels of one row add up") {
 
 TEST_CASE("a tile that does not fit has no time and comes last in the order, the fuller one later") {
   std::vector<validate::PublishedRow> rows;
-  for (const auto& [tile_q, tile_kv, ms] : {std::tuple(64, 64, 1.8), {64, 128, 2.0}, {128, 64, 14.0}, {128, 128, 15.0}}) {
+  for (const auto& [tile_q, tile_kv, ms] :
+       {std::tuple(64, 64, 1.8), {64, 128, 2.0}, {128, 64, 14.0}, {128, 128, 15.0}}) {
     validate::PublishedRow each = row("case_study", 4096, ms / 1e3);
     each.points[0].workload = {4, 8, 8, 4096, 4096, 256, 256};
     each.points[0].tile_q = tile_q, each.points[0].tile_kv = tile_kv, each.points[0].warps = 4;
@@ -119,7 +122,8 @@ TEST_CASE("a row that a kernel cannot run is refused with its line") {
       return std::string(error.what());
     }
   };
-  CHECK(message(table({row("fused_mma", 512, 1, 48), row("fused_mma", 512, 1)})).starts_with("t.csv:7: error: kernel 'fused_mma' has no variant for fused_mma-fp16-b4"));
+  CHECK(message(table({row("fused_mma", 512, 1, 48), row("fused_mma", 512, 1)}))
+            .starts_with("t.csv:7: error: kernel 'fused_mma' has no variant for fused_mma-fp16-b4"));
   validate::PublishedTable old = table({row("fused_wgmma", 512, 1), row("fused_wgmma", 512, 1)});
   old.hardware = "a100_sxm_80";
   CHECK(message(old).starts_with("t.csv:7: error: "));
