@@ -38,21 +38,24 @@ __device__ __forceinline__ void store_regrouped(std::uint32_t address, const Fra
 template <int bytes>
 struct Panels {
   static constexpr int row = bytes < 128 ? bytes : 128, count = bytes / row;
-  static_assert(row == 128 || row == 64);
+  static_assert(row == 128 || row == 64 || row == 32);
   static __device__ __forceinline__ std::uint32_t chunk(int r, int c) {  // place of 16-byte chunk c of row r
     const int place = row == 128 ? c ^ (r & 7) : c ^ (r >> 1 & 3);
     return static_cast<std::uint32_t>(r * row + place * 16);
   }
   static __device__ __forceinline__ std::uint64_t k_major(std::uint32_t address) {
     if constexpr (row == 128) return device::k_major(address);
-    constexpr std::uint64_t layout = std::uint64_t{2} << 62 | std::uint64_t{512 >> 4} << 32 | std::uint64_t{1} << 16;
+    constexpr std::uint64_t swizzle = row == 64 ? 2 : 3, rows_8 = 8 * row;
+    constexpr std::uint64_t layout = swizzle << 62 | rows_8 >> 4 << 32 | std::uint64_t{1} << 16;
     return layout | (address & 0x3ffff) >> 4;
   }
 };
 
 // Out: the format of O, and of P and V where those are wide. turns: the warpgroups take turns to issue products.
-// overlap: softmax runs beside P V of the step before (README of fused_wgmma), not after it.
-template <class Out, Values values, int head_dim, int warpgroups, int tile_kv, int stages, bool turns, bool overlap>
+// overlap: softmax runs beside P V of the step before (README of fused_wgmma), not after it. late: O is rescaled beside
+// the next Q K^T, not before it. integers: maxima by integer comparisons (largest() below).
+template <class Out, Values values, int head_dim, int warpgroups, int tile_kv, int stages, bool turns, bool overlap,
+          bool late, bool integers>
 struct Forward {
   static constexpr int tile_q = 64 * warpgroups, threads = 128 * (warpgroups + 1);
   static constexpr bool fp8_values = values != Values::wide, transposes = values == Values::rows;
@@ -266,19 +269,44 @@ struct Forward {
     }
   }
 
-  // One online-softmax step: S becomes exp2(S * scale_log2 - max), maxima and sums are brought up to date, and
-  // `correction` is what earlier sums (and O) were multiplied by.
-  static __device__ __forceinline__ void softmax(float (&s)[tile_kv / 2], Rows& rows, float (&correction)[2],
-                                                 float scale_log2) {
-    float negative_max[2];
+  // The largest scores of this thread's two rows, over the quad's four lanes. Beside wgmma a comparison takes twice its
+  // time (README), so that they count: as integers, one takes in two scores (VIMNMX3). That is the order of floats
+  // unless all scores of a row are negative; a warp with such a row compares again, as floats.
+  static __device__ __forceinline__ void largest(const float (&s)[tile_kv / 2], float (&result)[2]) {
+    if constexpr (integers) {
+      int bits[2];
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        int max = __float_as_int(s[half * 2]);
+#pragma unroll
+        for (int j = 0; j < tile_kv / 8 - 1; ++j)
+          max = __vimax3_s32(max, __float_as_int(s[j * 4 + half * 2 + 1]), __float_as_int(s[j * 4 + half * 2 + 4]));
+        max = ::max(max, __float_as_int(s[tile_kv / 2 - 3 + half * 2]));
+        max = ::max(max, __shfl_xor_sync(0xffffffffu, max, 1));
+        bits[half] = ::max(max, __shfl_xor_sync(0xffffffffu, max, 2));
+        result[half] = __int_as_float(bits[half]);
+      }
+      if (!__any_sync(0xffffffffu, (bits[0] | bits[1]) < 0)) return;
+    }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float max = fmaxf(s[half * 2], s[half * 2 + 1]);
 #pragma unroll
       for (int j = 1; j < tile_kv / 8; ++j) max = fmaxf(max, fmaxf(s[j * 4 + half * 2], s[j * 4 + half * 2 + 1]));
       max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
-      max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
-      max = fmaxf(rows.max[half], __fmaf_rn(max, scale_log2, -p_shift));
+      result[half] = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
+    }
+  }
+
+  // One online-softmax step: S becomes exp2(S * scale_log2 - max), maxima and sums are brought up to date, and
+  // `correction` is what earlier sums were multiplied by and O still has to be.
+  static __device__ __forceinline__ void softmax(float (&s)[tile_kv / 2], Rows& rows, float (&correction)[2],
+                                                 float scale_log2) {
+    float row_max[2], negative_max[2];
+    largest(s, row_max);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float max = fmaxf(rows.max[half], __fmaf_rn(row_max[half], scale_log2, -p_shift));
       // A row that has seen no key yet keeps max = -inf; 0 stands in for it so that no inf - inf arises.
       negative_max[half] = max == -INFINITY ? 0.0f : -max;
       correction[half] = exp2_fast(__fadd_rn(rows.max[half], negative_max[half]));
@@ -318,6 +346,11 @@ struct Forward {
           p[step][i] = Mma::pack(s[step * 8 + i * 2], s[step * 8 + i * 2 + 1]);
         }
       }
+  }
+
+  static __device__ __forceinline__ void rescale(float (&o)[head_dim / 2], const float (&correction)[2]) {
+#pragma unroll
+    for (int i = 0; i < head_dim / 2; ++i) o[i] = __fmul_rn(o[i], correction[i / 2 & 1]);
   }
 
   // Divides by the row sums and stores O, a quad 32 bytes at once (2-byte V: twice 16); L by one lane a row.
@@ -427,6 +460,10 @@ struct Forward {
           fence_operands();
           scores(s, q, tiles.k + stage_of(step + 1) * k_bytes);
           commit_products();
+          if constexpr (late) {  // the warpgroup waits for Q K^T anyway; the branch keeps ptxas from moving it up
+            if (n < work.last - 2) rescale(o, correction);
+            pin(o);
+          }
           wait_v();
           fence_operands();
           accumulate(o, probabilities, tiles.v + stage_of(step) * v_bytes);
@@ -446,10 +483,10 @@ struct Forward {
           release(bar.v_empty(stage_of(step)));
           ++step;
           round_scores(s, probabilities);
-#pragma unroll
-          for (int i = 0; i < head_dim / 2; ++i) o[i] = __fmul_rn(o[i], correction[i / 2 & 1]);
+          if constexpr (!late) rescale(o, correction);
         }
         release(bar.q_empty());
+        if (late && work.last > 1) rescale(o, correction);
         wait_v();
         pin(o);
         fence_operands();
@@ -466,9 +503,10 @@ struct Forward {
 };
 
 // Grid: x = blocks that stay, at most as many as run at once.
-template <class Out, Values values, int head_dim, int warpgroups, int tile_kv, int stages, bool turns, bool overlap>
+template <class Out, Values values, int head_dim, int warpgroups, int tile_kv, int stages, bool turns, bool overlap,
+          bool late, bool integers>
 __global__ void __launch_bounds__(128 * (warpgroups + 1), 1) forward(const __grid_constant__ ForwardParams p) {
-  using F = Forward<Out, values, head_dim, warpgroups, tile_kv, stages, turns, overlap>;
+  using F = Forward<Out, values, head_dim, warpgroups, tile_kv, stages, turns, overlap, late, integers>;
   extern __shared__ __align__(1024) unsigned char shared[];
   typename F::Shared tiles;
   tiles.q = shared_address(shared);

@@ -24,7 +24,7 @@ constexpr const char* name_of(Values values) {  // the kernel's
 }
 
 // A tile of V transposed before lies in panels of so many keys.
-constexpr int value_panel(int tile_kv) { return tile_kv % 128 == 0 ? 128 : 64; }
+constexpr int value_panel(int tile_kv) { return tile_kv % 128 == 0 ? 128 : tile_kv % 64 == 0 ? 64 : 32; }
 
 // A V tile as the product reads it: V^T in panels of 128 keys, or V itself where its elements have 2 bytes.
 constexpr int value_bytes(int head_dim, int tile_kv, Values values) {

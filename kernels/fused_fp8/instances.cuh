@@ -6,7 +6,8 @@
 
 namespace tilescope::kernels::fused_fp8 {
 
-template <class Out, Values values, int head_dim, int warpgroups, int tile_kv, int stages, bool turns, bool overlap>
+template <class Out, Values values, int head_dim, int warpgroups, int tile_kv, int stages, bool turns, bool overlap,
+          bool late, bool integers>
 Instance instance() {
   constexpr Dtype out = std::is_same_v<Out, __half> ? Dtype::fp16 : Dtype::bf16;
   static_assert(smem_bytes(head_dim, warpgroups * 64, tile_kv, stages, values) <= 227 * 1024,
@@ -15,7 +16,7 @@ Instance instance() {
   variant.warps = warpgroups * 4 + 4, variant.stages = stages;
   variant.q = variant.k = Dtype::fp8_e4m3;
   if (values != Values::wide) variant.v = Dtype::fp8_e4m3;
-  auto* function = &forward<Out, values, head_dim, warpgroups, tile_kv, stages, turns, overlap>;
+  auto* function = &forward<Out, values, head_dim, warpgroups, tile_kv, stages, turns, overlap, late, integers>;
   Instance result{variant, reinterpret_cast<const void*>(function)};
   if constexpr (values == Values::columns) result.transpose = reinterpret_cast<const void*>(&transpose<head_dim>);
   return result;
