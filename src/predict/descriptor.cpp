@@ -136,7 +136,8 @@ void read_variants(const Document& document, const Schedule& schedule, KernelDes
 }  // namespace reading
 
 std::string to_string(Pipe pipe) {
-  static const std::array<std::string, pipe_count> names{"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle"};
+  static const std::array<std::string, pipe_count> names{"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle",
+                                                         "shared", "others"};
   return names[static_cast<std::size_t>(pipe)];
 }
 

@@ -29,9 +29,10 @@ struct WorkRates {
   std::vector<std::pair<std::string, double>> per_element, per_element_step;  // of a named array: as its tile moves, in every step
 };
 
-// The first `arithmetic_pipes` are those whose operands count as register traffic. alu: maxima, integers, logic.
-inline constexpr int pipe_count = 7, arithmetic_pipes = 4;
-enum class Pipe { xu, ffma, fadd, fmul, alu, conversion, shuffle };
+// The first `arithmetic_pipes` are those whose operands count as register traffic. alu: maxima, integers, logic; shared:
+// wavefronts of shared memory, not operations of threads; others: instructions of threads on none of these pipes.
+inline constexpr int pipe_count = 9, arithmetic_pipes = 4;
+enum class Pipe { xu, ffma, fadd, fmul, alu, conversion, shuffle, shared, others };
 std::string to_string(Pipe pipe);
 
 // How the warps of a block go through its steps. lockstep: they meet at a barrier in every step; free: each warpgroup (or
@@ -77,6 +78,12 @@ struct RowThreads {
   std::int64_t columns = 0, multiple = 1;  // 0: row_replication says how many lanes repeat a row's operations
 };
 
+// Products in plain FMA take the sum of a step in rounds: threads load the operands of `depth` terms and wait for them
+// `waits` times, meet at a barrier, multiply, and meet at another. depth 0: not known.
+struct Rounds {
+  std::int64_t depth = 0, waits = 1;
+};
+
 // Steps of an island's stream for which an implementation runs.
 struct Steps {
   std::int64_t least = 1, most = 0;  // 0: no limit
@@ -119,6 +126,7 @@ struct IslandImplementation {
   std::map<std::string, When> falling;       // dimensions taken from their last tile to their first, by blocks or by steps
   std::optional<Sections> sections;          // block_order, where it holds for sections of heads only
   Overlap overlap = Overlap::lockstep;
+  Rounds rounds;
   std::array<WorkRates, pipe_count> work{};
 
   bool uses_tensor_cores() const { return tensor_path != "fma" && tensor_path != "none"; }

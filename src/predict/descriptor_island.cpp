@@ -38,7 +38,7 @@ WorkRates read_rates(const Node& node, const Diagram& diagram) {
 }
 
 void read_work(const Node& node, const Diagram& diagram, IslandImplementation& island) {
-  node.only({"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle"});
+  node.only({"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle", "shared", "others"});
   for (int i = 0; i < pipe_count; ++i)
     if (const auto rates = node.find(to_string(static_cast<Pipe>(i)))) island.work[static_cast<std::size_t>(i)] = read_rates(*rates, diagram);
 }
@@ -195,7 +195,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
   node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "transposes", "reductions",
              "loads_by", "stores_by", "steps", "row_replication", "row_threads", "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
-             "persistent", "block_order", "falling", "sections", "overlap", "work"});
+             "persistent", "block_order", "falling", "sections", "overlap", "rounds", "work"});
   IslandImplementation island;
   std::vector<std::string> names;
   for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
@@ -221,6 +221,10 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto overlap = node.find("overlap")) {
     const std::string how = overlap->one_of({"lockstep", "free", "ping-pong"});
     island.overlap = how == "free" ? Overlap::free : how == "ping-pong" ? Overlap::ping_pong : Overlap::lockstep;
+  }
+  if (const auto rounds = node.find("rounds")) {
+    rounds->only({"depth", "waits"});
+    island.rounds = {.depth = (*rounds)["depth"].integer(1, 4096), .waits = (*rounds)["waits"].integer(1, 64)};
   }
   if (const auto work = node.find("work")) read_work(*work, schedule.diagram, island);
   return island;

@@ -154,6 +154,9 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].sections.bytes", "an integer from 1 to 1099511627776", Need::free},
           {"islands[*].sections.equal", "true or false", Need::optional},
           {"islands[*].overlap", "one of lockstep, free, ping-pong", Need::optional},
+          {"islands[*].rounds", "a map", Need::optional},
+          {"islands[*].rounds.depth", "an integer from 1 to 4096"},
+          {"islands[*].rounds.waits", "an integer from 1 to 64"},
           {"islands[*].work", "a map", Need::optional},
           {"islands[*].work.*", "a map", Need::optional},
           {"islands[*].work.*.per_element", "a map", Need::optional},
@@ -247,11 +250,14 @@ islands:
     falling: {q: always, kv: causal}
     sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true}
     overlap: ping-pong
+    rounds: {depth: 32, waits: 4}
     work:
       xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1}, per_element_step: {K: 2}}
       alu: {per_score: 1, per_masked_score: 4, per_thread_step: 50}
       conversion: {per_score: 0.5}
       shuffle: {per_row_step: 2}
+      shared: {per_element_step: {Q: 0.375}}
+      others: {per_score: 12.7}
   - name: combine
     steps: {most: 4}
     tensor_path: none

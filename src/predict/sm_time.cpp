@@ -33,6 +33,7 @@ double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
   constexpr double lanes = 32, schedulers = 4, bytes = 16 * lanes;
   double threads = 0, warps = 0;
   for (const std::int64_t each : island.work.pipes) threads += static_cast<double>(each);
+  threads -= pipe(island.work.pipes, Pipe::shared);
   if (bound.how.tensor_path == "mma.sync") {
     const MmaShape& mma = bound.how.mma;
     warps += static_cast<double>(island.work.tensor_flop) / (2 * static_cast<double>(mma.m * mma.n * mma.k)) +
@@ -55,8 +56,10 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   const auto& smem = island.traffic[static_cast<std::size_t>(Boundary::smem)];
   StepDemand demand;
   demand.tensor = tensor_clocks(bound, work) / faster_by(faster, Lever::tensor);
+  constexpr double wavefront = 128;  // bytes of all banks
   demand.smem =
-      (static_cast<double>(smem[0]) + static_cast<double>(smem[1])) / (rates.smem * faster_by(faster, Lever::smem));
+      (static_cast<double>(smem[0]) + static_cast<double>(smem[1]) + wavefront * pipe(work.pipes, Pipe::shared)) /
+      (rates.smem * faster_by(faster, Lever::smem));
   demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
   demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
   demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
@@ -78,8 +81,42 @@ std::int64_t stages_of_streams(const BoundIsland& bound) {
   return bound.variant && bound.variant->stages > 0 ? bound.variant->stages : bound.how.stages;
 }
 
+double step_extent(const BoundIsland& bound, AxisId axis) {
+  const BoundLoop* loop = bound.nest.loop_over(axis);
+  return static_cast<double>(loop ? loop->tile : bound.nest.size(axis));
+}
+
+// Rounds of a step in which threads stage what its products sum over.
+double rounds_of(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double rounds = 0;
+  for (const int number : bound.island.operators) {
+    const Operator& op = diagram.operators[static_cast<std::size_t>(number)];
+    if (op.kind != OperatorKind::contraction) continue;
+    double sum = 1;
+    for (const AxisId axis : diagram.array(op.inputs.front()).axes)
+      if (!diagram.array(op.outputs.front()).has(axis)) sum *= step_extent(bound, axis);
+    rounds += std::ceil(sum / static_cast<double>(bound.how.rounds.depth));
+  }
+  return rounds;
+}
+
+// What a block waits for in the rounds of a step while it neither multiplies nor stores: loads, of which the part that
+// memory brings takes as long as a load from there, the bytes' way into the unit, and two barriers a round.
+double waits_of_rounds(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps) {
+  const double rounds = rounds_of(bound);
+  const auto read = [&](Boundary from) {
+    return static_cast<double>(island.traffic[static_cast<std::size_t>(from)][0]);
+  };
+  const double bytes = read(Boundary::l2), missed = bytes > 0 ? std::min(1.0, read(Boundary::hbm) / bytes) : 0;
+  const double load = rates.l2_latency + missed * std::max(0.0, rates.hbm - rates.l2_latency);
+  return rounds * (static_cast<double>(bound.how.rounds.waits) * load + rates.smem_chain +
+                   2 * rates.block_barrier(warps_of_block(bound))) +
+         (rates.l2 > 0 ? bytes / steps / rates.l2 : 0);
+}
+
 StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
-                       const Faster& faster) {
+                       double steps, const Faster& faster) {
   double products = 0;
   for_each_product(bound, [&](const Product&) { ++products; });
   const auto runs = [&](Pipe which) { return island.work.pipes[static_cast<std::size_t>(which)] > 0; };
@@ -95,13 +132,9 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   if (runs(Pipe::shuffle))
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step * rates.shuffle_chain;
   if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(warps_of_block(bound));
+  if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps);
   for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier}) *each /= shorter;
   return latency;
-}
-
-double step_extent(const BoundIsland& bound, AxisId axis) {
-  const BoundLoop* loop = bound.nest.loop_over(axis);
-  return static_cast<double>(loop ? loop->tile : bound.nest.size(axis));
 }
 
 // Of the FLOP of all products of a step, the last one's.
@@ -128,6 +161,9 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d) {
 // A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
 // same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
 Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, double together) {
+  // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
+  if (bound.how.rounds.depth > 0)
+    return {{d.smem, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
   Network network{{std::max({d.tensor, d.smem, d.threads}), std::max(d.xu, d.fma_scores), d.alu, d.fma_outputs},
                   latency.barrier, d.issue, bound.how.overlap == Overlap::ping_pong};
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
@@ -189,8 +225,8 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
                      customers = lockstep ? 1 : a_scheduler;
   StepDemand part = step.demand;
   for (double* each : part.all()) *each /= static_cast<double>(customers);
-  const Network alone =
-      customer(bound, part, latency_of(bound, island, rates, faster), lockstep ? static_cast<double>(a_scheduler) : 1);
+  const Network alone = customer(bound, part, latency_of(bound, island, rates, steps, faster),
+                                 lockstep ? static_cast<double>(a_scheduler) : 1);
   step.latency = alone.delay;
   const std::int64_t resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
   for (std::int64_t j = 1; j <= resident; ++j)

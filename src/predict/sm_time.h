@@ -14,7 +14,7 @@ namespace tilescope {
 // What one step of a block keeps busy, in clocks of the unit, were each alone and at full rate.
 struct StepDemand {
   double tensor = 0;      // matrix instructions
-  double smem = 0;        // operands and fills
+  double smem = 0;        // operands and fills; wavefronts, where threads multiply
   double xu = 0;          // special functions
   double fma_scores = 0;  // fp32 arithmetic by scores and rows, which runs under the special functions of the same warp
   double fma_outputs = 0;  // the same by elements of results

@@ -16,6 +16,9 @@ double wait_of(const MeasuredRates& measured) {
   return 0;
 }
 
+// Clocks of a load that hits: half of the lines are in the other partition.
+double l2_latency(const MeasuredRates& m) { return (or_zero(m.l2.latency_near) + or_zero(m.l2.latency_far)) / 2; }
+
 }  // namespace
 
 double SmRates::block_barrier(std::int64_t warps) const {
@@ -57,6 +60,7 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .smem_chain = or_zero(m.smem.latency),
           .mbarrier = or_zero(m.sync.mbarrier),
           .turn = or_zero(m.sync.named_barrier),
+          .l2_latency = l2_latency(m),
           .hbm = or_zero(m.hbm.latency, hz),
           .copy_hbm = or_zero(m.tma.latency_hbm ? m.tma.latency_hbm : m.hbm.latency, hz),
           .block_start = or_zero(m.launch.block, hz),

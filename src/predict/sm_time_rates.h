@@ -12,6 +12,7 @@ struct SmRates {
   double ex2_chain = 0, fma_chain = 0, shuffle_chain = 0;        // clocks until a result can be used
   double mma_chain = 0, wgmma_wait = 0, smem_chain = 0;  // wgmma_wait: clocks a wait takes beyond the products' own
   double mbarrier = 0, turn = 0;                         // clocks
+  double l2_latency = 0;                                 // clocks of a load that hits, partitions alike
   double hbm = 0, copy_hbm = 0;                          // clocks of a load; from issue of a tile's copy to its arrival
   double block_start = 0;                                // clocks
   // A clock of the pipe alone holds up mma.sync this long, or takes that much longer beside wgmma.

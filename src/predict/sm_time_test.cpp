@@ -243,6 +243,35 @@ TEST_CASE("blocks placed one by one see the tail that a causal mask leaves, and 
   CHECK(mean.time.gain[static_cast<std::size_t>(Lever::smem)] == 0);
 }
 
+TEST_CASE("products of threads take wavefronts of shared memory, slots of the schedulers and the waits of every round") {
+  const Plan plan = load_plan_for_kernel("reference_fp32", data);
+  HardwareProfile hardware = textbook();
+  hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
+  const SmStep step = step_of(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
+  CHECK(step.demand.smem == doctest::Approx(64 * 128));  // 0.375 + 0.625 wavefronts an element of Q and of K
+  CHECK(step.demand.issue == doctest::Approx((64 * 64 * (128 + 1 + 12.7) + 64 * 128 * 52.25) / 128));
+  CHECK(step.latency == doctest::Approx(4 * 4 * 400));  // 128 terms in rounds of 32, four waits each; no barrier is known
+  CHECK(step.clocks.step[0] == doctest::Approx(step.demand.smem + step.demand.issue + step.latency));
+}
+
+TEST_CASE("wavefronts and instructions of products of threads are those that an H200 counted") {
+  const Plan plan = load_plan_for_kernel("reference_fp32", data);
+  const HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  const Prediction out = predicted(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
+  struct {
+    std::size_t island;
+    double wavefronts, instructions;
+  } const counted[] = {{0, 561'052'890, 2'065'170'432}, {2, 296'715'675, 1'656'782'848}};
+  for (const auto& [island, wavefronts, instructions] : counted) {
+    const auto& pipes = out.islands[island].work.pipes;
+    const auto shared = static_cast<double>(pipes[static_cast<std::size_t>(Pipe::shared)]);
+    double threads = -shared;
+    for (const std::int64_t each : pipes) threads += static_cast<double>(each);
+    CHECK(shared == doctest::Approx(wavefronts).epsilon(0.05));  // counted with a few that were repeated
+    CHECK(threads / 32 == doctest::Approx(instructions).epsilon(0.005));
+  }
+}
+
 TEST_CASE("a network's round is its demands alone, and in numbers the busiest station's") {
   const Network balanced{.demand = {10, 10, 10, 10}, .delay = 5};
   CHECK(balanced.round(1) == doctest::Approx(45));
