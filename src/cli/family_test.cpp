@@ -5,33 +5,17 @@
 
 #include "cli/family_data.h"
 #include "cli/record_label.h"
-#include "validate/record.h"
+#include "cli/recorded_points.h"
 
 namespace {
 
 using namespace tilescope;
-namespace fs = std::filesystem;
+using cli::compare_points, cli::h200;
 
-const fs::path kSource = TILESCOPE_SOURCE_DIR;
-
-const HardwareProfile& h200() {
-  static const HardwareProfile profile = find_profile("h200_sxm", kSource / "hardware");
-  return profile;
-}
-
-Comparison compared(const std::vector<std::string>& names) {
-  static const validate::Experiment experiment = validate::load_experiment(kSource / "validate/experiments/main.yaml");
-  std::vector<validate::Record> records;
-  for (const std::string& name : names)
-    records.push_back(validate::read_record(kSource / "validate/recorded/h200/main" / (name + ".json")));
-  return compare_records(records, kSource,
-                         [](const std::string&) -> const validate::Experiment& { return experiment; });
-}
-
-const std::string kReference = "reference-fp16-b1-hq16-hkv16-q4096-kv4096-d128-none-tq128-tkv128-w4";
-const std::string kFused = "fused_mma-fp16-b1-hq16-hkv16-q4096-kv4096-d128-none-tq128-tkv64-w8";
-const std::string kFusedSlower = "fused_mma-fp16-b1-hq16-hkv16-q4096-kv4096-d128-none-tq64-tkv32-w4";
-const std::string kFp32 = "reference_fp32-fp32-b1-hq8-hkv8-q1024-kv1024-d128-none-tq64-tkv64-w8";
+const std::string kReference = "main/reference-fp16-b1-hq16-hkv16-q4096-kv4096-d128-none-tq128-tkv128-w4";
+const std::string kFused = "main/fused_mma-fp16-b1-hq16-hkv16-q4096-kv4096-d128-none-tq128-tkv64-w8";
+const std::string kFusedSlower = "main/fused_mma-fp16-b1-hq16-hkv16-q4096-kv4096-d128-none-tq64-tkv32-w4";
+const std::string kFp32 = "main/reference_fp32-fp32-b1-hq8-hkv8-q1024-kv1024-d128-none-tq64-tkv64-w8";
 
 // The same record under another name, `factor` times as fast.
 ComparedPoint faster(ComparedPoint point, const std::string& kernel, double factor) {
@@ -55,7 +39,7 @@ const Json& quantity(const Json& row, const std::string& name) {
 
 TEST_CASE(
     "a ladder takes the fastest record of each kernel, slowest kernel first, and splits each gain in two factors") {
-  const Comparison comparison = compared({kFusedSlower, kFused, kReference});
+  const Comparison comparison = compare_points({kFusedSlower, kFused, kReference});
   const Json data = data_of(comparison);
   REQUIRE(data["ladders"].size() == 1);
   const Json& steps = data["ladders"][0]["steps"];
@@ -78,7 +62,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a step names what fell and what rose between two predictions, with the same quotient of the counters") {
-  const Comparison comparison = compared({kReference, kFused});
+  const Comparison comparison = compare_points({kReference, kFused});
   const Json data = data_of(comparison);
   const Json& changes = data["ladders"][0]["steps"][1]["gain"]["changes"];
   const auto total = [](const ComparedPoint& p) {
@@ -107,7 +91,7 @@ TEST_CASE("a step names what fell and what rose between two predictions, with th
 }
 
 TEST_CASE("a kernel that is not ours is told apart by its descriptor's folder") {
-  Comparison comparison = compared({kReference, kFused});
+  Comparison comparison = compare_points({kReference, kFused});
   comparison.points.push_back(faster(comparison.points[1], "theirs", 1.5));
   comparison.points.back().plan.kernel.file = "kernels/third_party/theirs.kernel.yaml";
   const Json data = data_of(comparison);
@@ -124,7 +108,7 @@ TEST_CASE("a kernel that is not ours is told apart by its descriptor's folder") 
 }
 
 TEST_CASE("fp16 and bf16 are one step; other formats are steps of their own, with the bytes of their keys and values") {
-  Comparison comparison = compared({kFused});
+  Comparison comparison = compare_points({kFused});
   comparison.points.push_back(comparison.points[0]);
   comparison.points[1].record.point.dtype = Format::bf16;
   CHECK(data_of(comparison)["ladders"].empty());
@@ -142,7 +126,7 @@ TEST_CASE("fp16 and bf16 are one step; other formats are steps of their own, wit
 }
 
 TEST_CASE("a row shows predicted beside counted, the errors of all records, and why a number is missing") {
-  const Comparison comparison = compared({kReference, kFused, kFusedSlower, kFp32});
+  const Comparison comparison = compare_points({kReference, kFused, kFusedSlower, kFp32});
   const Json data = data_of(comparison);
   REQUIRE(data["kernels"].size() == 3);
   const Json& fused = data["kernels"][0];
@@ -163,7 +147,7 @@ TEST_CASE("a row shows predicted beside counted, the errors of all records, and 
 }
 
 TEST_CASE("a counter that the record lacks is named") {
-  Comparison comparison = compared({kFused});
+  Comparison comparison = compare_points({kFused});
   comparison.points[0].record.counters.erase("l1tex__m_xbar2l1tex_read_bytes.sum");
   comparison.points[0].record.counters.erase("l1tex__m_l1tex2xbar_write_bytes.sum");
   comparison.points[0].record.unavailable.push_back("l1tex__m_l1tex2xbar_write_bytes.sum");
@@ -174,7 +158,7 @@ TEST_CASE("a counter that the record lacks is named") {
 }
 
 TEST_CASE("what a compared point names belongs to the point, not to what made it") {
-  const Comparison comparison = compared({kReference, kFused, kFusedSlower, kFp32});
+  const Comparison comparison = compare_points({kReference, kFused, kFusedSlower, kFp32});
   for (const ComparedPoint& point : comparison.points)
     for (const FootprintRow& row : point.prediction.footprint)
       if (*row.largest != '\0') CHECK(point.plan.schedule.diagram.find_array(row.largest));

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/report_pictures.h"
+#include "predict/time_parts.h"
 
 namespace tilescope::cli {
 namespace {
@@ -18,12 +19,6 @@ bool reports_cap(const validate::Clocks& clocks) {
 
 bool at_power_limit(const TimePrediction& time, const HardwareProfile& hardware) {
   return hardware.board_watts && time.watts >= at_limit * hardware.board_watts->value;
-}
-
-// The clock that tensor cores reach: measured, else of the datasheet.
-std::optional<Sourced<double>> tensor_clock(const HardwareProfile& hardware) {
-  if (hardware.measured && hardware.measured->clock.tensor_most) return hardware.measured->clock.tensor_most;
-  return hardware.tensor_hz;
 }
 
 Json number(const std::optional<Sourced<double>>& value) { return value ? Json(value->value) : Json(nullptr); }

@@ -3,30 +3,16 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/recorded_points.h"
 #include "cli/report_data.h"
 #include "report/report.h"
-#include "validate/record.h"
 
 namespace {
 
 using namespace tilescope;
-namespace fs = std::filesystem;
+using cli::compare_points, cli::h200;
 
-const fs::path kSource = TILESCOPE_SOURCE_DIR, kErrors = kSource / "validate/errors.json";
-
-const HardwareProfile& h200() {
-  static const HardwareProfile profile = find_profile("h200_sxm", kSource / "hardware");
-  return profile;
-}
-
-Comparison compared(const std::vector<std::string>& names) {
-  static const validate::Experiment experiment = validate::load_experiment(kSource / "validate/experiments/main.yaml");
-  std::vector<validate::Record> records;
-  for (const std::string& name : names)
-    records.push_back(validate::read_record(kSource / "validate/recorded/h200" / (name + ".json")));
-  return compare_records(records, kSource,
-                         [](const std::string&) -> const validate::Experiment& { return experiment; });
-}
+const std::filesystem::path kErrors = cli::source_directory / "validate/errors.json";
 
 std::string fused(const std::string& length, const std::string& mask = "none") {
   return "main/fused_mma-fp16-b1-hq16-hkv16-q" + length + "-kv" + length + "-d128-" + mask + "-tq128-tkv64-w8";
@@ -44,7 +30,7 @@ double sum(const Json& parts) {
 }  // namespace
 
 TEST_CASE("the parts of a predicted time add up to it, whatever bounds the kernel, and no unit is busy for longer") {
-  const Comparison comparison = compared({fused("4096"), fused("2048", "causal"), kReference, kTheirs, kDecode});
+  const Comparison comparison = compare_points({fused("4096"), fused("2048", "causal"), kReference, kTheirs, kDecode});
   const Json splits = cli::picture_splits(cli::picture_records(comparison, h200()), h200());
   REQUIRE(splits.size() == 5);
   for (const Json& split : splits) {
@@ -58,7 +44,7 @@ TEST_CASE("the parts of a predicted time add up to it, whatever bounds the kerne
 }
 
 TEST_CASE("a unit's part of time is its work over its rate: tensor cores of fused_mma, memory of decoding") {
-  const Comparison comparison = compared({fused("4096"), kDecode});
+  const Comparison comparison = compare_points({fused("4096"), kDecode});
   const Json splits = cli::picture_splits(cli::picture_records(comparison, h200()), h200());
   // 4 N^2 d FLOP a head, 16 heads; mma.sync issues 62 % or so of the datasheet's rate, so full rate is a lower bound.
   const double flop = 4.0 * 16 * 4096 * 4096 * 128, hz = comparison.points[0].prediction.time.clock_hz;
@@ -76,7 +62,7 @@ TEST_CASE("a unit's part of time is its work over its rate: tensor cores of fuse
 
 TEST_CASE(
     "of each kernel at most five records are split, the longest first, and short ones only where there is no other") {
-  Comparison comparison = compared({fused("128"), fused("1024"), fused("4096"), fused("16384")});
+  Comparison comparison = compare_points({fused("128"), fused("1024"), fused("4096"), fused("16384")});
   const auto splits = [&] { return cli::picture_splits(cli::picture_records(comparison, h200()), h200()); };
   const Json three = splits();
   REQUIRE(three.size() == 3);  // 128 keys take under 20 us
@@ -85,7 +71,7 @@ TEST_CASE(
   CHECK(three[0]["measured"] > three[1]["measured"]);
   comparison.points.erase(comparison.points.begin() + 1, comparison.points.end());
   CHECK(splits().size() == 1);
-  const ComparedPoint one = compared({fused("4096")}).points[0];
+  const ComparedPoint one = compare_points({fused("4096")}).points[0];
   for (int batch = 1; batch <= 9; ++batch) {  // nine records of different names and times
     comparison.points.push_back(one);
     comparison.points.back().record.point.workload.batch = batch;
@@ -98,7 +84,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a residual carries the bar that predict states for its kernel and regime") {
-  const Comparison comparison = compared({fused("4096"), kTheirs});
+  const Comparison comparison = compare_points({fused("4096"), kTheirs});
   const Json data = cli::picture_residuals(cli::picture_records(comparison, h200()), h200(), kErrors);
   REQUIRE(data["residuals"].size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -126,13 +112,13 @@ TEST_CASE("a residual carries the bar that predict states for its kernel and reg
 }
 
 TEST_CASE("without a file of errors no bar counts as stated") {
-  const Json data = cli::picture_residuals(cli::picture_records(compared({fused("4096")}), h200()), h200(),
-                                           kSource / "no_such_file.json");
+  const Json data = cli::picture_residuals(cli::picture_records(compare_points({fused("4096")}), h200()), h200(),
+                                           cli::source_directory / "no_such_file.json");
   for (const Json& bar : data["bars"]) CHECK(bar["stated"] == false);
 }
 
 TEST_CASE("a series over length holds records that differ in length alone, with reads and writes of both sides") {
-  const Comparison comparison = compared(
+  const Comparison comparison = compare_points(
       {fused("1024"), fused("4096"), fused("16384"), fused("512", "causal"), fused("4096", "causal"), kReference});
   const Json series = cli::picture_lengths(cli::picture_records(comparison, h200()));
   REQUIRE(series.size() == 1);  // two causal lengths are too few
@@ -149,7 +135,7 @@ TEST_CASE("a series over length holds records that differ in length alone, with 
 }
 
 TEST_CASE("clock and power are those of each kernel's longest record, and every long record is counted once") {
-  const Comparison comparison = compared({fused("512"), fused("4096"), fused("16384"), kReference, kTheirs});
+  const Comparison comparison = compare_points({fused("512"), fused("4096"), fused("16384"), kReference, kTheirs});
   const Json data = cli::picture_clocks(cli::picture_records(comparison, h200()), h200());
   REQUIRE(data["clocks"].size() == 3);
   CHECK(data["clocks"][0]["label"].get<std::string>().ends_with("N16384"));
@@ -166,7 +152,7 @@ TEST_CASE("clock and power are those of each kernel's longest record, and every 
 }
 
 TEST_CASE("the report's data with its pictures is what the renderer reads") {
-  const Comparison comparison = compared({fused("1024"), fused("4096"), fused("16384"), kTheirs});
+  const Comparison comparison = compare_points({fused("1024"), fused("4096"), fused("16384"), kTheirs});
   Json data = cli::report_data(comparison, h200(), "revision", "2026-01-02");
   data["pictures"] = cli::pictures(comparison, h200(), kErrors);
   CHECK(data["pictures"]["records"] == 4);

@@ -7,11 +7,6 @@
 namespace tilescope {
 namespace {
 
-double moved(const IslandPrediction& island, Boundary boundary) {
-  const auto& both = island.traffic[static_cast<std::size_t>(boundary)];
-  return static_cast<double>(both[0]) + static_cast<double>(both[1]);
-}
-
 double total(std::span<const IslandTime> islands, double hz, double launch) {
   double seconds = launch;
   for (const IslandTime& island : islands) seconds += island.seconds(hz);
@@ -23,11 +18,19 @@ constexpr double operand_bytes_per_flop = (64.0 + 256.0) * 16 * 2 / (2.0 * 64 * 
 
 }  // namespace
 
+double moved(const IslandPrediction& island, Boundary boundary) {
+  const auto& both = island.traffic[static_cast<std::size_t>(boundary)];
+  return static_cast<double>(both[0]) + static_cast<double>(both[1]);
+}
+
+std::optional<Sourced<double>> tensor_clock(const HardwareProfile& hardware) {
+  if (hardware.measured && hardware.measured->clock.tensor_most) return hardware.measured->clock.tensor_most;
+  return hardware.tensor_hz;
+}
+
 double highest_clock(const HardwareProfile& hardware, const IslandImplementation& how) {
-  if (how.uses_tensor_cores()) {
-    if (hardware.measured && hardware.measured->clock.tensor_most) return hardware.measured->clock.tensor_most->value;
-    if (hardware.tensor_hz) return hardware.tensor_hz->value;
-  }
+  if (how.uses_tensor_cores())
+    if (const auto clock = tensor_clock(hardware)) return clock->value;
   return hardware.boost_hz ? hardware.boost_hz->value : 0;
 }
 

@@ -42,6 +42,12 @@ struct IslandTime {
   }
 };
 
+// Bytes over a boundary, both ways.
+double moved(const IslandPrediction& island, Boundary boundary);
+
+// The clock that tensor cores reach: measured, else of the datasheet.
+std::optional<Sourced<double>> tensor_clock(const HardwareProfile& hardware);
+
 // The highest clock of an island: that of tensor cores where it uses them. 0: not known.
 double highest_clock(const HardwareProfile& hardware, const IslandImplementation& how);
 

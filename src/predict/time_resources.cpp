@@ -30,11 +30,6 @@ double l2_bandwidth(const HardwareProfile& hardware) {
   return l2->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value;
 }
 
-double moved(const IslandPrediction& island, Boundary boundary) {
-  const auto& both = island.traffic[static_cast<std::size_t>(boundary)];
-  return static_cast<double>(both[0]) + static_cast<double>(both[1]);
-}
-
 // Reads and writes at rates of their own, one after the other; < 0: no rate is known.
 double hbm_seconds(const HardwareProfile& hardware, double read, double written) {
   if (hardware.measured && hardware.measured->hbm.read && hardware.measured->hbm.write)
