@@ -151,6 +151,10 @@ bool KernelVariant::holds(const std::string& array) const {
   return std::find(registers_hold.begin(), registers_hold.end(), array) != registers_hold.end();
 }
 
+bool KernelVariant::reads_through_l1(const std::string& array) const {
+  return std::find(l1_reads.begin(), l1_reads.end(), array) != l1_reads.end();
+}
+
 std::int64_t KernelVariant::tile(std::string_view parameter) const {
   if (parameter == "q") return tile_q;
   if (parameter == "kv") return tile_kv;

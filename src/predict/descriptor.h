@@ -147,11 +147,13 @@ struct KernelVariant {
   std::int64_t consumer_warps = 0;                  // that compute and hold accumulators; 0: all
   std::int64_t consumer_registers = 0, producer_registers = 0;  // a thread; 0: the hardware's limit
   std::vector<std::string> registers_hold;  // arrays whose fragments stay in registers beside the accumulators
+  std::vector<std::string> l1_reads;        // arrays that threads load through L1, where blocks of one unit find each other's
   std::int64_t smem_bytes = 0;              // dynamic shared memory the kernel asks for, to check the model's footprint
   bool spills = false;                      // the compiler reports local-memory use
   bool pipelined = false;                   // pointwise work of a step runs under its warps' last product of the step before
 
   bool holds(const std::string& array) const;
+  bool reads_through_l1(const std::string& array) const;
   // The built size of a parameter of the schedule: `tile_NAME` in the file. 0: the file does not state one.
   std::int64_t tile(std::string_view parameter) const;
 };

@@ -181,6 +181,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"variants[*].producer_registers", "an integer from 24 to 255", Need::optional},
           {"variants[*].registers_hold", "a list", Need::optional},
           {"variants[*].registers_hold[*]", "text"},
+          {"variants[*].l1_reads", "a list", Need::optional},
+          {"variants[*].l1_reads[*]", "text"},
           {"variants[*].smem_bytes", "an integer from 0 to 1073741824", Need::optional},
           {"variants[*].spills", "true or false", Need::optional},
           {"variants[*].pipelined", "true or false", Need::optional}};
@@ -273,7 +275,7 @@ islands:
     block_order: [q, heads, batch]
 variants:
   - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16], consumer_warps: 8,
-     consumer_registers: 232, producer_registers: 40, registers_hold: [Q], smem_bytes: 65536, spills: false, pipelined: true}
+     consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536, spills: false, pipelined: true}
 )";
 
 Tree everything_tree() { return tree_of("", Document::parse(everything, "everything.yaml").root()); }

@@ -66,7 +66,7 @@ KernelVariant read_variant(const Node& node, const Schedule& schedule, const std
     if (const auto found = node.find(key)) value = found->integer(least, most);
   };
   std::vector<std::string> keys{"head_dim", "v_head_dim", "tile_q", "tile_kv", "warps", "stages", "dtypes", "consumer_warps", "consumer_registers",
-                                "producer_registers", "registers_hold", "smem_bytes", "spills", "pipelined"};
+                                "producer_registers", "registers_hold", "l1_reads", "smem_bytes", "spills", "pipelined"};
   for (const Parameter& parameter : schedule.parameters) {
     const std::string key = "tile_" + parameter.name;
     if (key == "tile_q" || key == "tile_kv") continue;
@@ -90,6 +90,7 @@ KernelVariant read_variant(const Node& node, const Schedule& schedule, const std
         formats->report(fmt::format("{} is not among the kernel's dtypes", to_string(choice)));
   }
   if (const auto held = node.find("registers_hold")) variant.registers_hold = read_array_names(*held, schedule.diagram);
+  if (const auto read = node.find("l1_reads")) variant.l1_reads = read_array_names(*read, schedule.diagram);
   integer("smem_bytes", 0, 1 << 30, variant.smem_bytes);
   if (const auto spills = node.find("spills")) variant.spills = spills->boolean();
   if (const auto pipelined = node.find("pipelined")) variant.pipelined = pipelined->boolean();

@@ -2,7 +2,10 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "predict/prediction.h"
 
@@ -311,6 +314,32 @@ TEST_CASE("packed rows, parts of whole tiles, quantised pages: a decode kernel t
       CHECK(bytes_of_terms(plan, prediction, "O", Boundary::l2, Direction::write, Cause::tile) == w.batch * w.heads_q * w.q_len * 128 * 2);
     }
   CHECK(plan.schedule.diagram.axes[index(*plan.schedule.diagram.find_axis("p"))].size_in({1, 1, 1, 1, 1000, 128, 128}) == 16);
+}
+
+TEST_CASE("a tile that comes through L1 is fetched once a unit: blocks dealt to units one by one") {
+  const auto with = [](std::string text, const std::string& old, const std::string& now) { return text.replace(text.find(old), old.size(), now); };
+  const std::string through_l1 = with(decode, "registers_hold: [Q]", "registers_hold: [Q], l1_reads: [Q]");
+  for (const std::string order : {"[kv, q, heads, batch]", "[q, kv, heads, batch]", "[heads, kv, q, batch]", "[batch, heads, q, kv]"}) {
+    const Plan plan = plan_of(with(through_l1, "[kv, q, heads, batch]", order));
+    for (const std::int64_t parts : {1, 5, 132, 200, 300}) {
+      const Workload w{3, 80, 4, 1, parts * 64, 128, 128};  // rows: 20 a KV head, two tiles of 16
+      Point point = point_of(plan, w);
+      point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = parts;
+      const std::int64_t units = h200().units.value;
+      std::map<std::string, std::int64_t> sizes{{"q", 2}, {"kv", parts}, {"heads", w.heads_kv}, {"batch", w.batch}};
+      std::set<std::array<std::int64_t, 4>> fetched;  // row tile, head, batch entry; unit
+      std::int64_t expected = 0;
+      const std::vector<std::string>& fastest_first = plan.kernel.islands.front().block_order;
+      for (std::int64_t block = 0; block < 2 * parts * w.heads_kv * w.batch; ++block) {
+        std::map<std::string, std::int64_t> at;
+        std::int64_t rest = block;
+        for (const std::string& dimension : fastest_first) at[dimension] = rest % sizes[dimension], rest /= sizes[dimension];
+        if (fetched.insert({at["q"], at["heads"], at["batch"], block % units}).second) expected += (at["q"] == 0 ? 16 : 4) * 128 * 2;
+      }
+      CAPTURE(order); CAPTURE(parts);
+      CHECK(bytes_of_terms(plan, predicted(plan, point), "Q", Boundary::l2, Direction::read, Cause::tile) == expected);
+    }
+  }
 }
 
 TEST_CASE("formats are built in combinations, and each product runs in its own") {

@@ -38,6 +38,18 @@ std::int64_t sector_accesses(std::int64_t lines, std::int64_t length, std::int64
   return checked_mul(sectors, sector_bytes);
 }
 
+std::int64_t strided_reads(std::int64_t steps, std::int64_t rows, std::int64_t lanes, std::int64_t element_bytes, std::int64_t sector_bytes) {
+  const std::int64_t sector = std::max<std::int64_t>(1, sector_bytes / element_bytes);
+  if (rows >= sector) return checked_mul(checked_mul(steps, rows), sector_bytes);  // no two steps share one
+  std::int64_t sectors = 0;
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t first = 0; first < steps; first += lanes) {
+      const std::int64_t last = std::min(first + lanes, steps) - 1;
+      sectors = checked_add(sectors, touched(first * rows + row, (last - first) * rows + 1, sector));
+    }
+  return checked_mul(sectors, sector_bytes);
+}
+
 std::int64_t sector_stores(std::int64_t lines, std::int64_t length, std::int64_t segment, std::int64_t element_bytes,
                            std::int64_t sector_bytes) {
   return sector_accesses(lines, length, 0, length, segment, element_bytes, sector_bytes);

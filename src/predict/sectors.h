@@ -17,4 +17,8 @@ std::int64_t sector_accesses(std::int64_t lines, std::int64_t length, std::int64
 std::int64_t sector_stores(std::int64_t lines, std::int64_t length, std::int64_t segment, std::int64_t element_bytes,
                            std::int64_t sector_bytes);
 
+// An element at every place of `steps` x `rows` that lie densely, rows next to one another; `lanes` lanes of an instruction
+// read one row's elements of as many steps in a row. Bytes moved, whole sectors. All positive. Throws CountOverflow.
+std::int64_t strided_reads(std::int64_t steps, std::int64_t rows, std::int64_t lanes, std::int64_t element_bytes, std::int64_t sector_bytes);
+
 }  // namespace tilescope

@@ -32,4 +32,23 @@ TEST_CASE("aligned full segments move exactly their bytes, single elements a sec
   CHECK(sector_stores(256, 1, 16, 4, 32) == 256 * 32);
 }
 
+TEST_CASE("reads of a row's steps side by side equal a walk over every lane's address") {
+  std::mt19937 random(11);
+  const auto between = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  for (int i = 0; i < 2000; ++i) {
+    const int steps = between(1, 300), rows = between(1, 12), lanes = between(1, 40);
+    std::int64_t bytes = 0;
+    for (int row = 0; row < rows; ++row)
+      for (int first = 0; first < steps; first += lanes) {
+        std::set<int> sectors;
+        for (int step = first; step < std::min(first + lanes, steps); ++step) sectors.insert((step * rows + row) * 4 / 32);
+        bytes += static_cast<std::int64_t>(sectors.size()) * 32;
+      }
+    CAPTURE(steps);
+    CAPTURE(rows);
+    CAPTURE(lanes);
+    CHECK(strided_reads(steps, rows, lanes, 4, 32) == bytes);
+  }
+}
+
 }  // namespace tilescope

@@ -1,5 +1,6 @@
 // Terms at the hbm and l2 boundaries.
 #include <algorithm>
+#include <numeric>
 
 #include "base/checked.h"
 #include "predict/island.h"
@@ -157,16 +158,42 @@ std::int64_t element_bytes(const BoundIsland& bound, ArrayId id) {
 
 // One value a row and step that every lane of a row reads for itself: a warp's instruction moves the sectors of the rows
 // that the warp has, whole; a row of several warps is read by each. Lanes that take steps side by side read values that
-// lie a line apart. Rows are one behind the other in memory. 0: the array is not read so.
+// lie all rows apart. Rows are one behind the other in memory. 0: the array is not read so.
 std::int64_t sector_read_bytes(const BoundIsland& bound, ArrayId id) {
   const Array& array = bound.plan.schedule.diagram.array(id);
   const auto times = bound.how.sector_reads.find(array.name);
   if (times == bound.how.sector_reads.end() || !bound.hardware.sector_bytes || !bound.hardware.warp_size) return 0;
   const std::int64_t warp = bound.hardware.warp_size->value, lanes = row_lanes(bound), steps = steps_of(bound.nest);
   const std::int64_t rows = touched_values(bound.nest, bound.live, array.axes) / steps;
-  const std::int64_t of_warp = bound.how.step_lanes > 1 ? 1 : std::max<std::int64_t>(1, warp / lanes);  // rows
-  const std::int64_t reads = checked_mul(times->second, ceil_div(lanes, warp));
-  return checked_mul(reads, sector_stores(steps, rows, of_warp, element_bytes(bound, id), bound.hardware.sector_bytes->value));
+  const std::int64_t reads = checked_mul(times->second, ceil_div(lanes, warp)), sector = bound.hardware.sector_bytes->value;
+  if (bound.how.step_lanes > 1)
+    return checked_mul(reads, strided_reads(steps, rows, bound.how.step_lanes, element_bytes(bound, id), sector));
+  const std::int64_t of_warp = std::max<std::int64_t>(1, warp / lanes);  // rows
+  return checked_mul(reads, sector_stores(steps, rows, of_warp, element_bytes(bound, id), sector));
+}
+
+// Of the blocks that load a tile through L1, as a fraction, those that do not find it there: the first of each unit.
+// Units take blocks in turn, in issue order, so blocks that lie `stride` apart meet units / gcd(stride, units) units.
+// Exact where one loop shares the tile; units, of a tile's blocks.
+struct Fetchers {
+  std::int64_t units = 1, blocks = 1;
+};
+Fetchers fetchers_through_l1(const BoundIsland& bound, ArrayId id) {
+  Fetchers fetchers;
+  if (!bound.variant || !bound.variant->reads_through_l1(bound.plan.schedule.diagram.array(id).name)) return fetchers;
+  const Nest nest = in_issue_order(bound);
+  const std::int64_t units = bound.hardware.units.value;
+  std::int64_t stride = 1;
+  for (std::size_t i = nest.loop_count; i-- > 0;) {
+    const BoundLoop& loop = nest.loops[i];
+    if (!loop.group) continue;
+    if (!nest.carries(bound.plan.schedule.diagram.array(id).axes, loop.axis)) {
+      fetchers.blocks = checked_mul(fetchers.blocks, loop.trips);
+      fetchers.units = std::min(units, checked_mul(fetchers.units, std::min(loop.trips, units / std::gcd(stride, units))));
+    }
+    stride = checked_mul(stride, loop.trips);
+  }
+  return fetchers;
 }
 
 // The copy engine brings whole tiles: rows past an array's end are filled with zeros, and arrive at the SM like the
@@ -176,8 +203,10 @@ void add_tile_loads(const BoundIsland& bound, Prediction& out, ArrayId id) {
     return add_term(bound, out, {.boundary = Boundary::l2, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, bound.plan.schedule.diagram.array(id).axes), .bytes = bytes});
   const bool whole = copied_in_bulk(bound, id) && in_shared_memory(bound, id);
   const bool kept = !fetched_every_step(bound, id);
+  const Fetchers fetchers = fetchers_through_l1(bound, id);
+  const std::int64_t bytes = touched_bytes(bound, id, {.resident = kept, .whole_tiles = whole});
   add_term(bound, out, {.boundary = Boundary::l2, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, bound.plan.schedule.diagram.array(id).axes, kept),
-                        .bytes = touched_bytes(bound, id, {.resident = kept, .whole_tiles = whole})});
+                        .bytes = checked_mul(bytes / fetchers.blocks, fetchers.units)});
 }
 
 // Statistics that leave in the steps of a guarded stream: each tile of queries as often as the mask lets it be visited,
