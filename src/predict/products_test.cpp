@@ -12,7 +12,7 @@
 namespace tilescope {
 namespace {
 
-HardwareProfile h200() { return find_profile("h200_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware"); }
+HardwareProfile h200() { return find_profile("h200_sxm", fmt::format("{}/hardware", TILESCOPE_SOURCE_DIR)); }
 
 Plan plan_of(const std::string& yaml) {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / fmt::format("tilescope_products_{}.yaml", ::getpid());
