@@ -119,6 +119,7 @@ struct IslandImplementation {
   std::int64_t stages = 1;           // copies of each streamed input tile in shared memory
   std::map<std::string, std::int64_t> stages_of;  // arrays with another number of copies
   std::int64_t smem_extra_bytes = 0;              // barriers, alignment, tables
+  std::int64_t stops_at_last_key = 0;             // a block loads keys up to the last that its rows see, and sums to a multiple of this; 0: whole tiles
   std::int64_t mask_entry_bytes = 0;              // a block's row of a block mask is read from memory, per mask block
   bool output_through_smem = false;
   bool persistent = false;                   // as many blocks as are resident, each loops over tiles

@@ -127,6 +127,7 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
       island.stages_of[array] = count.integer(1, 64);
     }
   if (const auto bytes = node.find("smem_extra_bytes")) island.smem_extra_bytes = bytes->integer(0, 1 << 30);
+  if (const auto multiple = node.find("stops_at_last_key")) island.stops_at_last_key = multiple->integer(1, 4096);
   if (const auto bytes = node.find("mask_entry_bytes")) island.mask_entry_bytes = bytes->integer(1, 64);
 }
 
@@ -194,7 +195,7 @@ void read_blocks(const Node& node, const Diagram& diagram, IslandImplementation&
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
   node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "transposes", "reductions",
-             "loads_by", "stores_by", "steps", "row_replication", "row_threads", "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
+             "loads_by", "stores_by", "steps", "row_replication", "row_threads", "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages", "stages_of", "smem_extra_bytes", "stops_at_last_key", "mask_entry_bytes", "output_through_smem",
              "persistent", "block_order", "falling", "sections", "overlap", "rounds", "work"});
   IslandImplementation island;
   std::vector<std::string> names;

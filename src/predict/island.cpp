@@ -26,6 +26,34 @@ const IslandImplementation& implementation(const KernelDescriptor& kernel, int n
   return *std::find_if(kernel.others.begin(), kernel.others.end(), runs);  // the reader saw to it that there is one
 }
 
+// The pair of queries and keys that a mask guards, found where there is none: a row that ends early is a kind of mask.
+void guard_unmasked(const Diagram& diagram, Nest& nest) {
+  if (!diagram.guard || nest.guarded() || nest.mask->kind != Mask::Kind::none || nest.chunked.present()) return;
+  int query = -1, key = -1;
+  for (std::size_t i = 0; i < nest.loop_count; ++i) {
+    if (nest.loops[i].axis == diagram.guard->query) query = static_cast<int>(i);
+    if (nest.loops[i].axis == diagram.guard->key) key = static_cast<int>(i);
+  }
+  if (query >= 0 && key >= 0) nest.query_loop = query, nest.key_loop = key;
+}
+
+// The sums less the keys of each block's last tile that lie behind the last multiple of `multiple` with a key that a
+// row of its tile of queries sees. Bands on keys that are not cut into parts.
+NestSums stopped(const Nest& nest, NestSums sums, std::int64_t multiple, bool whole_tiles) {
+  if (multiple == 0 || nest.keys_are_chunked() || !nest.live_tiles().is_band()) return sums;
+  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)], &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
+  const LiveTiles seen(*nest.mask, query.size, key.size, query.tile, 1);  // to the key
+  for (std::int64_t tile = 0; tile < query.trips; ++tile) {
+    const TileRange keys = seen.keys_of(tile);
+    if (keys.empty()) continue;
+    const std::int64_t start = (keys.end - 1) / key.tile * key.tile, end = whole_tiles ? start + key.tile : std::min(start + key.tile, key.size);
+    const std::int64_t behind = std::max<std::int64_t>(0, end - start - ceil_div(keys.end - start, multiple) * multiple);
+    sums.tiles.keys_pairs -= behind;
+    sums.tiles.area -= behind * (whole_tiles ? query.tile : seen.rows(tile));
+  }
+  return sums;
+}
+
 }  // namespace
 
 std::int64_t steps_of(const Nest& nest) {
@@ -58,10 +86,13 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
                     .nest = nest,
                     .finish = {},
                     .live = {},
-                    .whole = {}};
+                    .whole = {},
+                    .summed = {}};
+  if (bound.how.stops_at_last_key > 0) guard_unmasked(plan.schedule.diagram, bound.nest);
   if (bound.nest.guarded()) {
-    bound.live = sums_of(bound.nest, false);
+    bound.live = stopped(bound.nest, sums_of(bound.nest, false), bound.how.stops_at_last_key > 0, false);
     bound.whole = sums_of(bound.nest, true);
+    bound.summed = stopped(bound.nest, bound.whole, bound.how.stops_at_last_key, true);
   }
   bound.finish = bound.nest;
   if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
@@ -119,6 +150,15 @@ std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions op
   const NestSums& live = options.whole_tiles ? bound.whole : bound.live;
   const std::int64_t values = touched_values(bound.nest, live, diagram.array(id).axes, options);
   return options.whole_tiles ? bytes_of(bound.point, diagram, id, values) : padded_bytes_of(bound.point, diagram, id, values);
+}
+
+const NestSums& sums_of_product(const BoundIsland& bound, int op) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Operator& product = diagram.operators[static_cast<std::size_t>(op)];
+  const auto has_key = [&](ArrayId id) { return diagram.guard && diagram.array(id).has(diagram.guard->key); };
+  const bool sums = std::any_of(product.inputs.begin(), product.inputs.end(), has_key) &&
+                    std::none_of(product.outputs.begin(), product.outputs.end(), has_key);
+  return sums ? bound.summed : bound.whole;
 }
 
 Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "cost/live_tiles.h"
 #include "predict/prediction.h"
 
 namespace tilescope {
@@ -445,6 +446,44 @@ variants:
       window_tiles += live;
     }
   CHECK(predicted(plan, point).work.tensor_flop == 6 * window_tiles * 4 * 64 * 64 * 64);
+}
+
+TEST_CASE("a block that stops at its last key loads no further, and only sums over keys end with it") {
+  const Plan plan = plan_of(R"(schedule: flash2
+dtypes: [fp16]
+head_dims: [64]
+masks: [none, causal, window]
+islands:
+  - {name: forward, tensor_path: mma.sync, mma: {m: 16, n: 8, k: 16}, through_smem: [P], stops_at_last_key: 32,
+     products: {scores: {grid: {rows: 2}}, values: {grid: {rows: 2}}}, block_order: [q, heads, batch]}
+variants:
+  - {head_dim: 64, tile_q: 64, tile_kv: 128, warps: 4}
+)");
+  for (const char* mask : {"none", "causal", "window:150"})
+    for (const Workload w : {Workload{1, 2, 2, 1000, 1000, 64, 64}, Workload{1, 2, 2, 300, 1040, 64, 64}, Workload{1, 2, 2, 2048, 2048, 64, 64}}) {
+      Point point = point_of(plan, w);
+      point.mask = *parse_mask(mask);
+      std::int64_t loaded = 0, tiles = 0, summed = 0;
+      for (std::int64_t q = 0; q < w.q_len; q += 64)
+        for (std::int64_t x = 0; x < w.kv_len; x += 128) {
+          std::int64_t last = -1;
+          for (std::int64_t j = x; j < std::min(x + 128, w.kv_len); ++j)
+            for (std::int64_t i = q; i < std::min(q + 64, w.q_len); ++i)
+              if (sees(point.mask, w.q_len, w.kv_len, i, j)) last = j;
+          if (last < 0) continue;
+          bool more = false;  // keys behind this tile
+          for (std::int64_t i = q; i < std::min(q + 64, w.q_len) && x + 128 < w.kv_len; ++i) more = more || sees(point.mask, w.q_len, w.kv_len, i, x + 128);
+          const std::int64_t keys = more ? 128 : last - x + 1;
+          loaded += keys, summed += (keys + 31) / 32 * 32, ++tiles;
+        }
+      CAPTURE(mask); CAPTURE(w.kv_len);
+      const Prediction prediction = predicted(plan, point);
+      for (const char* array : {"K", "V"})
+        CHECK(bytes_of_terms(plan, prediction, array, Boundary::l2, Direction::read, Cause::tile) == 2 * loaded * 64 * 2);
+      CHECK(prediction.work.tensor_flop == 2 * 2 * 64 * 64 * (tiles * 128 + summed));
+      CHECK(bytes_of_terms(plan, prediction, "V", Boundary::smem, Direction::read, Cause::operand) == 2 * 2 * summed * 64 * 2);
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) == 2 * 2 * tiles * 128 * 64 * 2);
+    }
 }
 
 TEST_CASE("a result that is read, updated and written goes through shared memory both ways, rows that no tile sees once") {

@@ -34,24 +34,24 @@ void add_transposition(const BoundIsland& bound, Prediction& out, ArrayId id) {
 }
 
 // Without the scales of a quantised format.
-std::int64_t value_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options) {
+std::int64_t value_bytes(const BoundIsland& bound, ArrayId id, std::int64_t values) {
   const Dtype dtype = bound.point.dtypes[index(id)];
-  if (dtype.scale_group == 0) return touched_bytes(bound, id, options);
-  const NestSums& sums = options.whole_tiles ? bound.whole : bound.live;
-  const std::int64_t values = touched_values(bound.nest, sums, bound.plan.schedule.diagram.array(id).axes, options);
+  if (dtype.scale_group == 0) return bytes_of(bound.point, bound.plan.schedule.diagram, id, values);
   return ceil_div(checked_mul(values, bits(dtype.format)), 8);
 }
 
 void add_operands(const BoundIsland& bound, Prediction& out) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
   std::array<bool, max_arrays> fetched{};  // kept operands are fetched for the first product that takes them
   for_each_product(bound, [&](const Product& product) {
     for (const Operand& operand : product.operands) {
       if (!operand.in_smem || (operand.kept && fetched[index(operand.id)])) continue;
       fetched[index(operand.id)] = true;
       Term term = smem_term(bound, operand.id, Direction::read, Cause::operand, operand.kept);
-      const TouchOptions options{.resident = operand.kept, .whole_tiles = true};
-      const std::int64_t all = checked_mul(touched_bytes(bound, operand.id, options), operand.copies);
-      term.bytes = checked_mul(value_bytes(bound, operand.id, options), operand.copies);
+      const std::int64_t values = touched_values(bound.nest, sums_of_product(bound, product.op), diagram.array(operand.id).axes,
+                                                 {.resident = operand.kept, .whole_tiles = true});
+      const std::int64_t all = checked_mul(bytes_of(bound.point, diagram, operand.id, values), operand.copies);
+      term.bytes = checked_mul(value_bytes(bound, operand.id, values), operand.copies);
       add_term(bound, out, term);
       term.cause = Cause::scales, term.bytes = all - term.bytes;  // threads load them, matrix instructions do not
       add_term(bound, out, term);

@@ -139,8 +139,15 @@ Axes statistics_of(const Diagram& diagram, const Operator& merge) {
   return diagram.array(*std::min_element(merge.inputs.begin(), merge.inputs.end(), fewer)).axes;
 }
 
-void add_operator(const BoundIsland& bound, const Operator& op, Work& work) {
+// Multiplications of a product's whole tiles.
+std::int64_t product_points(const BoundIsland& bound, int op) {
   const Diagram& diagram = bound.plan.schedule.diagram;
+  return visited_points(bound.nest, sums_of_product(bound, op), domain_of(diagram, diagram.operators[static_cast<std::size_t>(op)]).view(), true);
+}
+
+void add_operator(const BoundIsland& bound, int position, Work& work) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Operator& op = diagram.operators[static_cast<std::size_t>(position)];
   const Domain axes = domain_of(diagram, op);
   const Axes domain = axes.view();
   const auto exponentials = [&](std::int64_t number, Axes where) { work.exp = checked_add(work.exp, checked_mul(number, points(bound, where, false))); };
@@ -156,7 +163,7 @@ void add_operator(const BoundIsland& bound, const Operator& op, Work& work) {
     case OperatorKind::reduction: return exponentials(calls_of_exp(*op.expression), domain);
     case OperatorKind::contraction: break;
   }
-  const std::int64_t whole = points(bound, domain, true);
+  const std::int64_t whole = product_points(bound, position);
   work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, points(bound, domain, false)));
   if (bound.how.uses_tensor_cores()) {
     std::int64_t& in_format = work.tensor_flop_in[static_cast<std::size_t>(computes_in(bound, op))];
@@ -212,9 +219,8 @@ std::int64_t Work::fma_flop() const { return 2 * pipes[1] + pipes[2] + pipes[3];
 void add_work(const BoundIsland& bound, Prediction& out) {
   Work& work = out.islands[static_cast<std::size_t>(bound.number)].work;
   for (const int number : bound.island.operators) {
-    const Operator& op = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)];
-    add_operator(bound, op, work);
-    if (runs_first_here(bound, number)) add_model_flop(bound, op, work);
+    add_operator(bound, number, work);
+    if (runs_first_here(bound, number)) add_model_flop(bound, bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)], work);
   }
   add_pipes(bound, work);
 }
@@ -244,8 +250,7 @@ void add_register_traffic(const BoundIsland& bound, Prediction& out) {
   std::int64_t fragments = island.operand_bytes;
   for_each_product(bound, [&](const Product& product) {
     const MmaShape mma = product.mma;
-    const Operator& op = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(product.op)];
-    const std::int64_t width = bits(product.computes_in), flop = checked_mul(2, points(bound, domain_of(bound.plan.schedule.diagram, op).view(), true));
+    const std::int64_t width = bits(product.computes_in), flop = checked_mul(2, product_points(bound, product.op));
     const std::int64_t instructions = flop / (2 * mma.m * mma.n * mma.k), accumulator = 4 * mma.m * mma.n;
     const bool a = !product.wide || product.operands[0].kept || !product.operands[0].in_smem;  // a warpgroup's instruction reads the rest from smem
     const std::int64_t inputs = ((a ? mma.m * mma.k : 0) + (product.wide ? 0 : mma.k * mma.n)) * width / 8;
