@@ -107,6 +107,7 @@ struct IslandImplementation {
   std::vector<std::string> through_smem;  // pass through shared memory though no product loads them
   std::vector<std::string> transposes;    // loaded tiles that warps turn over in shared memory before products take them
   std::vector<std::string> reductions;    // results added to in L2 by instructions that return nothing
+  std::vector<std::string> zeroes;        // sums of another island that this one sets to zero beforehand
   std::string loads_by = "cp.async", stores_by = "st";  // "cp.async", "tma", "ld"; "st", "tma"
   std::int64_t row_replication = 1;  // lanes that repeat each per-row operation
   RowThreads row_threads;

@@ -116,7 +116,7 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
     if (const auto found = node.find(key)) list = read_array_names(*found, diagram);
   };
   names("direct", island.direct), names("loads_every_step", island.loads_every_step), names("loaded_by_threads", island.loaded_by_threads), names("through_smem", island.through_smem);
-  names("transposes", island.transposes), names("reductions", island.reductions);
+  names("transposes", island.transposes), names("reductions", island.reductions), names("zeroes", island.zeroes);
   if (const auto by = node.find("loads_by")) island.loads_by = by->one_of({"cp.async", "tma", "ld"});
   if (const auto by = node.find("stores_by")) island.stores_by = by->one_of({"st", "tma"});
   if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
@@ -193,7 +193,7 @@ void read_blocks(const Node& node, const Diagram& diagram, IslandImplementation&
 
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
-  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "transposes", "reductions",
+  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "transposes", "reductions", "zeroes",
              "loads_by", "stores_by", "steps", "row_replication", "row_threads", "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
              "persistent", "block_order", "falling", "sections", "overlap", "rounds", "work"});
   IslandImplementation island;

@@ -120,6 +120,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].transposes[*]", "text"},
           {"islands[*].reductions", "a list", Need::optional},
           {"islands[*].reductions[*]", "text"},
+          {"islands[*].zeroes", "a list", Need::optional},
+          {"islands[*].zeroes[*]", "text"},
           {"islands[*].loads_by", "one of cp.async, tma, ld", Need::optional},
           {"islands[*].stores_by", "one of st, tma", Need::optional},
           {"islands[*].stages_of", "a map", Need::optional},
@@ -236,6 +238,7 @@ islands:
     through_smem: [P, O_part]
     transposes: [V]
     reductions: [O_part]
+    zeroes: [L_part]
     loads_by: tma
     stores_by: tma
     row_replication: 4
