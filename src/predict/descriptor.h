@@ -116,6 +116,7 @@ struct IslandImplementation {
   std::map<std::string, std::int64_t> sector_reads;  // values a row that its warps read whole sectors for: times each
   std::int64_t warps = 0;            // of a block of this island; 0: the variant's
   std::int64_t registers = 0;        // a thread, as the compiler reports; 0: what the variant must hold decides
+  std::int64_t special_parts = 0;    // scores of a row whose special functions precede a part of the last product; 0: all
   std::int64_t row_multiple = 1;     // a row of scores that no loop cuts is worked on in multiples of this many
   std::int64_t stages = 1;           // copies of each streamed input tile in shared memory
   std::map<std::string, std::int64_t> stages_of;  // arrays with another number of copies

@@ -194,7 +194,7 @@ void read_blocks(const Node& node, const Diagram& diagram, IslandImplementation&
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
   node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "transposes", "reductions", "zeroes",
-             "loads_by", "stores_by", "steps", "row_replication", "row_threads", "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
+             "loads_by", "stores_by", "steps", "row_replication", "row_threads", "step_lanes", "existing_rows", "sector_reads", "row_multiple", "special_parts", "warps", "registers", "stages", "stages_of", "smem_extra_bytes", "mask_entry_bytes", "output_through_smem",
              "persistent", "block_order", "falling", "sections", "overlap", "rounds", "work"});
   IslandImplementation island;
   std::vector<std::string> names;
@@ -215,6 +215,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   read_movement(node, schedule.diagram, island);
   read_rows(node, schedule.diagram, island);
   if (const auto multiple = node.find("row_multiple")) island.row_multiple = multiple->integer(1, 1 << 20);
+  if (const auto parts = node.find("special_parts")) island.special_parts = parts->integer(1, 1 << 20);
   if (const auto warps = node.find("warps")) island.warps = warps->integer(1, 32);
   if (const auto registers = node.find("registers")) island.registers = registers->integer(1, 255);
   read_blocks(node, schedule.diagram, island);

@@ -87,6 +87,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].row_store", "an integer from 1 to 1024", Need::optional},
           {"islands[*].row_load", "an integer from 1 to 1024", Need::optional},
           {"islands[*].row_multiple", "an integer from 1 to 1048576", Need::optional},
+          {"islands[*].special_parts", "an integer from 1 to 1048576", Need::optional},
           {"islands[*].warps", "an integer from 1 to 32", Need::optional},
           {"islands[*].registers", "an integer from 1 to 255", Need::optional},
           {"islands[*].tensor_path", "one of tensor, mma.sync, wgmma, fma, none"},
@@ -243,6 +244,7 @@ islands:
     stores_by: tma
     row_replication: 4
     row_multiple: 1
+    special_parts: 16
     warps: 12
     registers: 168
     stages: 3
