@@ -107,6 +107,7 @@ struct IslandImplementation {
   std::vector<std::string> through_smem;  // pass through shared memory though no product loads them
   std::vector<std::string> transposes;    // loaded tiles that warps turn over in shared memory before products take them
   std::vector<std::string> reductions;    // results added to in L2 by instructions that return nothing
+  std::vector<std::string> zeroes;        // sums of another island that this one sets to zero beforehand
   std::string loads_by = "cp.async", stores_by = "st";  // "cp.async", "tma", "ld"; "st", "tma"
   std::int64_t row_replication = 1;  // lanes that repeat each per-row operation
   RowThreads row_threads;
@@ -115,6 +116,7 @@ struct IslandImplementation {
   std::map<std::string, std::int64_t> sector_reads;  // values a row that its warps read whole sectors for: times each
   std::int64_t warps = 0;            // of a block of this island; 0: the variant's
   std::int64_t registers = 0;        // a thread, as the compiler reports; 0: what the variant must hold decides
+  std::int64_t special_parts = 0;    // scores of a row whose special functions precede a part of the last product; 0: all
   std::int64_t row_multiple = 1;     // a row of scores that no loop cuts is worked on in multiples of this many
   std::int64_t stages = 1;           // copies of each streamed input tile in shared memory
   std::map<std::string, std::int64_t> stages_of;  // arrays with another number of copies

@@ -116,7 +116,7 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
     if (const auto found = node.find(key)) list = read_array_names(*found, diagram);
   };
   names("direct", island.direct), names("loads_every_step", island.loads_every_step), names("loaded_by_threads", island.loaded_by_threads), names("through_smem", island.through_smem);
-  names("transposes", island.transposes), names("reductions", island.reductions);
+  names("transposes", island.transposes), names("reductions", island.reductions), names("zeroes", island.zeroes);
   if (const auto by = node.find("loads_by")) island.loads_by = by->one_of({"cp.async", "tma", "ld"});
   if (const auto by = node.find("stores_by")) island.stores_by = by->one_of({"st", "tma"});
   if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
@@ -194,9 +194,13 @@ void read_blocks(const Node& node, const Diagram& diagram, IslandImplementation&
 
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
-  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma", "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem", "transposes", "reductions",
-             "loads_by", "stores_by", "steps", "row_replication", "row_threads", "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages", "stages_of", "smem_extra_bytes", "stops_at_last_key", "mask_entry_bytes", "output_through_smem",
-             "persistent", "block_order", "falling", "sections", "overlap", "rounds", "work"});
+  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma",
+             "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem",
+             "transposes", "reductions", "loads_by", "stores_by", "steps", "row_replication", "row_threads",
+             "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages",
+             "stages_of", "smem_extra_bytes", "stops_at_last_key", "mask_entry_bytes", "output_through_smem",
+             "zeroes", "special_parts", "persistent", "block_order", "falling", "sections", "overlap", "rounds",
+             "work"});
   IslandImplementation island;
   std::vector<std::string> names;
   for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
@@ -216,6 +220,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   read_movement(node, schedule.diagram, island);
   read_rows(node, schedule.diagram, island);
   if (const auto multiple = node.find("row_multiple")) island.row_multiple = multiple->integer(1, 1 << 20);
+  if (const auto parts = node.find("special_parts")) island.special_parts = parts->integer(1, 1 << 20);
   if (const auto warps = node.find("warps")) island.warps = warps->integer(1, 32);
   if (const auto registers = node.find("registers")) island.registers = registers->integer(1, 255);
   read_blocks(node, schedule.diagram, island);

@@ -87,6 +87,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].row_store", "an integer from 1 to 1024", Need::optional},
           {"islands[*].row_load", "an integer from 1 to 1024", Need::optional},
           {"islands[*].row_multiple", "an integer from 1 to 1048576", Need::optional},
+          {"islands[*].special_parts", "an integer from 1 to 1048576", Need::optional},
           {"islands[*].warps", "an integer from 1 to 32", Need::optional},
           {"islands[*].registers", "an integer from 1 to 255", Need::optional},
           {"islands[*].tensor_path", "one of tensor, mma.sync, wgmma, fma, none"},
@@ -120,6 +121,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].transposes[*]", "text"},
           {"islands[*].reductions", "a list", Need::optional},
           {"islands[*].reductions[*]", "text"},
+          {"islands[*].zeroes", "a list", Need::optional},
+          {"islands[*].zeroes[*]", "text"},
           {"islands[*].loads_by", "one of cp.async, tma, ld", Need::optional},
           {"islands[*].stores_by", "one of st, tma", Need::optional},
           {"islands[*].stages_of", "a map", Need::optional},
@@ -237,10 +240,12 @@ islands:
     through_smem: [P, O_part]
     transposes: [V]
     reductions: [O_part]
+    zeroes: [L_part]
     loads_by: tma
     stores_by: tma
     row_replication: 4
     row_multiple: 1
+    special_parts: 16
     warps: 12
     registers: 168
     stages: 3

@@ -111,19 +111,21 @@ Factors factors_of(const BoundIsland& bound, const Nest& nest, const Array& arra
 
 // Stores, by how often the values go out or come back: every visit, all but the first, or one time more for the zeros.
 std::string stored_text(const BoundIsland& bound, const Term& term, const Factors& found) {
-  const Stored how = bound.plan.schedule.how_stored(bound.island, static_cast<ArrayId>(term.array));
+  const auto id = static_cast<ArrayId>(term.array);
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  const bool zeros = how.zeroed && !zeroed_by_another(bound, id);
   const std::string values = found.values.empty() ? "1" : join(found.values, " * "), repeats = join(found.repeats, " * ");
   const bool dram = term.boundary == Boundary::hbm, once = (dram && term.fits_cache) || (found.repeats.empty() && !found.masked);
   const bool write = term.direction == Direction::write;
   if (term.cause != Cause::tile) return repeats.empty() ? values : repeats + " * " + values;
-  if (dram && term.fits_cache) return (write && how.zeroed ? "2 * " : "") + values;
+  if (dram && term.fits_cache) return (write && zeros ? "2 * " : "") + values;
   if (found.masked) {
     const std::string visits = repeats.empty() ? values : repeats + " * " + values;
-    if (write) return how.zeroed ? "(" + visits + " + zeros of the whole array)" : visits;
+    if (write) return zeros ? "(" + visits + " + zeros of the whole array)" : visits;
     return how.zeroed ? visits : "(" + visits + " - first visits)";
   }
-  if (once) return (write && how.zeroed ? "2 * " : "") + values;
-  if (write) return how.zeroed ? fmt::format("({} + 1) * {}", repeats, values) : fmt::format("{} * {}", repeats, values);
+  if (once) return (write && zeros ? "2 * " : "") + values;
+  if (write) return zeros ? fmt::format("({} + 1) * {}", repeats, values) : fmt::format("{} * {}", repeats, values);
   return how.zeroed ? fmt::format("{} * {}", repeats, values) : fmt::format("({} - 1) * {}", repeats, values);
 }
 

@@ -172,10 +172,28 @@ Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
   return {checked_add(found.visits, unseen), all};
 }
 
+std::int64_t whole_values(const BoundIsland& bound, ArrayId id) {
+  std::int64_t all = 1;
+  for (const AxisId axis : bound.plan.schedule.diagram.array(id).axes) all = checked_mul(all, bound.nest.size(axis));
+  return all;
+}
+
+bool zeroed_by_another(const BoundIsland& bound, ArrayId id) {
+  const std::string& name = bound.plan.schedule.diagram.array(id).name;
+  const auto& islands = bound.plan.kernel.islands;
+  return std::any_of(islands.begin(), islands.end(), [&](const IslandImplementation& each) {
+    return &each != &bound.how && std::find(each.zeroes.begin(), each.zeroes.end(), name) != each.zeroes.end();
+  });
+}
+
 StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id) {
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
   const Axes axes = bound.plan.schedule.diagram.array(id).axes;
-  if (how.zeroed) return stored_values(bound.leaving(id), bound.live, axes, how);
+  if (how.zeroed) {
+    StoreCounts counts = stored_values(bound.leaving(id), bound.live, axes, how);
+    if (zeroed_by_another(bound, id)) counts.stored -= whole_values(bound, id);
+    return counts;
+  }
   const Visits found = visits_of(bound, id);
   return {found.visits, found.visits - found.distinct};
 }

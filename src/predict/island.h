@@ -49,6 +49,8 @@ struct Visits {
 };
 Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles = false);
 StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id);
+bool zeroed_by_another(const BoundIsland& bound, ArrayId id);  // an island whose implementation lists it in `zeroes`
+std::int64_t whole_values(const BoundIsland& bound, ArrayId id);  // of the array, all its axes
 
 // Array with the island's score tile (both guarded axes), and its main output; -1: none.
 int score_array(const BoundIsland& bound);

@@ -513,4 +513,27 @@ variants:
   CHECK(bytes_of_terms(plan, causal, "O", Boundary::l2, Direction::read, Cause::tile) == (3 + 2 + 1 - 1) * 64 * 64 * 2);
 }
 
+TEST_CASE("zeros of sums that another island adds to are bytes of the island that clears them") {
+  Plan plan = load_plan_for_kernel("backward", TILESCOPE_SOURCE_DIR);
+  const Point point = point_of(plan, {1, 4, 2, 256, 384, 128, 128});
+  const auto written = [&](const Prediction& out, int island, Boundary boundary) {
+    std::int64_t bytes = 0;
+    for (const Term& term : out.terms) {
+      const bool sums = term.array >= 0 && plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name == "dQ_acc";
+      if (sums && term.island == island && term.boundary == boundary && term.direction == Direction::write) bytes += term.bytes;
+    }
+    return bytes;
+  };
+  constexpr std::int64_t dq = 4 * 256 * 128 * 4;
+  const Prediction cleared = predicted(plan, point);
+  CHECK(written(cleared, 0, Boundary::l2) == dq);
+  CHECK(written(cleared, 0, Boundary::hbm) == dq);
+  CHECK(written(cleared, 1, Boundary::l2) == 3 * dq);  // three tiles of keys
+  plan.kernel.islands[0].zeroes.clear();
+  const Prediction unsaid = predicted(plan, point);
+  CHECK(written(unsaid, 0, Boundary::l2) == 0);
+  CHECK(written(unsaid, 1, Boundary::l2) == 4 * dq);
+  CHECK(unsaid.traffic == cleared.traffic);
+}
+
 }  // namespace tilescope

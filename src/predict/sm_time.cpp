@@ -60,6 +60,7 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.smem =
       (static_cast<double>(smem[0]) + static_cast<double>(smem[1]) + wavefront * pipe(work.pipes, Pipe::shared)) /
       (rates.smem * faster_by(faster, Lever::smem));
+  demand.copies = static_cast<double>(smem[1] - island.bulk_smem[1]) / (rates.smem * faster_by(faster, Lever::smem));
   demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
   demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
   demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
@@ -152,10 +153,16 @@ double last_product_share(const BoundIsland& bound) {
   return all > 0 ? last / all : 0;
 }
 
-// Of the vector work of a group's step, what runs under its own last product.
-double hidden_under_products(const BoundIsland& bound, const StepDemand& d) {
+// Of the vector work of a group's step, what runs under its own last product. Where that takes its operand in parts, the
+// special functions of each part run under the part before: all but those of the first, of the first of the warps.
+double hidden_under_products(const BoundIsland& bound, const StepDemand& d, double together) {
+  const double last = last_product_share(bound);
+  if (const std::int64_t part = bound.how.special_parts; part > 0 && bound.plan.schedule.diagram.guard) {
+    const double first = static_cast<double>(part) / step_extent(bound, bound.plan.schedule.diagram.guard->key);
+    return std::min(std::max(d.tensor, d.smem) * last, std::max(d.xu, d.fma_scores) * std::max(0.0, 1 - first / together));
+  }
   if (!bound.variant || !bound.variant->pipelined) return 0;
-  return std::min(d.tensor * last_product_share(bound), std::max(d.xu, d.fma_scores) + d.alu);
+  return std::min(d.tensor * last, std::max(d.xu, d.fma_scores) + d.alu);
 }
 
 // A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
@@ -164,14 +171,18 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
   if (bound.how.rounds.depth > 0)
     return {{d.smem, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
-  Network network{{std::max({d.tensor, d.smem, d.threads}), std::max(d.xu, d.fma_scores), d.alu, d.fma_outputs},
+  // Warps of mma.sync copy, work out addresses and multiply in turn; beside wgmma addresses run under products.
+  const bool in_order = bound.how.tensor_path == "mma.sync";
+  Network network{{std::max({d.tensor, d.smem, in_order ? 0 : d.threads}), std::max(d.xu, d.fma_scores),
+                   d.alu + (in_order ? d.threads : 0), d.fma_outputs},
                   latency.barrier, d.issue, bound.how.overlap == Overlap::ping_pong};
+  if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
   for (std::size_t i = 0; i < waits.size(); ++i)
     network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
   // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
   if (bound.how.tensor_path == "wgmma" && together > 1) network.delay += latency.matrix;
-  network.delay -= hidden_under_products(bound, d);
+  network.delay -= hidden_under_products(bound, d, together);
   return network;
 }
 
@@ -236,7 +247,7 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   // product. All its warps wait for it, so they go through the first step together: one phase after the other.
   const double copy = rates.copy_hbm / faster_by(faster, Lever::latency),
                start = rates.block_start / faster_by(faster, Lever::latency);
-  double together = alone.delay + hidden_under_products(bound, part);
+  double together = alone.delay + hidden_under_products(bound, part, lockstep ? static_cast<double>(a_scheduler) : 1);
   for (const double each : alone.demand) together += static_cast<double>(customers) * each;
   step.clocks.fixed =
       (bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +

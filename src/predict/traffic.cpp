@@ -260,6 +260,19 @@ void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
   add_term(bound, out, term);
 }
 
+// Zeros of what another island adds to, once.
+void add_zeros(const BoundIsland& bound, Prediction& out, ArrayId id) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const std::vector<std::string>& list = bound.how.zeroes;
+  if (std::find(list.begin(), list.end(), diagram.array(id).name) == list.end()) return;
+  Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id),
+            .last_loop = last_loop(bound.nest, diagram.array(id).axes), .fits_cache = true,
+            .bytes = padded_bytes_of(bound.point, diagram, id, whole_values(bound, id))};
+  add_term(bound, out, term);
+  term.boundary = Boundary::hbm;
+  add_term(bound, out, term);
+}
+
 // The mask's own bytes: every block reads its row of the pattern, and the pattern comes from DRAM once.
 void add_mask(const BoundIsland& bound, Prediction& out) {
   if (bound.how.mask_entry_bytes == 0 || bound.point.mask.kind != Mask::Kind::blocks || !bound.nest.guarded()) return;
@@ -304,6 +317,7 @@ void add_traffic(const BoundIsland& bound, Prediction& out) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     if (loads(bound, id)) add_tile_loads(bound, out, id);
     if (stores(bound, id)) add_tile_stores(bound, out, id);
+    add_zeros(bound, out, id);
   }
   add_mask(bound, out);
   add_smem(bound, out);
