@@ -54,9 +54,15 @@ Launch describe_launch(std::string island, const void* function, const LaunchSha
 void launch_raw(const std::string& island, const void* function, const LaunchShape& shape, void* parameters,
                 void* stream) {
   void* arguments[] = {parameters};
-  check(cudaLaunchKernel(function, shape.grid, dim3(shape.threads), arguments,
-                         static_cast<std::size_t>(shape.dynamic_smem_bytes), static_cast<cudaStream_t>(stream)),
-        island, "launch failed");
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = shape.grid, config.blockDim = dim3(shape.threads);
+  config.dynamicSmemBytes = static_cast<std::size_t>(shape.dynamic_smem_bytes);
+  config.stream = static_cast<cudaStream_t>(stream);
+  config.attrs = &early, config.numAttrs = shape.early ? 1 : 0;
+  check(cudaLaunchKernelExC(&config, function, arguments), island, "launch failed");
 }
 
 }  // namespace tilescope::kernels

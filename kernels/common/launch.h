@@ -15,6 +15,9 @@ struct LaunchShape {
   dim3 grid;
   unsigned threads = 0;
   int dynamic_smem_bytes = 0;
+  // Blocks may come onto the GPU once every block of the launch before has executed griddepcontrol.launch_dependents;
+  // its results are there only after griddepcontrol.wait (programmatic dependent launch, sm_90).
+  bool early = false;
 };
 
 // Raises the function's shared-memory limit, asks the runtime for its attributes and occupancy. DeviceError when there

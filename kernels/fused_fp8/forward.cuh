@@ -40,7 +40,7 @@ struct Panels {
   static constexpr int row = bytes < 128 ? bytes : 128, count = bytes / row;
   static_assert(row == 128 || row == 64 || row == 32);
   static __device__ __forceinline__ std::uint32_t chunk(int r, int c) {  // place of 16-byte chunk c of row r
-    const int place = row == 128 ? c ^ (r & 7) : c ^ (r >> 1 & 3);
+    const int place = c ^ (row == 128 ? r & 7 : row == 64 ? r >> 1 & 3 : r >> 2 & 1);
     return static_cast<std::uint32_t>(r * row + place * 16);
   }
   static __device__ __forceinline__ std::uint64_t k_major(std::uint32_t address) {
@@ -158,6 +158,11 @@ struct Forward {
     return index;
   }
 
+  // Waits for all of the launch before, which this one may overtake but for V^T (LaunchShape::early).
+  static __device__ __forceinline__ void wait_for_transposed() {
+    if constexpr (values == Values::columns) asm volatile("griddepcontrol.wait;\n" ::: "memory");
+  }
+
   // One thread loads. `step` counts the KV tiles; tile `step` of K and V lies in buffer step % stages.
   static __device__ __forceinline__ void load(const ForwardParams& p, const Barriers& bar, const Shared& tiles) {
     int step = 0, q_parity = 0, index_parity = 0;
@@ -191,6 +196,7 @@ struct Forward {
 #pragma unroll
         for (int i = 0; i < warpgroups; ++i)
           load_tile(tiles.q + i * group_bytes, &p.q, bar.q_full(), 0, work.row + i * 64, 0, work.head);
+        wait_for_transposed();
 #pragma unroll 1
         for (int n = work.last - 1; n >= 0; --n, ++step) {
           if (n > 0) load_k(work.kv_head, n - 1, step + 1);
@@ -202,6 +208,7 @@ struct Forward {
       asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(bar.index()), "r"(index) : "memory");
       arrive(bar.index_full());
     }
+    wait_for_transposed();  // where no tile had a key: a launch ends after the one before
   }
 
   // Three warps transpose.

@@ -23,8 +23,8 @@ constexpr const char* name_of(Values values) {  // the kernel's
   return values == Values::wide ? "fused_fp8_qk" : values == Values::rows ? "fused_fp8" : "fused_fp8_vt";
 }
 
-// A tile of V transposed before lies in panels of so many keys.
-constexpr int value_panel(int tile_kv) { return tile_kv % 128 == 0 ? 128 : tile_kv % 64 == 0 ? 64 : 32; }
+// V transposed before lies in panels of so many keys, which divide a tile and what one block transposes.
+constexpr int value_panel(int tile_kv) { return tile_kv % 64 == 0 ? 64 : 32; }
 
 // A V tile as the product reads it: V^T in panels of 128 keys, or V itself where its elements have 2 bytes.
 constexpr int value_bytes(int head_dim, int tile_kv, Values values) {
@@ -38,12 +38,12 @@ constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv, int stages, Valu
          stages * value_bytes(head_dim, tile_kv, values) + barrier_bytes;
 }
 
-// Parameters of the launch that transposes V (transpose.cuh): `pitch` bytes lie between rows of V^T.
+// Parameters of the launch that transposes V (transpose.cuh): a head has kv_len keys, `keys` of them in V^T.
 struct TransposeParams {
   const void* v;
   void* vt;
   int kv_len;
-  std::int64_t pitch;
+  std::int64_t keys;
 };
 constexpr int transpose_threads = 256, transpose_keys = 64;  // of a block
 

@@ -48,13 +48,13 @@ Family family_of(const Variant& variant) {
   }
 }
 
-// Bytes between the rows of V^T: whole panels of keys, so that what lies past the last key is zeros.
-std::int64_t transposed_pitch(const Shape& s) { return round_up(s.kv_len, 128); }
+// Keys of a head in V^T: whole blocks of the launch that transposes; what lies past the last key is zeros.
+std::int64_t transposed_keys(const Shape& s) { return round_up(s.kv_len, fused_fp8::transpose_keys); }
 
 std::size_t workspace(const Variant& variant, const Problem& problem) {
   const Shape& s = problem.shape;
   if (values_of(variant) != Values::columns) return 0;
-  return static_cast<std::size_t>(s.batch * s.heads_kv * s.d_v * transposed_pitch(s));
+  return static_cast<std::size_t>(s.batch * s.heads_kv * s.d_v * transposed_keys(s));
 }
 
 std::string unsupported(const Variant& variant, const Shape& s, Mask) {
@@ -96,24 +96,27 @@ void order_tiles(ForwardParams& p, const Problem& problem, const Variant& varian
   p.last_section = make_divisor(heads - p.last_section_first);
 }
 
-// V^T in the workspace as tiles of `tile_kv` keys: dimensions (key of a panel, column, panel, head).
+// V^T in the workspace as tiles of `tile_kv` keys: dimensions (byte of a row, row of a panel, panel, head). A panel is
+// one run of bytes, already as shared memory wants it (transpose.cuh), so that its rows may be cut anywhere.
 CUtensorMap transposed_map(const Problem& problem, int tile_kv) {
   const Shape& s = problem.shape;
   const auto panel = static_cast<std::uint64_t>(fused_fp8::value_panel(tile_kv));
-  const auto pitch = static_cast<std::uint64_t>(transposed_pitch(s)), columns = static_cast<std::uint64_t>(s.d_v);
-  return make_tensor_map(problem.workspace, 1,
-                         {panel, columns, pitch / panel, static_cast<std::uint64_t>(s.batch * s.heads_kv)},
-                         {pitch, panel, pitch * columns},
-                         {static_cast<std::uint32_t>(panel), static_cast<std::uint32_t>(columns),
-                          static_cast<std::uint32_t>(tile_kv) / static_cast<std::uint32_t>(panel), 1});
+  const auto keys = static_cast<std::uint64_t>(transposed_keys(s)), columns = static_cast<std::uint64_t>(s.d_v);
+  constexpr std::uint64_t row = 256;  // the longest that a box takes
+  const std::uint64_t rows = panel * columns / row;
+  return make_tensor_map(
+      problem.workspace, 1, {row, rows, keys / panel, static_cast<std::uint64_t>(s.batch * s.heads_kv)},
+      {row, row * rows, keys * columns},
+      {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(rows),
+       static_cast<std::uint32_t>(tile_kv) / static_cast<std::uint32_t>(panel), 1});
 }
 
 Launch transposition(const Instance& instance, const Problem& problem) {
   const Shape& s = problem.shape;
   const fused_fp8::TransposeParams params{problem.v, problem.workspace, static_cast<int>(s.kv_len),
-                                          transposed_pitch(s)};
+                                          transposed_keys(s)};
   LaunchShape shape;
-  shape.grid = dim3(static_cast<unsigned>(params.pitch / fused_fp8::transpose_keys),
+  shape.grid = dim3(static_cast<unsigned>(params.keys / fused_fp8::transpose_keys),
                     static_cast<unsigned>(s.batch * s.heads_kv));
   shape.threads = fused_fp8::transpose_threads;
   return make_launch("transpose", instance.transpose, shape, params);
@@ -149,7 +152,10 @@ std::vector<Launch> prepare_fp8(const Variant& variant, const Problem& problem) 
   shape.dynamic_smem_bytes =
       fused_fp8::smem_bytes(variant.head_dim, variant.tile_q, variant.tile_kv, variant.stages, values);
   std::vector<Launch> list;
-  if (values == Values::columns) list.push_back(transposition(instance, problem));
+  if (values == Values::columns) {
+    list.push_back(transposition(instance, problem));
+    shape.early = true;  // its first Q K^T needs no V
+  }
   list.push_back(make_launch("forward", instance.function, shape, params));
   return list;
 }

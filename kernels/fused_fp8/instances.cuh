@@ -18,7 +18,8 @@ Instance instance() {
   if (values != Values::wide) variant.v = Dtype::fp8_e4m3;
   auto* function = &forward<Out, values, head_dim, warpgroups, tile_kv, stages, turns, overlap, late, integers>;
   Instance result{variant, reinterpret_cast<const void*>(function)};
-  if constexpr (values == Values::columns) result.transpose = reinterpret_cast<const void*>(&transpose<head_dim>);
+  if constexpr (values == Values::columns)
+    result.transpose = reinterpret_cast<const void*>(&transpose<head_dim, value_panel(tile_kv)>);
   return result;
 }
 
