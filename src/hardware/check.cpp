@@ -56,9 +56,11 @@ class Checker {
     used_.insert(p.units.source);
     for (const auto* count : {&p.warp_size, &p.schedulers_per_unit, &p.max_warps_per_unit, &p.max_blocks_per_unit,
                               &p.max_threads_per_block, &p.registers_per_unit, &p.max_registers_per_thread,
-                              &p.register_allocation_unit, &p.sector_bytes, &p.line_bytes, &p.l2_partitions}) {
+                              &p.register_allocation_unit, &p.sector_bytes, &p.line_bytes, &p.l2_partitions,
+                              &p.l2_ways, &p.l2_dirty_ways}) {
       use(*count);
     }
+    if (p.l2_groups) used_.insert(p.l2_groups->source);
     for (const auto* value : {&p.boost_hz, &p.tensor_hz, &p.fp32_fma_per_cycle, &p.exp2_per_cycle,
                               &p.datasheet_fp32_flop_per_second, &p.board_watts, &p.launch_seconds}) {
       use(*value);

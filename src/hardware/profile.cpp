@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <string_view>
 
 #include "base/error.h"
@@ -157,10 +158,13 @@ class ProfileReader {
     level.name = name;
     if (name == "l2") {
       node.only({"capacity", "bandwidth", "measured_bandwidth", "bandwidth_per_cycle", "counters", "sector", "line",
-                 "partitions"});
+                 "partitions", "ways", "dirty_ways", "groups"});
       profile_.sector_bytes = byte_count(node, "sector");
       profile_.line_bytes = byte_count(node, "line");
       if (const auto partitions = node.find("partitions")) profile_.l2_partitions = count(*partitions, most);
+      if (const auto ways = node.find("ways")) profile_.l2_ways = count(*ways, most);
+      if (const auto ways = node.find("dirty_ways")) profile_.l2_dirty_ways = count(*ways, most);
+      if (const auto groups = node.find("groups")) profile_.l2_groups = unit_groups(*groups);
     } else if (name == "smem") {
       node.only({"capacity", "capacity_per_block", "reserved_per_block", "bandwidth", "measured_bandwidth",
                  "bandwidth_per_cycle", "counters"});
@@ -249,6 +253,27 @@ class ProfileReader {
 
   Sourced<double> sourced(const Node& node, Dimension dimension) {
     return {node["value"].quantity(dimension), source_of(node)};
+  }
+
+  // "16a 16b": 16 units of the first partition, then 16 of the second.
+  Sourced<std::vector<UnitGroup>> unit_groups(const Node& node) {
+    const Node value = node["value"];
+    const std::int64_t partitions = profile_.l2_partitions ? profile_.l2_partitions->value : 1;
+    std::vector<UnitGroup> groups;
+    std::int64_t units = 0;
+    for (std::istringstream words(value.text()); words;) {
+      std::string word;
+      if (!(words >> word)) break;
+      const char letter = word.back();
+      word.pop_back();
+      const bool good = consists_of(word, "0123456789") && word.size() < 7 && letter >= 'a' && letter - 'a' < partitions;
+      groups.push_back({good ? std::stoll(word) : 0, letter - 'a'});
+      units += groups.back().units;
+      if (!good) units = -1'000'000'000;
+    }
+    if (units != profile_.units.value)
+      value.report("must be groups of units with their partition's letter, all units together, like '16a 16b' of 32");
+    return {groups, source_of(node)};
   }
 
   Sourced<std::int64_t> count(const Node& node, std::int64_t largest) {

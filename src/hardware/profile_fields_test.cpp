@@ -39,6 +39,8 @@ bool is_ratio(const std::string& path) {
   return path.starts_with("measured.beside.") || path == "measured.power.clock_exponent.value";
 }
 
+bool is_groups(const std::string& path) { return path == "levels.l2.groups.value"; }
+
 // What the reader expects of the leaf at `path`, found out from the value it has now. Spelled out here a second time on
 // purpose: the messages are the contract.
 std::string expectation(const std::string& path, const std::string& value) {
@@ -58,6 +60,7 @@ std::string expectation(const std::string& path, const std::string& value) {
   if (path == "vendor") return "one of NVIDIA, AMD";
   if (path == "compute.unit_name") return "one of SM, CU";
   if (last_key(path) != "value") return "text";
+  if (is_groups(path)) return "text";
   const std::size_t space = value.find(' ');
   if (is_ratio(path)) return "a positive count";
   if (path == "compute.units.value") return "an integer from 1 to 100000";
@@ -90,7 +93,7 @@ void for_each_leaf(Test test) {
 }
 
 bool is_quantity(const std::string& path, const std::string& value) {
-  return last_key(path) == "value" && value.find(' ') != std::string::npos;
+  return last_key(path) == "value" && value.find(' ') != std::string::npos && !is_groups(path);
 }
 bool is_integer(const std::string& path, const std::string& value) {
   return last_key(path) == "value" && value.find(' ') == std::string::npos && !is_ratio(path);
@@ -203,6 +206,14 @@ TEST_CASE("every count of a profile refuses what is not a positive integer") {
     }
     probe.expect_replaced(path, "'7'", expected + ", found the text '7'");
   });
+}
+
+TEST_CASE("groups of units that are not all units, or of no partition, are refused") {
+  const Probe probe = probe_of("h200_sxm");
+  for (const std::string text : {"abc", "-1", "132", "66a 66c", "66a 65b", "66a b", "99999999a", "66A 66B"})
+    probe.expect_replaced("levels.l2.groups.value", text,
+                          "must be groups of units with their partition's letter, all units together, "
+                          "like '16a 16b' of 32");
 }
 
 TEST_CASE("every ratio of a profile refuses what is not a positive number") {

@@ -1,82 +1,26 @@
 #include "predict/l2_cache.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace tilescope {
-
-void LruStack::reset(std::size_t entries, const Depths& depths) {
-  nodes_.assign(entries, Node{});
-  depths_ = depths, sizes_ = {}, head_ = -1;
-  tails_.fill(-1);
-}
-
-void LruStack::unlink(int entry) {
-  Node& node = nodes_[static_cast<std::size_t>(entry)];
-  const auto zone = static_cast<std::size_t>(node.zone);
-  if (node.previous >= 0) nodes_[static_cast<std::size_t>(node.previous)].next = node.next;
-  else head_ = node.next;
-  if (node.next >= 0) nodes_[static_cast<std::size_t>(node.next)].previous = node.previous;
-  sizes_[zone] -= node.bytes;
-  if (tails_[zone] != entry) return;
-  const bool same = node.previous >= 0 && nodes_[static_cast<std::size_t>(node.previous)].zone == node.zone;
-  tails_[zone] = same ? node.previous : -1;
-}
-
-// Zones from the most recent one on hand down what lies too deep. Below `last` nothing has changed unless sizes have.
-void LruStack::sink(int last, bool grown) {
-  std::int64_t depth = 0;
-  for (int z = 0; z < cache_parts && (grown || z < last); ++z) {
-    const auto zone = static_cast<std::size_t>(z);
-    depth += sizes_[zone];
-    while (depth > depths_[zone]) {
-      const int entry = tails_[zone];
-      Node& node = nodes_[static_cast<std::size_t>(entry)];
-      if (z + 1 == cache_parts) {
-        unlink(entry);
-      } else {
-        const bool same = node.previous >= 0 && nodes_[static_cast<std::size_t>(node.previous)].zone == z;
-        tails_[zone] = same ? node.previous : -1;
-        if (tails_[zone + 1] < 0) tails_[zone + 1] = entry;
-        sizes_[zone] -= node.bytes, sizes_[zone + 1] += node.bytes;
-      }
-      ++node.zone;
-      depth -= node.bytes;
-    }
-  }
-}
-
-int LruStack::use(int entry, std::int64_t bytes) {
-  Node& node = nodes_[static_cast<std::size_t>(entry)];
-  const int lost = node.zone;
-  const bool grown = bytes > node.bytes;
-  if (head_ == entry && !grown) return lost;
-  if (lost < cache_parts) unlink(entry);
-  node = {bytes, -1, head_, 0};
-  if (head_ >= 0) nodes_[static_cast<std::size_t>(head_)].previous = entry;
-  head_ = entry;
-  if (tails_[0] < 0) tails_[0] = entry;
-  sizes_[0] += bytes;
-  sink(lost, grown);
-  return lost;
-}
-
 namespace {
 
-// Part p stands for the lines from p to p + 1 tenths of the curve: where its middle is gone. Between and beyond
-// measured percentages in a straight line.
-void set_depths(const std::map<std::int64_t, Sourced<double>>& curve, Depths& depths) {
-  if (curve.size() < 2) return;
-  for (std::size_t p = 0; p < cache_parts; ++p) {
-    const double percent = (static_cast<double>(p) + 0.5) * 100 / cache_parts;
-    auto above = std::next(curve.begin());
-    while (std::next(above) != curve.end() && static_cast<double>(above->first) < percent) ++above;
-    const auto below = std::prev(above);
-    const double x0 = static_cast<double>(below->first), x1 = static_cast<double>(above->first);
-    depths[p] =
-        std::llround(below->second.value + (above->second.value - below->second.value) * (percent - x0) / (x1 - x0));
-  }
-  std::sort(depths.begin(), depths.end());
+constexpr std::int64_t finest_piece = 64 << 10;        // bytes
+constexpr int slices = 4;                              // sets of different chance, each with a part of a piece
+constexpr std::int64_t most_fragments = 1 << 21;       // larger data is handled in larger pieces
+constexpr std::uint64_t mix = 0x9E3779B97F4A7C15u;     // 2^64 / golden ratio
+
+// Where the curve of percentages passes one half, in a straight line between its points; 0: there is no curve.
+double half_of(const std::map<std::int64_t, Sourced<double>>& curve) {
+  if (curve.size() < 2) return 0;
+  constexpr double percent = 55;  // the middle of the part after the half: the first that counts as gone
+  auto above = std::next(curve.begin());
+  while (std::next(above) != curve.end() && static_cast<double>(above->first) < percent) ++above;
+  const auto below = std::prev(above);
+  const double x0 = static_cast<double>(below->first), x1 = static_cast<double>(above->first);
+  return below->second.value + (above->second.value - below->second.value) * (percent - x0) / (x1 - x0);
 }
 
 }  // namespace
@@ -84,56 +28,149 @@ void set_depths(const std::map<std::int64_t, Sourced<double>>& curve, Depths& de
 CacheShape cache_shape(const HardwareProfile& hardware) {
   const MemoryLevel* l2 = hardware.level("l2");
   CacheShape shape;
-  shape.partitions =
-      hardware.l2_partitions ? static_cast<int>(std::clamp<std::int64_t>(hardware.l2_partitions->value, 1, 4)) : 1;
-  const double capacity = l2 && l2->capacity_bytes ? l2->capacity_bytes->value : 0;
-  shape.depths.fill(std::llround(capacity / shape.partitions));
-  shape.unwritten.fill(std::llround(capacity));
+  if (hardware.l2_partitions)
+    shape.partitions =
+        static_cast<int>(std::clamp<std::int64_t>(hardware.l2_partitions->value, 1, L2Cache::most_partitions));
+  shape.capacity = l2 && l2->capacity_bytes ? std::llround(l2->capacity_bytes->value) : 0;
+  if (hardware.l2_ways) shape.ways = hardware.l2_ways->value;
+  if (hardware.l2_ways && hardware.l2_dirty_ways)
+    shape.dirty = std::min(1.0, static_cast<double>(hardware.l2_dirty_ways->value) / static_cast<double>(shape.ways));
+  shape.half_gone = static_cast<double>(shape.capacity) / shape.partitions;
+  shape.half_written = static_cast<double>(shape.capacity);
   if (!hardware.measured) return shape;
-  set_depths(hardware.measured->l2.gone, shape.depths);
-  set_depths(hardware.measured->l2.written, shape.unwritten);
+  if (const double half = half_of(hardware.measured->l2.gone); half > 0) shape.half_gone = half;
+  if (const double half = half_of(hardware.measured->l2.written); half > 0) shape.half_written = half;
   return shape;
 }
 
-void L2Cache::reset(const CacheShape& shape, std::size_t entries) {
-  partitions_ = shape.partitions;
-  for (int side = 0; side < partitions_; ++side) sides_[static_cast<std::size_t>(side)].reset(entries, shape.depths);
-  unwritten_.reset(entries, shape.unwritten);
-  parts_gone_.assign(entries, -1);
+// Which sets an address has is not known in detail. Assumed: aligned blocks of the power of two that the period reaches
+// up to go round the sets once, each from a place of its own. Contiguous data is then even but for the remainder, as
+// sweeps of one range show (misses begin at 0.9 of the room), and ranges far apart are independent.
+void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t bytes) {
+  const auto groups = static_cast<std::int64_t>(sets_.size()) / partitions_ / slices;  // of a slice
+  const auto block = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(groups)));
+  fragments_.clear(), first_.clear();
+  for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
+    first_.push_back(static_cast<int>(fragments_.size()));
+    for (int p = first[entry]; p < first[entry + 1]; ++p) {
+      const CachePiece& piece = pieces[static_cast<std::size_t>(p)];
+      if (groups == 1) {
+        if (piece.bytes > 0) fragments_.push_back({0, static_cast<int>(piece.bytes / partitions_)});
+        continue;
+      }
+      for (std::int64_t at = piece.address; at < piece.address + piece.bytes;) {
+        const std::int64_t number = at / bytes, end = std::min((number + 1) * bytes, piece.address + piece.bytes);
+        for (int slice = 0; slice < slices; ++slice) {
+          const auto turn = static_cast<std::int64_t>((static_cast<std::uint64_t>(number / block * slices + slice + 1) * mix) >> 33);
+          fragments_.push_back(
+              {static_cast<int>((number % block + turn) % groups * slices + slice), static_cast<int>((end - at) / partitions_ / slices)});
+        }
+        at = end;
+      }
+    }
+  }
+  first_.push_back(static_cast<int>(fragments_.size()));
 }
 
-int L2Cache::read(int entry, int side, std::int64_t bytes) {
-  LruStack& own = sides_[static_cast<std::size_t>(side)];
-  const bool whole =
-      own.bytes(entry) >= bytes && own.lost(entry) < cache_parts;  // else it holds its home's part at most
-  const int lost = own.use(entry, bytes);
-  int missing = lost;
-  if (whole && lost == 0) return 0;  // nobody asks the home
-  const std::int64_t part = bytes / partitions_;
-  for (int home = 0; home < partitions_; ++home) {
-    if (home == side) continue;
-    LruStack& other = sides_[static_cast<std::size_t>(home)];
-    const bool there = other.lost(entry) < cache_parts;
-    const int lost_at_home = other.use(entry, there ? std::max(other.bytes(entry), part) : part);
-    missing += whole ? std::min(lost, lost_at_home) : lost_at_home;
+void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first) {
+  partitions_ = shape.partitions;
+  std::int64_t groups = 1, bytes = finest_piece;
+  if (shape.ways > 0) {
+    std::int64_t all = 0;
+    for (const CachePiece& piece : pieces) all += piece.bytes;
+    while (all / bytes > most_fragments) bytes *= 2;
+    groups = std::max<std::int64_t>(1, shape.capacity / shape.ways / bytes) * slices;
   }
-  int& gone = parts_gone_[static_cast<std::size_t>(entry)];
-  if (gone >= 0) gone = std::max(gone, missing);
+  room_ = shape.capacity / partitions_ / groups;
+  dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
+  const auto parts = static_cast<std::size_t>(partitions_);
+  sets_.assign(static_cast<std::size_t>(groups) * parts, {});
+  dirty_.assign(static_cast<std::size_t>(groups) * parts, {});
+  cut(pieces, first, bytes);
+  links_.assign(fragments_.size() * parts * parts, {});
+  dirty_links_.assign(fragments_.size() * parts, {});
+  written_.assign(fragments_.size() * parts, never);
+}
+
+std::size_t L2Cache::line(std::size_t fragment, int side, int home) const {
+  return (fragment * static_cast<std::size_t>(partitions_) + static_cast<std::size_t>(side)) *
+             static_cast<std::size_t>(partitions_) +
+         static_cast<std::size_t>(home);
+}
+
+void L2Cache::take(std::vector<Link>& links, List& list, std::size_t at, std::int64_t bytes) {
+  const Link link = links[at];
+  (link.previous < 0 ? list.newest : links[static_cast<std::size_t>(link.previous)].next) = link.next;
+  (link.next < 0 ? list.oldest : links[static_cast<std::size_t>(link.next)].previous) = link.previous;
+  links[at].previous = absent;
+  list.bytes -= bytes;
+}
+
+void L2Cache::put(std::vector<Link>& links, List& list, std::size_t at, std::int64_t bytes) {
+  links[at] = {-1, list.newest};
+  (list.newest < 0 ? list.oldest : links[static_cast<std::size_t>(list.newest)].previous) = static_cast<int>(at);
+  list.newest = static_cast<int>(at);
+  list.bytes += bytes;
+}
+
+// Unwritten contents go to DRAM.
+void L2Cache::clean(std::size_t fragment, int home) {
+  const std::size_t at = fragment * static_cast<std::size_t>(partitions_) + static_cast<std::size_t>(home);
+  if (written_[at] != unwritten) return;
+  written_[at] = written;
+  const Fragment& own = fragments_[fragment];
+  take(dirty_links_, dirty_[static_cast<std::size_t>(own.group * partitions_ + home)], at, own.part);
+}
+
+void L2Cache::drop_oldest(List& set) {
+  const auto at = static_cast<std::size_t>(set.oldest), parts = static_cast<std::size_t>(partitions_);
+  const std::size_t fragment = at / (parts * parts), side = at / parts % parts, home = at % parts;
+  take(links_, set, at, fragments_[fragment].part);
+  if (side == home) clean(fragment, static_cast<int>(home));
+}
+
+bool L2Cache::use(std::size_t fragment, int side, int home) {
+  const Fragment& own = fragments_[fragment];
+  List& set = sets_[static_cast<std::size_t>(own.group * partitions_ + side)];
+  const std::size_t at = line(fragment, side, home);
+  const bool there = links_[at].previous != absent;
+  if (there && set.newest == static_cast<int>(at)) return true;
+  if (there) take(links_, set, at, own.part);
+  put(links_, set, at, own.part);
+  while (set.bytes > room_) drop_oldest(set);
+  return there;
+}
+
+std::int64_t L2Cache::read(int entry, int side) {
+  std::int64_t missing = 0;
+  const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
+  const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
+  for (std::size_t f = first; f < end; ++f)
+    for (int home = 0; home < partitions_; ++home) {
+      if (use(f, side, home)) continue;  // nobody asks the home
+      if (home != side && use(f, home, home)) continue;
+      missing += fragments_[f].part;
+    }
   return missing;
 }
 
-L2Cache::Stored L2Cache::store(int entry, std::int64_t bytes) {
+L2Cache::Stored L2Cache::store(int entry) {
   Stored result;
-  const std::int64_t part = bytes / partitions_;
-  for (int home = 0; home < partitions_; ++home) {
-    LruStack& own = sides_[static_cast<std::size_t>(home)];
-    const bool there = own.lost(entry) < cache_parts;
-    result.lacked += own.use(entry, there ? std::max(own.bytes(entry), part) : part);
-  }
-  const int written = unwritten_.use(entry, bytes) * partitions_;
-  int& gone = parts_gone_[static_cast<std::size_t>(entry)];
-  if (gone >= 0) result.written = std::max({written, result.lacked, gone});  // pushed out means written, too
-  gone = 0;
+  const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
+  const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
+  for (std::size_t f = first; f < end; ++f)
+    for (int home = 0; home < partitions_; ++home) {
+      const std::int64_t part = fragments_[f].part;
+      if (!use(f, home, home)) result.lacked += part;
+      const std::size_t at = f * static_cast<std::size_t>(partitions_) + static_cast<std::size_t>(home);
+      if (written_[at] == written) result.written += part;
+      List& stored = dirty_[static_cast<std::size_t>(fragments_[f].group * partitions_ + home)];
+      if (written_[at] == unwritten) take(dirty_links_, stored, at, part);
+      written_[at] = unwritten;
+      put(dirty_links_, stored, at, part);
+      if (links_[line(f, home, home)].previous == absent) clean(f, home);  // it had no room at all
+      while (stored.bytes > dirty_room_) clean(static_cast<std::size_t>(stored.oldest / partitions_), home);
+    }
   return result;
 }
 

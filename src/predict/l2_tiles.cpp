@@ -79,12 +79,40 @@ bool number_tiles(const BoundIsland& bound, ArrayId id, TileStream& stream, std:
   return true;
 }
 
+// Pieces by entry. Arrays lie one behind the other, each from a page's start; the tiles of one are contiguous and follow
+// one another as the array's rows do, where a tile takes its last axis whole.
+void place(const std::vector<std::vector<std::int64_t>>& bytes, TileStreams& out) {
+  constexpr std::int64_t page = 2 << 20;
+  std::vector<std::int64_t> next;  // address of each array's next tile
+  std::int64_t free = 0;
+  for (const std::vector<std::int64_t>& tiles : bytes) {
+    next.push_back(free);
+    std::int64_t size = 0;
+    for (const std::int64_t tile : tiles) size = checked_add(size, tile);
+    free = checked_mul(ceil_div(checked_add(free, size), page), page);
+  }
+  for (const TileStream& stream : out.list) {
+    std::vector<std::size_t> arrays;
+    for (std::size_t a = 0; a < bytes.size(); ++a)
+      if (stream.share[a] != 0) arrays.push_back(a);
+    for (std::size_t tile = 0; tile < bytes[arrays.front()].size(); ++tile) {
+      out.first.push_back(static_cast<int>(out.pieces.size()));
+      for (const std::size_t a : arrays) {
+        out.pieces.push_back({next[a], bytes[a][tile]});
+        next[a] += bytes[a][tile];
+      }
+    }
+  }
+  out.first.push_back(static_cast<int>(out.pieces.size()));
+}
+
 }  // namespace
 
 bool tile_streams(const BoundIsland& bound, TileStreams& out) {
-  out.list.clear(), out.bytes.clear();
+  out = {};
   const std::size_t arrays = bound.plan.schedule.diagram.arrays.size();
-  std::vector<std::int64_t> bytes;
+  std::vector<std::vector<std::int64_t>> bytes(arrays);  // by array and tile
+  std::int64_t entries = 0;
   for (std::size_t i = 0; i < arrays; ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const bool loaded = loads(bound, id), stored = stores(bound, id);
@@ -95,21 +123,21 @@ bool tile_streams(const BoundIsland& bound, TileStreams& out) {
     else stream.every_step = fetched_every_step(bound, id);
     std::int64_t tiles = 1;
     if (!number_tiles(bound, id, stream, tiles)) return false;
-    bytes.clear();
-    list_bytes(bound, id, tiles, bytes);
-    stream.share[i] = bytes.front();
+    list_bytes(bound, id, tiles, bytes[i]);
+    const std::int64_t share = bytes[i].front();
     const auto same = std::find_if(out.list.begin(), out.list.end(),
                                    [&](const TileStream& other) { return together(stream, other); });
     if (same != out.list.end()) {
-      same->share[i] = bytes.front();
-      for (std::size_t t = 0; t < bytes.size(); ++t) out.bytes[static_cast<std::size_t>(same->first) + t] += bytes[t];
+      same->share[i] = share;
       continue;
     }
-    if (static_cast<std::int64_t>(out.bytes.size()) + tiles > most_tiles) return false;
-    stream.first = static_cast<int>(out.bytes.size());
-    out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end());
+    if (entries + tiles > most_tiles) return false;
+    stream.share[i] = share;
+    stream.first = static_cast<int>(entries);
+    entries += tiles;
     out.list.push_back(stream);
   }
+  place(bytes, out);
   return true;
 }
 

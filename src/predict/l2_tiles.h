@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "predict/island.h"
+#include "predict/l2_cache.h"
 
 namespace tilescope {
 
@@ -25,9 +26,12 @@ struct TileStream {
   std::array<std::int64_t, max_arrays> share{};  // by ArrayId: bytes of a whole tile that are the array's
 };
 
+// An entry is a tile of a stream: pieces first[entry] to first[entry + 1], one for each of its arrays.
 struct TileStreams {
   std::vector<TileStream> list;
-  std::vector<std::int64_t> bytes;  // by entry
+  std::vector<CachePiece> pieces;
+  std::vector<int> first;
+  std::size_t entries() const { return first.size() - 1; }
 };
 
 // Most tiles that are told apart; an island with more is not walked.

@@ -1,9 +1,9 @@
 #include "predict/l2_walk.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "predict/block_order.h"
+#include "predict/l2_sides.h"
 #include "predict/l2_tiles.h"
 
 namespace tilescope {
@@ -36,8 +36,8 @@ class Walker {
         options_(options),
         order_(bound),
         partitions_(shape.partitions) {
-    cache_.reset(shape, tiles.bytes.size());
-    seen_.assign(tiles.bytes.size(), 0);
+    cache_.reset(shape, tiles.pieces, tiles.first);
+    seen_.assign(tiles.entries(), 0);
     for (std::size_t i = 0; i < nest_.loop_count; ++i)
       if (!nest_.loops[i].group) {
         stream_loops_[stream_count_] = i;
@@ -51,7 +51,7 @@ class Walker {
       (moving.loops > 0 || tiles.list[i].every_step ? moving_ : fixed_).push_back(moving);
     }
     for (int side = 0; side < partitions_; ++side)
-      used_at_[static_cast<std::size_t>(side)].assign(tiles.bytes.size(), -1);
+      used_at_[static_cast<std::size_t>(side)].assign(tiles.entries(), -1);
     if (nest_.guarded()) list_live();
   }
 
@@ -59,6 +59,7 @@ class Walker {
     std::vector<Slot> slots(static_cast<std::size_t>(std::min(resident, order_.size())));
     const auto units = static_cast<std::size_t>(std::max<std::int64_t>(1, bound_.hardware.units.value));
     const std::int64_t full = ceil_div(resident, static_cast<std::int64_t>(units));
+    const std::vector<int> sides = sides_of_blocks(bound_.hardware, partitions_, order_.size());
     std::vector<std::int64_t> busy(units, 0);  // blocks of each unit, which share its throughput
     std::int64_t running = 0;
     for (std::size_t s = 0; s < slots.size(); ++s)
@@ -66,7 +67,7 @@ class Walker {
     for (std::int64_t now = 0; running > 0; now += unit)
       for (std::size_t s = 0; s < slots.size(); ++s) {
         Slot& slot = slots[s];
-        const int side = side_of(s % units);
+        const int side = sides[s % units];
         while (slot.busy && slot.next_time <= now) {
           step(slot, side, now);
           slot.next_time += slot.pace * busy[s % units] / full;
@@ -82,10 +83,6 @@ class Walker {
 
  private:
   static constexpr std::int64_t unit = 1024;  // of time: a step without drift
-
-  // Which units lie on which side is not known. An assignment without a period: one with a period would put all blocks
-  // of a head on one side where heads take turns.
-  int side_of(std::size_t number) const { return std::popcount(number) % partitions_; }
 
   // Live ranges by query tile and by key tile, for each chunk of the keys.
   void list_live() {
@@ -207,18 +204,17 @@ class Walker {
     std::int64_t& used_at = used_at_[static_cast<std::size_t>(side)][entry];
     if (load && used_at == now) return;  // another block of this side asks for it at the same time
     used_at = now;
-    const int missing = cache_.read(tile, side, tiles_.bytes[entry]);
-    if (again) fetched_[i] += missing * tiles_.bytes[entry];
+    const std::int64_t missing = cache_.read(tile, side);
+    if (again) fetched_[i] += missing;
     seen_[entry] = 1;
   }
 
   // A stored tile goes to the L2.
   void leave(std::size_t i, int tile) {
     const auto entry = static_cast<std::size_t>(tile);
-    const L2Cache::Stored stored = cache_.store(tile, tiles_.bytes[entry]);
-    written_[i] += stored.written * tiles_.bytes[entry];
-    if (tiles_.list[i].kind == TileStream::Kind::add && seen_[entry])
-      fetched_[i] += stored.lacked * tiles_.bytes[entry];
+    const L2Cache::Stored stored = cache_.store(tile);
+    written_[i] += stored.written;
+    if (tiles_.list[i].kind == TileStream::Kind::add && seen_[entry]) fetched_[i] += stored.lacked;
     seen_[entry] = 1;
   }
 
@@ -229,14 +225,12 @@ class Walker {
 
   // Bytes of a stream belong to its arrays by their shares of a tile.
   void give(L2Walk& out) const {
-    const std::int64_t parts = L2Cache::parts_of(partitions_);
     for (std::size_t i = 0; i < tiles_.list.size(); ++i) {
       std::int64_t all = 0;
       for (const std::int64_t share : tiles_.list[i].share) all += share;
       for (std::size_t a = 0; a < max_arrays; ++a) {
-        const double share = all == 0 ? 0
-                                      : static_cast<double>(tiles_.list[i].share[a]) / static_cast<double>(all) /
-                                            static_cast<double>(parts);
+        const double share =
+            all == 0 ? 0 : static_cast<double>(tiles_.list[i].share[a]) / static_cast<double>(all);
         out.arrays[a].fetched_again += static_cast<std::int64_t>(static_cast<double>(fetched_[i]) * share + 0.5);
         out.arrays[a].written_again += static_cast<std::int64_t>(static_cast<double>(written_[i]) * share + 0.5);
       }
@@ -258,7 +252,7 @@ class Walker {
   std::vector<Moving> fixed_, moving_;
   std::vector<char> seen_;                                        // tiles that have been in the L2 before
   std::array<std::vector<std::int64_t>, 4> used_at_;              // by side: when a tile was last read
-  std::array<std::int64_t, most_streams> fetched_{}, written_{};  // bytes x parts
+  std::array<std::int64_t, most_streams> fetched_{}, written_{};  // bytes
   std::int64_t next_block_ = 0, steps_ = 0;
   std::uint64_t jitter_ = 1;
 };

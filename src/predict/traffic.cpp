@@ -120,7 +120,7 @@ void add_walked_dram(const BoundIsland& bound, Prediction& out, const L2Walk& wa
 }
 
 bool walked(const BoundIsland& bound, Prediction& out, const CacheShape& shape, std::int64_t resident) {
-  if (bound.point.l2 != L2Model::walk || shape.depths.back() == 0) return false;
+  if (bound.point.l2 != L2Model::walk || shape.capacity == 0) return false;
   L2Walk walk;
   if (!walk_l2(bound, shape, resident, walk, {.drift = bound.point.drift})) return false;
   add_walked_dram(bound, out, walk);
@@ -134,10 +134,10 @@ void add_dram(const BoundIsland& bound, Prediction& out) {
   if (walked(bound, out, shape, resident)) return;
   const Nest nest = in_issue_order(bound);
   // A sharp cache where half of the lines are gone.
-  const CacheState cache{.resident_blocks = resident, .capacity_bytes = static_cast<double>(shape.depths[cache_parts / 2])};
+  const CacheState cache{.resident_blocks = resident, .capacity_bytes = shape.half_gone};
   const WorkingSet set = working_set(bound, nest, resident, shape.partitions);
   const bool fits = cache.capacity_bytes == 0 || set.running_bytes <= cache.capacity_bytes;
-  const bool unwritten = cache.capacity_bytes == 0 || set.stored_bytes <= static_cast<double>(shape.unwritten[cache_parts / 2]);
+  const bool unwritten = cache.capacity_bytes == 0 || set.stored_bytes <= shape.half_written;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const Array& array = diagram.arrays[i];
