@@ -36,6 +36,7 @@ constexpr Topic topics[] = {
     {"copy engine", measure_tma, true},
     {"L2", measure_l2},
     {"HBM", measure_hbm},
+    {"streams of tiles", measure_streams},
     {"L2 capacity", measure_l2_capacity, false, true},
     {"L2 reuse", measure_l2_reuse, false, true},
     {"power", measure_power},
