@@ -29,6 +29,8 @@ constexpr Topic topics[] = {
     {"8-bit conversions and products", measure_hopper_pipes, true},
     {"mma.sync", measure_mma},
     {"wgmma", measure_wgmma, true},
+    {"pipes beside mma.sync", measure_beside},
+    {"pipes beside wgmma", measure_hopper_beside, true},
     {"shared memory", measure_shared_memory},
     {"stmatrix", measure_hopper_shared_memory, true},
     {"barriers", measure_barriers},

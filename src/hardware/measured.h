@@ -27,6 +27,7 @@ struct MeasuredRates {
     Value read, write, copy;  // B/s; copy: read and written bytes together
     Value latency;            // s, a dependent load
     Value ramp;               // s that a kernel which streams tiles takes beyond an empty one and its bytes' time
+    Value busy;               // part of such a kernel's time that an SM holds blocks, mean: memory does not serve all alike
     Value read_one_unit;      // B/clk into one SM of a tile's copies beyond the first, the other SMs idle
   } hbm;
   struct {
@@ -110,6 +111,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("hbm", "copy", bytes_per_second, r.hbm.copy);
   visit("hbm", "latency", seconds, r.hbm.latency);
   visit("hbm", "ramp", seconds, r.hbm.ramp);
+  visit("hbm", "busy", count, r.hbm.busy);
   visit("hbm", "read_one_unit", bytes_per_cycle, r.hbm.read_one_unit);
   visit("l2", "read_private", bytes_per_second, r.l2.read_private);
   visit("l2", "read_shared", bytes_per_second, r.l2.read_shared);

@@ -308,6 +308,8 @@ TEST_CASE("bytes that stream begin with a ramp and end with the last tile's step
   const IslandTime streams{.clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
   CHECK(streams.seconds(1e9) == doctest::Approx(3.5e-6));
   CHECK(streams.seconds(0.5e9) == doctest::Approx(4e-6));
+  const IslandTime alike{.clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500, .share = 0.9};
+  CHECK(alike.busy_cycles() == doctest::Approx(0.9 * 3500));
   const IslandTime works{.clocks = 9000, .busy = 9000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
   CHECK(works.seconds(1e9) == doctest::Approx(9e-6));
   const IslandTime nothing{.clocks = 100, .busy = 100, .floor = 0, .most_hz = 1e9, .ramp = 2e-6, .last = 500};

@@ -42,8 +42,9 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const auto& measured = bound.hardware.measured;
   const bool by_memory = hbm * part_in_sequence(island) >= l2 && measured && measured->hbm.ramp;
   const std::int64_t together = std::clamp<std::int64_t>(ceil_div(blocks, units), 1, resident);
+  const double last = step.clocks.step[static_cast<std::size_t>(together - 1)];
   return {clocks, held * clocks, std::max(hbm, l2), hz, start, by_memory ? measured->hbm.ramp->value : 0,
-          by_memory ? step.clocks.step[static_cast<std::size_t>(together - 1)] : 0};
+          by_memory ? last : 0, by_memory && measured->hbm.busy ? measured->hbm.busy->value : 1};
 }
 
 // Until an island's first block starts, after the one ahead of it has ended.

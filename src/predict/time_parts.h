@@ -45,6 +45,7 @@ struct IslandTime {
   double most_hz = 0;           // the clock falls to this where tensor cores work, whatever the power
   LaunchStart start = {};
   double ramp = 0, last = 0;    // s until memory delivers at its rate; clocks from the last tile's arrival to the end
+  double share = 1;             // of a stream's time that a unit has blocks, for memory does not serve all alike
   // Bytes that arrive one after the other: after the first have come, and before the last are worked on.
   double streamed(double hz) const { return floor > 0 ? floor + ramp + last / hz : 0; }
   double seconds(double hz) const {
@@ -55,7 +56,8 @@ struct IslandTime {
   }
   // That a unit holds a block in a cold run: who waits for memory holds it for longer.
   double busy_cycles() const {
-    return clocks > 0 ? busy / clocks * std::max(clocks + start.cold * most_hz, streamed(most_hz) * most_hz) : 0;
+    if (clocks <= 0) return 0;
+    return busy / clocks * std::max(clocks + start.cold * most_hz, streamed(most_hz) * most_hz * share);
   }
 };
 

@@ -15,9 +15,16 @@ __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
 }
 
+__device__ __forceinline__ unsigned own_sm() {
+  unsigned sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  return sm;
+}
+
 // Each block streams `tiles` tiles of `bytes` from a range of its own, `stages` - 1 of them ahead (one stage: none).
+// `busy`: its SM takes the place of its first clock.
 template <int stages>
-__global__ void __launch_bounds__(threads) stream_kernel(const char* source, int bytes, int tiles, Span* spans) {
+__global__ void __launch_bounds__(threads) stream_kernel(const char* source, int bytes, int tiles, bool busy, Span* spans) {
   extern __shared__ __align__(128) unsigned char shared[];
   const unsigned base = static_cast<unsigned>(__cvta_generic_to_shared(shared));
   const char* from = source + static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(tiles) * bytes;
@@ -39,20 +46,35 @@ __global__ void __launch_bounds__(threads) stream_kernel(const char* source, int
   wait_copies<0>();
   __syncthreads();
   span.end = clock64(), span.end_ns = timer_ns();
+  if (busy) span.begin = own_sm();
   if (threadIdx.x == 0) spans[blockIdx.x] = span;
 }
 
 template <int stages>
-void stream(const DeviceBuffer& source, Span* spans, int blocks, int bytes, int tiles) {
+void stream(const DeviceBuffer& source, Span* spans, int blocks, int bytes, int tiles, bool busy = false) {
   const int shared = stages * bytes;
   check_cuda(cudaFuncSetAttribute(stream_kernel<stages>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
              "cudaFuncSetAttribute");
   stream_kernel<stages><<<static_cast<unsigned>(blocks), threads, static_cast<std::size_t>(shared)>>>(
-      static_cast<const char*>(source.get()), bytes, tiles, spans);
+      static_cast<const char*>(source.get()), bytes, tiles, busy, spans);
   check_cuda(cudaGetLastError(), "launching a microbenchmark");
 }
 
 __global__ void nothing_kernel() {}
+
+// Of the time from the first block's start to the last one's end, what an SM holds a block, mean over SMs.
+double busy_share(const std::vector<Span>& spans, int units) {
+  unsigned long long first = ~0ull, last = 0;
+  std::vector<unsigned long long> ends(static_cast<std::size_t>(units), 0);
+  for (const Span& span : spans) {
+    first = std::min(first, span.begin_ns), last = std::max(last, span.end_ns);
+    auto& end = ends.at(static_cast<std::size_t>(span.begin) % ends.size());
+    end = std::max(end, span.end_ns);
+  }
+  double sum = 0;
+  for (const auto end : ends) sum += end > first ? static_cast<double>(end - first) : 0;
+  return sum / units / static_cast<double>(last - first);
+}
 
 }  // namespace
 
@@ -78,6 +100,15 @@ void measure_streams(Microbench& bench) {
   }
   bench.add("hbm.ramp", ramps,
             "two blocks an SM stream 4 and 32 tiles of 32 KiB, two ahead: the time of no tile, less an empty kernel");
+  std::vector<double> shares;
+  for (int i = 0; i < bench.repeats(); ++i) {
+    flush.enqueue(nullptr);
+    stream<3>(source, spans, blocks, bytes, many, true);
+    std::vector<Span> host(static_cast<std::size_t>(blocks));
+    check_cuda(cudaMemcpy(host.data(), spans, sizeof(Span) * host.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    shares.push_back(busy_share(host, bench.units()));
+  }
+  bench.add("hbm.busy", shares, "the same with 32 tiles: memory does not serve all SMs alike");
   std::vector<double> rates;
   const auto a_tile = [&](int size) {
     flush.enqueue(nullptr);
