@@ -71,9 +71,10 @@ void add_beside(Microbench& bench, const std::string& key) {
   const Shape shape{bench.units(), Body::threads, Body::shared_bytes};
   const auto clocks = [&](bool products) { return median_of(cycles_per_round(bench, Body{products}, shape, 20)); };
   const double alone = clocks(false), beside = clocks(true);
-  bench.add(key, {(beside - alone) / alone},
-            "two warpgroups with m64n128k16, A from registers: " + std::to_string(operations) + " a thread in " +
-                std::to_string(beside) + " clk for " + std::to_string(alone));
+  bench.add_curve({key + " (the profile's values come from streams of other registers)",
+                   "clk of the pipe alone, for " + std::to_string(operations) + " operations a thread",
+                   "clk beside two warpgroups with m64n128k16, A from registers",
+                   {{alone, beside}}});
 }
 
 }  // namespace

@@ -86,7 +86,6 @@ void measure_tma(Microbench& bench) {
   note(one, 16384, per_box<128, 8>(bench, near, 1, 1024, 1000)),
       note(all, 16384, per_box<128, 8>(bench, near, bench.units(), 1024, 500));
   bench.add_curve(one), bench.add_curve(all);
-  bench.add("tma.issue", per_box<8, 32>(bench, near, 1, 1024, 2000), "1 KiB boxes by one thread, 32 in flight, from L2");
   bench.add("tma.latency_l2", scaled(per_box<64, 1>(bench, near, 1, 1024, 500), 1 / clock),
             "8 KiB, one at a time, from L2");
   const L2Flush flush;
