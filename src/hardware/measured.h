@@ -26,6 +26,9 @@ struct MeasuredRates {
   struct {
     Value read, write, copy;  // B/s; copy: read and written bytes together
     Value latency;            // s, a dependent load
+    Value ramp;               // s that a kernel which streams tiles takes beyond an empty one and its bytes' time
+    Value busy;               // part of such a kernel's time that an SM holds blocks, mean: memory does not serve all alike
+    Value read_one_unit;      // B/clk into one SM of a tile's copies beyond the first, the other SMs idle
   } hbm;
   struct {
     Value read_private, read_shared;  // B/s of the GPU: every SM its own data, all SMs the same; hits
@@ -80,6 +83,7 @@ struct MeasuredRates {
   struct {
     Value host_interval;  // s from one empty kernel to the next in a stream as fast as the host launches them
     Value interval;       // the same, all of them in the queue before the first begins
+    Value dependent;      // s that a kernel adds which is launched early and waits for the one ahead of it
     Value empty;          // s, an empty kernel alone between two events, less two events with nothing between
     Value block;     // s a block of an SM that starts empty blocks one after the other
   } launch;
@@ -106,6 +110,9 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("hbm", "write", bytes_per_second, r.hbm.write);
   visit("hbm", "copy", bytes_per_second, r.hbm.copy);
   visit("hbm", "latency", seconds, r.hbm.latency);
+  visit("hbm", "ramp", seconds, r.hbm.ramp);
+  visit("hbm", "busy", count, r.hbm.busy);
+  visit("hbm", "read_one_unit", bytes_per_cycle, r.hbm.read_one_unit);
   visit("l2", "read_private", bytes_per_second, r.l2.read_private);
   visit("l2", "read_shared", bytes_per_second, r.l2.read_shared);
   visit("l2", "read_private_per_clock", bytes_per_cycle, r.l2.read_private_per_clock);
@@ -165,6 +172,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("atomics", "red_fp32", bytes_per_second, r.atomics.red_fp32);
   visit("launch", "host_interval", seconds, r.launch.host_interval);
   visit("launch", "interval", seconds, r.launch.interval);
+  visit("launch", "dependent", seconds, r.launch.dependent);
   visit("launch", "empty", seconds, r.launch.empty);
   visit("launch", "block", seconds, r.launch.block);
   visit("clock", "most", hertz, r.clock.most);

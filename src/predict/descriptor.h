@@ -26,6 +26,7 @@ struct WorkRates {
   double per_output = 0;       // each output element, once
   double per_masked_score = 0;  // each element of the score tiles that the mask cuts
   double per_thread_step = 0;  // each thread that computes, in every step of its block: addresses, loops, barriers
+  double per_unpacked = 0;  // each element of the tiles of inputs in a format that products do not take, in every step
   std::vector<std::pair<std::string, double>> per_element, per_element_step;  // of a named array: as its tile moves, in every step
 };
 
@@ -84,6 +85,18 @@ struct Rounds {
   std::int64_t depth = 0, waits = 1;
 };
 
+// What a block without products waits for, one thing after the other: loads, shuffles, barriers.
+struct Waits {
+  // Lanes take an array's steps side by side: `lanes` of them, or, where a thread has `columns` of a row of the output,
+  // as many as the block has threads for. A thread waits `times` in every `group` of its steps, and once a step left over.
+  struct Loads {
+    std::string array;
+    std::int64_t lanes = 1, columns = 0, group = 1, times = 1;
+  };
+  std::vector<Loads> loads;
+  std::int64_t shuffles = 0, barriers = 0;
+};
+
 // Steps of an island's stream for which an implementation runs.
 struct Steps {
   std::int64_t least = 1, most = 0;  // 0: no limit
@@ -130,6 +143,8 @@ struct IslandImplementation {
   std::optional<Sections> sections;          // block_order, where it holds for sections of heads only
   Overlap overlap = Overlap::lockstep;
   Rounds rounds;
+  Waits waits;
+  bool early_launch = false;  // its blocks are on their units before the island ahead of it has ended, and wait for that
   std::array<WorkRates, pipe_count> work{};
 
   bool uses_tensor_cores() const { return tensor_path != "fma" && tensor_path != "none"; }

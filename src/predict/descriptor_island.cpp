@@ -17,7 +17,7 @@ std::vector<std::pair<std::string, double>> read_element_rates(const Node& map, 
 }
 
 WorkRates read_rates(const Node& node, const Diagram& diagram) {
-  node.only({"per_score", "per_masked_score", "per_row_step", "per_row", "per_output_step", "per_output", "per_thread_step", "per_element", "per_element_step"});
+  node.only({"per_score", "per_masked_score", "per_row_step", "per_row", "per_output_step", "per_output", "per_thread_step", "per_unpacked", "per_element", "per_element_step"});
   const auto rate = [&](const char* key) {
     const auto found = node.find(key);
     return found ? found->number(0, most_operations) : 0.0;
@@ -33,6 +33,7 @@ WorkRates read_rates(const Node& node, const Diagram& diagram) {
           .per_output = rate("per_output"),
           .per_masked_score = rate("per_masked_score"),
           .per_thread_step = rate("per_thread_step"),
+          .per_unpacked = rate("per_unpacked"),
           .per_element = elements("per_element"),
           .per_element_step = elements("per_element_step")};
 }
@@ -190,6 +191,23 @@ void read_blocks(const Node& node, const Diagram& diagram, IslandImplementation&
   if (const auto sections = node.find("sections")) island.sections = read_sections(*sections, diagram);
 }
 
+Waits read_waits(const Node& node, const Diagram& diagram) {
+  node.only({"loads", "shuffles", "barriers"});
+  Waits waits;
+  for (const auto& [array, how] : node["loads"].entries()) {
+    check_array(how, array, diagram);
+    how.only({"lanes", "columns", "group", "times"});
+    Waits::Loads& loads = waits.loads.emplace_back(Waits::Loads{.array = array});
+    const auto number = [&, at = how](const char* key, std::int64_t& value) {
+      if (const auto found = at.find(key)) value = found->integer(1, 4096);
+    };
+    number("lanes", loads.lanes), number("columns", loads.columns), number("group", loads.group), number("times", loads.times);
+  }
+  if (const auto shuffles = node.find("shuffles")) waits.shuffles = shuffles->integer(0, 4096);
+  if (const auto barriers = node.find("barriers")) waits.barriers = barriers->integer(0, 4096);
+  return waits;
+}
+
 }  // namespace
 
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
@@ -200,7 +218,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
              "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages",
              "stages_of", "smem_extra_bytes", "stops_at_last_key", "mask_entry_bytes", "output_through_smem",
              "zeroes", "special_parts", "persistent", "block_order", "falling", "sections", "overlap", "rounds",
-             "work"});
+             "waits", "early_launch", "work"});
   IslandImplementation island;
   std::vector<std::string> names;
   for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
@@ -232,6 +250,8 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
     rounds->only({"depth", "waits"});
     island.rounds = {.depth = (*rounds)["depth"].integer(1, 4096), .waits = (*rounds)["waits"].integer(1, 64)};
   }
+  if (const auto waits = node.find("waits")) island.waits = read_waits(*waits, schedule.diagram);
+  if (const auto early = node.find("early_launch")) island.early_launch = early->boolean();
   if (const auto work = node.find("work")) read_work(*work, schedule.diagram, island);
   return island;
 }

@@ -161,6 +161,13 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].rounds", "a map", Need::optional},
           {"islands[*].rounds.depth", "an integer from 1 to 4096"},
           {"islands[*].rounds.waits", "an integer from 1 to 64"},
+          {"islands[*].waits", "a map", Need::optional},
+          {"islands[*].waits.loads", "a map"},
+          {"islands[*].waits.loads.*", "a map", Need::free},
+          {"islands[*].waits.loads.*.*", "an integer from 1 to 4096", Need::optional},
+          {"islands[*].waits.shuffles", "an integer from 0 to 4096", Need::optional},
+          {"islands[*].waits.barriers", "an integer from 0 to 4096", Need::optional},
+          {"islands[*].early_launch", "true or false", Need::optional},
           {"islands[*].work", "a map", Need::optional},
           {"islands[*].work.*", "a map", Need::optional},
           {"islands[*].work.*.per_element", "a map", Need::optional},
@@ -262,7 +269,7 @@ islands:
     rounds: {depth: 32, waits: 4}
     work:
       xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1}, per_element_step: {K: 2}}
-      alu: {per_score: 1, per_masked_score: 4, per_thread_step: 50}
+      alu: {per_score: 1, per_masked_score: 4, per_thread_step: 50, per_unpacked: 0.25}
       conversion: {per_score: 0.5}
       shuffle: {per_row_step: 2}
       shared: {per_element_step: {Q: 0.375}}
@@ -279,6 +286,8 @@ islands:
     row_threads: {columns: 1, multiple: 128}
     step_lanes: 32
     sector_reads: {L_part: 2}
+    waits: {loads: {L_part: {lanes: 32, group: 4, times: 1}, O_part: {columns: 4}}, shuffles: 10, barriers: 2}
+    early_launch: true
     block_order: [q, heads, batch]
 variants:
   - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16], consumer_warps: 8,

@@ -73,6 +73,16 @@ std::int64_t warps_of_block(const BoundIsland& bound) {
   return bound.how.warps > 0 ? bound.how.warps : bound.point.warps;
 }
 
+std::int64_t grid_blocks(const BoundIsland& bound) {
+  const int output = output_array(bound);
+  if (bound.how.row_threads.columns == 0 || !bound.how.existing_rows || output < 0 || !bound.hardware.warp_size)
+    return bound.nest.blocks();
+  const Axes axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(output)].axes;
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < axes.size(); ++i) rows = checked_mul(rows, bound.nest.size(axes[i]));
+  return ceil_div(checked_mul(rows, row_lanes(bound)), warps_of_block(bound) * bound.hardware.warp_size->value);
+}
+
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {
   const Island& island = plan.schedule.islands[static_cast<std::size_t>(number)];
   const Nest nest = bind_nest(plan, island, point);

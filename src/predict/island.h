@@ -35,6 +35,9 @@ bool copied_in_bulk(const BoundIsland& bound, ArrayId id);      // by the copy e
 // Threads that work on a row together, and steps of the island's streams.
 std::int64_t row_lanes(const BoundIsland& bound);
 std::int64_t warps_of_block(const BoundIsland& bound);
+
+// Thread blocks that the kernel launches: the nest's, or as many as have a thread for each row's share of the output.
+std::int64_t grid_blocks(const BoundIsland& bound);
 std::int64_t steps_of(const Nest& nest);
 
 // Bytes of one tile of an array, uncut.

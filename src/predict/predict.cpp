@@ -84,7 +84,7 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
     IslandPrediction& island = out.islands[static_cast<std::size_t>(i)];
     add_footprint(bound, out);
     island.blocks_per_unit = resident_blocks_per_unit(bound, out);
-    island.blocks = bound.nest.blocks();
+    island.blocks = grid_blocks(bound);
     if (bound.how.persistent) island.blocks = std::min(island.blocks, checked_mul(island.blocks_per_unit, hardware.units.value));
     add_traffic(bound, out);
     add_work(bound, out);

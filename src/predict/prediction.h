@@ -99,6 +99,9 @@ struct IslandPrediction {
   std::array<double, resource_count> resource_seconds{};  // < 0: the profile lacks the rate
   double sm_clocks = 0, busy_clocks = 0;                  // see TimePrediction; 0: not modelled
   double start = 0;    // s until the first blocks have the tiles that they begin with, run after run
+  double first_start = 0;  // the same in the first run of a sequence of islands
+  double ramp = 0, last_clocks = 0;  // s until memory delivers at its rate; clocks after its last byte; 0: L2 is slower
+  double floor = 0;        // s that memory and L2 take for the bytes that no earlier island has left in the L2
   double seconds = 0;  // of a run alone at the highest clock, without launch
   Resource bound_by = Resource::hbm;                      // the busiest resource
 };

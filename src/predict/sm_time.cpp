@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "predict/block_waits.h"
 #include "predict/products.h"
 #include "predict/sm_time_network.h"
 #include "predict/sm_time_rates.h"
@@ -44,6 +45,17 @@ double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
   return (threads / lanes + warps) / schedulers;
 }
 
+// Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.
+double memory_clocks(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, const Faster& faster) {
+  const auto seconds = [&](Resource resource, Lever lever) {
+    return std::max(0.0, island.resource_seconds[static_cast<std::size_t>(resource)]) / faster_by(faster, lever);
+  };
+  const double units = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value));
+  const double all = std::max(seconds(Resource::hbm, Lever::hbm), seconds(Resource::l2, Lever::l2)) *
+                     part_in_sequence(island) * highest_clock(bound.hardware, bound.how) * units;
+  return rates.l2 > 0 ? std::max(all, moved(island, Boundary::l2) / rates.l2) : all;
+}
+
 StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
                      const Faster& faster) {
   const Work& work = island.work;
@@ -67,6 +79,7 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu + pipe(work.pipes, Pipe::conversion) / conversion;
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
   demand.issue = issue_of(bound, island);
+  demand.memory = memory_clocks(bound, island, rates, faster);
   for (double* each : demand.all()) *each /= steps;
   return demand;
 }
@@ -116,6 +129,22 @@ double waits_of_rounds(const BoundIsland& bound, const IslandPrediction& island,
          (rates.l2 > 0 ? bytes / steps / rates.l2 : 0);
 }
 
+// Clocks of a step that are bound by its tiles' copies: each takes its way from L2 or memory, and is issued as many steps
+// ahead as the block has copies of the tiles beside the one at work. 0: nothing is copied ahead, or by the copy engine.
+double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps) {
+  const std::int64_t ahead = stages_of_streams(bound) - 1;
+  if (ahead < 1 || bound.how.loads_by != "cp.async" || !bound.how.uses_tensor_cores()) return 0;
+  if (rates.cp_async <= 0 || rates.copy_l2 <= 0) return 0;
+  const auto read = [&](Boundary from) {
+    return static_cast<double>(island.traffic[static_cast<std::size_t>(from)][0]);
+  };
+  const double bytes = read(Boundary::l2) / steps,
+               missed = bytes > 0 ? std::min(1.0, read(Boundary::hbm) * part_in_sequence(island) / read(Boundary::l2)) : 0;
+  const double near = rates.copy_l2 + bytes / rates.cp_async,
+               far = rates.hbm_unit > 0 ? rates.copy_hbm + bytes / rates.hbm_unit : near;
+  return (near + missed * std::max(0.0, far - near)) / static_cast<double>(ahead);
+}
+
 StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
                        double steps, const Faster& faster) {
   double products = 0;
@@ -134,6 +163,9 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step * rates.shuffle_chain;
   if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(warps_of_block(bound));
   if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps);
+  if (!bound.how.waits.loads.empty())
+    latency.barrier = (block_waits(bound, island, rates).again + (bound.how.early_launch ? 0 : rates.block_start)) /
+                      static_cast<double>(steps_of(bound.nest));
   for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier}) *each /= shorter;
   return latency;
 }
@@ -168,6 +200,9 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d, doub
 // A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
 // same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
 Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, double together) {
+  // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
+  if (!bound.how.waits.loads.empty())
+    return {{d.memory, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
   // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
   if (bound.how.rounds.depth > 0)
     return {{d.smem, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
@@ -229,6 +264,7 @@ bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island) {
 SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster) {
   const SmRates rates = sm_rates(bound.hardware);
   SmStep step;
+  const bool waits = !bound.how.waits.loads.empty();
   step.demand = demand_of(bound, island, rates, steps, faster);
   // In lockstep a block is one customer. Otherwise each warpgroup is one, with its part of the block's step.
   const bool lockstep = bound.how.overlap == Overlap::lockstep;
@@ -242,6 +278,9 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   const std::int64_t resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
   for (std::int64_t j = 1; j <= resident; ++j)
     step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, alone, part, rates, j * customers);
+  const double shortest = copies_ahead(bound, island, rates, steps) / faster_by(faster, Lever::latency);
+  for (double& clocks : step.clocks.step)
+    if (clocks > 0) clocks = std::max(clocks, shortest);
   // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
   // too, and asks for each further tile's queries when the last scores are done: their copy runs under the last
   // product. All its warps wait for it, so they go through the first step together: one phase after the other.
@@ -254,6 +293,11 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
                                   std::max(0.0, together - step.clocks.step[0])
                             : start + copy);
   if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);
+  if (waits) {
+    const BlockWaits both = block_waits(bound, island, rates);
+    step.clocks.fixed = step.once = 0, step.alone = both.alone - both.again;
+    return step;
+  }
   const AroundProducts around = around_products(bound);
   const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);
   // A block that stays has the copy engine ask for its next tile before it stores, and goes on meanwhile; threads that copy

@@ -22,7 +22,10 @@ struct StepDemand {
   double alu = 0;          // maxima and conversions
   double threads = 0;      // addresses, loops: of each thread, beside its products
   double issue = 0;        // warp instructions that a scheduler issues for all that
-  std::array<double*, 9> all() { return {&tensor, &smem, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue}; }
+  double memory = 0;       // the unit's share of bytes from memory or L2
+  std::array<double*, 10> all() {
+    return {&tensor, &smem, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &memory};
+  }
 };
 
 using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
@@ -33,6 +36,7 @@ struct SmStep {
   BlockClocks clocks;  // a block's step, by how many blocks share the unit
   double latency = 0;  // clocks of a step in which a block that is alone on the unit does nothing
   double once = 0;     // clocks before the first step of a launch
+  double alone = 0;    // clocks more that a block takes where the L2 is empty
 };
 
 // Whether the profile lacks a rate that the island's model needs.

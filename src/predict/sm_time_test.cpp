@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "predict/block_waits.h"
 #include "predict/sm_time_network.h"
 #include "predict/time_parts.h"
 
@@ -274,6 +275,49 @@ TEST_CASE("products of threads take wavefronts of shared memory, slots of the sc
   CHECK(step.demand.issue == doctest::Approx((64 * 64 * (128 + 1 + 12.7) + 64 * 128 * 52.25) / 128));
   CHECK(step.latency == doctest::Approx(4 * 4 * 400));  // 128 terms in rounds of 32, four waits each; no barrier is known
   CHECK(step.clocks.step[0] == doctest::Approx(step.demand.smem + step.demand.issue + step.latency));
+}
+
+TEST_CASE("a merge of parts has a block a row and 128 columns, and waits for loads, shuffles and barriers in turn") {
+  const Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = textbook();
+  hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
+  hardware.measured->l2.capacity_private = {50e6, "M"};
+  Point point = attention(plan, 32, 8192, 128, 64, 4);
+  point.workload.q_len = 2;
+  const auto set_tile = [&](const char* name, std::int64_t value) {
+    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name))] = value;
+  };
+  set_tile("q", 16), set_tile("kv", 64), set_tile("splits", 4);
+  CHECK(predicted(plan, hardware, point).islands[1].blocks == 8);  // a thread has eight columns: eight rows a block
+  set_tile("splits", 64);
+  const Prediction many = predicted(plan, hardware, point);
+  CHECK(many.islands[1].blocks == 64);  // 32 heads of two queries
+  const BoundIsland bound = bind_island(plan, hardware, point, 1);
+  SmRates rates = sm_rates(hardware);
+  rates.hbm = 1000, rates.shuffle_chain = 20;
+  const BlockWaits waits = block_waits(bound, many.islands[1], rates);
+  // Log-sum-exps: 2 of a lane, twice; O: 16 of a thread, two eights of four waits each.
+  const double others = 10 * 20 + 2 * rates.block_barrier(4);
+  CHECK(waits.again == doctest::Approx((2 + 2 + 8) * 400 + others));  // an earlier island wrote them
+  CHECK(waits.alone == doctest::Approx((2 + 8) * 1000 + 2 * 400 + others));
+  CHECK(handed_over(bound, many) > 0);
+  CHECK(handed_over(bind_island(plan, hardware, point, 0), many) == 0);
+}
+
+TEST_CASE("bytes that stream begin with a ramp and end with the last tile's step; no run is faster than the host") {
+  const IslandTime streams{.clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
+  CHECK(streams.seconds(1e9) == doctest::Approx(3.5e-6));
+  CHECK(streams.seconds(0.5e9) == doctest::Approx(4e-6));
+  const IslandTime alike{.clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500, .share = 0.9};
+  CHECK(alike.busy_cycles() == doctest::Approx(0.9 * 3500));
+  const IslandTime works{.clocks = 9000, .busy = 9000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
+  CHECK(works.seconds(1e9) == doctest::Approx(9e-6));
+  const IslandTime nothing{.clocks = 100, .busy = 100, .floor = 0, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
+  CHECK(nothing.seconds(1e9) == doctest::Approx(1e-7));
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  HardwareProfile hardware = textbook();
+  hardware.measured->launch.host_interval = {1.0, "M"};
+  CHECK(predicted(plan, hardware, attention(plan, 1, 64, 64, 64, 4)).time.total == doctest::Approx(1.0));
 }
 
 TEST_CASE("wavefronts and instructions of products of threads are those that an H200 counted") {

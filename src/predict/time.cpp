@@ -3,7 +3,9 @@
 // slowest resource instead, which is a lower bound.
 #include <algorithm>
 
+#include "base/checked.h"
 #include "predict/block_order.h"
+#include "predict/block_waits.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
@@ -14,11 +16,12 @@ double steps_of(const BoundIsland& bound) {
 }
 
 IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island, const Faster& faster = as_it_is) {
-  const double steps = std::max(1.0, steps_of(bound));
+  const std::int64_t blocks = grid_blocks(bound);
+  const double steps = std::max(1.0, bound.nest.guarded() ? steps_of(bound)
+                                                          : static_cast<double>(checked_mul(blocks, steps_of(bound.nest))));
   const SmStep step = sm_step(bound, island, steps, faster);
   const std::int64_t units = bound.hardware.units.value,
                      resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
-  const std::int64_t blocks = bound.nest.blocks();
   const bool equal = !bound.nest.guarded();
   const bool one_by_one = bound.point.l2 == L2Model::walk && !equal && blocks <= (1 << 20);
   const double mean = steps / static_cast<double>(std::max<std::int64_t>(1, blocks));
@@ -31,14 +34,31 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   // What comes before the first step of a launch, on the units that hold a block; no less than a block's own steps.
   const double clocks = std::max(placed.clocks + step.once, step.clocks.step[0] * mean),
                held = placed.clocks > 0 ? placed.busy / placed.clocks : 0;
-  return {clocks, held * clocks,
-          std::max(at(Resource::hbm, Lever::hbm), at(Resource::l2, Lever::l2)),
-          highest_clock(bound.hardware, bound.how), launch_start(bound, island)};
+  LaunchStart start = launch_start(bound, island);
+  const double hz = highest_clock(bound.hardware, bound.how);
+  if (step.alone > 0) start.cold += step.alone * static_cast<double>(ceil_div(blocks, units * resident)) / hz;
+  const double hbm = at(Resource::hbm, Lever::hbm), l2 = at(Resource::l2, Lever::l2);
+  // Where memory is what all wait for; blocks that are resident together get their last tiles together.
+  const auto& measured = bound.hardware.measured;
+  const bool by_memory = hbm * part_in_sequence(island) >= l2 && measured && measured->hbm.ramp;
+  const std::int64_t together = std::clamp<std::int64_t>(ceil_div(blocks, units), 1, resident);
+  const double last = step.clocks.step[static_cast<std::size_t>(together - 1)];
+  return {clocks, held * clocks, std::max(hbm, l2), hz, start, by_memory ? measured->hbm.ramp->value : 0,
+          by_memory ? last : 0, by_memory && measured->hbm.busy ? measured->hbm.busy->value : 1};
 }
 
-double launch_seconds(const HardwareProfile& hardware) {
-  if (hardware.measured && hardware.measured->launch.interval) return hardware.measured->launch.interval->value;
+// Until an island's first block starts, after the one ahead of it has ended.
+double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how) {
+  const auto& measured = hardware.measured;
+  if (measured && how.early_launch && measured->launch.dependent) return measured->launch.dependent->value;
+  if (measured && measured->launch.interval) return measured->launch.interval->value;
   return hardware.launch_seconds ? hardware.launch_seconds->value : 0;
+}
+
+// What the host takes to launch that many kernels, run after run.
+double host_seconds(const HardwareProfile& hardware, std::size_t islands) {
+  const bool known = hardware.measured && hardware.measured->launch.host_interval;
+  return known ? hardware.measured->launch.host_interval->value * static_cast<double>(islands) : 0;
 }
 
 constexpr std::size_t most_islands = 16;
@@ -51,7 +71,11 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
     faster[lever] = 1.1;
     std::array<IslandTime, most_islands> times{};
     for (std::size_t i = 0; i < out.islands.size(); ++i)
-      times[i] = island_time(bind_island(plan, hardware, point, static_cast<int>(i)), out.islands[i], faster);
+    {
+      const IslandPrediction& island = out.islands[i];
+      times[i] = island_time(bind_island(plan, hardware, point, static_cast<int>(i)), island, faster);
+      times[i].floor *= part_in_sequence(island);
+    }
     const std::span<const IslandTime> all{times.data(), out.islands.size()};
     double seconds = out.time.launch;
     const double hz =
@@ -59,6 +83,15 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
     for (const IslandTime& time : all) seconds += time.seconds(hz);
     out.time.gain[lever] = std::max(0.0, 1 - seconds / out.time.total);
   }
+}
+
+// s at memory and L2 when islands run in sequence.
+double floor_in_sequence(const BoundIsland& bound, const Prediction& out) {
+  const IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
+  const auto& hbm = island.traffic[static_cast<std::size_t>(Boundary::hbm)];
+  const double read = static_cast<double>(hbm[0]) - handed_over(bound, out), written = static_cast<double>(hbm[1]);
+  return std::max({0.0, island.resource_seconds[static_cast<std::size_t>(Resource::l2)],
+                   read + written > 0 ? hbm_seconds(bound.hardware, read, written) : 0});
 }
 
 }  // namespace
@@ -74,9 +107,12 @@ void add_time(const BoundIsland& bound, Prediction& out) {
     total = total < 0 || island.resource_seconds[i] < 0 ? -1 : total + island.resource_seconds[i];
   }
   if (missing_sm_rate(bound, island)) return;
+  island.floor = floor_in_sequence(bound, out);
   const IslandTime time = island_time(bound, island);
   island.sm_clocks = time.clocks, island.busy_clocks = time.busy_cycles();
   island.start = time.start.again, island.seconds = time.cold_seconds(time.most_hz);
+  island.ramp = time.ramp, island.last_clocks = time.last;
+  island.first_start = bound.how.waits.loads.empty() ? time.start.cold : time.start.again;
 }
 
 void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
@@ -95,22 +131,23 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   if (!time.modelled) return;
   std::array<IslandTime, most_islands> times{};
   Energy energy;
-  time.sm_cycles = 0;
+  time.sm_cycles = time.cold = 0;
   for (std::size_t i = 0; i < out.islands.size(); ++i) {
     const IslandPrediction& island = out.islands[i];
-    const auto floor = [&](Resource resource) { return island.resource_seconds[static_cast<std::size_t>(resource)]; };
-    times[i] = {island.sm_clocks, island.busy_clocks, std::max({0.0, floor(Resource::hbm), floor(Resource::l2)}),
-                highest_clock(hardware, plan.kernel.islands[i]), {.cold = island.start, .again = island.start}};
+    times[i] = {island.sm_clocks, island.busy_clocks, island.floor, highest_clock(hardware, plan.kernel.islands[i]),
+                {.cold = island.first_start, .again = island.start}, island.ramp, island.last_clocks};
     const Energy own = island_energy(hardware, plan.kernel.islands[i], island);
     energy.memory += own.memory, energy.tensor += own.tensor, energy.others += own.others;
     time.sm_cycles += island.seconds * times[i].most_hz, time.busy_cycles += island.busy_clocks;
   }
   const std::span<const IslandTime> all{times.data(), out.islands.size()};
-  time.launch = launch_seconds(hardware) * static_cast<double>(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    time.launch += launch_seconds(hardware, plan.kernel.islands[i]), time.cold += times[i].cold_seconds(times[i].most_hz);
   const ClockAndPower sustained = sustained_clock(hardware, all, energy, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
-  time.cold = seconds + time.launch, time.total = time.launch;
+  time.cold += time.launch, time.total = time.launch;
   for (const IslandTime& each : all) time.total += each.seconds(sustained.hz);
+  time.total = std::max(time.total, host_seconds(hardware, all.size()));
   if (point.l2 == L2Model::walk) add_gains(plan, hardware, point, energy, out);
 }
 

@@ -11,6 +11,16 @@ namespace tilescope {
 // By Resource, at the datasheet's clocks; < 0: the profile lacks the rate.
 std::array<double, resource_count> resource_seconds(const BoundIsland& bound, const IslandPrediction& island);
 
+// s for so many bytes from and to memory, at the rates of each; < 0: no rate is known.
+double hbm_seconds(const HardwareProfile& hardware, double read, double written);
+
+// Of the time that memory and L2 take for an island alone, what they take when islands run in sequence.
+inline double part_in_sequence(const IslandPrediction& island) {
+  const double whole = std::max(island.resource_seconds[static_cast<std::size_t>(Resource::hbm)],
+                                island.resource_seconds[static_cast<std::size_t>(Resource::l2)]);
+  return whole > 0 ? island.floor / whole : 1;
+}
+
 // FLOP a clock of one unit on the island's instruction path; < 0: the profile does not say.
 double tensor_flop_per_clock(const BoundIsland& bound, Format format);
 
@@ -34,11 +44,20 @@ struct IslandTime {
   double floor = 0;             // s
   double most_hz = 0;           // the clock falls to this where tensor cores work, whatever the power
   LaunchStart start = {};
-  double seconds(double hz) const { return std::max(floor, clocks / std::min(hz, most_hz) + start.again); }
-  double cold_seconds(double hz) const { return std::max(floor, clocks / std::min(hz, most_hz) + start.cold); }
+  double ramp = 0, last = 0;    // s until memory delivers at its rate; clocks from the last tile's arrival to the end
+  double share = 1;             // of a stream's time that a unit has blocks, for memory does not serve all alike
+  // Bytes that arrive one after the other: after the first have come, and before the last are worked on.
+  double streamed(double hz) const { return floor > 0 ? floor + ramp + last / hz : 0; }
+  double seconds(double hz) const {
+    return std::max(streamed(std::min(hz, most_hz)), clocks / std::min(hz, most_hz) + start.again);
+  }
+  double cold_seconds(double hz) const {
+    return std::max(streamed(std::min(hz, most_hz)), clocks / std::min(hz, most_hz) + start.cold);
+  }
   // That a unit holds a block in a cold run: who waits for memory holds it for longer.
   double busy_cycles() const {
-    return clocks > 0 ? busy / clocks * std::max(clocks + start.cold * most_hz, floor * most_hz) : 0;
+    if (clocks <= 0) return 0;
+    return busy / clocks * std::max(clocks + start.cold * most_hz, streamed(most_hz) * most_hz * share);
   }
 };
 

@@ -30,13 +30,6 @@ double l2_bandwidth(const HardwareProfile& hardware) {
   return l2->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value;
 }
 
-// Reads and writes at rates of their own, one after the other; < 0: no rate is known.
-double hbm_seconds(const HardwareProfile& hardware, double read, double written) {
-  if (hardware.measured && hardware.measured->hbm.read && hardware.measured->hbm.write)
-    return read / hardware.measured->hbm.read->value + written / hardware.measured->hbm.write->value;
-  const double rate = bandwidth(hardware.level("hbm"));
-  return rate > 0 ? (read + written) / rate : unknown;
-}
 // The same side by side in L2's ports; 0: not measured.
 double measured_l2(const HardwareProfile& hardware, const IslandPrediction& island) {
   if (!hardware.measured || !hardware.measured->l2.read_private || !hardware.measured->l2.write) return 0;
@@ -68,10 +61,18 @@ double tensor_seconds(const BoundIsland& bound, const Work& work) {
 
 }  // namespace
 
+double hbm_seconds(const HardwareProfile& hardware, double read, double written) {
+  if (hardware.measured && hardware.measured->hbm.read && hardware.measured->hbm.write)
+    return read / hardware.measured->hbm.read->value + written / hardware.measured->hbm.write->value;
+  const double rate = bandwidth(hardware.level("hbm"));
+  return rate > 0 ? (read + written) / rate : unknown;
+}
+
 LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& island) {
   const std::int64_t first = std::min(bound.nest.blocks(), bound.hardware.units.value *
                                                                std::max<std::int64_t>(1, island.blocks_per_unit));
   double bytes = 0;
+  if (!bound.how.waits.loads.empty()) return {};  // its blocks' own waits
   const Diagram& diagram = bound.plan.schedule.diagram;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
@@ -90,17 +91,24 @@ LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& islan
 
 AroundProducts around_products(const BoundIsland& bound) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  double loaded = 0, stored = 0;
+  double loaded = 0, distinct = 0, stored = 0;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     if (bound.streams(id)) continue;
-    if (loads(bound, id)) loaded += static_cast<double>(touched_bytes(bound, id, {}));
+    if (loads(bound, id)) {
+      const Axes axes = diagram.array(id).axes;
+      loaded += static_cast<double>(touched_bytes(bound, id, {}));
+      distinct += static_cast<double>(bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, axes, false)));
+    }
     if (stores(bound, id))
       stored += static_cast<double>(bytes_of(bound.point, diagram, id, visits_of(bound, id).visits));
   }
   const std::int64_t blocks = std::max<std::int64_t>(1, bound.nest.blocks());
   const double share = static_cast<double>(std::min(blocks, bound.hardware.units.value)) / static_cast<double>(blocks);
-  return {std::max(0.0, hbm_seconds(bound.hardware, loaded * share, 0)),
+  // What several blocks load comes from memory once, for all of them from the L2.
+  const auto& measured = bound.hardware.measured;
+  const double l2 = measured && measured->l2.read_private ? loaded * share / measured->l2.read_private->value : 0;
+  return {std::max({0.0, hbm_seconds(bound.hardware, (l2 > 0 ? distinct : loaded) * share, 0), l2}),
           std::max(0.0, hbm_seconds(bound.hardware, 0, stored * share))};
 }
 

@@ -52,6 +52,8 @@ double median_of(std::vector<double> samples);
 void measure_pipes(Microbench& bench);
 void measure_hopper_pipes(Microbench& bench);
 void measure_mma(Microbench& bench);
+void measure_beside(Microbench& bench);
+void measure_hopper_beside(Microbench& bench);
 void measure_wgmma(Microbench& bench);
 void measure_shared_memory(Microbench& bench);
 void measure_hopper_shared_memory(Microbench& bench);
@@ -62,6 +64,7 @@ void measure_l2(Microbench& bench);
 void measure_l2_capacity(Microbench& bench);
 void measure_l2_reuse(Microbench& bench);
 void measure_hbm(Microbench& bench);
+void measure_streams(Microbench& bench);
 void measure_launch(Microbench& bench);
 void measure_power(Microbench& bench);
 

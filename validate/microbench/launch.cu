@@ -6,6 +6,19 @@ namespace {
 
 __global__ void empty_kernel() {}
 
+// Lets the kernel behind it in the stream come onto the SMs at once.
+__global__ void announcing_kernel(int clocks) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+  for (const long long end = clock64() + clocks; clock64() < end;) {}
+}
+__global__ void dependent_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // A light load that lasts long enough to read the clock off the two timers.
 struct Spin {
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
@@ -35,6 +48,23 @@ std::vector<double> kernel_runs(const Microbench& bench, int launches, unsigned 
   return samples;
 }
 
+// Seconds of `pairs` kernels of 10 us on all SMs, each with a dependent one, launched early, behind it or without.
+double pair_seconds(const Microbench& bench, int pairs, bool dependents) {
+  const auto units = static_cast<unsigned>(bench.units());
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(units), config.blockDim = dim3(128), config.attrs = &early, config.numAttrs = 1;
+  announcing_kernel<<<1, 32>>>(4000000);  // the host's pace does not count
+  return event_seconds([&] {
+    for (int i = 0; i < pairs; ++i) {
+      announcing_kernel<<<units, 128>>>(20000);
+      if (dependents) check_cuda(cudaLaunchKernelEx(&config, dependent_kernel), "cudaLaunchKernelEx");
+    }
+  });
+}
+
 }  // namespace
 
 void measure_launch(Microbench& bench) {
@@ -48,6 +78,13 @@ void measure_launch(Microbench& bench) {
   constexpr int many = 400;  // fit the queue of commands
   const std::vector<double> queued = kernel_runs(bench, many, units, 128, 0, 4000);
   bench.add("launch.interval", scaled(queued, 1.0 / many), "400 empty kernels of one block an SM, all queued before");
+  if (bench.hopper()) {
+    std::vector<double> dependents;
+    for (int i = 0; i <= bench.repeats(); ++i)
+      dependents.push_back((pair_seconds(bench, 150, true) - pair_seconds(bench, 150, false)) / 150);
+    dependents.erase(dependents.begin());
+    bench.add("launch.dependent", dependents, "launched early behind 10 us on every SM: what it adds to them");
+  }
   const double nothing = median_of(kernel_runs(bench, 0, 1, 32, 0, 100));
   std::vector<double> one = kernel_runs(bench, 1, units, 128, 0, 100);
   for (double& sample : one) sample -= nothing;

@@ -1,0 +1,70 @@
+#include "predict/block_waits.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "predict/time_parts.h"
+
+namespace tilescope {
+namespace {
+
+constexpr std::int64_t lanes_of_warp = 32;
+
+bool from_earlier_island(const BoundIsland& bound, ArrayId id) {
+  const Schedule& schedule = bound.plan.schedule;
+  for (int i = 0; i < bound.number; ++i)
+    if (schedule.writes(schedule.islands[static_cast<std::size_t>(i)], id)) return true;
+  return false;
+}
+
+// Times that a thread waits for loads of an array in all its steps.
+double times_of(const BoundIsland& bound, const Waits::Loads& loads, ArrayId id) {
+  const std::int64_t steps = bound.streams(id) ? steps_of(bound.nest) : 1;
+  std::int64_t side_by_side = loads.lanes;
+  if (loads.columns > 0) {
+    const std::int64_t threads = warps_of_block(bound) * lanes_of_warp,
+                       block_columns = std::max<std::int64_t>(1, bound.how.row_threads.columns) * threads,
+                       columns = std::min(bound.point.workload.d_v, block_columns);
+    side_by_side = std::max<std::int64_t>(1, threads * loads.columns / columns);
+  }
+  const std::int64_t own = ceil_div(steps, side_by_side);
+  return static_cast<double>(own / loads.group * loads.times + own % loads.group);
+}
+
+}  // namespace
+
+BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates) {
+  BlockWaits waits;
+  const Waits& how = bound.how.waits;
+  if (how.loads.empty()) return waits;
+  const auto& measured = *bound.hardware.measured;
+  const bool all_stays = measured.l2.capacity_private &&
+                         moved(island, Boundary::hbm) <= measured.l2.capacity_private->value;
+  for (const Waits::Loads& loads : how.loads) {
+    const auto id = bound.plan.schedule.diagram.find_array(loads.array);
+    if (!id) continue;
+    const auto reads = bound.how.sector_reads.find(loads.array);
+    const double times = times_of(bound, loads, *id),
+                 later = reads == bound.how.sector_reads.end() ? 0 : static_cast<double>(reads->second - 1);
+    const double hits = times * rates.l2_latency, fresh = times * rates.hbm;
+    waits.alone += fresh + later * hits;
+    waits.again += (all_stays && from_earlier_island(bound, *id) ? hits : fresh) + later * hits;
+  }
+  const double both = static_cast<double>(how.shuffles) * rates.shuffle_chain +
+                      static_cast<double>(how.barriers) * rates.block_barrier(warps_of_block(bound));
+  waits.alone += both, waits.again += both;
+  return waits;
+}
+
+double handed_over(const BoundIsland& bound, const Prediction& out) {
+  const auto& measured = bound.hardware.measured;
+  if (!measured || !measured->l2.capacity_private) return 0;
+  double bytes = 0;
+  for (const Term& term : out.terms)
+    if (term.island == bound.number && term.boundary == Boundary::hbm && term.direction == Direction::read &&
+        term.array >= 0 && from_earlier_island(bound, static_cast<ArrayId>(term.array)))
+      bytes += static_cast<double>(term.bytes);
+  return bytes <= measured->l2.capacity_private->value ? bytes : 0;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,21 @@
+// Blocks without products: what one waits for between its start and its end, and what all of them ask of memory.
+#pragma once
+
+#include "predict/island.h"
+#include "predict/sm_time_rates.h"
+
+namespace tilescope {
+
+// Clocks in which a block that is alone on its unit does nothing but wait, by what the descriptor says of loads, shuffles
+// and barriers. `alone`: the island runs with an empty L2; `again`: in a sequence of islands, where what an earlier one
+// has written, or what stays in the L2 from run to run, is there. Both 0: the descriptor does not say.
+struct BlockWaits {
+  double alone = 0, again = 0;
+};
+BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates);
+
+// Bytes from memory that an earlier island has written and the L2 still holds when islands run in sequence; 0 where they
+// are too many.
+double handed_over(const BoundIsland& bound, const Prediction& out);
+
+}  // namespace tilescope
