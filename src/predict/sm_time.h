@@ -22,7 +22,10 @@ struct StepDemand {
   double alu = 0;          // maxima and conversions
   double threads = 0;      // addresses, loops: of each thread, beside its products
   double issue = 0;        // warp instructions that a scheduler issues for all that
-  std::array<double*, 9> all() { return {&tensor, &smem, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue}; }
+  double local = 0;        // spilled registers on their way between the unit and the L2
+  std::array<double*, 10> all() {
+    return {&tensor, &smem, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &local};
+  }
 };
 
 using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
