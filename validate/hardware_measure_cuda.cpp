@@ -35,6 +35,7 @@ constexpr Topic topics[] = {
     {"mbarrier", measure_mbarrier, true},
     {"copy engine", measure_tma, true},
     {"L2", measure_l2},
+    {"local memory", measure_local},
     {"HBM", measure_hbm},
     {"L2 capacity", measure_l2_capacity, false, true},
     {"L2 reuse", measure_l2_reuse, false, true},

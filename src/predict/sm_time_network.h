@@ -23,7 +23,7 @@ struct Network {
       for (std::size_t i = 0; i < demand.size(); ++i) response[i] = demand[i] * (1 + queue[i]);
       response[0] -= in_turn ? demand[0] * busy / 2 : 0;  // who is being served is half done, on average
       for (const double each : response) total += each;
-      total = std::max(total, static_cast<double>(n) * *std::max_element(demand.begin(), demand.end()));
+      total = std::max(total, static_cast<double>(n) * std::max(issue, *std::max_element(demand.begin(), demand.end())));
       busy = total > 0 ? static_cast<double>(n) * demand[0] / total : 0;
       issuing = total > 0 ? static_cast<double>(n) * issue / total : 0;
       for (std::size_t i = 0; i < demand.size(); ++i)
