@@ -130,6 +130,8 @@ struct IslandImplementation {
   std::optional<Sections> sections;          // block_order, where it holds for sections of heads only
   Overlap overlap = Overlap::lockstep;
   Rounds rounds;
+  double stall_clocks = 0;     // from an instruction of a warp to its next, mean, by the machine code's stall counts; 0: not known
+  bool loads_in_product = false;  // each product copies its own operands, none runs ahead of it
   std::array<WorkRates, pipe_count> work{};
 
   bool uses_tensor_cores() const { return tensor_path != "fma" && tensor_path != "none"; }

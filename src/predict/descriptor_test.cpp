@@ -161,6 +161,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].rounds", "a map", Need::optional},
           {"islands[*].rounds.depth", "an integer from 1 to 4096"},
           {"islands[*].rounds.waits", "an integer from 1 to 64"},
+          {"islands[*].stall_clocks", "a number from 1 to 15", Need::optional},
+          {"islands[*].loads_in_product", "true or false", Need::optional},
           {"islands[*].work", "a map", Need::optional},
           {"islands[*].work.*", "a map", Need::optional},
           {"islands[*].work.*.per_element", "a map", Need::optional},
@@ -265,6 +267,8 @@ islands:
     sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true}
     overlap: ping-pong
     rounds: {depth: 32, waits: 4}
+    stall_clocks: 2.4
+    loads_in_product: true
     work:
       xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1}, per_element_step: {K: 2}}
       alu: {per_score: 1, per_masked_score: 4, per_thread_step: 50}

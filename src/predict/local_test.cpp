@@ -112,7 +112,8 @@ TEST_CASE("spilled tiles of the case study: bytes between the units and the L2 a
 }
 
 TEST_CASE("time of spilled registers: what leaves the unit, its few warps' stores, loads waited for") {
-  const HardwareProfile hardware = h200();
+  HardwareProfile hardware = h200();
+  hardware.measured->local.store->value = 64, hardware.measured->local.store_one_warp->value = 8;
   const auto step_of = [&](LocalMemory local) {
     const Predicted one = case_study(256, 64, hardware, [&](KernelVariant& variant) { variant.local = local; });
     return sm_step(bind_island(one.plan, hardware, one.point, 0), one.prediction.islands[0], 1024.0 * 64);

@@ -171,6 +171,7 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step * rates.shuffle_chain;
   if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(warps_of_block(bound));
   if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps);
+  if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
   latency.local = local_latency(bound, island, rates, steps);
   for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local}) *each /= shorter;
   return latency;
@@ -214,6 +215,13 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
   if (bound.how.tensor_path == "wgmma" && together > 1) network.delay += latency.matrix;
   network.delay -= hidden_under_products(bound, d, together);
+  // Warps of mma.sync wait for the fixed latencies of their own instructions, pipes free or not, and for all else.
+  if (in_order && bound.how.stall_clocks > 0) {
+    double waiting = latency.barrier + latency.local, served = 0;
+    for (const double each : waits) waiting += each;
+    for (const double each : network.demand) served += each;
+    network.delay = std::max(network.delay, d.issue / together * bound.how.stall_clocks + waiting - served);
+  }
   return network;
 }
 
