@@ -37,6 +37,7 @@ constexpr Topic topics[] = {
     {"mbarrier", measure_mbarrier, true},
     {"copy engine", measure_tma, true},
     {"L2", measure_l2},
+    {"local memory", measure_local},
     {"HBM", measure_hbm},
     {"streams of tiles", measure_streams},
     {"L2 capacity", measure_l2_capacity, false, true},

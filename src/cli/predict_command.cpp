@@ -170,6 +170,7 @@ std::string text(const Plan& plan, const HardwareProfile& hardware, const Point&
   }
   out += fmt::format("\npredicted {:.2f} us, {} {}: {} of model FLOP; {}\n", prediction.time.total * 1e6, prediction.time.modelled ? "busiest" : "bound by",
                      to_string(prediction.time.bound_by), with_si(static_cast<double>(work.model_flop) / prediction.time.total, "FLOP/s"), error_text(error));
+  if (const std::string spills = spill_text(prediction); !spills.empty()) out += spills + "\n";
   for (const std::string& missing : missing_rates(hardware, prediction))
     out += "the time is a lower bound: a rate is not known: " + missing + "\n";
   return out;

@@ -35,6 +35,7 @@ struct MeasuredRates {
     Value read_private_per_clock, read_shared_per_clock;  // B/clk, the same loops
     Value read_one_unit;                                  // B/clk into one SM, the others idle
     Value write;                                          // B/s of the GPU, data that stays in L2
+    Value write_and_read;  // B/s of the GPU each way: every SM stores its own data past its L1 and loads it again
     Value latency_near, latency_far;                      // clk, a dependent load that hits near or far from the SM
     Value capacity_private, capacity_shared;              // B: most that hits again, read by one SM each or by all SMs
     // By DRAM counters and percent: B used in a partition since a line's last use at which so many percent of lines are
@@ -47,6 +48,12 @@ struct MeasuredRates {
     Value ldmatrix, stmatrix;  // clk a unit between x4 instructions (512 B each)
     Value cp_async;            // B/clk a unit, L2 to shared memory by 16-byte copies of the threads
   } smem;
+  // Local memory, where threads keep what has no register. Stores go on to the L2, loads may hit the L1.
+  struct {
+    Value store, store_one_warp;  // B/clk out of a unit; out of one of its first four warps
+    Value latency, latency_l1;    // clk, a load whose result the warp needs at once: from L2, from L1
+    Value l1;                     // B of a unit's memory that L1 and shared memory divide
+  } local;
   struct {
     ByFormat mma;                     // clk a sub-partition between m16n8k16 (8 bits: k32) with fp32 or int32 sums
     ByFormat mma_latency;             // clk, dependent
@@ -119,6 +126,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("l2", "read_shared_per_clock", bytes_per_cycle, r.l2.read_shared_per_clock);
   visit("l2", "read_one_unit", bytes_per_cycle, r.l2.read_one_unit);
   visit("l2", "write", bytes_per_second, r.l2.write);
+  visit("l2", "write_and_read", bytes_per_second, r.l2.write_and_read);
   visit("l2", "latency_near", cycles, r.l2.latency_near);
   visit("l2", "latency_far", cycles, r.l2.latency_far);
   visit("l2", "capacity_private", bytes, r.l2.capacity_private);
@@ -131,6 +139,11 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("smem", "ldmatrix", cycles, r.smem.ldmatrix);
   visit("smem", "stmatrix", cycles, r.smem.stmatrix);
   visit("smem", "cp_async", bytes_per_cycle, r.smem.cp_async);
+  visit("local", "store", bytes_per_cycle, r.local.store);
+  visit("local", "store_one_warp", bytes_per_cycle, r.local.store_one_warp);
+  visit("local", "latency", cycles, r.local.latency);
+  visit("local", "latency_l1", cycles, r.local.latency_l1);
+  visit("local", "l1", bytes, r.local.l1);
   visit("tensor", "mma", cycles, r.tensor.mma);
   visit("tensor", "mma_latency", cycles, r.tensor.mma_latency);
   visit("tensor", "wgmma_smem", cycles, r.tensor.wgmma_smem);

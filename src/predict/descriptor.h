@@ -145,6 +145,8 @@ struct IslandImplementation {
   Rounds rounds;
   Waits waits;
   bool early_launch = false;  // its blocks are on their units before the island ahead of it has ended, and wait for that
+  double stall_clocks = 0;     // from an instruction of a warp to its next, mean, by the machine code's stall counts; 0: not known
+  bool loads_in_product = false;  // each product copies its own operands, none runs ahead of it
   std::array<WorkRates, pipe_count> work{};
 
   bool uses_tensor_cores() const { return tensor_path != "fma" && tensor_path != "none"; }
@@ -154,6 +156,15 @@ struct IslandImplementation {
 // Formats of the arrays by --dtype key, later ones over earlier ones; key "" is all arrays.
 using FormatChoice = std::vector<std::pair<std::string, Dtype>>;
 std::string to_string(const FormatChoice& choice);  // "fp16,kv=int4:g32:b2"
+
+// What the compiler keeps in memory for want of registers: bytes of a thread that computes, off the machine code.
+struct LocalMemory {
+  std::int64_t frame = 0;                      // as the launch reports; 0: not known
+  double stored_step = 0, loaded_step = 0;     // in every step of its block
+  double stored = 0, loaded = 0;               // beside them, once a block
+  bool least_l1 = false;                       // the launch asks for all the shared memory there is
+  double waits = 0;  // of a step: loads that a warp waits for one after the other, those in flight together once
+};
 
 // One built template combination.
 struct KernelVariant {
@@ -168,6 +179,8 @@ struct KernelVariant {
   std::vector<std::string> l1_reads;        // arrays that threads load through L1, where blocks of one unit find each other's
   std::int64_t smem_bytes = 0;              // dynamic shared memory the kernel asks for, to check the model's footprint
   bool spills = false;                      // the compiler reports local-memory use
+  LocalMemory local;                        // how much, where that is known
+  bool waits_each = false;                  // the compiler waits for each wgmma by itself before it issues the next
   bool pipelined = false;                   // pointwise work of a step runs under its warps' last product of the step before
 
   bool holds(const std::string& array) const;

@@ -218,7 +218,8 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
              "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages",
              "stages_of", "smem_extra_bytes", "stops_at_last_key", "mask_entry_bytes", "output_through_smem",
              "zeroes", "special_parts", "persistent", "block_order", "falling", "sections", "overlap", "rounds",
-             "waits", "early_launch", "work"});
+             "waits", "early_launch",
+             "stall_clocks", "loads_in_product", "work"});
   IslandImplementation island;
   std::vector<std::string> names;
   for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
@@ -246,6 +247,8 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
     const std::string how = overlap->one_of({"lockstep", "free", "ping-pong"});
     island.overlap = how == "free" ? Overlap::free : how == "ping-pong" ? Overlap::ping_pong : Overlap::lockstep;
   }
+  if (const auto stalls = node.find("stall_clocks")) island.stall_clocks = stalls->number(1, 15);
+  if (const auto own = node.find("loads_in_product")) island.loads_in_product = own->boolean();
   if (const auto rounds = node.find("rounds")) {
     rounds->only({"depth", "waits"});
     island.rounds = {.depth = (*rounds)["depth"].integer(1, 4096), .waits = (*rounds)["waits"].integer(1, 64)};

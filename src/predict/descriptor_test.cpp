@@ -168,6 +168,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].waits.shuffles", "an integer from 0 to 4096", Need::optional},
           {"islands[*].waits.barriers", "an integer from 0 to 4096", Need::optional},
           {"islands[*].early_launch", "true or false", Need::optional},
+          {"islands[*].stall_clocks", "a number from 1 to 15", Need::optional},
+          {"islands[*].loads_in_product", "true or false", Need::optional},
           {"islands[*].work", "a map", Need::optional},
           {"islands[*].work.*", "a map", Need::optional},
           {"islands[*].work.*.per_element", "a map", Need::optional},
@@ -196,6 +198,11 @@ std::vector<Rule> rules(const Tree& tree) {
           {"variants[*].l1_reads[*]", "text"},
           {"variants[*].smem_bytes", "an integer from 0 to 1073741824", Need::optional},
           {"variants[*].spills", "true or false", Need::optional},
+          {"variants[*].local", "a map", Need::optional},
+          {"variants[*].local.frame", "an integer from 4 to 1048576"},
+          {"variants[*].local.least_l1", "true or false", Need::optional},
+          {"variants[*].local.*", "a number from 0 to 1048576", Need::optional},
+          {"variants[*].waits_each", "true or false", Need::optional},
           {"variants[*].pipelined", "true or false", Need::optional}};
 }
 
@@ -267,6 +274,8 @@ islands:
     sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true}
     overlap: ping-pong
     rounds: {depth: 32, waits: 4}
+    stall_clocks: 2.4
+    loads_in_product: true
     work:
       xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1}, per_element_step: {K: 2}}
       alu: {per_score: 1, per_masked_score: 4, per_thread_step: 50, per_unpacked: 0.25}
@@ -291,7 +300,8 @@ islands:
     block_order: [q, heads, batch]
 variants:
   - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16], consumer_warps: 8,
-     consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536, spills: false, pipelined: true}
+     consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536, spills: true, waits_each: true, pipelined: true,
+     local: {frame: 144, stored_step: 56, loaded_step: 60, stored: 20, loaded: 32, waits: 3, least_l1: true}}
 )";
 
 Tree everything_tree() { return tree_of("", Document::parse(everything, "everything.yaml").root()); }
@@ -310,6 +320,7 @@ TEST_CASE("names inside an island's description are those of the schedule's arra
   refused(probe, "islands[0].direct[0]", "Tabel", "'Tabel' is not an array of diagram 'attention_paged'; did you mean 'Table'?");
   refused(probe, "islands[0].products.scores.rows_of", "V", "'V' is not an operand of 'scores'; known: Q, K");
   refused(probe, "islands[0].products.scores.registers[0]", "P", "'P' is not an operand of 'scores'; known: Q, K");
+  refused(probe, "variants[0].spills", "false", "contradicts local, which says how much; leave it out");
   refused(probe, "variants[0].consumer_warps", "13", "are part of the block's 12 warps, found 13");
   refused(probe, "free[0]", "split", "expected one of q, kv, pack, splits, found 'split'; did you mean 'splits'?");
   const auto renamed = [&](const std::string& from, const std::string& to, const std::string& path, const std::string& message) {

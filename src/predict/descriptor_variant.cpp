@@ -60,13 +60,26 @@ std::vector<FormatChoice> read_formats(const Node& list, const Diagram& diagram)
   return formats;
 }
 
+LocalMemory read_local(const Node& node) {
+  node.only({"frame", "stored_step", "loaded_step", "stored", "loaded", "waits", "least_l1"});
+  LocalMemory local{.frame = node["frame"].integer(4, 1 << 20)};
+  const auto number = [&](const char* key, double& value) {
+    if (const auto found = node.find(key)) value = found->number(0, 1 << 20);
+  };
+  number("stored_step", local.stored_step), number("loaded_step", local.loaded_step);
+  number("stored", local.stored), number("loaded", local.loaded);
+  number("waits", local.waits);
+  if (const auto least = node.find("least_l1")) local.least_l1 = least->boolean();
+  return local;
+}
+
 KernelVariant read_variant(const Node& node, const Schedule& schedule, const std::vector<FormatChoice>& kernel_formats) {
   KernelVariant variant;
   const auto integer = [&](const char* key, std::int64_t least, std::int64_t most, std::int64_t& value) {
     if (const auto found = node.find(key)) value = found->integer(least, most);
   };
   std::vector<std::string> keys{"head_dim", "v_head_dim", "tile_q", "tile_kv", "warps", "stages", "dtypes", "consumer_warps", "consumer_registers",
-                                "producer_registers", "registers_hold", "l1_reads", "smem_bytes", "spills", "pipelined"};
+                                "producer_registers", "registers_hold", "l1_reads", "smem_bytes", "spills", "local", "waits_each", "pipelined"};
   for (const Parameter& parameter : schedule.parameters) {
     const std::string key = "tile_" + parameter.name;
     if (key == "tile_q" || key == "tile_kv") continue;
@@ -92,7 +105,11 @@ KernelVariant read_variant(const Node& node, const Schedule& schedule, const std
   if (const auto held = node.find("registers_hold")) variant.registers_hold = read_array_names(*held, schedule.diagram);
   if (const auto read = node.find("l1_reads")) variant.l1_reads = read_array_names(*read, schedule.diagram);
   integer("smem_bytes", 0, 1 << 30, variant.smem_bytes);
-  if (const auto spills = node.find("spills")) variant.spills = spills->boolean();
+  const auto spills = node.find("spills"), local = node.find("local");
+  if (spills) variant.spills = spills->boolean();
+  if (spills && local && spills->is_scalar() && spills->text() == "false") spills->report("contradicts local, which says how much; leave it out");
+  if (local) variant.local = read_local(*local), variant.spills = true;
+  if (const auto each = node.find("waits_each")) variant.waits_each = each->boolean();
   if (const auto pipelined = node.find("pipelined")) variant.pipelined = pipelined->boolean();
   return variant;
 }

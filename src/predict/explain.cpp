@@ -186,6 +186,10 @@ std::string formula(const Plan& plan, const Point& point, const Term& term) {
       return fmt::format("tensor_flop / (2*{0}*{1}*{2}) instructions x {3}", mma.m, mma.n, mma.k,
                          term.direction == Direction::read ? "(A + B + fp32 C) bytes" : "fp32 D bytes");
     case Cause::fragments: return "operand bytes read from smem";
+    case Cause::spill:
+      return term.direction == Direction::read ? "bytes a thread loads of what it spilled, less hits in L1, x threads x steps"
+             : term.boundary == Boundary::hbm  ? "spilled bytes that L2 writes back before they are overwritten"
+                                               : "bytes a thread spills x threads x steps";
     case Cause::mask: return "rows of mask blocks, whole sectors";
     default:
       return term.direction == Direction::read ? "4 B x (3 ffma + 2 fadd + 2 fmul + 1 xu)" : "4 B x (ffma + fadd + fmul + xu)";

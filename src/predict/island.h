@@ -82,6 +82,7 @@ void add_footprint(const BoundIsland& bound, Prediction& out);
 std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out);
 void add_term(const BoundIsland& bound, Prediction& out, Term term);  // none of zero bytes
 std::int64_t mask_bytes(const IslandImplementation& how, const Point& point);  // of a block mask that the kernel reads
+void add_local(const BoundIsland& bound, Prediction& out);  // spilled registers
 void add_smem(const BoundIsland& bound, Prediction& out);
 void add_traffic(const BoundIsland& bound, Prediction& out);
 void add_work(const BoundIsland& bound, Prediction& out);

@@ -35,6 +35,7 @@ const char* cause_name(Cause cause) {
     case Cause::mma: return "matrix instructions";
     case Cause::fragments: return "operand fragments";
     case Cause::mask: return "block mask";
+    case Cause::spill: return "spilled registers";
     case Cause::missed: return "missed L2";
     case Cause::pointwise: return "pointwise instructions";
   }
@@ -118,6 +119,7 @@ Json time_json(const HardwareProfile& hardware, const Prediction& prediction, co
           {"bound_by", to_string(time.bound_by)},
           {"model", time.modelled ? "blocks on multiprocessors, floors of memory and L2, launch, clock under the power limit"
                                   : "slowest resource of each kernel, everything else overlapped: a lower bound"},
+          {"spills", time.spills ? Json(spill_text(prediction)) : Json(nullptr)},
           {"saved_by_10_percent", std::move(gains)},
           {"missing", missing_rates(hardware, prediction)},
           {"resources", std::move(resources)},

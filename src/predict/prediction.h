@@ -27,6 +27,7 @@ enum class Cause {
   mma,        // register operands and accumulators of matrix instructions
   fragments,  // operand fragments written to registers by shared-memory loads
   mask,       // a block's row of a block mask
+  spill,      // what threads keep in local memory for want of registers
   missed,     // tiles that had been in the L2 and left it before they were used again
   pointwise,  // register operands of FMA, add, multiply and exponential instructions
 };
@@ -75,7 +76,8 @@ std::string to_string(Lever lever);
 
 struct TimePrediction {
   std::array<double, resource_count> seconds{};  // by Resource, summed over islands; < 0: the profile lacks the rate
-  bool spills = false;    // the compiler keeps registers in memory, whose traffic no time here knows
+  bool spills = false;    // the compiler keeps registers in memory
+  bool spills_traffic = false, spills_time = false;  // of these, whether bytes at each level and the time know of them
   bool modelled = false;  // by multiprocessor clocks, placement, launch and clock; false: the slowest resource, a lower bound
   double total = 0;       // run after run without a pause, at `clock_hz`
   double cold = 0;        // one run alone, at the highest clock
@@ -88,8 +90,14 @@ struct TimePrediction {
   Resource bound_by = Resource::hbm;
 };
 
+// Bytes of local memory (spilled registers) of all threads: stores, which all go on to the L2, and loads.
+struct LocalTraffic {
+  std::int64_t stored = 0, loaded = 0, missed = 0;  // missed: of the loads, what L1 does not hold
+};
+
 struct IslandPrediction {
   Work work;
+  LocalTraffic local;
   std::array<std::array<std::int64_t, 2>, boundary_count> traffic{};  // [boundary][direction]
   std::int64_t operand_bytes = 0;  // smem reads of matrix operands, by products or to transpose them
   std::array<std::int64_t, 2> bulk_smem{};  // [direction]: the part of smem traffic that bulk copies move
@@ -131,6 +139,9 @@ std::vector<std::string> because(const Plan& plan, const Point& point, const Ter
 // The schedule as pseudocode: what a block allocates, loops, and for every load, store and operator the levels, the bytes or
 // FLOP of a step and the feature of the GPU that does it. Without a GPU (an empty profile) copies name no feature.
 std::string pseudocode(const Plan& plan, const HardwareProfile& hardware, const Point& point);
+
+// One line on spilled registers: their bytes, or a warning that traffic or time leave them out. Empty: none spill.
+std::string spill_text(const Prediction& prediction);
 
 // Rates the prediction wanted and the profile does not state, e.g. "levels.l2.bandwidth".
 std::vector<std::string> missing_rates(const HardwareProfile& hardware, const Prediction& prediction);

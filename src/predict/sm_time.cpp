@@ -80,6 +80,9 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
   demand.issue = issue_of(bound, island);
   demand.memory = memory_clocks(bound, island, rates, faster);
+  if (rates.local_store > 0 && rates.l2 > 0)
+    demand.local = static_cast<double>(island.local.stored) / rates.local_store +
+                   static_cast<double>(island.local.missed) / rates.l2;
   for (double* each : demand.all()) *each /= steps;
   return demand;
 }
@@ -87,7 +90,7 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
 // What a warp waits for in every step whatever else happens: the end of each product, a row's shuffles, the chain to
 // its first exponential, barriers.
 struct StepLatency {
-  double matrix = 0, special = 0, alu = 0, barrier = 0;
+  double matrix = 0, special = 0, alu = 0, barrier = 0, local = 0;
 };
 
 // Copies of the streamed tiles that a block holds.
@@ -98,6 +101,40 @@ std::int64_t stages_of_streams(const BoundIsland& bound) {
 double step_extent(const BoundIsland& bound, AxisId axis) {
   const BoundLoop* loop = bound.nest.loop_over(axis);
   return static_cast<double>(loop ? loop->tile : bound.nest.size(axis));
+}
+
+// Of a product's step.
+double multiply_adds(const BoundIsland& bound, const Product& product) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Operator& op = diagram.operators[static_cast<std::size_t>(product.op)];
+  double count = 1;
+  for (const ArrayId id : op.inputs)
+    for (const AxisId axis : diagram.array(id).axes)
+      if (id == op.inputs.front() || !diagram.array(op.inputs.front()).has(axis)) count *= step_extent(bound, axis);
+  return count;
+}
+
+// Waits of a step for spilled registers: loads that nothing covers, one after the other, and what a block's few warps
+// need to store beyond the time in which the unit could.
+double local_latency(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps) {
+  if (island.local.stored + island.local.loaded == 0 || rates.local_store_warp == 0) return 0;
+  const LocalTraffic& local = island.local;
+  const double missed = local.loaded > 0 ? static_cast<double>(local.missed) / static_cast<double>(local.loaded) : 0;
+  const double of_block = std::min(rates.local_store, rates.local_store_warp * static_cast<double>(consumer_warps(bound)));
+  return bound.variant->local.waits * (missed * rates.local_latency + (1 - missed) * rates.local_latency_l1) +
+         static_cast<double>(local.stored) / steps * (1 / of_block - 1 / rates.local_store);
+}
+
+// Waits of a step for products: one each, or one for every instruction where the compiler put it so.
+double waits_for_products(const BoundIsland& bound) {
+  const bool each = bound.variant && bound.variant->waits_each && bound.how.tensor_path == "wgmma";
+  const double warpgroups = std::max(1.0, static_cast<double>(consumer_warps(bound)) / 4);
+  double waits = 0;
+  for_each_product(bound, [&](const Product& product) {
+    const MmaShape& mma = product.mma;
+    waits += each ? multiply_adds(bound, product) / static_cast<double>(mma.m * mma.n * mma.k) / warpgroups : 1;
+  });
+  return waits;
 }
 
 // Rounds of a step in which threads stage what its products sum over.
@@ -153,7 +190,7 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   const double shorter = faster_by(faster, Lever::latency);
   StepLatency latency;
   latency.matrix =
-      products * (bound.how.tensor_path == "wgmma" ? rates.wgmma_wait : rates.mma_chain + rates.smem_chain);
+      bound.how.tensor_path == "wgmma" ? waits_for_products(bound) * rates.wgmma_wait : products * (rates.mma_chain + rates.smem_chain);
   // Who goes at its own pace finds its tiles there, where copies run ahead; in lockstep a buffer is free for the next
   // copy when the last warp has left it.
   const bool ahead = bound.how.overlap != Overlap::lockstep && stages_of_streams(bound) > 1;
@@ -166,22 +203,16 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   if (!bound.how.waits.loads.empty())
     latency.barrier = (block_waits(bound, island, rates).again + (bound.how.early_launch ? 0 : rates.block_start)) /
                       static_cast<double>(steps_of(bound.nest));
-  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier}) *each /= shorter;
+  if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
+  latency.local = local_latency(bound, island, rates, steps);
+  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local}) *each /= shorter;
   return latency;
 }
 
 // Of the FLOP of all products of a step, the last one's.
 double last_product_share(const BoundIsland& bound) {
   double last = 0, all = 0;
-  for_each_product(bound, [&](const Product& product) {
-    last = 1;
-    for (const Operator* op = &bound.plan.schedule.diagram.operators[static_cast<std::size_t>(product.op)];
-         const ArrayId id : op->inputs)
-      for (const AxisId axis : bound.plan.schedule.diagram.array(id).axes)
-        if (id == op->inputs.front() || !bound.plan.schedule.diagram.array(op->inputs.front()).has(axis))
-          last *= step_extent(bound, axis);
-    all += last;
-  });
+  for_each_product(bound, [&](const Product& product) { all += last = multiply_adds(bound, product); });
   return all > 0 ? last / all : 0;
 }
 
@@ -215,9 +246,17 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
   for (std::size_t i = 0; i < waits.size(); ++i)
     network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
+  network.demand[4] = d.local, network.delay += latency.local;
   // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
   if (bound.how.tensor_path == "wgmma" && together > 1) network.delay += latency.matrix;
   network.delay -= hidden_under_products(bound, d, together);
+  // Warps of mma.sync wait for the fixed latencies of their own instructions, pipes free or not, and for all else.
+  if (in_order && bound.how.stall_clocks > 0) {
+    double waiting = latency.barrier + latency.local, served = 0;
+    for (const double each : waits) waiting += each;
+    for (const double each : network.demand) served += each;
+    network.delay = std::max(network.delay, d.issue / together * bound.how.stall_clocks + waiting - served);
+  }
   return network;
 }
 

@@ -23,8 +23,9 @@ struct StepDemand {
   double threads = 0;      // addresses, loops: of each thread, beside its products
   double issue = 0;        // warp instructions that a scheduler issues for all that
   double memory = 0;       // the unit's share of bytes from memory or L2
-  std::array<double*, 10> all() {
-    return {&tensor, &smem, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &memory};
+  double local = 0;        // spilled registers on their way between the unit and the L2
+  std::array<double*, 11> all() {
+    return {&tensor, &smem, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &memory, &local};
   }
 };
 

@@ -354,3 +354,28 @@ TEST_CASE("a network's round is its demands alone, and in numbers the busiest st
   CHECK(turns.round(2) < shared.round(2));
   CHECK(turns.round(2) >= 100);
 }
+
+TEST_CASE("a network's round is no less than the instructions of all its customers") {
+  const Network issues{.demand = {10, 10, 10, 10}, .delay = 5, .issue = 40};
+  CHECK(issues.round(1) == doctest::Approx(45));
+  CHECK(issues.round(40) == doctest::Approx(40.0 * 40).epsilon(0.01));
+}
+
+TEST_CASE("warps of mma.sync wait for their own instructions' latencies and for copies that nothing runs ahead of") {
+  Plan plan = load_plan_for_kernel("pytorch_efficient", data);
+  HardwareProfile hardware = textbook();
+  hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
+  Point point = attention(plan, 16, 2048, 64, 64, 4);
+  point.workload.d_qk = point.workload.d_v = 64;
+  IslandImplementation& how = plan.kernel.islands[0];
+  const auto step_with = [&](double stalls, bool in_product) {
+    how.stall_clocks = stalls, how.loads_in_product = in_product;
+    return step_of(plan, hardware, point);
+  };
+  const SmStep plain = step_with(0, false);
+  CHECK(step_with(0, true).latency - plain.latency == doctest::Approx(2 * 400));  // two products, half of the L2 is near
+  // Four warps, one a scheduler: a step of a block alone takes each instruction's clocks.
+  CHECK(step_with(14, false).latency - step_with(13, false).latency == doctest::Approx(plain.demand.issue));
+  CHECK(step_with(14, false).clocks.step[0] >= 14 * plain.demand.issue);
+  CHECK(step_with(1, false).latency == plain.latency);  // what pipes take anyway is longer
+}

@@ -122,6 +122,8 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   time.clock_hz = hardware.boost_hz ? hardware.boost_hz->value : 0;
   const KernelVariant* variant = selected_variant(plan, point);
   time.spills = variant && variant->spills;
+  time.spills_traffic = time.spills && variant->local.frame > 0;
+  time.spills_time = time.spills_traffic && hardware.measured && hardware.measured->local.store_one_warp;
   double seconds = 0;
   for (const IslandPrediction& island : out.islands) seconds += island.seconds;
   time.modelled = out.islands.size() <= most_islands &&

@@ -34,8 +34,12 @@ double l2_bandwidth(const HardwareProfile& hardware) {
 double measured_l2(const HardwareProfile& hardware, const IslandPrediction& island) {
   if (!hardware.measured || !hardware.measured->l2.read_private || !hardware.measured->l2.write) return 0;
   const auto& bytes = island.traffic[static_cast<std::size_t>(Boundary::l2)];
-  return std::max(static_cast<double>(bytes[0]) / hardware.measured->l2.read_private->value,
-                  static_cast<double>(bytes[1]) / hardware.measured->l2.write->value);
+  // What a unit stores and loads again is next to nothing side by side: a rate of its own.
+  const auto& both = hardware.measured->l2.write_and_read;
+  const double spilled = both ? static_cast<double>(std::min(island.local.stored, island.local.missed)) : 0;
+  return (both ? spilled / both->value : 0) +
+         std::max((static_cast<double>(bytes[0]) - spilled) / hardware.measured->l2.read_private->value,
+                  (static_cast<double>(bytes[1]) - spilled) / hardware.measured->l2.write->value);
 }
 
 // Rates are per second for the whole device; a product with an unknown factor is unknown.

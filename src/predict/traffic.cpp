@@ -320,6 +320,7 @@ void add_traffic(const BoundIsland& bound, Prediction& out) {
     add_zeros(bound, out, id);
   }
   add_mask(bound, out);
+  add_local(bound, out);
   add_smem(bound, out);
 }
 

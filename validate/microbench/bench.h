@@ -63,6 +63,7 @@ void measure_tma(Microbench& bench);
 void measure_l2(Microbench& bench);
 void measure_l2_capacity(Microbench& bench);
 void measure_l2_reuse(Microbench& bench);
+void measure_local(Microbench& bench);
 void measure_hbm(Microbench& bench);
 void measure_streams(Microbench& bench);
 void measure_launch(Microbench& bench);
