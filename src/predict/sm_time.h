@@ -15,14 +15,16 @@ namespace tilescope {
 struct StepDemand {
   double tensor = 0;      // matrix instructions
   double smem = 0;        // operands and fills; wavefronts, where threads multiply
-  double copies = 0;      // of these, what the warps that multiply copy or store there themselves
+  double products = 0;    // matrix instructions, each product no faster than its operands come from shared memory
+  double bulk = 0;        // of `smem`, what the copy engine brings, whatever the warps do meanwhile
+  double copies = 0;      // of `smem`, what the warps that multiply copy or store there themselves
   double xu = 0;          // special functions
   double fma_scores = 0;  // fp32 arithmetic by scores and rows, which runs under the special functions of the same warp
   double fma_outputs = 0;  // the same by elements of results
   double alu = 0;          // maxima and conversions
   double threads = 0;      // addresses, loops: of each thread, beside its products
   double issue = 0;        // warp instructions that a scheduler issues for all that
-  std::array<double*, 9> all() { return {&tensor, &smem, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue}; }
+  std::array<double*, 11> all() { return {&tensor, &smem, &products, &bulk, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue}; }
 };
 
 using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
