@@ -79,6 +79,7 @@ struct MeasuredRates {
     ByCount block_barrier;  // clk of bar.sync by all warps of a block, by warps
     Value named_barrier;    // clk from a warpgroup's arrive to the other one's passing
     Value mbarrier;         // clk from one warp's arrive to another one's passing
+    Value mbarrier_passed;  // clk of a wait for what has come
   } sync;
   struct {
     Value issue;                    // clk between copies of 1 KiB boxes that one thread issues
@@ -179,6 +180,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("sync", "block_barrier", cycles, r.sync.block_barrier);
   visit("sync", "named_barrier", cycles, r.sync.named_barrier);
   visit("sync", "mbarrier", cycles, r.sync.mbarrier);
+  visit("sync", "mbarrier_passed", cycles, r.sync.mbarrier_passed);
   visit("tma", "issue", cycles, r.tma.issue);
   visit("tma", "latency_l2", seconds, r.tma.latency_l2);
   visit("tma", "latency_hbm", seconds, r.tma.latency_hbm);

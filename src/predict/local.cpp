@@ -41,11 +41,15 @@ double missed_part(double swept, double l1) {
   return 1 - hits;
 }
 
-// The part of what is stored again and again that L2 writes to memory in between, when so many bytes are stored.
+// The part of what is stored again and again that L2 writes to memory in between, when so many bytes are stored: the
+// middle of the last step of the measured curve that they pass; all or nothing where there is none.
 double written_part(const BoundIsland& bound, double bytes) {
-  const CacheShape shape = cache_shape(bound.hardware);
-  const auto over = [&](std::int64_t bound_of_part) { return static_cast<double>(bound_of_part) < bytes; };
-  return static_cast<double>(std::count_if(shape.unwritten.begin(), shape.unwritten.end(), over)) / cache_parts;
+  const auto& measured = bound.hardware.measured;
+  if (!measured || measured->l2.written.empty()) return bytes > cache_shape(bound.hardware).half_written ? 1 : 0;
+  double percent = 0;
+  for (const auto& [of, at] : measured->l2.written)
+    if (at.value < bytes) percent = std::max(percent, static_cast<double>(of) + 5);
+  return std::min(1.0, percent / 100);
 }
 
 }  // namespace

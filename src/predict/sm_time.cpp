@@ -56,6 +56,36 @@ double memory_clocks(const BoundIsland& bound, const IslandPrediction& island, c
   return rates.l2 > 0 ? std::max(all, moved(island, Boundary::l2) / rates.l2) : all;
 }
 
+double step_extent(const BoundIsland& bound, AxisId axis) {
+  const BoundLoop* loop = bound.nest.loop_over(axis);
+  return static_cast<double>(loop ? loop->tile : bound.nest.size(axis));
+}
+
+// Multiply-adds of a product in a step.
+double size_of(const BoundIsland& bound, const Product& product) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const auto& inputs = diagram.operators[static_cast<std::size_t>(product.op)].inputs;
+  double size = 1;
+  for (const ArrayId id : inputs)
+    for (const AxisId axis : diagram.array(id).axes)
+      if (id == inputs.front() || !diagram.array(inputs.front()).has(axis)) size *= step_extent(bound, axis);
+  return size;
+}
+
+// Clocks of a step's products one after the other, `tensor` in all, none faster than its operands come.
+double products_clocks(const BoundIsland& bound, double tensor, double smem_rate) {
+  double all = 0, clocks = 0;
+  for_each_product(bound, [&](const Product& product) { all += size_of(bound, product); });
+  for_each_product(bound, [&](const Product& product) {
+    double bytes = 0;
+    for (const Operand& operand : product.operands)
+      if (operand.in_smem && !operand.kept)
+        bytes += static_cast<double>(tile_bytes(bound, operand.id)) * static_cast<double>(operand.copies);
+    clocks += std::max(tensor * size_of(bound, product) / all, bytes / smem_rate);
+  });
+  return clocks;
+}
+
 StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
                      const Faster& faster) {
   const Work& work = island.work;
@@ -72,6 +102,7 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.smem =
       (static_cast<double>(smem[0]) + static_cast<double>(smem[1]) + wavefront * pipe(work.pipes, Pipe::shared)) /
       (rates.smem * faster_by(faster, Lever::smem));
+  demand.bulk = static_cast<double>(island.bulk_smem[1]) / (rates.smem * faster_by(faster, Lever::smem));
   demand.copies = static_cast<double>(smem[1] - island.bulk_smem[1]) / (rates.smem * faster_by(faster, Lever::smem));
   demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
   demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
@@ -84,6 +115,7 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
     demand.local = static_cast<double>(island.local.stored) / rates.local_store +
                    static_cast<double>(island.local.missed) / rates.l2;
   for (double* each : demand.all()) *each /= steps;
+  demand.products = products_clocks(bound, demand.tensor, rates.smem * faster_by(faster, Lever::smem));
   return demand;
 }
 
@@ -96,22 +128,6 @@ struct StepLatency {
 // Copies of the streamed tiles that a block holds.
 std::int64_t stages_of_streams(const BoundIsland& bound) {
   return bound.variant && bound.variant->stages > 0 ? bound.variant->stages : bound.how.stages;
-}
-
-double step_extent(const BoundIsland& bound, AxisId axis) {
-  const BoundLoop* loop = bound.nest.loop_over(axis);
-  return static_cast<double>(loop ? loop->tile : bound.nest.size(axis));
-}
-
-// Of a product's step.
-double multiply_adds(const BoundIsland& bound, const Product& product) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  const Operator& op = diagram.operators[static_cast<std::size_t>(product.op)];
-  double count = 1;
-  for (const ArrayId id : op.inputs)
-    for (const AxisId axis : diagram.array(id).axes)
-      if (id == op.inputs.front() || !diagram.array(op.inputs.front()).has(axis)) count *= step_extent(bound, axis);
-  return count;
 }
 
 // Waits of a step for spilled registers: loads that nothing covers, one after the other, and what a block's few warps
@@ -132,7 +148,7 @@ double waits_for_products(const BoundIsland& bound) {
   double waits = 0;
   for_each_product(bound, [&](const Product& product) {
     const MmaShape& mma = product.mma;
-    waits += each ? multiply_adds(bound, product) / static_cast<double>(mma.m * mma.n * mma.k) / warpgroups : 1;
+    waits += each ? size_of(bound, product) / static_cast<double>(mma.m * mma.n * mma.k) / warpgroups : 1;
   });
   return waits;
 }
@@ -195,9 +211,11 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   // copy when the last warp has left it.
   const bool ahead = bound.how.overlap != Overlap::lockstep && stages_of_streams(bound) > 1;
   if (bound.how.loads_by == "tma" && !ahead) latency.matrix += products * rates.mbarrier;
+  if (bound.how.loads_by == "tma" && ahead) latency.barrier = rates.mbarrier_passed;  // other waits: under products
   if (runs(Pipe::xu)) latency.special = rates.ex2_chain + 3 * rates.fma_chain;
   if (runs(Pipe::shuffle))
-    latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step * rates.shuffle_chain;
+    latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step *
+                  (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
   if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(warps_of_block(bound));
   if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps);
   if (!bound.how.waits.loads.empty())
@@ -212,25 +230,34 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
 // Of the FLOP of all products of a step, the last one's.
 double last_product_share(const BoundIsland& bound) {
   double last = 0, all = 0;
-  for_each_product(bound, [&](const Product& product) { all += last = multiply_adds(bound, product); });
+  for_each_product(bound, [&](const Product& product) { all += last = size_of(bound, product); });
   return all > 0 ? last / all : 0;
 }
 
 // Of the vector work of a group's step, what runs under its own last product. Where that takes its operand in parts, the
 // special functions of each part run under the part before: all but those of the first, of the first of the warps.
-double hidden_under_products(const BoundIsland& bound, const StepDemand& d, double together) {
+// Under wgmma everything takes longer, maxima above all.
+double hidden_under_products(const BoundIsland& bound, const StepDemand& d, const SmRates& rates, double together) {
   const double last = last_product_share(bound);
   if (const std::int64_t part = bound.how.special_parts; part > 0 && bound.plan.schedule.diagram.guard) {
     const double first = static_cast<double>(part) / step_extent(bound, bound.plan.schedule.diagram.guard->key);
     return std::min(std::max(d.tensor, d.smem) * last, std::max(d.xu, d.fma_scores) * std::max(0.0, 1 - first / together));
   }
   if (!bound.variant || !bound.variant->pipelined) return 0;
-  return std::min(d.tensor * last, std::max(d.xu, d.fma_scores) + d.alu);
+  const SmRates::Beside beside = bound.how.tensor_path == "wgmma" ? rates.wgmma : SmRates::Beside{};
+  double left = d.tensor * last, hidden = 0;
+  const double special = std::max(d.xu, d.fma_scores), slower_special = d.xu >= d.fma_scores ? beside.xu : beside.fma;
+  for (const auto& [work, slower] : {std::pair(d.alu, beside.alu), std::pair(special, slower_special)}) {
+    const double part = std::min(work, left / (1 + slower));
+    hidden += part, left -= part * (1 + slower);
+  }
+  return hidden;
 }
 
 // A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
 // same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
-Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, double together) {
+Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, const SmRates& rates,
+                 double together) {
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
   if (!bound.how.waits.loads.empty())
     return {{d.memory, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
@@ -238,9 +265,11 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   if (bound.how.rounds.depth > 0)
     return {{d.smem, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
   // Warps of mma.sync copy, work out addresses and multiply in turn; beside wgmma addresses run under products.
-  const bool in_order = bound.how.tensor_path == "mma.sync";
-  Network network{{std::max({d.tensor, d.smem, in_order ? 0 : d.threads}), std::max(d.xu, d.fma_scores),
-                   d.alu + (in_order ? d.threads : 0), d.fma_outputs},
+  // Who takes turns comes to every unit in the same order, for the same time each.
+  const bool in_order = bound.how.tensor_path == "mma.sync", wgmma = bound.how.tensor_path == "wgmma";
+  const double matrix = wgmma ? std::max({d.products, d.smem - d.bulk, d.threads})
+                              : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
+  Network network{{matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
                   latency.barrier, d.issue, bound.how.overlap == Overlap::ping_pong};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
@@ -249,7 +278,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   network.demand[4] = d.local, network.delay += latency.local;
   // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
   if (bound.how.tensor_path == "wgmma" && together > 1) network.delay += latency.matrix;
-  network.delay -= hidden_under_products(bound, d, together);
+  network.delay -= hidden_under_products(bound, d, rates, together);
   // Warps of mma.sync wait for the fixed latencies of their own instructions, pipes free or not, and for all else.
   if (in_order && bound.how.stall_clocks > 0) {
     double waiting = latency.barrier + latency.local, served = 0;
@@ -265,7 +294,8 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
 double round_of(const BoundIsland& bound, const Network& alone, const StepDemand& d, const SmRates& rates,
                 std::int64_t customers) {
   Network network = alone;
-  if (customers == 1) return network.round(1);
+  const double floor = static_cast<double>(customers) * d.smem;
+  if (customers == 1) return std::max(floor, network.round(1));
   if (bound.how.tensor_path == "mma.sync") {
     const double held = d.tensor + rates.mma.xu * d.xu + rates.mma.fma * (d.fma_scores + d.fma_outputs) +
                         rates.mma.alu * (d.alu + d.threads);
@@ -287,7 +317,7 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
     const double before = std::exchange(round, network.round(customers));
     if (std::abs(round - before) < 1e-4 * before) break;
   }
-  return round;
+  return std::max(floor, round);
 }
 
 }  // namespace
@@ -311,7 +341,7 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
                      customers = lockstep ? 1 : a_scheduler;
   StepDemand part = step.demand;
   for (double* each : part.all()) *each /= static_cast<double>(customers);
-  const Network alone = customer(bound, part, latency_of(bound, island, rates, steps, faster),
+  const Network alone = customer(bound, part, latency_of(bound, island, rates, steps, faster), rates,
                                  lockstep ? static_cast<double>(a_scheduler) : 1);
   step.latency = alone.delay;
   const std::int64_t resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
@@ -325,7 +355,7 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   // product. All its warps wait for it, so they go through the first step together: one phase after the other.
   const double copy = rates.copy_hbm / faster_by(faster, Lever::latency),
                start = rates.block_start / faster_by(faster, Lever::latency);
-  double together = alone.delay + hidden_under_products(bound, part, lockstep ? static_cast<double>(a_scheduler) : 1);
+  double together = alone.delay + hidden_under_products(bound, part, rates, lockstep ? static_cast<double>(a_scheduler) : 1);
   for (const double each : alone.demand) together += static_cast<double>(customers) * each;
   step.clocks.fixed =
       (bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +

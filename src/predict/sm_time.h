@@ -15,7 +15,9 @@ namespace tilescope {
 struct StepDemand {
   double tensor = 0;      // matrix instructions
   double smem = 0;        // operands and fills; wavefronts, where threads multiply
-  double copies = 0;      // of these, what the warps that multiply copy or store there themselves
+  double products = 0;    // matrix instructions, each product no faster than its operands come from shared memory
+  double bulk = 0;        // of `smem`, what the copy engine brings, whatever the warps do meanwhile
+  double copies = 0;      // of `smem`, what the warps that multiply copy or store there themselves
   double xu = 0;          // special functions
   double fma_scores = 0;  // fp32 arithmetic by scores and rows, which runs under the special functions of the same warp
   double fma_outputs = 0;  // the same by elements of results
@@ -24,8 +26,8 @@ struct StepDemand {
   double issue = 0;        // warp instructions that a scheduler issues for all that
   double memory = 0;       // the unit's share of bytes from memory or L2
   double local = 0;        // spilled registers on their way between the unit and the L2
-  std::array<double*, 11> all() {
-    return {&tensor, &smem, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &memory, &local};
+  std::array<double*, 13> all() {
+    return {&tensor, &smem, &products, &bulk, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &memory, &local};
   }
 };
 

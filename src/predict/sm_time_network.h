@@ -13,21 +13,20 @@ struct Network {
   std::array<double, 5> demand{};  // matrix path, special functions, integer pipe, fp32 pipe, local memory
   double delay = 0;                // less what of the vector work runs under the customer's own products
   double issue = 0;                // of all that: clocks in which the scheduler issues for the customer
-  bool in_turn = false;            // the matrix path serves one customer after the other, each for the same time
+  bool in_turn = false;            // always the same order, for the same time: who is being served is half done
   double round(std::int64_t customers) const {
-    std::array<double, 5> queue{};
-    double total = 0, busy = 0, issuing = 0;
+    std::array<double, 5> queue{}, busy{};
+    double total = 0, issuing = 0;
     for (std::int64_t n = 1; n <= customers; ++n) {
       std::array<double, 5> response{};
       total = delay + issue * issuing;  // an instruction waits while another customer's is issued
-      for (std::size_t i = 0; i < demand.size(); ++i) response[i] = demand[i] * (1 + queue[i]);
-      response[0] -= in_turn ? demand[0] * busy / 2 : 0;  // who is being served is half done, on average
+      for (std::size_t i = 0; i < demand.size(); ++i)
+        response[i] = demand[i] * (1 + queue[i] - (in_turn ? busy[i] / 2 : 0));
       for (const double each : response) total += each;
       total = std::max(total, static_cast<double>(n) * std::max(issue, *std::max_element(demand.begin(), demand.end())));
-      busy = total > 0 ? static_cast<double>(n) * demand[0] / total : 0;
       issuing = total > 0 ? static_cast<double>(n) * issue / total : 0;
-      for (std::size_t i = 0; i < demand.size(); ++i)
-        queue[i] = total > 0 ? static_cast<double>(n) * response[i] / total : 0;
+      for (std::size_t i = 0; i < demand.size() && total > 0; ++i)
+        queue[i] = static_cast<double>(n) * response[i] / total, busy[i] = static_cast<double>(n) * demand[i] / total;
     }
     return total;
   }

@@ -88,6 +88,32 @@ TEST_CASE("exponentials run under the product that takes them in parts; copies o
   CHECK(step.clocks.step[0] > step.demand.tensor + step.demand.copies + step.demand.alu + step.demand.threads);
 }
 
+TEST_CASE("bulk copies run beside products; operands hold up the product that takes them; under products all is slower") {
+  Plan plan = load_plan_for_kernel("fused_wgmma", data);
+  HardwareProfile hardware = textbook();
+  Point point = attention(plan, 16, 4096, 64, 64, 8);
+  point.workload.d_qk = point.workload.d_v = 256;
+  const SmStep step = step_of(plan, hardware, point);
+  CHECK(step.demand.bulk == doctest::Approx(2.0 * 64 * 256 * 2 / 128).epsilon(0.03));  // K and V, and Q now and then
+  REQUIRE(step.demand.smem > step.demand.products);
+  CHECK(step.demand.products == doctest::Approx(step.demand.tensor));  // Q K^T needs all that shared memory gives
+  // Tiles of 32 keys: Q's 64 rows come again for so few columns, and Q K^T waits for them.
+  point = attention(plan, 16, 4096, 128, 32, 12);
+  point.workload.d_qk = point.workload.d_v = 256;
+  const SmStep narrow = step_of(plan, hardware, point);
+  const double values = narrow.demand.tensor / 2, scores = 2.0 * (64 + 32) * 256 * 2 / 128;
+  REQUIRE(scores > values);
+  CHECK(narrow.demand.products == doctest::Approx(scores + values));
+  // What runs under the group's own product takes longer there, so less of it is done by the product's end.
+  point = attention(plan, 16, 4096, 64, 128, 8);
+  const double before = step_of(plan, hardware, point).clocks.step[0];
+  hardware.measured->beside.wgmma_ex2 = {0.5, "M"}, hardware.measured->beside.wgmma_max = {1, "M"};
+  const double slower = step_of(plan, hardware, point).clocks.step[0];
+  CHECK(slower > before + 50);
+  hardware.measured->sync.mbarrier_passed = {30, "M"};  // of the wait for K
+  CHECK(step_of(plan, hardware, point).clocks.step[0] == doctest::Approx(slower + 30));
+}
+
 TEST_CASE("tiles that no stream moves go to and from memory while all units wait, but for stores behind which nobody queues") {
   HardwareProfile hardware = textbook();
   hardware.measured->hbm.read = {4000e9, "M"}, hardware.measured->hbm.write = {2000e9, "M"};

@@ -28,11 +28,27 @@ struct HandOver {
   }
 };
 
+// A phase that is over: a fresh barrier's parity 1.
+struct Passed {
+  __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
+    const std::uint32_t barrier = device::shared_address(shared);
+    if (threadIdx.x == 0) device::init_barrier(barrier, 1);
+    device::fence_barrier_init();
+    watch.start();
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round) device::wait_barrier(barrier, 1);
+    watch.stop();
+    return 0;
+  }
+};
+
 }  // namespace
 
 void measure_mbarrier(Microbench& bench) {
   bench.add("sync.mbarrier", scaled(cycles_per_round(bench, HandOver{}, {1, 64, 64}, 2000), 0.5),
             "mbarrier.arrive by one thread to another warp's passing try_wait");
+  bench.add("sync.mbarrier_passed", cycles_per_round(bench, Passed{}, {1, 128, 64}, 2000),
+            "try_wait of a phase that is over, four warps");
 }
 
 }  // namespace tilescope::validate
