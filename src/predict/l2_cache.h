@@ -39,6 +39,7 @@ struct CachePiece {
   std::int64_t address = 0, bytes = 0;
 };
 
+// The whole L2 of a launch: every entry starts outside it.
 class L2Cache {
  public:
   static constexpr int most_partitions = 4;
