@@ -36,7 +36,8 @@ Probe probe_of(const std::string& id) {
 
 // A number without a unit that need not be whole.
 bool is_ratio(const std::string& path) {
-  return path.starts_with("measured.beside.") || path == "measured.power.clock_exponent.value";
+  return path.starts_with("measured.beside.") || path == "measured.power.clock_exponent.value" ||
+         path == "measured.hbm.busy.value";
 }
 
 // What the reader expects of the leaf at `path`, found out from the value it has now. Spelled out here a second time on
