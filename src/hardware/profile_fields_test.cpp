@@ -36,7 +36,8 @@ Probe probe_of(const std::string& id) {
 
 // A number without a unit that need not be whole.
 bool is_ratio(const std::string& path) {
-  return path.starts_with("measured.beside.") || path == "measured.power.clock_exponent.value";
+  return path.starts_with("measured.beside.") || path == "measured.power.clock_exponent.value" ||
+         path == "measured.hbm.busy.value";
 }
 
 bool is_groups(const std::string& path) { return path == "levels.l2.groups.value"; }
