@@ -107,7 +107,8 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
   demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
   demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
-  demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu + pipe(work.pipes, Pipe::conversion) / conversion;
+  demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu +
+               pipe(work.pipes, Pipe::conversion) / conversion;
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
   demand.issue = issue_of(bound, island);
   demand.memory = memory_clocks(bound, island, rates, faster);
@@ -234,14 +235,15 @@ double last_product_share(const BoundIsland& bound) {
   return all > 0 ? last / all : 0;
 }
 
-// Of the vector work of a group's step, what runs under its own last product. Where that takes its operand in parts, the
-// special functions of each part run under the part before: all but those of the first, of the first of the warps.
+// Of the vector work of a group's step, what runs under its own last product. Where that takes its operand in parts,
+// the special functions of each part run under the part before: all but those of the first, of the first of the warps.
 // Under wgmma everything takes longer, maxima above all.
 double hidden_under_products(const BoundIsland& bound, const StepDemand& d, const SmRates& rates, double together) {
   const double last = last_product_share(bound);
   if (const std::int64_t part = bound.how.special_parts; part > 0 && bound.plan.schedule.diagram.guard) {
     const double first = static_cast<double>(part) / step_extent(bound, bound.plan.schedule.diagram.guard->key);
-    return std::min(std::max(d.tensor, d.smem) * last, std::max(d.xu, d.fma_scores) * std::max(0.0, 1 - first / together));
+    const double special = std::max(d.xu, d.fma_scores) * std::max(0.0, 1 - first / together);
+    return std::min(std::max(d.tensor, d.smem) * last, special);
   }
   if (!bound.variant || !bound.variant->pipelined) return 0;
   const SmRates::Beside beside = bound.how.tensor_path == "wgmma" ? rates.wgmma : SmRates::Beside{};
@@ -355,7 +357,8 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   // product. All its warps wait for it, so they go through the first step together: one phase after the other.
   const double copy = rates.copy_hbm / faster_by(faster, Lever::latency),
                start = rates.block_start / faster_by(faster, Lever::latency);
-  double together = alone.delay + hidden_under_products(bound, part, rates, lockstep ? static_cast<double>(a_scheduler) : 1);
+  const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
+  double together = alone.delay + hidden_under_products(bound, part, rates, at_once);
   for (const double each : alone.demand) together += static_cast<double>(customers) * each;
   step.clocks.fixed =
       (bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +
@@ -369,8 +372,8 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   }
   const AroundProducts around = around_products(bound);
   const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);
-  // A block that stays has the copy engine ask for its next tile before it stores, and goes on meanwhile; threads that copy
-  // for themselves ask after that, and their loads queue behind the stores.
+  // A block that stays has the copy engine ask for its next tile before it stores, and goes on meanwhile; threads that
+  // copy for themselves ask after that, and their loads queue behind the stores.
   const bool stores_run_on = bound.how.persistent && bound.how.loads_by == "tma";
   step.clocks.fixed += (around.load + (stores_run_on ? 0 : around.store)) * hz;
   step.once -= around.load * hz;  // the first blocks' tiles are the launch's start
