@@ -255,23 +255,23 @@ class ProfileReader {
     return {node["value"].quantity(dimension), source_of(node)};
   }
 
-  // "16a 16b": 16 units of the first partition, then 16 of the second.
+  // "16a 16b": 16 units of the first partition, then 16 of the second. Other findings come first: what does not fit
+  // together may follow from them.
   Sourced<std::vector<UnitGroup>> unit_groups(const Node& node) {
     const Node value = node["value"];
-    const std::int64_t partitions = profile_.l2_partitions ? profile_.l2_partitions->value : 1;
+    const std::string text = value.text();
     std::vector<UnitGroup> groups;
     std::int64_t units = 0;
-    for (std::istringstream words(value.text()); words;) {
-      std::string word;
-      if (!(words >> word)) break;
-      const char letter = word.back();
+    bool good = true;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+      const int partition = word.back() - 'a';
       word.pop_back();
-      const bool good = consists_of(word, "0123456789") && word.size() < 7 && letter >= 'a' && letter - 'a' < partitions;
-      groups.push_back({good ? std::stoll(word) : 0, letter - 'a'});
-      units += groups.back().units;
-      if (!good) units = -1'000'000'000;
+      good = good && consists_of(word, "0123456789") && word.size() < 7 && partition >= 0 && partition < 26 &&
+             (!profile_.l2_partitions || partition < profile_.l2_partitions->value);
+      if (good) groups.push_back({std::stoll(word), partition}), units += groups.back().units;
     }
-    if (units != profile_.units.value)
+    if (document_.clean() && (!good || units != profile_.units.value))
       value.report("must be groups of units with their partition's letter, all units together, like '16a 16b' of 32");
     return {groups, source_of(node)};
   }
