@@ -20,10 +20,11 @@ void add_fill(const BoundIsland& bound, Prediction& out, ArrayId id) {
   add_term(bound, out, fill);
 }
 
-// A tile that arrives in the wrong order for its product passes through registers once: read and written back whole.
+// A tile that arrives in the wrong order for its product, of this island or of a later one, passes through registers
+// once: read and written back whole.
 void add_transposition(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const auto& list = bound.how.transposes;
-  if (list.empty() || !loads(bound, id) || !in_shared_memory(bound, id)) return;
+  if (list.empty() || !loads(bound, id) || (bound.how.uses_tensor_cores() && !in_shared_memory(bound, id))) return;
   if (std::find(list.begin(), list.end(), bound.plan.schedule.diagram.array(id).name) == list.end()) return;
   const bool kept = !fetched_every_step(bound, id);
   Term term = smem_term(bound, id, Direction::read, Cause::transpose, kept);
@@ -98,11 +99,11 @@ void add_staging(const BoundIsland& bound, Prediction& out, ArrayId id) {
 }  // namespace
 
 void add_smem(const BoundIsland& bound, Prediction& out) {
-  if (!bound.how.uses_tensor_cores()) return;
   const std::size_t arrays = bound.plan.schedule.diagram.arrays.size();
   const auto each = [&](auto visit) {
     for (std::size_t i = 0; i < arrays; ++i) visit(bound, out, static_cast<ArrayId>(static_cast<int>(i)));
   };
+  if (!bound.how.uses_tensor_cores()) return each(add_transposition);
   each(add_fill);
   each(add_transposition);
   add_operands(bound, out);
