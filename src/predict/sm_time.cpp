@@ -199,6 +199,18 @@ double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, co
   return (near + missed * std::max(0.0, far - near)) / static_cast<double>(ahead);
 }
 
+// Bytes of results that threads store in the steps themselves, as a stream moves their tiles.
+double stored_in_steps(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double bytes = 0;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (stores(bound, id) && bound.streams(id))
+      bytes += static_cast<double>(bytes_of(bound.point, diagram, id, counts_of_store(bound, id).stored));
+  }
+  return bytes;
+}
+
 StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
                        double steps, const Faster& faster) {
   double products = 0;
@@ -222,6 +234,9 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   if (!bound.how.waits.loads.empty())
     latency.barrier = (block_waits(bound, island, rates).again + (bound.how.early_launch ? 0 : rates.block_start)) /
                       static_cast<double>(steps_of(bound.nest));
+  // Copies of threads queue behind their stores, as at a block's end (sm_step).
+  if (bound.how.loads_by == "cp.async" && bound.how.uses_tensor_cores() && rates.local_store > 0)
+    latency.barrier += stored_in_steps(bound) / steps / rates.local_store;
   if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
   latency.local = local_latency(bound, island, rates, steps);
   for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local}) *each /= shorter;
