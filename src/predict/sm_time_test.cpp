@@ -405,3 +405,21 @@ TEST_CASE("warps of mma.sync wait for their own instructions' latencies and for 
   CHECK(step_with(14, false).clocks.step[0] >= 14 * plain.demand.issue);
   CHECK(step_with(1, false).latency == plain.latency);  // what pipes take anyway is longer
 }
+
+TEST_CASE("results that threads store in every step hold up their next copies, at the rate of a unit's stores") {
+  HardwareProfile hardware = textbook();
+  const auto clocks = [&](const char* kernel, double rate) {
+    if (rate > 0) hardware.measured->local.store = {rate, "M"};
+    const Plan plan = load_plan_for_kernel(kernel, data);
+    const SmStep step = step_of(plan, hardware, attention(plan, 132, 2048, 128, 128, 8));
+    return step.clocks.step[0];
+  };
+  // O of a step, 128 x 128 in fp16, and m and l: flash1 stores them, fused_mma keeps them.
+  const double without = clocks("flash1", 0), fast = clocks("flash1", 64), slow = clocks("flash1", 32);
+  constexpr double bytes = 128 * 128 * 2 + 2 * 128 * 4;
+  CHECK(fast - without == doctest::Approx(bytes / 64));
+  CHECK(slow - without == doctest::Approx(bytes / 32));
+  hardware.measured->local.store.reset();
+  const double kept = clocks("fused_mma", 0);
+  CHECK(clocks("fused_mma", 32) == kept);
+}

@@ -1,0 +1,247 @@
+#include "predict/sm_time_demand.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "predict/block_waits.h"
+#include "predict/time_parts.h"
+
+namespace tilescope {
+namespace {
+
+double pipe(const std::array<std::int64_t, pipe_count>& list, Pipe which) {
+  return static_cast<double>(list[static_cast<std::size_t>(which)]);
+}
+
+// Clocks of one multiprocessor for the island's matrix instructions.
+double tensor_clocks(const BoundIsland& bound, const Work& work) {
+  double clocks = 0;
+  for (std::size_t i = 0; i < format_count; ++i)
+    if (work.tensor_flop_in[i] > 0)
+      clocks += static_cast<double>(work.tensor_flop_in[i]) /
+                tensor_flop_per_clock(bound, static_cast<Format>(static_cast<int>(i)));
+  return clocks;
+}
+
+// Warp instructions a scheduler, as far as the counts tell: of the pipes, matrix instructions, and 16 bytes a lane
+// of what warps themselves read from shared memory or copy there.
+double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
+  constexpr double lanes = 32, schedulers = 4, bytes = 16 * lanes;
+  double threads = 0, warps = 0;
+  for (const std::int64_t each : island.work.pipes) threads += static_cast<double>(each);
+  threads -= pipe(island.work.pipes, Pipe::shared);
+  if (bound.how.tensor_path == "mma.sync") {
+    const MmaShape& mma = bound.how.mma;
+    warps += static_cast<double>(island.work.tensor_flop) / (2 * static_cast<double>(mma.m * mma.n * mma.k)) +
+             static_cast<double>(island.operand_bytes) / bytes;
+  }
+  const auto& smem = island.traffic[static_cast<std::size_t>(Boundary::smem)];
+  if (bound.how.loads_by != "tma") warps += static_cast<double>(smem[1] - island.bulk_smem[1]) / bytes;
+  return (threads / lanes + warps) / schedulers;
+}
+
+// Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.
+double memory_clocks(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, const Faster& faster) {
+  const auto seconds = [&](Resource resource, Lever lever) {
+    return std::max(0.0, island.resource_seconds[static_cast<std::size_t>(resource)]) / faster_by(faster, lever);
+  };
+  const double units = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value));
+  const double all = std::max(seconds(Resource::hbm, Lever::hbm), seconds(Resource::l2, Lever::l2)) *
+                     part_in_sequence(island) * highest_clock(bound.hardware, bound.how) * units;
+  return rates.l2 > 0 ? std::max(all, moved(island, Boundary::l2) / rates.l2) : all;
+}
+
+}  // namespace
+
+double step_extent(const BoundIsland& bound, AxisId axis) {
+  const BoundLoop* loop = bound.nest.loop_over(axis);
+  return static_cast<double>(loop ? loop->tile : bound.nest.size(axis));
+}
+
+// Multiply-adds of a product in a step.
+double size_of(const BoundIsland& bound, const Product& product) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const auto& inputs = diagram.operators[static_cast<std::size_t>(product.op)].inputs;
+  double size = 1;
+  for (const ArrayId id : inputs)
+    for (const AxisId axis : diagram.array(id).axes)
+      if (id == inputs.front() || !diagram.array(inputs.front()).has(axis)) size *= step_extent(bound, axis);
+  return size;
+}
+
+namespace {
+
+// Clocks of a step's products one after the other, `tensor` in all, none faster than its operands come.
+double products_clocks(const BoundIsland& bound, double tensor, double smem_rate) {
+  double all = 0, clocks = 0;
+  for_each_product(bound, [&](const Product& product) { all += size_of(bound, product); });
+  for_each_product(bound, [&](const Product& product) {
+    double bytes = 0;
+    for (const Operand& operand : product.operands)
+      if (operand.in_smem && !operand.kept)
+        bytes += static_cast<double>(tile_bytes(bound, operand.id)) * static_cast<double>(operand.copies);
+    clocks += std::max(tensor * size_of(bound, product) / all, bytes / smem_rate);
+  });
+  return clocks;
+}
+
+}  // namespace
+
+StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
+                     const Faster& faster) {
+  const Work& work = island.work;
+  const auto scores = [&](Pipe which) {
+    return pipe(work.pipes, which) - pipe(work.of_outputs, which) - pipe(work.of_threads, which);
+  };
+  const auto outputs = [&](Pipe which) { return pipe(work.of_outputs, which); };
+  const double fma = rates.fma * faster_by(faster, Lever::fma), alu = rates.alu * faster_by(faster, Lever::alu);
+  const double conversion = rates.conversion * faster_by(faster, Lever::alu);
+  const auto& smem = island.traffic[static_cast<std::size_t>(Boundary::smem)];
+  StepDemand demand;
+  demand.tensor = tensor_clocks(bound, work) / faster_by(faster, Lever::tensor);
+  constexpr double wavefront = 128;  // bytes of all banks
+  demand.smem =
+      (static_cast<double>(smem[0]) + static_cast<double>(smem[1]) + wavefront * pipe(work.pipes, Pipe::shared)) /
+      (rates.smem * faster_by(faster, Lever::smem));
+  demand.bulk = static_cast<double>(island.bulk_smem[1]) / (rates.smem * faster_by(faster, Lever::smem));
+  demand.copies = static_cast<double>(smem[1] - island.bulk_smem[1]) / (rates.smem * faster_by(faster, Lever::smem));
+  demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
+  demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
+  demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
+  demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu +
+               pipe(work.pipes, Pipe::conversion) / conversion;
+  demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
+  demand.issue = issue_of(bound, island);
+  demand.memory = memory_clocks(bound, island, rates, faster);
+  if (rates.local_store > 0 && rates.l2 > 0)
+    demand.local = static_cast<double>(island.local.stored) / rates.local_store +
+                   static_cast<double>(island.local.missed) / rates.l2;
+  for (double* each : demand.all()) *each /= steps;
+  demand.products = products_clocks(bound, demand.tensor, rates.smem * faster_by(faster, Lever::smem));
+  return demand;
+}
+
+namespace {
+
+// Copies of the streamed tiles that a block holds.
+std::int64_t stages_of_streams(const BoundIsland& bound) {
+  return bound.variant && bound.variant->stages > 0 ? bound.variant->stages : bound.how.stages;
+}
+
+// Waits of a step for spilled registers: loads that nothing covers, one after the other, and what a block's few warps
+// need to store beyond the time in which the unit could.
+double local_latency(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps) {
+  if (island.local.stored + island.local.loaded == 0 || rates.local_store_warp == 0) return 0;
+  const LocalTraffic& local = island.local;
+  const double missed = local.loaded > 0 ? static_cast<double>(local.missed) / static_cast<double>(local.loaded) : 0;
+  const double of_block = std::min(rates.local_store, rates.local_store_warp * static_cast<double>(consumer_warps(bound)));
+  return bound.variant->local.waits * (missed * rates.local_latency + (1 - missed) * rates.local_latency_l1) +
+         static_cast<double>(local.stored) / steps * (1 / of_block - 1 / rates.local_store);
+}
+
+// Waits of a step for products: one each, or one for every instruction where the compiler put it so.
+double waits_for_products(const BoundIsland& bound) {
+  const bool each = bound.variant && bound.variant->waits_each && bound.how.tensor_path == "wgmma";
+  const double warpgroups = std::max(1.0, static_cast<double>(consumer_warps(bound)) / 4);
+  double waits = 0;
+  for_each_product(bound, [&](const Product& product) {
+    const MmaShape& mma = product.mma;
+    waits += each ? size_of(bound, product) / static_cast<double>(mma.m * mma.n * mma.k) / warpgroups : 1;
+  });
+  return waits;
+}
+
+// Rounds of a step in which threads stage what its products sum over.
+double rounds_of(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double rounds = 0;
+  for (const int number : bound.island.operators) {
+    const Operator& op = diagram.operators[static_cast<std::size_t>(number)];
+    if (op.kind != OperatorKind::contraction) continue;
+    double sum = 1;
+    for (const AxisId axis : diagram.array(op.inputs.front()).axes)
+      if (!diagram.array(op.outputs.front()).has(axis)) sum *= step_extent(bound, axis);
+    rounds += std::ceil(sum / static_cast<double>(bound.how.rounds.depth));
+  }
+  return rounds;
+}
+
+// What a block waits for in the rounds of a step while it neither multiplies nor stores: loads, of which the part that
+// memory brings takes as long as a load from there, the bytes' way into the unit, and two barriers a round.
+double waits_of_rounds(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps) {
+  const double rounds = rounds_of(bound);
+  const auto read = [&](Boundary from) {
+    return static_cast<double>(island.traffic[static_cast<std::size_t>(from)][0]);
+  };
+  const double bytes = read(Boundary::l2), missed = bytes > 0 ? std::min(1.0, read(Boundary::hbm) / bytes) : 0;
+  const double load = rates.l2_latency + missed * std::max(0.0, rates.hbm - rates.l2_latency);
+  return rounds * (static_cast<double>(bound.how.rounds.waits) * load + rates.smem_chain +
+                   2 * rates.block_barrier(warps_of_block(bound))) +
+         (rates.l2 > 0 ? bytes / steps / rates.l2 : 0);
+}
+
+}  // namespace
+
+double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps) {
+  const std::int64_t ahead = stages_of_streams(bound) - 1;
+  if (ahead < 1 || bound.how.loads_by != "cp.async" || !bound.how.uses_tensor_cores()) return 0;
+  if (rates.cp_async <= 0 || rates.copy_l2 <= 0) return 0;
+  const auto read = [&](Boundary from) {
+    return static_cast<double>(island.traffic[static_cast<std::size_t>(from)][0]);
+  };
+  const double bytes = read(Boundary::l2) / steps,
+               missed = bytes > 0 ? std::min(1.0, read(Boundary::hbm) * part_in_sequence(island) / read(Boundary::l2)) : 0;
+  const double near = rates.copy_l2 + bytes / rates.cp_async,
+               far = rates.hbm_unit > 0 ? rates.copy_hbm + bytes / rates.hbm_unit : near;
+  return (near + missed * std::max(0.0, far - near)) / static_cast<double>(ahead);
+}
+
+namespace {
+
+// Bytes of results that threads store in the steps themselves, as a stream moves their tiles.
+double stored_in_steps(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double bytes = 0;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (stores(bound, id) && bound.streams(id))
+      bytes += static_cast<double>(bytes_of(bound.point, diagram, id, counts_of_store(bound, id).stored));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
+                       double steps, const Faster& faster) {
+  double products = 0;
+  for_each_product(bound, [&](const Product&) { ++products; });
+  const auto runs = [&](Pipe which) { return island.work.pipes[static_cast<std::size_t>(which)] > 0; };
+  const double shorter = faster_by(faster, Lever::latency);
+  StepLatency latency;
+  latency.matrix =
+      bound.how.tensor_path == "wgmma" ? waits_for_products(bound) * rates.wgmma_wait : products * (rates.mma_chain + rates.smem_chain);
+  // Who goes at its own pace finds its tiles there, where copies run ahead; in lockstep a buffer is free for the next
+  // copy when the last warp has left it.
+  const bool ahead = bound.how.overlap != Overlap::lockstep && stages_of_streams(bound) > 1;
+  if (bound.how.loads_by == "tma" && !ahead) latency.matrix += products * rates.mbarrier;
+  if (bound.how.loads_by == "tma" && ahead) latency.barrier = rates.mbarrier_passed;  // other waits: under products
+  if (runs(Pipe::xu)) latency.special = rates.ex2_chain + 3 * rates.fma_chain;
+  if (runs(Pipe::shuffle))
+    latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step *
+                  (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
+  if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(warps_of_block(bound));
+  if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps);
+  if (!bound.how.waits.loads.empty())
+    latency.barrier = (block_waits(bound, island, rates).again + (bound.how.early_launch ? 0 : rates.block_start)) /
+                      static_cast<double>(steps_of(bound.nest));
+  // Copies of threads queue behind their stores, as at a block's end (sm_step).
+  if (bound.how.loads_by == "cp.async" && bound.how.uses_tensor_cores() && rates.local_store > 0)
+    latency.barrier += stored_in_steps(bound) / steps / rates.local_store;
+  if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
+  latency.local = local_latency(bound, island, rates, steps);
+  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local}) *each /= shorter;
+  return latency;
+}
+
+}  // namespace tilescope
