@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "optimum/lower_bound.h"
 
 namespace tilescope::cli {
@@ -35,7 +36,7 @@ DiagramBound of(const LowerBound& bound, const std::string& holds_for, double ti
 
 const Operator* producer(const Diagram& diagram, ArrayId id) {
   for (const Operator& op : diagram.operators)
-    if (std::find(op.outputs.begin(), op.outputs.end(), id) != op.outputs.end()) return &op;
+    if (contains(op.outputs, id)) return &op;
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -29,7 +30,7 @@ std::vector<OptionSpec> derive_options() {
       {"top", "how many schedules to rank (default 10)"},
       {"lowering", "a file of models/lowerings: its kernel configuration instead of a diagram's derivation"}};
   for (const OptionSpec& spec : point_options())
-    if (std::find(wanted.begin(), wanted.end(), spec.name) != wanted.end()) specs.push_back(spec);
+    if (contains(wanted, spec.name)) specs.push_back(spec);
   for (OptionSpec& spec : specs)
     if (spec.name == "hardware") spec.help = "also derive at every memory boundary of this GPU (fp16)";
   for (OptionSpec spec : output_options()) {
@@ -120,7 +121,7 @@ std::string page_of(const Diagram& diagram, const Schedule* schedule, std::vecto
 void add_pseudocode(const Arguments& arguments, const DeriveRequest& request, const std::string& name,
                     std::vector<PageSection>& sections) {
   const std::vector<std::string> known = shipped_names(data_directory() / "models" / "implementations");
-  if (std::find(known.begin(), known.end(), name) == known.end()) return;
+  if (!contains(known, name)) return;
   Plan plan = load_plan_for_schedule(name, data_directory(), request.source);
   for (std::size_t a = 0; a < request.diagram.axes.size(); ++a)
     plan.schedule.diagram.axes[a].length = request.diagram.axes[a].length;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "cli/family.h"
 
 namespace tilescope::cli {
@@ -128,7 +129,7 @@ std::string why_absent(const FamilyPoint& point, const HardwareProfile& hardware
   const std::string counter = counter_of(point, hardware, quantity);
   if (counter.empty()) return "no counter of this GPU gives it";
   const auto& lacking = point.compared->record.unavailable;
-  if (std::find(lacking.begin(), lacking.end(), counter) != lacking.end()) return "this GPU lacks " + counter;
+  if (contains(lacking, counter)) return "this GPU lacks " + counter;
   const validate::Record& record = point.compared->record;
   return record.counters.contains(counter) || record.counters_with_flush.contains(counter)
              ? counter + " alone does not give it"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -80,7 +81,7 @@ Table show_table(const HardwareProfile& p) {
 void check_counters(const HardwareProfile& profile, Table& table, bool& ok) {
   std::vector<std::string> metrics;
   const auto add = [&](const Counter& counter) {
-    if (std::find(metrics.begin(), metrics.end(), counter.metric) == metrics.end()) metrics.push_back(counter.metric);
+    if (!contains(metrics, counter.metric)) metrics.push_back(counter.metric);
   };
   for (const MemoryLevel& level : profile.levels) {
     if (level.counters.read) add(*level.counters.read);

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/options.h"
@@ -23,7 +24,7 @@ std::string default_schedule(const std::string& pass) { return pass == "backward
 std::optional<std::string> read_pass(const Arguments& arguments) {
   static const std::vector<std::string> passes{"forward", "backward"};
   const auto pass = arguments.text("pass");
-  if (pass && std::find(passes.begin(), passes.end(), *pass) == passes.end())
+  if (pass && !contains(passes, *pass))
     refuse("--pass", fmt::format("expected forward or backward, found '{}'{}", *pass, nearest(*pass, passes) ? did_you_mean(*pass, passes) : ""));
   return pass;
 }

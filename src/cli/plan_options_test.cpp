@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "cli/run_program.h"
 
@@ -50,7 +51,7 @@ TEST_CASE("every schedule goes through every command, in text and JSON, without 
     for (const json& term : prediction["terms"]) {
       const std::string key = fmt::format("{}|{}|{}|{}|{}", term["island"].get<std::string>(), term["boundary"].get<std::string>(), term["array"].get<std::string>(),
                                           term["direction"].get<std::string>(), term["kind"].get<std::string>());
-      CHECK_MESSAGE(std::find(seen.begin(), seen.end(), key) == seen.end(), key);
+      CHECK_MESSAGE(!contains(seen, key), key);
       seen.push_back(key);
     }
     double seconds = 0;

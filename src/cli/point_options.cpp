@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/options.h"
@@ -169,7 +170,7 @@ void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
       refuse("--dtype", fmt::format("expected a format, optionally with scales as in int8:g64:b2, found '{}'{}", name, did_you_mean(name, dtype_names())));
     if (!set_dtype(point, plan.schedule.diagram, key, *dtype)) {
       std::vector<std::string> keys = dtype_keys(plan.schedule.diagram);
-      if (std::find(keys.begin(), keys.end(), "k") != keys.end()) keys.insert(keys.begin(), "kv");
+      if (contains(keys, "k")) keys.insert(keys.begin(), "kv");
       refuse("--dtype", fmt::format("no array takes the key '{}'{}", key, did_you_mean(key, keys)));
     }
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/best_tile.h"
@@ -121,7 +122,7 @@ std::string size_text(const Diagram& diagram, const Workload& w) {
   else if (uses(Extent::d_v)) parts.push_back(fmt::format("v_head_dim {}", w.d_v));
   std::vector<std::string> own;  // a size may be that of several axes
   for (const Axis& axis : diagram.axes)
-    if (!axis.extent && !axis.chunks_of && std::find(own.begin(), own.end(), axis.size) == own.end()) own.push_back(axis.size), parts.push_back(fmt::format("{} {}", axis.size, axis.length));
+    if (!axis.extent && !axis.chunks_of && !contains(own, axis.size)) own.push_back(axis.size), parts.push_back(fmt::format("{} {}", axis.size, axis.length));
   return join(parts, ", ");
 }
 
@@ -129,7 +130,7 @@ std::string point_line(const Plan& plan, const HardwareProfile& hardware, const 
   std::vector<std::string> formats{to_string(point.dtypes[0])}, seen{"l", "acc", "index"};  // the first array's, and every key's that differs
   for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
     const Array& array = plan.schedule.diagram.arrays[i];
-    if (array.role == ArrayRole::interior || std::find(seen.begin(), seen.end(), array.dtype_key) != seen.end()) continue;
+    if (array.role == ArrayRole::interior || contains(seen, array.dtype_key)) continue;
     seen.push_back(array.dtype_key);
     if (point.dtypes[i] != point.dtypes[0]) formats.push_back(array.name + " " + to_string(point.dtypes[i]));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/labels.h"
@@ -45,7 +46,7 @@ constexpr std::array<Follower, 3> followers{{{&Workload::heads_q, &Workload::hea
                                              {&Workload::d_qk, &Workload::d_v, false}}};
 
 bool sets(const SweepAxis& axis, std::int64_t Workload::*extent) {
-  return std::find(axis.extents.begin(), axis.extents.end(), extent) != axis.extents.end();
+  return contains(axis.extents, extent);
 }
 
 // "first:last:xF" multiplies by F, "first:last:+S" (or ":S") adds S; or a comma list.
@@ -85,7 +86,7 @@ SweepAxis parse_axis(const std::string& text, const Plan& plan) {
   std::string name = text.substr(0, equals);
   std::replace(name.begin(), name.end(), '-', '_');
   if (equals == std::string::npos) refuse(fmt::format("expected NAME=VALUES, as in q_len=1k:128k:x2, found '{}'", text));
-  if (std::find(names.begin(), names.end(), name) == names.end()) refuse(fmt::format("unknown axis '{}'{}", name, did_you_mean(name, names)));
+  if (!contains(names, name)) refuse(fmt::format("unknown axis '{}'{}", name, did_you_mean(name, names)));
   SweepAxis axis{.name = name, .values = parse_values(text.substr(equals + 1))};
   for (const NamedExtent& known : named_extents)
     if (name == known.name) axis.extents.push_back(known.extent);

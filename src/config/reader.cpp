@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -131,7 +132,7 @@ void Node::only(std::initializer_list<std::string_view> keys) const { only(std::
 void Node::only(const std::vector<std::string>& known) const {
   if (!is_map()) return expected(*state_, "a map");
   for (const NodeState* child : state_->children) {
-    if (std::find(known.begin(), known.end(), child->key) != known.end()) continue;
+    if (contains(known, child->key)) continue;
     if (state_->document->more_findings) return;
     state_->document->report(child->key_line, child->key_column, path_of(*child),
                              "unknown key" + did_you_mean(child->key, known));
@@ -145,7 +146,7 @@ std::string Node::text() const {
 }
 
 std::string Node::one_of(const std::vector<std::string>& choices) const {
-  if (is_scalar() && std::find(choices.begin(), choices.end(), state_->scalar) != choices.end()) return state_->scalar;
+  if (is_scalar() && contains(choices, state_->scalar)) return state_->scalar;
   const auto near = is_scalar() ? nearest(state_->scalar, choices) : std::nullopt;
   report_at(*state_, fmt::format("expected one of {}, found {}{}", join(choices, ", "), found(*state_),
                                  near ? "; did you mean '" + *near + "'?" : ""));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
@@ -28,6 +30,21 @@ const BoundLoop* Nest::loop_over(AxisId axis) const {
   return nullptr;
 }
 
+std::int64_t Nest::values(std::span<const AxisId> array) const {
+  std::int64_t count = 1;
+  for (const AxisId axis : array) count = checked_mul(count, size(axis));
+  return count;
+}
+
+void Nest::find_guarded_pair() {
+  query_loop = key_loop = -1;
+  for (int i = 0; diagram->guard && i < static_cast<int>(loop_count); ++i) {
+    const AxisId axis = loops[static_cast<std::size_t>(i)].axis;
+    if (axis == diagram->guard->query) query_loop = i;
+    if (axis == diagram->guard->key) key_loop = i;
+  }
+}
+
 std::int64_t Nest::blocks() const {
   std::int64_t count = 1;
   for (const BoundLoop& loop : all()) count = loop.group ? checked_mul(count, loop.trips) : count;
@@ -47,9 +64,9 @@ LiveTiles Nest::live_tiles_of_chunk(std::int64_t chunk) const {
 }
 
 bool Nest::carries(std::span<const AxisId> array, AxisId axis) const {
-  if (std::find(array.begin(), array.end(), axis) != array.end()) return true;
+  if (contains(array, axis)) return true;
   const auto& of = diagram->axes[index(axis)].chunks_of;
-  return of && std::find(array.begin(), array.end(), *of) != array.end();
+  return of && contains(array, *of);
 }
 
 NestSums sums_of(const Nest& nest, bool whole_tiles) {
@@ -97,11 +114,9 @@ Nest bind_nest(const Schedule& schedule, const Island& island, const Workload& w
     nest.sizes[index(cut.axis)] = ceil_div(nest.size(cut.of), cut.length_in(nest.size(cut.of), tiles));
   for (const Loop& loop : island.loops) {
     const std::int64_t size = nest.size(loop.axis), tile = loop.tile.value(size, tiles);
-    const int position = static_cast<int>(nest.loop_count);
     nest.loops[nest.loop_count++] = {loop.axis, loop.partition == Partition::group, size, tile, ceil_div(size, tile)};
-    if (diagram.guard && loop.axis == diagram.guard->query) nest.query_loop = position;
-    if (diagram.guard && loop.axis == diagram.guard->key) nest.key_loop = position;
   }
+  nest.find_guarded_pair();
   bind_chunks(schedule, tiles, nest);
   const bool both = nest.query_loop >= 0 && nest.key_loop >= 0;
   const bool queries_are_chunked = both && nest.chunked.present() && nest.chunked.inner == nest.query_loop;

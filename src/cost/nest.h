@@ -47,7 +47,9 @@ struct Nest {
 
   std::span<const BoundLoop> all() const { return {loops.data(), loop_count}; }
   std::int64_t size(AxisId axis) const { return sizes[index(axis)]; }
+  std::int64_t values(std::span<const AxisId> array) const;  // of an array, all its axes. Throws CountOverflow.
   bool guarded() const { return query_loop >= 0; }
+  void find_guarded_pair();  // sets query_loop and key_loop: where the loops over the diagram's pair stand, -1: no such loop
   const BoundLoop* loop_over(AxisId axis) const;  // nullptr: the axis is taken whole
   std::int64_t blocks() const;                    // iterations of all group loops: the grid. Throws CountOverflow.
   LiveTiles live_tiles() const;                   // of the guarded pair

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/contains.h"
 
 namespace tilescope {
 namespace {
-
-bool contains(Axes axes, AxisId axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
 
 // Extent of a whole axis, rounded up to its tiles when asked.
 std::int64_t extent(const Nest& nest, AxisId axis, bool whole_tiles) {
@@ -174,9 +173,7 @@ std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, 
 StoreCounts stored_values(const Nest& nest, const NestSums& live, Axes array, const Stored& how) {
   const std::int64_t visits = touched_values(nest, live, array);
   if (!how.zeroed) return {.stored = visits, .loaded = visits - distinct_values(nest, live, array)};
-  std::int64_t all = 1;
-  for (const AxisId axis : array) all = checked_mul(all, nest.size(axis));
-  return {.stored = checked_add(visits, all), .loaded = how.by == Accumulate::reduction ? 0 : visits};
+  return {.stored = visits, .loaded = how.by == Accumulate::reduction ? 0 : visits, .zeros = nest.values(array)};
 }
 
 std::int64_t distinct_values(const Nest& nest, const NestSums& live, Axes array, bool whole_tiles) {

@@ -25,9 +25,10 @@ struct TouchOptions {
 // Values of A moved over the boundary in one direction, counting every (re)load. Throws CountOverflow.
 std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, TouchOptions options = {});
 
-// Values of an output that cross the boundary outwards and back in, by the way it is accumulated there.
+// Values of an output that cross the boundary outwards and back in, by the way it is accumulated there, and those that
+// initialise it beforehand.
 struct StoreCounts {
-  std::int64_t stored = 0, loaded = 0;
+  std::int64_t stored = 0, loaded = 0, zeros = 0;
 };
 StoreCounts stored_values(const Nest& nest, const NestSums& live, Axes array, const Stored& how);
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/contains.h"
 #include "base/error.h"
 
 namespace tilescope {
@@ -33,7 +34,7 @@ double compulsory(const Primitives& primitives, const FusedKernel& kernel, const
   };
   for (const ArrayId id : kernel.loads)
     if (const auto& source = primitives.array(id).alias_of;
-        !source || std::find(kernel.loads.begin(), kernel.loads.end(), *source) == kernel.loads.end())
+        !source || !contains(kernel.loads, *source))
       add(id);
   for (const ArrayId id : kernel.region.results) add(id);
   return total;
@@ -196,7 +197,7 @@ RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, 
     ScheduleProblem problem = problem_of(schedule, options_of(request), -1, request.widths);
     leave_out_ones(problem, schedule, request.workload);
     // Nests that differ only in loops over one element are one problem here.
-    if (const std::pair same{problem.traffic, problem.columns}; std::find(seen.begin(), seen.end(), same) == seen.end())
+    if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same))
       seen.push_back(same);
     else continue;
     BestTiles tiles = best_tiles(problem, sizes_of(problem.symbolic, schedule, request.workload, request.mask),

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/contains.h"
 #include "derive/derivation.h"
 #include "derive/random_nests.h"
 
@@ -20,7 +21,7 @@ Derivation derived(const std::string& diagram, const Workload& workload, double 
 }
 
 bool names(const RankedFusion& fusion, const std::string& name) {
-  return std::find(fusion.names.begin(), fusion.names.end(), name) != fusion.names.end();
+  return contains(fusion.names, name);
 }
 
 // Everything that leaves the diagram, in one kernel.

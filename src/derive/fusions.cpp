@@ -5,12 +5,10 @@
 #include <map>
 #include <set>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
-
-bool contains(const std::vector<ArrayId>& ids, ArrayId id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
-}
 
 std::vector<ArrayId> arrays_with_role(const Primitives& primitives, ArrayRole role) {
   std::vector<ArrayId> found;

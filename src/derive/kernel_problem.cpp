@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/contains.h"
 #include "schedule/rewrite.h"
 
 namespace tilescope {
@@ -67,14 +68,14 @@ Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel
   for (const int number : kernel.region.primitives) {
     const ArrayId id = primitives.list[static_cast<std::size_t>(number)].output;
     const bool result =
-        std::find(kernel.region.results.begin(), kernel.region.results.end(), id) != kernel.region.results.end();
+        contains(kernel.region.results, id);
     if (result && primitives.array(id).role == ArrayRole::interior)
       island.stored_as.push_back({.result = id, .as = id});
     if (!result && primitives.array(id).role == ArrayRole::output) island.omits.push_back(id);
   }
   std::optional<std::size_t> parts;
   for (const AxisLoop& loop : loops) {
-    const bool batch = std::find(rules.batch().begin(), rules.batch().end(), loop.axis) != rules.batch().end();
+    const bool batch = contains(rules.batch(), loop.axis);
     if (loop.parts) parts = island.loops.size();
     island.loops.push_back({loop.axis, loop.partition, batch ? TileSize{} : add_parameter(schedule, loop)});
   }
@@ -106,7 +107,7 @@ ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& opti
     for (std::size_t i = 0; i < column.live.size() && !widths.empty(); ++i)
       memory += column.tiles[i] * Polynomial(width_of(expanded, column.live[i], widths));
     memory = relax(memory, counts.symbols);
-    if (memory.is_zero() || std::find(problem.columns.begin(), problem.columns.end(), memory) != problem.columns.end())
+    if (memory.is_zero() || contains(problem.columns, memory))
       continue;
     for (const SymbolId symbol : symbols_of(memory)) used.insert(symbol);
     problem.columns.push_back(memory);
@@ -129,7 +130,7 @@ void leave_out_ones(ScheduleProblem& problem, const Schedule& schedule, const Wo
   }
   std::vector<Polynomial> distinct;
   for (const Polynomial& column : problem.columns)
-    if (std::find(distinct.begin(), distinct.end(), column) == distinct.end()) distinct.push_back(column);
+    if (!contains(distinct, column)) distinct.push_back(column);
   problem.columns = std::move(distinct);
 }
 

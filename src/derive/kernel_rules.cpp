@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/contains.h"
 #include "derive/nests.h"
 #include "schedule/folds.h"
 
@@ -17,10 +18,6 @@ AxisBits bits_of(const std::vector<AxisId>& axes) {
   AxisBits mask = 0;
   for (const AxisId axis : axes) mask |= bit(axis);
   return mask;
-}
-
-bool contains(const std::vector<ArrayId>& ids, ArrayId id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
 // Bits of the loops that repeat an array: those up to the last one that moves it and that it does not carry. A result

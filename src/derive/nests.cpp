@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
@@ -12,7 +14,7 @@ class NestWalk {
   NestWalk(const Primitives& primitives, const FusedKernel& kernel, std::size_t most)
       : rules_(primitives, kernel), most_(most) {
     for (const auto& [axis, stream] : rules_.axes())
-      if (std::find(rules_.batch().begin(), rules_.batch().end(), axis) == rules_.batch().end()) free_.push_back(axis);
+      if (!contains(rules_.batch(), axis)) free_.push_back(axis);
     for (const AxisId axis : rules_.batch()) groups_.push_back({axis, Partition::group});
   }
 

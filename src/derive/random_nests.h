@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "base/contains.h"
 #include "derive/kernel_problem.h"
 #include "derive/random_points.h"
 
@@ -15,7 +16,7 @@ inline AxisLoops random_loops(RandomPoints& random, const KernelRules& rules) {
   AxisLoops groups, streams;
   for (const AxisId axis : rules.batch()) groups.push_back({axis, Partition::group});
   for (const auto& [axis, stream] : rules.axes()) {
-    if (std::find(rules.batch().begin(), rules.batch().end(), axis) != rules.batch().end()) continue;
+    if (contains(rules.batch(), axis)) continue;
     const std::int64_t choice = random.between(0, 9);
     const bool split = std::any_of(groups.begin(), groups.end(), [](const AxisLoop& loop) { return loop.parts; });
     if (choice < 3) groups.push_back({axis, Partition::group});

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <optional>
 
+#include "base/contains.h"
 #include "derive/columns.h"
 
 namespace tilescope {
@@ -20,10 +21,6 @@ std::string symbol_name(const std::string& name) {
     else text += fmt::format("_{:x}_", byte);
   }
   return text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) ? "_" + text : text;
-}
-
-bool contains(const std::vector<AxisId>& axes, AxisId axis) {
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
 class Builder {

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "config/reader.h"
@@ -44,7 +45,7 @@ std::vector<ArrayId> read_arrays(const Node& list, const Diagram& diagram) {
   for (const Node& item : list.items()) {
     const std::string name = item.text();
     const auto id = diagram.find_array(name);
-    if (id && std::find(ids.begin(), ids.end(), *id) != ids.end()) item.report(fmt::format("'{}' is listed twice", name));
+    if (id && contains(ids, *id)) item.report(fmt::format("'{}' is listed twice", name));
     if (id) ids.push_back(*id);
     else if (!name.empty()) item.report(fmt::format("'{}' is not an array of this diagram{}", name, did_you_mean(name, names_of(diagram.arrays))));
   }
@@ -203,7 +204,7 @@ void check_shape(const Node& node, const Diagram& diagram, const Operator& op) {
   std::vector<AxisId> axes = input_axes(diagram, op);
   const auto remove = [&](AxisId axis) { axes.erase(std::remove(axes.begin(), axes.end(), axis), axes.end()); };
   for (const AxisId axis : op.over) {
-    if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+    if (!contains(axes, axis))
       node["over"].report(fmt::format("no input has axis '{}'", diagram.axes[index(axis)].name));
     remove(axis);
   }
@@ -234,7 +235,7 @@ void check_use(const Node& root, const Diagram& diagram) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const auto uses = [&](const Operator& op) {
       const std::vector<ArrayId> fetched = diagram.fetched_by(op);
-      return std::find(fetched.begin(), fetched.end(), id) != fetched.end();
+      return contains(fetched, id);
     };
     if (diagram.arrays[i].role != ArrayRole::output && std::none_of(diagram.operators.begin(), diagram.operators.end(), uses))
       root["arrays"].report(fmt::format("no operator reads '{}'; take it out or use it", diagram.arrays[i].name));
@@ -250,7 +251,7 @@ std::string cycle_through(const Diagram& diagram, ArrayId array) {
   std::set<ArrayId> seen;
   const std::function<bool(ArrayId)> reach = [&](ArrayId id) {
     for (const Operator& op : diagram.operators) {
-      if (std::find(op.inputs.begin(), op.inputs.end(), id) == op.inputs.end()) continue;
+      if (!contains(op.inputs, id)) continue;
       for (const ArrayId out : op.outputs) {
         path.push_back(diagram.array(out).name);
         if (out == array || (seen.insert(out).second && reach(out))) return true;
@@ -291,7 +292,7 @@ void check_order(const Node& operators, const Diagram& diagram) {
 
 std::string to_string(OperatorKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
-bool Array::has(AxisId axis) const { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
+bool Array::has(AxisId axis) const { return contains(axes, axis); }
 
 std::optional<AxisId> Diagram::find_axis(const std::string& axis_name) const { return position<AxisId>(axes, axis_name); }
 std::optional<ArrayId> Diagram::find_array(const std::string& array_name) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
@@ -96,7 +98,7 @@ class Expander {
 
 }  // namespace
 
-bool Primitive::folds(AxisId axis) const { return std::find(folded.begin(), folded.end(), axis) != folded.end(); }
+bool Primitive::folds(AxisId axis) const { return contains(folded, axis); }
 
 int Primitives::producer(ArrayId id) const {
   for (std::size_t i = 0; i < list.size(); ++i)

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
@@ -45,7 +47,7 @@ class CascadeWalk {
 
   // A name with one element per position of the axis, as far as the stream is concerned.
   void stream(ArrayId id) {
-    if (std::find(cascade_.streamed.begin(), cascade_.streamed.end(), name(id)) != cascade_.streamed.end()) return;
+    if (contains(cascade_.streamed, name(id))) return;
     cascade_.streamed.push_back(name(id));
     const auto& guard = primitives_.diagram.guard;
     if (guard && primitives_.array(id).has(guard->query) && primitives_.array(id).has(guard->key))
@@ -123,7 +125,7 @@ Streamability streamability(const Primitives& primitives, const Region& region, 
   for (const int number : region.primitives) {
     const Primitive& primitive = primitives.list[static_cast<std::size_t>(number)];
     const std::vector<AxisId> axes = primitives.axes_of(primitive);
-    seen = seen || std::find(axes.begin(), axes.end(), axis) != axes.end();
+    seen = seen || contains(axes, axis);
     folded = folded || primitive.folds(axis);
   }
   if (!seen) return {};

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "schedule/folds.h"
 
 namespace tilescope::draw {
 namespace {
-
-bool contains(const std::vector<ArrayId>& ids, ArrayId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 
 class Builder {
  public:
@@ -145,7 +144,7 @@ class Builder {
   }
   bool is_made_by(std::size_t step, int lane) const {
     const auto& outputs = flow_.steps[step].outputs;
-    return std::find(outputs.begin(), outputs.end(), lane) != outputs.end();
+    return contains(outputs, lane);
   }
   bool is_stored(const Lane& lane) const {
     if (schedule_ == nullptr) return diagram_.array(lane.array).role == ArrayRole::output;
@@ -179,7 +178,7 @@ class Builder {
     if (op.kind == OperatorKind::merge) axes = op.over;
     std::vector<std::string> names;
     for (const Loop& loop : island.loops)
-      if (loop.partition == Partition::stream && std::find(axes.begin(), axes.end(), loop.axis) != axes.end()) names.push_back(diagram_.axes[index(loop.axis)].name);
+      if (loop.partition == Partition::stream && contains(axes, loop.axis)) names.push_back(diagram_.axes[index(loop.axis)].name);
     const bool listed = std::any_of(island.stored_as.begin(), island.stored_as.end(), [&](const Stored& other) { return other.as == result; });
     if (!names.empty()) note = "running state of the stream over " + join(names, ", ");
     else if (listed) note = "running state";

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/contains.h"
+
 namespace tilescope::draw {
 namespace {
 
@@ -80,7 +82,7 @@ class Search {
     std::vector<int> found;
     for (const int lane : lanes)
       for (const Link& link : links)
-        if (link.from == lane && std::find(inputs.begin(), inputs.end(), link.to) == inputs.end()) found.push_back(link.to);
+        if (link.from == lane && !contains(inputs, link.to)) found.push_back(link.to);
     return found;
   }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/contains.h"
 #include "expr/functions.h"
 
 namespace tilescope {
@@ -30,7 +31,7 @@ void check_name(const std::string& name) {
 
 // Visits names in the order of the text; `kind` picks the leaves.
 void collect(const Expression& expression, bool (*wanted)(Kind), std::vector<std::string>& names) {
-  if (wanted(expression.kind()) && std::find(names.begin(), names.end(), expression.name()) == names.end())
+  if (wanted(expression.kind()) && !contains(names, expression.name()))
     names.push_back(expression.name());
   for (const Expression& operand : expression.operands()) collect(operand, wanted, names);
 }

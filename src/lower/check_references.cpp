@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "lower/read_parts.h"
 
@@ -10,10 +11,6 @@ namespace tilescope::lower {
 namespace {
 
 using Names = std::vector<std::string>;
-
-bool has(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 template <class T>
 Names names_of(const std::vector<T>& list) {
@@ -45,12 +42,12 @@ void check_variable(const Node& node, const Variable& variable, const Lowering& 
   const Names plans = names_of(lowering.plans);
   if (const auto given = node.find("plans"))
     for (const Node& item : given->items())
-      if (!has(plans, item.text()))
+      if (!contains(plans, item.text()))
         item.report(fmt::format("{} is not a plan{}", shown_text(item.text()), did_you_mean(item.text(), plans)));
   if (variable.shares.empty()) return;
   for (const Variable& owner : lowering.variables) {
     if (owner.name != variable.shares) continue;
-    const auto outlives = [&](const std::string& plan) { return owner.plans.empty() || has(owner.plans, plan); };
+    const auto outlives = [&](const std::string& plan) { return owner.plans.empty() || contains(owner.plans, plan); };
     const bool in_its_plans = variable.plans.empty()
                                   ? owner.plans.empty()
                                   : std::all_of(variable.plans.begin(), variable.plans.end(), outlives);
@@ -70,14 +67,14 @@ void check_phases(const Node& node, const Overlap& overlap, const Names& operati
   Names named;
   for (const auto& phase : overlap.phases)
     for (const std::string& name : phase) {
-      if (!has(operations, name))
+      if (!contains(operations, name))
         node["phases"].report(
             fmt::format("{} is not an operation{}", shown_text(name), did_you_mean(name, operations)));
-      if (has(named, name)) node["phases"].report(fmt::format("'{}' is in two phases", name));
+      if (contains(named, name)) node["phases"].report(fmt::format("'{}' is in two phases", name));
       named.push_back(name);
     }
   for (const std::string& name : operations)
-    if (!has(named, name)) node["phases"].report(fmt::format("'{}' is in no phase", name));
+    if (!contains(named, name)) node["phases"].report(fmt::format("'{}' is in no phase", name));
 }
 
 }  // namespace

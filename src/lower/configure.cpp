@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "lower/result.h"
 
 namespace tilescope::lower {
@@ -11,8 +12,7 @@ namespace {
 constexpr std::int64_t bytes_per_register = 4;
 
 bool in_plan(const Variable& variable, const Plan& plan) {
-  return variable.plans.empty() ||
-         std::find(variable.plans.begin(), variable.plans.end(), plan.name) != variable.plans.end();
+  return variable.plans.empty() || contains(variable.plans, plan.name);
 }
 
 std::int64_t bytes_of(const Variable& variable, const Sizes& sizes) {

@@ -1,4 +1,5 @@
 // Every shipped lowering with one thing wrong at a time, and the exact finding.
+#include "base/contains.h"
 #include "lower/lowering.h"
 
 #include <doctest/doctest.h>
@@ -45,7 +46,7 @@ Tree shortened(Tree tree) {
     for (const Tree& field : variable.children)
       if (field.key == "shares") needed.insert(needed.end(), {field.value, variable.children[0].value});
   std::erase_if(variables, [&](const Tree& variable) {
-    return std::find(needed.begin(), needed.end(), variable.children[0].value) == needed.end();
+    return !contains(needed, variable.children[0].value);
   });
   return tree;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "lower/result.h"
 
 namespace tilescope::lower {
@@ -89,9 +90,7 @@ void bound(const std::vector<Entry>& entries, const Overlap& overlap, Throughput
     for (const Entry& entry : entries)
       if (phases.empty() || phases.back().front() != entry.owner) phases.push_back({entry.owner});
   for (const auto& phase : phases)
-    add_phase(sum_pipes(entries,
-                        [&](const Entry& e) { return std::find(phase.begin(), phase.end(), e.owner) != phase.end(); }),
-              result);
+    add_phase(sum_pipes(entries, [&](const Entry& e) { return contains(phase, e.owner); }), result);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/contains.h"
 #include "config/reader.h"
 #include "lower/lowering.h"
 
@@ -58,7 +59,7 @@ void read_work(const Node& node, ReadState& state);
 void check_references(const Node& root, const Lowering& lowering);
 
 inline bool is_one_of(const Node& node, const std::vector<std::string>& choices) {
-  return node.is_scalar() && std::find(choices.begin(), choices.end(), node.text()) != choices.end();
+  return node.is_scalar() && contains(choices, node.text());
 }
 
 template <class Map>

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
+
 namespace tilescope {
 
 TileTerms by_tile_powers(const Polynomial& polynomial, const std::vector<SymbolId>& tiles) {
@@ -10,7 +12,7 @@ TileTerms by_tile_powers(const Polynomial& polynomial, const std::vector<SymbolI
     std::vector<Power> of_tiles;
     Monomial rest{term.coefficient, {}};
     for (const Power& factor : term.powers) {
-      const bool is_tile = std::find(tiles.begin(), tiles.end(), factor.symbol) != tiles.end();
+      const bool is_tile = contains(tiles, factor.symbol);
       (is_tile ? of_tiles : rest.powers).push_back(factor);
     }
     groups[of_tiles] += rest;

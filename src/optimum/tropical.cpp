@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
@@ -71,7 +73,7 @@ std::optional<Growth> best_growth(const std::vector<std::vector<Rational>>& traf
     if (!vertex.consistent || vertex.free_unknowns > 0 || !satisfies(rows, vertex.values)) continue;
     if (!best.empty() && vertex.values.back() > best.front().back()) continue;
     if (!best.empty() && vertex.values.back() < best.front().back()) best.clear();
-    if (std::find(best.begin(), best.end(), vertex.values) == best.end()) best.push_back(vertex.values);
+    if (!contains(best, vertex.values)) best.push_back(vertex.values);
   } while (advance(chosen, rows.size()));
   if (best.empty()) return std::nullopt;
   Growth result{best.front().back(), std::vector<Rational>(tiles, 0)};

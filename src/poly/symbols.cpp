@@ -4,6 +4,7 @@
 #include <cctype>
 #include <stdexcept>
 
+#include "base/contains.h"
 #include "base/text.h"
 
 namespace tilescope {
@@ -59,7 +60,7 @@ SymbolId Symbols::gate(SymbolId trips, std::vector<SymbolId> movers) {
   std::string text = "gate(" + (*this)[trips].text;
   if (movers.empty())
     throw std::invalid_argument(text + "): a gate needs at least one mover; without movers the count is 1");
-  if (std::find(movers.begin(), movers.end(), trips) != movers.end()) return trips;
+  if (contains(movers, trips)) return trips;
   for (std::size_t i = 0; i < movers.size(); ++i) text += (i == 0 ? "; " : ", ") + (*this)[movers[i]].text;
   return intern({.kind = SymbolKind::gate, .text = text + ')', .first = trips, .movers = std::move(movers)});
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
@@ -78,7 +80,7 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
   const auto& listed = bound.how.block_order;
   for (const std::string& name : listed) add(order_, order_count_, name);
   for (const char* name : {"q", "kv", "heads", "batch"})  // what the descriptor leaves out has one block, or is slowest
-    if (std::find(listed.begin(), listed.end(), name) == listed.end()) add(order_, order_count_, name);
+    if (!contains(listed, name)) add(order_, order_count_, name);
   if (bound.how.sections && applies(bound.how.sections->when, bound.point.mask)) {
     across_batches_ = !bound.how.sections->equal;
     section_ = section_heads(bound);

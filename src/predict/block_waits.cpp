@@ -8,8 +8,6 @@
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t lanes_of_warp = 32;
-
 bool from_earlier_island(const BoundIsland& bound, ArrayId id) {
   const Schedule& schedule = bound.plan.schedule;
   for (int i = 0; i < bound.number; ++i)
@@ -22,7 +20,7 @@ double times_of(const BoundIsland& bound, const Waits::Loads& loads, ArrayId id)
   const std::int64_t steps = bound.streams(id) ? steps_of(bound.nest) : 1;
   std::int64_t side_by_side = loads.lanes;
   if (loads.columns > 0) {
-    const std::int64_t threads = warps_of_block(bound) * lanes_of_warp,
+    const std::int64_t threads = warps_of_block(bound) * lanes_of_warp(bound),
                        block_columns = std::max<std::int64_t>(1, bound.how.row_threads.columns) * threads,
                        columns = std::min(bound.point.workload.d_v, block_columns);
     side_by_side = std::max<std::int64_t>(1, threads * loads.columns / columns);

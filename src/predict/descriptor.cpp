@@ -2,6 +2,7 @@
 
 #include <tuple>
 
+#include "base/contains.h"
 #include "predict/descriptor_read.h"
 
 namespace tilescope {
@@ -38,7 +39,7 @@ void read_support(const Node& root, const Diagram& diagram, KernelDescriptor& ke
   static const std::vector<std::string> masks{"none", "causal", "window", "block-sparse"};
   kernel.formats = read_formats(root["dtypes"], diagram);
   for (const FormatChoice& choice : kernel.formats)
-    if (!choice.empty() && std::find(kernel.dtypes.begin(), kernel.dtypes.end(), choice.front().second) == kernel.dtypes.end())
+    if (!choice.empty() && !contains(kernel.dtypes, choice.front().second))
       kernel.dtypes.push_back(choice.front().second);
   for (const Node& item : root["head_dims"].items()) add_once(kernel.head_dims, item.integer(1, 4096), item);
   const Node mask_list = root["masks"];
@@ -63,7 +64,7 @@ void read_sizes(const Node& map, const Diagram& diagram, KernelDescriptor& kerne
     if (!axis.extent && !axis.chunks_of) known.push_back(axis.size);
   for (const auto& [name, node] : map.entries()) {
     node.only({"of", "per"});
-    if (std::find(known.begin(), known.end(), name) == known.end())
+    if (!contains(known, name))
       node.report(fmt::format("'{}' is not a size of diagram '{}'s own{}", name, diagram.name, known.empty() ? "" : did_you_mean(name, known)));
     const std::string of = node["of"].one_of(extent_names());
     kernel.sizes[name] = {parse_extent(of).value_or(Extent::kv_len), node["per"].integer(1, 1 << 20)};
@@ -147,13 +148,8 @@ const ProductImplementation* IslandImplementation::find_product(std::string_view
   return nullptr;
 }
 
-bool KernelVariant::holds(const std::string& array) const {
-  return std::find(registers_hold.begin(), registers_hold.end(), array) != registers_hold.end();
-}
-
-bool KernelVariant::reads_through_l1(const std::string& array) const {
-  return std::find(l1_reads.begin(), l1_reads.end(), array) != l1_reads.end();
-}
+bool KernelVariant::holds(const std::string& array) const { return contains(registers_hold, array); }
+bool KernelVariant::reads_through_l1(const std::string& array) const { return contains(l1_reads, array); }
 
 std::int64_t KernelVariant::tile(std::string_view parameter) const {
   if (parameter == "q") return tile_q;
@@ -162,7 +158,7 @@ std::int64_t KernelVariant::tile(std::string_view parameter) const {
   return found == other_tiles.end() ? 0 : found->second;
 }
 
-bool KernelDescriptor::is_free(std::string_view parameter) const { return std::find(free.begin(), free.end(), parameter) != free.end(); }
+bool KernelDescriptor::is_free(std::string_view parameter) const { return contains(free, parameter); }
 
 KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::filesystem::path& models_directory) {
   const Document document = Document::load(file);

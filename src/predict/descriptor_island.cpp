@@ -1,4 +1,5 @@
 // Islands of a descriptor: how one launch moves and computes.
+#include "base/contains.h"
 #include "predict/descriptor_read.h"
 
 namespace tilescope::reading {
@@ -74,7 +75,7 @@ WarpGrid read_grid(const Node& node) {
 bool check_operand(const Node& node, const std::string& name, const Operator& op, const Diagram& diagram) {
   std::vector<std::string> inputs;
   for (const ArrayId id : op.inputs) inputs.push_back(diagram.array(id).name);
-  const bool known = std::find(inputs.begin(), inputs.end(), name) != inputs.end();
+  const bool known = contains(inputs, name);
   if (!known && !name.empty()) node.report(fmt::format("'{}' is not an operand of '{}'{}", name, op.name, did_you_mean(name, inputs)));
   return known;
 }
@@ -102,7 +103,7 @@ void read_products(const Node& map, const Island& island, const Diagram& diagram
   for (const int op : island.operators)
     if (diagram.operators[static_cast<std::size_t>(op)].kind == OperatorKind::contraction) known.push_back(diagram.operators[static_cast<std::size_t>(op)].name);
   for (const auto& [name, node] : map.entries()) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
+    if (!contains(known, name)) {
       node.report(fmt::format("'{}' is not a product of island '{}'{}", name, island.name, did_you_mean(name, known)));
       continue;
     }
@@ -167,7 +168,7 @@ Sections read_sections(const Node& node, const Diagram& diagram) {
     if (is_one_of(item, block_dimensions)) add_once(sections.order, dimension, item);
   }
   const bool all_known = std::all_of(items.begin(), items.end(), [](const Node& item) { return is_one_of(item, block_dimensions); });
-  const bool has_heads = std::find(sections.order.begin(), sections.order.end(), "heads") != sections.order.end();
+  const bool has_heads = contains(sections.order, "heads");
   if (!items.empty() && all_known && !has_heads) node["order"].report("must name 'heads', which sections are cut from");
   sections.arrays = read_array_names(node["arrays"], diagram);
   const auto share = node.find("l2_share"), bytes = node.find("bytes");

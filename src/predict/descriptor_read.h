@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "config/reader.h"
 #include "predict/descriptor.h"
@@ -14,13 +15,13 @@
 namespace tilescope::reading {
 
 inline bool is_one_of(const Node& node, const std::vector<std::string>& choices) {
-  return node.is_scalar() && std::find(choices.begin(), choices.end(), node.text()) != choices.end();
+  return node.is_scalar() && contains(choices, node.text());
 }
 
 // After a finding `item` may hold a placeholder, which is no repetition.
 template <class T>
 void add_once(std::vector<T>& list, const T& value, const Node& item) {
-  const bool repeated = std::find(list.begin(), list.end(), value) != list.end();
+  const bool repeated = contains(list, value);
   if (repeated && item.is_scalar()) item.report(fmt::format("'{}' is listed twice", item.text()));
   if (repeated && item.is_map()) item.report("is listed twice; remove one");
   if (!repeated) list.push_back(value);

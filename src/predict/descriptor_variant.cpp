@@ -1,4 +1,5 @@
 // Formats and variants of a descriptor.
+#include "base/contains.h"
 #include "predict/descriptor_read.h"
 #include "predict/point.h"
 
@@ -15,7 +16,7 @@ std::optional<Dtype> read_dtype(const Node& node) {
 
 std::vector<std::string> format_keys(const Diagram& diagram) {
   std::vector<std::string> keys = dtype_keys(diagram);
-  if (std::find(keys.begin(), keys.end(), "k") != keys.end()) keys.insert(keys.begin(), "kv");
+  if (contains(keys, "k")) keys.insert(keys.begin(), "kv");
   keys.insert(keys.begin(), "all");
   return keys;
 }
@@ -30,7 +31,7 @@ std::optional<FormatChoice> read_choice(const Node& map, const std::vector<std::
   else whole = false;
   for (const auto& [key, node] : map.entries()) {
     if (key == "all") continue;
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+    if (!contains(keys, key)) {
       node.report(fmt::format("no array takes the key '{}'{}", key, did_you_mean(key, keys)));
       whole = false;
     } else if (const auto dtype = read_dtype(node)) {
@@ -99,7 +100,7 @@ KernelVariant read_variant(const Node& node, const Schedule& schedule, const std
   if (const auto formats = node.find("dtypes")) {
     variant.formats = read_formats(*formats, schedule.diagram);
     for (const FormatChoice& choice : variant.formats)
-      if (std::find(kernel_formats.begin(), kernel_formats.end(), choice) == kernel_formats.end() && !kernel_formats.empty())
+      if (!contains(kernel_formats, choice) && !kernel_formats.empty())
         formats->report(fmt::format("{} is not among the kernel's dtypes", to_string(choice)));
   }
   if (const auto held = node.find("registers_hold")) variant.registers_hold = read_array_names(*held, schedule.diagram);

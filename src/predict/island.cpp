@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/contains.h"
 
 namespace tilescope {
 
@@ -27,14 +28,10 @@ const IslandImplementation& implementation(const KernelDescriptor& kernel, int n
 }
 
 // The pair of queries and keys that a mask guards, found where there is none: a row that ends early is a kind of mask.
-void guard_unmasked(const Diagram& diagram, Nest& nest) {
-  if (!diagram.guard || nest.guarded() || nest.mask->kind != Mask::Kind::none || nest.chunked.present()) return;
-  int query = -1, key = -1;
-  for (std::size_t i = 0; i < nest.loop_count; ++i) {
-    if (nest.loops[i].axis == diagram.guard->query) query = static_cast<int>(i);
-    if (nest.loops[i].axis == diagram.guard->key) key = static_cast<int>(i);
-  }
-  if (query >= 0 && key >= 0) nest.query_loop = query, nest.key_loop = key;
+void guard_unmasked(Nest& nest) {
+  if (nest.guarded() || nest.mask->kind != Mask::Kind::none || nest.chunked.present()) return;
+  nest.find_guarded_pair();
+  if (nest.query_loop < 0 || nest.key_loop < 0) nest.query_loop = nest.key_loop = -1;
 }
 
 // The sums less the keys of each block's last tile that lie behind the last multiple of `multiple` with a key that a
@@ -73,14 +70,18 @@ std::int64_t warps_of_block(const BoundIsland& bound) {
   return bound.how.warps > 0 ? bound.how.warps : bound.point.warps;
 }
 
+std::int64_t lanes_of_warp(const BoundIsland& bound) {
+  return bound.hardware.warp_size ? bound.hardware.warp_size->value : 32;
+}
+
 std::int64_t grid_blocks(const BoundIsland& bound) {
   const int output = output_array(bound);
-  if (bound.how.row_threads.columns == 0 || !bound.how.existing_rows || output < 0 || !bound.hardware.warp_size)
+  if (bound.how.row_threads.columns == 0 || !bound.how.existing_rows || output < 0)
     return bound.nest.blocks();
   const Axes axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(output)].axes;
   std::int64_t rows = 1;
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) rows = checked_mul(rows, bound.nest.size(axes[i]));
-  return ceil_div(checked_mul(rows, row_lanes(bound)), warps_of_block(bound) * bound.hardware.warp_size->value);
+  return ceil_div(checked_mul(rows, row_lanes(bound)), warps_of_block(bound) * lanes_of_warp(bound));
 }
 
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {
@@ -98,7 +99,7 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
                     .live = {},
                     .whole = {},
                     .summed = {}};
-  if (bound.how.stops_at_last_key > 0) guard_unmasked(plan.schedule.diagram, bound.nest);
+  if (bound.how.stops_at_last_key > 0) guard_unmasked(bound.nest);
   if (bound.nest.guarded()) {
     bound.live = stopped(bound.nest, sums_of(bound.nest, false), bound.how.stops_at_last_key > 0, false);
     bound.whole = sums_of(bound.nest, true);
@@ -120,13 +121,11 @@ const Nest& BoundIsland::leaving(ArrayId id) const { return streams(id) ? nest :
 bool loads(const BoundIsland& bound, ArrayId id) { return bound.plan.schedule.reads(bound.island, id); }
 
 bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
-  const auto& list = bound.how.loads_every_step;
-  return !list.empty() && std::find(list.begin(), list.end(), bound.plan.schedule.diagram.array(id).name) != list.end();
+  return contains(bound.how.loads_every_step, bound.plan.schedule.diagram.array(id).name);
 }
 
 bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
-  const auto& others = bound.how.loaded_by_threads;
-  return bound.how.loads_by == "tma" && std::find(others.begin(), others.end(), bound.plan.schedule.diagram.array(id).name) == others.end();
+  return bound.how.loads_by == "tma" && !contains(bound.how.loaded_by_threads, bound.plan.schedule.diagram.array(id).name);
 }
 
 bool stores(const BoundIsland& bound, ArrayId id) {
@@ -182,17 +181,11 @@ Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
   return {checked_add(found.visits, unseen), all};
 }
 
-std::int64_t whole_values(const BoundIsland& bound, ArrayId id) {
-  std::int64_t all = 1;
-  for (const AxisId axis : bound.plan.schedule.diagram.array(id).axes) all = checked_mul(all, bound.nest.size(axis));
-  return all;
-}
-
 bool zeroed_by_another(const BoundIsland& bound, ArrayId id) {
   const std::string& name = bound.plan.schedule.diagram.array(id).name;
   const auto& islands = bound.plan.kernel.islands;
   return std::any_of(islands.begin(), islands.end(), [&](const IslandImplementation& each) {
-    return &each != &bound.how && std::find(each.zeroes.begin(), each.zeroes.end(), name) != each.zeroes.end();
+    return &each != &bound.how && contains(each.zeroes, name);
   });
 }
 
@@ -201,7 +194,7 @@ StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id) {
   const Axes axes = bound.plan.schedule.diagram.array(id).axes;
   if (how.zeroed) {
     StoreCounts counts = stored_values(bound.leaving(id), bound.live, axes, how);
-    if (zeroed_by_another(bound, id)) counts.stored -= whole_values(bound, id);
+    if (zeroed_by_another(bound, id)) counts.zeros = 0;
     return counts;
   }
   const Visits found = visits_of(bound, id);

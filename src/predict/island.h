@@ -37,6 +37,7 @@ std::int64_t row_lanes(const BoundIsland& bound);
 std::int64_t warps_of_block(const BoundIsland& bound);
 
 // Thread blocks that the kernel launches: the nest's, or as many as have a thread for each row's share of the output.
+std::int64_t lanes_of_warp(const BoundIsland& bound);  // 32 where the profile does not say
 std::int64_t grid_blocks(const BoundIsland& bound);
 std::int64_t steps_of(const Nest& nest);
 
@@ -51,9 +52,8 @@ struct Visits {
   std::int64_t visits = 0, distinct = 0;
 };
 Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles = false);
-StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id);
+StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id);  // zeros: those that no other island writes
 bool zeroed_by_another(const BoundIsland& bound, ArrayId id);  // an island whose implementation lists it in `zeroes`
-std::int64_t whole_values(const BoundIsland& bound, ArrayId id);  // of the array, all its axes
 
 // Array with the island's score tile (both guarded axes), and its main output; -1: none.
 int score_array(const BoundIsland& bound);

@@ -1,4 +1,5 @@
 // The cache against plain lists of lines, and against what sweeps over an H200's L2 read from DRAM.
+#include "base/contains.h"
 #include "predict/l2_cache.h"
 
 #include <doctest/doctest.h>
@@ -49,8 +50,8 @@ struct PlainL2 {
       auto& list = dirty[static_cast<std::size_t>(home)];
       auto& ever = ever_stored[static_cast<std::size_t>(home)];
       if (!use(entry, home, home)) result.lacked += part(entry);
-      const bool stored = std::find(ever.begin(), ever.end(), entry) != ever.end();
-      if (stored && std::find(list.begin(), list.end(), entry) == list.end()) result.written += part(entry);
+      const bool stored = contains(ever, entry);
+      if (stored && !contains(list, entry)) result.written += part(entry);
       if (!stored) ever.push_back(entry);
       std::erase(list, entry);
       list.insert(list.begin(), entry);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "base/text.h"
 
 namespace tilescope {
@@ -17,13 +18,9 @@ std::size_t busiest_island(const Prediction& prediction) {
                                   prediction.islands.begin());
 }
 
-bool has(const std::vector<std::string>& list, const char* name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
 // The tiles of a head that blocks own: queries or keys.
 std::string rows_of(const IslandImplementation& how) {
-  return has(how.block_order, "q") ? "q" : has(how.block_order, "kv") ? "kv" : "";
+  return contains(how.block_order, "q") ? "q" : contains(how.block_order, "kv") ? "kv" : "";
 }
 
 IslandImplementation plain(const IslandImplementation& how, const std::vector<std::string>& order, bool rows_fall) {
@@ -50,7 +47,7 @@ IslandImplementation in_sections(const IslandImplementation& how, std::int64_t h
 std::string own_name(const IslandImplementation& how) {
   std::string text = join(how.block_order, ", ");
   for (const auto& [dimension, when] : how.falling)
-    if (has(how.block_order, dimension.c_str()))
+    if (contains(how.block_order, dimension))
       text += fmt::format(", {} falling{}", dimension, when == When::causal ? " (causal)" : "");
   if (how.sections)
     text += fmt::format("; sections of heads{}: {}", how.sections->when == When::causal ? " (causal)" : "",

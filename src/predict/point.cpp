@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -129,7 +130,7 @@ std::string pass_of(const Diagram& diagram) {
 std::vector<std::string> dtype_keys(const Diagram& diagram) {
   std::vector<std::string> keys;
   for (const Array& array : diagram.arrays)
-    if (std::find(keys.begin(), keys.end(), array.dtype_key) == keys.end()) keys.push_back(array.dtype_key);
+    if (!contains(keys, array.dtype_key)) keys.push_back(array.dtype_key);
   return keys;
 }
 

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
 constexpr std::int64_t warpgroup = 4, widest_instruction = 256;
 
-bool listed(const std::vector<std::string>& names, const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); }
 
 // A view lies where its source lies.
 ArrayId source_of(const Diagram& diagram, ArrayId id) { return diagram.array(id).alias_of.value_or(id); }
@@ -75,9 +76,9 @@ bool feeds_product(const BoundIsland& bound, ArrayId id) {
 bool passes_through_smem(const BoundIsland& bound, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   if (bound.how.through_smem.empty()) return false;
-  if (listed(bound.how.through_smem, diagram.array(id).name)) return true;
+  if (contains(bound.how.through_smem, diagram.array(id).name)) return true;
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
-  return how.result != how.as && how.as == id && listed(bound.how.through_smem, diagram.array(how.result).name);
+  return how.result != how.as && how.as == id && contains(bound.how.through_smem, diagram.array(how.result).name);
 }
 
 bool in_shared_memory(const BoundIsland& bound, ArrayId id) {
@@ -85,7 +86,7 @@ bool in_shared_memory(const BoundIsland& bound, ArrayId id) {
   const ArrayId source = source_of(diagram, id);
   const std::string& name = diagram.array(source).name;
   if (passes_through_smem(bound, source)) return true;
-  return loads(bound, source) && feeds_product(bound, source) && !listed(bound.how.direct, name);
+  return loads(bound, source) && feeds_product(bound, source) && !contains(bound.how.direct, name);
 }
 
 // Narrower inputs are converted before the multiply.
@@ -110,7 +111,7 @@ Product product_of(const BoundIsland& bound, int op) {
   const ArrayId a = candidate.inputs[second ? 1 : 0], b = candidate.inputs[second ? 0 : 1];
   const auto operand = [&](ArrayId id) {
     const std::string& name = diagram.array(id).name;
-    return Operand{id, in_shared_memory(bound, id) && !(own && listed(own->registers, name)), kept(bound, name), 1};
+    return Operand{id, in_shared_memory(bound, id) && !(own && contains(own->registers, name)), kept(bound, name), 1};
   };
   product.operands = {operand(a), operand(b)};
   if (product.wide) product.operands[1].kept = false;  // B is always read from shared memory

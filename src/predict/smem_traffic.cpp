@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "predict/products.h"
 
 namespace tilescope {
@@ -23,9 +24,8 @@ void add_fill(const BoundIsland& bound, Prediction& out, ArrayId id) {
 // A tile that arrives in the wrong order for its product, of this island or of a later one, passes through registers
 // once: read and written back whole.
 void add_transposition(const BoundIsland& bound, Prediction& out, ArrayId id) {
-  const auto& list = bound.how.transposes;
-  if (list.empty() || !loads(bound, id) || (bound.how.uses_tensor_cores() && !in_shared_memory(bound, id))) return;
-  if (std::find(list.begin(), list.end(), bound.plan.schedule.diagram.array(id).name) == list.end()) return;
+  if (!contains(bound.how.transposes, bound.plan.schedule.diagram.array(id).name)) return;
+  if (!loads(bound, id) || (bound.how.uses_tensor_cores() && !in_shared_memory(bound, id))) return;
   const bool kept = !fetched_every_step(bound, id);
   Term term = smem_term(bound, id, Direction::read, Cause::transpose, kept);
   term.bytes = touched_bytes(bound, id, {.resident = kept, .whole_tiles = true});

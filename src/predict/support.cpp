@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "predict/point.h"
 
@@ -59,7 +60,7 @@ void check_formats(const Plan& plan, const Point& point, std::vector<std::string
   for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
     const Array& array = plan.schedule.diagram.arrays[i];
     if (!is_value(array)) continue;
-    if (std::find(kernel.dtypes.begin(), kernel.dtypes.end(), point.dtypes[i]) == kernel.dtypes.end())
+    if (!contains(kernel.dtypes, point.dtypes[i]))
       found.push_back(fmt::format("kernel '{}' has no {} path for {}", kernel.name, to_string(point.dtypes[i]), array.name));
     else if (!plan.assumed && point.dtypes[i] != point.dtypes[0])
       found.push_back(fmt::format("kernel '{}' takes one dtype for all arrays, found {} for {}", kernel.name, to_string(point.dtypes[i]), array.name));
@@ -104,12 +105,12 @@ std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
   std::vector<std::string> found;
   check_formats(plan, point, found);
   const std::string mask = mask_name(point.mask);
-  if (std::find(kernel.masks.begin(), kernel.masks.end(), mask) == kernel.masks.end())
+  if (!contains(kernel.masks, mask))
     found.push_back(fmt::format("kernel '{}' has no mask '{}'; it has {}", kernel.name, mask, join(kernel.masks, ", ")));
   check_limits(plan, point, found);
   check_fixed_sizes(plan, point, found);
   const std::int64_t d = point.workload.d_qk;
-  const bool built = kernel.head_dims.empty() || std::find(kernel.head_dims.begin(), kernel.head_dims.end(), d) != kernel.head_dims.end();
+  const bool built = kernel.head_dims.empty() || contains(kernel.head_dims, d);
   if (built) check_tile(plan, point, found);
   else found.push_back(fmt::format("kernel '{}' is not built for head_dim {}; built: {}", kernel.name, d, fmt::join(kernel.head_dims, ", ")));
   return found;

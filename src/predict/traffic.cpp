@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "predict/island.h"
 #include "predict/l2_model.h"
 #include "predict/l2_walk.h"
@@ -70,11 +71,9 @@ Nest in_issue_order(const BoundIsland& bound) {
   const auto before = [&](const BoundLoop& a, const BoundLoop& b) { return rank(a) < rank(b); };
   for (auto next = nest.loops.begin(); next != nest.loops.begin() + static_cast<std::ptrdiff_t>(nest.loop_count); ++next)
     std::rotate(std::upper_bound(nest.loops.begin(), next, *next, before), next, next + 1);
-  const bool guarded = nest.guarded();
+  if (nest.guarded()) nest.find_guarded_pair();
   for (std::size_t i = 0; i < nest.loop_count; ++i) {
     const AxisId axis = nest.loops[i].axis;
-    if (guarded && axis == diagram.guard->query) nest.query_loop = static_cast<int>(i);
-    if (guarded && axis == diagram.guard->key) nest.key_loop = static_cast<int>(i);
     if (nest.chunked.present() && axis == parts) nest.chunked.outer = static_cast<int>(i);
     if (nest.chunked.present() && axis == nest.chunked.of) nest.chunked.inner = static_cast<int>(i);
   }
@@ -91,9 +90,8 @@ void add_dram_stores(const BoundIsland& bound, Prediction& out, ArrayId id, bool
   const Visits found = visits_of(bound, id);
   const std::int64_t distinct = found.distinct, visits = std::clamp(trips, distinct, found.visits);
   const bool cached = fits || visits == distinct, kept = (fits && unwritten) || visits == distinct;
-  const std::int64_t initialised = how.zeroed ? counts_of_store(bound, id).stored - found.visits : 0;
   Term term{.boundary = Boundary::hbm, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, array.axes),
-            .fits_cache = kept, .bytes = padded_bytes_of(bound.point, diagram, id, checked_add(initialised, kept ? distinct : visits))};
+            .fits_cache = kept, .bytes = padded_bytes_of(bound.point, diagram, id, checked_add(counts_of_store(bound, id).zeros, kept ? distinct : visits))};
   add_term(bound, out, term);
   term.fits_cache = cached;
   const std::int64_t fetched = cached ? (how.zeroed ? distinct : 0) : how.zeroed ? visits : visits - distinct;
@@ -254,7 +252,7 @@ void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const int last = last_loop(bound.nest, array.axes, !fetched_every_step(bound, id));
   const StoreCounts counts = counts_of_store(bound, id);
   Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id), .last_loop = last,
-            .bytes = statistic_bytes(bound, id, counts.stored, bound.how.row_store, Direction::write)};
+            .bytes = statistic_bytes(bound, id, checked_add(counts.stored, counts.zeros), bound.how.row_store, Direction::write)};
   add_term(bound, out, term);
   term.direction = Direction::read, term.bytes = statistic_bytes(bound, id, counts.loaded, bound.how.row_load, Direction::read);
   add_term(bound, out, term);
@@ -263,11 +261,10 @@ void add_tile_stores(const BoundIsland& bound, Prediction& out, ArrayId id) {
 // Zeros of what another island adds to, once.
 void add_zeros(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const std::vector<std::string>& list = bound.how.zeroes;
-  if (std::find(list.begin(), list.end(), diagram.array(id).name) == list.end()) return;
+  if (!contains(bound.how.zeroes, diagram.array(id).name)) return;
   Term term{.boundary = Boundary::l2, .direction = Direction::write, .array = static_cast<int>(id),
             .last_loop = last_loop(bound.nest, diagram.array(id).axes), .fits_cache = true,
-            .bytes = padded_bytes_of(bound.point, diagram, id, whole_values(bound, id))};
+            .bytes = padded_bytes_of(bound.point, diagram, id, bound.nest.values(diagram.array(id).axes))};
   add_term(bound, out, term);
   term.boundary = Boundary::hbm;
   add_term(bound, out, term);

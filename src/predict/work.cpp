@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "predict/products.h"
 
 namespace tilescope {
@@ -103,7 +104,7 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   const std::int64_t rows = rows_once(bound, scores), output_steps = points(bound, output_axes, whole);
   const std::int64_t outputs =
       touched_values(bound.finish, sums(bound, whole), diagram.arrays[static_cast<std::size_t>(output)].axes, {.whole_tiles = whole});
-  const std::int64_t threads = checked_mul(consumer_warps(bound), bound.hardware.warp_size ? bound.hardware.warp_size->value : 32);
+  const std::int64_t threads = checked_mul(consumer_warps(bound), lanes_of_warp(bound));
   for (std::size_t i = 0; i < pipe_count; ++i) {
     const WorkRates& rate = bound.how.work[i];
     std::int64_t& of_outputs = work.of_outputs[i];
@@ -207,7 +208,7 @@ void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Domain domain = domain_of(diagram, op);
   const auto& guard = diagram.guard;
-  const auto has = [&](AxisId axis) { return std::find(domain.view().begin(), domain.view().end(), axis) != domain.view().end(); };
+  const auto has = [&](AxisId axis) { return contains(domain.view(), axis); };
   const bool masked = guard && has(guard->query) && has(guard->key);
   std::int64_t points_twice = masked ? visible_pairs_twice(bound.point) : 2;
   for (const AxisId axis : domain.view())
@@ -219,7 +220,7 @@ void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
 bool runs_first_here(const BoundIsland& bound, int op) {
   for (int i = 0; i < bound.number; ++i) {
     const auto& earlier = bound.plan.schedule.islands[static_cast<std::size_t>(i)].operators;
-    if (std::find(earlier.begin(), earlier.end(), op) != earlier.end()) return false;
+    if (contains(earlier, op)) return false;
   }
   return true;
 }

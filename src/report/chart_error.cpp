@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/contains.h"
 #include "report/chart.h"
 #include "report/text_format.h"
 
@@ -28,7 +29,7 @@ Strips strips_of(const Report& report) {
   for (const Row& row : report.rows) {
     if (!row.ratio) continue;
     const std::string name = quantity_name(row.quantity, row.level);
-    if (std::find(strips.order.begin(), strips.order.end(), name) == strips.order.end()) strips.order.push_back(name);
+    if (!contains(strips.order, name)) strips.order.push_back(name);
     strips.low = std::min(strips.low, *row.ratio - 1);
     strips.high = std::max(strips.high, std::min(*row.ratio - 1, kLargestShown));
     if (row.tolerance) tolerances[name].insert(*row.tolerance);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "report/chart.h"
 #include "report/text_format.h"
@@ -131,7 +132,7 @@ json peaks_of(const Hardware& hardware, const std::vector<std::string>& dtypes, 
   double fastest = 0;
   for (const Roof& roof : hardware.roofs) fastest = std::max(fastest, roof.bytes_per_second);
   for (const Peak& peak : hardware.peaks) {
-    if (std::find(dtypes.begin(), dtypes.end(), peak.dtype) == dtypes.end()) continue;
+    if (!contains(dtypes, peak.dtype)) continue;
     const double start = fastest > 0 ? std::max(x.low, peak.flop_per_second / fastest) : x.low;
     const std::string rate = with_si(peak.flop_per_second, "FLOP/s");
     peaks.push_back({{"dtype", peak.dtype},

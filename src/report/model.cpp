@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/contains.h"
 #include "report/fields.h"
 #include "report/text_format.h"
 
@@ -190,7 +191,7 @@ std::vector<Row> rows_of(const Point& point) {
   std::vector<std::string> levels;
   for (const auto* side : {&point.predicted, &measured})
     for (const Traffic& t : side->traffic)
-      if (std::find(levels.begin(), levels.end(), t.level) == levels.end()) levels.push_back(t.level);
+      if (!contains(levels, t.level)) levels.push_back(t.level);
   for (const std::string& level : levels) {
     const Traffic expected = at_level(point.predicted, level), observed = at_level(measured, level);
     add("read_bytes", level, expected.read_bytes, observed.read_bytes);

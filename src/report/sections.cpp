@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "report/chart.h"
 #include "report/headline.h"
@@ -40,7 +41,7 @@ std::string tolerances_html(const Report& report) {
     if (added) order.push_back(entry->first);
     Use& use = entry->second;
     const std::string name = quantity_name(row.quantity, row.level);
-    if (std::find(use.names.begin(), use.names.end(), name) == use.names.end()) use.names.push_back(name);
+    if (!contains(use.names, name)) use.names.push_back(name);
     ++use.rows;
   }
   std::vector<std::vector<std::string>> cells;

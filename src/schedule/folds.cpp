@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
-
-bool contains(const std::vector<int>& numbers, int number) {
-  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
-}
 
 // Primitives of the island that `result` depends on, itself included; a result of another island is an input.
 std::set<int> ancestors(const Primitives& primitives, const std::vector<int>& inside, ArrayId result) {

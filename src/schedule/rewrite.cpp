@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
@@ -17,8 +19,6 @@ std::vector<ArrayId> results_of(const Schedule& schedule, const Island& island) 
     if (const auto id = static_cast<ArrayId>(static_cast<int>(i)); schedule.writes(island, id)) found.push_back(id);
   return found;
 }
-
-bool listed(const std::vector<ArrayId>& ids, ArrayId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 
 // The operator of the diagram that yields the primitives' array also yields it as an output.
 ArrayId expose(Schedule& schedule, const Primitives& primitives, ArrayId inner) {
@@ -47,7 +47,7 @@ void split_fold(Schedule& schedule, const Primitives& primitives, Island& island
     island.loops.push_back({of, Partition::stream, schedule.chunks.back().length});
   for (const ArrayId result : results) {
     const std::vector<AxisId> folded = folded_axes(primitives, island, result);
-    if (std::find(folded.begin(), folded.end(), of) == folded.end()) continue;
+    if (!contains(folded, of)) continue;
     Array part = schedule.diagram.array(result);
     part.name += "_part", part.role = ArrayRole::interior, part.dtype_key = "acc";
     part.axes.insert(part.axes.end() - 1, chunks);
@@ -95,7 +95,7 @@ void keep_state(Schedule& schedule, const Primitives& primitives, Island& island
       if (!comes_back(schedule.diagram, island, result, axis)) continue;
       if (own.zeroed) how = own;  // the state lives as its result does
       for (const ArrayId id : state_of(primitives, island, result, axis))
-        if (!listed(inner_state, id)) inner_state.push_back(id);
+        if (!contains(inner_state, id)) inner_state.push_back(id);
     }
   }
   if (inner_state.empty()) return;
@@ -104,7 +104,7 @@ void keep_state(Schedule& schedule, const Primitives& primitives, Island& island
     if (const Stored own = schedule.how_stored(island, result); own.result != own.as) continue;
     const int producer = primitives.producer(result);
     const Primitive& primitive = primitives.list[static_cast<std::size_t>(producer)];
-    const auto of_state = [&](ArrayId id) { return listed(inner_state, id); };
+    const auto of_state = [&](ArrayId id) { return contains(inner_state, id); };
     if (!primitive.fold && std::all_of(primitive.inputs.begin(), primitive.inputs.end(), of_state))
       island.omits.push_back(result);
   }

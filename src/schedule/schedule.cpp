@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "config/reader.h"
@@ -14,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::int64_t largest_tile = std::int64_t{1} << 40;
-
-bool contains(const std::vector<ArrayId>& ids, ArrayId id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 
 bool produced_by(const Diagram& diagram, const Island& island, ArrayId id) {
   const auto produces = [&](int op) { return contains(diagram.operators[static_cast<std::size_t>(op)].outputs, id); };
@@ -62,7 +61,7 @@ std::optional<Loop> read_loop(const Node& node, const Schedule& schedule) {
   partition.one_of(partitions);
   const std::string given = partition.is_scalar() ? partition.text() : std::string();
   const TileSize tile = read_tile(node, schedule);
-  if (!axis || std::find(partitions.begin(), partitions.end(), given) == partitions.end()) return std::nullopt;
+  if (!axis || !contains(partitions, given)) return std::nullopt;
   return Loop{*axis, given == "stream" ? Partition::stream : Partition::group, tile};
 }
 
@@ -79,7 +78,7 @@ void read_operators(const Node& list, const Diagram& diagram, Island& island) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
       item.report(fmt::format("'{}' is not an operator of diagram '{}'{}", name, diagram.name, did_you_mean(name, names)));
-    else if (std::find(island.operators.begin(), island.operators.end(), found - names.begin()) != island.operators.end())
+    else if (contains(island.operators, found - names.begin()))
       item.report(fmt::format("operator '{}' is already in this island", name));
     else island.operators.push_back(static_cast<int>(found - names.begin()));
   }
@@ -169,7 +168,7 @@ void split_folds(const Node& node, const Primitives& primitives, Schedule& sched
       const auto id = static_cast<ArrayId>(static_cast<int>(a));
       if (primitives.producer(id) < 0 || !schedule.writes(island, id)) continue;
       const std::vector<AxisId> axes = folded_axes(primitives, island, id);
-      folded = folded || std::find(axes.begin(), axes.end(), axis) != axes.end();
+      folded = folded || contains(axes, axis);
     }
     const auto again = [&](const Loop& other) { return &other != &island.loops[l] && other.axis == axis; };
     const bool cut_again = std::any_of(island.loops.begin(), island.loops.end(), again);
@@ -202,7 +201,7 @@ void check_islands(const Node& list, const Schedule& schedule) {
   const std::vector<Node> nodes = list.items();
   for (std::size_t op = 0; op < schedule.diagram.operators.size(); ++op) {
     const auto runs = [&](const Island& island) {
-      return std::find(island.operators.begin(), island.operators.end(), static_cast<int>(op)) != island.operators.end();
+      return contains(island.operators, static_cast<int>(op));
     };
     if (std::none_of(schedule.islands.begin(), schedule.islands.end(), runs))
       list.report(fmt::format("no island runs operator '{}'; add it to one", schedule.diagram.operators[op].name));

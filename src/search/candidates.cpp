@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/checked.h"
+#include "base/contains.h"
 
 namespace tilescope {
 namespace {
@@ -64,7 +65,7 @@ std::int64_t tile_of(const Plan& plan, const Point& point, const Island& island,
 }
 
 void add(std::vector<std::int64_t>& list, std::int64_t value) {
-  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
+  if (!contains(list, value)) list.push_back(value);
 }
 
 // One side of one contraction: its last cut axis is tiled by instructions, the axes outside it are shared or not.
@@ -76,7 +77,7 @@ void add_side(const Plan& plan, const Point& base, const Island& island, const I
   if (cut.empty()) return;
   const Diagram& diagram = plan.schedule.diagram;
   const std::int64_t unit = std::max({how.mma.m, how.mma.n, how.mma.k});
-  const bool holds_warps = diagram.guard ? std::find(side.begin(), side.end(), diagram.guard->query) != side.end() : is_rows;
+  const bool holds_warps = diagram.guard ? contains(side, diagram.guard->query) : is_rows;
   const std::int64_t size = diagram.axes[index(cut.back())].size_in(base.workload);
   const std::int64_t limit = std::max(rounded_up(size, unit), holds_warps ? fewest_warps * how.mma.m : unit);
   std::int64_t outer_length = 1;

@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "base/contains.h"
 #include "search/candidates.h"
 
 namespace tilescope {
@@ -24,7 +25,7 @@ std::vector<Point> points_of_variants(const Plan& plan, const HardwareProfile& h
   if (plan.kernel.free.empty()) return points;
   const Sizes sizes = tile_candidates(plan, hardware, base);
   for (int i = 0; i < static_cast<int>(sizes.size()); ++i) {
-    if (!plan.kernel.is_free(plan.schedule.parameters[static_cast<std::size_t>(i)].name) || std::find(fixed.begin(), fixed.end(), i) != fixed.end()) continue;
+    if (!plan.kernel.is_free(plan.schedule.parameters[static_cast<std::size_t>(i)].name) || contains(fixed, i)) continue;
     std::vector<Point> more;
     for (const Point& point : points)
       for (const std::int64_t size : sizes[static_cast<std::size_t>(i)]) more.push_back(point), more.back().tiles[static_cast<std::size_t>(i)] = size;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/contains.h"
 #include "expr/simplify.h"
 #include "stream/quotient.h"
 
@@ -79,7 +80,7 @@ class Search {
 std::vector<std::string> kept_outputs(const std::vector<Expression>& section) {
   std::vector<std::string> kept;
   for (const Expression& value : section)
-    if (value.kind() == Expression::Kind::array && std::find(kept.begin(), kept.end(), value.name()) == kept.end())
+    if (value.kind() == Expression::Kind::array && !contains(kept, value.name()))
       kept.push_back(value.name());
   return kept;
 }
@@ -88,7 +89,7 @@ std::vector<std::string> kept_outputs(const std::vector<Expression>& section) {
 bool reads_size(const Witness& witness) {
   return std::any_of(witness.finaliser.begin(), witness.finaliser.end(), [&](const Output& output) {
     const auto axes = output.value.size_axes();
-    return std::find(axes.begin(), axes.end(), witness.axis) != axes.end();
+    return contains(axes, witness.axis);
   });
 }
 

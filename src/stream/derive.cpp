@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "expr/normal_form.h"
 #include "expr/simplify.h"
@@ -71,7 +72,7 @@ class Derivation {
   void count_positions() {
     const auto sized = [&](const Fold& fold) {
       const auto axes = fold.body.size_axes();
-      return std::find(axes.begin(), axes.end(), cascade_.axis) != axes.end();
+      return contains(axes, cascade_.axis);
     };
     if (std::none_of(cascade_.folds.begin(), cascade_.folds.end(), sized)) return;
     count_ = roles_.count = unused("count");
@@ -238,7 +239,7 @@ class Derivation {
 
   void add_assumptions(const std::vector<std::string>& more) {
     for (const std::string& each : more)
-      if (std::find(witness_.assumptions.begin(), witness_.assumptions.end(), each) == witness_.assumptions.end())
+      if (!contains(witness_.assumptions, each))
         witness_.assumptions.push_back(each);
   }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
@@ -45,7 +47,7 @@ DirectValues evaluate_directly(const Cascade& cascade, const StreamData& data) {
     const std::vector<std::string> read = output.value.arrays(), axes = output.value.index_axes();
     const bool varies =
         std::any_of(read.begin(), read.end(), [&](const auto& name) { return data.streamed.contains(name); }) ||
-        std::find(axes.begin(), axes.end(), cascade.axis) != axes.end();
+        contains(axes, cascade.axis);
     names.position = 0;
     if (!varies) {
       values.outputs[output.name] = evaluate(output.value, names);

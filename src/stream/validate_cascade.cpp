@@ -4,12 +4,10 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 std::set<std::string, std::less<>> names_read(const Cascade& cascade) {
   std::set<std::string, std::less<>> names(cascade.streamed.begin(), cascade.streamed.end());
