@@ -116,7 +116,7 @@ bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island) {
   return false;
 }
 
-SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster) {
+SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster, Inputs inputs) {
   const SmRates rates = sm_rates(bound.hardware);
   SmStep step;
   const bool waits = !bound.how.waits.loads.empty();
@@ -127,13 +127,13 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
                      customers = lockstep ? 1 : a_scheduler;
   StepDemand part = step.demand;
   for (double* each : part.all()) *each /= static_cast<double>(customers);
-  const Network alone = customer(bound, part, latency_of(bound, island, rates, steps, faster), rates,
+  const Network alone = customer(bound, part, latency_of(bound, island, rates, steps, inputs, faster), rates,
                                  lockstep ? static_cast<double>(a_scheduler) : 1);
   step.latency = alone.delay;
   const std::int64_t resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
   for (std::int64_t j = 1; j <= resident; ++j)
     step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, alone, part, rates, j * customers);
-  const double shortest = copies_ahead(bound, island, rates, steps) / faster_by(faster, Lever::latency);
+  const double shortest = copies_ahead(bound, island, rates, steps, inputs) / faster_by(faster, Lever::latency);
   for (double& clocks : step.clocks.step)
     if (clocks > 0) clocks = std::max(clocks, shortest);
   // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors

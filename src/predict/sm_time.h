@@ -31,6 +31,10 @@ struct StepDemand {
   }
 };
 
+// Where an island finds what it loads: all of it in memory, as when it runs alone with an empty L2, or what earlier islands
+// have written still in the L2.
+enum class Inputs { in_memory, in_sequence };
+
 using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
 inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1, 1};
 
@@ -47,6 +51,7 @@ bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island);
 
 // The mean step of an island with `steps` steps in all, and what its blocks take beside them. Needs every rate
 // (missing_sm_rate).
-SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster = as_it_is);
+SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster = as_it_is,
+               Inputs inputs = Inputs::in_sequence);
 
 }  // namespace tilescope

@@ -166,31 +166,36 @@ double rounds_of(const BoundIsland& bound) {
   return rounds;
 }
 
-// What a block waits for in the rounds of a step while it neither multiplies nor stores: loads, of which the part that
-// memory brings takes as long as a load from there, the bytes' way into the unit, and two barriers a round.
-double waits_of_rounds(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps) {
-  const double rounds = rounds_of(bound);
+// Of the bytes that enter the units, those that memory brings.
+double missed_part(const IslandPrediction& island, Inputs inputs) {
   const auto read = [&](Boundary from) {
     return static_cast<double>(island.traffic[static_cast<std::size_t>(from)][0]);
   };
-  const double bytes = read(Boundary::l2), missed = bytes > 0 ? std::min(1.0, read(Boundary::hbm) / bytes) : 0;
-  const double load = rates.l2_latency + missed * std::max(0.0, rates.hbm - rates.l2_latency);
-  return rounds * (static_cast<double>(bound.how.rounds.waits) * load + rates.smem_chain +
-                   2 * rates.block_barrier(warps_of_block(bound))) +
+  const double from_memory = inputs == Inputs::in_memory ? read(Boundary::hbm) : island.read_in_sequence;
+  return read(Boundary::l2) > 0 ? std::min(1.0, from_memory / read(Boundary::l2)) : 0;
+}
+
+// What a block waits for in the rounds of a step beside its instructions: loads, of which the part that memory brings
+// takes as long as a load from there, the bytes' way into the unit, shared memory, and two barriers a round.
+double waits_of_rounds(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
+                       Inputs inputs) {
+  const Rounds& how = bound.how.rounds;
+  const double rounds = rounds_of(bound), waits = static_cast<double>(number_for(bound, how.waits_of, how.waits)),
+               shared = static_cast<double>(number_for(bound, how.shared_waits_of, how.shared_waits)),
+               bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]);
+  const double load = rates.l2_latency + missed_part(island, inputs) * std::max(0.0, rates.hbm - rates.l2_latency);
+  return rounds * (waits * load + (1 + shared) * rates.smem_chain + 2 * rates.block_barrier(warps_of_block(bound))) +
          (rates.l2 > 0 ? bytes / steps / rates.l2 : 0);
 }
 
 }  // namespace
 
-double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps) {
+double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps, Inputs inputs) {
   const std::int64_t ahead = stages_of_streams(bound) - 1;
   if (ahead < 1 || bound.how.loads_by != "cp.async" || !bound.how.uses_tensor_cores()) return 0;
   if (rates.cp_async <= 0 || rates.copy_l2 <= 0) return 0;
-  const auto read = [&](Boundary from) {
-    return static_cast<double>(island.traffic[static_cast<std::size_t>(from)][0]);
-  };
-  const double bytes = read(Boundary::l2) / steps,
-               missed = bytes > 0 ? std::min(1.0, read(Boundary::hbm) * part_in_sequence(island) / read(Boundary::l2)) : 0;
+  const double bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / steps,
+               missed = missed_part(island, inputs);
   const double near = rates.copy_l2 + bytes / rates.cp_async,
                far = rates.hbm_unit > 0 ? rates.copy_hbm + bytes / rates.hbm_unit : near;
   return (near + missed * std::max(0.0, far - near)) / static_cast<double>(ahead);
@@ -213,7 +218,7 @@ double stored_in_steps(const BoundIsland& bound) {
 }  // namespace
 
 StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
-                       double steps, const Faster& faster) {
+                       double steps, Inputs inputs, const Faster& faster) {
   double products = 0;
   for_each_product(bound, [&](const Product&) { ++products; });
   const auto runs = [&](Pipe which) { return island.work.pipes[static_cast<std::size_t>(which)] > 0; };
@@ -231,7 +236,7 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step *
                   (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
   if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(warps_of_block(bound));
-  if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps);
+  if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps, inputs);
   if (!bound.how.waits.loads.empty())
     latency.barrier = (block_waits(bound, island, rates).again + (bound.how.early_launch ? 0 : rates.block_start)) /
                       static_cast<double>(steps_of(bound.nest));

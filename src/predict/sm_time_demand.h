@@ -23,10 +23,11 @@ double size_of(const BoundIsland& bound, const Product& product);
 StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
                      const Faster& faster);
 StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
-                       const Faster& faster);
+                       Inputs inputs, const Faster& faster);
 
 // Clocks of a step that are bound by its tiles' copies: each takes its way from L2 or memory, and is issued as many steps
 // ahead as the block has copies of the tiles beside the one at work. 0: nothing is copied ahead, or by the copy engine.
-double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps);
+double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
+                    Inputs inputs);
 
 }  // namespace tilescope
