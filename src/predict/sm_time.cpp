@@ -65,12 +65,14 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
   if (bound.how.tensor_path == "wgmma" && together > 1) network.delay += latency.matrix;
   network.delay -= hidden_under_products(bound, d, rates, together);
-  // Warps of mma.sync wait for the fixed latencies of their own instructions, pipes free or not, and for all else.
+  // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes, all
+  // else waits for the fixed latencies of its own instructions, pipes free or not.
   if (in_order && bound.how.stall_clocks > 0) {
-    double waiting = latency.barrier + latency.local, served = 0;
-    for (const double each : waits) waiting += each;
+    double chain = std::max(d.tensor, d.smem - d.copies) + latency.barrier + latency.local, served = 0;
+    for (const double each : waits) chain += each;
     for (const double each : network.demand) served += each;
-    network.delay = std::max(network.delay, d.issue / together * bound.how.stall_clocks + waiting - served);
+    chain += (d.issue - d.issue_products) / together * bound.how.stall_clocks;
+    network.delay = std::max(network.delay, chain - served);
   }
   return network;
 }

@@ -24,10 +24,11 @@ struct StepDemand {
   double alu = 0;          // maxima and conversions
   double threads = 0;      // addresses, loops: of each thread, beside its products
   double issue = 0;        // warp instructions that a scheduler issues for all that
+  double issue_products = 0;  // of `issue`, mma.sync and the ldmatrix that feed them
   double memory = 0;       // the unit's share of bytes from memory or L2
   double local = 0;        // spilled registers on their way between the unit and the L2
-  std::array<double*, 13> all() {
-    return {&tensor, &smem, &products, &bulk, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &memory, &local};
+  std::array<double*, 14> all() {
+    return {&tensor, &smem, &products, &bulk, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &issue_products, &memory, &local};
   }
 };
 

@@ -23,21 +23,25 @@ double tensor_clocks(const BoundIsland& bound, const Work& work) {
   return clocks;
 }
 
-// Warp instructions a scheduler, as far as the counts tell: of the pipes, matrix instructions, and 16 bytes a lane
-// of what warps themselves read from shared memory or copy there.
+constexpr double lanes = 32, schedulers = 4, bytes_of_load = 16 * lanes;
+
+// Warp instructions a scheduler of products in mma.sync: 16 bytes a lane of their operands, and the instructions.
+double issue_of_products(const BoundIsland& bound, const IslandPrediction& island) {
+  if (bound.how.tensor_path != "mma.sync") return 0;
+  const MmaShape& mma = bound.how.mma;
+  return (static_cast<double>(island.work.tensor_flop) / (2 * static_cast<double>(mma.m * mma.n * mma.k)) +
+          static_cast<double>(island.operand_bytes) / bytes_of_load) / schedulers;
+}
+
+// Warp instructions a scheduler, as far as the counts tell: of products, of the pipes, and 16 bytes a lane of what warps
+// themselves copy to shared memory.
 double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
-  constexpr double lanes = 32, schedulers = 4, bytes = 16 * lanes;
   double threads = 0, warps = 0;
   for (const std::int64_t each : island.work.pipes) threads += static_cast<double>(each);
   threads -= pipe(island.work.pipes, Pipe::shared);
-  if (bound.how.tensor_path == "mma.sync") {
-    const MmaShape& mma = bound.how.mma;
-    warps += static_cast<double>(island.work.tensor_flop) / (2 * static_cast<double>(mma.m * mma.n * mma.k)) +
-             static_cast<double>(island.operand_bytes) / bytes;
-  }
   const auto& smem = island.traffic[static_cast<std::size_t>(Boundary::smem)];
-  if (bound.how.loads_by != "tma") warps += static_cast<double>(smem[1] - island.bulk_smem[1]) / bytes;
-  return (threads / lanes + warps) / schedulers;
+  if (bound.how.loads_by != "tma") warps += static_cast<double>(smem[1] - island.bulk_smem[1]) / bytes_of_load;
+  return issue_of_products(bound, island) + (threads / lanes + warps) / schedulers;
 }
 
 // Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.
@@ -111,7 +115,7 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu +
                pipe(work.pipes, Pipe::conversion) / conversion;
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
-  demand.issue = issue_of(bound, island);
+  demand.issue = issue_of(bound, island), demand.issue_products = issue_of_products(bound, island);
   demand.memory = memory_clocks(bound, island, rates, faster);
   if (rates.local_store > 0 && rates.l2 > 0)
     demand.local = static_cast<double>(island.local.stored) / rates.local_store +
