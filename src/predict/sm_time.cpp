@@ -68,8 +68,15 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes, all
   // else waits for the fixed latencies of its own instructions, pipes free or not.
   if (in_order && bound.how.stall_clocks > 0) {
-    double chain = std::max(d.tensor, d.smem - d.copies) + latency.barrier + latency.local, served = 0;
+    const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(bound);
+    double chain = products + latency.barrier + latency.local, served = 0;
     for (const double each : waits) chain += each;
+    // Products that wait for shared memory leave room for the special functions of the next part.
+    if (bound.how.special_parts > 0)
+      chain -= std::min((products - d.tensor) * last, hidden_under_products(bound, d, rates, together));
+    // Statistics of rows are wanted when the maxima of the first product's scores are known.
+    const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together + latency.alu;
+    chain += std::max(0.0, latency.statistics - before);
     for (const double each : network.demand) served += each;
     chain += (d.issue - d.issue_products) / together * bound.how.stall_clocks;
     network.delay = std::max(network.delay, chain - served);

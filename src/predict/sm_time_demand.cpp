@@ -249,7 +249,15 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
     latency.barrier += stored_in_steps(bound) / steps / rates.local_store;
   if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
   latency.local = local_latency(bound, island, rates, steps);
-  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local}) *each /= shorter;
+  // Rows' statistics that come back in every step queue behind the tiles that threads copy.
+  if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound) > 0) {
+    const double bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / steps,
+                 near = rates.l2_latency + bytes / rates.cp_async,
+                 far = rates.hbm_unit > 0 ? rates.hbm + bytes / rates.hbm_unit : near;
+    latency.statistics = near + missed_part(island, inputs) * std::max(0.0, far - near);
+  }
+  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local, &latency.statistics})
+    *each /= shorter;
   return latency;
 }
 

@@ -11,6 +11,7 @@ namespace tilescope {
 // its first exponential, barriers, spilled registers. Clocks.
 struct StepLatency {
   double matrix = 0, special = 0, alu = 0, barrier = 0, local = 0;
+  double statistics = 0;  // from the start of a step until what its threads load of rows' statistics is there
 };
 
 inline double faster_by(const Faster& faster, Lever lever) { return faster[static_cast<std::size_t>(lever)]; }
