@@ -45,8 +45,12 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d, cons
 Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, const SmRates& rates,
                  double together) {
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
-  if (!bound.how.waits.loads.empty())
-    return {{d.memory, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
+  if (!bound.how.waits.loads.empty()) {
+    Network network{{d.memory, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
+    const double own = d.issue / std::max(1.0, static_cast<double>(warps_of_block(bound)) / 4) * bound.how.stall_clocks;
+    network.delay += std::max(0.0, own - network.demand[1]);
+    return network;
+  }
   // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
   if (bound.how.rounds.depth > 0)
     return {{d.smem, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};

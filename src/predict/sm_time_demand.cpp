@@ -239,7 +239,8 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   if (runs(Pipe::shuffle))
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step *
                   (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
-  if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(warps_of_block(bound));
+  if (bound.how.overlap == Overlap::lockstep)
+    latency.barrier = static_cast<double>(std::max<std::int64_t>(1, bound.how.waits.barriers)) * rates.block_barrier(warps_of_block(bound));
   if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps, inputs);
   if (!bound.how.waits.loads.empty())
     latency.barrier = (block_waits(bound, island, rates).again + (bound.how.early_launch ? 0 : rates.block_start)) /
