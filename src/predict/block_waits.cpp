@@ -54,15 +54,39 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
   return waits;
 }
 
+namespace {
+
+// Of what island `from` was the last to touch, the part that an L2 which drops the oldest bytes still has when island `to`
+// comes to it. Both go through it in the same order, so between the two come the rest of `from`, all islands in between and
+// the beginning of `to`.
+double kept_part(const Prediction& out, int from, int to, double capacity) {
+  const auto bytes = [&](int number) { return moved(out.islands[static_cast<std::size_t>(number)], Boundary::hbm); };
+  double between = 0;
+  for (int i = from + 1; i < to; ++i) between += bytes(i);
+  const double first = bytes(from) + between, last = between + bytes(to);  // passed since, of the first byte and of the last
+  if (std::max(first, last) <= capacity) return 1;
+  if (std::min(first, last) >= capacity) return 0;
+  const double meets = (capacity - first) / (last - first);
+  return first < last ? meets : 1 - meets;
+}
+
+}  // namespace
+
 double handed_over(const BoundIsland& bound, const Prediction& out) {
   const auto& measured = bound.hardware.measured;
   if (!measured || !measured->l2.capacity_private) return 0;
   double bytes = 0;
-  for (const Term& term : out.terms)
-    if (term.island == bound.number && term.boundary == Boundary::hbm && term.direction == Direction::read &&
-        term.array >= 0 && from_earlier_island(bound, static_cast<ArrayId>(term.array)))
-      bytes += static_cast<double>(term.bytes);
-  return bytes <= measured->l2.capacity_private->value ? bytes : 0;
+  for (const Term& term : out.terms) {
+    if (term.island != bound.number || term.boundary != Boundary::hbm || term.direction != Direction::read) continue;
+    if (term.array < 0 || !from_earlier_island(bound, static_cast<ArrayId>(term.array))) continue;
+    int last = -1;
+    for (const Term& other : out.terms)
+      if (other.array == term.array && other.boundary == Boundary::hbm && other.island < bound.number)
+        last = std::max(last, other.island);
+    if (last >= 0)
+      bytes += static_cast<double>(term.bytes) * kept_part(out, last, bound.number, measured->l2.capacity_private->value);
+  }
+  return bytes;
 }
 
 }  // namespace tilescope

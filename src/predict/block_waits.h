@@ -14,8 +14,7 @@ struct BlockWaits {
 };
 BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates);
 
-// Bytes from memory that an earlier island has written and the L2 still holds when islands run in sequence; 0 where they
-// are too many.
+// Bytes from memory that an earlier island has written and the L2 still holds when islands run in sequence.
 double handed_over(const BoundIsland& bound, const Prediction& out);
 
 }  // namespace tilescope

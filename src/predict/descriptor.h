@@ -79,10 +79,19 @@ struct RowThreads {
   std::int64_t columns = 0, multiple = 1;  // 0: row_replication says how many lanes repeat a row's operations
 };
 
+// Numbers that depend on the size of an axis, as instances of a template are chosen by it: that of the smallest size listed
+// that holds the axis, of the largest where none does. axis empty: one number for all.
+struct BySize {
+  std::string axis;
+  std::map<std::int64_t, std::int64_t> numbers;
+};
+
 // Products in plain FMA take the sum of a step in rounds: threads load the operands of `depth` terms and wait for them
-// `waits` times, meet at a barrier, multiply, and meet at another. depth 0: not known.
+// `waits` times, meet at a barrier, multiply, and meet at another. While they multiply they wait `shared_waits` times for
+// what they read from shared memory. depth 0: not known.
 struct Rounds {
-  std::int64_t depth = 0, waits = 1;
+  std::int64_t depth = 0, waits = 1, shared_waits = 0;
+  BySize waits_of, shared_waits_of;  // empty: the numbers above
 };
 
 // What a block without products waits for, one thing after the other: loads, shuffles, barriers.
@@ -129,6 +138,7 @@ struct IslandImplementation {
   std::map<std::string, std::int64_t> sector_reads;  // values a row that its warps read whole sectors for: times each
   std::int64_t warps = 0;            // of a block of this island; 0: the variant's
   std::int64_t registers = 0;        // a thread, as the compiler reports; 0: what the variant must hold decides
+  BySize registers_of;               // the same, of instances for different sizes
   std::int64_t special_parts = 0;    // scores of a row whose special functions precede a part of the last product; 0: all
   std::int64_t row_multiple = 1;     // a row of scores that no loop cuts is worked on in multiples of this many
   std::int64_t stages = 1;           // copies of each streamed input tile in shared memory

@@ -156,6 +156,24 @@ void read_rows(const Node& node, const Diagram& diagram, IslandImplementation& i
     }
 }
 
+// {d: {64: 40, 128: 72}}: numbers by the size of one axis.
+BySize read_by_size(const Node& node, const Diagram& diagram, std::int64_t least, std::int64_t most) {
+  BySize by;
+  std::vector<std::string> names;
+  for (const Axis& axis : diagram.axes) names.push_back(axis.name);
+  for (const auto& [axis, sizes] : node.entries()) {
+    if (!diagram.find_axis(axis)) sizes.report(fmt::format("'{}' is not an axis of diagram '{}'{}", axis, diagram.name, did_you_mean(axis, names)));
+    if (!by.axis.empty()) node.report("goes by the size of one axis; remove the others");
+    by.axis = axis;
+    for (const auto& [size, number] : sizes.entries()) {
+      const bool digits = !size.empty() && size.size() < 10 && size.find_first_not_of("0123456789") == std::string::npos;
+      if (!digits) number.report(fmt::format("'{}' is not a size; expected a positive integer", size));
+      by.numbers[digits ? std::stoll(size) : 0] = number.integer(least, most);
+    }
+  }
+  return by;
+}
+
 When read_when(const Node& node) { return node.one_of({"always", "causal"}) == "causal" ? When::causal : When::always; }
 
 Sections read_sections(const Node& node, const Diagram& diagram) {
@@ -216,7 +234,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma",
              "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem",
              "transposes", "reductions", "loads_by", "stores_by", "steps", "row_replication", "row_threads",
-             "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages",
+             "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "registers_of", "stages",
              "stages_of", "smem_extra_bytes", "stops_at_last_key", "mask_entry_bytes", "output_through_smem",
              "zeroes", "special_parts", "persistent", "block_order", "falling", "sections", "overlap", "rounds",
              "waits", "early_launch",
@@ -243,6 +261,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto parts = node.find("special_parts")) island.special_parts = parts->integer(1, 1 << 20);
   if (const auto warps = node.find("warps")) island.warps = warps->integer(1, 32);
   if (const auto registers = node.find("registers")) island.registers = registers->integer(1, 255);
+  if (const auto registers = node.find("registers_of")) island.registers_of = read_by_size(*registers, schedule.diagram, 1, 255);
   read_blocks(node, schedule.diagram, island);
   if (const auto overlap = node.find("overlap")) {
     const std::string how = overlap->one_of({"lockstep", "free", "ping-pong"});
@@ -251,8 +270,12 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto stalls = node.find("stall_clocks")) island.stall_clocks = stalls->number(1, 15);
   if (const auto own = node.find("loads_in_product")) island.loads_in_product = own->boolean();
   if (const auto rounds = node.find("rounds")) {
-    rounds->only({"depth", "waits"});
-    island.rounds = {.depth = (*rounds)["depth"].integer(1, 4096), .waits = (*rounds)["waits"].integer(1, 64)};
+    rounds->only({"depth", "waits", "shared_waits", "waits_of", "shared_waits_of"});
+    island.rounds.depth = (*rounds)["depth"].integer(1, 4096), island.rounds.waits = (*rounds)["waits"].integer(1, 64);
+    if (const auto waits = rounds->find("shared_waits")) island.rounds.shared_waits = waits->integer(0, 4096);
+    if (const auto waits = rounds->find("waits_of")) island.rounds.waits_of = read_by_size(*waits, schedule.diagram, 1, 64);
+    if (const auto waits = rounds->find("shared_waits_of"))
+      island.rounds.shared_waits_of = read_by_size(*waits, schedule.diagram, 0, 4096);
   }
   if (const auto waits = node.find("waits")) island.waits = read_waits(*waits, schedule.diagram);
   if (const auto early = node.find("early_launch")) island.early_launch = early->boolean();

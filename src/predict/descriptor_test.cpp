@@ -90,6 +90,9 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].special_parts", "an integer from 1 to 1048576", Need::optional},
           {"islands[*].warps", "an integer from 1 to 32", Need::optional},
           {"islands[*].registers", "an integer from 1 to 255", Need::optional},
+          {"islands[*].registers_of", "a map", Need::optional},
+          {"islands[*].registers_of.*", "a map", Need::free},
+          {"islands[*].registers_of.*.*", "an integer from 1 to 255", Need::free},
           {"islands[*].tensor_path", "one of tensor, mma.sync, wgmma, fma, none"},
           {"islands[*].mma", "a map", Need::free},
           {"islands[*].mma.m", "an integer from 1 to 1024"},
@@ -161,6 +164,13 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].rounds", "a map", Need::optional},
           {"islands[*].rounds.depth", "an integer from 1 to 4096"},
           {"islands[*].rounds.waits", "an integer from 1 to 64"},
+          {"islands[*].rounds.shared_waits", "an integer from 0 to 4096", Need::optional},
+          {"islands[*].rounds.waits_of", "a map", Need::optional},
+          {"islands[*].rounds.waits_of.*", "a map", Need::free},
+          {"islands[*].rounds.waits_of.*.*", "an integer from 1 to 64", Need::free},
+          {"islands[*].rounds.shared_waits_of", "a map", Need::optional},
+          {"islands[*].rounds.shared_waits_of.*", "a map", Need::free},
+          {"islands[*].rounds.shared_waits_of.*.*", "an integer from 0 to 4096", Need::free},
           {"islands[*].waits", "a map", Need::optional},
           {"islands[*].waits.loads", "a map"},
           {"islands[*].waits.loads.*", "a map", Need::free},
@@ -262,6 +272,7 @@ islands:
     special_parts: 16
     warps: 12
     registers: 168
+    registers_of: {x: {2048: 27, 4096: 32}}
     stages: 3
     stages_of: {V: 2}
     smem_extra_bytes: 1024
@@ -273,7 +284,7 @@ islands:
     falling: {q: always, kv: causal}
     sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true}
     overlap: ping-pong
-    rounds: {depth: 32, waits: 4}
+    rounds: {depth: 32, waits: 4, shared_waits: 8, waits_of: {d: {64: 5}}, shared_waits_of: {d: {64: 80, 128: 40}}}
     stall_clocks: 2.4
     loads_in_product: true
     work:

@@ -148,9 +148,9 @@ std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction
   std::int64_t blocks = hardware.max_blocks_per_unit ? hardware.max_blocks_per_unit->value : 32;
   const std::int64_t warps = std::max<std::int64_t>(1, warps_of_block(bound));
   if (hardware.max_warps_per_unit) blocks = std::min(blocks, hardware.max_warps_per_unit->value / warps);
-  if (bound.how.registers > 0 && hardware.registers_per_unit && hardware.warp_size)
-    blocks = std::min(blocks, hardware.registers_per_unit->value /
-                                  (warps * hardware.warp_size->value * ceil_div(bound.how.registers, 8) * 8));
+  const std::int64_t registers = number_for(bound, bound.how.registers_of, bound.how.registers);
+  if (registers > 0 && hardware.registers_per_unit && hardware.warp_size)
+    blocks = std::min(blocks, hardware.registers_per_unit->value / (warps * hardware.warp_size->value * ceil_div(registers, 8) * 8));
   for (const FootprintRow& row : out.footprint) {
     if (row.island != bound.number) continue;
     const MemoryLevel* smem = hardware.level("smem");

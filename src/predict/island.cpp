@@ -53,6 +53,13 @@ NestSums stopped(const Nest& nest, NestSums sums, std::int64_t multiple, bool wh
 
 }  // namespace
 
+std::int64_t number_for(const BoundIsland& bound, const BySize& by, std::int64_t otherwise) {
+  const auto axis = by.axis.empty() ? std::nullopt : bound.plan.schedule.diagram.find_axis(by.axis);
+  if (!axis || by.numbers.empty()) return otherwise;
+  const auto found = by.numbers.lower_bound(bound.nest.size(*axis));
+  return found == by.numbers.end() ? by.numbers.rbegin()->second : found->second;
+}
+
 std::int64_t steps_of(const Nest& nest) {
   std::int64_t steps = 1;
   for (const BoundLoop& loop : nest.all())

@@ -41,6 +41,9 @@ std::int64_t lanes_of_warp(const BoundIsland& bound);  // 32 where the profile d
 std::int64_t grid_blocks(const BoundIsland& bound);
 std::int64_t steps_of(const Nest& nest);
 
+// The number for the size that the axis has here; `otherwise`: it goes by none.
+std::int64_t number_for(const BoundIsland& bound, const BySize& by, std::int64_t otherwise);
+
 // Bytes of one tile of an array, uncut.
 std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id);
 std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options);

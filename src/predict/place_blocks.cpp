@@ -82,11 +82,25 @@ class Device {
   double busy_ = 0;
 };
 
-double work_of(double steps, std::int64_t resident, const BlockClocks& clocks) {
-  return steps * clocks.step[static_cast<std::size_t>(resident - 1)] + clocks.fixed;
+// A step where so many blocks are at theirs, between the whole numbers.
+double step_between(const BlockClocks& clocks, double blocks) {
+  const auto low = static_cast<std::size_t>(std::max(1.0, blocks)) - 1, high = std::min(low + 1, clocks.step.size() - 1);
+  const double part = std::max(0.0, blocks - 1 - static_cast<double>(low));
+  return clocks.step[low] + part * std::max(0.0, clocks.step[high] - clocks.step[low]);
 }
 
 }  // namespace
+
+double BlockClocks::of_block(double steps, std::int64_t resident) const {
+  double clocks = steps * step[static_cast<std::size_t>(resident - 1)] + fixed;
+  if (!apart || resident < 2 || clocks <= 0) return clocks;
+  // Of the blocks, those at their steps: as many as the part of its time that a block is.
+  for (int i = 0; i < 40; ++i) {
+    const double busy = static_cast<double>(resident) * (clocks - fixed) / clocks;
+    clocks = (clocks + steps * step_between(*this, std::min(busy, static_cast<double>(resident))) + fixed) / 2;
+  }
+  return clocks;
+}
 
 Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, std::int64_t resident,
                        const BlockClocks& clocks) {
@@ -95,7 +109,7 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
   std::size_t next = 0;
   for (std::int64_t round = 0; round < resident; ++round)
     for (std::int64_t unit = 0; unit < units && next < steps.size(); ++unit)
-      device.start(unit, 0, work_of(static_cast<double>(steps[next++]), resident, clocks));
+      device.start(unit, 0, clocks.of_block(static_cast<double>(steps[next++]), resident));
   Placement placed;
   // Of places that are free at the same time, those on the emptiest units come first.
   std::vector<std::int64_t> free;
@@ -109,7 +123,7 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
       std::int64_t last = -1;
       for (const std::int64_t unit : free) {
         if (next < steps.size() && unit != last && device.held(unit) == least)
-          device.start(unit, placed.clocks, work_of(static_cast<double>(steps[next++]), resident, clocks));
+          device.start(unit, placed.clocks, clocks.of_block(static_cast<double>(steps[next++]), resident));
         else later.push_back(unit);
         last = unit;
       }
@@ -123,10 +137,11 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
 Placement place_equal_blocks(std::int64_t blocks, double steps, std::int64_t units, std::int64_t resident,
                              const BlockClocks& clocks) {
   resident = std::clamp<std::int64_t>(resident, 1, most_resident);
-  const double work = work_of(steps, resident, clocks), full = clocks.step[static_cast<std::size_t>(resident - 1)];
+  const double work = clocks.of_block(steps, resident), full = clocks.step[static_cast<std::size_t>(resident - 1)];
   const std::int64_t waves = blocks / (units * resident), left = blocks % (units * resident);
   const auto time_of = [&](std::int64_t on_a_unit) {
     if (on_a_unit == 0) return 0.0;
+    if (clocks.apart) return clocks.of_block(steps, on_a_unit);
     const double now = clocks.step[static_cast<std::size_t>(on_a_unit - 1)];
     return full > 0 ? work * now / full : work;
   };

@@ -110,6 +110,7 @@ struct IslandPrediction {
   double first_start = 0;  // the same in the first run of a sequence of islands
   double ramp = 0, last_clocks = 0;  // s until memory delivers at its rate; clocks after its last byte; 0: L2 is slower
   double floor = 0;        // s that memory and L2 take for the bytes that no earlier island has left in the L2
+  double read_in_sequence = 0;  // of the bytes read from memory, those that no earlier island has left there
   double seconds = 0;  // of a run alone at the highest clock, without launch
   Resource bound_by = Resource::hbm;                      // the busiest resource
 };

@@ -45,8 +45,12 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d, cons
 Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, const SmRates& rates,
                  double together) {
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
-  if (!bound.how.waits.loads.empty())
-    return {{d.memory, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
+  if (!bound.how.waits.loads.empty()) {
+    Network network{{d.memory, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
+    const double own = d.issue / std::max(1.0, static_cast<double>(warps_of_block(bound)) / 4) * bound.how.stall_clocks;
+    network.delay += std::max(0.0, own - network.demand[1]);
+    return network;
+  }
   // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
   if (bound.how.rounds.depth > 0)
     return {{d.smem, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
@@ -65,12 +69,21 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
   if (bound.how.tensor_path == "wgmma" && together > 1) network.delay += latency.matrix;
   network.delay -= hidden_under_products(bound, d, rates, together);
-  // Warps of mma.sync wait for the fixed latencies of their own instructions, pipes free or not, and for all else.
+  // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes, all
+  // else waits for the fixed latencies of its own instructions, pipes free or not.
   if (in_order && bound.how.stall_clocks > 0) {
-    double waiting = latency.barrier + latency.local, served = 0;
-    for (const double each : waits) waiting += each;
+    const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(bound);
+    double chain = products + latency.barrier + latency.local, served = 0;
+    for (const double each : waits) chain += each;
+    // Products that wait for shared memory leave room for the special functions of the next part.
+    if (bound.how.special_parts > 0)
+      chain -= std::min((products - d.tensor) * last, hidden_under_products(bound, d, rates, together));
+    // Statistics of rows are wanted when the maxima of the first product's scores are known.
+    const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together + latency.alu;
+    chain += std::max(0.0, latency.statistics - before);
     for (const double each : network.demand) served += each;
-    network.delay = std::max(network.delay, d.issue / together * bound.how.stall_clocks + waiting - served);
+    chain += (d.issue - d.issue_products) / together * bound.how.stall_clocks;
+    network.delay = std::max(network.delay, chain - served);
   }
   return network;
 }
@@ -116,7 +129,7 @@ bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island) {
   return false;
 }
 
-SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster) {
+SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster, Inputs inputs) {
   const SmRates rates = sm_rates(bound.hardware);
   SmStep step;
   const bool waits = !bound.how.waits.loads.empty();
@@ -127,13 +140,13 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
                      customers = lockstep ? 1 : a_scheduler;
   StepDemand part = step.demand;
   for (double* each : part.all()) *each /= static_cast<double>(customers);
-  const Network alone = customer(bound, part, latency_of(bound, island, rates, steps, faster), rates,
+  const Network alone = customer(bound, part, latency_of(bound, island, rates, steps, inputs, faster), rates,
                                  lockstep ? static_cast<double>(a_scheduler) : 1);
   step.latency = alone.delay;
   const std::int64_t resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
   for (std::int64_t j = 1; j <= resident; ++j)
     step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, alone, part, rates, j * customers);
-  const double shortest = copies_ahead(bound, island, rates, steps) / faster_by(faster, Lever::latency);
+  const double shortest = copies_ahead(bound, island, rates, steps, inputs) / faster_by(faster, Lever::latency);
   for (double& clocks : step.clocks.step)
     if (clocks > 0) clocks = std::max(clocks, shortest);
   // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
@@ -148,6 +161,8 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
       (bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +
                                   std::max(0.0, together - step.clocks.step[0])
                             : start + copy);
+  // Blocks of one step come and go; of many, all of a unit's end together.
+  step.clocks.apart = !bound.how.persistent && steps_of(bound.nest) == 1;
   if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);
   if (waits) {
     const BlockWaits both = block_waits(bound, island, rates);

@@ -24,12 +24,17 @@ struct StepDemand {
   double alu = 0;          // maxima and conversions
   double threads = 0;      // addresses, loops: of each thread, beside its products
   double issue = 0;        // warp instructions that a scheduler issues for all that
+  double issue_products = 0;  // of `issue`, mma.sync and the ldmatrix that feed them
   double memory = 0;       // the unit's share of bytes from memory or L2
   double local = 0;        // spilled registers on their way between the unit and the L2
-  std::array<double*, 13> all() {
-    return {&tensor, &smem, &products, &bulk, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &memory, &local};
+  std::array<double*, 14> all() {
+    return {&tensor, &smem, &products, &bulk, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &issue_products, &memory, &local};
   }
 };
+
+// Where an island finds what it loads: all of it in memory, as when it runs alone with an empty L2, or what earlier islands
+// have written still in the L2.
+enum class Inputs { in_memory, in_sequence };
 
 using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
 inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -47,6 +52,7 @@ bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island);
 
 // The mean step of an island with `steps` steps in all, and what its blocks take beside them. Needs every rate
 // (missing_sm_rate).
-SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster = as_it_is);
+SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster = as_it_is,
+               Inputs inputs = Inputs::in_sequence);
 
 }  // namespace tilescope

@@ -23,21 +23,25 @@ double tensor_clocks(const BoundIsland& bound, const Work& work) {
   return clocks;
 }
 
-// Warp instructions a scheduler, as far as the counts tell: of the pipes, matrix instructions, and 16 bytes a lane
-// of what warps themselves read from shared memory or copy there.
+constexpr double lanes = 32, schedulers = 4, bytes_of_load = 16 * lanes;
+
+// Warp instructions a scheduler of products in mma.sync: 16 bytes a lane of their operands, and the instructions.
+double issue_of_products(const BoundIsland& bound, const IslandPrediction& island) {
+  if (bound.how.tensor_path != "mma.sync") return 0;
+  const MmaShape& mma = bound.how.mma;
+  return (static_cast<double>(island.work.tensor_flop) / (2 * static_cast<double>(mma.m * mma.n * mma.k)) +
+          static_cast<double>(island.operand_bytes) / bytes_of_load) / schedulers;
+}
+
+// Warp instructions a scheduler, as far as the counts tell: of products, of the pipes, and 16 bytes a lane of what warps
+// themselves copy to shared memory.
 double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
-  constexpr double lanes = 32, schedulers = 4, bytes = 16 * lanes;
   double threads = 0, warps = 0;
   for (const std::int64_t each : island.work.pipes) threads += static_cast<double>(each);
   threads -= pipe(island.work.pipes, Pipe::shared);
-  if (bound.how.tensor_path == "mma.sync") {
-    const MmaShape& mma = bound.how.mma;
-    warps += static_cast<double>(island.work.tensor_flop) / (2 * static_cast<double>(mma.m * mma.n * mma.k)) +
-             static_cast<double>(island.operand_bytes) / bytes;
-  }
   const auto& smem = island.traffic[static_cast<std::size_t>(Boundary::smem)];
-  if (bound.how.loads_by != "tma") warps += static_cast<double>(smem[1] - island.bulk_smem[1]) / bytes;
-  return (threads / lanes + warps) / schedulers;
+  if (bound.how.loads_by != "tma") warps += static_cast<double>(smem[1] - island.bulk_smem[1]) / bytes_of_load;
+  return issue_of_products(bound, island) + (threads / lanes + warps) / schedulers;
 }
 
 // Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.
@@ -111,7 +115,7 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu +
                pipe(work.pipes, Pipe::conversion) / conversion;
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
-  demand.issue = issue_of(bound, island);
+  demand.issue = issue_of(bound, island), demand.issue_products = issue_of_products(bound, island);
   demand.memory = memory_clocks(bound, island, rates, faster);
   if (rates.local_store > 0 && rates.l2 > 0)
     demand.local = static_cast<double>(island.local.stored) / rates.local_store +
@@ -166,31 +170,36 @@ double rounds_of(const BoundIsland& bound) {
   return rounds;
 }
 
-// What a block waits for in the rounds of a step while it neither multiplies nor stores: loads, of which the part that
-// memory brings takes as long as a load from there, the bytes' way into the unit, and two barriers a round.
-double waits_of_rounds(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps) {
-  const double rounds = rounds_of(bound);
+// Of the bytes that enter the units, those that memory brings.
+double missed_part(const IslandPrediction& island, Inputs inputs) {
   const auto read = [&](Boundary from) {
     return static_cast<double>(island.traffic[static_cast<std::size_t>(from)][0]);
   };
-  const double bytes = read(Boundary::l2), missed = bytes > 0 ? std::min(1.0, read(Boundary::hbm) / bytes) : 0;
-  const double load = rates.l2_latency + missed * std::max(0.0, rates.hbm - rates.l2_latency);
-  return rounds * (static_cast<double>(bound.how.rounds.waits) * load + rates.smem_chain +
-                   2 * rates.block_barrier(warps_of_block(bound))) +
+  const double from_memory = inputs == Inputs::in_memory ? read(Boundary::hbm) : island.read_in_sequence;
+  return read(Boundary::l2) > 0 ? std::min(1.0, from_memory / read(Boundary::l2)) : 0;
+}
+
+// What a block waits for in the rounds of a step beside its instructions: loads, of which the part that memory brings
+// takes as long as a load from there, the bytes' way into the unit, shared memory, and two barriers a round.
+double waits_of_rounds(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
+                       Inputs inputs) {
+  const Rounds& how = bound.how.rounds;
+  const double rounds = rounds_of(bound), waits = static_cast<double>(number_for(bound, how.waits_of, how.waits)),
+               shared = static_cast<double>(number_for(bound, how.shared_waits_of, how.shared_waits)),
+               bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]);
+  const double load = rates.l2_latency + missed_part(island, inputs) * std::max(0.0, rates.hbm - rates.l2_latency);
+  return rounds * (waits * load + (1 + shared) * rates.smem_chain + 2 * rates.block_barrier(warps_of_block(bound))) +
          (rates.l2 > 0 ? bytes / steps / rates.l2 : 0);
 }
 
 }  // namespace
 
-double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps) {
+double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps, Inputs inputs) {
   const std::int64_t ahead = stages_of_streams(bound) - 1;
   if (ahead < 1 || bound.how.loads_by != "cp.async" || !bound.how.uses_tensor_cores()) return 0;
   if (rates.cp_async <= 0 || rates.copy_l2 <= 0) return 0;
-  const auto read = [&](Boundary from) {
-    return static_cast<double>(island.traffic[static_cast<std::size_t>(from)][0]);
-  };
-  const double bytes = read(Boundary::l2) / steps,
-               missed = bytes > 0 ? std::min(1.0, read(Boundary::hbm) * part_in_sequence(island) / read(Boundary::l2)) : 0;
+  const double bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / steps,
+               missed = missed_part(island, inputs);
   const double near = rates.copy_l2 + bytes / rates.cp_async,
                far = rates.hbm_unit > 0 ? rates.copy_hbm + bytes / rates.hbm_unit : near;
   return (near + missed * std::max(0.0, far - near)) / static_cast<double>(ahead);
@@ -213,7 +222,7 @@ double stored_in_steps(const BoundIsland& bound) {
 }  // namespace
 
 StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
-                       double steps, const Faster& faster) {
+                       double steps, Inputs inputs, const Faster& faster) {
   double products = 0;
   for_each_product(bound, [&](const Product&) { ++products; });
   const auto runs = [&](Pipe which) { return island.work.pipes[static_cast<std::size_t>(which)] > 0; };
@@ -230,8 +239,9 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   if (runs(Pipe::shuffle))
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step *
                   (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
-  if (bound.how.overlap == Overlap::lockstep) latency.barrier = rates.block_barrier(warps_of_block(bound));
-  if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps);
+  if (bound.how.overlap == Overlap::lockstep)
+    latency.barrier = static_cast<double>(std::max<std::int64_t>(1, bound.how.waits.barriers)) * rates.block_barrier(warps_of_block(bound));
+  if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps, inputs);
   if (!bound.how.waits.loads.empty())
     latency.barrier = (block_waits(bound, island, rates).again + (bound.how.early_launch ? 0 : rates.block_start)) /
                       static_cast<double>(steps_of(bound.nest));
@@ -240,7 +250,15 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
     latency.barrier += stored_in_steps(bound) / steps / rates.local_store;
   if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
   latency.local = local_latency(bound, island, rates, steps);
-  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local}) *each /= shorter;
+  // Rows' statistics that come back in every step queue behind the tiles that threads copy.
+  if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound) > 0) {
+    const double bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / steps,
+                 near = rates.l2_latency + bytes / rates.cp_async,
+                 far = rates.hbm_unit > 0 ? rates.hbm + bytes / rates.hbm_unit : near;
+    latency.statistics = near + missed_part(island, inputs) * std::max(0.0, far - near);
+  }
+  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local, &latency.statistics})
+    *each /= shorter;
   return latency;
 }
 

@@ -11,6 +11,7 @@ namespace tilescope {
 // its first exponential, barriers, spilled registers. Clocks.
 struct StepLatency {
   double matrix = 0, special = 0, alu = 0, barrier = 0, local = 0;
+  double statistics = 0;  // from the start of a step until what its threads load of rows' statistics is there
 };
 
 inline double faster_by(const Faster& faster, Lever lever) { return faster[static_cast<std::size_t>(lever)]; }
@@ -23,10 +24,11 @@ double size_of(const BoundIsland& bound, const Product& product);
 StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
                      const Faster& faster);
 StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
-                       const Faster& faster);
+                       Inputs inputs, const Faster& faster);
 
 // Clocks of a step that are bound by its tiles' copies: each takes its way from L2 or memory, and is issued as many steps
 // ahead as the block has copies of the tiles beside the one at work. 0: nothing is copied ahead, or by the copy engine.
-double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps);
+double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
+                    Inputs inputs);
 
 }  // namespace tilescope

@@ -19,21 +19,28 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const std::int64_t blocks = grid_blocks(bound);
   const double steps = std::max(1.0, bound.nest.guarded() ? steps_of(bound)
                                                           : static_cast<double>(checked_mul(blocks, steps_of(bound.nest))));
-  const SmStep step = sm_step(bound, island, steps, faster);
   const std::int64_t units = bound.hardware.units.value,
                      resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
   const bool equal = !bound.nest.guarded();
   const bool one_by_one = bound.point.l2 == L2Model::walk && !equal && blocks <= (1 << 20);
   const double mean = steps / static_cast<double>(std::max<std::int64_t>(1, blocks));
-  const Placement placed = one_by_one ? place_blocks(steps_in_issue_order(bound), units, resident, step.clocks)
-                                      : place_equal_blocks(blocks, mean, units, resident, step.clocks);
+  // What comes before the first step of a launch, on the units that hold a block; no less than a block's own steps.
+  const auto placed_with = [&](const SmStep& how) {
+    Placement placed = one_by_one ? place_blocks(steps_in_issue_order(bound), units, resident, how.clocks)
+                                  : place_equal_blocks(blocks, mean, units, resident, how.clocks);
+    const double held = placed.clocks > 0 ? placed.busy / placed.clocks : 0;
+    placed.clocks = std::max(placed.clocks + how.once, how.clocks.step[0] * mean), placed.busy = held * placed.clocks;
+    return placed;
+  };
+  const SmStep step = sm_step(bound, island, steps, faster);
+  const Placement placed = placed_with(step);
+  // Counters are taken of an island by itself.
+  const bool differs = island.read_in_sequence < static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]);
+  const Placement alone = differs ? placed_with(sm_step(bound, island, steps, faster, Inputs::in_memory)) : placed;
   const auto& seconds = island.resource_seconds;
   const auto at = [&](Resource resource, Lever lever) {
     return std::max(0.0, seconds[static_cast<std::size_t>(resource)]) / faster[static_cast<std::size_t>(lever)];
   };
-  // What comes before the first step of a launch, on the units that hold a block; no less than a block's own steps.
-  const double clocks = std::max(placed.clocks + step.once, step.clocks.step[0] * mean),
-               held = placed.clocks > 0 ? placed.busy / placed.clocks : 0;
   LaunchStart start = launch_start(bound, island);
   const double hz = highest_clock(bound.hardware, bound.how);
   if (step.alone > 0) start.cold += step.alone * static_cast<double>(ceil_div(blocks, units * resident)) / hz;
@@ -43,7 +50,7 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const bool by_memory = hbm * part_in_sequence(island) >= l2 && measured && measured->hbm.ramp;
   const std::int64_t together = std::clamp<std::int64_t>(ceil_div(blocks, units), 1, resident);
   const double last = step.clocks.step[static_cast<std::size_t>(together - 1)];
-  return {clocks, held * clocks, std::max(hbm, l2), hz, start, by_memory ? measured->hbm.ramp->value : 0,
+  return {placed.clocks, alone.clocks, alone.busy, std::max(hbm, l2), hz, start, by_memory ? measured->hbm.ramp->value : 0,
           by_memory ? last : 0, by_memory && measured->hbm.busy ? measured->hbm.busy->value : 1};
 }
 
@@ -86,10 +93,9 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
 }
 
 // s at memory and L2 when islands run in sequence.
-double floor_in_sequence(const BoundIsland& bound, const Prediction& out) {
-  const IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
-  const auto& hbm = island.traffic[static_cast<std::size_t>(Boundary::hbm)];
-  const double read = static_cast<double>(hbm[0]) - handed_over(bound, out), written = static_cast<double>(hbm[1]);
+double floor_in_sequence(const BoundIsland& bound, const IslandPrediction& island) {
+  const double read = island.read_in_sequence,
+               written = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][1]);
   return std::max({0.0, island.resource_seconds[static_cast<std::size_t>(Resource::l2)],
                    read + written > 0 ? hbm_seconds(bound.hardware, read, written) : 0});
 }
@@ -107,7 +113,9 @@ void add_time(const BoundIsland& bound, Prediction& out) {
     total = total < 0 || island.resource_seconds[i] < 0 ? -1 : total + island.resource_seconds[i];
   }
   if (missing_sm_rate(bound, island)) return;
-  island.floor = floor_in_sequence(bound, out);
+  island.read_in_sequence =
+      static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]) - handed_over(bound, out);
+  island.floor = floor_in_sequence(bound, island);
   const IslandTime time = island_time(bound, island);
   island.sm_clocks = time.clocks, island.busy_clocks = time.busy_cycles();
   island.start = time.start.again, island.seconds = time.cold_seconds(time.most_hz);
@@ -136,7 +144,7 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   time.sm_cycles = time.cold = 0;
   for (std::size_t i = 0; i < out.islands.size(); ++i) {
     const IslandPrediction& island = out.islands[i];
-    times[i] = {island.sm_clocks, island.busy_clocks, island.floor, highest_clock(hardware, plan.kernel.islands[i]),
+    times[i] = {island.sm_clocks, island.sm_clocks, island.busy_clocks, island.floor, highest_clock(hardware, plan.kernel.islands[i]),
                 {.cold = island.first_start, .again = island.start}, island.ramp, island.last_clocks};
     const Energy own = island_energy(hardware, plan.kernel.islands[i], island);
     energy.memory += own.memory, energy.tensor += own.tensor, energy.others += own.others;

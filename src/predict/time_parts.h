@@ -40,7 +40,9 @@ AroundProducts around_products(const BoundIsland& bound);
 
 // An island's time at any clock: what its blocks take on the units, but no less than its bytes at memory and L2.
 struct IslandTime {
-  double clocks = 0, busy = 0;  // from the first block's start to the last one's end; that a unit holds a block, mean
+  double clocks = 0;            // from the first block's start to the last one's end
+  double alone = 0, busy = 0;   // the same of the island by itself, its inputs in memory (0: the same); that a unit then holds
+                                // a block, mean
   double floor = 0;             // s
   double most_hz = 0;           // the clock falls to this where tensor cores work, whatever the power
   LaunchStart start = {};
@@ -56,8 +58,8 @@ struct IslandTime {
   }
   // That a unit holds a block in a cold run: who waits for memory holds it for longer.
   double busy_cycles() const {
-    if (clocks <= 0) return 0;
-    return busy / clocks * std::max(clocks + start.cold * most_hz, streamed(most_hz) * most_hz * share);
+    const double own = alone > 0 ? alone : clocks;
+    return own <= 0 ? 0 : busy / own * std::max(own + start.cold * most_hz, streamed(most_hz) * most_hz * share);
   }
 };
 
