@@ -20,9 +20,15 @@ namespace tilescope::kernels::fused_fp8 {
 
 using namespace device;
 using fused_wgmma::Work;
-using fused_wgmma::work_at;
 
 static __device__ unsigned claimed[claim_slots];  // as in fused_wgmma
+
+// Which query tile is claimed as the `index`-th: the order of fused_wgmma, but a smaller last section goes first.
+template <int tile_q, int tile_kv>
+__device__ __forceinline__ Work work_at(const ForwardParams& p, int index) {
+  const int place = index + p.first_tile;
+  return fused_wgmma::work_at<tile_q, tile_kv>(p, place < p.tiles ? place : place - p.tiles);
+}
 
 // Stores, as rows of V^T, what load_matrices_transposed read of 16 keys and 32 columns of 1-byte elements; the address
 // is that of row t % 32. Thread t has two keys of two columns, {2q, 2q + 1} x {2c, 2c + 1} with q = t % 4, c = t / 4;
@@ -187,7 +193,6 @@ struct Forward {
     };
     for (int index = static_cast<int>(blockIdx.x); index < p.tiles;) {
       const Work work = work_at<tile_q, tile_kv>(p, index);
-      index = claim(p);
       if (work.last > 0) {
         load_k(work.kv_head, work.last - 1, step);
         wait_barrier(bar.q_empty(), q_parity ^ 1);
@@ -203,6 +208,7 @@ struct Forward {
           load_v(work.kv_head, n, step);
         }
       }
+      index = claim(p);  // not before: a tile claimed early waits here while other blocks run out of tiles
       wait_barrier(bar.index_empty(), index_parity ^ 1);
       index_parity ^= 1;
       asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(bar.index()), "r"(index) : "memory");

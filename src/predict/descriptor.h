@@ -72,6 +72,7 @@ struct Sections {
   double l2_share = 0;              // the budget: this part of the L2, or so many bytes
   std::int64_t bytes = 0;
   bool equal = false;               // sections divide a batch entry's heads into equal parts; else they run over all of them
+  bool smaller_first = false;       // the section that has fewer heads than the others comes first, else last
 };
 
 // Threads that work on a row together: one each `columns` columns of the output, rounded up to a multiple.

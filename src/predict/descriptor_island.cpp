@@ -158,7 +158,7 @@ void read_rows(const Node& node, const Diagram& diagram, IslandImplementation& i
 When read_when(const Node& node) { return node.one_of({"always", "causal"}) == "causal" ? When::causal : When::always; }
 
 Sections read_sections(const Node& node, const Diagram& diagram) {
-  node.only({"when", "order", "arrays", "l2_share", "bytes", "equal"});
+  node.only({"when", "order", "arrays", "l2_share", "bytes", "equal", "smaller"});
   Sections sections;
   if (const auto when = node.find("when")) sections.when = read_when(*when);
   const std::vector<Node> items = node["order"].items();
@@ -175,6 +175,7 @@ Sections read_sections(const Node& node, const Diagram& diagram) {
   if (bytes) sections.bytes = bytes->integer(1, std::int64_t{1} << 40);
   if (share.has_value() == bytes.has_value()) node.report("needs either 'l2_share' or 'bytes': what the arrays of a section may take together");
   if (const auto equal = node.find("equal")) sections.equal = equal->boolean();
+  if (const auto smaller = node.find("smaller")) sections.smaller_first = smaller->one_of({"last", "first"}) == "first";
   return sections;
 }
 

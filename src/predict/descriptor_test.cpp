@@ -157,6 +157,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].sections.l2_share", "a number from 0.001 to 1", Need::free},
           {"islands[*].sections.bytes", "an integer from 1 to 1099511627776", Need::free},
           {"islands[*].sections.equal", "true or false", Need::optional},
+          {"islands[*].sections.smaller", "one of last, first", Need::optional},
           {"islands[*].overlap", "one of lockstep, free, ping-pong", Need::optional},
           {"islands[*].rounds", "a map", Need::optional},
           {"islands[*].rounds.depth", "an integer from 1 to 4096"},
@@ -271,7 +272,7 @@ islands:
     persistent: true
     block_order: [kv, q, heads, batch]
     falling: {q: always, kv: causal}
-    sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true}
+    sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true, smaller: first}
     overlap: ping-pong
     rounds: {depth: 32, waits: 4}
     stall_clocks: 2.4
