@@ -47,7 +47,7 @@ TEST_CASE("claims of the Hopper kernels come in sections of heads, falling queri
       const BlockOrder order(bound);
       const std::int64_t group = w.heads_q / w.heads_kv, tile = test.point.tiles[0],
                          tiles_q = (w.q_len + tile - 1) / tile;
-      const std::int64_t all = w.batch * w.heads_q, kv_bytes = w.kv_len * (w.d_qk + w.d_v) * (fp8 ? 1 : 2);
+      const std::int64_t all = w.batch * w.heads_q, kv_bytes = w.kv_len * (w.d_qk + w.d_v) * 2;
       std::int64_t section = 1;  // heads_of_section() of fused_wgmma.cpp
       if (mask == "causal")
         section = std::clamp<std::int64_t>(62914560 / 2 / kv_bytes, 1, w.batch * w.heads_kv) * group;

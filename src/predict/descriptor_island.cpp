@@ -129,6 +129,10 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
     }
   if (const auto bytes = node.find("smem_extra_bytes")) island.smem_extra_bytes = bytes->integer(0, 1 << 30);
   if (const auto multiple = node.find("stops_at_last_key")) island.stops_at_last_key = multiple->integer(1, 4096);
+  if (const auto narrow = node.find("narrow_scores")) {
+    narrow->only({"rows", "keys"});
+    island.narrow_scores = {.rows = (*narrow)["rows"].integer(1, 4096), .keys = (*narrow)["keys"].integer(1, 4096)};
+  }
   if (const auto bytes = node.find("mask_entry_bytes")) island.mask_entry_bytes = bytes->integer(1, 64);
 }
 
@@ -217,7 +221,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
              "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem",
              "transposes", "reductions", "loads_by", "stores_by", "steps", "row_replication", "row_threads",
              "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "stages",
-             "stages_of", "smem_extra_bytes", "stops_at_last_key", "mask_entry_bytes", "output_through_smem",
+             "stages_of", "smem_extra_bytes", "stops_at_last_key", "narrow_scores", "mask_entry_bytes", "output_through_smem",
              "zeroes", "special_parts", "persistent", "block_order", "falling", "sections", "overlap", "rounds",
              "waits", "early_launch",
              "stall_clocks", "loads_in_product", "work"});

@@ -129,6 +129,9 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].stages_of.*", "an integer from 1 to 64", Need::free},
           {"islands[*].smem_extra_bytes", "an integer from 0 to 1073741824", Need::optional},
           {"islands[*].stops_at_last_key", "an integer from 1 to 4096", Need::optional},
+          {"islands[*].narrow_scores", "a map", Need::optional},
+          {"islands[*].narrow_scores.rows", "an integer from 1 to 4096"},
+          {"islands[*].narrow_scores.keys", "an integer from 1 to 4096"},
           {"islands[*].mask_entry_bytes", "an integer from 1 to 64", Need::optional},
           {"islands[*].persistent", "true or false", Need::optional},
           {"islands[*].row_replication", "an integer from 1 to 1024", Need::optional},
@@ -267,6 +270,7 @@ islands:
     stages_of: {V: 2}
     smem_extra_bytes: 1024
     stops_at_last_key: 32
+    narrow_scores: {rows: 64, keys: 64}
     mask_entry_bytes: 1
     output_through_smem: true
     persistent: true
