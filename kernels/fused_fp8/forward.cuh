@@ -20,9 +20,15 @@ namespace tilescope::kernels::fused_fp8 {
 
 using namespace device;
 using fused_wgmma::Work;
-using fused_wgmma::work_at;
 
 static __device__ unsigned claimed[claim_slots];  // as in fused_wgmma
+
+// Which query tile is claimed as the `index`-th: the order of fused_wgmma, but a smaller last section goes first.
+template <int tile_q, int tile_kv>
+__device__ __forceinline__ Work work_at(const ForwardParams& p, int index) {
+  const int place = index + p.first_tile;
+  return fused_wgmma::work_at<tile_q, tile_kv>(p, place < p.tiles ? place : place - p.tiles);
+}
 
 // Stores, as rows of V^T, what load_matrices_transposed read of 16 keys and 32 columns of 1-byte elements; the address
 // is that of row t % 32. Thread t has two keys of two columns, {2q, 2q + 1} x {2c, 2c + 1} with q = t % 4, c = t / 4;
@@ -71,6 +77,11 @@ struct Forward {
   static constexpr bool few = tight || values == Values::columns;
   static constexpr int producer_registers = warpgroups == 3 ? 32 : few ? 24 : 40;
   static constexpr int consumer_registers = warpgroups == 3 ? 160 : few ? 240 : 232;
+  // In a tile's first step, which has the last keys, a warpgroup takes scores up to a multiple of 64 keys that holds
+  // all that its rows see.
+  static constexpr bool narrow = values == Values::columns;
+  template <int keys>
+  using FirstKeys = std::integral_constant<int, narrow && keys < tile_kv ? keys : tile_kv>;
   // P is held as exp2(S - max + 8), up to 256 of e4m3's 448: small probabilities are normal numbers down to 2^-14.
   static constexpr float p_shift = 8.0f;
   static constexpr int p_steps = fp8_values ? tile_kv / 32 : tile_kv / 16;  // wgmma instructions of P V
@@ -187,7 +198,6 @@ struct Forward {
     };
     for (int index = static_cast<int>(blockIdx.x); index < p.tiles;) {
       const Work work = work_at<tile_q, tile_kv>(p, index);
-      index = claim(p);
       if (work.last > 0) {
         load_k(work.kv_head, work.last - 1, step);
         wait_barrier(bar.q_empty(), q_parity ^ 1);
@@ -203,6 +213,7 @@ struct Forward {
           load_v(work.kv_head, n, step);
         }
       }
+      index = claim(p);  // not before: a tile claimed early waits here while other blocks run out of tiles
       wait_barrier(bar.index_empty(), index_parity ^ 1);
       index_parity ^= 1;
       asm volatile("st.shared.b32 [%0], %1;\n" ::"r"(bar.index()), "r"(index) : "memory");
@@ -234,15 +245,16 @@ struct Forward {
     float max[2], sum[2];
   };
 
-  // S = Q K^T of one KV tile, unscaled.
-  static __device__ __forceinline__ void scores(float (&s)[tile_kv / 2], std::uint32_t q, std::uint32_t k) {
+  // S = Q K^T of one KV tile, unscaled; of its first 2 * count keys.
+  template <int count>
+  static __device__ __forceinline__ void scores(float (&s)[count], std::uint32_t q, std::uint32_t k) {
     constexpr int steps_a_panel = Codes::row / 32;
 #pragma unroll
     for (int step = 0; step < head_dim / 32; ++step) {
       const std::uint64_t a = Codes::k_major(q + step / steps_a_panel * (64 * Codes::row));
       const std::uint64_t b = Codes::k_major(k + step / steps_a_panel * (tile_kv * Codes::row));
-      Wgmma<tile_kv>::template ss<E4m3>(s, step_descriptor(a, step % steps_a_panel * 32),
-                                        step_descriptor(b, step % steps_a_panel * 32), step > 0);
+      Wgmma<2 * count>::template ss<E4m3>(s, step_descriptor(a, step % steps_a_panel * 32),
+                                          step_descriptor(b, step % steps_a_panel * 32), step > 0);
     }
   }
 
@@ -263,13 +275,14 @@ struct Forward {
   }
 
   // Scores of keys outside [low, high] of the row become -inf; bounds relative to this thread's first key.
-  static __device__ __forceinline__ void mask(float (&s)[tile_kv / 2], const ForwardParams& p, int row, int first_key) {
+  template <int count>
+  static __device__ __forceinline__ void mask(float (&s)[count], const ForwardParams& p, int row, int first_key) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int diagonal = row + half * 8 + p.kv_len - p.q_len;
       const int high = (p.causal ? min(p.kv_len - 1, diagonal) : p.kv_len - 1) - first_key;
 #pragma unroll
-      for (int j = 0; j < tile_kv / 8; ++j)
+      for (int j = 0; j < count / 4; ++j)
 #pragma unroll
         for (int e = 0; e < 2; ++e)
           if (j * 8 + e > high) s[j * 4 + half * 2 + e] = -INFINITY;
@@ -279,16 +292,17 @@ struct Forward {
   // The largest scores of this thread's two rows, over the quad's four lanes. Beside wgmma a comparison takes twice its
   // time (README), so that they count: as integers, one takes in two scores (VIMNMX3). That is the order of floats
   // unless all scores of a row are negative; a warp with such a row compares again, as floats.
-  static __device__ __forceinline__ void largest(const float (&s)[tile_kv / 2], float (&result)[2]) {
+  template <int count>
+  static __device__ __forceinline__ void largest(const float (&s)[count], float (&result)[2]) {
     if constexpr (integers) {
       int bits[2];
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         int max = __float_as_int(s[half * 2]);
 #pragma unroll
-        for (int j = 0; j < tile_kv / 8 - 1; ++j)
+        for (int j = 0; j < count / 4 - 1; ++j)
           max = __vimax3_s32(max, __float_as_int(s[j * 4 + half * 2 + 1]), __float_as_int(s[j * 4 + half * 2 + 4]));
-        max = ::max(max, __float_as_int(s[tile_kv / 2 - 3 + half * 2]));
+        max = ::max(max, __float_as_int(s[count - 3 + half * 2]));
         max = ::max(max, __shfl_xor_sync(0xffffffffu, max, 1));
         bits[half] = ::max(max, __shfl_xor_sync(0xffffffffu, max, 2));
         result[half] = __int_as_float(bits[half]);
@@ -299,7 +313,7 @@ struct Forward {
     for (int half = 0; half < 2; ++half) {
       float max = fmaxf(s[half * 2], s[half * 2 + 1]);
 #pragma unroll
-      for (int j = 1; j < tile_kv / 8; ++j) max = fmaxf(max, fmaxf(s[j * 4 + half * 2], s[j * 4 + half * 2 + 1]));
+      for (int j = 1; j < count / 4; ++j) max = fmaxf(max, fmaxf(s[j * 4 + half * 2], s[j * 4 + half * 2 + 1]));
       max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
       result[half] = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
     }
@@ -307,7 +321,8 @@ struct Forward {
 
   // One online-softmax step: S becomes exp2(S * scale_log2 - max), maxima and sums are brought up to date, and
   // `correction` is what earlier sums were multiplied by and O still has to be.
-  static __device__ __forceinline__ void softmax(float (&s)[tile_kv / 2], Rows& rows, float (&correction)[2],
+  template <int count>
+  static __device__ __forceinline__ void softmax(float (&s)[count], Rows& rows, float (&correction)[2],
                                                  float scale_log2) {
     float row_max[2], negative_max[2];
     largest(s, row_max);
@@ -321,12 +336,12 @@ struct Forward {
       rows.sum[half] = __fmul_rn(rows.sum[half], correction[half]);
     }
 #pragma unroll
-    for (int j = 0; j < tile_kv / 8; ++j)
+    for (int j = 0; j < count / 4; ++j)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         s[j * 4 + i] = exp2_fast(__fmaf_rn(s[j * 4 + i], scale_log2, negative_max[i / 2]));
 #pragma unroll
-    for (int j = 0; j < tile_kv / 8; ++j)
+    for (int j = 0; j < count / 4; ++j)
 #pragma unroll
       for (int i = 0; i < 4; ++i) rows.sum[i / 2] = __fadd_rn(rows.sum[i / 2], s[j * 4 + i]);
   }
@@ -340,13 +355,17 @@ struct Forward {
     return packed;
   }
 
-  // The rounded probabilities as A operands.
-  static __device__ __forceinline__ void round_scores(const float (&s)[tile_kv / 2], std::uint32_t (&p)[p_steps][4]) {
+  // The rounded probabilities as A operands; zeros for the keys of the tile that s does not reach.
+  template <int count>
+  static __device__ __forceinline__ void round_scores(const float (&s)[count], std::uint32_t (&p)[p_steps][4]) {
+    constexpr int scores_a_step = fp8_values ? 16 : 8;
 #pragma unroll
     for (int step = 0; step < p_steps; ++step)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {  // register i: rows i % 2, keys 16 (i / 2) (2-byte elements: 8) and on
-        if constexpr (fp8_values) {
+        if (step * scores_a_step >= count) {
+          p[step][i] = 0;
+        } else if constexpr (fp8_values) {
           const float* x = s + step * 16 + i / 2 * 8 + i % 2 * 2;
           p[step][i] = pack_e4m3(x[0], x[1], x[4], x[5]);
         } else {
@@ -437,25 +456,34 @@ struct Forward {
         const int first_row = work.row + group * 64;
         // KV tiles before this one are seen whole by every row of this warpgroup.
         const int unmasked = (p.causal ? min(p.kv_len, first_row + p.kv_len - p.q_len + 1) : p.kv_len) / tile_kv;
-        auto mask_tile = [&](float(&s)[tile_kv / 2], int n) {
+        auto mask_tile = [&](auto& s, int n) {
           const int thread = static_cast<int>(threadIdx.x) & 127;
           if (n >= unmasked) mask(s, p, first_row + thread / 32 * 16 + thread % 32 / 4, n * tile_kv + thread % 4 * 2);
         };
         float s[tile_kv / 2], correction[2];
         std::uint32_t probabilities[p_steps][4];
+        auto first_step = [&](auto keys) {  // so many of the last tile
+          float part[decltype(keys)::value / 2];
+          pin(part);
+          fence_operands();
+          scores(part, q, tiles.k + stage_of(step) * k_bytes);
+          commit_products();
+          wait_products<0>();
+          pin(part);
+          release(bar.k_empty(stage_of(step)));
+          mask_tile(part, work.last - 1);
+          softmax(part, rows, correction, p.scale_log2);
+          round_scores(part, probabilities);
+        };
         wait_barrier(bar.q_full(), q_parity);
         q_parity ^= 1;
         wait_k(step);
-        pin(s);
-        fence_operands();
-        scores(s, q, tiles.k + stage_of(step) * k_bytes);
-        commit_products();
-        wait_products<0>();
-        pin(s);
-        release(bar.k_empty(stage_of(step)));
-        mask_tile(s, work.last - 1);
-        softmax(s, rows, correction, p.scale_log2);
-        round_scores(s, probabilities);
+        const int end = p.causal ? min(p.kv_len, first_row + 64 + p.kv_len - p.q_len) : p.kv_len;
+        const int seen = narrow ? end - (work.last - 1) * tile_kv : tile_kv;
+        if (tile_kv > 64 && seen <= 64) first_step(FirstKeys<64>());
+        else if (tile_kv > 128 && seen <= 128) first_step(FirstKeys<128>());
+        else if (tile_kv > 192 && seen <= 192) first_step(FirstKeys<192>());
+        else first_step(FirstKeys<tile_kv>());
         if (overlap && work.last > 1) wait_k(step + 1);
 
 #pragma unroll 1

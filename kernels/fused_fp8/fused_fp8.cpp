@@ -77,7 +77,8 @@ std::string descale_problem(const Problem& p) {
 }
 
 // The order of the query tiles (Schedule in fused_wgmma): without a mask head by head; with one, sections of as many
-// heads as have their K and V in half of L2, longest tiles first.
+// heads as have their K and V in half of L2, longest tiles first. A smaller section goes first: the last one has tiles
+// enough for all units, short ones at its end, so that they end together.
 void order_tiles(ForwardParams& p, const Problem& problem, const Variant& variant) {
   const Shape& s = problem.shape;
   const std::int64_t heads = s.batch * s.heads_q, group = s.heads_q / s.heads_kv;
@@ -94,6 +95,7 @@ void order_tiles(ForwardParams& p, const Problem& problem, const Variant& varian
   p.section = make_divisor(section);
   p.last_section_first = static_cast<int>((heads - 1) / section * section);
   p.last_section = make_divisor(heads - p.last_section_first);
+  p.first_tile = heads % section == 0 ? 0 : p.last_section_first * p.tiles_q;
 }
 
 // V^T in the workspace as tiles of `tile_kv` keys: dimensions (byte of a row, row of a panel, panel, head). A panel is

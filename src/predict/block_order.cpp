@@ -83,6 +83,7 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
     if (!contains(listed, name)) add(order_, order_count_, name);
   if (bound.how.sections && applies(bound.how.sections->when, bound.point.mask)) {
     across_batches_ = !bound.how.sections->equal;
+    smaller_first_ = bound.how.sections->smaller_first;
     section_ = section_heads(bound);
     cut_heads_ = across_batches_ ? checked_mul(count_[heads], count_[batch]) : count_[heads];
     for (const std::string& name : bound.how.sections->order) add(inside_, inside_count_, name);
@@ -118,7 +119,9 @@ BlockPlace BlockOrder::at(std::int64_t number) const {
   }
   std::int64_t per_head = 1;  // blocks of a head inside a section
   for (std::size_t i = 0; i < inside_count_; ++i) per_head *= inside_[i].dimension == heads ? 1 : inside_[i].count;
-  const std::int64_t cut = number / (cut_heads_ * per_head), within = number % (cut_heads_ * per_head);
+  const std::int64_t cut = number / (cut_heads_ * per_head);
+  std::int64_t within = number % (cut_heads_ * per_head);
+  if (smaller_first_) within = (within + cut_heads_ / section_ * section_ * per_head) % (cut_heads_ * per_head);
   const std::int64_t section = within / (section_ * per_head), first = section * section_;
   std::int64_t rest = within - first * per_head, head = 0;
   for (std::size_t i = 0; i < inside_count_; ++i) {

@@ -42,6 +42,7 @@ class BlockOrder {
   std::int64_t blocks_ = 1;
   std::int64_t section_ = 0;  // heads of a section; 0: the grid is not cut
   bool across_batches_ = false;
+  bool smaller_first_ = false;   // a last section that has fewer heads comes before the others
   std::int64_t cut_heads_ = 0;   // heads that are cut into sections: of one batch entry, or of all
   std::vector<LiveTiles> live_;  // of a guarded nest: one, or one a chunk of the keys
 };

@@ -60,6 +60,12 @@ struct ProductImplementation {
   std::int64_t parts = 1;              // of the result's tile, made one after the other: accumulators hold one
 };
 
+// Of a block's last tile of keys, each so many rows take scores up to a multiple of so many keys, one at least, that
+// holds the last key which one of them sees.
+struct NarrowScores {
+  std::int64_t rows = 0, keys = 0;  // 0: scores of the whole tile
+};
+
 // Under which masks a fact of the order holds.
 enum class When { always, causal };
 
@@ -72,6 +78,7 @@ struct Sections {
   double l2_share = 0;              // the budget: this part of the L2, or so many bytes
   std::int64_t bytes = 0;
   bool equal = false;               // sections divide a batch entry's heads into equal parts; else they run over all of them
+  bool smaller_first = false;       // the section that has fewer heads than the others comes first, else last
 };
 
 // Threads that work on a row together: one each `columns` columns of the output, rounded up to a multiple.
@@ -145,6 +152,7 @@ struct IslandImplementation {
   std::map<std::string, std::int64_t> stages_of;  // arrays with another number of copies
   std::int64_t smem_extra_bytes = 0;              // barriers, alignment, tables
   std::int64_t stops_at_last_key = 0;             // a block loads keys up to the last that its rows see, and sums to a multiple of this; 0: whole tiles
+  NarrowScores narrow_scores;
   std::int64_t mask_entry_bytes = 0;              // a block's row of a block mask is read from memory, per mask block
   bool output_through_smem = false;
   bool persistent = false;                   // as many blocks as are resident, each loops over tiles

@@ -130,6 +130,10 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
     }
   if (const auto bytes = node.find("smem_extra_bytes")) island.smem_extra_bytes = bytes->integer(0, 1 << 30);
   if (const auto multiple = node.find("stops_at_last_key")) island.stops_at_last_key = multiple->integer(1, 4096);
+  if (const auto narrow = node.find("narrow_scores")) {
+    narrow->only({"rows", "keys"});
+    island.narrow_scores = {.rows = (*narrow)["rows"].integer(1, 4096), .keys = (*narrow)["keys"].integer(1, 4096)};
+  }
   if (const auto bytes = node.find("mask_entry_bytes")) island.mask_entry_bytes = bytes->integer(1, 64);
 }
 
@@ -177,7 +181,7 @@ BySize read_by_size(const Node& node, const Diagram& diagram, std::int64_t least
 When read_when(const Node& node) { return node.one_of({"always", "causal"}) == "causal" ? When::causal : When::always; }
 
 Sections read_sections(const Node& node, const Diagram& diagram) {
-  node.only({"when", "order", "arrays", "l2_share", "bytes", "equal"});
+  node.only({"when", "order", "arrays", "l2_share", "bytes", "equal", "smaller"});
   Sections sections;
   if (const auto when = node.find("when")) sections.when = read_when(*when);
   const std::vector<Node> items = node["order"].items();
@@ -194,6 +198,7 @@ Sections read_sections(const Node& node, const Diagram& diagram) {
   if (bytes) sections.bytes = bytes->integer(1, std::int64_t{1} << 40);
   if (share.has_value() == bytes.has_value()) node.report("needs either 'l2_share' or 'bytes': what the arrays of a section may take together");
   if (const auto equal = node.find("equal")) sections.equal = equal->boolean();
+  if (const auto smaller = node.find("smaller")) sections.smaller_first = smaller->one_of({"last", "first"}) == "first";
   return sections;
 }
 
@@ -235,7 +240,8 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
              "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem",
              "transposes", "reductions", "loads_by", "stores_by", "steps", "row_replication", "row_threads",
              "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "registers_of", "stages",
-             "stages_of", "smem_extra_bytes", "stops_at_last_key", "mask_entry_bytes", "output_through_smem",
+             "stages_of", "smem_extra_bytes", "stops_at_last_key", "narrow_scores", "mask_entry_bytes",
+             "output_through_smem",
              "zeroes", "special_parts", "persistent", "block_order", "falling", "sections", "overlap", "rounds",
              "waits", "early_launch",
              "stall_clocks", "loads_in_product", "work"});

@@ -132,6 +132,9 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].stages_of.*", "an integer from 1 to 64", Need::free},
           {"islands[*].smem_extra_bytes", "an integer from 0 to 1073741824", Need::optional},
           {"islands[*].stops_at_last_key", "an integer from 1 to 4096", Need::optional},
+          {"islands[*].narrow_scores", "a map", Need::optional},
+          {"islands[*].narrow_scores.rows", "an integer from 1 to 4096"},
+          {"islands[*].narrow_scores.keys", "an integer from 1 to 4096"},
           {"islands[*].mask_entry_bytes", "an integer from 1 to 64", Need::optional},
           {"islands[*].persistent", "true or false", Need::optional},
           {"islands[*].row_replication", "an integer from 1 to 1024", Need::optional},
@@ -160,6 +163,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].sections.l2_share", "a number from 0.001 to 1", Need::free},
           {"islands[*].sections.bytes", "an integer from 1 to 1099511627776", Need::free},
           {"islands[*].sections.equal", "true or false", Need::optional},
+          {"islands[*].sections.smaller", "one of last, first", Need::optional},
           {"islands[*].overlap", "one of lockstep, free, ping-pong", Need::optional},
           {"islands[*].rounds", "a map", Need::optional},
           {"islands[*].rounds.depth", "an integer from 1 to 4096"},
@@ -277,12 +281,13 @@ islands:
     stages_of: {V: 2}
     smem_extra_bytes: 1024
     stops_at_last_key: 32
+    narrow_scores: {rows: 64, keys: 64}
     mask_entry_bytes: 1
     output_through_smem: true
     persistent: true
     block_order: [kv, q, heads, batch]
     falling: {q: always, kv: causal}
-    sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true}
+    sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true, smaller: first}
     overlap: ping-pong
     rounds: {depth: 32, waits: 4, shared_waits: 8, waits_of: {d: {64: 5}}, shared_waits_of: {d: {64: 80, 128: 40}}}
     stall_clocks: 2.4

@@ -51,6 +51,27 @@ NestSums stopped(const Nest& nest, NestSums sums, std::int64_t multiple, bool wh
   return sums;
 }
 
+// The sums less the scores that no instruction computes (NarrowScores). Rows past the end of a tile see what the last
+// one sees.
+NestSums narrowed(const Nest& nest, NestSums sums, const NarrowScores& narrow) {
+  if (narrow.keys == 0 || nest.keys_are_chunked() || !nest.live_tiles().is_band()) return sums;
+  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)], &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
+  const LiveTiles tiles = nest.live_tiles(), seen(*nest.mask, query.size, key.size, narrow.rows, 1);
+  std::int64_t left = 0;  // keys, for each `rows` rows
+  for (std::int64_t tile = 0; tile < query.trips; ++tile) {
+    const TileRange range = tiles.keys_of(tile);
+    if (range.empty()) continue;
+    const std::int64_t start = (range.end - 1) * key.tile;
+    for (std::int64_t row = tile * query.tile; row < (tile + 1) * query.tile; row += narrow.rows) {
+      const std::int64_t end = seen.keys_of(std::min(row / narrow.rows, seen.query_tiles() - 1)).end;
+      left += std::max<std::int64_t>(0, key.tile - ceil_div(std::max<std::int64_t>(1, end - start), narrow.keys) * narrow.keys);
+    }
+  }
+  sums.tiles.keys_pairs -= left * narrow.rows / query.tile;
+  sums.tiles.area -= left * narrow.rows;
+  return sums;
+}
+
 }  // namespace
 
 std::int64_t number_for(const BoundIsland& bound, const BySize& by, std::int64_t otherwise) {
@@ -105,12 +126,14 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
                     .finish = {},
                     .live = {},
                     .whole = {},
-                    .summed = {}};
-  if (bound.how.stops_at_last_key > 0) guard_unmasked(bound.nest);
+                    .summed = {},
+                    .scored = {}};
+  if (bound.how.stops_at_last_key > 0 || bound.how.narrow_scores.keys > 0) guard_unmasked(bound.nest);
   if (bound.nest.guarded()) {
     bound.live = stopped(bound.nest, sums_of(bound.nest, false), bound.how.stops_at_last_key > 0, false);
     bound.whole = sums_of(bound.nest, true);
     bound.summed = stopped(bound.nest, bound.whole, bound.how.stops_at_last_key, true);
+    bound.scored = narrowed(bound.nest, bound.whole, bound.how.narrow_scores);
   }
   bound.finish = bound.nest;
   if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
@@ -172,9 +195,8 @@ const NestSums& sums_of_product(const BoundIsland& bound, int op) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Operator& product = diagram.operators[static_cast<std::size_t>(op)];
   const auto has_key = [&](ArrayId id) { return diagram.guard && diagram.array(id).has(diagram.guard->key); };
-  const bool sums = std::any_of(product.inputs.begin(), product.inputs.end(), has_key) &&
-                    std::none_of(product.outputs.begin(), product.outputs.end(), has_key);
-  return sums ? bound.summed : bound.whole;
+  if (std::none_of(product.inputs.begin(), product.inputs.end(), has_key)) return bound.whole;
+  return std::any_of(product.outputs.begin(), product.outputs.end(), has_key) ? bound.scored : bound.summed;
 }
 
 Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {

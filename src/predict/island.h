@@ -20,8 +20,9 @@ struct BoundIsland {
   bool streams(ArrayId id) const;  // a stream moves the array's tile
   // The nest that an array leaves the block by: that of its end, but for what leaves in the steps of a stream.
   const Nest& leaving(ArrayId id) const;
-  // Clipped and whole-tile sums, and those of products that sum over keys; only used when the nest is guarded.
-  NestSums live, whole, summed;
+  // Clipped and whole-tile sums, those of products that sum over keys, and those of scores; only used when the nest is
+  // guarded.
+  NestSums live, whole, summed, scored;
 };
 
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number);
@@ -47,7 +48,7 @@ std::int64_t number_for(const BoundIsland& bound, const BySize& by, std::int64_t
 // Bytes of one tile of an array, uncut.
 std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id);
 std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options);
-// Sums over the tiles that a product computes: whole tiles, but for the end of a sum over keys.
+// Sums over the tiles that a product computes: whole tiles, but for the end of a sum over keys and of scores.
 const NestSums& sums_of_product(const BoundIsland& bound, int op);
 
 // Values of a result that leave the block and come back, and how many distinct ones leave; whole tiles on request.

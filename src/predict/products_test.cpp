@@ -448,6 +448,47 @@ variants:
   CHECK(predicted(plan, point).work.tensor_flop == 6 * window_tiles * 4 * 64 * 64 * 64);
 }
 
+TEST_CASE("each warpgroup takes scores of a block's last tile up to the last key that its rows see") {
+  const Plan plan = plan_of(R"(schedule: flash2
+dtypes: [fp16]
+head_dims: [64]
+masks: [none, causal]
+islands:
+  - {name: forward, tensor_path: wgmma, mma: {m: 64, n: columns, k: 16}, narrow_scores: {rows: 64, keys: 64},
+     work: {xu: {per_score: 1}}, block_order: [q, heads, batch]}
+variants:
+  - {head_dim: 64, tile_q: 128, tile_kv: 224, warps: 12, consumer_warps: 8, registers_hold: [P]}
+)");
+  for (const char* mask : {"none", "causal"})
+    for (const Workload w : {Workload{1, 2, 2, 1000, 1000, 64, 64}, Workload{1, 2, 2, 300, 1040, 64, 64}, Workload{1, 2, 2, 2048, 2048, 64, 64},
+                             Workload{1, 2, 2, 700, 500, 64, 64}}) {
+      Point point = point_of(plan, w);
+      point.mask = *parse_mask(mask);
+      std::int64_t tiles = 0, columns = 0;  // steps of blocks; columns of scores of 64 rows
+      for (std::int64_t q = 0; q < w.q_len; q += 128) {
+        const auto keys_seen = [&](std::int64_t last_row) {  // by a row, or by the last row there is
+          std::int64_t keys = 0;
+          for (std::int64_t j = 0; j < w.kv_len; ++j) keys += sees(point.mask, w.q_len, w.kv_len, std::min(last_row, w.q_len - 1), j);
+          return keys;
+        };
+        const std::int64_t steps = (keys_seen(q + 127) + 223) / 224;
+        if (steps == 0) continue;
+        tiles += steps, columns += 2 * (steps - 1) * 224;
+        for (const std::int64_t last_row : {q + 63, q + 127}) {
+          const std::int64_t left = keys_seen(last_row) - (steps - 1) * 224;
+          columns += left <= 64 ? 64 : left <= 128 ? 128 : left <= 192 ? 192 : 224;
+        }
+      }
+      CAPTURE(mask); CAPTURE(w.q_len); CAPTURE(w.kv_len);
+      const Prediction prediction = predicted(plan, point);
+      CHECK(prediction.work.tensor_flop == 2 * 2 * 64 * (64 * columns + 128 * 224 * tiles));
+      CHECK(prediction.islands[0].work.pipes[0] == 2 * 64 * columns);
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) == 2 * columns * 64 * 2);
+      CHECK(bytes_of_terms(plan, prediction, "V", Boundary::smem, Direction::read, Cause::operand) == 2 * 2 * tiles * 224 * 64 * 2);
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::write, Cause::fill) == 2 * tiles * 224 * 64 * 2);
+    }
+}
+
 TEST_CASE("a block that stops at its last key loads no further, and only sums over keys end with it") {
   const Plan plan = plan_of(R"(schedule: flash2
 dtypes: [fp16]

@@ -76,7 +76,8 @@ double masked_scores(const BoundIsland& bound, double score_points) {
   double blocks = static_cast<double>(query.trips);
   for (const BoundLoop& loop : nest.all())
     if (&loop != &query && &loop != &key) blocks *= static_cast<double>(loop.trips);
-  return std::min(score_points, blocks * cut * static_cast<double>(query.tile * key.tile));
+  const auto left = static_cast<double>(bound.whole.tiles.area - bound.scored.tiles.area);  // of the last tiles, not computed
+  return std::min(score_points, blocks * (cut * static_cast<double>(query.tile * key.tile) - left / static_cast<double>(query.trips)));
 }
 
 // Elements, in every step, of tiles whose format the products that take them do not compute in.
@@ -98,7 +99,7 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   const auto& output_axes = diagram.arrays[static_cast<std::size_t>(output)].axes;
   const std::int64_t keys = bound.nest.size(score_axes.back());  // of a whole row, when no loop cuts it
   const bool whole = !bound.how.existing_rows;
-  std::int64_t score_points = points(bound, score_axes, whole);
+  std::int64_t score_points = visited_points(bound.nest, whole ? bound.scored : bound.live, score_axes, whole);
   if (!bound.nest.loop_over(score_axes.back())) score_points = checked_mul(score_points / keys, ceil_div(keys, bound.how.row_multiple) * bound.how.row_multiple);
   const std::int64_t row_steps = points(bound, row_axes(bound, scores), whole), lanes = row_lanes(bound);
   const std::int64_t rows = rows_once(bound, scores), output_steps = points(bound, output_axes, whole);
