@@ -20,15 +20,9 @@ namespace tilescope::kernels::fused_fp8 {
 
 using namespace device;
 using fused_wgmma::Work;
+using fused_wgmma::work_at;
 
 static __device__ unsigned claimed[claim_slots];  // as in fused_wgmma
-
-// Which query tile is claimed as the `index`-th: the order of fused_wgmma, but a smaller last section goes first.
-template <int tile_q, int tile_kv>
-__device__ __forceinline__ Work work_at(const ForwardParams& p, int index) {
-  const int place = index + p.first_tile;
-  return fused_wgmma::work_at<tile_q, tile_kv>(p, place < p.tiles ? place : place - p.tiles);
-}
 
 // Stores, as rows of V^T, what load_matrices_transposed read of 16 keys and 32 columns of 1-byte elements; the address
 // is that of row t % 32. Thread t has two keys of two columns, {2q, 2q + 1} x {2c, 2c + 1} with q = t % 4, c = t / 4;

@@ -11,7 +11,6 @@ namespace tilescope::kernels::fused_fp8 {
 // scale_log2 includes the descales of Q and K.
 struct ForwardParams : fused_wgmma::ForwardParams {
   float v_descale;
-  int first_tile;  // where claims begin in the order of fused_wgmma
 };
 
 using fused_wgmma::claim_slots;

@@ -31,11 +31,15 @@ struct Work {
 };
 
 // Which query tile is the `index`-th. Heads come in sections, one after the other; a section's tiles are ordered by
-// falling query position (with a causal mask: longest first), then by head. Without a mask a section is one head.
+// falling query position (with a causal mask: longest first), then by head. Without a mask a section is one head. A
+// smaller last section comes before the others: at the end of the launch there are tiles for all units then.
 template <int tile_q, int tile_kv>
 __device__ __forceinline__ Work work_at(const ForwardParams& p, int index) {
-  const auto section = divide(static_cast<std::uint32_t>(index), p.section_tiles);
-  const std::uint32_t in_section = index - section * p.section_tiles.value;
+  const auto tiles = static_cast<std::uint32_t>(p.tiles);
+  std::uint32_t place = static_cast<std::uint32_t>(index) + static_cast<std::uint32_t>(p.first_tile);
+  if (place >= tiles) place -= tiles;
+  const auto section = divide(place, p.section_tiles);
+  const std::uint32_t in_section = place - section * p.section_tiles.value;
   const int first_head = static_cast<int>(section) * p.section_heads;
   const Divisor& heads = first_head == p.last_section_first ? p.last_section : p.section;
   const auto from_end = divide(in_section, heads);

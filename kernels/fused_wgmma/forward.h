@@ -22,6 +22,7 @@ struct ForwardParams {
   int section_heads;   // see Schedule in forward.cuh
   Divisor section_tiles, section, last_section;
   int last_section_first;  // first head of the last section
+  int first_tile;          // the first to be claimed: of a last section that is smaller, else 0
   Divisor group;           // query heads that share one KV head
   float scale_log2;        // scale * log2(e): softmax runs on powers of two
 };

@@ -55,6 +55,7 @@ void set_order(ForwardParams& params, const Shape& s, int tile_q, std::int64_t s
   params.section_heads = static_cast<int>(section), params.last_section_first = static_cast<int>(last_first);
   params.section_tiles = make_divisor(section * tiles_q);
   params.section = make_divisor(section), params.last_section = make_divisor(heads - last_first);
+  params.first_tile = heads % section == 0 ? 0 : static_cast<int>(last_first * tiles_q);
 }
 
 std::string problem_of(const Problem& problem) {
