@@ -27,8 +27,10 @@ double times_of(const BoundIsland& bound, const Waits::Loads& loads, ArrayId id)
                        columns = std::min(bound.point.workload.d_v, block_columns);
     side_by_side = std::max<std::int64_t>(1, threads * loads.columns / columns);
   }
-  const std::int64_t own = ceil_div(steps, side_by_side);
-  return static_cast<double>(own / loads.group * loads.times + own % loads.group);
+  // Threads with one step fewer may wait longer: what is left of a group is loaded one by one.
+  const auto waits = [&](std::int64_t own) { return own / loads.group * loads.times + own % loads.group; };
+  const std::int64_t most = ceil_div(steps, side_by_side);
+  return static_cast<double>(steps % side_by_side == 0 ? waits(most) : std::max(waits(most), waits(most - 1)));
 }
 
 }  // namespace
