@@ -48,7 +48,8 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
     const auto reads = bound.how.sector_reads.find(loads.array);
     const double times = times_of(bound, loads, *id),
                  later = reads == bound.how.sector_reads.end() ? 0 : static_cast<double>(reads->second - 1);
-    const double hits = times * rates.l2_latency, fresh = times * rates.hbm;
+    // The block's warps wait for lines of both partitions: for the far one's.
+    const double hits = times * rates.l2_far, fresh = times * (rates.hbm + rates.l2_far - rates.l2_latency);
     waits.alone += fresh + later * hits;
     waits.again += (all_stays && from_earlier_island(bound, *id) ? hits : fresh) + later * hits;
   }

@@ -46,7 +46,8 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
                  double together) {
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
   if (!bound.how.waits.loads.empty())
-    return {{d.memory, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
+    return {{d.memory, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})},
+            latency.barrier + d.issue * std::max(0.0, bound.how.stall_clocks - 1)};
   // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
   if (bound.how.rounds.depth > 0)
     return {{d.smem, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
@@ -71,6 +72,12 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
     for (const double each : waits) waiting += each;
     for (const double each : network.demand) served += each;
     network.delay = std::max(network.delay, d.issue / together * bound.how.stall_clocks + waiting - served);
+  }
+  // The same, where the machine code has been followed through a step: all waits within the unit are in it.
+  if (in_order && bound.variant && bound.variant->warp_clocks.step > 0) {
+    double served = 0;
+    for (const double each : network.demand) served += each;
+    network.delay = std::max(network.delay, bound.variant->warp_clocks.step + latency.barrier + latency.local - served);
   }
   return network;
 }
@@ -108,6 +115,18 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
 
 }  // namespace
 
+namespace {
+
+// Clocks of a block from its start until it asks for its first copy: its own instructions, what its threads load and
+// wait for before that, and the copy engine's description of the tensors.
+double lead_of(const BoundIsland& bound, const SmRates& rates) {
+  double clocks = bound.variant ? bound.variant->warp_clocks.before : 0;
+  if (!bound.how.loads_first.empty() || bound.how.loads_by == "tma") clocks += rates.hbm;
+  return clocks;
+}
+
+}  // namespace
+
 bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island) {
   if (missing_sm_rate(bound.hardware)) return true;
   for (std::size_t i = 0; i < format_count; ++i)
@@ -139,6 +158,8 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
   // too, and asks for each further tile's queries when the last scores are done: their copy runs under the last
   // product. All its warps wait for it, so they go through the first step together: one phase after the other.
+  step.lead = lead_of(bound, rates) / faster_by(faster, Lever::latency);
+  step.trail = bound.variant ? bound.variant->warp_clocks.after : 0;
   const double copy = rates.copy_hbm / faster_by(faster, Lever::latency),
                start = rates.block_start / faster_by(faster, Lever::latency);
   const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
@@ -147,11 +168,11 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   step.clocks.fixed =
       (bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +
                                   std::max(0.0, together - step.clocks.step[0])
-                            : start + copy);
+                            : start + step.lead + copy + step.trail);
   if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);
   if (waits) {
     const BlockWaits both = block_waits(bound, island, rates);
-    step.clocks.fixed = step.once = 0, step.alone = both.alone - both.again;
+    step.clocks.fixed = step.once = step.lead = step.trail = 0, step.alone = both.alone - both.again;
     return step;
   }
   const AroundProducts around = around_products(bound);

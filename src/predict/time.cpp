@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "predict/block_order.h"
 #include "predict/block_waits.h"
+#include "predict/sm_time_rates.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
@@ -32,8 +33,16 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
     return std::max(0.0, seconds[static_cast<std::size_t>(resource)]) / faster[static_cast<std::size_t>(lever)];
   };
   // What comes before the first step of a launch, on the units that hold a block; no less than a block's own steps.
-  const double clocks = std::max(placed.clocks + step.once, step.clocks.step[0] * mean),
-               held = placed.clocks > 0 ? placed.busy / placed.clocks : 0;
+  double clocks = std::max(placed.clocks + step.once, step.clocks.step[0] * mean);
+  // Blocks that only wait and move bytes begin together: until their first loads have come, nothing is busy but who
+  // starts blocks.
+  if (!bound.how.waits.loads.empty()) {
+    const SmRates rates = sm_rates(bound.hardware);
+    const double each = std::max(mean * std::max(step.demand.memory, step.demand.issue), rates.block_beside);
+    clocks = std::max(clocks, static_cast<double>(ceil_div(blocks, units)) * each + mean * step.latency);
+  }
+  const double
+      held = placed.clocks > 0 ? placed.busy / placed.clocks : 0;
   LaunchStart start = launch_start(bound, island);
   const double hz = highest_clock(bound.hardware, bound.how);
   if (step.alone > 0) start.cold += step.alone * static_cast<double>(ceil_div(blocks, units * resident)) / hz;
@@ -42,7 +51,7 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const auto& measured = bound.hardware.measured;
   const bool by_memory = hbm * part_in_sequence(island) >= l2 && measured && measured->hbm.ramp;
   const std::int64_t together = std::clamp<std::int64_t>(ceil_div(blocks, units), 1, resident);
-  const double last = step.clocks.step[static_cast<std::size_t>(together - 1)];
+  const double last = step.lead + step.clocks.step[static_cast<std::size_t>(together - 1)] + step.trail;
   return {clocks, held * clocks, std::max(hbm, l2), hz, start, by_memory ? measured->hbm.ramp->value : 0,
           by_memory ? last : 0, by_memory && measured->hbm.busy ? measured->hbm.busy->value : 1};
 }
