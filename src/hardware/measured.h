@@ -34,6 +34,7 @@ struct MeasuredRates {
     Value read_private, read_shared;  // B/s of the GPU: every SM its own data, all SMs the same; hits
     Value read_private_per_clock, read_shared_per_clock;  // B/clk, the same loops
     Value read_one_unit;                                  // B/clk into one SM, the others idle
+    Value read_scattered;                                 // the same, of 32-byte sectors, each of another line
     Value write;                                          // B/s of the GPU, data that stays in L2
     Value write_and_read;  // B/s of the GPU each way: every SM stores its own data past its L1 and loads it again
     Value latency_near, latency_far;                      // clk, a dependent load that hits near or far from the SM
@@ -93,6 +94,7 @@ struct MeasuredRates {
     Value interval;       // the same, all of them in the queue before the first begins
     Value dependent;      // s that a kernel adds which is launched early and waits for the one ahead of it
     Value empty;          // s, an empty kernel alone between two events, less two events with nothing between
+    Value block_beside;  // s a block of an SM that has room for many
     Value block;     // s a block of an SM that starts empty blocks one after the other
   } launch;
   struct {
@@ -126,6 +128,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("l2", "read_private_per_clock", bytes_per_cycle, r.l2.read_private_per_clock);
   visit("l2", "read_shared_per_clock", bytes_per_cycle, r.l2.read_shared_per_clock);
   visit("l2", "read_one_unit", bytes_per_cycle, r.l2.read_one_unit);
+  visit("l2", "read_scattered", bytes_per_cycle, r.l2.read_scattered);
   visit("l2", "write", bytes_per_second, r.l2.write);
   visit("l2", "write_and_read", bytes_per_second, r.l2.write_and_read);
   visit("l2", "latency_near", cycles, r.l2.latency_near);
@@ -190,6 +193,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("launch", "dependent", seconds, r.launch.dependent);
   visit("launch", "empty", seconds, r.launch.empty);
   visit("launch", "block", seconds, r.launch.block);
+  visit("launch", "block_beside", seconds, r.launch.block_beside);
   visit("clock", "most", hertz, r.clock.most);
   visit("clock", "tensor_most", hertz, r.clock.tensor_most);
   visit("clock", "tensor_load", hertz, r.clock.tensor_load);

@@ -25,8 +25,10 @@ double times_of(const BoundIsland& bound, const Waits::Loads& loads, ArrayId id)
                        columns = std::min(bound.point.workload.d_v, block_columns);
     side_by_side = std::max<std::int64_t>(1, threads * loads.columns / columns);
   }
-  const std::int64_t own = ceil_div(steps, side_by_side);
-  return static_cast<double>(own / loads.group * loads.times + own % loads.group);
+  // Threads with one step fewer may wait longer: what is left of a group is loaded one by one.
+  const auto waits = [&](std::int64_t own) { return own / loads.group * loads.times + own % loads.group; };
+  const std::int64_t most = ceil_div(steps, side_by_side);
+  return static_cast<double>(steps % side_by_side == 0 ? waits(most) : std::max(waits(most), waits(most - 1)));
 }
 
 }  // namespace
@@ -44,7 +46,8 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
     const auto reads = bound.how.sector_reads.find(loads.array);
     const double times = times_of(bound, loads, *id),
                  later = reads == bound.how.sector_reads.end() ? 0 : static_cast<double>(reads->second - 1);
-    const double hits = times * rates.l2_latency, fresh = times * rates.hbm;
+    // The block's warps wait for lines of both partitions: for the far one's.
+    const double hits = times * rates.l2_far, fresh = times * (rates.hbm + rates.l2_far - rates.l2_latency);
     waits.alone += fresh + later * hits;
     waits.again += (all_stays && from_earlier_island(bound, *id) ? hits : fresh) + later * hits;
   }

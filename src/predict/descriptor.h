@@ -164,6 +164,7 @@ struct IslandImplementation {
   Waits waits;
   bool early_launch = false;  // its blocks are on their units before the island ahead of it has ended, and wait for that
   double stall_clocks = 0;     // from an instruction of a warp to its next, mean, by the machine code's stall counts; 0: not known
+  std::vector<std::string> loads_first;  // that threads load and wait for before their block's first copy
   bool loads_in_product = false;  // each product copies its own operands, none runs ahead of it
   std::array<WorkRates, pipe_count> work{};
 
@@ -184,6 +185,12 @@ struct LocalMemory {
   double waits = 0;  // of a step: loads that a warp waits for one after the other, those in flight together once
 };
 
+// Clocks of a warp that has its scheduler to itself, off the machine code (validate/warp_clocks.py): before the steps, in
+// one, after them. All that it does in order, loads from beyond the unit as if they were there. 0: not known.
+struct WarpClocks {
+  double before = 0, step = 0, after = 0;
+};
+
 // One built template combination.
 struct KernelVariant {
   std::int64_t head_dim = 0, v_head_dim = 0;  // 0: any; 0: as head_dim
@@ -199,6 +206,7 @@ struct KernelVariant {
   bool spills = false;                      // the compiler reports local-memory use
   LocalMemory local;                        // how much, where that is known
   bool waits_each = false;                  // the compiler waits for each wgmma by itself before it issues the next
+  WarpClocks warp_clocks;
   bool pipelined = false;                   // pointwise work of a step runs under its warps' last product of the step before
 
   bool holds(const std::string& array) const;

@@ -244,7 +244,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
              "output_through_smem",
              "zeroes", "special_parts", "persistent", "block_order", "falling", "sections", "overlap", "rounds",
              "waits", "early_launch",
-             "stall_clocks", "loads_in_product", "work"});
+             "stall_clocks", "loads_in_product", "loads_first", "work"});
   IslandImplementation island;
   std::vector<std::string> names;
   for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
@@ -274,6 +274,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
     island.overlap = how == "free" ? Overlap::free : how == "ping-pong" ? Overlap::ping_pong : Overlap::lockstep;
   }
   if (const auto stalls = node.find("stall_clocks")) island.stall_clocks = stalls->number(1, 15);
+  if (const auto first = node.find("loads_first")) island.loads_first = read_array_names(*first, schedule.diagram);
   if (const auto own = node.find("loads_in_product")) island.loads_in_product = own->boolean();
   if (const auto rounds = node.find("rounds")) {
     rounds->only({"depth", "waits", "shared_waits", "waits_of", "shared_waits_of"});

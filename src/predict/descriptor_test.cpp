@@ -184,6 +184,8 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].early_launch", "true or false", Need::optional},
           {"islands[*].stall_clocks", "a number from 1 to 15", Need::optional},
           {"islands[*].loads_in_product", "true or false", Need::optional},
+          {"islands[*].loads_first", "a list", Need::optional},
+          {"islands[*].loads_first[*]", "text"},
           {"islands[*].work", "a map", Need::optional},
           {"islands[*].work.*", "a map", Need::optional},
           {"islands[*].work.*.per_element", "a map", Need::optional},
@@ -217,7 +219,9 @@ std::vector<Rule> rules(const Tree& tree) {
           {"variants[*].local.least_l1", "true or false", Need::optional},
           {"variants[*].local.*", "a number from 0 to 1048576", Need::optional},
           {"variants[*].waits_each", "true or false", Need::optional},
-          {"variants[*].pipelined", "true or false", Need::optional}};
+          {"variants[*].pipelined", "true or false", Need::optional},
+          {"variants[*].warp_clocks", "a map", Need::optional},
+          {"variants[*].warp_clocks.*", "an integer from 1 to 1048576"}};
 }
 
 void refused(const Probe& probe, const std::string& path, const std::string& text, const std::string& message) {
@@ -292,6 +296,7 @@ islands:
     rounds: {depth: 32, waits: 4, shared_waits: 8, waits_of: {d: {64: 5}}, shared_waits_of: {d: {64: 80, 128: 40}}}
     stall_clocks: 2.4
     loads_in_product: true
+    loads_first: [Q]
     work:
       xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1}, per_element_step: {K: 2}}
       alu: {per_score: 1, per_masked_score: 4, per_thread_step: 50, per_unpacked: 0.25}
@@ -317,6 +322,7 @@ islands:
 variants:
   - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16], consumer_warps: 8,
      consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536, spills: true, waits_each: true, pipelined: true,
+     warp_clocks: {before: 685, step: 719, after: 710},
      local: {frame: 144, stored_step: 56, loaded_step: 60, stored: 20, loaded: 32, waits: 3, least_l1: true}}
 )";
 

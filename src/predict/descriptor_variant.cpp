@@ -74,13 +74,19 @@ LocalMemory read_local(const Node& node) {
   return local;
 }
 
+WarpClocks read_warp_clocks(const Node& node) {
+  node.only({"before", "step", "after"});
+  const auto number = [&](const char* key) { return static_cast<double>(node[key].integer(1, 1 << 20)); };
+  return {.before = number("before"), .step = number("step"), .after = number("after")};
+}
+
 KernelVariant read_variant(const Node& node, const Schedule& schedule, const std::vector<FormatChoice>& kernel_formats) {
   KernelVariant variant;
   const auto integer = [&](const char* key, std::int64_t least, std::int64_t most, std::int64_t& value) {
     if (const auto found = node.find(key)) value = found->integer(least, most);
   };
   std::vector<std::string> keys{"head_dim", "v_head_dim", "tile_q", "tile_kv", "warps", "stages", "dtypes", "consumer_warps", "consumer_registers",
-                                "producer_registers", "registers_hold", "l1_reads", "smem_bytes", "spills", "local", "waits_each", "pipelined"};
+                                "producer_registers", "registers_hold", "l1_reads", "smem_bytes", "spills", "local", "waits_each", "pipelined", "warp_clocks"};
   for (const Parameter& parameter : schedule.parameters) {
     const std::string key = "tile_" + parameter.name;
     if (key == "tile_q" || key == "tile_kv") continue;
@@ -112,6 +118,7 @@ KernelVariant read_variant(const Node& node, const Schedule& schedule, const std
   if (local) variant.local = read_local(*local), variant.spills = true;
   if (const auto each = node.find("waits_each")) variant.waits_each = each->boolean();
   if (const auto pipelined = node.find("pipelined")) variant.pipelined = pipelined->boolean();
+  if (const auto clocks = node.find("warp_clocks")) variant.warp_clocks = read_warp_clocks(*clocks);
   return variant;
 }
 

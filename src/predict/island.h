@@ -55,6 +55,9 @@ const NestSums& sums_of_product(const BoundIsland& bound, int op);
 struct Visits {
   std::int64_t visits = 0, distinct = 0;
 };
+// Bytes that enter the units in whole sectors for values that every lane of a row reads for itself; 0: not read so.
+std::int64_t sector_read_bytes(const BoundIsland& bound, ArrayId id);
+
 Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles = false);
 StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id);  // zeros: those that no other island writes
 bool zeroed_by_another(const BoundIsland& bound, ArrayId id);  // an island whose implementation lists it in `zeroes`

@@ -85,6 +85,12 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
     chain += (d.issue - d.issue_products) / together * bound.how.stall_clocks;
     network.delay = std::max(network.delay, chain - served);
   }
+  // The same, where the machine code has been followed through a step: all waits within the unit are in it.
+  if (in_order && bound.variant && bound.variant->warp_clocks.step > 0) {
+    double served = 0;
+    for (const double each : network.demand) served += each;
+    network.delay = std::max(network.delay, bound.variant->warp_clocks.step + latency.barrier + latency.local - served);
+  }
   return network;
 }
 
@@ -117,6 +123,14 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
     if (std::abs(round - before) < 1e-4 * before) break;
   }
   return std::max(floor, round);
+}
+
+// Clocks of a block from its start until it asks for its first copy: its own instructions, what its threads load and
+// wait for before that, and the copy engine's description of the tensors.
+double lead_of(const BoundIsland& bound, const SmRates& rates) {
+  double clocks = bound.variant ? bound.variant->warp_clocks.before : 0;
+  if (!bound.how.loads_first.empty() || bound.how.loads_by == "tma") clocks += rates.hbm;
+  return clocks;
 }
 
 }  // namespace
@@ -152,6 +166,8 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
   // too, and asks for each further tile's queries when the last scores are done: their copy runs under the last
   // product. All its warps wait for it, so they go through the first step together: one phase after the other.
+  step.lead = lead_of(bound, rates) / faster_by(faster, Lever::latency);
+  step.trail = bound.variant ? bound.variant->warp_clocks.after : 0;
   const double copy = rates.copy_hbm / faster_by(faster, Lever::latency),
                start = rates.block_start / faster_by(faster, Lever::latency);
   const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
@@ -160,13 +176,13 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   step.clocks.fixed =
       (bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +
                                   std::max(0.0, together - step.clocks.step[0])
-                            : start + copy);
+                            : start + step.lead + copy + step.trail);
   // Blocks of one step come and go; of many, all of a unit's end together.
   step.clocks.apart = !bound.how.persistent && steps_of(bound.nest) == 1;
   if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);
   if (waits) {
     const BlockWaits both = block_waits(bound, island, rates);
-    step.clocks.fixed = step.once = 0, step.alone = both.alone - both.again;
+    step.clocks.fixed = step.once = step.lead = step.trail = 0, step.alone = both.alone - both.again;
     return step;
   }
   const AroundProducts around = around_products(bound);

@@ -52,7 +52,14 @@ double memory_clocks(const BoundIsland& bound, const IslandPrediction& island, c
   const double units = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value));
   const double all = std::max(seconds(Resource::hbm, Lever::hbm), seconds(Resource::l2, Lever::l2)) *
                      part_in_sequence(island) * highest_clock(bound.hardware, bound.how) * units;
-  return rates.l2 > 0 ? std::max(all, moved(island, Boundary::l2) / rates.l2) : all;
+  if (rates.l2 <= 0) return all;
+  // Lanes that take a row's steps side by side read lone sectors.
+  double scattered = 0;
+  if (bound.how.step_lanes > 1 && rates.l2_scattered > 0)
+    for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i)
+      scattered += static_cast<double>(sector_read_bytes(bound, static_cast<ArrayId>(static_cast<int>(i))));
+  return std::max(all, (moved(island, Boundary::l2) - scattered) / rates.l2 +
+                           (scattered > 0 ? scattered / rates.l2_scattered : 0));
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ struct SmRates {
                                                          // into one unit: from L2, from memory
   double local_store = 0, local_store_warp = 0;          // bytes a clock of spilled registers: a unit; its warps alone
   double local_latency = 0, local_latency_l1 = 0;        // clocks
-  double block_start = 0;                                // clocks
+  double l2_far = 0, l2_scattered = 0;                   // clocks of a load of many lines; B/clk of lone sectors
+  double block_start = 0, block_beside = 0;              // clocks; block_beside: where a unit has room for many
   // A clock of the pipe alone holds up mma.sync this long, or takes that much longer beside wgmma.
   struct Beside {
     double xu = 0, fma = 0, alu = 0;

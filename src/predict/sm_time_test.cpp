@@ -324,8 +324,8 @@ TEST_CASE("a merge of parts has a block a row and 128 columns, and waits for loa
   const BlockWaits waits = block_waits(bound, many.islands[1], rates);
   // Log-sum-exps: 2 of a lane, twice; O: 16 of a thread, two eights of four waits each.
   const double others = 10 * 20 + 2 * rates.block_barrier(4);
-  CHECK(waits.again == doctest::Approx((2 + 2 + 8) * 400 + others));  // an earlier island wrote them
-  CHECK(waits.alone == doctest::Approx((2 + 8) * 1000 + 2 * 400 + others));
+  CHECK(waits.again == doctest::Approx((2 + 2 + 8) * 500 + others));  // an earlier island wrote them; some line is far
+  CHECK(waits.alone == doctest::Approx((2 + 8) * (1000 + 100) + 2 * 500 + others));
   CHECK(handed_over(bound, many) > 0);
   CHECK(handed_over(bind_island(plan, hardware, point, 0), many) == 0);
 }
@@ -422,4 +422,29 @@ TEST_CASE("results that threads store in every step hold up their next copies, a
   hardware.measured->local.store.reset();
   const double kept = clocks("fused_mma", 0);
   CHECK(clocks("fused_mma", 32) == kept);
+}
+
+TEST_CASE("warps of mma.sync take what their machine code takes, before, in and after the steps") {
+  Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = textbook();
+  Point point = attention(plan, 32, 8192, 128, 64, 4);
+  point.workload.q_len = 1;
+  const auto set_tile = [&](const char* name, std::int64_t value) {
+    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name))] = value;
+  };
+  set_tile("q", 16), set_tile("kv", 64), set_tile("splits", 1);
+  const auto step_with = [&](WarpClocks clocks, bool first) {
+    for (KernelVariant& variant : plan.kernel.variants) variant.warp_clocks = clocks;
+    plan.kernel.islands[0].loads_first.clear();
+    if (first) plan.kernel.islands[0].loads_first.push_back("Q");
+    return step_of(plan, hardware, point);
+  };
+  hardware.measured->hbm.latency = {1e-6, "M"};
+  const SmStep none = step_with({}, false), slow = step_with({700, 90000, 500}, false), first = step_with({700, 90000, 500}, true);
+  CHECK(slow.clocks.step[0] >= 90000);
+  CHECK(slow.clocks.step[0] < 91000);
+  CHECK(slow.clocks.fixed - none.clocks.fixed == doctest::Approx(700 + 500));
+  CHECK(first.lead - slow.lead == doctest::Approx(1e-6 * hardware.boost_hz->value));
+  CHECK(slow.lead == 700);
+  CHECK(slow.trail == 500);
 }

@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "predict/block_order.h"
 #include "predict/block_waits.h"
+#include "predict/sm_time_rates.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
@@ -29,7 +30,14 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
     Placement placed = one_by_one ? place_blocks(steps_in_issue_order(bound), units, resident, how.clocks)
                                   : place_equal_blocks(blocks, mean, units, resident, how.clocks);
     const double held = placed.clocks > 0 ? placed.busy / placed.clocks : 0;
-    placed.clocks = std::max(placed.clocks + how.once, how.clocks.step[0] * mean), placed.busy = held * placed.clocks;
+    placed.clocks = std::max(placed.clocks + how.once, how.clocks.step[0] * mean);
+    // Blocks that only wait and move bytes begin together: until their first loads have come, nothing is busy but who
+    // starts blocks.
+    if (!bound.how.waits.loads.empty()) {
+      const double each = std::max(mean * std::max(how.demand.memory, how.demand.issue), sm_rates(bound.hardware).block_beside);
+      placed.clocks = std::max(placed.clocks, static_cast<double>(ceil_div(blocks, units)) * each + mean * how.latency);
+    }
+    placed.busy = held * placed.clocks;
     return placed;
   };
   const SmStep step = sm_step(bound, island, steps, faster);
@@ -49,7 +57,7 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const auto& measured = bound.hardware.measured;
   const bool by_memory = hbm * part_in_sequence(island) >= l2 && measured && measured->hbm.ramp;
   const std::int64_t together = std::clamp<std::int64_t>(ceil_div(blocks, units), 1, resident);
-  const double last = step.clocks.step[static_cast<std::size_t>(together - 1)];
+  const double last = step.lead + step.clocks.step[static_cast<std::size_t>(together - 1)] + step.trail;
   return {placed.clocks, alone.clocks, alone.busy, std::max(hbm, l2), hz, start, by_memory ? measured->hbm.ramp->value : 0,
           by_memory ? last : 0, by_memory && measured->hbm.busy ? measured->hbm.busy->value : 1};
 }

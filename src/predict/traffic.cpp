@@ -154,6 +154,8 @@ std::int64_t element_bytes(const BoundIsland& bound, ArrayId id) {
   return std::max<std::int64_t>(1, bits(bound.point.dtypes[index(id)].format) / 8);
 }
 
+}  // namespace
+
 // One value a row and step that every lane of a row reads for itself: a warp's instruction moves the sectors of the rows
 // that the warp has, whole; a row of several warps is read by each. Lanes that take steps side by side read values that
 // lie all rows apart. Rows are one behind the other in memory. 0: the array is not read so.
@@ -169,6 +171,8 @@ std::int64_t sector_read_bytes(const BoundIsland& bound, ArrayId id) {
   const std::int64_t of_warp = std::max<std::int64_t>(1, warp / lanes);  // rows
   return checked_mul(reads, sector_stores(steps, rows, of_warp, element_bytes(bound, id), sector));
 }
+
+namespace {
 
 // Of the blocks that load a tile through L1, as a fraction, those that do not find it there: the first of each unit.
 // Units take blocks in turn, in issue order, so blocks that lie `stride` apart meet units / gcd(stride, units) units.

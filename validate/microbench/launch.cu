@@ -6,12 +6,12 @@ namespace {
 
 __global__ void empty_kernel() {}
 
-// Lets the kernel behind it in the stream come onto the SMs at once.
+// Lets the kernel behind it in the stream come onto the SMs when its own work is done.
 __global__ void announcing_kernel(int clocks) {
+  for (const long long end = clock64() + clocks; clock64() < end;) {}
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
-  for (const long long end = clock64() + clocks; clock64() < end;) {}
 }
 __global__ void dependent_kernel() {
 #if __CUDA_ARCH__ >= 900
@@ -83,8 +83,12 @@ void measure_launch(Microbench& bench) {
     for (int i = 0; i <= bench.repeats(); ++i)
       dependents.push_back((pair_seconds(bench, 150, true) - pair_seconds(bench, 150, false)) / 150);
     dependents.erase(dependents.begin());
-    bench.add("launch.dependent", dependents, "launched early behind 10 us on every SM: what it adds to them");
+    bench.add("launch.dependent", dependents, "announced when 10 us on every SM are done: what it adds to them");
   }
+  const double lone = median_of(kernel_runs(bench, 50, units, 128, 0, 2000));
+  std::vector<double> beside = kernel_runs(bench, 50, units * 128, 128, 0, 2000);
+  for (double& sample : beside) sample = (sample - lone) / (50 * 127);
+  bench.add("launch.block_beside", beside, "empty blocks of 128 threads: 128 an SM less 1, all SMs");
   const double nothing = median_of(kernel_runs(bench, 0, 1, 32, 0, 100));
   std::vector<double> one = kernel_runs(bench, 1, units, 128, 0, 100);
   for (double& sample : one) sample -= nothing;

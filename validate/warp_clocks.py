@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Clocks of one warp that is alone on its scheduler, off the machine code: before, in a step of, and after a loop.
+
+    cuobjdump -sass OBJECT | validate/warp_clocks.py [PATTERN]
+
+For every function whose name has PATTERN and which has a loop with matrix instructions (mma.sync): in-order issue by the
+stall counts, scoreboards and pipes of the machine code. An instruction (128 bits) holds at bits 105-108 the clocks until
+the next may issue, 110-112 and 113-115 the scoreboards that its result and its operands' release, 116-121 those that it
+waits for. Of code under a forward branch, what has matrix instructions or unconditional copies is taken as executed, the
+rest (masks, ragged ends, pages) as skipped. Copies and loads from global memory have arrived when they are waited for.
+"""
+import re
+import sys
+
+# Clocks, H200 (hardware/h200_sxm.yaml, measured): until a result is there, and that a warp's instruction keeps its pipe.
+LATENCY = {"LDS": 23, "LDSM": 27, "MUFU": 17, "SHFL": 24, "MOVM": 24, "HMMA": 24}
+OTHER_LATENCY, OPERANDS_READ, BARRIER = 14, 8, 21  # the block's four warps arrive together
+PIPES = [(re.compile(r"HMMA"), "tensor", 6), (re.compile(r"MUFU"), "xu", 8), (re.compile(r"LDSM|LDS|STS|STSM"), "smem", 4),
+         (re.compile(r"SHFL|MOVM"), "shuffle", 4),
+         (re.compile(r"LOP3|PRMT|IADD3|FMNMX|F2FP|ISETP|FSETP|SEL|FSEL|SHF|LEA|VIMNMX|IMNMX"), "alu", 2)]
+FIRST = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(.*?);\s+/\* (0x[0-9a-f]{16}) \*/")
+SECOND = re.compile(r"\s*/\* (0x[0-9a-f]{16}) \*/")
+BRANCH = re.compile(r"^(@\S+ )?\s*BRA(?:\.\S+)?\s.*?(0x[0-9a-f]+)\s*$")
+
+
+def functions(lines):
+    name, code, pending = None, [], None
+    for line in lines:
+        if found := re.search(r"Function : (\S+)", line):
+            if name:
+                yield name, code
+            name, code = found.group(1), []
+        elif found := FIRST.match(line):
+            pending = int(found.group(1), 16), found.group(2).strip()
+        elif pending and (found := SECOND.match(line)):
+            bits = int(found.group(1), 16)
+            code.append((*pending, bits >> 41 & 15, bits >> 46 & 7, bits >> 49 & 7, bits >> 52 & 63))
+            pending = None
+    if name:
+        yield name, code
+
+
+def opcode(text):
+    words = text.split()
+    return words[1] if words[0].startswith("@") else words[0]
+
+
+def target(code, at):
+    found = BRANCH.match(code[at][1])
+    return int(found.group(2), 16) if found else None
+
+
+def loop(code):
+    """First and last instruction of the smallest loop that has all matrix instructions that loops have."""
+    index = {entry[0]: i for i, entry in enumerate(code)}
+    best, most = None, 0
+    for i in range(len(code)):
+        to = target(code, i)
+        if to is None or to > code[i][0] or to not in index:
+            continue
+        products = sum("MMA" in entry[1] for entry in code[index[to]:i + 1])
+        if products > most or (products == most and products and i - index[to] < best[1] - best[0]):
+            best, most = (index[to], i), products
+    return best
+
+
+def executed(code, first, last):
+    index = {entry[0]: i for i, entry in enumerate(code)}
+    i = first
+    while i <= last:
+        yield i
+        to = target(code, i)
+        ahead = to is not None and ".DIV" not in code[i][1] and to > code[i][0] and index.get(to, last + 1) <= last + 1
+        if ahead:
+            skipped = [entry[1] for entry in code[i + 1:index[to]]]
+            needed = any("HMMA" in text or re.match(r"(LDGSTS|LDS|STS|STG|MUFU)\S* ", text) and not re.search(r", !?P\d$", text)
+                         for text in skipped)
+            if not code[i][1].startswith("@") or not needed:
+                i = index[to]
+                continue
+        i += 1
+
+
+def clocks(code, instructions, rounds=1):
+    now, free, boards, spans = 0.0, {}, [0.0] * 6, []
+    for _ in range(rounds):
+        start = now
+        for i in instructions:
+            _, text, stall, result, operands, waits = code[i]
+            op = opcode(text)
+            ready = max([now] + [boards[b] for b in range(6) if waits >> b & 1])
+            for pattern, pipe, busy in PIPES:
+                if pattern.match(op):
+                    ready = max(ready, free.get(pipe, 0.0))
+                    free[pipe] = ready + busy
+                    break
+            kind = op.split(".")[0]
+            arrived = kind in ("LDG", "LDGSTS", "LDGDEPBAR", "DEPBAR")
+            if result < 6:
+                boards[result] = ready + (OPERANDS_READ if arrived else LATENCY.get(kind, OTHER_LATENCY))
+            if operands < 6:
+                boards[operands] = max(boards[operands] if operands == result else 0, ready + OPERANDS_READ)
+            now = ready + max(1, stall) + (BARRIER if kind == "BAR" else 0)
+        spans.append(now - start)
+    return spans[-1]
+
+
+def main():
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    for name, code in functions(sys.stdin):
+        span = loop(code)
+        if pattern not in name or span is None:
+            continue
+        first, last = span
+        body = list(executed(code, first, last))
+        before, after = list(executed(code, 0, first - 1)), list(executed(code, last + 1, len(code) - 1))
+        exits = [k for k, i in enumerate(after) if opcode(code[i][1]) == "EXIT" and not code[i][1].startswith("@")]
+        after = after[:exits[0] + 1] if exits else after
+        print(f"{name} before {clocks(code, before):.0f} ({len(before)}) step {clocks(code, body, 3):.0f} ({len(body)}) "
+              f"after {clocks(code, after):.0f} ({len(after)})")
+
+
+if __name__ == "__main__":
+    main()
