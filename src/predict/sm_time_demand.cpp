@@ -207,8 +207,12 @@ double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, co
   if (rates.cp_async <= 0 || rates.copy_l2 <= 0) return 0;
   const double bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / steps,
                missed = missed_part(island, inputs);
-  const double near = rates.copy_l2 + bytes / rates.cp_async,
-               far = rates.hbm_unit > 0 ? rates.copy_hbm + bytes / rates.hbm_unit : near;
+  // Units that began together ask together: a tile comes at the unit's rate, or at its share of all.
+  const double all = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value)) *
+                     highest_clock(bound.hardware, bound.how) / steps;
+  const auto share = [&](Resource of) { return std::max(0.0, island.resource_seconds[static_cast<std::size_t>(of)]) * all; };
+  const double near = rates.copy_l2 + std::max(bytes / rates.cp_async, share(Resource::l2)),
+               far = rates.hbm_unit > 0 ? rates.copy_hbm + std::max(bytes / rates.hbm_unit, share(Resource::hbm)) : near;
   return (near + missed * std::max(0.0, far - near)) / static_cast<double>(ahead);
 }
 

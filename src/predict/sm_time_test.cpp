@@ -401,9 +401,71 @@ TEST_CASE("warps of mma.sync wait for their own instructions' latencies and for 
   const SmStep plain = step_with(0, false);
   CHECK(step_with(0, true).latency - plain.latency == doctest::Approx(2 * 400));  // two products, half of the L2 is near
   // Four warps, one a scheduler: a step of a block alone takes each instruction's clocks.
-  CHECK(step_with(14, false).latency - step_with(13, false).latency == doctest::Approx(plain.demand.issue));
-  CHECK(step_with(14, false).clocks.step[0] >= 14 * plain.demand.issue);
+  // Products take what their unit takes: their instructions' stall counts do not matter.
+  const double others = plain.demand.issue - plain.demand.issue_products;
+  CHECK(plain.demand.issue_products == doctest::Approx((2.0 * 64 * 64 * 64 / (16 * 8 * 16) + 104 * 1024.0 / 512) / 4).epsilon(0.5));
+  CHECK(step_with(14, false).latency - step_with(13, false).latency == doctest::Approx(others));
+  CHECK(step_with(14, false).clocks.step[0] >= 14 * others + plain.demand.tensor);
   CHECK(step_with(1, false).latency == plain.latency);  // what pipes take anyway is longer
+}
+
+TEST_CASE("plain products find their operands in memory when counted alone, in the L2 after the island that wrote them") {
+  Plan plan = load_plan_for_kernel("reference_fp32", data);
+  HardwareProfile hardware = textbook();
+  hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
+  hardware.measured->l2.capacity_private = {50e6, "M"}, hardware.measured->smem.latency = {20, "M"};
+  hardware.measured->hbm.latency = {1000 / hardware.boost_hz->value, "M"};
+  const Point point = attention(plan, 4, 1024, 64, 64, 8);
+  const auto latency = [&](Inputs inputs) {
+    const Prediction out = predicted(plan, hardware, point);
+    const BoundIsland bound = bind_island(plan, hardware, point, 2);
+    return sm_step(bound, out.islands[2], 4.0 * 16 * 16, as_it_is, inputs).latency;
+  };
+  const Prediction out = predicted(plan, hardware, point);
+  const auto& traffic = out.islands[2].traffic;
+  const auto read = [&](Boundary from) { return static_cast<double>(traffic[static_cast<std::size_t>(from)][0]); };
+  CHECK(out.islands[2].read_in_sequence == doctest::Approx(4.0 * 1024 * 128 * 2));  // V: P is in the L2
+  const double missed = (read(Boundary::hbm) - out.islands[2].read_in_sequence) / read(Boundary::l2);
+  // 64 keys in two rounds of three waits each.
+  CHECK(latency(Inputs::in_memory) - latency(Inputs::in_sequence) == doctest::Approx(2 * 3 * missed * 600));
+  const double before = latency(Inputs::in_sequence);
+  plan.kernel.islands[2].rounds.shared_waits_of.numbers[128] += 10;
+  CHECK(latency(Inputs::in_sequence) - before == doctest::Approx(2 * 10 * 20));
+}
+
+TEST_CASE("of what an island wrote, the next finds what the bytes in between have not pushed out") {
+  const Plan plan = load_plan_for_kernel("reference", data);
+  HardwareProfile hardware = textbook();
+  const Point point = attention(plan, 16, 1024, 128, 128, 4);
+  const double scores = 16.0 * 1024 * 1024 * 2;
+  const auto kept = [&](int island, double capacity) {
+    hardware.measured->l2.capacity_private = {capacity, "M"};
+    const Prediction out = predicted(plan, hardware, point);
+    const auto all = static_cast<double>(out.islands[static_cast<std::size_t>(island)].traffic[static_cast<std::size_t>(Boundary::hbm)][0]);
+    return (all - out.islands[static_cast<std::size_t>(island)].read_in_sequence) / scores;
+  };
+  CHECK(kept(1, 4 * scores) == doctest::Approx(1));
+  CHECK(kept(1, scores / 2) == 0);
+  // Softmax drops a byte of S for each of P that it writes, and comes to the dropped ones next.
+  CHECK(kept(1, 1.5 * scores) == doctest::Approx(0.4).epsilon(0.1));
+  // P V comes first to what softmax wrote first, which is gone; what it wrote last is there. 2 since, then 1 and V and O.
+  CHECK(kept(2, 1.5 * scores) == doctest::Approx(1 - 0.5 / (2 - 1.25)).epsilon(0.02));
+}
+
+TEST_CASE("as many blocks are resident as the registers of the instance for the size leave room for") {
+  const Plan plan = load_plan_for_kernel("reference", data);
+  const HardwareProfile hardware = textbook();
+  const auto resident = [&](int island, std::int64_t keys, std::int64_t head_dim) {
+    Point point = attention(plan, 16, 1024, 128, 128, 4);
+    point.workload.kv_len = keys, point.workload.d_qk = point.workload.d_v = head_dim;
+    return predicted(plan, hardware, point).islands[static_cast<std::size_t>(island)].blocks_per_unit;
+  };
+  CHECK(resident(0, 1024, 64) == 2);   // 181 registers of 128 threads
+  CHECK(resident(0, 1024, 128) == 3);  // 168
+  CHECK(resident(1, 2048, 128) == 8);  // softmax: 27 registers of 256 threads, warps are the limit
+  CHECK(resident(1, 2049, 128) == 8);
+  CHECK(resident(1, 4159, 128) == 5);  // 48
+  CHECK(resident(1, 20000, 128) == 1);
 }
 
 TEST_CASE("results that threads store in every step hold up their next copies, at the rate of a unit's stores") {
