@@ -144,10 +144,8 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
   double together = alone.delay + hidden_under_products(bound, part, rates, at_once);
   for (const double each : alone.demand) together += static_cast<double>(customers) * each;
-  step.clocks.fixed =
-      (bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +
-                                  std::max(0.0, together - step.clocks.step[0])
-                            : start + copy);
+  step.clocks.fixed = bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) : start + copy;
+  if (bound.how.persistent || customers > 1) step.clocks.fixed += std::max(0.0, together - step.clocks.step[0]);
   if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);
   if (waits) {
     const BlockWaits both = block_waits(bound, island, rates);
