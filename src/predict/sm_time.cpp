@@ -173,10 +173,9 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
   double together = alone.delay + hidden_under_products(bound, part, rates, at_once);
   for (const double each : alone.demand) together += static_cast<double>(customers) * each;
-  step.clocks.fixed =
-      (bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound)) +
-                                  std::max(0.0, together - step.clocks.step[0])
-                            : start + step.lead + copy + step.trail);
+  step.clocks.fixed = bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound))
+                                           : start + step.lead + copy + step.trail;
+  if (bound.how.persistent || customers > 1) step.clocks.fixed += std::max(0.0, together - step.clocks.step[0]);
   // Blocks of one step come and go; of many, all of a unit's end together.
   step.clocks.apart = !bound.how.persistent && steps_of(bound.nest) == 1;
   if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);

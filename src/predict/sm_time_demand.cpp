@@ -162,6 +162,13 @@ double waits_for_products(const BoundIsland& bound) {
   return waits;
 }
 
+// Parts that a step's products are made in, one after the other: a warp goes through the waits of a step once for each.
+double parts_of_products(const BoundIsland& bound) {
+  std::int64_t parts = 1;
+  for (const ProductImplementation& product : bound.how.products) parts = std::max(parts, product.parts);
+  return static_cast<double>(parts);
+}
+
 // Rounds of a step in which threads stage what its products sum over.
 double rounds_of(const BoundIsland& bound) {
   const Diagram& diagram = bound.plan.schedule.diagram;
@@ -260,6 +267,8 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   if (bound.how.loads_by == "cp.async" && bound.how.uses_tensor_cores() && rates.local_store > 0)
     latency.barrier += stored_in_steps(bound) / steps / rates.local_store;
   if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
+  const double parts = parts_of_products(bound);
+  latency.matrix *= parts, latency.special *= parts;
   latency.local = local_latency(bound, island, rates, steps);
   // Rows' statistics that come back in every step queue behind the tiles that threads copy.
   if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound) > 0) {

@@ -510,3 +510,24 @@ TEST_CASE("warps of mma.sync take what their machine code takes, before, in and 
   CHECK(slow.lead == 700);
   CHECK(slow.trail == 500);
 }
+
+TEST_CASE("warpgroups at their own pace wait for a step's products part by part, and begin each block's first step together") {
+  Plan plan = load_plan_for_kernel("backward_split", data);
+  const HardwareProfile hardware = textbook();
+  const Point point = attention(plan, 16, 4096, 128, 128, 12);
+  const auto step_with = [&](Overlap overlap, std::int64_t parts) {
+    plan.kernel.islands[1].overlap = overlap;
+    for (ProductImplementation& product : plan.kernel.islands[1].products) product.parts = parts;
+    const Prediction out = predicted(plan, hardware, point);
+    const BoundIsland bound = bind_island(plan, hardware, point, 1);
+    return sm_step(bound, out.islands[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
+  };
+  const SmStep free = step_with(Overlap::free, 2), whole = step_with(Overlap::free, 1);
+  CHECK(free.latency - whole.latency == doctest::Approx(4 * (137 - 64)));  // four products, waited for once more each
+  const StepDemand& d = free.demand;
+  const double phases = std::max({d.products, d.smem - d.bulk, d.threads}) + std::max(d.xu, d.fma_scores) + d.alu +
+                        d.fma_outputs + free.latency;
+  REQUIRE(phases > free.clocks.step[0] + 100);
+  const double more = free.clocks.fixed - step_with(Overlap::lockstep, 2).clocks.fixed;
+  CHECK(more == doctest::Approx(phases - free.clocks.step[0]));
+}
