@@ -531,3 +531,31 @@ TEST_CASE("warpgroups at their own pace wait for a step's products part by part,
   const double more = free.clocks.fixed - step_with(Overlap::lockstep, 2).clocks.fixed;
   CHECK(more == doctest::Approx(phases - free.clocks.step[0]));
 }
+
+TEST_CASE("what units of a group ask for together leaves the L2 once, up to the rate of all units reading the same") {
+  CHECK(asked_together(1, 8) == 1);
+  CHECK(asked_together(132, 1) == doctest::Approx(132));
+  CHECK(asked_together(2, 2) == doctest::Approx(2 / 1.5));  // in one group or in both, as likely
+  HardwareProfile hardware = textbook();
+  hardware.l2_groups = Sourced<std::vector<UnitGroup>>{std::vector<UnitGroup>(8, UnitGroup{16, 0}), "M"};
+  hardware.measured->l2.read_private = {4000e9, "M"}, hardware.measured->l2.write = {4000e9, "M"};
+  const Plan plan = load_plan_for_kernel("fused_wgmma", data);
+  const auto l2_seconds = [&](std::int64_t heads, std::int64_t length) {
+    const Point point = attention(plan, heads, length, 64, 64, 8);
+    const Prediction out = predicted(plan, hardware, point);
+    return out.islands[0].resource_seconds[static_cast<std::size_t>(Resource::l2)] /
+           static_cast<double>(out.islands[0].traffic[static_cast<std::size_t>(Boundary::l2)][0]);
+  };
+  CHECK(l2_seconds(8, 16384) == doctest::Approx(1 / 4000e9));  // without a rate for sharing
+  hardware.measured->l2.read_shared = {10000e9, "M"};
+  // All units on one head's keys: the rate of all. One tile of queries a head: each unit has its own keys.
+  CHECK(l2_seconds(8, 16384) == doctest::Approx(1 / 10000e9));
+  CHECK(l2_seconds(264, 64) == doctest::Approx(1 / 4000e9));
+  const double between = l2_seconds(66, 256);  // four tiles a head
+  CHECK(between < 1 / 4000e9 / 1.1);
+  CHECK(between > 1 / 10000e9 * 1.1);
+  const Point point = attention(plan, 66, 256, 64, 64, 8);
+  const BoundIsland bound = bind_island(plan, hardware, point, 0);
+  const auto keys = *plan.schedule.diagram.find_array("K");
+  CHECK(tiles_at_work(bound, keys, 132) == 33);
+}

@@ -112,7 +112,7 @@ double floor_in_sequence(const BoundIsland& bound, const IslandPrediction& islan
 
 void add_time(const BoundIsland& bound, Prediction& out) {
   IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
-  island.resource_seconds = resource_seconds(bound, island);
+  island.resource_seconds = resource_seconds(bound, island, out);
   const auto slowest = std::max_element(island.resource_seconds.begin(), island.resource_seconds.end());
   island.seconds = std::max(0.0, *slowest);
   island.bound_by = static_cast<Resource>(slowest - island.resource_seconds.begin());

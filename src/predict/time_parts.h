@@ -9,7 +9,15 @@
 namespace tilescope {
 
 // By Resource, at the datasheet's clocks; < 0: the profile lacks the rate.
-std::array<double, resource_count> resource_seconds(const BoundIsland& bound, const IslandPrediction& island);
+std::array<double, resource_count> resource_seconds(const BoundIsland& bound, const IslandPrediction& island,
+                                                    const Prediction& out);
+
+// How many of `units` that read the same bytes are in one of that many groups with another, on average: units over the
+// groups that they fall into, taken at random. 1: each asks for itself.
+double asked_together(double units, std::size_t groups);
+
+// Different tiles of an array among the first `blocks` blocks that the device starts.
+double tiles_at_work(const BoundIsland& bound, ArrayId id, std::int64_t blocks);
 
 // s for so many bytes from and to memory, at the rates of each; < 0: no rate is known.
 double hbm_seconds(const HardwareProfile& hardware, double read, double written);

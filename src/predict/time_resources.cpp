@@ -1,8 +1,11 @@
 // Time of an island at each resource: bytes and operations over its rate. A lower bound: nothing is serialised, no
 // latency, no tail.
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "base/checked.h"
+#include "predict/block_order.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
@@ -30,15 +33,36 @@ double l2_bandwidth(const HardwareProfile& hardware) {
   return l2->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value;
 }
 
+// s in which the L2 serves so many bytes that units read. What units of one group ask for together leaves the L2 once:
+// streamed tiles, of which several units read the same at about the same time. None gets more than all of them reading the
+// same bytes.
+double l2_read_seconds(const BoundIsland& bound, const IslandPrediction& island, const Prediction& out, double bytes) {
+  const auto& l2 = bound.hardware.measured->l2;
+  const double each = bytes / l2.read_private->value;
+  if (!l2.read_shared || !bound.hardware.l2_groups) return each;
+  const std::int64_t at_work =
+      std::min(bound.nest.blocks(), bound.hardware.units.value * std::max<std::int64_t>(1, island.blocks_per_unit));
+  double all = 0, leave = 0;
+  for (const Term& term : out.terms) {
+    if (term.island != bound.number || term.boundary != Boundary::l2 || term.direction != Direction::read) continue;
+    const auto id = static_cast<ArrayId>(term.array);
+    const double same = term.array >= 0 && bound.streams(id) ? static_cast<double>(at_work) / tiles_at_work(bound, id, at_work) : 1;
+    all += static_cast<double>(term.bytes);
+    leave += static_cast<double>(term.bytes) / asked_together(same, bound.hardware.l2_groups->value.size());
+  }
+  return all > 0 ? std::max(each * leave / all, bytes / l2.read_shared->value) : each;
+}
+
 // The same side by side in L2's ports; 0: not measured.
-double measured_l2(const HardwareProfile& hardware, const IslandPrediction& island) {
+double measured_l2(const BoundIsland& bound, const IslandPrediction& island, const Prediction& out) {
+  const HardwareProfile& hardware = bound.hardware;
   if (!hardware.measured || !hardware.measured->l2.read_private || !hardware.measured->l2.write) return 0;
   const auto& bytes = island.traffic[static_cast<std::size_t>(Boundary::l2)];
   // What a unit stores and loads again is next to nothing side by side: a rate of its own.
   const auto& both = hardware.measured->l2.write_and_read;
   const double spilled = both ? static_cast<double>(std::min(island.local.stored, island.local.missed)) : 0;
   return (both ? spilled / both->value : 0) +
-         std::max((static_cast<double>(bytes[0]) - spilled) / hardware.measured->l2.read_private->value,
+         std::max(l2_read_seconds(bound, island, out, static_cast<double>(bytes[0]) - spilled),
                   (static_cast<double>(bytes[1]) - spilled) / hardware.measured->l2.write->value);
 }
 
@@ -64,6 +88,34 @@ double tensor_seconds(const BoundIsland& bound, const Work& work) {
 }
 
 }  // namespace
+
+double asked_together(double units, std::size_t groups) {
+  const auto count = static_cast<double>(groups);
+  return units <= 1 || groups == 0 ? 1 : units / (count * (1 - std::pow(1 - 1 / count, units)));
+}
+
+double tiles_at_work(const BoundIsland& bound, ArrayId id, std::int64_t blocks) {
+  const Axes axes = bound.plan.schedule.diagram.array(id).axes;
+  std::array<bool, max_loops> own{};
+  std::int64_t tiles = 1;
+  for (std::size_t i = 0; i < bound.nest.loop_count; ++i)
+    if (bound.nest.loops[i].group && bound.nest.carries(axes, bound.nest.loops[i].axis))
+      own[i] = true, tiles *= bound.nest.loops[i].trips;
+  if (tiles == 1) return 1;
+  if (bound.point.l2 != L2Model::walk) {  // as if blocks of one tile followed one another
+    const std::int64_t sharers = std::max<std::int64_t>(1, bound.nest.blocks() / tiles);
+    return static_cast<double>(std::max<std::int64_t>(1, blocks / sharers));
+  }
+  const BlockOrder order(bound);
+  std::set<BlockPlace> seen;
+  for (std::int64_t i = 0; i < std::min(blocks, order.size()); ++i) {
+    BlockPlace place = order.at(i);
+    for (std::size_t loop = 0; loop < place.size(); ++loop)
+      if (!own[loop]) place[loop] = 0;
+    seen.insert(place);
+  }
+  return static_cast<double>(std::max<std::size_t>(1, seen.size()));
+}
 
 double hbm_seconds(const HardwareProfile& hardware, double read, double written) {
   if (hardware.measured && hardware.measured->hbm.read && hardware.measured->hbm.write)
@@ -126,7 +178,8 @@ double tensor_flop_per_clock(const BoundIsland& bound, Format format) {
   return limit == path->second.end() ? full->second.value : limit->second.value;
 }
 
-std::array<double, resource_count> resource_seconds(const BoundIsland& bound, const IslandPrediction& island) {
+std::array<double, resource_count> resource_seconds(const BoundIsland& bound, const IslandPrediction& island,
+                                                    const Prediction& out) {
   const HardwareProfile& hardware = bound.hardware;
   const MemoryLevel* smem = hardware.level("smem");
   const auto pipes = [&](std::initializer_list<Pipe> names) {
@@ -135,7 +188,7 @@ std::array<double, resource_count> resource_seconds(const BoundIsland& bound, co
     return sum;
   };
   const auto& hbm = island.traffic[static_cast<std::size_t>(Boundary::hbm)];
-  const double l2 = measured_l2(hardware, island);
+  const double l2 = measured_l2(bound, island, out);
   return {
       hbm[0] + hbm[1] == 0 ? 0 : hbm_seconds(hardware, static_cast<double>(hbm[0]), static_cast<double>(hbm[1])),
       l2 > 0 ? l2 : over(moved(island, Boundary::l2), l2_bandwidth(hardware)),
