@@ -89,7 +89,9 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   if (in_order && bound.variant && bound.variant->warp_clocks.step > 0) {
     double served = 0;
     for (const double each : network.demand) served += each;
-    network.delay = std::max(network.delay, bound.variant->warp_clocks.step + latency.barrier + latency.local - served);
+    network.delay = bound.variant->warp_clocks.step + latency.barrier + latency.local - served;
+    // While a scheduler issues a product, it issues nothing else.
+    if (rates.mma_interval > 1) network.issue += d.tensor * (1 - 1 / rates.mma_interval);
   }
   return network;
 }
@@ -108,7 +110,9 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
                  more = std::clamp(held - alone.demand[0], 0.0, vector);
     network.demand[0] += more;
     for (std::size_t i = 1; i < 4; ++i) network.demand[i] *= vector > 0 ? 1 - more / vector : 1;
-    return network.round(customers);
+    // Nor does it take longer than one after the other, where the machine code says what one takes.
+    const bool followed = bound.variant && bound.variant->warp_clocks.step > 0;
+    return std::min(network.round(customers), followed ? static_cast<double>(customers) * alone.round(1) : HUGE_VAL);
   }
   if (bound.how.tensor_path != "wgmma") return network.round(customers);
   if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4) network.demand[0] += rates.turn;

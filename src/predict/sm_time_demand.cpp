@@ -44,6 +44,22 @@ double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
   return issue_of_products(bound, island) + (threads / lanes + warps) / schedulers;
 }
 
+// Bytes in sectors that lanes which take a row's steps side by side read alone: each costs the way of its line, so those
+// that share a line count in part.
+double lone_sector_bytes(const BoundIsland& bound) {
+  constexpr double line = 128;
+  if (bound.how.step_lanes == 1) return 0;
+  double bytes = 0;
+  for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const auto read = static_cast<double>(sector_read_bytes(bound, id));
+    if (read == 0) continue;
+    const double all = static_cast<double>(touched_bytes(bound, id, {})), apart = all / static_cast<double>(steps_of(bound.nest));
+    bytes += read * std::min(1.0, apart / line);
+  }
+  return bytes;
+}
+
 // Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.
 double memory_clocks(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, const Faster& faster) {
   const auto seconds = [&](Resource resource, Lever lever) {
@@ -53,11 +69,7 @@ double memory_clocks(const BoundIsland& bound, const IslandPrediction& island, c
   const double all = std::max(seconds(Resource::hbm, Lever::hbm), seconds(Resource::l2, Lever::l2)) *
                      part_in_sequence(island) * highest_clock(bound.hardware, bound.how) * units;
   if (rates.l2 <= 0) return all;
-  // Lanes that take a row's steps side by side read lone sectors.
-  double scattered = 0;
-  if (bound.how.step_lanes > 1 && rates.l2_scattered > 0)
-    for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i)
-      scattered += static_cast<double>(sector_read_bytes(bound, static_cast<ArrayId>(static_cast<int>(i))));
+  const double scattered = rates.l2_scattered > 0 ? lone_sector_bytes(bound) : 0;
   return std::max(all, (moved(island, Boundary::l2) - scattered) / rates.l2 +
                            (scattered > 0 ? scattered / rates.l2_scattered : 0));
 }

@@ -44,7 +44,7 @@ const char* missing_sm_rate(const HardwareProfile& hardware) {
 SmRates sm_rates(const HardwareProfile& hardware) {
   const MeasuredRates& m = *hardware.measured;
   const double hz = hardware.boost_hz->value;
-  const auto mma_chain = m.tensor.mma_latency.find(Format::fp16);
+  const auto mma_chain = m.tensor.mma_latency.find(Format::fp16), mma = m.tensor.mma.find(Format::fp16);
   return {.xu = m.pipes.ex2->value,
           .fma = m.pipes.ffma->value,
           .alu = m.pipes.max->value,
@@ -56,6 +56,7 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .fma_chain = or_zero(m.chains.ffma),
           .max_chain = or_zero(m.chains.max),
           .shuffle_chain = or_zero(m.chains.shuffle),
+          .mma_interval = mma == m.tensor.mma.end() ? 0 : mma->second.value,
           .mma_chain = mma_chain == m.tensor.mma_latency.end() ? 0 : mma_chain->second.value,
           .wgmma_wait = wait_of(m),
           .smem_chain = or_zero(m.smem.latency),

@@ -10,6 +10,7 @@ struct SmRates {
   double xu = 0, fma = 0, alu = 0, conversion = 0, shuffle = 0;  // thread operations a clock
   double smem = 0, l2 = 0;                                       // bytes a clock
   double ex2_chain = 0, fma_chain = 0, max_chain = 0, shuffle_chain = 0;        // clocks until a result can be used
+  double mma_interval = 0;                               // clocks of a scheduler between mma.sync of 16-bit operands
   double mma_chain = 0, wgmma_wait = 0, smem_chain = 0;  // wgmma_wait: clocks a wait takes beyond the products' own
   double mbarrier = 0, mbarrier_passed = 0, turn = 0;    // clocks
   double l2_latency = 0;                                 // clocks of a load that hits, partitions alike

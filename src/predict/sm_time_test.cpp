@@ -559,3 +559,55 @@ TEST_CASE("what units of a group ask for together leaves the L2 once, up to the 
   const auto keys = *plan.schedule.diagram.find_array("K");
   CHECK(tiles_at_work(bound, keys, 132) == 33);
 }
+
+TEST_CASE("a scheduler that issues a product issues nothing else, and blocks take no longer than one after the other") {
+  Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = textbook();
+  Point point = attention(plan, 32, 8192, 128, 64, 4);
+  point.workload.q_len = 1;
+  const auto set_tile = [&](const char* name, std::int64_t value) {
+    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name))] = value;
+  };
+  set_tile("q", 16), set_tile("kv", 64), set_tile("splits", 1);
+  const auto pair_with = [&](double interval, double alone) {
+    for (KernelVariant& variant : plan.kernel.variants) variant.warp_clocks = {700, alone, 500};
+    hardware.measured->tensor.mma.clear();
+    if (interval > 0) hardware.measured->tensor.mma[Format::fp16] = {interval, "M"};
+    const SmStep step = step_of(plan, hardware, point);
+    CHECK(step.clocks.step[1] <= 2 * step.clocks.step[0] * (1 + 1e-9));
+    return step.clocks.step[1];
+  };
+  CHECK(pair_with(8, 1500) > pair_with(0, 1500));
+  CHECK(pair_with(8, 700) <= 2 * 900.0);
+}
+
+TEST_CASE("what stays in the L2 from run to run comes sooner than from memory, and not in the first run") {
+  const IslandTime memory{.clocks = 1000, .busy = 1000, .floor = 5e-6, .most_hz = 1e9};
+  const IslandTime stays{.clocks = 1000, .busy = 1000, .floor = 5e-6, .most_hz = 1e9, .sooner = 3e-6};
+  CHECK(memory.seconds(1e9) == doctest::Approx(5e-6));
+  CHECK(stays.seconds(1e9) == doctest::Approx(2e-6));
+  CHECK(stays.cold_seconds(1e9) == doctest::Approx(5e-6));
+  const Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  Point point = attention(plan, 8, 2048, 128, 64, 4);
+  point.workload.q_len = 1, point.workload.batch = 4;
+  const auto total = [&] { return predicted(plan, hardware, point).time.total; };
+  const double with = total();  // 34 MB
+  hardware.measured->l2.capacity_private = {20e6, "M"};
+  CHECK(with < total());
+}
+
+TEST_CASE("tiles that a block asks for before its first step come together") {
+  Plan plan = load_plan_for_kernel("mla_decode", data);
+  HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  Point point = default_point(plan);
+  point.workload = {.batch = 128, .heads_q = 64, .heads_kv = 1, .q_len = 1, .kv_len = 4096, .d_qk = 576, .d_v = 512};
+  const auto cold = [&](std::int64_t stages) {
+    plan.kernel.islands[0].stages = stages;
+    const Prediction out = predicted(plan, hardware, point);
+    return launch_start(bind_island(plan, hardware, point, 0), out.islands[0]).cold;
+  };
+  constexpr double tile = 128.0 * 64 * 576 * 2;  // bytes, of 128 blocks: Q, and as many tiles of keys as there are stages
+  CHECK(cold(2) - cold(1) == doctest::Approx(tile / hardware.measured->hbm.read->value));
+  CHECK(cold(1) == doctest::Approx(2 * tile / hardware.measured->hbm.read->value));
+}

@@ -78,6 +78,18 @@ double host_seconds(const HardwareProfile& hardware, std::size_t islands) {
 
 constexpr std::size_t most_islands = 16;
 
+// Seconds that an island's bytes take less run after run, where all that the islands move stays in the L2: those of
+// memory beyond those of the L2, and of the first ones' way.
+double sooner(const HardwareProfile& hardware, const IslandPrediction& island, const Prediction& out) {
+  const auto& measured = hardware.measured;
+  if (!measured || !measured->l2.capacity_private || !measured->l2.read_private) return 0;
+  double bytes = 0;
+  for (const IslandPrediction& each : out.islands) bytes += moved(each, Boundary::hbm);
+  if (bytes > measured->l2.capacity_private->value) return 0;
+  const double l2 = std::max(0.0, island.resource_seconds[static_cast<std::size_t>(Resource::l2)]);
+  return std::max(0.0, island.floor - l2);
+}
+
 // What 10 % more of each resource would save.
 void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Energy& energy,
                Prediction& out) {
@@ -89,7 +101,7 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
     {
       const IslandPrediction& island = out.islands[i];
       times[i] = island_time(bind_island(plan, hardware, point, static_cast<int>(i)), island, faster);
-      times[i].floor *= part_in_sequence(island);
+      times[i].floor *= part_in_sequence(island), times[i].sooner = sooner(hardware, island, out);
     }
     const std::span<const IslandTime> all{times.data(), out.islands.size()};
     double seconds = out.time.launch;
@@ -153,7 +165,7 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   for (std::size_t i = 0; i < out.islands.size(); ++i) {
     const IslandPrediction& island = out.islands[i];
     times[i] = {island.sm_clocks, island.sm_clocks, island.busy_clocks, island.floor, highest_clock(hardware, plan.kernel.islands[i]),
-                {.cold = island.first_start, .again = island.start}, island.ramp, island.last_clocks};
+                {.cold = island.first_start, .again = island.start}, island.ramp, island.last_clocks, 1, sooner(hardware, island, out)};
     const Energy own = island_energy(hardware, plan.kernel.islands[i], island);
     energy.memory += own.memory, energy.tensor += own.tensor, energy.others += own.others;
     time.sm_cycles += island.seconds * times[i].most_hz, time.busy_cycles += island.busy_clocks;

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "predict/block_order.h"
+#include "predict/products.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
@@ -124,6 +125,20 @@ double hbm_seconds(const HardwareProfile& hardware, double read, double written)
   return rate > 0 ? (read + written) / rate : unknown;
 }
 
+namespace {
+
+// Tiles of an array that a block asks for before its first step. They are all on their way together: the first is whole
+// when nearly all have come.
+std::int64_t asked_ahead(const BoundIsland& bound, ArrayId id) {
+  if (!bound.streams(id)) return 1;
+  const std::int64_t stages = stages_of(bound, id);
+  // Threads ask for the tile that takes a buffer's place when they begin a step.
+  const std::int64_t ahead = bound.how.loads_by == "tma" ? stages : stages - 1;
+  return std::clamp<std::int64_t>(ahead, 1, std::max<std::int64_t>(1, steps_of(bound.nest)));
+}
+
+}  // namespace
+
 LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& island) {
   const std::int64_t first = std::min(bound.nest.blocks(), bound.hardware.units.value *
                                                                std::max<std::int64_t>(1, island.blocks_per_unit));
@@ -136,7 +151,7 @@ LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& islan
     std::int64_t sharers = 1;  // blocks that begin with the same tile
     for (const BoundLoop& loop : bound.nest.all())
       if (loop.group && !bound.nest.carries(diagram.array(id).axes, loop.axis)) sharers *= loop.trips;
-    bytes += static_cast<double>(ceil_div(first, sharers)) * static_cast<double>(tile_bytes(bound, id));
+    bytes += static_cast<double>(ceil_div(first, sharers)) * static_cast<double>(asked_ahead(bound, id) * tile_bytes(bound, id));
   }
   const double cold = std::max(0.0, hbm_seconds(bound.hardware, bytes, 0));
   const auto& measured = bound.hardware.measured;
