@@ -26,8 +26,9 @@ struct StepDemand {
   double issue = 0;        // warp instructions that a scheduler issues for all that
   double memory = 0;       // the unit's share of bytes from memory or L2
   double local = 0;        // spilled registers on their way between the unit and the L2
-  std::array<double*, 13> all() {
-    return {&tensor, &smem, &products, &bulk, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &memory, &local};
+  double added = 0;        // results that threads of wgmma add to memory, on their way to the L2
+  std::array<double*, 14> all() {
+    return {&tensor, &smem, &products, &bulk, &copies, &xu, &fma_scores, &fma_outputs, &alu, &threads, &issue, &memory, &local, &added};
   }
 };
 
