@@ -65,6 +65,9 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
   for (std::size_t i = 0; i < waits.size(); ++i)
     network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
+  // What warps add to memory leaves, in order, through the pipe by which they reach shared memory: their waits for tiles,
+  // loads of rows and stores come behind it; products under way and the other warps' work do not.
+  network.demand[5] = d.added;
   network.demand[4] = d.local, network.delay += latency.local;
   // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
   if (bound.how.tensor_path == "wgmma" && together > 1) network.delay += latency.matrix;

@@ -108,6 +108,20 @@ double products_clocks(const BoundIsland& bound, double tensor, double smem_rate
   return clocks;
 }
 
+// Bytes of results that threads store in the steps themselves, as a stream moves their tiles; `added`: only those that
+// they add to what is there.
+double stored_in_steps(const BoundIsland& bound, bool added) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double bytes = 0;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const bool is_added = bound.plan.schedule.how_stored(bound.island, id).by == Accumulate::reduction;
+    if (!stores(bound, id) || !bound.streams(id) || (added && !is_added)) continue;
+    bytes += static_cast<double>(bytes_of(bound.point, diagram, id, counts_of_store(bound, id).stored));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
@@ -139,6 +153,8 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   if (rates.local_store > 0 && rates.l2 > 0)
     demand.local = static_cast<double>(island.local.stored) / rates.local_store +
                    static_cast<double>(island.local.missed) / rates.l2;
+  if (bound.how.tensor_path == "wgmma" && rates.reductions > 0)
+    demand.added = stored_in_steps(bound, true) / (rates.reductions * faster_by(faster, Lever::l2));
   for (double* each : demand.all()) *each /= steps;
   demand.products = products_clocks(bound, demand.tensor, rates.smem * faster_by(faster, Lever::smem));
   return demand;
@@ -235,22 +251,6 @@ double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, co
   return (near + missed * std::max(0.0, far - near)) / static_cast<double>(ahead);
 }
 
-namespace {
-
-// Bytes of results that threads store in the steps themselves, as a stream moves their tiles.
-double stored_in_steps(const BoundIsland& bound) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  double bytes = 0;
-  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
-    const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    if (stores(bound, id) && bound.streams(id))
-      bytes += static_cast<double>(bytes_of(bound.point, diagram, id, counts_of_store(bound, id).stored));
-  }
-  return bytes;
-}
-
-}  // namespace
-
 StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
                        double steps, Inputs inputs, const Faster& faster) {
   double products = 0;
@@ -277,7 +277,7 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
                       static_cast<double>(steps_of(bound.nest));
   // Copies of threads queue behind their stores, as at a block's end (sm_step).
   if (bound.how.loads_by == "cp.async" && bound.how.uses_tensor_cores() && rates.local_store > 0)
-    latency.barrier += stored_in_steps(bound) / steps / rates.local_store;
+    latency.barrier += stored_in_steps(bound, false) / steps / rates.local_store;
   if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
   const double parts = parts_of_products(bound);
   latency.matrix *= parts, latency.special *= parts;

@@ -10,15 +10,15 @@ namespace tilescope {
 // The closed network of `customers` groups at stations with these demands, and `delay` clocks in none of them: clocks
 // of one round of a group. The exact recursion over the number of customers.
 struct Network {
-  std::array<double, 5> demand{};  // matrix path, special functions, integer pipe, fp32 pipe, local memory
+  std::array<double, 6> demand{};  // matrix path, special functions, integer pipe, fp32 pipe, local memory, additions
   double delay = 0;                // less what of the vector work runs under the customer's own products
   double issue = 0;                // of all that: clocks in which the scheduler issues for the customer
   bool in_turn = false;            // always the same order, for the same time: who is being served is half done
   double round(std::int64_t customers) const {
-    std::array<double, 5> queue{}, busy{};
+    std::array<double, 6> queue{}, busy{};
     double total = 0, issuing = 0;
     for (std::int64_t n = 1; n <= customers; ++n) {
-      std::array<double, 5> response{};
+      std::array<double, 6> response{};
       total = delay + issue * issuing;  // an instruction waits while another customer's is issued
       for (std::size_t i = 0; i < demand.size(); ++i)
         response[i] = demand[i] * (1 + queue[i] - (in_turn ? busy[i] / 2 : 0));

@@ -18,6 +18,7 @@ struct SmRates {
   double copy_l2 = 0, cp_async = 0, hbm_unit = 0;        // clocks until a tile from L2 is there; B/clk of threads' copies
                                                          // into one unit: from L2, from memory
   double local_store = 0, local_store_warp = 0;          // bytes a clock of spilled registers: a unit; its warps alone
+  double reductions = 0;                                 // bytes a clock that a unit adds to memory while all do
   double local_latency = 0, local_latency_l1 = 0;        // clocks
   double l2_far = 0, l2_scattered = 0;                   // clocks of a load of many lines; B/clk of lone sectors
   double block_start = 0, block_beside = 0;              // clocks; block_beside: where a unit has room for many

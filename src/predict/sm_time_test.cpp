@@ -611,3 +611,26 @@ TEST_CASE("tiles that a block asks for before its first step come together") {
   CHECK(cold(2) - cold(1) == doctest::Approx(tile / hardware.measured->hbm.read->value));
   CHECK(cold(1) == doctest::Approx(2 * tile / hardware.measured->hbm.read->value));
 }
+
+TEST_CASE("additions to memory are a station of their own: in a step's sequence alone, under the other group's work with two") {
+  Plan plan = load_plan_for_kernel("backward", data);
+  HardwareProfile hardware = textbook();
+  Point point = attention(plan, 16, 4096, 64, 128, 12);
+  const auto step_with = [&](Overlap overlap, double rate) {
+    plan.kernel.islands[1].overlap = overlap;
+    hardware.measured->atomics.red_fp32.reset();
+    if (rate > 0) hardware.measured->atomics.red_fp32 = {rate * 132 * hardware.boost_hz->value, "M"};
+    const Prediction out = predicted(plan, hardware, point);
+    const BoundIsland bound = bind_island(plan, hardware, point, 1);
+    return sm_step(bound, out.islands[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
+  };
+  const SmStep none = step_with(Overlap::lockstep, 0), all = step_with(Overlap::lockstep, 16);
+  CHECK(none.demand.added == 0);
+  CHECK(all.demand.added == doctest::Approx(64.0 * 128 * 4 / 16));  // a tile of dQ, fp32; its zeros are the first kernel's
+  CHECK(all.clocks.step[0] - none.clocks.step[0] == doctest::Approx(all.demand.added));
+  const double more = step_with(Overlap::free, 16).clocks.step[0] - step_with(Overlap::free, 0).clocks.step[0];
+  CHECK(more > 0.3 * all.demand.added);
+  CHECK(more < 0.9 * all.demand.added);
+  // Ten times as slow, nothing else matters but what it cannot hide.
+  CHECK(step_with(Overlap::free, 1.6).clocks.step[0] >= 10 * all.demand.added);
+}
