@@ -76,7 +76,8 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // else waits for the fixed latencies of its own instructions, pipes free or not.
   if (in_order && bound.how.stall_clocks > 0) {
     const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(bound);
-    double chain = products + latency.barrier + latency.local, served = 0;
+    // Copies enter while the stores ahead of them leave.
+    double chain = products + std::max(0.0, d.copies - latency.stores) + latency.barrier + latency.local, served = 0;
     for (const double each : waits) chain += each;
     // Products that wait for shared memory leave room for the special functions of the next part.
     if (bound.how.special_parts > 0)

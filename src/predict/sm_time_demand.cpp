@@ -236,9 +236,8 @@ double waits_of_rounds(const BoundIsland& bound, const IslandPrediction& island,
 
 }  // namespace
 
-double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps, Inputs inputs) {
-  const std::int64_t ahead = stages_of_streams(bound) - 1;
-  if (ahead < 1 || bound.how.loads_by != "cp.async" || !bound.how.uses_tensor_cores()) return 0;
+double copy_of_step(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps, Inputs inputs) {
+  if (bound.how.loads_by != "cp.async" || !bound.how.uses_tensor_cores()) return 0;
   if (rates.cp_async <= 0 || rates.copy_l2 <= 0) return 0;
   const double bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / steps,
                missed = missed_part(island, inputs);
@@ -248,7 +247,12 @@ double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, co
   const auto share = [&](Resource of) { return std::max(0.0, island.resource_seconds[static_cast<std::size_t>(of)]) * all; };
   const double near = rates.copy_l2 + std::max(bytes / rates.cp_async, share(Resource::l2)),
                far = rates.hbm_unit > 0 ? rates.copy_hbm + std::max(bytes / rates.hbm_unit, share(Resource::hbm)) : near;
-  return (near + missed * std::max(0.0, far - near)) / static_cast<double>(ahead);
+  return near + missed * std::max(0.0, far - near);
+}
+
+double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps, Inputs inputs) {
+  const std::int64_t ahead = stages_of_streams(bound) - 1;
+  return ahead < 1 ? 0 : copy_of_step(bound, island, rates, steps, inputs) / static_cast<double>(ahead);
 }
 
 StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
@@ -277,19 +281,20 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
                       static_cast<double>(steps_of(bound.nest));
   // Copies of threads queue behind their stores, as at a block's end (sm_step).
   if (bound.how.loads_by == "cp.async" && bound.how.uses_tensor_cores() && rates.local_store > 0)
-    latency.barrier += stored_in_steps(bound, false) / steps / rates.local_store;
+    latency.barrier += latency.stores = stored_in_steps(bound, false) / steps / rates.local_store;
   if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
   const double parts = parts_of_products(bound);
   latency.matrix *= parts, latency.special *= parts;
   latency.local = local_latency(bound, island, rates, steps);
   // Rows' statistics that come back in every step queue behind the tiles that threads copy.
-  if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound) > 0) {
+  if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound, false) > 0) {
     const double bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / steps,
                  near = rates.l2_latency + bytes / rates.cp_async,
                  far = rates.hbm_unit > 0 ? rates.hbm + bytes / rates.hbm_unit : near;
     latency.statistics = near + missed_part(island, inputs) * std::max(0.0, far - near);
   }
-  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local, &latency.statistics})
+  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local, &latency.stores,
+                       &latency.statistics})
     *each /= shorter;
   return latency;
 }
