@@ -75,6 +75,7 @@ struct MeasuredRates {
   struct {
     Value mma_ex2, mma_ffma, mma_max;        // clk that mma.sync at full rate is held up, a clk of the pipe alone
     Value wgmma_ex2, wgmma_ffma, wgmma_max;  // clk that the pipe takes longer beside wgmma at full rate, a clk alone
+    Value wgmma_held;  // clk that wgmma is held up by ffma of other warps, a clk of these alone: its set-up waits to be issued
   } beside;
   struct {
     ByCount block_barrier;  // clk of bar.sync by all warps of a block, by warps
@@ -180,6 +181,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("beside", "wgmma_ex2", count, r.beside.wgmma_ex2);
   visit("beside", "wgmma_ffma", count, r.beside.wgmma_ffma);
   visit("beside", "wgmma_max", count, r.beside.wgmma_max);
+  visit("beside", "wgmma_held", count, r.beside.wgmma_held);
   visit("sync", "block_barrier", cycles, r.sync.block_barrier);
   visit("sync", "named_barrier", cycles, r.sync.named_barrier);
   visit("sync", "mbarrier", cycles, r.sync.mbarrier);

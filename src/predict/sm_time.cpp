@@ -7,6 +7,7 @@
 #include "predict/block_waits.h"
 #include "predict/sm_time_demand.h"
 #include "predict/sm_time_network.h"
+#include "predict/sm_time_turns.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
@@ -60,7 +61,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   const double matrix = wgmma ? std::max({d.products, d.smem - d.bulk, d.threads})
                               : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
   Network network{{matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
-                  latency.barrier, d.issue, bound.how.overlap == Overlap::ping_pong};
+                  latency.barrier, d.issue, bound.how.overlap == Overlap::ping_pong, wgmma};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
   for (std::size_t i = 0; i < waits.size(); ++i)
@@ -100,8 +101,26 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   return network;
 }
 
+// The same where groups take turns at the special functions, all arithmetic of the step among them: the others are at
+// their products meanwhile.
+double round_of_turns(const BoundIsland& bound, const Network& alone, const StepDemand& d, const SmRates& rates,
+                      std::int64_t customers) {
+  const double last = last_product_share(bound), fma = d.fma_scores + d.fma_outputs;
+  double special = std::max(d.xu, fma);
+  const double busy = special > 0 ? std::min(1.0, static_cast<double>(customers - 1) * d.tensor / special) : 0;
+  special *= 1 + busy * (d.xu >= fma ? rates.wgmma.xu : rates.wgmma.fma);
+  const double products = alone.demand[0], own = alone.demand[2] + alone.delay;
+  double round = products + own + special + rates.turn;
+  for (int i = 0; i < 8; ++i) {  // an instruction waits while another group's is issued
+    const double waits = alone.issue * std::min(1.0, static_cast<double>(customers - 1) * alone.issue / round);
+    round = SpecialTurns{products * (1 - last), products * last, own + waits, special, rates.turn}.round(customers);
+  }
+  return round;
+}
+
 // Clocks of a customer's step while `customers` share the unit. mma.sync: pipes beside it hold it up. wgmma: they run
-// slower the more of the time others keep the tensor cores busy, which depends on the answer.
+// slower the more of the time others keep the tensor cores busy, which depends on the answer; the others' products wait
+// where the scheduler issues one rescaling after the other.
 double round_of(const BoundIsland& bound, const Network& alone, const StepDemand& d, const SmRates& rates,
                 std::int64_t customers) {
   Network network = alone;
@@ -119,11 +138,14 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
     return std::min(network.round(customers), followed ? static_cast<double>(customers) * alone.round(1) : HUGE_VAL);
   }
   if (bound.how.tensor_path != "wgmma") return network.round(customers);
+  if (bound.how.overlap == Overlap::special_turns) return std::max(floor, round_of_turns(bound, alone, d, rates, customers));
   if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4) network.demand[0] += rates.turn;
+  const double matrix = network.demand[0];
   double round = network.round(customers);
   for (int i = 0; i < 8; ++i) {
     const double others = static_cast<double>(customers - 1) * d.tensor,
                  busy = std::min(1.0, others / std::max(1.0, round - d.tensor));
+    network.demand[0] = matrix + rates.wgmma_held * busy * alone.demand[3];
     network.demand[1] = alone.demand[1] * (1 + busy * (d.xu >= d.fma_scores ? rates.wgmma.xu : rates.wgmma.fma));
     network.demand[2] = alone.demand[2] * (1 + busy * rates.wgmma.alu);
     network.demand[3] = alone.demand[3] * (1 + busy * rates.wgmma.fma);
@@ -192,12 +214,13 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
     step.clocks.fixed = step.once = step.lead = step.trail = 0, step.alone = both.alone - both.again;
     return step;
   }
+  // A block that stays has the copy engine ask for its next tile before it stores, and goes on meanwhile; after the first
+  // tiles, which all ask for at once, each asks at its own time. Threads that copy for themselves ask when they have
+  // stored, and their loads queue behind the stores.
+  if (bound.how.persistent && bound.how.loads_by == "tma") return step;
   const AroundProducts around = around_products(bound);
   const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);
-  // A block that stays has the copy engine ask for its next tile before it stores, and goes on meanwhile; threads that
-  // copy for themselves ask after that, and their loads queue behind the stores.
-  const bool stores_run_on = bound.how.persistent && bound.how.loads_by == "tma";
-  step.clocks.fixed += (around.load + (stores_run_on ? 0 : around.store)) * hz;
+  step.clocks.fixed += (around.load + around.store) * hz;
   step.once -= around.load * hz;  // the first blocks' tiles are the launch's start
   return step;
 }

@@ -270,6 +270,8 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   if (bound.how.loads_by == "tma" && !ahead) latency.matrix += products * rates.mbarrier;
   if (bound.how.loads_by == "tma" && ahead) latency.barrier = rates.mbarrier_passed;  // other waits: under products
   if (runs(Pipe::xu)) latency.special = rates.ex2_chain + 3 * rates.fma_chain;
+  // A product of wgmma takes all that the special functions give: it waits for the last of them, and its conversion.
+  if (runs(Pipe::xu) && bound.how.tensor_path == "wgmma") latency.special += rates.ex2_chain + rates.fma_chain;
   if (runs(Pipe::shuffle))
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step *
                   (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there

@@ -80,6 +80,7 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .block_beside = or_zero(m.launch.block_beside, hz),
           .mma = {or_zero(m.beside.mma_ex2), or_zero(m.beside.mma_ffma), or_zero(m.beside.mma_max)},
           .wgmma = {or_zero(m.beside.wgmma_ex2), or_zero(m.beside.wgmma_ffma), or_zero(m.beside.wgmma_max)},
+          .wgmma_held = or_zero(m.beside.wgmma_held),
           .measured = &m};
 }
 
