@@ -37,8 +37,9 @@ enum class Pipe { xu, ffma, fadd, fmul, alu, conversion, shuffle, shared, others
 std::string to_string(Pipe pipe);
 
 // How the warps of a block go through its steps. lockstep: they meet at a barrier in every step; free: each warpgroup (or
-// warp) at its own pace; ping_pong: the same, but they take turns to issue their products.
-enum class Overlap { lockstep, free, ping_pong };
+// warp) at its own pace; ping_pong: the same, but they take turns to issue their products; special_turns: they take turns
+// at the special functions of a step.
+enum class Overlap { lockstep, free, ping_pong, special_turns };
 
 struct MmaShape {
   std::int64_t m = 0, n = 0, k = 0;  // n 0: the columns of the product's tile; k of 16-bit operands

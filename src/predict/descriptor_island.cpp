@@ -270,8 +270,11 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto registers = node.find("registers_of")) island.registers_of = read_by_size(*registers, schedule.diagram, 1, 255);
   read_blocks(node, schedule.diagram, island);
   if (const auto overlap = node.find("overlap")) {
-    const std::string how = overlap->one_of({"lockstep", "free", "ping-pong"});
-    island.overlap = how == "free" ? Overlap::free : how == "ping-pong" ? Overlap::ping_pong : Overlap::lockstep;
+    const std::string how = overlap->one_of({"lockstep", "free", "ping-pong", "special-turns"});
+    island.overlap = how == "free"            ? Overlap::free
+                     : how == "ping-pong"     ? Overlap::ping_pong
+                     : how == "special-turns" ? Overlap::special_turns
+                                              : Overlap::lockstep;
   }
   if (const auto stalls = node.find("stall_clocks")) island.stall_clocks = stalls->number(1, 15);
   if (const auto first = node.find("loads_first")) island.loads_first = read_array_names(*first, schedule.diagram);
