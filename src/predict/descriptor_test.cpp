@@ -164,7 +164,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].sections.bytes", "an integer from 1 to 1099511627776", Need::free},
           {"islands[*].sections.equal", "true or false", Need::optional},
           {"islands[*].sections.smaller", "one of last, first", Need::optional},
-          {"islands[*].overlap", "one of lockstep, free, ping-pong", Need::optional},
+          {"islands[*].overlap", "one of lockstep, free, ping-pong, special-turns", Need::optional},
           {"islands[*].rounds", "a map", Need::optional},
           {"islands[*].rounds.depth", "an integer from 1 to 4096"},
           {"islands[*].rounds.waits", "an integer from 1 to 64"},
