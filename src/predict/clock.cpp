@@ -13,8 +13,9 @@ double total(std::span<const IslandTime> islands, double hz, double launch) {
   return seconds;
 }
 
-// Energy a FLOP was measured with m64n256k16, A and B from shared memory, whose bytes count apart.
-constexpr double operand_bytes_per_flop = (64.0 + 256.0) * 16 * 2 / (2.0 * 64 * 256 * 16);
+// Energy a FLOP was measured with m64n256, A and B from shared memory, whose bytes count apart: 64 and 256 rows of k
+// elements, half the bytes a FLOP where these take one byte.
+double operand_bytes_per_flop(Format format) { return (64.0 + 256.0) * bits(format) / 8 / (2.0 * 64 * 256); }
 
 }  // namespace
 
@@ -42,11 +43,12 @@ Energy island_energy(const HardwareProfile& hardware, const IslandImplementation
     return energy;
   const bool from_registers = how.tensor_path == "mma.sync" && !power.mma.empty();
   const auto& by_format = from_registers ? power.mma : power.tensor;
-  const double operands = from_registers ? 0 : operand_bytes_per_flop * power.smem->value;
   for (std::size_t i = 0; i < format_count; ++i) {
     if (island.work.tensor_flop_in[i] == 0) continue;
     const auto own = by_format.find(static_cast<Format>(static_cast<int>(i)));
-    const double a_flop = (own == by_format.end() ? by_format.begin() : own)->second.value;
+    const auto measured = own == by_format.end() ? by_format.begin() : own;
+    const double a_flop = measured->second.value,
+                 operands = from_registers ? 0 : operand_bytes_per_flop(measured->first) * power.smem->value;
     energy.tensor += static_cast<double>(island.work.tensor_flop_in[i]) * std::max(0.0, a_flop - operands);
   }
   // A byte from memory was measured with its way through L2 into the unit, which the L2's bytes count already.

@@ -138,7 +138,8 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
     return std::min(network.round(customers), followed ? static_cast<double>(customers) * alone.round(1) : HUGE_VAL);
   }
   if (bound.how.tensor_path != "wgmma") return network.round(customers);
-  if (bound.how.overlap == Overlap::special_turns) return std::max(floor, round_of_turns(bound, alone, d, rates, customers));
+  if (bound.how.overlap == Overlap::special_turns)
+    return std::max(floor, round_of_turns(bound, alone, d, rates, customers));
   if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4) network.demand[0] += rates.turn;
   const double matrix = network.demand[0];
   double round = network.round(customers);
@@ -214,9 +215,9 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
     step.clocks.fixed = step.once = step.lead = step.trail = 0, step.alone = both.alone - both.again;
     return step;
   }
-  // A block that stays has the copy engine ask for its next tile before it stores, and goes on meanwhile; after the first
-  // tiles, which all ask for at once, each asks at its own time. Threads that copy for themselves ask when they have
-  // stored, and their loads queue behind the stores.
+  // A block that stays has the copy engine ask for its next tile before it stores, and goes on meanwhile; after the
+  // first tiles, which all ask for at once, each asks at its own time. Threads that copy for themselves ask when they
+  // have stored, and their loads queue behind the stores.
   if (bound.how.persistent && bound.how.loads_by == "tma") return step;
   const AroundProducts around = around_products(bound);
   const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);

@@ -246,6 +246,14 @@ TEST_CASE("products from registers have an energy of their own") {
   hardware.measured->power.mma[Format::fp16] = {1e-12, "M"};
   CHECK(tensor() == doctest::Approx(static_cast<double>(out.work.tensor_flop) * 1e-12));
   CHECK(from_shared < static_cast<double>(out.work.tensor_flop) * 0.5e-12);  // less what its operands take apart
+  // Elements of one byte: half the operand bytes a FLOP.
+  const Plan bytes = load_plan_for_kernel("fused_fp8", data);
+  const double flop = 1e12;
+  IslandPrediction island;
+  island.work.tensor_flop_in[static_cast<std::size_t>(Format::fp8_e4m3)] = static_cast<std::int64_t>(flop);
+  hardware.measured->power.tensor[Format::fp8_e4m3] = {0.25e-12, "M"};
+  CHECK(island_energy(hardware, bytes.kernel.islands[0], island).tensor ==
+        doctest::Approx(flop * (0.25e-12 - 320.0 / (2 * 64 * 256) * 2e-12)));
 }
 
 TEST_CASE("a launch waits until its first blocks have their first tiles, for longer when the L2 is empty") {

@@ -1,5 +1,5 @@
-// Warpgroups that take turns at the special functions of a step: each does its products, its maxima, waits for its turn,
-// and multiplies again. All is in one order and takes the same time each, so the steps are played through.
+// Warpgroups that take turns at the special functions of a step: each does its products and its maxima, waits for its
+// turn, and multiplies again. All is in one order and takes the same time each, so the steps are played through.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,10 @@ struct SpecialTurns {
       switch (group.phase) {
         case at_first: matrix_free = group.ready = std::max(group.ready, matrix_free) + first; break;
         case at_before: group.ready += before; break;
-        case at_special: turn_free = group.ready = std::max(group.ready, turn_free) + special, turn = (turn + 1) % count; break;
+        case at_special:
+          turn_free = group.ready = std::max(group.ready, turn_free) + special;
+          turn = (turn + 1) % count;
+          break;
         case at_last: matrix_free = group.ready = std::max(group.ready, matrix_free) + last; break;
         default: group.ready += after, ++group.steps;
       }
