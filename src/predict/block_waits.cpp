@@ -1,6 +1,7 @@
 #include "predict/block_waits.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/checked.h"
 #include "predict/time_parts.h"
@@ -73,11 +74,8 @@ double kept_part(const Prediction& out, int from, int to, double capacity) {
   return first < last ? meets : 1 - meets;
 }
 
-}  // namespace
-
-double handed_over(const BoundIsland& bound, const Prediction& out) {
-  const auto& measured = bound.hardware.measured;
-  if (!measured || !measured->l2.capacity_private) return 0;
+// Bytes that an L2 of this capacity still has of what earlier islands wrote and this one reads.
+double found(const BoundIsland& bound, const Prediction& out, double capacity) {
   double bytes = 0;
   for (const Term& term : out.terms) {
     if (term.island != bound.number || term.boundary != Boundary::hbm || term.direction != Direction::read) continue;
@@ -87,9 +85,20 @@ double handed_over(const BoundIsland& bound, const Prediction& out) {
       if (other.array == term.array && other.boundary == Boundary::hbm && other.island < bound.number)
         last = std::max(last, other.island);
     if (last >= 0)
-      bytes += static_cast<double>(term.bytes) * kept_part(out, last, bound.number, measured->l2.capacity_private->value);
+      bytes += static_cast<double>(term.bytes) * kept_part(out, last, bound.number, capacity);
   }
   return bytes;
+}
+
+}  // namespace
+
+double handed_over(const BoundIsland& bound, const Prediction& out) {
+  const auto& measured = bound.hardware.measured;
+  return measured && measured->l2.capacity_private ? found(bound, out, measured->l2.capacity_private->value) : 0;
+}
+
+double written_earlier(const BoundIsland& bound, const Prediction& out) {
+  return found(bound, out, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace tilescope

@@ -16,5 +16,7 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
 
 // Bytes from memory that an earlier island has written and the L2 still holds when islands run in sequence.
 double handed_over(const BoundIsland& bound, const Prediction& out);
+// The same, had the L2 room for all.
+double written_earlier(const BoundIsland& bound, const Prediction& out);
 
 }  // namespace tilescope

@@ -47,7 +47,9 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
                  double together) {
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
   if (!bound.how.waits.loads.empty()) {
-    Network network{{d.memory, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
+    const double schedulers = std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads});
+    Network network{{d.memory, schedulers}, latency.barrier};
+    // The warp that does most goes through its instructions' fixed latencies while the others wait for it.
     const double own = d.issue / std::max(1.0, static_cast<double>(warps_of_block(bound)) / 4) * bound.how.stall_clocks;
     network.delay += std::max(0.0, own - network.demand[1]);
     return network;
@@ -73,8 +75,8 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
   if (bound.how.tensor_path == "wgmma" && together > 1) network.delay += latency.matrix;
   network.delay -= hidden_under_products(bound, d, rates, together);
-  // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes, all
-  // else waits for the fixed latencies of its own instructions, pipes free or not.
+  // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes,
+  // all else waits for the fixed latencies of its own instructions, pipes free or not.
   if (in_order && bound.how.stall_clocks > 0) {
     const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(bound);
     // Copies enter while the stores ahead of them leave.
@@ -174,7 +176,8 @@ bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island) {
   return false;
 }
 
-SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster, Inputs inputs) {
+SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster,
+               Inputs inputs) {
   const SmRates rates = sm_rates(bound.hardware);
   SmStep step;
   const bool waits = !bound.how.waits.loads.empty();

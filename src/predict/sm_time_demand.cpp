@@ -236,7 +236,8 @@ double waits_of_rounds(const BoundIsland& bound, const IslandPrediction& island,
 
 }  // namespace
 
-double copy_of_step(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps, Inputs inputs) {
+double copy_of_step(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
+                    Inputs inputs) {
   if (bound.how.loads_by != "cp.async" || !bound.how.uses_tensor_cores()) return 0;
   if (rates.cp_async <= 0 || rates.copy_l2 <= 0) return 0;
   const double bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / steps,
@@ -244,13 +245,16 @@ double copy_of_step(const BoundIsland& bound, const IslandPrediction& island, co
   // Units that began together ask together: a tile comes at the unit's rate, or at its share of all.
   const double all = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value)) *
                      highest_clock(bound.hardware, bound.how) / steps;
-  const auto share = [&](Resource of) { return std::max(0.0, island.resource_seconds[static_cast<std::size_t>(of)]) * all; };
+  const auto share = [&](Resource of) {
+    return std::max(0.0, island.resource_seconds[static_cast<std::size_t>(of)]) * all;
+  };
   const double near = rates.copy_l2 + std::max(bytes / rates.cp_async, share(Resource::l2)),
                far = rates.hbm_unit > 0 ? rates.copy_hbm + std::max(bytes / rates.hbm_unit, share(Resource::hbm)) : near;
   return near + missed * std::max(0.0, far - near);
 }
 
-double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps, Inputs inputs) {
+double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
+                    Inputs inputs) {
   const std::int64_t ahead = stages_of_streams(bound) - 1;
   return ahead < 1 ? 0 : copy_of_step(bound, island, rates, steps, inputs) / static_cast<double>(ahead);
 }
@@ -276,7 +280,8 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step *
                   (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
   if (bound.how.overlap == Overlap::lockstep)
-    latency.barrier = static_cast<double>(std::max<std::int64_t>(1, bound.how.waits.barriers)) * rates.block_barrier(warps_of_block(bound));
+    latency.barrier = static_cast<double>(std::max<std::int64_t>(1, bound.how.waits.barriers)) *
+                      rates.block_barrier(warps_of_block(bound));
   if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps, inputs);
   if (!bound.how.waits.loads.empty())
     latency.barrier = (block_waits(bound, island, rates).again + (bound.how.early_launch ? 0 : rates.block_start)) /

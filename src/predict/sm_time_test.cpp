@@ -446,20 +446,23 @@ TEST_CASE("plain products find their operands in memory when counted alone, in t
 TEST_CASE("of what an island wrote, the next finds what the bytes in between have not pushed out") {
   const Plan plan = load_plan_for_kernel("reference", data);
   HardwareProfile hardware = textbook();
-  const Point point = attention(plan, 16, 1024, 128, 128, 4);
-  const double scores = 16.0 * 1024 * 1024 * 2;
-  const auto kept = [&](int island, double capacity) {
-    hardware.measured->l2.capacity_private = {capacity, "M"};
-    const Prediction out = predicted(plan, hardware, point);
-    const auto all = static_cast<double>(out.islands[static_cast<std::size_t>(island)].traffic[static_cast<std::size_t>(Boundary::hbm)][0]);
-    return (all - out.islands[static_cast<std::size_t>(island)].read_in_sequence) / scores;
+  // By the scores of so many heads, 1024 x 1024 in fp16; capacity in matrices of all heads' scores.
+  const auto kept = [&](std::int64_t heads, int island, double capacity) {
+    const double scores = static_cast<double>(heads) * 1024 * 1024 * 2;
+    hardware.measured->l2.capacity_private = {capacity * scores, "M"};
+    const Prediction out = predicted(plan, hardware, attention(plan, heads, 1024, 128, 128, 4));
+    const IslandPrediction& read = out.islands[static_cast<std::size_t>(island)];
+    return (static_cast<double>(read.traffic[static_cast<std::size_t>(Boundary::hbm)][0]) - read.read_in_sequence) / scores;
   };
-  CHECK(kept(1, 4 * scores) == doctest::Approx(1));
-  CHECK(kept(1, scores / 2) == 0);
+  CHECK(kept(32, 1, 4) == doctest::Approx(1));
+  CHECK(kept(32, 1, 0.5) == 0);
   // Softmax drops a byte of S for each of P that it writes, and comes to the dropped ones next.
-  CHECK(kept(1, 1.5 * scores) == doctest::Approx(0.4).epsilon(0.1));
+  CHECK(kept(32, 1, 1.5) == doctest::Approx(0.4).epsilon(0.1));
   // P V comes first to what softmax wrote first, which is gone; what it wrote last is there. 2 since, then 1 and V and O.
-  CHECK(kept(2, 1.5 * scores) == doctest::Approx(1 - 0.5 / (2 - 1.25)).epsilon(0.02));
+  CHECK(kept(32, 2, 1.5) == doctest::Approx(1 - 0.5 / (2 - 1.25)).epsilon(0.02));
+  // With all blocks at once the ones that find nothing end last.
+  CHECK(kept(16, 2, 1.5) == 0);
+  CHECK(kept(16, 2, 4) == doctest::Approx(1));
 }
 
 TEST_CASE("as many blocks are resident as the registers of the instance for the size leave room for") {

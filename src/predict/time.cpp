@@ -113,9 +113,8 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
 }
 
 // s at memory and L2 when islands run in sequence.
-double floor_in_sequence(const BoundIsland& bound, const IslandPrediction& island) {
-  const double read = island.read_in_sequence,
-               written = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][1]);
+double floor_in_sequence(const BoundIsland& bound, const IslandPrediction& island, double read) {
+  const double written = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][1]);
   return std::max({0.0, island.resource_seconds[static_cast<std::size_t>(Resource::l2)],
                    read + written > 0 ? hbm_seconds(bound.hardware, read, written) : 0});
 }
@@ -133,9 +132,11 @@ void add_time(const BoundIsland& bound, Prediction& out) {
     total = total < 0 || island.resource_seconds[i] < 0 ? -1 : total + island.resource_seconds[i];
   }
   if (missing_sm_rate(bound, island)) return;
-  island.read_in_sequence =
-      static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]) - handed_over(bound, out);
-  island.floor = floor_in_sequence(bound, island);
+  const double read = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]), kept = handed_over(bound, out);
+  island.floor = floor_in_sequence(bound, island, read - kept);
+  // Where all blocks run at once, the last to end are those whose inputs are gone: they wait for memory every time.
+  const bool at_once = grid_blocks(bound) <= bound.hardware.units.value * std::max<std::int64_t>(1, island.blocks_per_unit);
+  island.read_in_sequence = at_once && kept < written_earlier(bound, out) ? read : read - kept;
   const IslandTime time = island_time(bound, island);
   island.sm_clocks = time.clocks, island.busy_clocks = time.busy_cycles();
   island.start = time.start.again, island.seconds = time.cold_seconds(time.most_hz);
