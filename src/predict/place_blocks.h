@@ -14,6 +14,7 @@ inline constexpr int most_resident = 32;  // blocks a unit, of any GPU
 struct BlockClocks {
   std::array<double, most_resident> step{};  // clocks of one step of each of them
   double fixed = 0;                          // clocks a block takes beside its steps, with all places taken
+  double oldest_first = 0;  // how far blocks of a unit do not share it evenly (0) but the oldest is served first (1)
 };
 
 struct Placement {
