@@ -1,6 +1,7 @@
 #include "predict/place_blocks.h"
 
 #include <algorithm>
+#include <array>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -8,12 +9,12 @@
 namespace tilescope {
 namespace {
 
-// Blocks on a unit share it evenly, so all progress at one pace: work is counted in clocks of a full unit, and a unit
-// with fewer blocks works it off faster.
+constexpr double least_pace = 1e-3;  // where one more block adds nothing
+
+// Work is counted in clocks of a full unit; a unit with fewer blocks works it off faster, and older blocks get ahead.
 struct Unit {
-  std::vector<double> ends;  // in work done when the block ends, a heap with the first to end on top
-  double done = 0;           // work that each block on the unit has had since the start
-  double at = 0;             // the time of `done`
+  std::vector<double> left;  // work of each block on the unit, the oldest first
+  double at = 0;             // the time of `left`
   std::int64_t version = 0;  // of the last event put in the queue
 };
 
@@ -26,13 +27,16 @@ struct Event {
 class Device {
  public:
   Device(std::int64_t units, std::int64_t resident, const BlockClocks& clocks)
-      : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks) {}
+      : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks) {
+    const double full = clocks.step[static_cast<std::size_t>(resident - 1)];
+    for (std::size_t j = 1; j <= static_cast<std::size_t>(resident); ++j)
+      done_by_[j] = static_cast<double>(j) * (clocks.step[j - 1] > 0 ? full / clocks.step[j - 1] : 1);
+  }
 
   void start(std::int64_t unit, double time, double work) {
     advance(unit, time);
     Unit& u = units_[static_cast<std::size_t>(unit)];
-    u.ends.push_back(u.done + work);
-    std::push_heap(u.ends.begin(), u.ends.end(), std::greater<>());
+    u.left.push_back(work);
     announce(unit);
   }
 
@@ -46,37 +50,48 @@ class Device {
       Unit& u = units_[static_cast<std::size_t>(event.unit)];
       if (event.version != u.version) continue;
       advance(event.unit, event.time);
-      std::pop_heap(u.ends.begin(), u.ends.end(), std::greater<>());
-      u.ends.pop_back();
+      u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u)));
       announce(event.unit);
       freed_.push_back(event.unit), time = event.time;
     }
     return freed_;
   }
 
-  std::size_t held(std::int64_t unit) const { return units_[static_cast<std::size_t>(unit)].ends.size(); }
+  std::size_t held(std::int64_t unit) const { return units_[static_cast<std::size_t>(unit)].left.size(); }
 
   double busy() const { return busy_; }
 
  private:
-  double pace(const Unit& u) const {
-    const auto most = static_cast<std::size_t>(resident_ - 1), now = u.ends.size() - 1;
-    return clocks_.step[now] > 0 ? clocks_.step[most] / clocks_.step[now] : 1;
+  // Work a clock of the i-th oldest block of a unit that holds `count`: an even share of what all get done, or, were the
+  // oldest served first everywhere, what it adds to those before it.
+  double pace(std::size_t i, std::size_t count) const {
+    const double first = std::max(least_pace, done_by_[i + 1] - done_by_[i]);
+    return (1 - clocks_.oldest_first) * done_by_[count] / static_cast<double>(count) + clocks_.oldest_first * first;
+  }
+  std::size_t next_of(const Unit& u) const {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < u.left.size(); ++i)
+      if (u.left[i] / pace(i, u.left.size()) < u.left[best] / pace(best, u.left.size())) best = i;
+    return best;
   }
   void advance(std::int64_t unit, double time) {
     Unit& u = units_[static_cast<std::size_t>(unit)];
-    if (!u.ends.empty()) u.done += (time - u.at) * pace(u), busy_ += time - u.at;
+    for (std::size_t i = 0; i < u.left.size(); ++i) u.left[i] -= (time - u.at) * pace(i, u.left.size());
+    if (!u.left.empty()) busy_ += time - u.at;
     u.at = time;
   }
   void announce(std::int64_t unit) {
     Unit& u = units_[static_cast<std::size_t>(unit)];
     ++u.version;
-    if (!u.ends.empty()) events_.push({u.at + std::max(0.0, u.ends.front() - u.done) / pace(u), unit, u.version});
+    if (u.left.empty()) return;
+    const std::size_t next = next_of(u);
+    events_.push({u.at + std::max(0.0, u.left[next]) / pace(next, u.left.size()), unit, u.version});
   }
 
   std::vector<Unit> units_;
   std::int64_t resident_;
   const BlockClocks& clocks_;
+  std::array<double, most_resident + 1> done_by_{};  // work a clock of so many blocks on a unit
   std::vector<std::int64_t> freed_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   double busy_ = 0;

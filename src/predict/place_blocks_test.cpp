@@ -126,3 +126,21 @@ TEST_CASE("blocks that are out of step go faster while others wait") {
     CHECK(clocks.of_block(1, 3) * 200 / 3 == doctest::Approx(unit_by_small_steps(clocks, 3, 200, 2)).epsilon(0.15));  // a mean number of blocks, no queue
   }
 }
+
+TEST_CASE("of blocks that share a unit the older gets ahead, so that the next one finds a place beside the younger") {
+  BlockClocks clocks;
+  clocks.step.fill(0);
+  clocks.step[0] = 10, clocks.step[1] = 15;  // two together get 4/3 of what one gets done
+  // Two units, two long pairs of which one is a little longer, and two blocks more. Shared evenly, one unit is free at
+  // once for both; where the older is first, each unit takes one.
+  const std::vector<std::int64_t> steps{100, 110, 100, 110, 100, 100};
+  CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));
+  clocks.oldest_first = 1;
+  // In the second unit the older goes at 1 step in 10 clocks, the younger at one in 30: done at 1100, when the younger has
+  // 110 - 36.7 steps left, until 1833.3; the sixth block, begun at 1100, has 100 - 24.4 left then, and ends last.
+  CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(1100 + 733.33 + 755.56).epsilon(1e-4));
+  // Nothing else changes what a unit gets done: blocks that all stay to the end.
+  clocks.oldest_first = 0.5;
+  const std::vector<std::int64_t> one{100};
+  CHECK(place_blocks(one, 2, 2, clocks).clocks == doctest::Approx(1000));
+}

@@ -108,6 +108,18 @@ double products_clocks(const BoundIsland& bound, double tensor, double smem_rate
   return clocks;
 }
 
+// Products of a step whose results are tiles of scores. Special functions take the first one's; warpgroups wait for the
+// next before they work on it, so that its sums and products do not run under them.
+int score_products(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  int count = 0;
+  for_each_product(bound, [&](const Product& product) {
+    const Array& result = diagram.array(diagram.operators[static_cast<std::size_t>(product.op)].outputs.front());
+    count += diagram.guard && result.has(diagram.guard->query) && result.has(diagram.guard->key);
+  });
+  return count;
+}
+
 // Bytes of results that threads store in the steps themselves, as a stream moves their tiles; `added`: only those that
 // they add to what is there.
 double stored_in_steps(const BoundIsland& bound, bool added) {
@@ -145,6 +157,10 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
   demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
   demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
+  if (bound.how.tensor_path == "wgmma" && score_products(bound) > 1) {
+    const double later = (scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
+    demand.fma_scores -= later, demand.fma_outputs += later;
+  }
   demand.alu = (pipe(work.pipes, Pipe::alu) - pipe(work.of_threads, Pipe::alu)) / alu +
                pipe(work.pipes, Pipe::conversion) / conversion;
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;

@@ -680,3 +680,19 @@ TEST_CASE("arithmetic of one group holds up the products of another, not its own
   CHECK(clocks(64, 8, 0.6) == doctest::Approx(clocks(64, 8, 0)));
   CHECK(clocks(128, 12, 0.6) > clocks(128, 12, 0) + 10);
 }
+
+TEST_CASE("what wgmma's warps do with the scores of a later product does not run under special functions") {
+  const HardwareProfile hardware = textbook();
+  const Plan plan = load_plan_for_kernel("backward", data);
+  const Point point = attention(plan, 16, 4096, 64, 128, 12);
+  const Prediction out = predicted(plan, hardware, point);
+  const BoundIsland bound = bind_island(plan, hardware, point, 1);
+  const SmStep step = sm_step(bound, out.islands[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
+  const double of_scores = 64.0 * 128 / 128;  // one operation for each, at 128 a clock
+  CHECK(step.demand.fma_scores == doctest::Approx(of_scores).epsilon(0.01));       // S scale - L
+  CHECK(step.demand.fma_outputs == doctest::Approx(2 * of_scores).epsilon(0.05));  // P (dP - D); dK at the end
+  // One product of scores: all of it is the softmax's.
+  const Plan forward = load_plan_for_kernel("fused_wgmma", data);
+  const SmStep softmax = step_of(forward, hardware, attention(forward, 16, 4096, 128, 128, 12));
+  CHECK(softmax.demand.fma_scores > 2 * 128.0 * 128 / 128);
+}
