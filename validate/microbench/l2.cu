@@ -28,6 +28,25 @@ void add_bandwidth(Microbench& bench, const std::string& path, const Body& body,
   bench.add(per_clock, inverse(cycles_per_round(bench, body, {blocks, threads, 0}, rounds), bytes), note);
 }
 
+// Every lane a sector of another line, 256 bytes from its neighbour's, within 32 MiB; a warp waits for each of its loads.
+struct ScatteredLoop {
+  const unsigned* data;
+  __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
+    constexpr unsigned apart = 64, words = 8u << 20;
+    const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
+    unsigned x = 0;
+    watch.start();
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round)
+      asm volatile("ld.global.cg.u32 %0, [%1];"
+                   : "=r"(x)
+                   : "l"(data + ((static_cast<unsigned>(round) * all + thread) * apart + (x & 1u)) % words)
+                   : "memory");
+    watch.stop();
+    return x;
+  }
+};
+
 struct AddLoop {
   float* to;
   std::size_t count;  // floats
@@ -144,6 +163,11 @@ void measure_l2(Microbench& bench) {
   bench.add("l2.read_one_unit",
             inverse(cycles_per_round(bench, ReadLoop{data, 4 * step, true}, {1, threads, 0}, 20), 4 * bytes),
             "one SM, 512 KiB");
+  bench.add("l2.read_scattered",
+            inverse(cycles_per_round(bench, ScatteredLoop{static_cast<const unsigned*>(buffer.get())},
+                                     {units, threads, 0}, 100),
+                    threads * 32.0),
+            "32 warps an SM, each lane a 32-byte sector 256 B from the next");
   MicrobenchCurve few{"l2 read, every SM its own 128 KiB", "SMs that read", "B/clk a unit", {}};
   for (int blocks = 2; blocks <= units; blocks = blocks < units && blocks * 2 > units ? units : blocks * 2)
     few.points.emplace_back(
