@@ -215,8 +215,10 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   step.clocks.fixed = bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound))
                                            : start + step.lead + copy + step.trail;
   if (bound.how.persistent || customers > 1) step.clocks.fixed += std::max(0.0, together - step.clocks.step[0]);
-  // Blocks of one step come and go; of many, all of a unit's end together.
-  step.clocks.apart = !bound.how.persistent && steps_of(bound.nest) == 1;
+  // Blocks that no stream runs through come and go; of others, all of a unit's end together.
+  const auto loops = bound.nest.all();
+  step.clocks.apart = !bound.how.persistent &&
+                      std::all_of(loops.begin(), loops.end(), [](const BoundLoop& loop) { return loop.group; });
   if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);
   step.clocks.oldest_first = oldest_first;
   if (waits) {
