@@ -50,6 +50,7 @@ class MeasuredChecker {
     const Value peak = hbm == nullptr ? Value() : hbm->bandwidth_bytes_per_second;
     for (const auto& [name, value] : {std::pair("read", m_.hbm.read), {"write", m_.hbm.write}, {"copy", m_.hbm.copy}})
       check_order(std::string("hbm ") + name, {{name, value}, {"published", peak}});
+    check_order("hbm off lines", {{"read_off_line", m_.hbm.read_off_line}, {"read", m_.hbm.read}});
     check_order(
         "bandwidth",
         {{"hbm read", m_.hbm.read}, {"l2 read_private", m_.l2.read_private}, {"l2 read_shared", m_.l2.read_shared}});

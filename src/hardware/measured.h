@@ -25,6 +25,7 @@ struct MeasuredRates {
 
   struct {
     Value read, write, copy;  // B/s; copy: read and written bytes together
+    Value read_off_line;      // B/s of tiles that begin in the middle of a line: neighbors fetch the parts of a line apart
     Value latency;            // s, a dependent load
     Value ramp;               // s that a kernel which streams tiles takes beyond an empty one and its bytes' time
     Value busy;               // part of such a kernel's time that an SM holds blocks, mean: memory does not serve all alike
@@ -120,6 +121,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("hbm", "read", bytes_per_second, r.hbm.read);
   visit("hbm", "write", bytes_per_second, r.hbm.write);
   visit("hbm", "copy", bytes_per_second, r.hbm.copy);
+  visit("hbm", "read_off_line", bytes_per_second, r.hbm.read_off_line);
   visit("hbm", "latency", seconds, r.hbm.latency);
   visit("hbm", "ramp", seconds, r.hbm.ramp);
   visit("hbm", "busy", count, r.hbm.busy);

@@ -113,10 +113,10 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
 }
 
 // s at memory and L2 when islands run in sequence.
-double floor_in_sequence(const BoundIsland& bound, const IslandPrediction& island, double read) {
+double floor_in_sequence(const BoundIsland& bound, const IslandPrediction& island, const Prediction& out, double read) {
   const double written = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][1]);
   return std::max({0.0, island.resource_seconds[static_cast<std::size_t>(Resource::l2)],
-                   read + written > 0 ? hbm_seconds(bound.hardware, read, written) : 0});
+                   read + written > 0 ? hbm_seconds(bound.hardware, read, written) + off_line_seconds(bound, out) : 0});
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ void add_time(const BoundIsland& bound, Prediction& out) {
   }
   if (missing_sm_rate(bound, island)) return;
   const double read = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]), kept = handed_over(bound, out);
-  island.floor = floor_in_sequence(bound, island, read - kept);
+  island.floor = floor_in_sequence(bound, island, out, read - kept);
   // Where all blocks run at once, the last to end are those whose inputs are gone: they wait for memory every time.
   const bool at_once = grid_blocks(bound) <= bound.hardware.units.value * std::max<std::int64_t>(1, island.blocks_per_unit);
   island.read_in_sequence = at_once && kept < written_earlier(bound, out) ? read : read - kept;

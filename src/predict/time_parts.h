@@ -99,4 +99,7 @@ struct ClockAndPower {
 ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const IslandTime> islands,
                               const Energy& energy, double launch, double more_power = 1);
 
+// s more that memory takes for streamed tiles that begin in the middle of a line; threads copy them.
+double off_line_seconds(const BoundIsland& bound, const Prediction& out);
+
 }  // namespace tilescope

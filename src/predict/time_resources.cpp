@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "predict/block_order.h"
 #include "predict/products.h"
+#include "predict/sectors.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
@@ -125,6 +126,38 @@ double hbm_seconds(const HardwareProfile& hardware, double read, double written)
   return rate > 0 ? (read + written) / rate : unknown;
 }
 
+// Memory reads a line's parts for two instructions, tiles or stages: the same bytes take longer. Measured of tiles that
+// are one piece, in runs: one run for each index of the axes of which a block takes one value at a time.
+double off_line_seconds(const BoundIsland& bound, const Prediction& out) {
+  const auto& measured = bound.hardware.measured;
+  if (!measured || !measured->hbm.read || !measured->hbm.read_off_line || !bound.hardware.line_bytes) return 0;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double bytes = 0;
+  for (const Term& term : out.terms) {
+    if (term.island != bound.number || term.boundary != Boundary::hbm || term.direction != Direction::read || term.array < 0) continue;
+    const auto id = static_cast<ArrayId>(term.array);
+    if (!bound.streams(id) || copied_in_bulk(bound, id) || !in_shared_memory(bound, id)) continue;
+    std::int64_t runs = 1, run = 1, tile = 0;
+    bool one_piece = true;
+    for (const AxisId axis : diagram.array(id).axes) {
+      const BoundLoop* const loop = bound.nest.loop_over(axis);
+      const std::int64_t size = bound.nest.size(axis);
+      if (tile == 0 && loop && loop->tile == 1) {
+        runs = checked_mul(runs, size);
+        continue;
+      }
+      if (tile > 0 && loop && loop->tile < size) one_piece = false;
+      tile = tile == 0 ? (loop ? loop->tile : size) : checked_mul(tile, size), run = checked_mul(run, size);
+    }
+    if (tile == 0 || !one_piece) continue;
+    // Scales lie in an array of their own.
+    const std::int64_t bits_of_value = bits(bound.point.dtypes[index(id)].format);
+    const auto in_bytes = [&](std::int64_t values) { return std::max<std::int64_t>(1, checked_mul(values, bits_of_value) / 8); };
+    bytes += static_cast<double>(term.bytes) * off_line_part(runs, in_bytes(run), in_bytes(tile), bound.hardware.line_bytes->value);
+  }
+  return bytes * std::max(0.0, 1 / measured->hbm.read_off_line->value - 1 / measured->hbm.read->value);
+}
+
 namespace {
 
 // Tiles of an array that a block asks for before its first step. They are all on their way together: the first is whole
@@ -203,9 +236,10 @@ std::array<double, resource_count> resource_seconds(const BoundIsland& bound, co
     return sum;
   };
   const auto& hbm = island.traffic[static_cast<std::size_t>(Boundary::hbm)];
+  const double apart = off_line_seconds(bound, out);
   const double l2 = measured_l2(bound, island, out);
   return {
-      hbm[0] + hbm[1] == 0 ? 0 : hbm_seconds(hardware, static_cast<double>(hbm[0]), static_cast<double>(hbm[1])),
+      hbm[0] + hbm[1] == 0 ? 0 : hbm_seconds(hardware, static_cast<double>(hbm[0]), static_cast<double>(hbm[1])) + apart,
       l2 > 0 ? l2 : over(moved(island, Boundary::l2), l2_bandwidth(hardware)),
       over(moved(island, Boundary::smem), smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown),
       tensor_seconds(bound, island.work),
