@@ -212,8 +212,10 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
   double together = alone.delay + hidden_under_products(bound, part, rates, at_once);
   for (const double each : alone.demand) together += static_cast<double>(customers) * each;
+  // Threads that stage operands in rounds have no copy under way before the first: a round's waits have all of it.
+  const bool in_rounds = bound.how.rounds.depth > 0;
   step.clocks.fixed = bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound))
-                                           : start + step.lead + copy + step.trail;
+                                           : start + step.lead + (in_rounds ? 0 : copy) + step.trail;
   if (bound.how.persistent || customers > 1) step.clocks.fixed += std::max(0.0, together - step.clocks.step[0]);
   // Blocks that no stream runs through come and go; of others, all of a unit's end together.
   const auto loops = bound.nest.all();
@@ -232,8 +234,9 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   if (bound.how.persistent && bound.how.loads_by == "tma") return step;
   const AroundProducts around = around_products(bound);
   const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);
-  step.clocks.fixed += (around.load + around.store) * hz;
-  step.once -= around.load * hz;  // the first blocks' tiles are the launch's start
+  const double load = in_rounds ? 0 : around.load;
+  step.clocks.fixed += (load + around.store) * hz;
+  step.once -= load * hz;  // the first blocks' tiles are the launch's start
   return step;
 }
 

@@ -34,9 +34,9 @@ struct StepDemand {
   }
 };
 
-// Where an island finds what it loads: all of it in memory, as when it runs alone with an empty L2, or what earlier islands
-// have written still in the L2.
-enum class Inputs { in_memory, in_sequence };
+// Where an island finds what it loads: all of it in memory, as when it runs alone with an empty L2; in the L2 what earlier
+// islands have written; or all of it there, run after run of what the L2 has room for.
+enum class Inputs { in_memory, in_sequence, in_l2 };
 
 using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
 inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1, 1};

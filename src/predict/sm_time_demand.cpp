@@ -233,6 +233,7 @@ double missed_part(const IslandPrediction& island, Inputs inputs) {
   const auto read = [&](Boundary from) {
     return static_cast<double>(island.traffic[static_cast<std::size_t>(from)][0]);
   };
+  if (inputs == Inputs::in_l2) return 0;
   const double from_memory = inputs == Inputs::in_memory ? read(Boundary::hbm) : island.read_in_sequence;
   return read(Boundary::l2) > 0 ? std::min(1.0, from_memory / read(Boundary::l2)) : 0;
 }

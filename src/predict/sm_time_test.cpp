@@ -438,9 +438,20 @@ TEST_CASE("plain products find their operands in memory when counted alone, in t
   const double missed = (read(Boundary::hbm) - out.islands[2].read_in_sequence) / read(Boundary::l2);
   // 64 keys in two rounds of three waits each.
   CHECK(latency(Inputs::in_memory) - latency(Inputs::in_sequence) == doctest::Approx(2 * 3 * missed * 600));
+  // Run after run, of what the L2 has room for: V is there too.
+  const double of_values = out.islands[2].read_in_sequence / read(Boundary::l2);
+  CHECK(latency(Inputs::in_sequence) - latency(Inputs::in_l2) == doctest::Approx(2 * 3 * of_values * 600));
   const double before = latency(Inputs::in_sequence);
   plan.kernel.islands[2].rounds.shared_waits_of.numbers[128] += 10;
   CHECK(latency(Inputs::in_sequence) - before == doctest::Approx(2 * 10 * 20));
+  // No copy is under way before the first round: what the copy engine takes from memory is no part of a block.
+  const auto fixed = [&] {
+    const Prediction now = predicted(plan, hardware, point);
+    return sm_step(bind_island(plan, hardware, point, 2), now.islands[2], 4.0 * 16 * 16).clocks.fixed;
+  };
+  const double at_once = fixed();
+  hardware.measured->tma.latency_hbm = {9000 / hardware.boost_hz->value, "M"};
+  CHECK(fixed() == doctest::Approx(at_once));
 }
 
 TEST_CASE("of what an island wrote, the next finds what the bytes in between have not pushed out") {
@@ -600,6 +611,9 @@ TEST_CASE("what stays in the L2 from run to run comes sooner than from memory, a
   CHECK(memory.seconds(1e9) == doctest::Approx(5e-6));
   CHECK(stays.seconds(1e9) == doctest::Approx(2e-6));
   CHECK(stays.cold_seconds(1e9) == doctest::Approx(5e-6));
+  const IslandTime waits{.clocks = 9000, .busy = 9000, .floor = 5e-6, .most_hz = 1e9, .again = 7000};  // loads that hit
+  CHECK(waits.seconds(1e9) == doctest::Approx(7e-6));
+  CHECK(waits.cold_seconds(1e9) == doctest::Approx(9e-6));
   const Plan plan = load_plan_for_kernel("split_kv", data);
   HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
   Point point = attention(plan, 8, 2048, 128, 64, 4);

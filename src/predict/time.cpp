@@ -16,7 +16,8 @@ double steps_of(const BoundIsland& bound) {
   return static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
 }
 
-IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island, const Faster& faster = as_it_is) {
+IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island, const Faster& faster = as_it_is,
+                       Inputs inputs = Inputs::in_sequence) {
   const std::int64_t blocks = grid_blocks(bound);
   const double steps = std::max(1.0, bound.nest.guarded() ? steps_of(bound)
                                                           : static_cast<double>(checked_mul(blocks, steps_of(bound.nest))));
@@ -40,7 +41,7 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
     placed.busy = held * placed.clocks;
     return placed;
   };
-  const SmStep step = sm_step(bound, island, steps, faster);
+  const SmStep step = sm_step(bound, island, steps, faster, inputs);
   const Placement placed = placed_with(step);
   // Counters are taken of an island by itself.
   const bool differs = island.read_in_sequence < static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]);
@@ -78,16 +79,29 @@ double host_seconds(const HardwareProfile& hardware, std::size_t islands) {
 
 constexpr std::size_t most_islands = 16;
 
-// Seconds that an island's bytes take less run after run, where all that the islands move stays in the L2: those of
-// memory beyond those of the L2, and of the first ones' way.
-double sooner(const HardwareProfile& hardware, const IslandPrediction& island, const Prediction& out) {
+// Whether all that the islands move stays in the L2 from run to run.
+bool all_stays(const HardwareProfile& hardware, const Prediction& out) {
   const auto& measured = hardware.measured;
-  if (!measured || !measured->l2.capacity_private || !measured->l2.read_private) return 0;
+  if (!measured || !measured->l2.capacity_private || !measured->l2.read_private) return false;
   double bytes = 0;
   for (const IslandPrediction& each : out.islands) bytes += moved(each, Boundary::hbm);
-  if (bytes > measured->l2.capacity_private->value) return 0;
+  return bytes <= measured->l2.capacity_private->value;
+}
+
+// Seconds that an island's bytes take less run after run, where all stays in the L2: those of memory beyond those of
+// the L2, and of the first ones' way.
+double sooner(const HardwareProfile& hardware, const IslandPrediction& island, const Prediction& out) {
+  if (!all_stays(hardware, out)) return 0;
   const double l2 = std::max(0.0, island.resource_seconds[static_cast<std::size_t>(Resource::l2)]);
   return std::max(0.0, island.floor - l2);
+}
+
+// Clocks of an island run after run, where all that it loads is in the L2 then; < 0: it is not.
+double clocks_again(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number,
+                    const Prediction& out, const Faster& faster = as_it_is) {
+  if (!all_stays(hardware, out)) return -1;
+  return island_time(bind_island(plan, hardware, point, number), out.islands[static_cast<std::size_t>(number)], faster,
+                     Inputs::in_l2).clocks;
 }
 
 // What 10 % more of each resource would save.
@@ -102,6 +116,7 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
       const IslandPrediction& island = out.islands[i];
       times[i] = island_time(bind_island(plan, hardware, point, static_cast<int>(i)), island, faster);
       times[i].floor *= part_in_sequence(island), times[i].sooner = sooner(hardware, island, out);
+      times[i].again = clocks_again(plan, hardware, point, static_cast<int>(i), out, faster);
     }
     const std::span<const IslandTime> all{times.data(), out.islands.size()};
     double seconds = out.time.launch;
@@ -166,7 +181,8 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   for (std::size_t i = 0; i < out.islands.size(); ++i) {
     const IslandPrediction& island = out.islands[i];
     times[i] = {island.sm_clocks, island.sm_clocks, island.busy_clocks, island.floor, highest_clock(hardware, plan.kernel.islands[i]),
-                {.cold = island.first_start, .again = island.start}, island.ramp, island.last_clocks, 1, sooner(hardware, island, out)};
+                {.cold = island.first_start, .again = island.start}, island.ramp, island.last_clocks, 1,
+                sooner(hardware, island, out), clocks_again(plan, hardware, point, static_cast<int>(i), out)};
     const Energy own = island_energy(hardware, plan.kernel.islands[i], island);
     energy.memory += own.memory, energy.tensor += own.tensor, energy.others += own.others;
     time.sm_cycles += island.seconds * times[i].most_hz, time.busy_cycles += island.busy_clocks;

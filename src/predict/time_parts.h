@@ -57,11 +57,12 @@ struct IslandTime {
   double ramp = 0, last = 0;    // s until memory delivers at its rate; clocks from the last tile's arrival to the end
   double share = 1;             // of a stream's time that a unit has blocks, for memory does not serve all alike
   double sooner = 0;            // s that bytes which are in the L2 from run to run take less than those from memory
+  double again = -1;            // `clocks` where all that is loaded is there from run to run; < 0: it is not
   // Bytes that arrive one after the other: after the first have come, and before the last are worked on.
   double streamed(double hz) const { return floor > 0 ? floor + ramp + last / hz : 0; }
   double seconds(double hz) const {
     const double bytes = std::max(0.0, streamed(std::min(hz, most_hz)) - sooner);
-    return std::max(bytes, clocks / std::min(hz, most_hz) + start.again);
+    return std::max(bytes, (again >= 0 ? again : clocks) / std::min(hz, most_hz) + start.again);
   }
   double cold_seconds(double hz) const {
     return std::max(streamed(std::min(hz, most_hz)), clocks / std::min(hz, most_hz) + start.cold);
