@@ -340,6 +340,22 @@ TEST_CASE("a merge of parts has a block a row and 128 columns, and waits for loa
   CHECK(handed_over(bind_island(plan, hardware, point, 0), many) == 0);
 }
 
+TEST_CASE("a tile of keys that begins in the middle of a line takes longer: half of the heads, where their number is odd") {
+  const Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = textbook();
+  hardware.measured->hbm.read = {4e12, "M"}, hardware.measured->hbm.read_off_line = {3.2e12, "M"};
+  const auto more = [&](std::int64_t keys, Format format) {
+    Point point = attention(plan, 2, keys, 16, 64, 4);
+    point.workload.batch = 16, point.workload.q_len = 1, point.workload.d_qk = point.workload.d_v = 64;
+    for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i)
+      if (const std::string& name = plan.schedule.diagram.arrays[i].name; name == "K" || name == "V") point.dtypes[i].format = format;
+    return off_line_seconds(bind_island(plan, hardware, point, 0), predicted(plan, hardware, point));
+  };
+  CHECK(more(70896, Format::fp8_e4m3) == 0);
+  CHECK(more(70897, Format::fp8_e4m3) == doctest::Approx(2 * 16 * 70897 * 64.0 * (1 / 3.2e12 - 1 / 4e12)));
+  CHECK(more(70897, Format::fp16) == 0);
+}
+
 TEST_CASE("bytes that stream begin with a ramp and end with the last tile's step; no run is faster than the host") {
   const IslandTime streams{.clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
   CHECK(streams.seconds(1e9) == doctest::Approx(3.5e-6));
