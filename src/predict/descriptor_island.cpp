@@ -239,12 +239,11 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma",
              "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem",
              "transposes", "reductions", "loads_by", "stores_by", "steps", "row_replication", "row_threads",
-             "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "registers_of", "stages",
-             "stages_of", "smem_extra_bytes", "stops_at_last_key", "narrow_scores", "mask_entry_bytes",
-             "output_through_smem",
-             "zeroes", "special_parts", "persistent", "block_order", "falling", "sections", "overlap", "rounds",
-             "waits", "early_launch",
-             "stall_clocks", "loads_in_product", "loads_first", "work"});
+             "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "registers_of",
+             "stages", "stages_of", "smem_extra_bytes", "stops_at_last_key", "narrow_scores", "mask_entry_bytes",
+             "output_through_smem", "zeroes", "special_parts", "persistent", "block_order", "falling", "sections",
+             "overlap", "rounds", "waits", "early_launch", "stall_clocks", "loads_in_product", "loads_first",
+             "work"});
   IslandImplementation island;
   std::vector<std::string> names;
   for (const Island& candidate : schedule.islands) names.push_back(candidate.name);
