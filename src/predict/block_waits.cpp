@@ -38,9 +38,7 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
   BlockWaits waits;
   const Waits& how = bound.how.waits;
   if (how.loads.empty()) return waits;
-  const auto& measured = *bound.hardware.measured;
-  const bool all_stays = measured.l2.capacity_private &&
-                         moved(island, Boundary::hbm) <= measured.l2.capacity_private->value;
+  const bool all_stays = stays_in_l2(bound.hardware, moved(island, Boundary::hbm));
   for (const Waits::Loads& loads : how.loads) {
     const auto id = bound.plan.schedule.diagram.find_array(loads.array);
     if (!id) continue;

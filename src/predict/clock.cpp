@@ -19,6 +19,11 @@ double operand_bytes_per_flop(Format format) { return (64.0 + 256.0) * bits(form
 
 }  // namespace
 
+bool stays_in_l2(const HardwareProfile& hardware, double bytes) {
+  const auto& measured = hardware.measured;
+  return measured && measured->l2.capacity_private && bytes <= measured->l2.capacity_private->value;
+}
+
 double moved(const IslandPrediction& island, Boundary boundary) {
   const auto& both = island.traffic[static_cast<std::size_t>(boundary)];
   return static_cast<double>(both[0]) + static_cast<double>(both[1]);

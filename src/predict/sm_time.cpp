@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "predict/block_waits.h"
@@ -50,9 +51,9 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d, cons
 // same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
 Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, const SmRates& rates,
                  double together) {
+  const double schedulers = std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads});
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
   if (!bound.how.waits.loads.empty()) {
-    const double schedulers = std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads});
     Network network{{d.memory, schedulers}, latency.barrier};
     // The warp that does most goes through its instructions' fixed latencies while the others wait for it.
     const double own = d.issue / std::max(1.0, static_cast<double>(warps_of_block(bound)) / 4) * bound.how.stall_clocks;
@@ -60,8 +61,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
     return network;
   }
   // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
-  if (bound.how.rounds.depth > 0)
-    return {{d.smem, std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads})}, latency.barrier};
+  if (bound.how.rounds.depth > 0) return {{d.smem, schedulers}, latency.barrier};
   // Warps of mma.sync copy, work out addresses and multiply in turn; beside wgmma addresses run under products.
   // Who takes turns comes to every unit in the same order, for the same time each.
   const bool in_order = bound.how.tensor_path == "mma.sync", wgmma = bound.how.tensor_path == "wgmma";
@@ -77,15 +77,16 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // loads of rows and stores come behind it; products under way and the other warps' work do not.
   network.demand[5] = d.added;
   network.demand[4] = d.local, network.delay += latency.local;
+  const double served = std::accumulate(network.demand.begin(), network.demand.end(), 0.0);
   // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
-  if (bound.how.tensor_path == "wgmma" && together > 1) network.delay += latency.matrix;
+  if (wgmma && together > 1) network.delay += latency.matrix;
   network.delay -= hidden_under_products(bound, d, rates, together);
   // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes,
   // all else waits for the fixed latencies of its own instructions, pipes free or not.
   if (in_order && bound.how.stall_clocks > 0) {
     const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(bound);
     // Copies enter while the stores ahead of them leave.
-    double chain = products + std::max(0.0, d.copies - latency.stores) + latency.barrier + latency.local, served = 0;
+    double chain = products + std::max(0.0, d.copies - latency.stores) + latency.barrier + latency.local;
     for (const double each : waits) chain += each;
     // Products that wait for shared memory leave room for the special functions of the next part.
     if (bound.how.special_parts > 0)
@@ -93,14 +94,11 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
     // Statistics of rows are wanted when the maxima of the first product's scores are known.
     const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together + latency.alu;
     chain += std::max(0.0, latency.statistics - before);
-    for (const double each : network.demand) served += each;
     chain += (d.issue - d.issue_products) / together * bound.how.stall_clocks;
     network.delay = std::max(network.delay, chain - served);
   }
   // The same, where the machine code has been followed through a step: all waits within the unit are in it.
   if (in_order && bound.variant && bound.variant->warp_clocks.step > 0) {
-    double served = 0;
-    for (const double each : network.demand) served += each;
     network.delay = bound.variant->warp_clocks.step + latency.barrier + latency.local - served;
     // While a scheduler issues a product, it issues nothing else.
     if (rates.mma_interval > 1) network.issue += d.tensor * (1 - 1 / rates.mma_interval);

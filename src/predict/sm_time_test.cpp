@@ -272,15 +272,25 @@ TEST_CASE("results that threads store in every step hold up their next copies, a
   CHECK(clocks("fused_mma", 32) == kept);
 }
 
-TEST_CASE("warps of mma.sync take what their machine code takes, before, in and after the steps") {
-  Plan plan = load_plan_for_kernel("split_kv", data);
-  HardwareProfile hardware = textbook();
+namespace {
+
+// One query a head, keys in one part.
+Point decoding(const Plan& plan) {
   Point point = attention(plan, 32, 8192, 128, 64, 4);
   point.workload.q_len = 1;
   const auto set_tile = [&](const char* name, std::int64_t value) {
     point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name))] = value;
   };
   set_tile("q", 16), set_tile("kv", 64), set_tile("splits", 1);
+  return point;
+}
+
+}  // namespace
+
+TEST_CASE("warps of mma.sync take what their machine code takes, before, in and after the steps") {
+  Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = textbook();
+  const Point point = decoding(plan);
   const auto step_with = [&](WarpClocks clocks, bool first) {
     for (KernelVariant& variant : plan.kernel.variants) variant.warp_clocks = clocks;
     plan.kernel.islands[0].loads_first.clear();
@@ -300,12 +310,7 @@ TEST_CASE("warps of mma.sync take what their machine code takes, before, in and 
 TEST_CASE("a scheduler that issues a product issues nothing else, and blocks take no longer than one after the other") {
   Plan plan = load_plan_for_kernel("split_kv", data);
   HardwareProfile hardware = textbook();
-  Point point = attention(plan, 32, 8192, 128, 64, 4);
-  point.workload.q_len = 1;
-  const auto set_tile = [&](const char* name, std::int64_t value) {
-    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name))] = value;
-  };
-  set_tile("q", 16), set_tile("kv", 64), set_tile("splits", 1);
+  const Point point = decoding(plan);
   const auto pair_with = [&](double interval, double alone) {
     for (KernelVariant& variant : plan.kernel.variants) variant.warp_clocks = {700, alone, 500};
     hardware.measured->tensor.mma.clear();

@@ -81,11 +81,9 @@ constexpr std::size_t most_islands = 16;
 
 // Whether all that the islands move stays in the L2 from run to run.
 bool all_stays(const HardwareProfile& hardware, const Prediction& out) {
-  const auto& measured = hardware.measured;
-  if (!measured || !measured->l2.capacity_private || !measured->l2.read_private) return false;
   double bytes = 0;
   for (const IslandPrediction& each : out.islands) bytes += moved(each, Boundary::hbm);
-  return bytes <= measured->l2.capacity_private->value;
+  return stays_in_l2(hardware, bytes) && hardware.measured->l2.read_private;
 }
 
 // Seconds that an island's bytes take less run after run, where all stays in the L2: those of memory beyond those of
@@ -111,8 +109,7 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
     Faster faster = as_it_is;
     faster[lever] = 1.1;
     std::array<IslandTime, most_islands> times{};
-    for (std::size_t i = 0; i < out.islands.size(); ++i)
-    {
+    for (std::size_t i = 0; i < out.islands.size(); ++i) {
       const IslandPrediction& island = out.islands[i];
       times[i] = island_time(bind_island(plan, hardware, point, static_cast<int>(i)), island, faster);
       times[i].floor *= part_in_sequence(island), times[i].sooner = sooner(hardware, island, out);
@@ -150,7 +147,7 @@ void add_time(const BoundIsland& bound, Prediction& out) {
   const double read = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]), kept = handed_over(bound, out);
   island.floor = floor_in_sequence(bound, island, out, read - kept);
   // Where all blocks run at once, the last to end are those whose inputs are gone: they wait for memory every time.
-  const bool at_once = grid_blocks(bound) <= bound.hardware.units.value * std::max<std::int64_t>(1, island.blocks_per_unit);
+  const bool at_once = grid_blocks(bound) <= places(bound, island);
   island.read_in_sequence = at_once && kept < written_earlier(bound, out) ? read : read - kept;
   const IslandTime time = island_time(bound, island);
   island.sm_clocks = time.clocks, island.busy_clocks = time.busy_cycles();

@@ -32,6 +32,11 @@ inline double part_in_sequence(const IslandPrediction& island) {
 // FLOP a clock of one unit on the island's instruction path; < 0: the profile does not say.
 double tensor_flop_per_clock(const BoundIsland& bound, Format format);
 
+// Blocks that all units have room for at once.
+inline std::int64_t places(const BoundIsland& bound, const IslandPrediction& island) {
+  return bound.hardware.units.value * std::max<std::int64_t>(1, island.blocks_per_unit);
+}
+
 // Until the first blocks have the tiles that they begin with, which all of them ask for at the same moment: s beyond a
 // copy's own latency, with an empty L2 and run after run.
 struct LaunchStart {
@@ -76,6 +81,9 @@ struct IslandTime {
 
 // Bytes over a boundary, both ways.
 double moved(const IslandPrediction& island, Boundary boundary);
+
+// Whether so many bytes stay in the L2 from one run to the next, as measured with each unit at its own; no where nobody did.
+bool stays_in_l2(const HardwareProfile& hardware, double bytes);
 
 // The clock that tensor cores reach: measured, else of the datasheet.
 std::optional<Sourced<double>> tensor_clock(const HardwareProfile& hardware);

@@ -42,8 +42,7 @@ double l2_read_seconds(const BoundIsland& bound, const IslandPrediction& island,
   const auto& l2 = bound.hardware.measured->l2;
   const double each = bytes / l2.read_private->value;
   if (!l2.read_shared || !bound.hardware.l2_groups) return each;
-  const std::int64_t at_work =
-      std::min(bound.nest.blocks(), bound.hardware.units.value * std::max<std::int64_t>(1, island.blocks_per_unit));
+  const std::int64_t at_work = std::min(bound.nest.blocks(), places(bound, island));
   double all = 0, leave = 0;
   for (const Term& term : out.terms) {
     if (term.island != bound.number || term.boundary != Boundary::l2 || term.direction != Direction::read) continue;
@@ -173,8 +172,7 @@ std::int64_t asked_ahead(const BoundIsland& bound, ArrayId id) {
 }  // namespace
 
 LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& island) {
-  const std::int64_t first = std::min(bound.nest.blocks(), bound.hardware.units.value *
-                                                               std::max<std::int64_t>(1, island.blocks_per_unit));
+  const std::int64_t first = std::min(bound.nest.blocks(), places(bound, island));
   double bytes = 0;
   if (!bound.how.waits.loads.empty()) return {};  // its blocks' own waits
   const Diagram& diagram = bound.plan.schedule.diagram;
@@ -188,8 +186,8 @@ LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& islan
   }
   const double cold = std::max(0.0, hbm_seconds(bound.hardware, bytes, 0));
   const auto& measured = bound.hardware.measured;
-  if (!measured || !measured->l2.read_private || !measured->l2.capacity_private) return {cold, cold};
-  const bool stays = moved(island, Boundary::hbm) <= measured->l2.capacity_private->value;
+  if (!measured || !measured->l2.read_private) return {cold, cold};
+  const bool stays = stays_in_l2(bound.hardware, moved(island, Boundary::hbm));
   return {cold, stays ? bytes / measured->l2.read_private->value : cold};
 }
 
