@@ -399,33 +399,6 @@ TEST_CASE("implementations of one island share out all numbers of steps, each on
   gap("islands[2].steps.least", "4", "island 'combine' of schedule 'split-kv' " + some);
 }
 
-TEST_CASE("of few parts and of many, the rows that exist are merged by as many operations and sectors as combine.cuh has") {
-  const Plan plan = load_plan_for_kernel("split_kv", TILESCOPE_SOURCE_DIR);
-  const HardwareProfile hardware = load_profile(root / "hardware" / "h200_sxm.yaml");
-  for (const std::int64_t parts : {1, 4, 5, 33}) {
-    Point point = default_point(plan);
-    point.workload = {2, 6, 2, 1, 33 * 64, 128, 128};
-    take_variant(point, plan.schedule, plan.kernel.variants[1]);
-    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = parts;
-    Prediction prediction;
-    predict(plan, hardware, point, prediction);
-    const std::int64_t rows = 2 * 6, cut = (33 + parts - 1) / parts, all = (33 + cut - 1) / cut;  // parts that are not empty
-    const bool few = all <= 4;
-    const auto& pipes = prediction.islands[1].work.pipes;
-    const auto pipe = [&](Pipe which) { return pipes[static_cast<std::size_t>(which)]; };
-    CAPTURE(parts);
-    CHECK(pipe(Pipe::ffma) == rows * all * (128 + (few ? 16 : 4)));
-    CHECK(pipe(Pipe::fadd) == rows * (few ? all * 16 + 1 : all * 4 + 128 * 9 + 1));
-    CHECK(pipe(Pipe::fmul) == rows * (128 + (few ? 16 : 128) + 1));
-    CHECK(pipe(Pipe::xu) == rows * (few ? all * 16 + 32 : 4 * ((all + 31) / 32 * 32) + 128 + 32));
-    std::int64_t read = 0;
-    for (const Term& term : prediction.terms)
-      if (term.island == 1 && term.boundary == Boundary::l2 && term.direction == Direction::read) read += term.bytes;
-    const std::int64_t sectors = few ? (all * rows + 1) / 2 : 8 * all * rows;
-    CHECK(read == rows * all * 128 * 4 + sectors * 32);
-  }
-}
-
 TEST_CASE("a tensor path needs its instruction's shape, and a padded array must exist") {
   const Probe standard = assumed("standard");
   const Written written = write(standard.tree(), {"islands[0].mma", Change::drop});
@@ -439,24 +412,4 @@ TEST_CASE("a tensor path needs its instruction's shape, and a padded array must 
   const Place place = write(tree).values.at("padded_rows.Scores");
   CHECK(reference.findings(Mutation{}) ==
         reference.line(place, "padded_rows.Scores", "'Scores' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L"));
-}
-
-TEST_CASE("a variant is found by its head_dim, its tiles and its warps, and a size that its file does not state matches any") {
-  const Plan fused = load_plan_for_kernel("fused_mma", TILESCOPE_SOURCE_DIR);
-  Point point = default_point(fused);
-  point.workload.d_qk = 128, point.warps = 8;
-  point.tiles = {128, 64, 1};
-  REQUIRE(selected_variant(fused, point) != nullptr);
-  CHECK(selected_variant(fused, point)->head_dim == 128);
-  CHECK(selected_variant(fused, point)->tile("kv") == 64);
-  CHECK(selected_variant(fused, point)->tile("pack") == 0);
-  point.tiles[2] = 4;
-  CHECK(selected_variant(fused, point) != nullptr);
-  point.tiles[0] = 999;
-  CHECK(selected_variant(fused, point) == nullptr);
-  for (const KernelVariant& variant : fused.kernel.variants) {
-    point.workload.d_qk = variant.head_dim;
-    take_variant(point, fused.schedule, variant);
-    CHECK(selected_variant(fused, point) == &variant);
-  }
 }

@@ -1,0 +1,93 @@
+// Which tiles and keys masks leave, against loops over every query and key.
+#include <doctest/doctest.h>
+
+#include "cost/live_tiles.h"
+#include "predict/described_kernel.h"
+
+namespace tilescope {
+
+TEST_CASE("a block mask is read row by row in whole sectors, and windows skip tiles") {
+  const Plan plan = plan_of(R"(schedule: flash2
+dtypes: [fp16]
+head_dims: [64]
+masks: [none, window, block-sparse]
+islands:
+  - {name: forward, stores_log_sum_exp: true, writes_masked_rows: true, tensor_path: mma.sync, mma: {m: 16, n: 8, k: 16}, mask_entry_bytes: 1, block_order: [q, heads, batch]}
+variants:
+  - {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4}
+)");
+  Point point = point_of(plan, {2, 3, 3, 1000, 900, 64, 64});
+  auto blocks = std::make_shared<Mask::Blocks>();
+  blocks->block_q = 128, blocks->block_kv = 64;
+  for (std::int64_t i = 0; i < 8; ++i) {
+    std::vector<bool> row;
+    for (std::int64_t j = 0; j < 15; ++j) row.push_back((3 * i + 5 * j) % 4 == 0);
+    blocks->live.push_back(row);
+  }
+  point.mask = {.kind = Mask::Kind::blocks, .window = 0, .blocks = blocks, .text = "blocks"};
+  const Prediction sparse = predicted(plan, point);
+  std::int64_t mask = 0, keys = 0, live_tiles = 0;
+  for (std::int64_t tile = 0; tile * 64 < 1000; ++tile) {
+    const std::int64_t row = tile * 64 / 128, first = row * 15, last = first + 14;
+    mask += (last / 32 - first / 32 + 1) * 32;
+    for (std::int64_t j = 0; j < 15; ++j)
+      if (blocks->live[static_cast<std::size_t>(row)][static_cast<std::size_t>(j)]) keys += std::min<std::int64_t>(64, 900 - 64 * j), ++live_tiles;
+  }
+  std::int64_t predicted_mask = 0;
+  for (const Term& term : sparse.terms)
+    if (term.cause == Cause::mask && term.boundary == Boundary::l2) predicted_mask += term.bytes;
+  CHECK(predicted_mask == 6 * mask);
+  CHECK(bytes_of_terms(plan, sparse, "K", Boundary::l2, Direction::read, Cause::tile) == 6 * keys * 64 * 2);
+  CHECK(sparse.work.tensor_flop == 6 * live_tiles * 4 * 64 * 64 * 64);
+  CHECK(bytes_of_terms(plan, sparse, "O", Boundary::l2, Direction::write, Cause::tile) == 6 * 1000 * 64 * 2);
+  point.mask = *parse_mask("window:200");
+  std::int64_t window_tiles = 0;
+  for (std::int64_t q = 0; q < 1000; q += 64)
+    for (std::int64_t x = 0; x < 900; x += 64) {
+      bool live = false;
+      for (std::int64_t i = q; i < std::min<std::int64_t>(q + 64, 1000); ++i)
+        for (std::int64_t j = x; j < std::min<std::int64_t>(x + 64, 900); ++j) live = live || (j <= i - 100 && j > i - 100 - 200);
+      window_tiles += live;
+    }
+  CHECK(predicted(plan, point).work.tensor_flop == 6 * window_tiles * 4 * 64 * 64 * 64);
+}
+
+TEST_CASE("a block that stops at its last key loads no further, and only sums over keys end with it") {
+  const Plan plan = plan_of(R"(schedule: flash2
+dtypes: [fp16]
+head_dims: [64]
+masks: [none, causal, window]
+islands:
+  - {name: forward, tensor_path: mma.sync, mma: {m: 16, n: 8, k: 16}, through_smem: [P], stops_at_last_key: 32,
+     products: {scores: {grid: {rows: 2}}, values: {grid: {rows: 2}}}, block_order: [q, heads, batch]}
+variants:
+  - {head_dim: 64, tile_q: 64, tile_kv: 128, warps: 4}
+)");
+  for (const char* mask : {"none", "causal", "window:150"})
+    for (const Workload w : {Workload{1, 2, 2, 1000, 1000, 64, 64}, Workload{1, 2, 2, 300, 1040, 64, 64}, Workload{1, 2, 2, 2048, 2048, 64, 64}}) {
+      Point point = point_of(plan, w);
+      point.mask = *parse_mask(mask);
+      std::int64_t loaded = 0, tiles = 0, summed = 0;
+      for (std::int64_t q = 0; q < w.q_len; q += 64)
+        for (std::int64_t x = 0; x < w.kv_len; x += 128) {
+          std::int64_t last = -1;
+          for (std::int64_t j = x; j < std::min(x + 128, w.kv_len); ++j)
+            for (std::int64_t i = q; i < std::min(q + 64, w.q_len); ++i)
+              if (sees(point.mask, w.q_len, w.kv_len, i, j)) last = j;
+          if (last < 0) continue;
+          bool more = false;  // keys behind this tile
+          for (std::int64_t i = q; i < std::min(q + 64, w.q_len) && x + 128 < w.kv_len; ++i) more = more || sees(point.mask, w.q_len, w.kv_len, i, x + 128);
+          const std::int64_t keys = more ? 128 : last - x + 1;
+          loaded += keys, summed += (keys + 31) / 32 * 32, ++tiles;
+        }
+      CAPTURE(mask); CAPTURE(w.kv_len);
+      const Prediction prediction = predicted(plan, point);
+      for (const char* array : {"K", "V"})
+        CHECK(bytes_of_terms(plan, prediction, array, Boundary::l2, Direction::read, Cause::tile) == 2 * loaded * 64 * 2);
+      CHECK(prediction.work.tensor_flop == 2 * 2 * 64 * 64 * (tiles * 128 + summed));
+      CHECK(bytes_of_terms(plan, prediction, "V", Boundary::smem, Direction::read, Cause::operand) == 2 * 2 * summed * 64 * 2);
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) == 2 * 2 * tiles * 128 * 64 * 2);
+    }
+}
+
+}  // namespace tilescope
