@@ -58,7 +58,10 @@ std::int64_t consumer_warps(const BoundIsland& bound) {
 std::int64_t stages_of(const BoundIsland& bound, ArrayId id) {
   const Array& array = bound.plan.schedule.diagram.array(id);
   if (const auto own = bound.how.stages_of.find(array.name); own != bound.how.stages_of.end()) return own->second;
-  if (!bound.streams(id) || !loads(bound, id)) return 1;
+  return bound.streams(id) && loads(bound, id) ? stages_of_streams(bound) : 1;
+}
+
+std::int64_t stages_of_streams(const BoundIsland& bound) {
   return bound.variant && bound.variant->stages > 0 ? bound.variant->stages : bound.how.stages;
 }
 

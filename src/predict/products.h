@@ -40,6 +40,8 @@ std::int64_t consumer_warps(const BoundIsland& bound);
 
 // Copies of the array's tile that a block keeps in shared memory.
 std::int64_t stages_of(const BoundIsland& bound, ArrayId id);
+// Copies that a block holds of a tile that comes with every step, where the array has no number of its own.
+std::int64_t stages_of_streams(const BoundIsland& bound);
 
 template <class Visit>
 void for_each_product(const BoundIsland& bound, Visit visit) {

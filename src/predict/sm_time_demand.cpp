@@ -47,8 +47,8 @@ double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
 // Bytes in sectors that lanes which take a row's steps side by side read alone: each costs the way of its line, so those
 // that share a line count in part.
 double lone_sector_bytes(const BoundIsland& bound) {
-  constexpr double line = 128;
-  if (bound.how.step_lanes == 1) return 0;
+  if (bound.how.step_lanes == 1 || !bound.hardware.line_bytes) return 0;
+  const auto line = static_cast<double>(bound.hardware.line_bytes->value);
   double bytes = 0;
   for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
@@ -177,11 +177,6 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
 }
 
 namespace {
-
-// Copies of the streamed tiles that a block holds.
-std::int64_t stages_of_streams(const BoundIsland& bound) {
-  return bound.variant && bound.variant->stages > 0 ? bound.variant->stages : bound.how.stages;
-}
 
 // Waits of a step for spilled registers: loads that nothing covers, one after the other, and what a block's few warps
 // need to store beyond the time in which the unit could.
