@@ -118,13 +118,14 @@ double BlockClocks::of_block(double steps, std::int64_t resident) const {
 }
 
 Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, std::int64_t resident,
-                       const BlockClocks& clocks) {
+                       const BlockClocks& clocks, std::span<const std::int32_t> first) {
   resident = std::clamp<std::int64_t>(resident, 1, most_resident);
   Device device(units, resident, clocks);
   std::size_t next = 0;
-  for (std::int64_t round = 0; round < resident; ++round)
-    for (std::int64_t unit = 0; unit < units && next < steps.size(); ++unit)
-      device.start(unit, 0, clocks.of_block(static_cast<double>(steps[next++]), resident));
+  const std::size_t places = static_cast<std::size_t>(units * resident);
+  for (; next < std::min(steps.size(), places); ++next)
+    device.start(first.empty() ? static_cast<std::int64_t>(next) % units : first[next], 0,
+                 clocks.of_block(static_cast<double>(steps[next]), resident));
   Placement placed;
   // Of places that are free at the same time, those on the emptiest units come first.
   std::vector<std::int64_t> free;

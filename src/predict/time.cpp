@@ -2,15 +2,32 @@
 // (sm_time.h); memory and L2 set floors; the power limit sets the clock. A profile without measured rates gets the
 // slowest resource instead, which is a lower bound.
 #include <algorithm>
+#include <iterator>
 
 #include "base/checked.h"
 #include "predict/block_order.h"
 #include "predict/block_waits.h"
+#include "predict/launch_order.h"
 #include "predict/sm_time_rates.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
 namespace {
+
+// Blocks placed one by one. Where a launch begins depends on the launches before it: where all blocks start at once, which
+// of them meet on a unit is the mean over all beginnings.
+Placement placed_one_by_one(const BoundIsland& bound, std::int64_t resident, const BlockClocks& clocks) {
+  const std::vector<std::int64_t> steps = steps_in_issue_order(bound);
+  const std::int64_t units = bound.hardware.units.value, blocks = std::ssize(steps),
+                     starts = blocks <= units * resident ? launch_starts(bound.hardware) : 1;
+  Placement mean;
+  for (std::int64_t start = 0; start < starts; ++start) {
+    const Placement placed =
+        place_blocks(steps, units, resident, clocks, units_of_first_blocks(bound.hardware, blocks, resident, start));
+    mean.clocks += placed.clocks / static_cast<double>(starts), mean.busy += placed.busy / static_cast<double>(starts);
+  }
+  return mean;
+}
 
 double steps_of(const BoundIsland& bound) {
   return static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
@@ -28,7 +45,7 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const double mean = steps / static_cast<double>(std::max<std::int64_t>(1, blocks));
   // What comes before the first step of a launch, on the units that hold a block; no less than a block's own steps.
   const auto placed_with = [&](const SmStep& how) {
-    Placement placed = one_by_one ? place_blocks(steps_in_issue_order(bound), units, resident, how.clocks)
+    Placement placed = one_by_one ? placed_one_by_one(bound, resident, how.clocks)
                                   : place_equal_blocks(blocks, mean, units, resident, how.clocks);
     const double held = placed.clocks > 0 ? placed.busy / placed.clocks : 0;
     placed.clocks = std::max(placed.clocks + how.once, how.clocks.step[0] * mean);
