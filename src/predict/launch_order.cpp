@@ -6,22 +6,26 @@
 namespace tilescope {
 namespace {
 
-// Microbenchmark on an H200, 40 to 1000 blocks of 1 to 8 a unit, from every group: blocks of other groups after which the
-// first group took its second round (69 to 72) and each later one (85 to 88), whatever the blocks' threads.
+// Microbenchmark on an H200, 40 to 1000 blocks of 1 to 8 a unit, from every group: blocks of other groups after which
+// the first group took its second round (69 to 72) and each later one (85 to 88), whatever the blocks' threads.
 constexpr std::int64_t until_second_round = 70, until_later_round = 86;
 
 class Order {
  public:
-  Order(const std::vector<UnitGroup>& groups, std::int64_t start) : groups_(groups), start_(static_cast<std::size_t>(start)) {
+  Order(const std::vector<UnitGroup>& groups, std::int64_t start)
+      : groups_(groups), start_(static_cast<std::size_t>(start)) {
     for (std::int64_t at = 0; const UnitGroup& group : groups) offset_.push_back(at), at += group.units;
   }
 
   // `count` blocks on a group: both units of its first pairs, then one of each other pair.
   void give(std::size_t group, std::int64_t count) {
-    const std::int64_t units = groups_[group].units, pairs = (units + 1) / 2, both = std::max<std::int64_t>(0, count - pairs);
-    for (std::int64_t pair = 0; pair < pairs && count > 0; ++pair)
-      for (std::int64_t unit = 2 * pair; unit < std::min(2 * pair + (pair < both ? 2 : 1), units) && count > 0; ++unit, --count)
+    const std::int64_t units = groups_[group].units, pairs = (units + 1) / 2,
+                       both = std::max<std::int64_t>(0, count - pairs);
+    for (std::int64_t pair = 0; pair < pairs && count > 0; ++pair) {
+      const std::int64_t end = std::min(2 * pair + (pair < both ? 2 : 1), units);
+      for (std::int64_t unit = 2 * pair; unit < end && count > 0; ++unit, --count)
         list.push_back(static_cast<std::int32_t>(offset_[group] + unit));
+    }
   }
 
   void whole_rounds(std::int64_t rounds) {
@@ -83,7 +87,8 @@ std::vector<std::int32_t> units_of_first_blocks(const HardwareProfile& hardware,
   const std::int64_t units = hardware.units.value, rounds = std::min(resident, blocks / units);
   if (!hardware.l2_groups || hardware.l2_groups->value.size() < 2) {
     std::vector<std::int32_t> list(static_cast<std::size_t>(std::min(blocks, resident * units)));
-    for (std::size_t i = 0; i < list.size(); ++i) list[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) % units);
+    for (std::size_t i = 0; i < list.size(); ++i)
+      list[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) % units);
     return list;
   }
   Order order(hardware.l2_groups->value, start);

@@ -62,7 +62,7 @@ TEST_CASE("the first blocks of a launch go to the units on which an H200 started
 TEST_CASE("of a group that takes fewer blocks than units, the first pairs have two") {
   const HardwareProfile h200 = profile_of("h200_sxm");
   const std::vector<std::int32_t> units = units_of_first_blocks(h200, 100, 2, 1);
-  // SMs 6 7 22 23 38 39 54 55 68 82 96 110 of 6 7 22 23 38 39 54 55 68 69 82 83 96 97 110 111, which are units 24 to 39.
+  // SMs 6 7 22 23 38 39 54 55 68 82 96 110; units 24 to 39 are 6 7 22 23 38 39 54 55 68 69 82 83 96 97 110 111.
   const std::vector<std::int32_t> recorded{24, 25, 26, 27, 28, 29, 30, 31, 32, 34, 36, 38};
   CHECK(std::equal(recorded.begin(), recorded.end(), units.begin() + 8));
 }
@@ -91,8 +91,8 @@ TEST_CASE("where nobody measured it, blocks go round the units") {
 }
 
 TEST_CASE("long blocks that meet on a unit are what a launch waits for") {
-  // Steps 2, 4 ... 16 of eight query tiles, 256 blocks on 132 units: u and u + 132 would be tiles q and q + 4 % 8, 24 steps
-  // at most; on an H200 two blocks of 16 steps met on SM 47 (63 and 191) and it ran longest.
+  // Steps 2, 4 ... 16 of eight query tiles, 256 blocks on 132 units: u and u + 132 would be tiles q and q + 4 % 8, 24
+  // steps at most; on an H200 two blocks of 16 steps met on SM 47 (63 and 191) and it ran longest.
   const HardwareProfile h200 = profile_of("h200_sxm");
   std::vector<std::int64_t> steps;
   for (int i = 0; i < 256; ++i) steps.push_back(2 * (i % 8 + 1));

@@ -62,7 +62,10 @@ void add_local(const BoundIsland& bound, Prediction& out) {
   const double blocks = static_cast<double>(bound.nest.blocks());
   const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
   const double frame = static_cast<double>(local.frame) * threads;
-  const double frames = frame * static_cast<double>(std::max<std::int64_t>(1, island.blocks_per_unit));
+  // A launch of few blocks leaves places empty.
+  const std::int64_t together = std::clamp<std::int64_t>(island.blocks_per_unit, 1,
+                                                         std::max<std::int64_t>(1, ceil_div(bound.nest.blocks(), bound.hardware.units.value)));
+  const double frames = frame * static_cast<double>(together);
   const double missed = missed_part(frames, l1_bytes(bound, out));
   const auto whole = [](double bytes) { return static_cast<std::int64_t>(std::llround(bytes)); };
   island.local.stored = whole(threads * (steps * local.stored_step + blocks * local.stored));

@@ -73,6 +73,16 @@ TEST_CASE("loads of spilled registers miss an L1 as often as one that drops line
   CHECK(missed_of(roomy) == 0);
 }
 
+TEST_CASE("of a launch with fewer blocks than units, each has its unit's L1 to itself") {
+  const HardwareProfile hardware = h200();
+  Predicted one = case_study(128, 128, hardware, [](KernelVariant&) {});
+  one.point.workload.batch = one.point.workload.heads_q = one.point.workload.heads_kv = 1;
+  one.prediction = {};
+  predict(one.plan, hardware, one.point, one.prediction);
+  const std::size_t frame = 256 * 128 / 128;  // lines
+  CHECK(missed_of(one) == doctest::Approx(played(frame, 28 * 8)).epsilon(0.05));
+}
+
 TEST_CASE("bytes of spilled registers are the threads' own, once a step and once a block") {
   const HardwareProfile hardware = h200();
   const auto spill = [](KernelVariant& variant) { variant.local = {.frame = 512, .stored_step = 24, .loaded_step = 32, .stored = 5, .loaded = 7}; };

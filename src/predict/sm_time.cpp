@@ -161,6 +161,18 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
   return std::max(floor, round);
 }
 
+// Bytes that the threads of a block store after its steps.
+double stored_after_steps(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double bytes = 0;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (!bound.streams(id) && stores(bound, id))
+      bytes += static_cast<double>(bytes_of(bound.point, diagram, id, visits_of(bound, id).visits));
+  }
+  return bytes / static_cast<double>(std::max<std::int64_t>(1, bound.nest.blocks()));
+}
+
 // Clocks of a block from its start until it asks for its first copy: its own instructions, what its threads load and
 // wait for before that, and the copy engine's description of the tensors.
 double lead_of(const BoundIsland& bound, const SmRates& rates) {
@@ -219,17 +231,24 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   const auto loops = bound.nest.all();
   step.clocks.apart = !bound.how.persistent &&
                       std::all_of(loops.begin(), loops.end(), [](const BoundLoop& loop) { return loop.group; });
-  if (bound.how.persistent) step.once = start + rates.hbm / faster_by(faster, Lever::latency);
+  // Nothing covers the first tile's copy.
+  if (bound.how.persistent)
+    step.once = start + rates.hbm / faster_by(faster, Lever::latency) + std::min(copy, part.tensor * last_product_share(bound));
   step.clocks.oldest_first = oldest_first;
   if (waits) {
     const BlockWaits both = block_waits(bound, island, rates);
     step.clocks.fixed = step.once = step.lead = step.trail = 0, step.alone = both.alone - both.again;
     return step;
   }
-  // A block that stays has the copy engine ask for its next tile before it stores, and goes on meanwhile; after the
-  // first tiles, which all ask for at once, each asks at its own time. Threads that copy for themselves ask when they
-  // have stored, and their loads queue behind the stores.
-  if (bound.how.persistent && bound.how.loads_by == "tma") return step;
+  // A block that stays has the copy engine ask for its next tile before it stores; after the first tiles, which all ask
+  // for at once, each asks at its own time. Warps that store results themselves do nothing else while these leave the unit,
+  // those of one block at about the same time; what the copy engine stores leaves under the next tile, but for the last
+  // one's. Threads that copy for themselves ask when they have stored, and their loads queue behind the stores.
+  if (bound.how.persistent && bound.how.loads_by == "tma") {
+    const double stores = rates.local_store > 0 ? stored_after_steps(bound) / rates.local_store : 0;
+    (bound.how.stores_by == "tma" ? step.once : step.clocks.fixed) += stores;
+    return step;
+  }
   const AroundProducts around = around_products(bound);
   const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);
   const double load = in_rounds ? 0 : around.load;
