@@ -6,20 +6,27 @@
 
 namespace tilescope::validate {
 
-// `count` operations of a thread, in eight chains.
-template <class Operation, int count>
-__device__ __forceinline__ void run_pipe(unsigned (&x)[8]) {
+// `count` operations of a thread, in as many chains as there are values: of two values each, or of one and `y`.
+template <class Operation, int count, int chains>
+__device__ __forceinline__ void run_pipe(unsigned (&x)[chains]) {
 #pragma unroll
-  for (int step = 0; step < count; ++step) Operation::step(x[step % 8], x[(step + 1) % 8]);
+  for (int step = 0; step < count; ++step) Operation::step(x[step % chains], x[(step + 1) % chains]);
+}
+template <class Operation, int count, int chains>
+__device__ __forceinline__ void run_pipe(unsigned (&x)[chains], unsigned y) {
+#pragma unroll
+  for (int step = 0; step < count; ++step) Operation::step(x[step % chains], y);
 }
 
-__device__ __forceinline__ void start_pipe(unsigned (&x)[8]) {
-  for (int i = 0; i < 8; ++i) x[i] = operation::as_bits(1.0f + 0.001f * static_cast<float>(threadIdx.x + i));
+template <int chains>
+__device__ __forceinline__ void start_pipe(unsigned (&x)[chains]) {
+  for (int i = 0; i < chains; ++i) x[i] = operation::as_bits(1.0f + 0.001f * static_cast<float>(threadIdx.x + i));
 }
 
-__device__ __forceinline__ unsigned all_of(const unsigned (&x)[8]) {
+template <int chains>
+__device__ __forceinline__ unsigned all_of(const unsigned (&x)[chains]) {
   unsigned all = 0;
-  for (int i = 0; i < 8; ++i) all ^= x[i];
+  for (int i = 0; i < chains; ++i) all ^= x[i];
   return all;
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 namespace device = kernels::device;
 
-constexpr int groups = 2, n = 128, steps = 32, operations = 512;
+constexpr int groups = 2, n = 128, steps = 8, operations = 512;
 
 // Whether any of a warpgroup's threads says so: they stop together, for their products are the warpgroup's.
 __device__ __forceinline__ bool any_of_group(bool own, int barrier) {
@@ -20,8 +20,9 @@ __device__ __forceinline__ bool any_of_group(bool own, int barrier) {
   return any != 0;
 }
 
-// Two warpgroups multiply, A from registers, until the third has done its rounds with the pipe; only its time counts.
-template <class Operation>
+// Two warpgroups multiply, A from registers, until the third has done its rounds with the pipe; only its time counts. An
+// operation is of its own register and one that all share, as kernels scale scores and sums, or of `two` of its own.
+template <class Operation, bool two>
 struct BesideWide {
   bool products;
   static constexpr int threads = 128 * (groups + 1), shared_bytes = n * 128 + 1024 + 16;
@@ -54,27 +55,41 @@ struct BesideWide {
       for (int i = 0; i < n / 2; ++i) all ^= __float_as_uint(d[i]);
       return all;
     }
-    unsigned x[8];
+    unsigned x[two ? 8 : 16];
     start_pipe(x);
+    const unsigned shared_by_all = operation::as_bits(0.5f) + threadIdx.x;
     watch.start();
 #pragma unroll 1
-    for (int round = 0; round < rounds; ++round) run_pipe<Operation, operations>(x);
+    for (int round = 0; round < rounds; ++round) {
+      if constexpr (two) run_pipe<Operation, operations>(x);
+      else run_pipe<Operation, operations>(x, shared_by_all);
+    }
     watch.stop();
     if (threadIdx.x % 32 == 0) atomicAdd(const_cast<unsigned*>(done), 1u);
     return all_of(x);
   }
 };
 
+template <class Operation, bool two>
+std::vector<double> clocks(const Microbench& bench, bool products) {
+  using Body = BesideWide<Operation, two>;
+  return cycles_per_round(bench, Body{products}, {bench.units(), Body::threads, Body::shared_bytes}, 20);
+}
+
 template <class Operation>
 void add_beside(Microbench& bench, const std::string& key) {
-  using Body = BesideWide<Operation>;
-  const Shape shape{bench.units(), Body::threads, Body::shared_bytes};
-  const auto clocks = [&](bool products) { return median_of(cycles_per_round(bench, Body{products}, shape, 20)); };
-  const double alone = clocks(false), beside = clocks(true);
-  bench.add_curve({key + " (the profile's values come from streams of other registers)",
-                   "clk of the pipe alone, for " + std::to_string(operations) + " operations a thread",
-                   "clk beside two warpgroups with m64n128k16, A from registers",
-                   {{alone, beside}}});
+  const double alone = median_of(clocks<Operation, false>(bench, false));
+  std::vector<double> longer = clocks<Operation, false>(bench, true);
+  const double beside = median_of(longer);
+  for (double& sample : longer) sample = sample / alone - 1;
+  bench.add(key, longer,
+            "two warpgroups with 8 of m64n128k16 at a time, A from registers: " + whole(operations) + " operations of another in " +
+                whole(beside) + " clk for " + whole(alone));
+  MicrobenchCurve curve{key + ", two registers an operation",
+                        "clk of the pipe alone, for " + whole(operations) + " operations a thread",
+                        "clk beside two warpgroups with m64n128k16, A from registers", {}};
+  curve.points.emplace_back(median_of(clocks<Operation, true>(bench, false)), median_of(clocks<Operation, true>(bench, true)));
+  bench.add_curve(curve);
 }
 
 }  // namespace

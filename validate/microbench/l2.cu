@@ -28,22 +28,27 @@ void add_bandwidth(Microbench& bench, const std::string& path, const Body& body,
   bench.add(per_clock, inverse(cycles_per_round(bench, body, {blocks, threads, 0}, rounds), bytes), note);
 }
 
-// Every lane a sector of another line, 256 bytes from its neighbour's, within 32 MiB; a warp waits for each of its loads.
+// Every lane a sector of another line, 256 bytes from its neighbour's, within 32 MiB; a warp waits for its loads when it has
+// asked for `in_flight`.
+template <int in_flight>
 struct ScatteredLoop {
   const unsigned* data;
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
     constexpr unsigned apart = 64, words = 8u << 20;
     const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
-    unsigned x = 0;
+    unsigned zero = 0, at = thread;
     watch.start();
 #pragma unroll 1
-    for (int round = 0; round < rounds; ++round)
-      asm volatile("ld.global.cg.u32 %0, [%1];"
-                   : "=r"(x)
-                   : "l"(data + ((static_cast<unsigned>(round) * all + thread) * apart + (x & 1u)) % words)
-                   : "memory");
+    for (int round = 0; round < rounds; ++round) {
+      unsigned x[in_flight];
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i, at += all)
+        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(x[i]) : "l"(data + (at * apart + zero) % words) : "memory");
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i) zero |= x[i] & 1u;
+    }
     watch.stop();
-    return x;
+    return zero;
   }
 };
 
@@ -63,6 +68,23 @@ struct AddLoop {
     return 0;
   }
 };
+
+// `data`: 32 MiB of even numbers. A rate is what many loads in flight reach; those that a warp waits for one by one are in
+// the record.
+void add_scattered(Microbench& bench, const unsigned* data) {
+  const auto rates = [&](auto body, int in_flight, int warps) {
+    const int rounds = 96 / in_flight;
+    return inverse(cycles_per_round(bench, body, {bench.units(), 32 * warps, 0}, rounds), 32.0 * 32 * warps * in_flight);
+  };
+  MicrobenchCurve waited{"l2 read of lone sectors by all SMs, a warp waits for each of its loads", "warps of an SM", "B/clk a unit", {}};
+  for (const int warps : {4, 8, 16, 32}) waited.points.emplace_back(warps, median_of(rates(ScatteredLoop<1>{data}, 1, warps)));
+  MicrobenchCurve ahead{"the same of 32 warps, more at a time", "loads of a warp in flight", "B/clk a unit", {}};
+  ahead.points.emplace_back(2, median_of(rates(ScatteredLoop<2>{data}, 2, 32)));
+  ahead.points.emplace_back(4, median_of(rates(ScatteredLoop<4>{data}, 4, 32)));
+  bench.add_curve(waited), bench.add_curve(ahead);
+  bench.add("l2.read_scattered", rates(ScatteredLoop<8>{data}, 8, 32),
+            "all SMs, 32 warps with 8 loads in flight, each lane a 32-byte sector 256 B from the next");
+}
 
 // On one SM: one thread loads line after line and notes how long each takes (null: only loads). Loading a line again
 // would find it in the SM's own partition, wherever it belongs.
@@ -163,11 +185,7 @@ void measure_l2(Microbench& bench) {
   bench.add("l2.read_one_unit",
             inverse(cycles_per_round(bench, ReadLoop{data, 4 * step, true}, {1, threads, 0}, 20), 4 * bytes),
             "one SM, 512 KiB");
-  bench.add("l2.read_scattered",
-            inverse(cycles_per_round(bench, ScatteredLoop{static_cast<const unsigned*>(buffer.get())},
-                                     {units, threads, 0}, 100),
-                    threads * 32.0),
-            "32 warps an SM, each lane a 32-byte sector 256 B from the next");
+  add_scattered(bench, static_cast<const unsigned*>(buffer.get()));
   MicrobenchCurve few{"l2 read, every SM its own 128 KiB", "SMs that read", "B/clk a unit", {}};
   for (int blocks = 2; blocks <= units; blocks = blocks < units && blocks * 2 > units ? units : blocks * 2)
     few.points.emplace_back(
