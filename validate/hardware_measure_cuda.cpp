@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "validate/bare_process.h"
 #include "validate/counters.h"
 #include "validate/cuda_check.h"
 #include "validate/hardware_measure.h"
@@ -42,6 +43,7 @@ constexpr Topic topics[] = {
     {"copy engine", measure_tma, true},
     {"L2", measure_l2},
     {"L2 by sharers", measure_l2_sharers},
+    {"sides of the L2", measure_l2_sides},
     {"additions beside copies", measure_reductions, true},
     {"local memory", measure_local},
     {"L1", measure_l1},
@@ -78,11 +80,22 @@ GpuAtHand gpu_at_hand() {
           .memory_bytes = static_cast<double>(gpu.totalGlobalMem)};
 }
 
+std::vector<double> bare_host_intervals(bool quick) {
+  return in_bare_process([quick] {
+    int units = 0;
+    check_cuda(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
+    return host_intervals(Microbench(units, false, quick));
+  });
+}
+
 HardwareMeasurement measure_hardware(const HardwareMeasureOptions& options) {
   const Clock::time_point start = Clock::now();
   const GpuAtHand gpu = gpu_at_hand();
   const Preflight counters = preflight();
   Microbench bench(static_cast<int>(gpu.units), gpu.compute_capability == "9.0", options.quick);
+  if (!options.host_intervals.empty())
+    bench.add("launch.host_interval", options.host_intervals,
+              "2000 empty kernels in a row as the host hands them over, in a process without CUPTI");
   HardwareMeasurement result;
   for (const Topic& topic : topics) {
     const Clock::time_point begin = Clock::now();

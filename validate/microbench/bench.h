@@ -51,6 +51,9 @@ double median_of(std::vector<double> samples);
 // "1097": the nearest whole number, for notes.
 std::string whole(double value);
 
+// s from one empty kernel to the next as the host launches them.
+std::vector<double> host_intervals(const Microbench& bench);
+
 // One topic each; every value it can measure on this GPU is added.
 void measure_pipes(Microbench& bench);
 void measure_hopper_pipes(Microbench& bench);
@@ -70,6 +73,7 @@ void measure_mbarrier(Microbench& bench);
 void measure_tma(Microbench& bench);
 void measure_l2(Microbench& bench);
 void measure_l2_sharers(Microbench& bench);
+void measure_l2_sides(Microbench& bench);
 void measure_l2_capacity(Microbench& bench);
 void measure_l2_reuse(Microbench& bench);
 void measure_local(Microbench& bench);

@@ -15,29 +15,30 @@ struct Mma {
   }
 };
 
-// Every warp has 64 products a round, in eight chains, and `operations` of the pipe evenly between them, in 16 chains, each
-// of its own register and one that all share, as kernels scale scores and sums.
-template <class Operation, int operations>
+// Every warp has 64 products a round, in `sums` chains, and `operations` of the pipe evenly between them, in `chains`.
+template <class Operation, int operations, int chains, int sums>
 struct Mixed {
   bool products, pipe;
-  static constexpr int steps = 64, chains = 8;
+  float scale = 0.5f;
+  static constexpr int steps = 64;
   template <bool with_products, bool with_pipe>
-  static __device__ __forceinline__ void round(unsigned (&c)[chains][4], const unsigned (&a)[4], const unsigned (&b)[2],
-                                               unsigned (&x)[16], unsigned y) {
+  __device__ __forceinline__ void round(unsigned (&c)[sums][4], const unsigned (&a)[4], const unsigned (&b)[4][2],
+                                        unsigned (&x)[chains], const unsigned (&y)[4]) const {
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
-      if constexpr (with_products) Mma::step(c[step % chains], a, b);
+      if constexpr (with_products) Mma::step(c[step % sums], a, b[step % 4]);
       if constexpr (with_pipe)
 #pragma unroll
-        for (int i = step * operations / steps; i < (step + 1) * operations / steps; ++i) Operation::step(x[i % 16], y);
+        for (int i = step * operations / steps; i < (step + 1) * operations / steps; ++i)
+          Operation::step(x[i % chains], y[i % 4], scale);
     }
   }
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
-    unsigned c[chains][4], x[16];
+    unsigned c[sums][4], x[chains], y[4], b[4][2];
     const unsigned a[4] = {0x38003800u + threadIdx.x, 0x38013800u, 0x38003802u, 0x38033800u};
-    const unsigned b[2] = {0x34003400u + threadIdx.x, 0x34013400u}, y = operation::as_bits(0.5f) + threadIdx.x;
-    for (int i = 0; i < 16; ++i) x[i] = operation::as_bits(1.0f + 0.001f * static_cast<float>(threadIdx.x + i));
-    for (int i = 0; i < chains; ++i)
+    start_pipe(x), start_pipe(y);
+    for (int i = 0; i < 4; ++i) b[i][0] = 0x34003400u + threadIdx.x + static_cast<unsigned>(i), b[i][1] = b[i][0] + 0x10000u;
+    for (int i = 0; i < sums; ++i)
       for (int j = 0; j < 4; ++j) c[i][j] = 0;
     watch.start();
 #pragma unroll 1
@@ -47,10 +48,8 @@ struct Mixed {
       else round<false, true>(c, a, b, x, y);
     }
     watch.stop();
-    unsigned all = 0;
-    for (int i = 0; i < chains; ++i)
-      for (int j = 0; j < 4; ++j) all ^= c[i][j];
-    for (int i = 0; i < 16; ++i) all ^= x[i];
+    unsigned all = all_of(x);
+    for (int i = 0; i < sums; ++i) all ^= all_of(c[i]);
     return all;
   }
 };
@@ -73,20 +72,28 @@ struct Apart {
   }
 };
 
-template <class Operation, int operations>
+double clocks(const Microbench& bench, auto body, int threads) {
+  return median_of(cycles_per_round(bench, body, {bench.units(), threads, 0}, 10));
+}
+
+// Clocks that products are held up by a clock of the pipe alone, in one arrangement of registers.
+template <class Operation, int operations, int chains, int sums>
+double held(const Microbench& bench) {
+  using Body = Mixed<Operation, operations, chains, sums>;
+  const double products = clocks(bench, Body{true, false}, 512), pipe = clocks(bench, Body{false, true}, 512);
+  return (clocks(bench, Body{true, true}, 512) - products) / pipe;
+}
+
+template <class Operation, class OfTwo, int operations>
 void add_beside(Microbench& bench, const std::string& key) {
-  const auto clocks = [&](auto body, int threads) { return cycles_per_round(bench, body, {bench.units(), threads, 0}, 10); };
-  using Mixture = Mixed<Operation, operations>;
-  const double products = median_of(clocks(Mixture{true, false}, 512)), pipe = median_of(clocks(Mixture{false, true}, 512));
-  std::vector<double> held = clocks(Mixture{true, true}, 512);
-  const double both = median_of(held);
-  for (double& sample : held) sample = (sample - products) / pipe;
-  bench.add("beside." + key, held,
-            "4 warps a scheduler, 64 m16n8k16 and " + whole(operations) + " of the pipe each: " + whole(both) + " clk for " +
-                whole(products) + " and " + whole(pipe));
-  using Others = Apart<Operation, operations * 4>;
-  const double alone = median_of(clocks(Others{true, false}, 256)), other = median_of(clocks(Others{false, true}, 256)),
-               together = median_of(clocks(Others{true, true}, 256));
+  bench.add("beside." + key,
+            {held<Operation, operations, 8, 8>(bench), held<Operation, operations, 12, 8>(bench),
+             held<Operation, operations, 16, 8>(bench), held<Operation, operations, 8, 16>(bench),
+             held<Operation, operations, 12, 16>(bench), held<Operation, operations, 16, 16>(bench)},
+            "4 warps a scheduler, 64 m16n8k16 and " + whole(operations) + " of the pipe each; six arrangements of registers");
+  using Others = Apart<OfTwo, operations * 4>;
+  const double alone = clocks(bench, Others{true, false}, 256), other = clocks(bench, Others{false, true}, 256),
+               together = clocks(bench, Others{true, true}, 256);
   MicrobenchCurve curve{"beside." + key + ", the pipe in other warps, two registers an operation",
                         "clk of 256 m16n8k16 a warp alone; of the pipe alone", "clk of both at once", {}};
   curve.points.emplace_back(alone, together), curve.points.emplace_back(other, together);
@@ -96,9 +103,9 @@ void add_beside(Microbench& bench, const std::string& key) {
 }  // namespace
 
 void measure_beside(Microbench& bench) {
-  add_beside<operation::Ex2, 32>(bench, "mma_ex2");
-  add_beside<operation::Ffma, 64>(bench, "mma_ffma");
-  add_beside<operation::Max, 64>(bench, "mma_max");
+  add_beside<streamed::Ex2, operation::Ex2, 32>(bench, "mma_ex2");
+  add_beside<streamed::Ffma, operation::Ffma, 64>(bench, "mma_ffma");
+  add_beside<streamed::Max, operation::Max, 64>(bench, "mma_max");
 }
 
 }  // namespace tilescope::validate

@@ -76,7 +76,8 @@ std::vector<double> ahead_of(const Microbench& bench) {
   const DeviceBuffer memory(sizeof(Mark) * static_cast<std::size_t>(2 * bench.units()) + 16);
   auto* marks = static_cast<Mark*>(memory.get());
   const auto run = [&](int blocks) {
-    kernel<<<static_cast<unsigned>(blocks), threads, shared>>>(marks, reinterpret_cast<unsigned*>(marks + 2 * bench.units()));
+    for (int again = 0; again < 2; ++again)  // run after run, as kernels are timed: the second counts
+      kernel<<<static_cast<unsigned>(blocks), threads, shared>>>(marks, reinterpret_cast<unsigned*>(marks + 2 * bench.units()));
     check_cuda(cudaGetLastError(), "launching a microbenchmark");
     std::vector<Mark> host(static_cast<std::size_t>(blocks));
     check_cuda(cudaMemcpy(host.data(), marks, sizeof(Mark) * host.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");

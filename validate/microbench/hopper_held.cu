@@ -17,6 +17,7 @@ constexpr int n = 64, steps = 16, operations = 128, panel = 64 * 128;
 struct Held {
   bool products, pipe;
   unsigned* counted;  // rounds of the pipe's first thread
+  float scale = 0.5f;
   static constexpr int threads = 256, stages = 2, shared_bytes = (4 + 4 * stages) * panel + 1024;
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
     __shared__ volatile int done;
@@ -27,12 +28,13 @@ struct Held {
     unsigned x[32];
     start_pipe(x);
     if (threadIdx.x >= 128) {
-      const unsigned y = operation::as_bits(1.0001f);
+      unsigned y[4];
+      start_pipe(y);
       watch.start();
       int round = 0;
       // Alone, the same number of rounds as the products would have.
 #pragma unroll 1
-      for (; pipe && (products ? done == 0 : round < rounds); ++round) run_pipe<operation::Ffma, operations>(x, y);
+      for (; pipe && (products ? done == 0 : round < rounds); ++round) run_pipe<streamed::Ffma, operations>(x, y, scale);
       watch.stop();
       if (products) watch.span.end = watch.span.begin, watch.span.end_ns = watch.span.begin_ns;
       if (threadIdx.x == 128 && blockIdx.x == 0) *counted = static_cast<unsigned>(round);

@@ -1,5 +1,6 @@
 // L2: bandwidth by who reads what, additions, and latency of lines near to an SM and far from it.
 #include "validate/microbench/device_loops.cuh"
+#include "validate/microbench/line_latency.cuh"
 
 namespace tilescope::validate {
 namespace {
@@ -86,24 +87,6 @@ void add_scattered(Microbench& bench, const unsigned* data) {
             "all SMs, 32 warps with 8 loads in flight, each lane a 32-byte sector 256 B from the next");
 }
 
-// On one SM: one thread loads line after line and notes how long each takes (null: only loads). Loading a line again
-// would find it in the SM's own partition, wherever it belongs.
-__global__ void line_latency_kernel(const unsigned* data, int lines, int stride, unsigned sm, unsigned* cycles) {
-  unsigned own;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(own));
-  if (threadIdx.x != 0 || own != sm) return;
-  unsigned offset = 0;
-  for (int i = 0; i < lines; ++i) {
-    const unsigned* at = data + static_cast<std::size_t>(i) * stride;
-    unsigned v;
-    const long long begin = clock64();
-    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(at + offset) : "memory");
-    offset = v & 1u;  // zero, but what follows must wait for it
-    const long long end = clock64() + offset;
-    if (cycles != nullptr) cycles[i] = static_cast<unsigned>(end - begin);
-  }
-}
-
 struct Latencies {
   double near = 0, far = 0;
 };
@@ -128,26 +111,14 @@ Latencies two_groups(const std::vector<double>& samples) {
 // Lines that SM 0 has loaded, loaded by another SM: near to it are those that belong to its own partition, or that SM
 // 0, in the same partition, has brought there.
 void add_latencies(Microbench& bench, const DeviceBuffer& buffer) {
-  constexpr int lines = 512, stride = 32 * 33;  // words: lines of many slices
-  const DeviceBuffer memory(sizeof(unsigned) * lines);
-  const L2Flush flush;
-  const auto* data = static_cast<const unsigned*>(buffer.get());
+  constexpr int lines = 512;
   check_cuda(cudaMemset(buffer.get(), 0, buffer.size()), "cudaMemset");
+  const LineLatency latencies(static_cast<const unsigned*>(buffer.get()), lines, bench.units());
   const auto units = static_cast<unsigned>(bench.units());
-  const auto seen_by = [&](unsigned sm) {
-    flush.enqueue(nullptr);
-    line_latency_kernel<<<units, 32>>>(data, lines, stride, 0, nullptr);
-    line_latency_kernel<<<units, 32>>>(data, lines, stride, sm, static_cast<unsigned*>(memory.get()));
-    check_cuda(cudaDeviceSynchronize(), "measuring latencies");
-    std::vector<unsigned> host(lines);
-    check_cuda(cudaMemcpy(host.data(), memory.get(), memory.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    std::vector<double> sorted(host.begin(), host.end());
-    std::sort(sorted.begin(), sorted.end());
-    return sorted;
-  };
   std::vector<double> near, far;
   for (unsigned sm = 0; sm < units; sm += units / 12 + 1) {
-    const std::vector<double> sorted = seen_by(sm);
+    std::vector<double> sorted = latencies.seen_by(sm);
+    std::sort(sorted.begin(), sorted.end());
     const Latencies means = two_groups({sorted.begin(), sorted.begin() + lines * 98 / 100});
     MicrobenchCurve curve{
         "l2 latency of a line that SM 0 has loaded, seen by SM " + std::to_string(sm), "line", "clk", {}};

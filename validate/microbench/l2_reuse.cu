@@ -72,24 +72,27 @@ std::vector<int> set_of(double mib, int ranges, unsigned seed) {
 // Part of the set that the second and later sweeps move to or from DRAM, by bytes of the set. Sets fill the less evenly, the
 // more ranges a set has; kernels sweep a few at a time: those of some heads in some arrays. Each size is the mean of several
 // sets of other ranges, for where they lie decides which of them meet in the cache's sets.
-MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, bool store) {
+// `pieces`: instead of ranges, chunks at places of their own, which meet as chance has it: how many ways sets have.
+MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, bool store, bool pieces) {
   const char* metric = store ? "dram__bytes_write.sum" : "dram__bytes_read.sum";
   MicrobenchCurve curve{
-      store ? "l2 data stored again that had been written to DRAM" : "l2 data read again that had gone",
+      std::string(store ? "l2 data stored again that had been written to DRAM" : "l2 data read again that had gone") +
+          (pieces ? ", 64 KiB pieces" : ""),
       "bytes of the set",
       "part of the set, a sweep",
       {}};
   CounterSession session({metric});
   const L2Flush flush;
   constexpr std::size_t most = pool_bytes / chunk_bytes;
-  const int sets = bench.quick() ? 4 : 16;
+  const int sets = bench.quick() || pieces ? 4 : 16;
   const DeviceBuffer lists(static_cast<std::size_t>(sets) * most * sizeof(int) + 16);
   int* const first = static_cast<int*>(lists.get());
   for (double mib = 12; mib <= 46; mib += bench.quick() ? 4 : mib < 22 || mib >= 36 ? 2 : 1) {
     std::vector<CounterRange> ranges;
     double size = 0;
     for (int set = 0; set < sets; ++set) {
-      const std::vector<int> chunks = set_of(mib, store ? 1 : set % 2 == 0 ? 4 : 8, static_cast<unsigned>(set) + 1);
+      const int parts = pieces ? static_cast<int>(mib * 16) : store ? 1 : set % 2 == 0 ? 4 : 8;
+      const std::vector<int> chunks = set_of(mib, parts, static_cast<unsigned>(set) + 1);
       int* const list = first + static_cast<std::size_t>(set) * most;
       check_cuda(cudaMemcpy(list, chunks.data(), chunks.size() * sizeof(int), cudaMemcpyHostToDevice), "cudaMemcpy");
       size = static_cast<double>(chunks.size() * chunk_bytes);
@@ -147,8 +150,9 @@ void measure_l2_reuse(Microbench& bench) {
   const DeviceBuffer pool(pool_bytes);
   check_cuda(cudaMemset(pool.get(), 0, pool.size()), "cudaMemset");
   for (const bool store : {false, true}) {
-    const MicrobenchCurve curve = reuse_curve(bench, pool, store);
+    const MicrobenchCurve curve = reuse_curve(bench, pool, store, false);
     bench.add_curve(curve);
+    bench.add_curve(reuse_curve(bench, pool, store, true));
     for (int percent = 5; percent < 100; percent += 10)
       if (const double bytes = crossing(rising(curve.points), percent / 100.0); bytes > 0)
         bench.add((store ? "l2.written.p" : "l2.gone.p") + std::to_string(percent), {bytes},
