@@ -31,6 +31,7 @@ std::string difference_from(const GpuAtHand& gpu, const HardwareProfile& profile
 
 struct HardwareMeasureOptions {
   bool quick = false;                                                      // fewer repeats, shorter loads
+  std::vector<double> host_intervals;                                      // of bare_host_intervals
   std::function<void(const std::string& topic, double seconds)> progress;  // after each topic; may be empty
 };
 
@@ -40,6 +41,10 @@ struct HardwareMeasurement {
   std::vector<std::string> skipped;  // topics that could not be measured, with the reason
   double seconds = 0;
 };
+
+// s from one empty kernel to the next as the host launches them, in a process without CUPTI. To be called before all else:
+// gpu_at_hand sets CUPTI up. Empty: no GPU, or a build without CUDA.
+std::vector<double> bare_host_intervals(bool quick);
 
 // Runs every topic. Throws DeviceError when the device fails; counters that are not permitted only skip their topic.
 HardwareMeasurement measure_hardware(const HardwareMeasureOptions& options);

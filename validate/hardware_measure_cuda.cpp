@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "validate/bare_process.h"
 #include "validate/counters.h"
 #include "validate/cuda_check.h"
 #include "validate/hardware_measure.h"
@@ -31,15 +32,24 @@ constexpr Topic topics[] = {
     {"wgmma", measure_wgmma, true},
     {"pipes beside mma.sync", measure_beside},
     {"pipes beside wgmma", measure_hopper_beside, true},
+    {"wgmma beside arithmetic", measure_hopper_held, true},
+    {"wgmma beside copies", measure_copies, true},
+    {"blocks of an SM", measure_blocks},
     {"shared memory", measure_shared_memory},
     {"stmatrix", measure_hopper_shared_memory, true},
+    {"latencies", measure_latencies},
     {"barriers", measure_barriers},
     {"mbarrier", measure_mbarrier, true},
     {"copy engine", measure_tma, true},
     {"L2", measure_l2},
+    {"L2 by sharers", measure_l2_sharers},
+    {"sides of the L2", measure_l2_sides},
+    {"additions beside copies", measure_reductions, true},
     {"local memory", measure_local},
+    {"L1", measure_l1},
     {"HBM", measure_hbm},
     {"streams of tiles", measure_streams},
+    {"streams off lines", measure_off_line},
     {"L2 capacity", measure_l2_capacity, false, true},
     {"L2 reuse", measure_l2_reuse, false, true},
     {"power", measure_power},
@@ -70,11 +80,22 @@ GpuAtHand gpu_at_hand() {
           .memory_bytes = static_cast<double>(gpu.totalGlobalMem)};
 }
 
+std::vector<double> bare_host_intervals(bool quick) {
+  return in_bare_process([quick] {
+    int units = 0;
+    check_cuda(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
+    return host_intervals(Microbench(units, false, quick));
+  });
+}
+
 HardwareMeasurement measure_hardware(const HardwareMeasureOptions& options) {
   const Clock::time_point start = Clock::now();
   const GpuAtHand gpu = gpu_at_hand();
   const Preflight counters = preflight();
   Microbench bench(static_cast<int>(gpu.units), gpu.compute_capability == "9.0", options.quick);
+  if (!options.host_intervals.empty())
+    bench.add("launch.host_interval", options.host_intervals,
+              "2000 empty kernels in a row as the host hands them over, in a process without CUPTI");
   HardwareMeasurement result;
   for (const Topic& topic : topics) {
     const Clock::time_point begin = Clock::now();

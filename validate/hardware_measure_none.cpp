@@ -7,6 +7,8 @@ namespace tilescope::validate {
 
 GpuAtHand gpu_at_hand() { throw DeviceError(preflight().message); }
 
+std::vector<double> bare_host_intervals(bool) { return {}; }
+
 HardwareMeasurement measure_hardware(const HardwareMeasureOptions&) { throw DeviceError(preflight().message); }
 
 }  // namespace tilescope::validate

@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 
 #include "hardware/profile.h"
+#include "validate/bare_process.h"
 
 using namespace tilescope;
 using namespace tilescope::validate;
@@ -36,6 +38,17 @@ TEST_CASE("a value is the median of its samples") {
   REQUIRE(bench.find("hbm.read") != nullptr);
   CHECK(bench.find("hbm.read")->value == 4.1e12);
   CHECK(bench.find("hbm.write") == nullptr);
+}
+
+TEST_CASE("notes have whole numbers") {
+  CHECK(whole(1096.6) == "1097");
+  CHECK(whole(0) == "0");
+}
+
+TEST_CASE("work in a process of its own hands its numbers back, or none when it fails") {
+  CHECK(in_bare_process([] { return std::vector<double>{3.5, -1, 1e-6}; }) == std::vector<double>{3.5, -1, 1e-6});
+  CHECK(in_bare_process([] { return std::vector<double>{}; }).empty());
+  CHECK(in_bare_process([]() -> std::vector<double> { throw std::runtime_error("no GPU"); }).empty());
 }
 
 TEST_CASE("a GPU is told from others by capability, units and memory") {

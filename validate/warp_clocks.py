@@ -9,15 +9,34 @@ the next may issue, 110-112 and 113-115 the scoreboards that its result and its 
 waits for. Of code under a forward branch, what has matrix instructions or unconditional copies is taken as executed, the
 rest (masks, ragged ends, pages) as skipped. Copies and loads from global memory have arrived when they are waited for.
 """
+import pathlib
 import re
 import sys
 
-# Clocks, H200 (hardware/h200_sxm.yaml, measured): until a result is there, and that a warp's instruction keeps its pipe.
-LATENCY = {"LDS": 23, "LDSM": 27, "MUFU": 17, "SHFL": 24, "MOVM": 24, "HMMA": 24}
-OTHER_LATENCY, OPERANDS_READ, BARRIER = 14, 8, 21  # the block's four warps arrive together
-PIPES = [(re.compile(r"HMMA"), "tensor", 6), (re.compile(r"MUFU"), "xu", 8), (re.compile(r"LDSM|LDS|STS|STSM"), "smem", 4),
-         (re.compile(r"SHFL|MOVM"), "shuffle", 4),
-         (re.compile(r"LOP3|PRMT|IADD3|FMNMX|F2FP|ISETP|FSETP|SEL|FSEL|SHF|LEA|VIMNMX|IMNMX"), "alu", 2)]
+PROFILE = pathlib.Path(__file__).resolve().parent.parent / "hardware" / "h200_sxm.yaml"
+
+
+def measured(path):
+    """A value of the profile's block `measured` ("chains.ldmatrix"), in its unit."""
+    lines, depth = PROFILE.read_text().split("\nmeasured:\n")[1].split("\n"), 0
+    for key in path.split("."):
+        start = next((i for i, line in enumerate(lines) if re.match(r" {%d}%s:" % (2 * depth + 2, key), line)), None)
+        if start is None:
+            sys.exit(f"{PROFILE}: measured.{path}: is missing: measure it with 'tilescope hardware measure'")
+        lines, depth = lines[start:], depth + 1
+    return float(re.search(r"value: ([0-9.]+)", lines[0]).group(1))
+
+
+# Clocks until a result is there; until the registers that an instruction reads may be written; of a barrier at which the
+# block's four warps arrive together; and, 32 threads a warp and four schedulers, that a warp's instruction keeps its pipe.
+LATENCY = {"LDS": measured("smem.latency"), "LDSM": measured("chains.ldmatrix"), "MUFU": measured("chains.ex2"),
+           "SHFL": measured("chains.shuffle"), "MOVM": measured("chains.movmatrix"), "HMMA": measured("tensor.mma_latency.fp16")}
+OTHER_LATENCY, OPERANDS_READ = measured("chains.constant"), measured("chains.operands_read")
+BARRIER = measured("sync.block_barrier.w4")
+PIPES = [(re.compile(r"HMMA"), "tensor", measured("tensor.mma.fp16")), (re.compile(r"MUFU"), "xu", 128 / measured("pipes.ex2")),
+         (re.compile(r"LDSM|LDS|STS|STSM"), "smem", measured("smem.ldmatrix")),
+         (re.compile(r"SHFL|MOVM"), "shuffle", 128 / measured("pipes.shuffle")),
+         (re.compile(r"LOP3|PRMT|IADD3|FMNMX|F2FP|ISETP|FSETP|SEL|FSEL|SHF|LEA|VIMNMX|IMNMX"), "alu", 128 / measured("pipes.lop3"))]
 FIRST = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(.*?);\s+/\* (0x[0-9a-f]{16}) \*/")
 SECOND = re.compile(r"\s*/\* (0x[0-9a-f]{16}) \*/")
 BRANCH = re.compile(r"^(@\S+ )?\s*BRA(?:\.\S+)?\s.*?(0x[0-9a-f]+)\s*$")

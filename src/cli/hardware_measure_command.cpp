@@ -91,11 +91,13 @@ ExitStatus hardware_measure(const Arguments& arguments) {
   const fs::path record = arguments.text("record").value_or(fs::path(file).replace_extension(".json").string());
   require_writable("--output", file);
   require_writable("--record", record);
+  const std::vector<double> host_intervals = validate::bare_host_intervals(arguments.has("quick"));
   validate::GpuAtHand gpu = validate::gpu_at_hand();
   const HardwareProfile base = base_profile(arguments, gpu);
   gpu.environment.hardware = id;
   gpu.environment.revision = validate::source_revision(data_directory());
-  validate::HardwareMeasureOptions options{.quick = arguments.has("quick"), .progress = {}};
+  validate::HardwareMeasureOptions options{
+      .quick = arguments.has("quick"), .host_intervals = host_intervals, .progress = {}};
   if (!arguments.quiet())
     options.progress = [](const std::string& topic, double seconds) {
       std::cerr << fmt::format("{}: {:.1f} s\n", topic, seconds) << std::flush;

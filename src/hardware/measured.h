@@ -71,12 +71,17 @@ struct MeasuredRates {
   } pipes;
   struct {
     Value ffma, ex2, max, shuffle, cvt_f16x2, iadd3;  // clk from an instruction to one that uses its result
+    Value ldmatrix, movmatrix, constant;  // the same; constant: a load of a kernel's parameters at an address in a register
+    Value operands_read;                  // clk from a store until a register that it reads may be written again
   } chains;
   // What a pipe costs that runs beside matrix instructions of other warps: registers' ports are shared.
   struct {
     Value mma_ex2, mma_ffma, mma_max;        // clk that mma.sync at full rate is held up, a clk of the pipe alone
     Value wgmma_ex2, wgmma_ffma, wgmma_max;  // clk that the pipe takes longer beside wgmma at full rate, a clk alone
     Value wgmma_held;  // clk that wgmma is held up by ffma of other warps, a clk of these alone: its set-up waits to be issued
+    // How far blocks of a unit do not share it evenly (0) but the oldest is served first (1): schedulers pick the oldest
+    // warp that can issue. Blocks of warps that go from products to other pipes and to a barrier.
+    Value oldest_first;
   } beside;
   struct {
     ByCount block_barrier;  // clk of bar.sync by all warps of a block, by warps
@@ -177,6 +182,10 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("chains", "shuffle", cycles, r.chains.shuffle);
   visit("chains", "cvt_f16x2", cycles, r.chains.cvt_f16x2);
   visit("chains", "iadd3", cycles, r.chains.iadd3);
+  visit("chains", "ldmatrix", cycles, r.chains.ldmatrix);
+  visit("chains", "movmatrix", cycles, r.chains.movmatrix);
+  visit("chains", "constant", cycles, r.chains.constant);
+  visit("chains", "operands_read", cycles, r.chains.operands_read);
   visit("beside", "mma_ex2", count, r.beside.mma_ex2);
   visit("beside", "mma_ffma", count, r.beside.mma_ffma);
   visit("beside", "mma_max", count, r.beside.mma_max);
@@ -184,6 +193,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("beside", "wgmma_ffma", count, r.beside.wgmma_ffma);
   visit("beside", "wgmma_max", count, r.beside.wgmma_max);
   visit("beside", "wgmma_held", count, r.beside.wgmma_held);
+  visit("beside", "oldest_first", count, r.beside.oldest_first);
   visit("sync", "block_barrier", cycles, r.sync.block_barrier);
   visit("sync", "named_barrier", cycles, r.sync.named_barrier);
   visit("sync", "mbarrier", cycles, r.sync.mbarrier);

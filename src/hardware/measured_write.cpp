@@ -88,6 +88,13 @@ std::string open_maps(const std::string& path, std::vector<std::string>& above, 
 
 bool begins_section(const std::string& line) { return !line.empty() && line[0] != ' ' && line[0] != '#'; }
 
+// Whether a fresh value takes an old one's place: its own, or that of a point of the same curve ("l2.gone.p5").
+bool replaces(const std::string& fresh, const std::string& old) {
+  if (fresh == old) return true;
+  const auto curve = [](const std::string& path) { return path.substr(0, path.rfind('.')); };
+  return old.starts_with("l2.") && curve(old) != "l2" && curve(fresh) == curve(old);
+}
+
 // The entries below `node`, whose own path is `path`.
 void collect(const Node& node, const std::string& path, const std::map<std::string, double>& values,
              std::vector<MeasuredEntry>& entries) {
@@ -113,7 +120,7 @@ std::vector<MeasuredEntry> kept_entries(const std::filesystem::path& profile, co
   });
   collect(document.root()["measured"], "", values, all);
   for (MeasuredEntry& entry : all) {
-    const bool again = std::any_of(fresh.begin(), fresh.end(), [&](const auto& f) { return f.path == entry.path; });
+    const bool again = std::any_of(fresh.begin(), fresh.end(), [&](const auto& f) { return replaces(f.path, entry.path); });
     if (!again && entry.source != measured_source) kept.push_back(std::move(entry));
   }
   return kept;

@@ -14,11 +14,6 @@
 namespace tilescope {
 namespace {
 
-// Schedulers pick the oldest warp that can issue, so blocks on a unit do not share it evenly. Microbenchmark on an H200,
-// two equal blocks of warps that go from mma.sync and ldmatrix to ex2, to maxima and to a barrier: 0.42, 0.42, 0.66 of the
-// way from even shares to the oldest one served first everywhere; at one pipe alone 0.83 to 0.98.
-constexpr double oldest_first = 0.5;
-
 // Of the FLOP of all products of a step, the last one's.
 double last_product_share(const BoundIsland& bound) {
   double last = 0, all = 0;
@@ -234,7 +229,7 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   // Nothing covers the first tile's copy.
   if (bound.how.persistent)
     step.once = start + rates.hbm / faster_by(faster, Lever::latency) + std::min(copy, part.tensor * last_product_share(bound));
-  step.clocks.oldest_first = oldest_first;
+  step.clocks.oldest_first = rates.oldest_first;
   if (waits) {
     const BlockWaits both = block_waits(bound, island, rates);
     step.clocks.fixed = step.once = step.lead = step.trail = 0, step.alone = both.alone - both.again;

@@ -81,6 +81,7 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .mma = {or_zero(m.beside.mma_ex2), or_zero(m.beside.mma_ffma), or_zero(m.beside.mma_max)},
           .wgmma = {or_zero(m.beside.wgmma_ex2), or_zero(m.beside.wgmma_ffma), or_zero(m.beside.wgmma_max)},
           .wgmma_held = or_zero(m.beside.wgmma_held),
+          .oldest_first = or_zero(m.beside.oldest_first),
           .measured = &m};
 }
 

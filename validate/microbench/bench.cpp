@@ -1,6 +1,7 @@
 #include "validate/microbench/bench.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilescope::validate {
 
@@ -10,6 +11,8 @@ double median_of(std::vector<double> samples) {
   const std::size_t middle = samples.size() / 2;
   return samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
 }
+
+std::string whole(double value) { return std::to_string(std::llround(value)); }
 
 void Microbench::add(const std::string& path, std::vector<double> samples, const std::string& note) {
   const double value = median_of(samples);

@@ -48,12 +48,23 @@ class Microbench {
 
 double median_of(std::vector<double> samples);
 
+// "1097": the nearest whole number, for notes.
+std::string whole(double value);
+
+// s from one empty kernel to the next as the host launches them.
+std::vector<double> host_intervals(const Microbench& bench);
+
 // One topic each; every value it can measure on this GPU is added.
 void measure_pipes(Microbench& bench);
 void measure_hopper_pipes(Microbench& bench);
 void measure_mma(Microbench& bench);
 void measure_beside(Microbench& bench);
 void measure_hopper_beside(Microbench& bench);
+void measure_hopper_held(Microbench& bench);
+void measure_copies(Microbench& bench);
+void measure_reductions(Microbench& bench);
+void measure_blocks(Microbench& bench);
+void measure_latencies(Microbench& bench);
 void measure_wgmma(Microbench& bench);
 void measure_shared_memory(Microbench& bench);
 void measure_hopper_shared_memory(Microbench& bench);
@@ -61,11 +72,15 @@ void measure_barriers(Microbench& bench);
 void measure_mbarrier(Microbench& bench);
 void measure_tma(Microbench& bench);
 void measure_l2(Microbench& bench);
+void measure_l2_sharers(Microbench& bench);
+void measure_l2_sides(Microbench& bench);
 void measure_l2_capacity(Microbench& bench);
 void measure_l2_reuse(Microbench& bench);
 void measure_local(Microbench& bench);
+void measure_l1(Microbench& bench);
 void measure_hbm(Microbench& bench);
 void measure_streams(Microbench& bench);
+void measure_off_line(Microbench& bench);
 void measure_launch(Microbench& bench);
 void measure_power(Microbench& bench);
 

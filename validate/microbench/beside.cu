@@ -1,4 +1,5 @@
-// What mma.sync at full rate loses to a pipe that other warps use: registers' ports are shared.
+// What mma.sync at full rate loses to a pipe that the same warps use: registers' ports are shared. For the record also
+// what it loses to other warps' streams of operations on two registers each.
 #include "validate/microbench/beside.cuh"
 #include "validate/microbench/mma.cuh"
 
@@ -14,9 +15,48 @@ struct Mma {
   }
 };
 
+// Every warp has 64 products a round, in `sums` chains, and `operations` of the pipe evenly between them, in `chains`.
+template <class Operation, int operations, int chains, int sums>
+struct Mixed {
+  bool products, pipe;
+  float scale = 0.5f;
+  static constexpr int steps = 64;
+  template <bool with_products, bool with_pipe>
+  __device__ __forceinline__ void round(unsigned (&c)[sums][4], const unsigned (&a)[4], const unsigned (&b)[4][2],
+                                        unsigned (&x)[chains], const unsigned (&y)[4]) const {
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+      if constexpr (with_products) Mma::step(c[step % sums], a, b[step % 4]);
+      if constexpr (with_pipe)
+#pragma unroll
+        for (int i = step * operations / steps; i < (step + 1) * operations / steps; ++i)
+          Operation::step(x[i % chains], y[i % 4], scale);
+    }
+  }
+  __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
+    unsigned c[sums][4], x[chains], y[4], b[4][2];
+    const unsigned a[4] = {0x38003800u + threadIdx.x, 0x38013800u, 0x38003802u, 0x38033800u};
+    start_pipe(x), start_pipe(y);
+    for (int i = 0; i < 4; ++i) b[i][0] = 0x34003400u + threadIdx.x + static_cast<unsigned>(i), b[i][1] = b[i][0] + 0x10000u;
+    for (int i = 0; i < sums; ++i)
+      for (int j = 0; j < 4; ++j) c[i][j] = 0;
+    watch.start();
+#pragma unroll 1
+    for (int done = 0; done < rounds; ++done) {
+      if (products && pipe) round<true, true>(c, a, b, x, y);
+      else if (products) round<true, false>(c, a, b, x, y);
+      else round<false, true>(c, a, b, x, y);
+    }
+    watch.stop();
+    unsigned all = all_of(x);
+    for (int i = 0; i < sums; ++i) all ^= all_of(c[i]);
+    return all;
+  }
+};
+
 // The first four warps multiply (`products`), the others use the pipe: of both at once, the time of the slower.
 template <class Operation, int operations>
-struct Beside {
+struct Apart {
   bool products, pipe;
   using Products = MmaStream<Mma, 4>;
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
@@ -32,26 +72,40 @@ struct Beside {
   }
 };
 
-template <class Operation, int operations>
+double clocks(const Microbench& bench, auto body, int threads) {
+  return median_of(cycles_per_round(bench, body, {bench.units(), threads, 0}, 10));
+}
+
+// Clocks that products are held up by a clock of the pipe alone, in one arrangement of registers.
+template <class Operation, int operations, int chains, int sums>
+double held(const Microbench& bench) {
+  using Body = Mixed<Operation, operations, chains, sums>;
+  const double products = clocks(bench, Body{true, false}, 512), pipe = clocks(bench, Body{false, true}, 512);
+  return (clocks(bench, Body{true, true}, 512) - products) / pipe;
+}
+
+template <class Operation, class OfTwo, int operations>
 void add_beside(Microbench& bench, const std::string& key) {
-  using Body = Beside<Operation, operations>;
-  const Shape shape{bench.units(), 256, 0};
-  const auto clocks = [&](bool products, bool pipe) {
-    return median_of(cycles_per_round(bench, Body{products, pipe}, shape, 10));
-  };
-  const double products = clocks(true, false), pipe = clocks(false, true), both = clocks(true, true);
-  bench.add_curve({key + " (the profile's values come from streams of other registers)",
-                   "clk of the products alone, " + std::to_string(Body::Products::steps * 4) + " m16n8k16 a warp; of the pipe alone",
-                   "clk of both at once",
-                   {{products, both}, {pipe, both}}});
+  bench.add("beside." + key,
+            {held<Operation, operations, 8, 8>(bench), held<Operation, operations, 12, 8>(bench),
+             held<Operation, operations, 16, 8>(bench), held<Operation, operations, 8, 16>(bench),
+             held<Operation, operations, 12, 16>(bench), held<Operation, operations, 16, 16>(bench)},
+            "4 warps a scheduler, 64 m16n8k16 and " + whole(operations) + " of the pipe each; six arrangements of registers");
+  using Others = Apart<OfTwo, operations * 4>;
+  const double alone = clocks(bench, Others{true, false}, 256), other = clocks(bench, Others{false, true}, 256),
+               together = clocks(bench, Others{true, true}, 256);
+  MicrobenchCurve curve{"beside." + key + ", the pipe in other warps, two registers an operation",
+                        "clk of 256 m16n8k16 a warp alone; of the pipe alone", "clk of both at once", {}};
+  curve.points.emplace_back(alone, together), curve.points.emplace_back(other, together);
+  bench.add_curve(curve);
 }
 
 }  // namespace
 
 void measure_beside(Microbench& bench) {
-  add_beside<operation::Ex2, 128>(bench, "beside.mma_ex2");
-  add_beside<operation::Ffma, 256>(bench, "beside.mma_ffma");
-  add_beside<operation::Max, 256>(bench, "beside.mma_max");
+  add_beside<streamed::Ex2, operation::Ex2, 32>(bench, "mma_ex2");
+  add_beside<streamed::Ffma, operation::Ffma, 64>(bench, "mma_ffma");
+  add_beside<streamed::Max, operation::Max, 64>(bench, "mma_max");
 }
 
 }  // namespace tilescope::validate

@@ -7,7 +7,7 @@ namespace {
 
 namespace device = kernels::device;
 
-constexpr int groups = 2, n = 128, steps = 32, operations = 512;
+constexpr int groups = 2, n = 128, steps = 8, operations = 512;
 
 // Whether any of a warpgroup's threads says so: they stop together, for their products are the warpgroup's.
 __device__ __forceinline__ bool any_of_group(bool own, int barrier) {
@@ -20,10 +20,12 @@ __device__ __forceinline__ bool any_of_group(bool own, int barrier) {
   return any != 0;
 }
 
-// Two warpgroups multiply, A from registers, until the third has done its rounds with the pipe; only its time counts.
-template <class Operation>
+// Two warpgroups multiply, A from registers, until the third has done its rounds with the pipe, in `chains` chains; only its
+// time counts. `two`: operations of two chains' values.
+template <class Operation, int chains, bool two>
 struct BesideWide {
   bool products;
+  float scale = 0.5f;
   static constexpr int threads = 128 * (groups + 1), shared_bytes = n * 128 + 1024 + 16;
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
     volatile unsigned* const done = reinterpret_cast<volatile unsigned*>(shared + n * 128 + 1024);
@@ -54,35 +56,50 @@ struct BesideWide {
       for (int i = 0; i < n / 2; ++i) all ^= __float_as_uint(d[i]);
       return all;
     }
-    unsigned x[8];
-    start_pipe(x);
+    unsigned x[chains], y[4];
+    start_pipe(x), start_pipe(y);
     watch.start();
 #pragma unroll 1
-    for (int round = 0; round < rounds; ++round) run_pipe<Operation, operations>(x);
+    for (int round = 0; round < rounds; ++round) {
+      if constexpr (two) run_pipe<Operation, operations>(x);
+      else run_pipe<Operation, operations>(x, y, scale);
+    }
     watch.stop();
     if (threadIdx.x % 32 == 0) atomicAdd(const_cast<unsigned*>(done), 1u);
     return all_of(x);
   }
 };
 
-template <class Operation>
+template <class Operation, int chains, bool two>
+double clocks(const Microbench& bench, bool products) {
+  using Body = BesideWide<Operation, chains, two>;
+  return median_of(cycles_per_round(bench, Body{products}, {bench.units(), Body::threads, Body::shared_bytes}, 20));
+}
+
+template <class Operation, int chains>
+double longer(const Microbench& bench) {
+  return clocks<Operation, chains, false>(bench, true) / clocks<Operation, chains, false>(bench, false) - 1;
+}
+
+template <class Operation, class OfTwo>
 void add_beside(Microbench& bench, const std::string& key) {
-  using Body = BesideWide<Operation>;
-  const Shape shape{bench.units(), Body::threads, Body::shared_bytes};
-  const auto clocks = [&](bool products) { return median_of(cycles_per_round(bench, Body{products}, shape, 20)); };
-  const double alone = clocks(false), beside = clocks(true);
-  bench.add_curve({key + " (the profile's values come from streams of other registers)",
-                   "clk of the pipe alone, for " + std::to_string(operations) + " operations a thread",
-                   "clk beside two warpgroups with m64n128k16, A from registers",
-                   {{alone, beside}}});
+  bench.add(key,
+            {longer<Operation, 8>(bench), longer<Operation, 12>(bench), longer<Operation, 16>(bench),
+             longer<Operation, 24>(bench), longer<Operation, 32>(bench)},
+            "beside two warpgroups with 8 of m64n128k16 at a time, A from registers; five arrangements of registers");
+  MicrobenchCurve curve{key + ", two registers an operation",
+                        "clk of the pipe alone, for " + whole(operations) + " operations a thread",
+                        "clk beside two warpgroups with m64n128k16, A from registers", {}};
+  curve.points.emplace_back(clocks<OfTwo, 8, true>(bench, false), clocks<OfTwo, 8, true>(bench, true));
+  bench.add_curve(curve);
 }
 
 }  // namespace
 
 void measure_hopper_beside(Microbench& bench) {
-  add_beside<operation::Ex2>(bench, "beside.wgmma_ex2");
-  add_beside<operation::Ffma>(bench, "beside.wgmma_ffma");
-  add_beside<operation::Max>(bench, "beside.wgmma_max");
+  add_beside<streamed::Ex2, operation::Ex2>(bench, "beside.wgmma_ex2");
+  add_beside<streamed::Ffma, operation::Ffma>(bench, "beside.wgmma_ffma");
+  add_beside<streamed::Max, operation::Max>(bench, "beside.wgmma_max");
 }
 
 }  // namespace tilescope::validate

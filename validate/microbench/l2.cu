@@ -1,5 +1,6 @@
 // L2: bandwidth by who reads what, additions, and latency of lines near to an SM and far from it.
 #include "validate/microbench/device_loops.cuh"
+#include "validate/microbench/line_latency.cuh"
 
 namespace tilescope::validate {
 namespace {
@@ -28,22 +29,27 @@ void add_bandwidth(Microbench& bench, const std::string& path, const Body& body,
   bench.add(per_clock, inverse(cycles_per_round(bench, body, {blocks, threads, 0}, rounds), bytes), note);
 }
 
-// Every lane a sector of another line, 256 bytes from its neighbour's, within 32 MiB; a warp waits for each of its loads.
+// Every lane a sector of another line, 256 bytes from its neighbour's, within 32 MiB; a warp waits for its loads when it has
+// asked for `in_flight`.
+template <int in_flight>
 struct ScatteredLoop {
   const unsigned* data;
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
     constexpr unsigned apart = 64, words = 8u << 20;
     const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
-    unsigned x = 0;
+    unsigned zero = 0, at = thread;
     watch.start();
 #pragma unroll 1
-    for (int round = 0; round < rounds; ++round)
-      asm volatile("ld.global.cg.u32 %0, [%1];"
-                   : "=r"(x)
-                   : "l"(data + ((static_cast<unsigned>(round) * all + thread) * apart + (x & 1u)) % words)
-                   : "memory");
+    for (int round = 0; round < rounds; ++round) {
+      unsigned x[in_flight];
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i, at += all)
+        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(x[i]) : "l"(data + (at * apart + zero) % words) : "memory");
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i) zero |= x[i] & 1u;
+    }
     watch.stop();
-    return x;
+    return zero;
   }
 };
 
@@ -64,22 +70,21 @@ struct AddLoop {
   }
 };
 
-// On one SM: one thread loads line after line and notes how long each takes (null: only loads). Loading a line again
-// would find it in the SM's own partition, wherever it belongs.
-__global__ void line_latency_kernel(const unsigned* data, int lines, int stride, unsigned sm, unsigned* cycles) {
-  unsigned own;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(own));
-  if (threadIdx.x != 0 || own != sm) return;
-  unsigned offset = 0;
-  for (int i = 0; i < lines; ++i) {
-    const unsigned* at = data + static_cast<std::size_t>(i) * stride;
-    unsigned v;
-    const long long begin = clock64();
-    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(at + offset) : "memory");
-    offset = v & 1u;  // zero, but what follows must wait for it
-    const long long end = clock64() + offset;
-    if (cycles != nullptr) cycles[i] = static_cast<unsigned>(end - begin);
-  }
+// `data`: 32 MiB of even numbers. A rate is what many loads in flight reach; those that a warp waits for one by one are in
+// the record.
+void add_scattered(Microbench& bench, const unsigned* data) {
+  const auto rates = [&](auto body, int in_flight, int warps) {
+    const int rounds = 96 / in_flight;
+    return inverse(cycles_per_round(bench, body, {bench.units(), 32 * warps, 0}, rounds), 32.0 * 32 * warps * in_flight);
+  };
+  MicrobenchCurve waited{"l2 read of lone sectors by all SMs, a warp waits for each of its loads", "warps of an SM", "B/clk a unit", {}};
+  for (const int warps : {4, 8, 16, 32}) waited.points.emplace_back(warps, median_of(rates(ScatteredLoop<1>{data}, 1, warps)));
+  MicrobenchCurve ahead{"the same of 32 warps, more at a time", "loads of a warp in flight", "B/clk a unit", {}};
+  ahead.points.emplace_back(2, median_of(rates(ScatteredLoop<2>{data}, 2, 32)));
+  ahead.points.emplace_back(4, median_of(rates(ScatteredLoop<4>{data}, 4, 32)));
+  bench.add_curve(waited), bench.add_curve(ahead);
+  bench.add("l2.read_scattered", rates(ScatteredLoop<8>{data}, 8, 32),
+            "all SMs, 32 warps with 8 loads in flight, each lane a 32-byte sector 256 B from the next");
 }
 
 struct Latencies {
@@ -106,26 +111,14 @@ Latencies two_groups(const std::vector<double>& samples) {
 // Lines that SM 0 has loaded, loaded by another SM: near to it are those that belong to its own partition, or that SM
 // 0, in the same partition, has brought there.
 void add_latencies(Microbench& bench, const DeviceBuffer& buffer) {
-  constexpr int lines = 512, stride = 32 * 33;  // words: lines of many slices
-  const DeviceBuffer memory(sizeof(unsigned) * lines);
-  const L2Flush flush;
-  const auto* data = static_cast<const unsigned*>(buffer.get());
+  constexpr int lines = 512;
   check_cuda(cudaMemset(buffer.get(), 0, buffer.size()), "cudaMemset");
+  const LineLatency latencies(static_cast<const unsigned*>(buffer.get()), lines, bench.units());
   const auto units = static_cast<unsigned>(bench.units());
-  const auto seen_by = [&](unsigned sm) {
-    flush.enqueue(nullptr);
-    line_latency_kernel<<<units, 32>>>(data, lines, stride, 0, nullptr);
-    line_latency_kernel<<<units, 32>>>(data, lines, stride, sm, static_cast<unsigned*>(memory.get()));
-    check_cuda(cudaDeviceSynchronize(), "measuring latencies");
-    std::vector<unsigned> host(lines);
-    check_cuda(cudaMemcpy(host.data(), memory.get(), memory.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    std::vector<double> sorted(host.begin(), host.end());
-    std::sort(sorted.begin(), sorted.end());
-    return sorted;
-  };
   std::vector<double> near, far;
   for (unsigned sm = 0; sm < units; sm += units / 12 + 1) {
-    const std::vector<double> sorted = seen_by(sm);
+    std::vector<double> sorted = latencies.seen_by(sm);
+    std::sort(sorted.begin(), sorted.end());
     const Latencies means = two_groups({sorted.begin(), sorted.begin() + lines * 98 / 100});
     MicrobenchCurve curve{
         "l2 latency of a line that SM 0 has loaded, seen by SM " + std::to_string(sm), "line", "clk", {}};
@@ -163,11 +156,7 @@ void measure_l2(Microbench& bench) {
   bench.add("l2.read_one_unit",
             inverse(cycles_per_round(bench, ReadLoop{data, 4 * step, true}, {1, threads, 0}, 20), 4 * bytes),
             "one SM, 512 KiB");
-  bench.add("l2.read_scattered",
-            inverse(cycles_per_round(bench, ScatteredLoop{static_cast<const unsigned*>(buffer.get())},
-                                     {units, threads, 0}, 100),
-                    threads * 32.0),
-            "32 warps an SM, each lane a 32-byte sector 256 B from the next");
+  add_scattered(bench, static_cast<const unsigned*>(buffer.get()));
   MicrobenchCurve few{"l2 read, every SM its own 128 KiB", "SMs that read", "B/clk a unit", {}};
   for (int blocks = 2; blocks <= units; blocks = blocks < units && blocks * 2 > units ? units : blocks * 2)
     few.points.emplace_back(

@@ -69,50 +69,76 @@ std::vector<int> set_of(double mib, int ranges, unsigned seed) {
   return chunks;
 }
 
-// (bytes of the set, part of it that the second and later sweeps move to or from DRAM). Sets fill the less evenly, the
-// more ranges a set has; kernels sweep a few at a time: those of some heads in some arrays.
-MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, bool store) {
+// Part of the set that the second and later sweeps move to or from DRAM, by bytes of the set. Sets fill the less evenly, the
+// more ranges a set has; kernels sweep a few at a time: those of some heads in some arrays. Each size is the mean of several
+// sets of other ranges, for where they lie decides which of them meet in the cache's sets.
+// `pieces`: instead of ranges, chunks at places of their own, which meet as chance has it: how many ways sets have.
+MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, bool store, bool pieces) {
   const char* metric = store ? "dram__bytes_write.sum" : "dram__bytes_read.sum";
   MicrobenchCurve curve{
-      store ? "l2 data stored again that had been written to DRAM" : "l2 data read again that had gone",
+      std::string(store ? "l2 data stored again that had been written to DRAM" : "l2 data read again that had gone") +
+          (pieces ? ", 64 KiB pieces" : ""),
       "bytes of the set",
       "part of the set, a sweep",
       {}};
   CounterSession session({metric});
   const L2Flush flush;
-  const DeviceBuffer list(pool_bytes / chunk_bytes * sizeof(int) + 16);
-  unsigned* sink = static_cast<unsigned*>(list.get()) + pool_bytes / chunk_bytes;
+  constexpr std::size_t most = pool_bytes / chunk_bytes;
+  const int sets = bench.quick() || pieces ? 4 : 16;
+  const DeviceBuffer lists(static_cast<std::size_t>(sets) * most * sizeof(int) + 16);
+  int* const first = static_cast<int*>(lists.get());
   for (double mib = 12; mib <= 46; mib += bench.quick() ? 4 : mib < 22 || mib >= 36 ? 2 : 1) {
-    double moved = 0, size = 0;
-    const std::vector<int> ranges = store ? std::vector<int>{1, 1} : std::vector<int>{4, 8, 4, 8};
-    for (std::size_t sample = 0; sample < ranges.size(); ++sample) {
-      const std::vector<int> chunks = set_of(mib, ranges[sample], static_cast<unsigned>(sample) + 1);
-      check_cuda(cudaMemcpy(list.get(), chunks.data(), chunks.size() * sizeof(int), cudaMemcpyHostToDevice),
-                 "cudaMemcpy");
-      const auto rounds = [&](int count) {
-        return [&, count] {
-          sweep_chunks<<<bench.units(), sweep_threads>>>(static_cast<uint4*>(pool.get()),
-                                                         static_cast<const int*>(list.get()),
-                                                         static_cast<int>(chunks.size()), count, store, sink);
+    std::vector<CounterRange> ranges;
+    double size = 0;
+    for (int set = 0; set < sets; ++set) {
+      const int parts = pieces ? static_cast<int>(mib * 16) : store ? 1 : set % 2 == 0 ? 4 : 8;
+      const std::vector<int> chunks = set_of(mib, parts, static_cast<unsigned>(set) + 1);
+      int* const list = first + static_cast<std::size_t>(set) * most;
+      check_cuda(cudaMemcpy(list, chunks.data(), chunks.size() * sizeof(int), cudaMemcpyHostToDevice), "cudaMemcpy");
+      size = static_cast<double>(chunks.size() * chunk_bytes);
+      const auto rounds = [=, &pool, &bench, count = static_cast<int>(chunks.size())](int times) {
+        return [=, &pool, &bench] {
+          sweep_chunks<<<static_cast<unsigned>(bench.units()), sweep_threads>>>(
+              static_cast<uint4*>(pool.get()), list, count, times, store, reinterpret_cast<unsigned*>(first + static_cast<std::size_t>(sets) * most));
           check_cuda(cudaGetLastError(), "the sweep's launch");
         };
       };
       const auto cold = [&] { flush.enqueue(nullptr); };
-      const auto counted = session.collect({{"one", cold, rounds(1)}, {"all", cold, rounds(sweeps)}}).values;
-      size = static_cast<double>(chunks.size() * chunk_bytes);
-      moved += (counted.at("all").at(metric) - counted.at("one").at(metric)) /
-               ((sweeps - 1) * size * static_cast<double>(ranges.size()));
+      ranges.push_back({"one" + std::to_string(set), cold, rounds(1)});
+      ranges.push_back({"all" + std::to_string(set), cold, rounds(sweeps)});
     }
-    curve.points.emplace_back(size, std::clamp(moved, 0.0, 1.0));
+    const auto counted = session.collect(ranges).values;
+    double moved = 0;
+    for (int set = 0; set < sets; ++set)
+      moved += counted.at("all" + std::to_string(set)).at(metric) - counted.at("one" + std::to_string(set)).at(metric);
+    curve.points.emplace_back(size, std::clamp(moved / (sets * (sweeps - 1) * size), 0.0, 1.0));
   }
   return curve;
 }
 
+// The nearest curve that never falls: neighbors out of order take their mean.
+std::vector<std::pair<double, double>> rising(const std::vector<std::pair<double, double>>& points) {
+  std::vector<std::pair<double, int>> levels;  // mean, points
+  for (const auto& [x, y] : points) {
+    levels.emplace_back(y, 1);
+    while (levels.size() > 1 && levels[levels.size() - 2].first > levels.back().first) {
+      const auto [mean, count] = levels.back();
+      levels.pop_back();
+      auto& [before, some] = levels.back();
+      before = (before * some + mean * count) / (some + count), some += count;
+    }
+  }
+  std::vector<std::pair<double, double>> result;
+  for (const auto& [mean, count] : levels)
+    for (int i = 0; i < count; ++i) result.emplace_back(points[result.size()].first, mean);
+  return result;
+}
+
 // The size at which the curve passes a part; 0: it does not.
-double crossing(const MicrobenchCurve& curve, double part) {
-  for (std::size_t i = 1; i < curve.points.size(); ++i) {
-    const auto [x0, y0] = curve.points[i - 1];
-    const auto [x1, y1] = curve.points[i];
+double crossing(const std::vector<std::pair<double, double>>& points, double part) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const auto [x0, y0] = points[i - 1];
+    const auto [x1, y1] = points[i];
     if (y0 < part && y1 >= part) return x0 + (x1 - x0) * (part - y0) / (y1 - y0);
   }
   return 0;
@@ -124,13 +150,14 @@ void measure_l2_reuse(Microbench& bench) {
   const DeviceBuffer pool(pool_bytes);
   check_cuda(cudaMemset(pool.get(), 0, pool.size()), "cudaMemset");
   for (const bool store : {false, true}) {
-    const MicrobenchCurve curve = reuse_curve(bench, pool, store);
+    const MicrobenchCurve curve = reuse_curve(bench, pool, store, false);
     bench.add_curve(curve);
+    bench.add_curve(reuse_curve(bench, pool, store, true));
     for (int percent = 5; percent < 100; percent += 10)
-      if (const double bytes = crossing(curve, percent / 100.0); bytes > 0)
+      if (const double bytes = crossing(rising(curve.points), percent / 100.0); bytes > 0)
         bench.add((store ? "l2.written.p" : "l2.gone.p") + std::to_string(percent), {bytes},
-                  store ? "a range, a part stored by each SM"
-                        : "of a partition; sets of 4 and of 8 ranges, read by all SMs in step");
+                  store ? "16 ranges, one after the other, a part stored by each SM"
+                        : "of a partition; 8 sets of 4 and 8 of 8 ranges, read by all SMs in step");
   }
 }
 

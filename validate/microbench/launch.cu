@@ -67,14 +67,19 @@ double pair_seconds(const Microbench& bench, int pairs, bool dependents) {
 
 }  // namespace
 
+std::vector<double> host_intervals(const Microbench& bench) {
+  constexpr int launches = 2000;  // more than the queue of commands holds
+  return scaled(kernel_runs(bench, launches, static_cast<unsigned>(bench.units()), 128, 0, 0), 1.0 / launches);
+}
+
 void measure_launch(Microbench& bench) {
   const auto units = static_cast<unsigned>(bench.units());
   std::vector<double> clocks;
   for (int i = 0; i < 5; ++i) clocks.push_back(run_timed(Spin{}, {bench.units(), 32, 0}, 3000000).clock_hz);
   bench.add("clock.most", clocks, "every SM spins in one warp; SM clocks over the GPU's timer");
-  const std::vector<double> host = kernel_runs(bench, 2000, units, 128, 0, 0);
-  bench.add("launch.host_interval", scaled(host, 1.0 / 2000),
-            "2000 empty kernels in a row as the host hands them over");
+  MicrobenchCurve host{"empty kernels in a row as the host hands them over, in the process that counts", "sample", "s a kernel", {}};
+  for (const double sample : host_intervals(bench)) host.points.emplace_back(static_cast<double>(host.points.size()), sample);
+  bench.add_curve(host);
   constexpr int many = 400;  // fit the queue of commands
   const std::vector<double> queued = kernel_runs(bench, many, units, 128, 0, 4000);
   bench.add("launch.interval", scaled(queued, 1.0 / many), "400 empty kernels of one block an SM, all queued before");

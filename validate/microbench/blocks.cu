@@ -1,0 +1,114 @@
+// Whether blocks that share an SM get on evenly: schedulers pick the oldest warp that can issue, so the block that came
+// first gets ahead, as far as its warps do not wait for other things.
+#include <map>
+
+#include "validate/microbench/mma.cuh"
+#include "validate/microbench/operations.cuh"
+
+namespace tilescope::validate {
+namespace {
+
+constexpr int threads = 256, rounds = 300;
+
+// SM, beginning and end of a block.
+struct Mark {
+  long long begin, end;
+  unsigned unit;
+};
+
+// A block's round: products whose operands come by ldmatrix, special functions, maxima, a barrier. Chains without meaning.
+template <int products, int loads, int specials, int maxima>
+__global__ void __launch_bounds__(threads) mix_kernel(Mark* marks, unsigned* sink) {
+  extern __shared__ __align__(128) unsigned char shared[];
+  const long long begin = clock64();
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(shared)) + threadIdx.x * 16, a[4] = {threadIdx.x, 1, 2, 3};
+  unsigned c[8][4] = {}, x[8], b[8];
+  for (int i = 0; i < 8; ++i) x[i] = operation::as_bits(threadIdx.x * 0.001f + static_cast<float>(i)), b[i] = static_cast<unsigned>(i);
+#pragma unroll 1
+  for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (int i = 0; i < products; ++i) {
+      if (loads > 0 && i % (products / (loads > 0 ? loads : 1)) == 0)
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                     : "=r"(b[i % 2 * 4]), "=r"(b[i % 2 * 4 + 1]), "=r"(b[i % 2 * 4 + 2]), "=r"(b[i % 2 * 4 + 3])
+                     : "r"(at));
+      unsigned(&sum)[4] = c[i % 8];
+      asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " TILESCOPE_MMA_OPERANDS
+                   : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[i % 8]), "r"(b[(i + 1) % 8]));
+    }
+#pragma unroll
+    for (int i = 0; i < specials; ++i) operation::Ex2::step(x[i % 8], 0);
+#pragma unroll
+    for (int i = 0; i < maxima; ++i) operation::Max::step(x[i % 8], c[i % 8][i / 8 % 4]);
+    __syncthreads();
+  }
+  unsigned all = 0;
+  for (int i = 0; i < 8; ++i) all ^= x[i] ^ c[i][0];
+  if (all == 0x7fedcba9u) *sink = all;
+  __syncthreads();
+  unsigned unit;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(unit));
+  if (threadIdx.x == 0) marks[blockIdx.x] = {begin, clock64(), unit};
+}
+
+// How far the older of two equal blocks of a unit is served first, mean over units. `alone`: clocks of a block by itself. Until
+// the older ends the two get `both` blocks a clock done; of these it has half (0), or as much as by itself (1).
+double ahead(const std::vector<Mark>& marks, double alone) {
+  std::map<unsigned, std::vector<Mark>> units;
+  for (const Mark& mark : marks) units[mark.unit].push_back(mark);
+  double sum = 0, count = 0;
+  for (auto& [unit, pair] : units) {
+    if (pair.size() != 2) continue;
+    const auto length = [](const Mark& mark) { return static_cast<double>(mark.end - mark.begin); };
+    const double first = std::min(length(pair[0]), length(pair[1])), last = std::max(length(pair[0]), length(pair[1]));
+    const double both = (2 - (last - first) / alone) / first;
+    sum += (1 / first - both / 2) / (1 / alone - both / 2), count += 1;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+template <int products, int loads, int specials, int maxima>
+std::vector<double> ahead_of(const Microbench& bench) {
+  constexpr int shared = 96 << 10;  // room for two blocks
+  const auto kernel = mix_kernel<products, loads, specials, maxima>;
+  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared), "cudaFuncSetAttribute");
+  const DeviceBuffer memory(sizeof(Mark) * static_cast<std::size_t>(2 * bench.units()) + 16);
+  auto* marks = static_cast<Mark*>(memory.get());
+  const auto run = [&](int blocks) {
+    for (int again = 0; again < 2; ++again)  // run after run, as kernels are timed: the second counts
+      kernel<<<static_cast<unsigned>(blocks), threads, shared>>>(marks, reinterpret_cast<unsigned*>(marks + 2 * bench.units()));
+    check_cuda(cudaGetLastError(), "launching a microbenchmark");
+    std::vector<Mark> host(static_cast<std::size_t>(blocks));
+    check_cuda(cudaMemcpy(host.data(), marks, sizeof(Mark) * host.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    return host;
+  };
+  std::vector<double> samples;
+  for (int i = 0; i <= bench.repeats(); ++i) {
+    double alone = 0;
+    for (const Mark& mark : run(bench.units())) alone += static_cast<double>(mark.end - mark.begin) / bench.units();
+    samples.push_back(ahead(run(2 * bench.units()), alone));
+  }
+  samples.erase(samples.begin());  // loads the code
+  return samples;
+}
+
+}  // namespace
+
+void measure_blocks(Microbench& bench) {
+  const std::vector<double> few = ahead_of<64, 16, 32, 32>(bench), more = ahead_of<64, 64, 32, 32>(bench),
+                            even = ahead_of<64, 32, 64, 64>(bench);
+  std::vector<double> mean;
+  for (std::size_t i = 0; i < few.size(); ++i) mean.push_back((few[i] + more[i] + even[i]) / 3);
+  bench.add("beside.oldest_first", mean,
+            "two blocks of 8 warps; 64 mma.sync, 16, 64 or 32 ldmatrix, 32, 32 or 64 ex2 and maxima, a barrier: mean of three");
+  const auto at = [](double which, const std::vector<double>& samples) { return std::pair(which, median_of(samples)); };
+  bench.add_curve({"how far the older of two blocks is served first",
+                   "64 mma with 16 ldmatrix, 32 ex2, 32 maxima (1); 64, 32, 32 (2); 32, 64, 64 (3); 64 mma alone (4); 64 ex2 with 8 "
+                   "mma (5); 128 maxima with 8 ex2 and mma (6)",
+                   "0: even shares, 1: as if by itself",
+                   {at(1, few), at(2, more), at(3, even), at(4, ahead_of<64, 0, 0, 0>(bench)),
+                    at(5, ahead_of<8, 0, 64, 0>(bench)), at(6, ahead_of<8, 0, 8, 128>(bench))}});
+}
+
+}  // namespace tilescope::validate
