@@ -204,6 +204,7 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   const std::int64_t resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
   for (std::int64_t j = 1; j <= resident; ++j)
     step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, alone, part, rates, j * customers);
+  step.work = step.clocks.step;
   const double shortest = copies_ahead(bound, island, rates, steps, inputs) / faster_by(faster, Lever::latency);
   for (double& clocks : step.clocks.step)
     if (clocks > 0) clocks = std::max(clocks, shortest);

@@ -44,6 +44,7 @@ inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1, 1};
 struct SmStep {
   StepDemand demand;
   BlockClocks clocks;  // a block's step, by how many blocks share the unit
+  std::array<double, most_resident> work{};  // the same where it never waits for a tile's copy
   double latency = 0;  // clocks of a step in which a block that is alone on the unit does nothing
   double once = 0;     // clocks before the first step of a launch
   double alone = 0;    // clocks more that a block takes where the L2 is empty

@@ -119,9 +119,20 @@ double clocks_again(const Plan& plan, const HardwareProfile& hardware, const Poi
                      Inputs::in_l2).clocks;
 }
 
+// Adds what blocks and memory wait for each other.
+void add_uneven(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number, IslandTime& time,
+                Prediction& out) {
+  if (point.l2 != L2Model::walk) return;
+  IslandPrediction& island = out.islands[static_cast<std::size_t>(number)];
+  time.uneven = uneven_time(bind_island(plan, hardware, point, number), island, time.most_hz, all_stays(hardware, out));
+  island.seconds = std::max(island.seconds, time.uneven.cold);
+  const auto& share = hardware.measured->hbm.busy;  // memory does not serve all units alike
+  island.busy_clocks = std::max(island.busy_clocks, time.uneven.busy * (share ? share->value : 1) * time.most_hz);
+}
+
 // What 10 % more of each resource would save.
 void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Energy& energy,
-               Prediction& out) {
+               std::span<const IslandTime> as_they_are, Prediction& out) {
   for (std::size_t lever = 0; lever < lever_count; ++lever) {
     Faster faster = as_it_is;
     faster[lever] = 1.1;
@@ -131,6 +142,7 @@ void add_gains(const Plan& plan, const HardwareProfile& hardware, const Point& p
       times[i] = island_time(bind_island(plan, hardware, point, static_cast<int>(i)), island, faster);
       times[i].floor *= part_in_sequence(island), times[i].sooner = sooner(hardware, island, out);
       times[i].again = clocks_again(plan, hardware, point, static_cast<int>(i), out, faster);
+      times[i].uneven = as_they_are[i].uneven;
     }
     const std::span<const IslandTime> all{times.data(), out.islands.size()};
     double seconds = out.time.launch;
@@ -197,6 +209,7 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
     times[i] = {island.sm_clocks, island.sm_clocks, island.busy_clocks, island.floor, highest_clock(hardware, plan.kernel.islands[i]),
                 {.cold = island.first_start, .again = island.start}, island.ramp, island.last_clocks, 1,
                 sooner(hardware, island, out), clocks_again(plan, hardware, point, static_cast<int>(i), out)};
+    add_uneven(plan, hardware, point, static_cast<int>(i), times[i], out);
     const Energy own = island_energy(hardware, plan.kernel.islands[i], island);
     energy.memory += own.memory, energy.tensor += own.tensor, energy.others += own.others;
     time.sm_cycles += island.seconds * times[i].most_hz, time.busy_cycles += island.busy_clocks;
@@ -209,7 +222,7 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   time.cold += time.launch, time.total = time.launch;
   for (const IslandTime& each : all) time.total += each.seconds(sustained.hz);
   time.total = std::max(time.total, host_seconds(hardware, all.size()));
-  if (point.l2 == L2Model::walk) add_gains(plan, hardware, point, energy, out);
+  if (point.l2 == L2Model::walk) add_gains(plan, hardware, point, energy, all, out);
 }
 
 }  // namespace tilescope

@@ -51,6 +51,12 @@ struct AroundProducts {
 };
 AroundProducts around_products(const BoundIsland& bound);
 
+// Where blocks stream tiles, they and memory wait for each other (stream_blocks.h): no less than `cold` s with an empty
+// L2, than `again` s and `clocks` run after run. `busy`: s that a unit then holds a block, mean, empty L2.
+struct Uneven {
+  double cold = 0, again = 0, clocks = 0, busy = 0;
+};
+
 // An island's time at any clock: what its blocks take on the units, but no less than its bytes at memory and L2.
 struct IslandTime {
   double clocks = 0;            // from the first block's start to the last one's end
@@ -63,14 +69,16 @@ struct IslandTime {
   double share = 1;             // of a stream's time that a unit has blocks, for memory does not serve all alike
   double sooner = 0;            // s that bytes which are in the L2 from run to run take less than those from memory
   double again = -1;            // `clocks` where all that is loaded is there from run to run; < 0: it is not
+  Uneven uneven = {};
   // Bytes that arrive one after the other: after the first have come, and before the last are worked on.
   double streamed(double hz) const { return floor > 0 ? floor + ramp + last / hz : 0; }
   double seconds(double hz) const {
     const double bytes = std::max(0.0, streamed(std::min(hz, most_hz)) - sooner);
-    return std::max(bytes, (again >= 0 ? again : clocks) / std::min(hz, most_hz) + start.again);
+    const double own = (again >= 0 ? again : clocks) / std::min(hz, most_hz) + start.again;
+    return std::max({bytes, own, uneven.again + uneven.clocks / std::min(hz, most_hz)});
   }
   double cold_seconds(double hz) const {
-    return std::max(streamed(std::min(hz, most_hz)), clocks / std::min(hz, most_hz) + start.cold);
+    return std::max({streamed(std::min(hz, most_hz)), clocks / std::min(hz, most_hz) + start.cold, uneven.cold});
   }
   // That a unit holds a block in a cold run: who waits for memory holds it for longer.
   double busy_cycles() const {
@@ -78,6 +86,10 @@ struct IslandTime {
     return own <= 0 ? 0 : busy / own * std::max(own + start.cold * most_hz, streamed(most_hz) * most_hz * share);
   }
 };
+
+// `in_l2`: run after run all that is loaded is there. All 0 where memory is not what blocks wait for most, or the
+// profile lacks the ramp.
+Uneven uneven_time(const BoundIsland& bound, const IslandPrediction& island, double most_hz, bool in_l2);
 
 // Bytes over a boundary, both ways.
 double moved(const IslandPrediction& island, Boundary boundary);
