@@ -107,6 +107,7 @@ double step_between(const BlockClocks& clocks, double blocks) {
 }  // namespace
 
 double BlockClocks::of_block(double steps, std::int64_t resident) const {
+  if (steps <= 0 && empty >= 0) return empty;
   double clocks = steps * step[static_cast<std::size_t>(resident - 1)] + fixed;
   if (!apart || resident < 2 || clocks <= 0) return clocks;
   // Of the blocks, those at their steps: as many as the part of its time that a block is.

@@ -105,6 +105,16 @@ TEST_CASE("one long block after many short ones is the tail") {
   CHECK(place_blocks(steps, 4, 1, clocks).clocks == doctest::Approx(100));
 }
 
+TEST_CASE("a block without a step takes no time to load") {
+  BlockClocks clocks;
+  clocks.step.fill(10);
+  clocks.fixed = 100;
+  const std::vector<std::int64_t> steps{0, 0, 3};
+  CHECK(place_blocks(steps, 1, 1, clocks).clocks == doctest::Approx(100 + 100 + 130));
+  clocks.empty = 7;
+  CHECK(place_blocks(steps, 1, 1, clocks).clocks == doctest::Approx(7 + 7 + 130));
+}
+
 TEST_CASE("no block takes no time") {
   BlockClocks clocks;
   clocks.step.fill(1);

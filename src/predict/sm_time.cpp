@@ -247,12 +247,14 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   if (bound.how.persistent && bound.how.loads_by == "tma") {
     const double stores = rates.local_store > 0 ? stored_after_steps(bound) / rates.local_store : 0;
     (bound.how.stores_by == "tma" ? step.once : step.clocks.fixed) += stores;
+    step.clocks.empty = stores;
     return step;
   }
   const AroundProducts around = around_products(bound);
   const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);
   const double load = in_rounds ? 0 : around.load;
   step.clocks.fixed += (load + around.store) * hz;
+  step.clocks.empty = start + around.store * hz;  // results of rows that see no key
   step.once -= load * hz;  // the first blocks' tiles are the launch's start
   return step;
 }
