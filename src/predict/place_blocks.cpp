@@ -66,7 +66,8 @@ class Device {
   // oldest served first everywhere, what it adds to those before it.
   double pace(std::size_t i, std::size_t count) const {
     const double first = std::max(least_pace, done_by_[i + 1] - done_by_[i]);
-    return (1 - clocks_.oldest_first) * done_by_[count] / static_cast<double>(count) + clocks_.oldest_first * first;
+    const double ahead = static_cast<std::int64_t>(count) > clocks_.even ? clocks_.oldest_first : 0;
+    return (1 - ahead) * done_by_[count] / static_cast<double>(count) + ahead * first;
   }
   std::size_t next_of(const Unit& u) const {
     std::size_t best = 0;
