@@ -66,7 +66,8 @@ class Device {
   // oldest served first everywhere, what it adds to those before it.
   double pace(std::size_t i, std::size_t count) const {
     const double first = std::max(least_pace, done_by_[i + 1] - done_by_[i]);
-    return (1 - clocks_.oldest_first) * done_by_[count] / static_cast<double>(count) + clocks_.oldest_first * first;
+    const double ahead = static_cast<std::int64_t>(count) > clocks_.even ? clocks_.oldest_first : 0;
+    return (1 - ahead) * done_by_[count] / static_cast<double>(count) + ahead * first;
   }
   std::size_t next_of(const Unit& u) const {
     std::size_t best = 0;
@@ -107,6 +108,7 @@ double step_between(const BlockClocks& clocks, double blocks) {
 }  // namespace
 
 double BlockClocks::of_block(double steps, std::int64_t resident) const {
+  if (steps <= 0 && empty >= 0) return empty;
   double clocks = steps * step[static_cast<std::size_t>(resident - 1)] + fixed;
   if (!apart || resident < 2 || clocks <= 0) return clocks;
   // Of the blocks, those at their steps: as many as the part of its time that a block is.

@@ -105,6 +105,16 @@ TEST_CASE("one long block after many short ones is the tail") {
   CHECK(place_blocks(steps, 4, 1, clocks).clocks == doctest::Approx(100));
 }
 
+TEST_CASE("a block without a step takes no time to load") {
+  BlockClocks clocks;
+  clocks.step.fill(10);
+  clocks.fixed = 100;
+  const std::vector<std::int64_t> steps{0, 0, 3};
+  CHECK(place_blocks(steps, 1, 1, clocks).clocks == doctest::Approx(100 + 100 + 130));
+  clocks.empty = 7;
+  CHECK(place_blocks(steps, 1, 1, clocks).clocks == doctest::Approx(7 + 7 + 130));
+}
+
 TEST_CASE("no block takes no time") {
   BlockClocks clocks;
   clocks.step.fill(1);
@@ -139,6 +149,9 @@ TEST_CASE("of blocks that share a unit the older gets ahead, so that the next on
   // In the second unit the older goes at 1 step in 10 clocks, the younger at one in 30: done at 1100, when the younger has
   // 110 - 36.7 steps left, until 1833.3; the sixth block, begun at 1100, has 100 - 24.4 left then, and ends last.
   CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(1100 + 733.33 + 755.56).epsilon(1e-4));
+  clocks.even = 2;
+  CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));
+  clocks.even = 1;
   // Nothing else changes what a unit gets done: blocks that all stay to the end.
   clocks.oldest_first = 0.5;
   const std::vector<std::int64_t> one{100};
