@@ -1,5 +1,5 @@
-// Streams of tiles through shared memory, as attention kernels have them: what a kernel takes beyond its bytes' time, and
-// how fast one SM gets a tile.
+// Streams of tiles through shared memory, as attention kernels have them: what a kernel takes beyond its bytes' time,
+// how fast one SM gets a tile, and how long streams take whose threads also work on each tile.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {
@@ -22,9 +22,10 @@ __device__ __forceinline__ unsigned own_sm() {
 }
 
 // Each block streams `tiles` tiles of `bytes` from a range of its own, `stages` - 1 of them ahead (one stage: none).
-// `busy`: its SM takes the place of its first clock.
+// `busy`: its SM takes the place of its first clock. `work`: clocks that each thread spins over a tile.
 template <int stages>
-__global__ void __launch_bounds__(threads) stream_kernel(const char* source, int bytes, int tiles, bool busy, Span* spans) {
+__global__ void __launch_bounds__(threads) stream_kernel(const char* source, int bytes, int tiles, bool busy, int work,
+                                                         Span* spans) {
   extern __shared__ __align__(128) unsigned char shared[];
   const unsigned base = static_cast<unsigned>(__cvta_generic_to_shared(shared));
   const char* from = source + static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(tiles) * bytes;
@@ -42,6 +43,8 @@ __global__ void __launch_bounds__(threads) stream_kernel(const char* source, int
     wait_copies<stages == 1 ? 0 : stages - 2>();
     __syncthreads();
     if constexpr (stages > 1) copy(tile + stages - 1);
+    if (work > 0)
+      for (const long long end = clock64() + work; clock64() < end;) {}
   }
   wait_copies<0>();
   __syncthreads();
@@ -51,12 +54,13 @@ __global__ void __launch_bounds__(threads) stream_kernel(const char* source, int
 }
 
 template <int stages>
-void stream(const DeviceBuffer& source, Span* spans, int blocks, int bytes, int tiles, bool busy = false) {
+void stream(const DeviceBuffer& source, Span* spans, int blocks, int bytes, int tiles, bool busy = false,
+            int work = 0) {
   const int shared = stages * bytes;
   check_cuda(cudaFuncSetAttribute(stream_kernel<stages>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
              "cudaFuncSetAttribute");
   stream_kernel<stages><<<static_cast<unsigned>(blocks), threads, static_cast<std::size_t>(shared)>>>(
-      static_cast<const char*>(source.get()), bytes, tiles, busy, spans);
+      static_cast<const char*>(source.get()), bytes, tiles, busy, work, spans);
   check_cuda(cudaGetLastError(), "launching a microbenchmark");
 }
 
@@ -109,6 +113,23 @@ void measure_streams(Microbench& bench) {
     shares.push_back(busy_share(host, bench.units()));
   }
   bench.add("hbm.busy", shares, "the same with 32 tiles: memory does not serve all SMs alike");
+  // Blocks and memory wait for each other where work takes nearly as long as bytes: what the time model's network of
+  // both (predict/stream_blocks.h) is compared with.
+  MicrobenchCurve curve{"streams of 12 tiles by work on each", "clocks a tile", "s", {}};
+  for (const int work : {0, 500, 1000, 1500, 2000, 3000}) {
+    std::vector<double> samples;
+    for (int i = 0; i < bench.repeats(); ++i) {
+      flush.enqueue(nullptr);
+      stream<3>(source, spans, blocks, bytes, 12, false, work);
+      std::vector<Span> host(static_cast<std::size_t>(blocks));
+      check_cuda(cudaMemcpy(host.data(), spans, sizeof(Span) * host.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+      unsigned long long first = ~0ull, last = 0;
+      for (const Span& span : host) first = std::min(first, span.begin_ns), last = std::max(last, span.end_ns);
+      samples.push_back(static_cast<double>(last - first) * 1e-9);
+    }
+    curve.points.emplace_back(work, median_of(samples));
+  }
+  bench.add_curve(curve);
   std::vector<double> rates;
   const auto a_tile = [&](int size) {
     flush.enqueue(nullptr);
