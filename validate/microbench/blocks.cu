@@ -69,7 +69,8 @@ double ahead(const std::vector<Mark>& marks, double alone) {
 }
 
 template <int products, int loads, int specials, int maxima>
-std::vector<double> ahead_of(const Microbench& bench) {
+std::vector<double> ahead_of(Microbench& bench) {
+  const std::string name = whole(products) + " mma.sync, " + whole(loads) + " ldmatrix, " + whole(specials) + " ex2, " + whole(maxima) + " maxima";
   constexpr int shared = 96 << 10;  // room for two blocks
   const auto kernel = mix_kernel<products, loads, specials, maxima>;
   check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared), "cudaFuncSetAttribute");
@@ -87,7 +88,17 @@ std::vector<double> ahead_of(const Microbench& bench) {
   for (int i = 0; i <= bench.repeats(); ++i) {
     double alone = 0;
     for (const Mark& mark : run(bench.units())) alone += static_cast<double>(mark.end - mark.begin) / bench.units();
-    samples.push_back(ahead(run(2 * bench.units()), alone));
+    const std::vector<Mark> pairs = run(2 * bench.units());
+    samples.push_back(ahead(pairs, alone));
+    if (i == bench.repeats()) {
+      std::vector<double> lengths;
+      for (const Mark& mark : pairs) lengths.push_back(static_cast<double>(mark.end - mark.begin));
+      std::sort(lengths.begin(), lengths.end());
+      MicrobenchCurve curve{"two blocks of an SM, " + name, "percent of the blocks", "clk of a block, alone at 0", {{0, alone}}};
+      for (const int percent : {1, 10, 25, 40, 49, 51, 60, 75, 90, 99})
+        curve.points.emplace_back(percent, lengths[lengths.size() * static_cast<std::size_t>(percent) / 100]);
+      bench.add_curve(curve);
+    }
   }
   samples.erase(samples.begin());  // loads the code
   return samples;

@@ -64,8 +64,9 @@ struct WriteInPlace {
     watch.start();
 #pragma unroll 1
     for (int round = 0; round < rounds * steps; ++round) {
-      if constexpr (stores) asm volatile("st.volatile.shared.u32 [%1], %0;" ::"r"(x), "r"(at) : "memory");
-      asm volatile("lop3.b32 %0, %0, %1, 0x5a5a5a5a, 0x6a;" : "+r"(x) : "r"(at));
+      if constexpr (stores)
+        asm volatile("st.volatile.shared.u32 [%1], %0; lop3.b32 %0, %0, %1, 0x5a5a5a5a, 0x6a;" : "+r"(x) : "r"(at) : "memory");
+      else asm volatile("lop3.b32 %0, %0, %1, 0x5a5a5a5a, 0x6a;" : "+r"(x) : "r"(at));
     }
     watch.stop();
     return x;
