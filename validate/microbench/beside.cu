@@ -17,8 +17,8 @@ struct Mma {
   }
 };
 
-// Every warp has 64 products a round, in `sums` chains, and `operations` of the pipe evenly between them, in `chains` chains; the
-// second operand is a kernel's parameter, for maxima another chain's register.
+// Every warp has 64 products a round, in `sums` chains, and `operations` of the pipe evenly between them, in `chains`
+// chains; the second operand is a kernel's parameter, for maxima another chain's register.
 template <class Operation, int operations, int chains, int sums>
 struct Mixed {
   bool products, pipe;
@@ -39,7 +39,8 @@ struct Mixed {
   }
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
     unsigned c[sums][4], x[chains], z[16];
-    const unsigned a[4] = {threadIdx.x % 32, 2, 3, 4}, b[2][2] = {{0x3c003c00u, 0x3c003c00u}, {0x3c003c00u, 0x3c003c00u}};
+    const unsigned a[4] = {threadIdx.x % 32, 2, 3, 4},
+                   b[2][2] = {{0x3c003c00u, 0x3c003c00u}, {0x3c003c00u, 0x3c003c00u}};
     start_pipe(x), start_pipe(z);
     for (int i = 0; i < sums; ++i)
       for (int j = 0; j < 4; ++j) c[i][j] = 0;
@@ -79,39 +80,38 @@ double clocks(const Microbench& bench, auto body, int threads) {
   return median_of(cycles_per_round(bench, body, {bench.units(), threads, 0}, 10));
 }
 
-// Clocks that products are held up by a clock of the pipe alone.
+// Clocks that products are held up by a clock of the pipe alone, where registers lie as so many chains have them.
 template <class Operation, int operations, int chains, int sums>
-std::vector<double> held(const Microbench& bench) {
+double held(const Microbench& bench) {
   using Body = Mixed<Operation, operations, chains, sums>;
   const double products = clocks(bench, Body{true, false}, 512), pipe = clocks(bench, Body{false, true}, 512);
-  std::vector<double> samples = cycles_per_round(bench, Body{true, true}, {bench.units(), 512, 0}, 10);
-  for (double& sample : samples) sample = (sample - products) / pipe;
-  return samples;
+  return (clocks(bench, Body{true, true}, 512) - products) / pipe;
 }
 
-template <class Operation, int operations, int chains>
+template <class Operation, int operations>
 void add_beside(Microbench& bench, const std::string& key) {
-  bench.add("beside." + key, held<Operation, operations, chains, 8>(bench),
-            "4 warps a scheduler, 64 m16n8k16 in 8 chains and " + whole(operations) + " of the pipe in " + whole(chains) + " each");
-  MicrobenchCurve others{"beside." + key + " where registers lie otherwise", "chains of products", "held up, a clk alone", {}};
-  others.points.emplace_back(8, median_of(held<Operation, operations, 12, 8>(bench)));
-  others.points.emplace_back(16, median_of(held<Operation, operations, 8, 16>(bench)));
-  others.points.emplace_back(16, median_of(held<Operation, operations, 16, 16>(bench)));
+  bench.add("beside." + key,
+            {held<Operation, operations, 8, 8>(bench), held<Operation, operations, 16, 8>(bench),
+             held<Operation, operations, 8, 16>(bench), held<Operation, operations, 16, 16>(bench)},
+            "4 warps a scheduler, 64 m16n8k16 in 8 or 16 chains and " + whole(operations) +
+                " of the pipe in 8 or 16 each: the middle of four arrangements of registers");
   using Others = Apart<Operation, operations * 4>;
   const double alone = clocks(bench, Others{true, false}, 256), other = clocks(bench, Others{false, true}, 256),
                together = clocks(bench, Others{true, true}, 256);
   MicrobenchCurve apart{"beside." + key + ", the pipe in other warps, two registers an operation",
-                        "clk of 256 m16n8k16 a warp alone; of the pipe alone", "clk of both at once", {}};
+                        "clk of 256 m16n8k16 a warp alone; of the pipe alone",
+                        "clk of both at once",
+                        {}};
   apart.points.emplace_back(alone, together), apart.points.emplace_back(other, together);
-  bench.add_curve(others), bench.add_curve(apart);
+  bench.add_curve(apart);
 }
 
 }  // namespace
 
 void measure_beside(Microbench& bench) {
-  add_beside<operation::Ex2, 32, 8>(bench, "mma_ex2");
-  add_beside<operation::Ffma, 64, 16>(bench, "mma_ffma");
-  add_beside<operation::Max, 64, 16>(bench, "mma_max");
+  add_beside<operation::Ex2, 32>(bench, "mma_ex2");
+  add_beside<operation::Ffma, 64>(bench, "mma_ffma");
+  add_beside<operation::Max, 64>(bench, "mma_max");
 }
 
 }  // namespace tilescope::validate

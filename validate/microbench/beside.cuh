@@ -6,8 +6,8 @@
 
 namespace tilescope::validate {
 
-// `count` operations of a thread, in as many chains as there are values: of a chain's own register and `y`, as kernels scale
-// sums and scores, or of two chains' values. Beside products they cost more or less with the registers they read.
+// `count` operations of a thread, in as many chains as there are values: of a chain's own register and `y`, as kernels
+// scale sums and scores, or of two chains' values. Beside products they cost more or less with the registers they read.
 template <class Operation, int count, int chains>
 __device__ __forceinline__ void run_pipe(unsigned (&x)[chains], unsigned y) {
 #pragma unroll

@@ -10,8 +10,8 @@ namespace device = kernels::device;
 constexpr int groups = 2, n = 128, batch = 8, operations = 512;
 constexpr int batches = 8;  // a round of the pipe: more than it takes
 
-// Two warpgroups multiply, A from registers, for longer than the third needs for its rounds with the pipe; only its time
-// counts. `two`: operations of two chains' values.
+// Two warpgroups multiply, A from registers, for longer than the third needs for its rounds with the pipe; only its
+// time counts. `two`: operations of two chains' values.
 template <class Operation, int chains, bool two>
 struct BesideWide {
   bool products;
@@ -67,15 +67,17 @@ template <class Operation>
 void add_beside(Microbench& bench, const std::string& key) {
   using Body = BesideWide<Operation, 16, false>;
   const double alone = clocks<Operation, 16, false>(bench, false);
-  std::vector<double> longer = cycles_per_round(bench, Body{true}, {bench.units(), Body::threads, Body::shared_bytes}, 20);
+  std::vector<double> longer =
+      cycles_per_round(bench, Body{true}, {bench.units(), Body::threads, Body::shared_bytes}, 20);
   const double beside = median_of(longer);
   for (double& sample : longer) sample = sample / alone - 1;
   bench.add(key, longer,
-            "two warpgroups with 8 of m64n128k16 at a time, A from registers: " + whole(operations) + " operations of another in " +
-                whole(beside) + " clk for " + whole(alone));
+            "two warpgroups with 8 of m64n128k16 at a time, A from registers: " + whole(operations) +
+                " operations of another in " + whole(beside) + " clk for " + whole(alone));
   MicrobenchCurve curve{key + ", two registers an operation",
                         "clk of the pipe alone, for " + whole(operations) + " operations a thread",
-                        "clk beside two warpgroups with m64n128k16, A from registers", {}};
+                        "clk beside two warpgroups with m64n128k16, A from registers",
+                        {}};
   curve.points.emplace_back(clocks<Operation, 8, true>(bench, false), clocks<Operation, 8, true>(bench, true));
   bench.add_curve(curve);
 }
