@@ -6,8 +6,8 @@
 
 namespace tilescope::validate {
 
-// What `work` returns, run in a child process. Call it before this process has touched the GPU: a driver does not outlive a
-// fork. Empty when the child fails, whatever its reason.
+// What `work` returns, run in a child process. Call it before this process has touched the GPU: a driver does not
+// outlive a fork. Empty when the child fails, whatever its reason.
 std::vector<double> in_bare_process(const std::function<std::vector<double>()>& work);
 
 }  // namespace tilescope::validate

@@ -42,8 +42,8 @@ struct HardwareMeasurement {
   double seconds = 0;
 };
 
-// s from one empty kernel to the next as the host launches them, in a process without CUPTI. To be called before all else:
-// gpu_at_hand sets CUPTI up. Empty: no GPU, or a build without CUDA.
+// s from one empty kernel to the next as the host launches them, in a process without CUPTI. To be called before all
+// else: gpu_at_hand sets CUPTI up. Empty: no GPU, or a build without CUDA.
 std::vector<double> bare_host_intervals(bool quick);
 
 // Runs every topic. Throws DeviceError when the device fails; counters that are not permitted only skip their topic.

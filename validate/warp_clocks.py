@@ -27,16 +27,19 @@ def measured(path):
     return float(re.search(r"value: ([0-9.]+)", lines[0]).group(1))
 
 
-# Clocks until a result is there; until the registers that an instruction reads may be written; of a barrier at which the
-# block's four warps arrive together; and, 32 threads a warp and four schedulers, that a warp's instruction keeps its pipe.
+# Clocks until a result is there; until the registers that an instruction reads may be written; of a barrier at which
+# the block's four warps arrive together; that a warp's instruction keeps its pipe (32 threads, four schedulers).
 LATENCY = {"LDS": measured("smem.latency"), "LDSM": measured("chains.ldmatrix"), "MUFU": measured("chains.ex2"),
-           "SHFL": measured("chains.shuffle"), "MOVM": measured("chains.movmatrix"), "HMMA": measured("tensor.mma_latency.fp16")}
+           "SHFL": measured("chains.shuffle"), "MOVM": measured("chains.movmatrix"),
+           "HMMA": measured("tensor.mma_latency.fp16")}
 OTHER_LATENCY, OPERANDS_READ = measured("chains.constant"), measured("chains.operands_read")
 BARRIER = measured("sync.block_barrier.w4")
-PIPES = [(re.compile(r"HMMA"), "tensor", measured("tensor.mma.fp16")), (re.compile(r"MUFU"), "xu", 128 / measured("pipes.ex2")),
+ALU = r"LOP3|PRMT|IADD3|FMNMX|F2FP|ISETP|FSETP|SEL|FSEL|SHF|LEA|VIMNMX|IMNMX"
+PIPES = [(re.compile(r"HMMA"), "tensor", measured("tensor.mma.fp16")),
+         (re.compile(r"MUFU"), "xu", 128 / measured("pipes.ex2")),
          (re.compile(r"LDSM|LDS|STS|STSM"), "smem", measured("smem.ldmatrix")),
          (re.compile(r"SHFL|MOVM"), "shuffle", 128 / measured("pipes.shuffle")),
-         (re.compile(r"LOP3|PRMT|IADD3|FMNMX|F2FP|ISETP|FSETP|SEL|FSEL|SHF|LEA|VIMNMX|IMNMX"), "alu", 128 / measured("pipes.lop3"))]
+         (re.compile(ALU), "alu", 128 / measured("pipes.lop3"))]
 FIRST = re.compile(r"\s*/\*([0-9a-f]{4,})\*/\s+(.*?);\s+/\* (0x[0-9a-f]{16}) \*/")
 SECOND = re.compile(r"\s*/\* (0x[0-9a-f]{16}) \*/")
 BRANCH = re.compile(r"^(@\S+ )?\s*BRA(?:\.\S+)?\s.*?(0x[0-9a-f]+)\s*$")

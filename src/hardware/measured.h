@@ -71,7 +71,7 @@ struct MeasuredRates {
   } pipes;
   struct {
     Value ffma, ex2, max, shuffle, cvt_f16x2, iadd3;  // clk from an instruction to one that uses its result
-    Value ldmatrix, movmatrix, constant;  // the same; constant: a load of a kernel's parameters at an address in a register
+    Value ldmatrix, movmatrix, constant;  // the same; constant: a load of kernel parameters at an address in a register
     Value operands_read;                  // clk from a store until a register that it reads may be written again
   } chains;
   // What a pipe costs that runs beside matrix instructions of other warps: registers' ports are shared.

@@ -6,33 +6,13 @@
 
 namespace tilescope::validate {
 
-// Operations as attention kernels have them: `x` is a chain's own register, `y` one of a few that many share, `scale` a
-// parameter of the kernel. How much they cost beside products goes with the registers that the assembler picks.
-namespace streamed {
-
-struct Ex2 {
-  static __device__ __forceinline__ void step(unsigned& x, unsigned, float) { operation::Ex2::step(x, 0); }
-};
-struct Ffma {  // scores, less their maximum
-  static __device__ __forceinline__ void step(unsigned& x, unsigned y, float scale) {
-    float f = operation::as_float(x);
-    asm volatile("fma.rn.ftz.f32 %0, %0, %1, %2;" : "+f"(f) : "f"(scale), "f"(operation::as_float(y)));
-    x = operation::as_bits(f);
-  }
-};
-struct Max {
-  static __device__ __forceinline__ void step(unsigned& x, unsigned y, float) { operation::Max::step(x, y); }
-};
-
-}  // namespace streamed
-
-// `count` operations of a thread, in as many chains as there are values.
+// `count` operations of a thread, in as many chains as there are values: of a chain's own register and `y`, as kernels
+// scale sums and scores, or of two chains' values. Beside products they cost more or less with the registers they read.
 template <class Operation, int count, int chains>
-__device__ __forceinline__ void run_pipe(unsigned (&x)[chains], const unsigned (&y)[4], float scale) {
+__device__ __forceinline__ void run_pipe(unsigned (&x)[chains], unsigned y) {
 #pragma unroll
-  for (int step = 0; step < count; ++step) Operation::step(x[step % chains], y[step % 4], scale);
+  for (int step = 0; step < count; ++step) Operation::step(x[step % chains], y);
 }
-// The same of two chains' values each.
 template <class Operation, int count, int chains>
 __device__ __forceinline__ void run_pipe(unsigned (&x)[chains]) {
 #pragma unroll

@@ -16,22 +16,28 @@ struct Mark {
   unsigned unit;
 };
 
-// A block's round: products whose operands come by ldmatrix, special functions, maxima, a barrier. Chains without meaning.
+// A block's round: products whose operands come by ldmatrix, special functions, maxima, a barrier. Chains without
+// meaning.
 template <int products, int loads, int specials, int maxima>
 __global__ void __launch_bounds__(threads) mix_kernel(Mark* marks, unsigned* sink) {
   extern __shared__ __align__(128) unsigned char shared[];
   const long long begin = clock64();
-  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(shared)) + threadIdx.x * 16, a[4] = {threadIdx.x, 1, 2, 3};
+  const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(shared)) + threadIdx.x % 32 * 16;
+  const unsigned a[4] = {threadIdx.x, 1, 2, 3};
   unsigned c[8][4] = {}, x[8], b[8];
-  for (int i = 0; i < 8; ++i) x[i] = operation::as_bits(threadIdx.x * 0.001f + static_cast<float>(i)), b[i] = static_cast<unsigned>(i);
+  for (int i = 0; i < 8; ++i)
+    x[i] = operation::as_bits(threadIdx.x * 0.001f + static_cast<float>(i)), b[i] = static_cast<unsigned>(i);
 #pragma unroll 1
   for (int round = 0; round < rounds; ++round) {
 #pragma unroll
     for (int i = 0; i < products; ++i) {
-      if (loads > 0 && i % (products / (loads > 0 ? loads : 1)) == 0)
+      if (i % (products / loads) == 0) {  // warps share what they load; each load is of its own place
+        unsigned* const to = b + i % 2 * 4;
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                     : "=r"(b[i % 2 * 4]), "=r"(b[i % 2 * 4 + 1]), "=r"(b[i % 2 * 4 + 2]), "=r"(b[i % 2 * 4 + 3])
-                     : "r"(at));
+                     : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                     : "r"(at + i * 512)
+                     : "memory");
+      }
       unsigned(&sum)[4] = c[i % 8];
       asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " TILESCOPE_MMA_OPERANDS
                    : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
@@ -52,8 +58,9 @@ __global__ void __launch_bounds__(threads) mix_kernel(Mark* marks, unsigned* sin
   if (threadIdx.x == 0) marks[blockIdx.x] = {begin, clock64(), unit};
 }
 
-// How far the older of two equal blocks of a unit is served first, mean over units. `alone`: clocks of a block by itself. Until
-// the older ends the two get `both` blocks a clock done; of these it has half (0), or as much as by itself (1).
+// How far the older of two equal blocks of a unit is served first, mean over units. `alone`: clocks of a block by
+// itself. Until the older ends the two get `both` blocks a clock done; of these it has half (0), or as much as by
+// itself (1).
 double ahead(const std::vector<Mark>& marks, double alone) {
   std::map<unsigned, std::vector<Mark>> units;
   for (const Mark& mark : marks) units[mark.unit].push_back(mark);
@@ -69,7 +76,9 @@ double ahead(const std::vector<Mark>& marks, double alone) {
 }
 
 template <int products, int loads, int specials, int maxima>
-std::vector<double> ahead_of(const Microbench& bench) {
+std::vector<double> ahead_of(Microbench& bench) {
+  const std::string name = whole(products) + " mma.sync, " + whole(loads) + " ldmatrix, " + whole(specials) + " ex2, " +
+                           whole(maxima) + " maxima";
   constexpr int shared = 96 << 10;  // room for two blocks
   const auto kernel = mix_kernel<products, loads, specials, maxima>;
   check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared), "cudaFuncSetAttribute");
@@ -77,7 +86,8 @@ std::vector<double> ahead_of(const Microbench& bench) {
   auto* marks = static_cast<Mark*>(memory.get());
   const auto run = [&](int blocks) {
     for (int again = 0; again < 2; ++again)  // run after run, as kernels are timed: the second counts
-      kernel<<<static_cast<unsigned>(blocks), threads, shared>>>(marks, reinterpret_cast<unsigned*>(marks + 2 * bench.units()));
+      kernel<<<static_cast<unsigned>(blocks), threads, shared>>>(
+          marks, reinterpret_cast<unsigned*>(marks + 2 * bench.units()));
     check_cuda(cudaGetLastError(), "launching a microbenchmark");
     std::vector<Mark> host(static_cast<std::size_t>(blocks));
     check_cuda(cudaMemcpy(host.data(), marks, sizeof(Mark) * host.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
@@ -87,7 +97,18 @@ std::vector<double> ahead_of(const Microbench& bench) {
   for (int i = 0; i <= bench.repeats(); ++i) {
     double alone = 0;
     for (const Mark& mark : run(bench.units())) alone += static_cast<double>(mark.end - mark.begin) / bench.units();
-    samples.push_back(ahead(run(2 * bench.units()), alone));
+    const std::vector<Mark> pairs = run(2 * bench.units());
+    samples.push_back(ahead(pairs, alone));
+    if (i == bench.repeats()) {
+      std::vector<double> lengths;
+      for (const Mark& mark : pairs) lengths.push_back(static_cast<double>(mark.end - mark.begin));
+      std::sort(lengths.begin(), lengths.end());
+      MicrobenchCurve curve{
+          "two blocks of an SM, " + name, "percent of the blocks", "clk of a block, alone at 0", {{0, alone}}};
+      for (const int percent : {1, 10, 25, 40, 49, 51, 60, 75, 90, 99})
+        curve.points.emplace_back(percent, lengths[lengths.size() * static_cast<std::size_t>(percent) / 100]);
+      bench.add_curve(curve);
+    }
   }
   samples.erase(samples.begin());  // loads the code
   return samples;
@@ -95,20 +116,24 @@ std::vector<double> ahead_of(const Microbench& bench) {
 
 }  // namespace
 
+// As in attention by mma.sync, where warps have 16 or 32 rows, which share a load's operands, and a score takes as many
+// products as heads of 64 or 128 have it take.
 void measure_blocks(Microbench& bench) {
-  const std::vector<double> few = ahead_of<64, 16, 32, 32>(bench), more = ahead_of<64, 64, 32, 32>(bench),
-                            even = ahead_of<64, 32, 64, 64>(bench);
-  std::vector<double> mean;
-  for (std::size_t i = 0; i < few.size(); ++i) mean.push_back((few[i] + more[i] + even[i]) / 3);
+  const std::vector<double> of_mixes[] = {ahead_of<64, 32, 32, 32>(bench), ahead_of<64, 16, 32, 32>(bench),
+                                          ahead_of<64, 32, 16, 16>(bench), ahead_of<64, 16, 16, 16>(bench)};
+  std::vector<double> mean(of_mixes[0].size(), 0);
+  MicrobenchCurve curve{"how far the older of two blocks is served first",
+                        "64 mma.sync with ldmatrix, ex2 and maxima: 32, 32, 32; 16, 32, 32; 32, 16, 16; 16, 16, 16",
+                        "0: even shares, 1: as if by itself",
+                        {}};
+  for (const std::vector<double>& mix : of_mixes) {
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += mix[i] / 4;
+    curve.points.emplace_back(static_cast<double>(curve.points.size()) + 1, median_of(mix));
+  }
   bench.add("beside.oldest_first", mean,
-            "two blocks of 8 warps; 64 mma.sync, 16, 64 or 32 ldmatrix, 32, 32 or 64 ex2 and maxima, a barrier: mean of three");
-  const auto at = [](double which, const std::vector<double>& samples) { return std::pair(which, median_of(samples)); };
-  bench.add_curve({"how far the older of two blocks is served first",
-                   "64 mma with 16 ldmatrix, 32 ex2, 32 maxima (1); 64, 32, 32 (2); 32, 64, 64 (3); 64 mma alone (4); 64 ex2 with 8 "
-                   "mma (5); 128 maxima with 8 ex2 and mma (6)",
-                   "0: even shares, 1: as if by itself",
-                   {at(1, few), at(2, more), at(3, even), at(4, ahead_of<64, 0, 0, 0>(bench)),
-                    at(5, ahead_of<8, 0, 64, 0>(bench)), at(6, ahead_of<8, 0, 8, 128>(bench))}});
+            "two blocks of 8 warps; rounds of 64 mma.sync, 16 or 32 ldmatrix, 16 or 32 ex2 and maxima, a barrier: mean "
+            "of four");
+  bench.add_curve(curve);
 }
 
 }  // namespace tilescope::validate

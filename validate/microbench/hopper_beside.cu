@@ -7,31 +7,19 @@ namespace {
 
 namespace device = kernels::device;
 
-constexpr int groups = 2, n = 128, steps = 8, operations = 512;
+constexpr int groups = 2, n = 128, batch = 8, operations = 512;
+constexpr int batches = 8;  // a round of the pipe: more than it takes
 
-// Whether any of a warpgroup's threads says so: they stop together, for their products are the warpgroup's.
-__device__ __forceinline__ bool any_of_group(bool own, int barrier) {
-  unsigned any;
-  asm volatile(
-      "{.reg .pred p, q; setp.ne.u32 p, %1, 0; barrier.cta.red.or.pred q, %2, 128, p; selp.u32 %0, 1, 0, q;}"
-      : "=r"(any)
-      : "r"(static_cast<unsigned>(own)), "r"(barrier)
-      : "memory");
-  return any != 0;
-}
-
-// Two warpgroups multiply, A from registers, until the third has done its rounds with the pipe, in `chains` chains; only its
+// Two warpgroups multiply, A from registers, for longer than the third needs for its rounds with the pipe; only its
 // time counts. `two`: operations of two chains' values.
 template <class Operation, int chains, bool two>
 struct BesideWide {
   bool products;
-  float scale = 0.5f;
-  static constexpr int threads = 128 * (groups + 1), shared_bytes = n * 128 + 1024 + 16;
+  unsigned y = 0x3f000000u;  // 0.5f
+  static constexpr int threads = 128 * (groups + 1), shared_bytes = n * 128 + 1024;
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
-    volatile unsigned* const done = reinterpret_cast<volatile unsigned*>(shared + n * 128 + 1024);
     for (unsigned i = threadIdx.x; i < n * 128 / 4; i += threads)
       reinterpret_cast<unsigned*>(shared)[i] = 0x2c002c00u + (i * 2654435761u >> 22);
-    if (threadIdx.x == 0) *done = 0;
     device::fence_async_proxy();
     if (threadIdx.x < 128 * groups) {
       const std::uint64_t b = device::k_major(device::shared_address(shared));
@@ -42,11 +30,11 @@ struct BesideWide {
       watch.stop();
       if (products)
 #pragma unroll 1
-        while (!any_of_group(*done >= 4, 1 + static_cast<int>(threadIdx.x) / 128)) {
+        for (int i = 0; i < rounds * batches; ++i) {
           device::pin(d);
           device::fence_operands();
 #pragma unroll
-          for (int step = 0; step < steps; ++step)
+          for (int step = 0; step < batch; ++step)
             device::Wgmma<n>::template rs<__half>(d, a, device::step_descriptor(b, step % 4 * 32), 1);
           device::commit_products();
           device::wait_products<0>();
@@ -56,16 +44,15 @@ struct BesideWide {
       for (int i = 0; i < n / 2; ++i) all ^= __float_as_uint(d[i]);
       return all;
     }
-    unsigned x[chains], y[4];
-    start_pipe(x), start_pipe(y);
+    unsigned x[chains];
+    start_pipe(x);
     watch.start();
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
       if constexpr (two) run_pipe<Operation, operations>(x);
-      else run_pipe<Operation, operations>(x, y, scale);
+      else run_pipe<Operation, operations>(x, y);
     }
     watch.stop();
-    if (threadIdx.x % 32 == 0) atomicAdd(const_cast<unsigned*>(done), 1u);
     return all_of(x);
   }
 };
@@ -76,30 +63,31 @@ double clocks(const Microbench& bench, bool products) {
   return median_of(cycles_per_round(bench, Body{products}, {bench.units(), Body::threads, Body::shared_bytes}, 20));
 }
 
-template <class Operation, int chains>
-double longer(const Microbench& bench) {
-  return clocks<Operation, chains, false>(bench, true) / clocks<Operation, chains, false>(bench, false) - 1;
-}
-
-template <class Operation, class OfTwo>
+template <class Operation>
 void add_beside(Microbench& bench, const std::string& key) {
-  bench.add(key,
-            {longer<Operation, 8>(bench), longer<Operation, 12>(bench), longer<Operation, 16>(bench),
-             longer<Operation, 24>(bench), longer<Operation, 32>(bench)},
-            "beside two warpgroups with 8 of m64n128k16 at a time, A from registers; five arrangements of registers");
+  using Body = BesideWide<Operation, 16, false>;
+  const double alone = clocks<Operation, 16, false>(bench, false);
+  std::vector<double> longer =
+      cycles_per_round(bench, Body{true}, {bench.units(), Body::threads, Body::shared_bytes}, 20);
+  const double beside = median_of(longer);
+  for (double& sample : longer) sample = sample / alone - 1;
+  bench.add(key, longer,
+            "two warpgroups with 8 of m64n128k16 at a time, A from registers: " + whole(operations) +
+                " operations of another in " + whole(beside) + " clk for " + whole(alone));
   MicrobenchCurve curve{key + ", two registers an operation",
                         "clk of the pipe alone, for " + whole(operations) + " operations a thread",
-                        "clk beside two warpgroups with m64n128k16, A from registers", {}};
-  curve.points.emplace_back(clocks<OfTwo, 8, true>(bench, false), clocks<OfTwo, 8, true>(bench, true));
+                        "clk beside two warpgroups with m64n128k16, A from registers",
+                        {}};
+  curve.points.emplace_back(clocks<Operation, 8, true>(bench, false), clocks<Operation, 8, true>(bench, true));
   bench.add_curve(curve);
 }
 
 }  // namespace
 
 void measure_hopper_beside(Microbench& bench) {
-  add_beside<streamed::Ex2, operation::Ex2>(bench, "beside.wgmma_ex2");
-  add_beside<streamed::Ffma, operation::Ffma>(bench, "beside.wgmma_ffma");
-  add_beside<streamed::Max, operation::Max>(bench, "beside.wgmma_max");
+  add_beside<operation::Ex2>(bench, "beside.wgmma_ex2");
+  add_beside<operation::Ffma>(bench, "beside.wgmma_ffma");
+  add_beside<operation::Max>(bench, "beside.wgmma_max");
 }
 
 }  // namespace tilescope::validate

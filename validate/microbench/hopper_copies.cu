@@ -49,7 +49,8 @@ struct Fed {
       device::fence_operands();
 #pragma unroll
       for (int step = 0; step < batch; ++step)
-        device::Wgmma<n>::template ss<__half>(d, device::step_descriptor(a, step % 4 * 32), device::step_descriptor(b, step % 4 * 32), 1);
+        device::Wgmma<n>::template ss<__half>(d, device::step_descriptor(a, step % 4 * 32),
+                                              device::step_descriptor(b, step % 4 * 32), 1);
       device::commit_products();
       device::wait_products<0>();
       device::pin(d);

@@ -9,7 +9,7 @@ namespace tilescope::validate {
 constexpr int piece = 16384;
 
 struct Feed {
-  const char* from;  // in global memory, 64 pieces
+  const char* from;            // in global memory, 64 pieces
   std::uint32_t to, barriers;  // in shared memory: `in_flight` pieces; as many mbarriers of one arrival
   int in_flight;
 
@@ -26,7 +26,8 @@ struct Feed {
       if (asked - come == in_flight) wait();
       const unsigned slot = static_cast<unsigned>(asked % in_flight);
       device::arrive_expect(barriers + 8 * slot, piece);
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to + slot * piece),
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                       to + slot * piece),
                    "l"(from + asked % 64 * piece), "r"(piece), "r"(barriers + 8 * slot)
                    : "memory");
       ++asked;

@@ -1,5 +1,5 @@
-// What wgmma loses to arithmetic of other warps: the set-up of each product, its descriptors' registers and itself, waits
-// at the scheduler for its turn.
+// What wgmma loses to arithmetic of other warps: the set-up of each product, its descriptors' registers and itself,
+// waits at the scheduler for its turn.
 #include <cuda_fp16.h>
 
 #include "common/wgmma.cuh"
@@ -12,12 +12,17 @@ namespace device = kernels::device;
 
 constexpr int n = 64, steps = 16, operations = 128, panel = 64 * 128;
 
-// One warpgroup has chains of 16 products, both operands in shared memory and at new addresses in every chain, and waits for
-// each chain. Another goes through its operations until the first is done and counts how often.
+// Of all blocks together: clocks of the products, rounds of the pipe.
+struct Tally {
+  unsigned long long clocks, rounds;
+};
+
+// One warpgroup has chains of 16 products, both operands in shared memory and at new addresses in every chain, and
+// waits for each chain. Another goes through its operations until the first is done and counts how often.
 struct Held {
   bool products, pipe;
-  unsigned* counted;  // rounds of the pipe's first thread
-  float scale = 0.5f;
+  Tally* tally;
+  std::uint32_t stage_bytes = 4 * panel;  // known at run time only: descriptors are made in every chain
   static constexpr int threads = 256, stages = 2, shared_bytes = (4 + 4 * stages) * panel + 1024;
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
     __shared__ volatile int done;
@@ -28,16 +33,15 @@ struct Held {
     unsigned x[32];
     start_pipe(x);
     if (threadIdx.x >= 128) {
-      unsigned y[4];
-      start_pipe(y);
+      const unsigned y = operation::as_bits(1.0001f);
       watch.start();
       int round = 0;
       // Alone, the same number of rounds as the products would have.
 #pragma unroll 1
-      for (; pipe && (products ? done == 0 : round < rounds); ++round) run_pipe<streamed::Ffma, operations>(x, y, scale);
+      for (; pipe && (products ? done == 0 : round < rounds); ++round) run_pipe<operation::Ffma, operations>(x, y);
       watch.stop();
       if (products) watch.span.end = watch.span.begin, watch.span.end_ns = watch.span.begin_ns;
-      if (threadIdx.x == 128 && blockIdx.x == 0) *counted = static_cast<unsigned>(round);
+      if (threadIdx.x == 128) atomicAdd(&tally->rounds, static_cast<unsigned long long>(round));
       return all_of(x);
     }
     const std::uint32_t base = device::shared_address(shared);
@@ -47,7 +51,7 @@ struct Held {
     if (products) {
 #pragma unroll 1
       for (int round = 0; round < rounds; ++round) {
-        const std::uint32_t b = base + static_cast<std::uint32_t>(4 + round % stages * 4) * panel;
+        const std::uint32_t b = base + 4 * panel + static_cast<std::uint32_t>(round % stages) * stage_bytes;
         device::pin(d);
         device::fence_operands();
 #pragma unroll
@@ -62,7 +66,10 @@ struct Held {
       }
     }
     watch.stop();
-    if (threadIdx.x == 0) done = 1;
+    if (threadIdx.x == 0) {
+      done = 1;
+      atomicAdd(&tally->clocks, static_cast<unsigned long long>(watch.span.end - watch.span.begin));
+    }
     unsigned all = 0;
     for (int i = 0; i < n / 2; ++i) all ^= __float_as_uint(d[i]);
     return all;
@@ -70,23 +77,23 @@ struct Held {
 };
 
 struct Run {
-  double clocks = 0, rounds_of_pipe = 0;  // of one round
+  double clocks = 0, rounds_of_pipe = 0;  // of one round and block
 };
 
 }  // namespace
 
 void measure_hopper_held(Microbench& bench) {
-  const DeviceBuffer memory(sizeof(unsigned));
+  const DeviceBuffer memory(sizeof(Tally));
   const Shape shape{bench.units(), Held::threads, Held::shared_bytes};
-  constexpr int rounds = 200;
+  constexpr int rounds = 1000;
   const auto run = [&](bool products, bool pipe) {
-    const Held body{products, pipe, static_cast<unsigned*>(memory.get())};
     const auto once = [&](int count) {
-      Run found{run_timed(body, shape, count).cycles, 0};
-      unsigned counted = 0;
-      check_cuda(cudaMemcpy(&counted, memory.get(), sizeof counted, cudaMemcpyDeviceToHost), "cudaMemcpy");
-      found.rounds_of_pipe = counted;
-      return found;
+      check_cuda(cudaMemset(memory.get(), 0, sizeof(Tally)), "cudaMemset");
+      const double cycles = run_timed(Held{products, pipe, static_cast<Tally*>(memory.get())}, shape, count).cycles;
+      Tally tally{};
+      check_cuda(cudaMemcpy(&tally, memory.get(), sizeof tally, cudaMemcpyDeviceToHost), "cudaMemcpy");
+      return Run{products ? static_cast<double>(tally.clocks) / bench.units() : cycles,
+                 static_cast<double>(tally.rounds) / bench.units()};
     };
     const Run one = once(rounds), two = once(2 * rounds);
     return Run{(two.clocks - one.clocks) / rounds, (two.rounds_of_pipe - one.rounds_of_pipe) / rounds};

@@ -8,8 +8,8 @@ namespace device = kernels::device;
 
 constexpr int in_flight = 2, added = 32768;  // bytes that a block's 8 warps add to in a round
 
-// In each round the warps of a block add to its own floats, and one thread brings `pieces` pieces; they do not wait for each
-// other, and the round takes what the slower of them does.
+// In each round the warps of a block add to its own floats, and one thread brings `pieces` pieces; they do not wait for
+// each other, and the round takes what the slower of them does.
 struct Both {
   float* to;
   const char* from;
@@ -52,7 +52,8 @@ void measure_reductions(Microbench& bench) {
     };
     const std::string who = blocks == 1 ? "one SM" : "all SMs";
     MicrobenchCurve alone{"bulk copies from L2, " + who, "bytes a round", "clk a round", {}};
-    MicrobenchCurve beside{"the same while 8 warps add to 32 KiB of floats in the L2, " + who, "bytes a round", "clk a round", {}};
+    MicrobenchCurve beside{
+        "the same while 8 warps add to 32 KiB of floats in the L2, " + who, "bytes a round", "clk a round", {}};
     beside.points.emplace_back(0, clocks(true, 0));
     for (const int pieces : {1, 2, 4}) {
       alone.points.emplace_back(pieces * piece, clocks(false, pieces));

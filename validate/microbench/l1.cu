@@ -1,4 +1,5 @@
-// How much L1 and shared memory divide between them: how large a range still hits L1 beside shared memory of a given size.
+// How much L1 and shared memory divide between them: how large a range still hits L1 beside shared memory of a given
+// size.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {
@@ -39,13 +40,19 @@ void measure_l1(Microbench& bench) {
   for (const int shared : {64, 100, 132, 164}) {  // sizes that the hardware sets aside, 1 KiB of it for itself
     const Shape shape{1, 32, (shared - 1) * kib};
     const auto kernel = kernel_of<Sweep>();
-    if (cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1) != cudaSuccess) break;
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1) !=
+        cudaSuccess)
+      break;
     const auto clocks = [&](int size) {  // of a load, after the first sweep
-      return (run_timed(Sweep{data, size * kib}, shape, 12).cycles - run_timed(Sweep{data, size * kib}, shape, 4).cycles) * 512 /
-             (8.0 * size * kib);
+      return (run_timed(Sweep{data, size * kib}, shape, 12).cycles -
+              run_timed(Sweep{data, size * kib}, shape, 4).cycles) *
+             512 / (8.0 * size * kib);
     };
     const double hit = clocks(48), miss = clocks(448);
-    MicrobenchCurve curve{"l1 beside " + std::to_string(shared) + " KiB of shared memory", "KiB of the range", "clk of a load", {{48, hit}}};
+    MicrobenchCurve curve{"l1 beside " + std::to_string(shared) + " KiB of shared memory",
+                          "KiB of the range",
+                          "clk of a load",
+                          {{48, hit}}};
     const double most = hit + 0.05 * (miss - hit);
     double fits = 0;  // where the curve passes it for the first time
     for (int size = 64; size <= 240; size += 4) {
@@ -59,7 +66,8 @@ void measure_l1(Microbench& bench) {
     if (fits > 0) together.push_back((fits + shared) * kib);
   }
   if (!together.empty())
-    bench.add("local.l1", together, "the largest range that one warp finds in L1 again (95 %) and the shared memory beside it, four sizes");
+    bench.add("local.l1", together,
+              "the largest range that one warp finds in L1 again (95 %) and the shared memory beside it, four sizes");
 }
 
 }  // namespace tilescope::validate

@@ -29,8 +29,8 @@ void add_bandwidth(Microbench& bench, const std::string& path, const Body& body,
   bench.add(per_clock, inverse(cycles_per_round(bench, body, {blocks, threads, 0}, rounds), bytes), note);
 }
 
-// Every lane a sector of another line, 256 bytes from its neighbour's, within 32 MiB; a warp waits for its loads when it has
-// asked for `in_flight`.
+// Every lane a sector of another line, 256 bytes from its neighbour's, within 32 MiB; a warp waits for its loads when
+// it has asked for `in_flight`.
 template <int in_flight>
 struct ScatteredLoop {
   const unsigned* data;
@@ -70,15 +70,18 @@ struct AddLoop {
   }
 };
 
-// `data`: 32 MiB of even numbers. A rate is what many loads in flight reach; those that a warp waits for one by one are in
-// the record.
+// `data`: 32 MiB of even numbers. A rate is what many loads in flight reach; those that a warp waits for one by one are
+// in the record.
 void add_scattered(Microbench& bench, const unsigned* data) {
   const auto rates = [&](auto body, int in_flight, int warps) {
     const int rounds = 96 / in_flight;
-    return inverse(cycles_per_round(bench, body, {bench.units(), 32 * warps, 0}, rounds), 32.0 * 32 * warps * in_flight);
+    return inverse(cycles_per_round(bench, body, {bench.units(), 32 * warps, 0}, rounds),
+                   32.0 * 32 * warps * in_flight);
   };
-  MicrobenchCurve waited{"l2 read of lone sectors by all SMs, a warp waits for each of its loads", "warps of an SM", "B/clk a unit", {}};
-  for (const int warps : {4, 8, 16, 32}) waited.points.emplace_back(warps, median_of(rates(ScatteredLoop<1>{data}, 1, warps)));
+  MicrobenchCurve waited{
+      "l2 read of lone sectors by all SMs, a warp waits for each of its loads", "warps of an SM", "B/clk a unit", {}};
+  for (const int warps : {4, 8, 16, 32})
+    waited.points.emplace_back(warps, median_of(rates(ScatteredLoop<1>{data}, 1, warps)));
   MicrobenchCurve ahead{"the same of 32 warps, more at a time", "loads of a warp in flight", "B/clk a unit", {}};
   ahead.points.emplace_back(2, median_of(rates(ScatteredLoop<2>{data}, 2, 32)));
   ahead.points.emplace_back(4, median_of(rates(ScatteredLoop<4>{data}, 4, 32)));

@@ -69,9 +69,9 @@ std::vector<int> set_of(double mib, int ranges, unsigned seed) {
   return chunks;
 }
 
-// Part of the set that the second and later sweeps move to or from DRAM, by bytes of the set. Sets fill the less evenly, the
-// more ranges a set has; kernels sweep a few at a time: those of some heads in some arrays. Each size is the mean of several
-// sets of other ranges, for where they lie decides which of them meet in the cache's sets.
+// Part of the set that the second and later sweeps move to or from DRAM, by bytes of the set. Sets fill the less
+// evenly, the more ranges a set has; kernels sweep a few at a time: those of some heads in some arrays. Each size is
+// the mean of several sets of other ranges, for where they lie decides which of them meet in the cache's sets.
 // `pieces`: instead of ranges, chunks at places of their own, which meet as chance has it: how many ways sets have.
 MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, bool store, bool pieces) {
   const char* metric = store ? "dram__bytes_write.sum" : "dram__bytes_read.sum";
@@ -99,7 +99,8 @@ MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, b
       const auto rounds = [=, &pool, &bench, count = static_cast<int>(chunks.size())](int times) {
         return [=, &pool, &bench] {
           sweep_chunks<<<static_cast<unsigned>(bench.units()), sweep_threads>>>(
-              static_cast<uint4*>(pool.get()), list, count, times, store, reinterpret_cast<unsigned*>(first + static_cast<std::size_t>(sets) * most));
+              static_cast<uint4*>(pool.get()), list, count, times, store,
+              reinterpret_cast<unsigned*>(first + static_cast<std::size_t>(sets) * most));
           check_cuda(cudaGetLastError(), "the sweep's launch");
         };
       };

@@ -1,11 +1,12 @@
-// L2 bandwidth by how many SMs read the same bytes at about the same time, for the record: what SMs of one group ask for
-// together leaves the L2 once.
+// L2 bandwidth by how many SMs read the same bytes at about the same time, for the record: what SMs of one group ask
+// for together leaves the L2 once.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {
 namespace {
 
-// Blocks read in groups of `sharers`, each group its own range: blocks next to each other, or as far apart as they can be.
+// Blocks read in groups of `sharers`, each group its own range: blocks next to each other, or as far apart as they can
+// be.
 struct SharedLoop {
   const uint4* from;
   std::size_t count;

@@ -11,7 +11,8 @@ __global__ void where_kernel(unsigned* units, unsigned* arrived) {
   units[blockIdx.x] = own;
   atomicAdd(arrived, 1u);
   const volatile unsigned* come = arrived;
-  for (const long long end = clock64() + 4000000; *come < gridDim.x && clock64() < end;) {}
+  for (const long long end = clock64() + 4000000; *come < gridDim.x && clock64() < end;) {
+  }
 }
 
 }  // namespace
@@ -26,7 +27,8 @@ void measure_l2_sides(Microbench& bench) {
     MicrobenchCurve sides{"l2 lines that SM 0 has loaded and that are far from an SM", "SM", "part of the lines", {}};
     for (int sm = 0; sm < bench.units(); ++sm) {
       const std::vector<double> clocks = latencies.seen_by(static_cast<unsigned>(sm));
-      const auto away = std::count_if(clocks.begin(), clocks.end(), [&](double c) { return c > (near->value + far->value) / 2; });
+      const auto away =
+          std::count_if(clocks.begin(), clocks.end(), [&](double c) { return c > (near->value + far->value) / 2; });
       sides.points.emplace_back(sm, static_cast<double>(away) / lines);
     }
     bench.add_curve(sides);
@@ -38,8 +40,10 @@ void measure_l2_sides(Microbench& bench) {
   int most = 0;
   check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), "cudaDeviceGetAttribute");
   if (most < shared) return;
-  check_cuda(cudaFuncSetAttribute(where_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared), "cudaFuncSetAttribute");
-  where_kernel<<<static_cast<unsigned>(bench.units()), 32, static_cast<std::size_t>(shared)>>>(units, units + bench.units());
+  check_cuda(cudaFuncSetAttribute(where_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+             "cudaFuncSetAttribute");
+  where_kernel<<<static_cast<unsigned>(bench.units()), 32, static_cast<std::size_t>(shared)>>>(units,
+                                                                                               units + bench.units());
   check_cuda(cudaGetLastError(), "launching a microbenchmark");
   std::vector<unsigned> host(static_cast<std::size_t>(bench.units()));
   check_cuda(cudaMemcpy(host.data(), units, sizeof(unsigned) * host.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");

@@ -21,7 +21,8 @@ struct LoadMatrices {
     for (int round = 0; round < rounds; ++round)
 #pragma unroll
       for (int i = 0; i < steps; ++i)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%0];" : "+r"(at), "=r"(b), "=r"(c), "=r"(d)::"memory");
+        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%0];"
+                     : "+r"(at), "=r"(b), "=r"(c), "=r"(d)::"memory");
     watch.stop();
     return at ^ b ^ c ^ d;
   }
@@ -49,7 +50,8 @@ struct LoadConstant {
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round)
 #pragma unroll
-      for (int i = 0; i < steps; ++i) at = *reinterpret_cast<const unsigned*>(reinterpret_cast<const char*>(offsets) + at);
+      for (int i = 0; i < steps; ++i)
+        at = *reinterpret_cast<const unsigned*>(reinterpret_cast<const char*>(offsets) + at);
     watch.stop();
     return at;
   }
@@ -64,8 +66,12 @@ struct WriteInPlace {
     watch.start();
 #pragma unroll 1
     for (int round = 0; round < rounds * steps; ++round) {
-      if constexpr (stores) asm volatile("st.volatile.shared.u32 [%1], %0;" ::"r"(x), "r"(at) : "memory");
-      asm volatile("lop3.b32 %0, %0, %1, 0x5a5a5a5a, 0x6a;" : "+r"(x) : "r"(at));
+      if constexpr (stores)
+        asm volatile("st.volatile.shared.u32 [%1], %0; lop3.b32 %0, %0, %1, 0x5a5a5a5a, 0x6a;"
+                     : "+r"(x)
+                     : "r"(at)
+                     : "memory");
+      else asm volatile("lop3.b32 %0, %0, %1, 0x5a5a5a5a, 0x6a;" : "+r"(x) : "r"(at));
     }
     watch.stop();
     return x;
@@ -84,11 +90,13 @@ void measure_latencies(Microbench& bench) {
   bench.add("chains.movmatrix", step_of(bench, TransposeMatrix{}), "one warp");
   LoadConstant constants{};
   for (unsigned i = 0; i < 16; ++i) constants.offsets[i] = (i + 1) % 16 * 4;
-  bench.add("chains.constant", step_of(bench, constants), "one warp, all lanes a kernel parameter, its place from the last");
+  bench.add("chains.constant", step_of(bench, constants),
+            "one warp, all lanes a kernel parameter, its place from the last");
   const double without = median_of(step_of(bench, WriteInPlace<false>{}));
   std::vector<double> waits = step_of(bench, WriteInPlace<true>{});
   for (double& sample : waits) sample -= without;
-  bench.add("chains.operands_read", waits, "one warp: a loop that writes a register in place, with a store of it to shared memory less without");
+  bench.add("chains.operands_read", waits,
+            "one warp: a loop that writes a register in place, with a store of it to shared memory less without");
 }
 
 }  // namespace tilescope::validate

@@ -8,7 +8,8 @@ __global__ void empty_kernel() {}
 
 // Lets the kernel behind it in the stream come onto the SMs when its own work is done.
 __global__ void announcing_kernel(int clocks) {
-  for (const long long end = clock64() + clocks; clock64() < end;) {}
+  for (const long long end = clock64() + clocks; clock64() < end;) {
+  }
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
@@ -77,8 +78,10 @@ void measure_launch(Microbench& bench) {
   std::vector<double> clocks;
   for (int i = 0; i < 5; ++i) clocks.push_back(run_timed(Spin{}, {bench.units(), 32, 0}, 3000000).clock_hz);
   bench.add("clock.most", clocks, "every SM spins in one warp; SM clocks over the GPU's timer");
-  MicrobenchCurve host{"empty kernels in a row as the host hands them over, in the process that counts", "sample", "s a kernel", {}};
-  for (const double sample : host_intervals(bench)) host.points.emplace_back(static_cast<double>(host.points.size()), sample);
+  MicrobenchCurve host{
+      "empty kernels in a row as the host hands them over, in the process that counts", "sample", "s a kernel", {}};
+  for (const double sample : host_intervals(bench))
+    host.points.emplace_back(static_cast<double>(host.points.size()), sample);
   bench.add_curve(host);
   constexpr int many = 400;  // fit the queue of commands
   const std::vector<double> queued = kernel_runs(bench, many, units, 128, 0, 4000);

@@ -27,7 +27,10 @@ static __global__ void line_latency_kernel(const unsigned* data, int lines, int 
 class LineLatency {
  public:
   LineLatency(const unsigned* data, int lines, int units)
-      : data_(data), lines_(lines), units_(static_cast<unsigned>(units)), cycles_(sizeof(unsigned) * static_cast<std::size_t>(lines)) {}
+      : data_(data),
+        lines_(lines),
+        units_(static_cast<unsigned>(units)),
+        cycles_(sizeof(unsigned) * static_cast<std::size_t>(lines)) {}
 
   // Clocks of each line's load by SM `sm`, after SM 0 has loaded them all.
   std::vector<double> seen_by(unsigned sm) const {

@@ -1,4 +1,5 @@
-// Streams of tiles that do not begin on a line: neighbors fetch the parts of a line apart, and the same bytes take longer.
+// Streams of tiles that do not begin on a line: neighbors fetch the parts of a line apart, and the same bytes take
+// longer.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {
@@ -46,7 +47,8 @@ void measure_off_line(Microbench& bench) {
   check_cuda(cudaMemset(first.get(), 1, first.size()), "cudaMemset");
   check_cuda(cudaMemset(second.get(), 1, second.size()), "cudaMemset");
   constexpr int shared = stages * 2 * tile;
-  check_cuda(cudaFuncSetAttribute(two_streams, cudaFuncAttributeMaxDynamicSharedMemorySize, shared), "cudaFuncSetAttribute");
+  check_cuda(cudaFuncSetAttribute(two_streams, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
+             "cudaFuncSetAttribute");
   const auto seconds = [&](int past) {
     return event_seconds([&] {
       two_streams<<<blocks, threads, shared>>>(static_cast<const char*>(first.get()) + past,
@@ -66,12 +68,14 @@ void measure_off_line(Microbench& bench) {
     }
     points.emplace_back(past, median_of(samples));
     if (past != 64 || read == nullptr) continue;
-    for (const double more : longer) rates.push_back(1 / (1 / read->value + std::max(0.0, more) / (2.0 * static_cast<double>(bytes))));
+    for (const double more : longer)
+      rates.push_back(1 / (1 / read->value + std::max(0.0, more) / (2.0 * static_cast<double>(bytes))));
   }
   bench.add_curve({"hbm read of two arrays, 147 MB each, in tiles of 4 KiB", "bytes past a line", "s", points});
   if (!rates.empty())
     bench.add("hbm.read_off_line", rates,
-              "512 blocks stream two arrays of 147 MB by cp.async, a warp 1 KiB of a tile of each at a time: what it takes more from "
+              "512 blocks stream two arrays of 147 MB by cp.async, a warp 1 KiB of a tile of each at a time: what it "
+              "takes more from "
               "64 B past a line than from its start, beside hbm.read");
 }
 
