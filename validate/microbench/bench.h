@@ -67,6 +67,8 @@ void measure_local(Microbench& bench);
 void measure_hbm(Microbench& bench);
 void measure_streams(Microbench& bench);
 void measure_launch(Microbench& bench);
+void measure_launch_gaps(Microbench& bench);
+void measure_mma_clock(Microbench& bench);
 void measure_power(Microbench& bench);
 
 }  // namespace tilescope::validate
