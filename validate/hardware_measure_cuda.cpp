@@ -26,9 +26,11 @@ struct Topic {
 // Launch first: it finds the clock that latencies in seconds are computed with. Power last: it heats the GPU.
 constexpr Topic topics[] = {
     {"launch and clock", measure_launch},
+    {"gaps between kernels and blocks", measure_launch_gaps},
     {"arithmetic pipes", measure_pipes},
     {"8-bit conversions and products", measure_hopper_pipes, true},
     {"mma.sync", measure_mma},
+    {"clock of mma.sync", measure_mma_clock},
     {"wgmma", measure_wgmma, true},
     {"pipes beside mma.sync", measure_beside},
     {"pipes beside wgmma", measure_hopper_beside, true},

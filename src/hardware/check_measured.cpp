@@ -26,6 +26,8 @@ class MeasuredChecker {
                           {"tensor most", m_.clock.tensor_most},
                           {"most", m_.clock.most},
                           {"boost", profile_.boost_hz}});
+    check_order("clock of mma", {{"mma most", m_.clock.mma_most}, {"most", m_.clock.most}});
+    check_order("launch", {{"interval", m_.launch.interval}, {"interval from memory", m_.launch.interval_from_memory}});
     check_order("power", {{"idle", m_.power.idle}, {"busy", m_.power.busy}, {"board", profile_.board_watts}});
     return std::move(findings_);
   }

@@ -125,6 +125,8 @@ TEST_CASE("a measurement that beats the machine, or contradicts another, fails t
     m.tensor.mma[Format::fp16] = measured(6), m.tensor.wgmma_smem[Format::fp16][128] = measured(64);
     m.tensor.wgmma_register[Format::fp8_e4m3][64] = measured(32);
     m.clock.tensor_load = measured(1.53e9), m.clock.tensor_most = measured(1.8e9), m.clock.most = measured(1.98e9);
+    m.clock.mma_most = measured(1.78e9);
+    m.launch.interval = measured(1.8e-6), m.launch.interval_from_memory = measured(2.2e-6);
     m.power.idle = measured(115), m.power.busy = measured(126);
     return profile;
   };
@@ -155,6 +157,12 @@ TEST_CASE("a measurement that beats the machine, or contradicts another, fails t
       {"more multiply-adds than lanes",
        [](HardwareProfile& p) { p.measured->pipes.ffma->value = 130; },
        {"measured ffma"}},
+      {"products that raise the clock",
+       [](HardwareProfile& p) { p.measured->clock.mma_most->value = 2.1e9; },
+       {"measured clock of mma"}},
+      {"a launch that is sooner where its data has to come from memory",
+       [](HardwareProfile& p) { p.measured->launch.interval_from_memory->value = 1.5e-6; },
+       {"measured launch"}},
       {"a load that raises the clock",
        [](HardwareProfile& p) { p.measured->clock.tensor_load->value = 1.9e9; },
        {"measured clock"}},

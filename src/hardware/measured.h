@@ -98,14 +98,16 @@ struct MeasuredRates {
   } atomics;
   struct {
     Value host_interval;  // s from one empty kernel to the next in a stream as fast as the host launches them
-    Value interval;       // the same, all of them in the queue before the first begins
+    Value interval;       // s from the end of a kernel that has stored something until the next one has a block on every SM
+    Value interval_from_memory;  // the same where so much has passed through the L2 that a launch's own data is not there
     Value dependent;      // s that a kernel adds which is launched early and waits for the one ahead of it
     Value empty;          // s, an empty kernel alone between two events, less two events with nothing between
     Value block_beside;  // s a block of an SM that has room for many
-    Value block;     // s a block of an SM that starts empty blocks one after the other
+    Value block;     // s from the end of a block that has stored something to the start of the next one in its place
   } launch;
   struct {
-    Value most, tensor_most;  // Hz: light load of other pipes; of the tensor cores
+    Value most, tensor_most;  // Hz: light load of other pipes; of the tensor cores, by wgmma
+    Value mma_most;           // Hz: of the tensor cores by mma.sync, one product right behind the other
     Value tensor_load;        // Hz: wgmma in every SM at the power limit
   } clock;
   struct {
@@ -204,12 +206,14 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("atomics", "red_fp32", bytes_per_second, r.atomics.red_fp32);
   visit("launch", "host_interval", seconds, r.launch.host_interval);
   visit("launch", "interval", seconds, r.launch.interval);
+  visit("launch", "interval_from_memory", seconds, r.launch.interval_from_memory);
   visit("launch", "dependent", seconds, r.launch.dependent);
   visit("launch", "empty", seconds, r.launch.empty);
   visit("launch", "block", seconds, r.launch.block);
   visit("launch", "block_beside", seconds, r.launch.block_beside);
   visit("clock", "most", hertz, r.clock.most);
   visit("clock", "tensor_most", hertz, r.clock.tensor_most);
+  visit("clock", "mma_most", hertz, r.clock.mma_most);
   visit("clock", "tensor_load", hertz, r.clock.tensor_load);
   visit("power", "idle", watts, r.power.idle);
   visit("power", "busy", watts, r.power.busy);

@@ -35,6 +35,8 @@ std::optional<Sourced<double>> tensor_clock(const HardwareProfile& hardware) {
 }
 
 double highest_clock(const HardwareProfile& hardware, const IslandImplementation& how) {
+  if (how.tensor_path == "mma.sync" && hardware.measured && hardware.measured->clock.mma_most)
+    return hardware.measured->clock.mma_most->value;
   if (how.uses_tensor_cores())
     if (const auto clock = tensor_clock(hardware)) return clock->value;
   return hardware.boost_hz ? hardware.boost_hz->value : 0;
@@ -56,6 +58,9 @@ Energy island_energy(const HardwareProfile& hardware, const IslandImplementation
                  operands = from_registers ? 0 : operand_bytes_per_flop(measured->first) * power.smem->value;
     energy.tensor += static_cast<double>(island.work.tensor_flop_in[i]) * std::max(0.0, a_flop - operands);
   }
+  // Of mma.sync at its own clock; beside the energies of wgmma it stands at theirs.
+  if (const auto& clock = hardware.measured->clock; from_registers && clock.mma_most && clock.tensor_most && power.clock_exponent)
+    energy.tensor *= std::pow(clock.tensor_most->value / clock.mma_most->value, power.clock_exponent->value);
   // A byte from memory was measured with its way through L2 into the unit, which the L2's bytes count already.
   energy.memory = moved(island, Boundary::hbm) * std::max(0.0, power.hbm->value - power.l2->value);
   const auto operations = [&](std::initializer_list<Pipe> pipes) {

@@ -27,6 +27,20 @@ TEST_CASE("a launch waits until its first blocks have their first tiles, for lon
   CHECK(start().again == doctest::Approx(bytes / 8e12));
 }
 
+TEST_CASE("a launch finds its own data in the L2 unless more passes through it from run to run than it holds") {
+  HardwareProfile hardware = textbook();
+  auto& m = *hardware.measured;
+  m.l2.capacity_private = {50e6, "M"}, m.launch.interval = {1e-6, "M"};
+  const Plan plan = load_plan_for_kernel("reference", data);
+  const auto launches = [&](std::int64_t length) {
+    return predicted(plan, hardware, attention(plan, 8, length, 128, 128, 4)).time.launch;
+  };
+  CHECK(launches(4096) == doctest::Approx(3e-6));  // nobody measured the other
+  m.launch.interval_from_memory = {2e-6, "M"};
+  CHECK(launches(512) == doctest::Approx(3e-6));
+  CHECK(launches(4096) == doctest::Approx(6e-6));  // S and P, each written and read: 1 GB
+}
+
 TEST_CASE("a merge of parts has a block a row and 128 columns, and waits for loads, shuffles and barriers in turn") {
   const Plan plan = load_plan_for_kernel("split_kv", data);
   HardwareProfile hardware = textbook();

@@ -151,6 +151,20 @@ TEST_CASE("at a lower clock an operation takes less, but a byte of memory the sa
   CHECK(highest_clock(hardware, plan.kernel.islands.front()) == 1.8e9);
 }
 
+TEST_CASE("mma.sync has a highest clock of its own, at which its energy was measured") {
+  HardwareProfile hardware = textbook();
+  auto& m = *hardware.measured;
+  m.clock.most = {2e9, "M"}, m.clock.tensor_most = {1.8e9, "M"}, m.clock.mma_most = {1.7e9, "M"};
+  m.power.clock_exponent = {2, "M"}, m.power.mma[Format::fp16] = {1e-12, "M"};
+  const Plan plan = load_plan_for_kernel("fused_mma", data), wgmma = load_plan_for_kernel("fused_wgmma", data);
+  CHECK(highest_clock(hardware, plan.kernel.islands.front()) == 1.7e9);
+  CHECK(highest_clock(hardware, wgmma.kernel.islands.front()) == 1.8e9);
+  const Prediction out = predicted(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
+  const Energy energy = island_energy(hardware, plan.kernel.islands[0], out.islands[0]);
+  // Whoever takes it down from the clock of wgmma to its own finds what was measured.
+  CHECK(energy.tensor * std::pow(1.7 / 1.8, 2) == doctest::Approx(static_cast<double>(out.work.tensor_flop) * 1e-12));
+}
+
 TEST_CASE("products from registers have an energy of their own") {
   HardwareProfile hardware = textbook();
   const Plan plan = load_plan_for_kernel("fused_mma", data);

@@ -76,15 +76,20 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const bool by_memory = hbm * part_in_sequence(island) >= l2 && measured && measured->hbm.ramp;
   const std::int64_t together = std::clamp<std::int64_t>(ceil_div(blocks, units), 1, resident);
   const double last = step.lead + step.clocks.step[static_cast<std::size_t>(together - 1)] + step.trail;
-  return {placed.clocks, alone.clocks, alone.busy, std::max(hbm, l2), hz, start, by_memory ? measured->hbm.ramp->value : 0,
+  return {placed.clocks, alone.clocks, alone.busy, std::max(hbm, l2), hz, start, by_memory ? measured->hbm.ramp->value + (measured->launch.block ? measured->launch.block->value : 0) : 0,
           by_memory ? last : 0, by_memory && measured->hbm.busy ? measured->hbm.busy->value : 1};
 }
 
-// Until an island's first block starts, after the one ahead of it has ended.
-double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how) {
+// Until an island's first block starts, after the one ahead of it has ended. `passes`: more goes through the L2 from run
+// to run than stays there, so what the launch itself needs comes from memory.
+double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how, bool passes) {
   const auto& measured = hardware.measured;
   if (measured && how.early_launch && measured->launch.dependent) return measured->launch.dependent->value;
-  if (measured && measured->launch.interval) return measured->launch.interval->value;
+  // The first block's own start, which every block has, is in it.
+  const double first = measured && measured->launch.block ? measured->launch.block->value : 0;
+  if (measured && passes && measured->launch.interval_from_memory)
+    return std::max(0.0, measured->launch.interval_from_memory->value - first);
+  if (measured && measured->launch.interval) return std::max(0.0, measured->launch.interval->value - first);
   return hardware.launch_seconds ? hardware.launch_seconds->value : 0;
 }
 
@@ -96,11 +101,16 @@ double host_seconds(const HardwareProfile& hardware, std::size_t islands) {
 
 constexpr std::size_t most_islands = 16;
 
-// Whether all that the islands move stays in the L2 from run to run.
-bool all_stays(const HardwareProfile& hardware, const Prediction& out) {
+// Bytes between memory and L2 in a run.
+double all_moved(const Prediction& out) {
   double bytes = 0;
   for (const IslandPrediction& each : out.islands) bytes += moved(each, Boundary::hbm);
-  return stays_in_l2(hardware, bytes) && hardware.measured->l2.read_private;
+  return bytes;
+}
+
+// Whether all that the islands move stays in the L2 from run to run.
+bool all_stays(const HardwareProfile& hardware, const Prediction& out) {
+  return stays_in_l2(hardware, all_moved(out)) && hardware.measured->l2.read_private;
 }
 
 // Seconds that an island's bytes take less run after run, where all stays in the L2: those of memory beyond those of
@@ -215,8 +225,9 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
     time.sm_cycles += island.seconds * times[i].most_hz, time.busy_cycles += island.busy_clocks;
   }
   const std::span<const IslandTime> all{times.data(), out.islands.size()};
+  const bool passes = !stays_in_l2(hardware, all_moved(out));
   for (std::size_t i = 0; i < all.size(); ++i)
-    time.launch += launch_seconds(hardware, plan.kernel.islands[i]), time.cold += times[i].cold_seconds(times[i].most_hz);
+    time.launch += launch_seconds(hardware, plan.kernel.islands[i], passes), time.cold += times[i].cold_seconds(times[i].most_hz);
   const ClockAndPower sustained = sustained_clock(hardware, all, energy, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
   time.cold += time.launch, time.total = time.launch;

@@ -82,6 +82,8 @@ void measure_hbm(Microbench& bench);
 void measure_streams(Microbench& bench);
 void measure_off_line(Microbench& bench);
 void measure_launch(Microbench& bench);
+void measure_launch_gaps(Microbench& bench);
+void measure_mma_clock(Microbench& bench);
 void measure_power(Microbench& bench);
 
 }  // namespace tilescope::validate

@@ -83,9 +83,10 @@ void measure_launch(Microbench& bench) {
   for (const double sample : host_intervals(bench))
     host.points.emplace_back(static_cast<double>(host.points.size()), sample);
   bench.add_curve(host);
-  constexpr int many = 400;  // fit the queue of commands
-  const std::vector<double> queued = kernel_runs(bench, many, units, 128, 0, 4000);
-  bench.add("launch.interval", scaled(queued, 1.0 / many), "400 empty kernels of one block an SM, all queued before");
+  MicrobenchCurve empties{"empty kernels of one block an SM, 400 in the queue", "sample", "s a kernel", {}};
+  for (const double sample : kernel_runs(bench, 400, units, 128, 0, 4000))
+    empties.points.emplace_back(static_cast<double>(empties.points.size()), sample / 400);
+  bench.add_curve(empties);
   if (bench.hopper()) {
     std::vector<double> dependents;
     for (int i = 0; i <= bench.repeats(); ++i)
@@ -107,15 +108,12 @@ void measure_launch(Microbench& bench) {
   const int shared = most / 4 * 3;
   check_cuda(cudaFuncSetAttribute(empty_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
              "cudaFuncSetAttribute");
-  MicrobenchCurve curve{"launch.block by threads", "threads of a block", "s", {}};
+  MicrobenchCurve curve{"empty blocks one at a time on each SM", "threads of a block", "s", {}};
   for (const unsigned threads : {128u, 256u, 384u, 512u}) {
     const std::vector<double> few = kernel_runs(bench, 1, units * 10, threads, shared, 100);
     std::vector<double> more = kernel_runs(bench, 1, units * 210, threads, shared, 100);
     for (std::size_t i = 0; i < few.size(); ++i) more[i] = (more[i] - few[i]) / 200;
     curve.points.emplace_back(threads, median_of(more));
-    if (threads == 256)
-      bench.add("launch.block", more,
-                "empty blocks of 256 threads and three quarters of the shared memory, one at a time on each SM");
   }
   bench.add_curve(curve);
 }
