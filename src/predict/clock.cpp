@@ -59,7 +59,8 @@ Energy island_energy(const HardwareProfile& hardware, const IslandImplementation
     energy.tensor += static_cast<double>(island.work.tensor_flop_in[i]) * std::max(0.0, a_flop - operands);
   }
   // Of mma.sync at its own clock; beside the energies of wgmma it stands at theirs.
-  if (const auto& clock = hardware.measured->clock; from_registers && clock.mma_most && clock.tensor_most && power.clock_exponent)
+  const auto& clock = hardware.measured->clock;
+  if (from_registers && clock.mma_most && clock.tensor_most && power.clock_exponent)
     energy.tensor *= std::pow(clock.tensor_most->value / clock.mma_most->value, power.clock_exponent->value);
   // A byte from memory was measured with its way through L2 into the unit, which the L2's bytes count already.
   energy.memory = moved(island, Boundary::hbm) * std::max(0.0, power.hbm->value - power.l2->value);

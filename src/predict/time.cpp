@@ -33,6 +33,12 @@ double steps_of(const BoundIsland& bound) {
   return static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
 }
 
+// s of the start of a launch's first block: measured with the launch, counted with the block, as every block's.
+double first_block_start(const HardwareProfile& hardware) {
+  const auto& measured = hardware.measured;
+  return measured && measured->launch.block ? measured->launch.block->value : 0;
+}
+
 IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island, const Faster& faster = as_it_is,
                        Inputs inputs = Inputs::in_sequence) {
   const std::int64_t blocks = grid_blocks(bound);
@@ -76,17 +82,18 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const bool by_memory = hbm * part_in_sequence(island) >= l2 && measured && measured->hbm.ramp;
   const std::int64_t together = std::clamp<std::int64_t>(ceil_div(blocks, units), 1, resident);
   const double last = step.lead + step.clocks.step[static_cast<std::size_t>(together - 1)] + step.trail;
-  return {placed.clocks, alone.clocks, alone.busy, std::max(hbm, l2), hz, start, by_memory ? measured->hbm.ramp->value + (measured->launch.block ? measured->launch.block->value : 0) : 0,
+  // Beyond a kernel that only stores, whose first block's start is not the launch's here (launch_seconds).
+  const double ramp = by_memory ? measured->hbm.ramp->value + first_block_start(bound.hardware) : 0;
+  return {placed.clocks, alone.clocks, alone.busy, std::max(hbm, l2), hz, start, ramp,
           by_memory ? last : 0, by_memory && measured->hbm.busy ? measured->hbm.busy->value : 1};
 }
 
-// Until an island's first block starts, after the one ahead of it has ended. `passes`: more goes through the L2 from run
-// to run than stays there, so what the launch itself needs comes from memory.
+// Until an island's first block starts, after the one ahead of it has ended. `passes`: more goes through the L2 from
+// run to run than stays there, so what the launch itself needs comes from memory.
 double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how, bool passes) {
   const auto& measured = hardware.measured;
   if (measured && how.early_launch && measured->launch.dependent) return measured->launch.dependent->value;
-  // The first block's own start, which every block has, is in it.
-  const double first = measured && measured->launch.block ? measured->launch.block->value : 0;
+  const double first = first_block_start(hardware);
   if (measured && passes && measured->launch.interval_from_memory)
     return std::max(0.0, measured->launch.interval_from_memory->value - first);
   if (measured && measured->launch.interval) return std::max(0.0, measured->launch.interval->value - first);
@@ -227,7 +234,8 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   const std::span<const IslandTime> all{times.data(), out.islands.size()};
   const bool passes = !stays_in_l2(hardware, all_moved(out));
   for (std::size_t i = 0; i < all.size(); ++i)
-    time.launch += launch_seconds(hardware, plan.kernel.islands[i], passes), time.cold += times[i].cold_seconds(times[i].most_hz);
+    time.launch += launch_seconds(hardware, plan.kernel.islands[i], passes),
+        time.cold += times[i].cold_seconds(times[i].most_hz);
   const ClockAndPower sustained = sustained_clock(hardware, all, energy, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts;
   time.cold += time.launch, time.total = time.launch;

@@ -46,7 +46,8 @@ void measure_mma_clock(Microbench& bench) {
     for (const int pause : {0, 24, 96})
       found.push_back(run_timed(ProductsAndPauses{pause}, {bench.units() / part, ProductsAndPauses::threads, 0},
                                 clocks / (200 + 4 * pause)).clock_hz);
-  bench.add("clock.mma_most", found, "m16n8k16 by 8 warps on a quarter, half and all of the SMs, back to back and after pauses");
+  bench.add("clock.mma_most", found,
+            "m16n8k16 by 8 warps on a quarter, half and all of the SMs, back to back and after pauses");
 }
 
 }  // namespace tilescope::validate
