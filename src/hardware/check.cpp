@@ -56,7 +56,7 @@ class Checker {
     used_.insert(p.units.source);
     for (const auto* count : {&p.warp_size, &p.schedulers_per_unit, &p.max_warps_per_unit, &p.max_blocks_per_unit,
                               &p.max_threads_per_block, &p.registers_per_unit, &p.max_registers_per_thread,
-                              &p.register_allocation_unit, &p.sector_bytes, &p.line_bytes, &p.l2_partitions,
+                              &p.register_allocation_unit, &p.sector_bytes, &p.line_bytes, &p.l2_partitions, &p.l2_slices,
                               &p.l2_ways, &p.l2_dirty_ways}) {
       use(*count);
     }

@@ -158,10 +158,11 @@ class ProfileReader {
     level.name = name;
     if (name == "l2") {
       node.only({"capacity", "bandwidth", "measured_bandwidth", "bandwidth_per_cycle", "counters", "sector", "line",
-                 "partitions", "ways", "dirty_ways", "groups"});
+                 "partitions", "slices", "ways", "dirty_ways", "groups"});
       profile_.sector_bytes = byte_count(node, "sector");
       profile_.line_bytes = byte_count(node, "line");
       if (const auto partitions = node.find("partitions")) profile_.l2_partitions = count(*partitions, most);
+      if (const auto slices = node.find("slices")) profile_.l2_slices = count(*slices, most);
       if (const auto ways = node.find("ways")) profile_.l2_ways = count(*ways, most);
       if (const auto ways = node.find("dirty_ways")) profile_.l2_dirty_ways = count(*ways, most);
       if (const auto groups = node.find("groups")) profile_.l2_groups = unit_groups(*groups);

@@ -1,6 +1,7 @@
 #include "predict/block_waits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/checked.h"
@@ -32,7 +33,33 @@ double times_of(const BoundIsland& bound, const Waits::Loads& loads, ArrayId id)
   return static_cast<double>(steps % side_by_side == 0 ? waits(most) : std::max(waits(most), waits(most - 1)));
 }
 
+// Clocks in which the L2 serves one reading of an array of which all warps read lone sectors: few lines, each asked for
+// by many warps, and a slice gives one sector after the other.
+double clocks_of_fullest_slice(const BoundIsland& bound, const IslandPrediction& island, ArrayId id, std::int64_t reads,
+                               const SmRates& rates) {
+  const HardwareProfile& hardware = bound.hardware;
+  const auto read = static_cast<double>(sector_read_bytes(bound, id));
+  if (read == 0 || rates.l2_one_line <= 0 || !hardware.l2_slices || !hardware.line_bytes) return 0;
+  const double all = static_cast<double>(touched_bytes(bound, id, {})) / static_cast<double>(hardware.line_bytes->value);
+  const double at_once = std::min(1.0, static_cast<double>(places(bound, island)) / static_cast<double>(grid_blocks(bound)));
+  const double lines = std::max(1.0, all), of_line = read / static_cast<double>(reads) / lines;
+  return of_line / rates.l2_one_line * lines_of_fullest_slice(std::max(1.0, lines * at_once), hardware.l2_slices->value);
+}
+
 }  // namespace
+
+double lines_of_fullest_slice(double lines, std::int64_t slices) {
+  const double mean = lines / static_cast<double>(slices);
+  if (mean > 64) return mean + std::sqrt(2 * mean * std::log(static_cast<double>(slices)));  // of normal distributions
+  double at_most = 0, exactly = std::exp(-mean), fullest = 0;  // of one slice: Poisson's distribution
+  for (int k = 0; k < 4096; ++k) {
+    at_most += exactly, exactly *= mean / (k + 1);
+    const double beyond = 1 - std::pow(std::min(1.0, at_most), static_cast<double>(slices));
+    fullest += beyond;
+    if (k > mean && beyond < 1e-9) break;
+  }
+  return std::max(fullest, mean);
+}
 
 BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates) {
   BlockWaits waits;
@@ -45,8 +72,12 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
     const auto reads = bound.how.sector_reads.find(loads.array);
     const double times = times_of(bound, loads, *id),
                  later = reads == bound.how.sector_reads.end() ? 0 : static_cast<double>(reads->second - 1);
-    // The block's warps wait for lines of both partitions: for the far one's.
-    const double hits = times * rates.l2_far, fresh = times * (rates.hbm + rates.l2_far - rates.l2_latency);
+    // The block's warps wait for lines of both partitions: for the far one's, or for a slice that all ask.
+    const double busy = reads == bound.how.sector_reads.end()
+                            ? 0
+                            : clocks_of_fullest_slice(bound, island, *id, reads->second, rates);
+    const double hits = std::max(busy, times * rates.l2_far),
+                 fresh = std::max(busy, times * (rates.hbm + rates.l2_far - rates.l2_latency));
     waits.alone += fresh + later * hits;
     waits.again += (all_stays && from_earlier_island(bound, *id) ? hits : fresh) + later * hits;
   }

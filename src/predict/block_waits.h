@@ -14,6 +14,10 @@ struct BlockWaits {
 };
 BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates);
 
+// Lines in the fullest of `slices` that share `lines` lines by a hash: the mean over hashes, lines taken to fall
+// independently of each other.
+double lines_of_fullest_slice(double lines, std::int64_t slices);
+
 // Bytes from memory that an earlier island has written and the L2 still holds when islands run in sequence.
 double handed_over(const BoundIsland& bound, const Prediction& out);
 // The same, had the L2 room for all.

@@ -53,6 +53,27 @@ struct ScatteredLoop {
   }
 };
 
+// Every warp the same sector of one line, `in_flight` times before it waits.
+template <int in_flight>
+struct OneLineLoop {
+  const unsigned* data;  // an even number
+  __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
+    unsigned zero = 0;
+    watch.start();
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round) {
+      unsigned x[in_flight];
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i)
+        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(x[i]) : "l"(data + zero) : "memory");
+#pragma unroll
+      for (int i = 0; i < in_flight; ++i) zero |= x[i] & 1u;
+    }
+    watch.stop();
+    return zero;
+  }
+};
+
 struct AddLoop {
   float* to;
   std::size_t count;  // floats
@@ -88,6 +109,11 @@ void add_scattered(Microbench& bench, const unsigned* data) {
   bench.add_curve(waited), bench.add_curve(ahead);
   bench.add("l2.read_scattered", rates(ScatteredLoop<8>{data}, 8, 32),
             "all SMs, 32 warps with 8 loads in flight, each lane a 32-byte sector 256 B from the next");
+  constexpr int warps = 16, together = 4;
+  bench.add("l2.read_one_line",
+            inverse(cycles_per_round(bench, OneLineLoop<together>{data}, {bench.units(), 32 * warps, 0}, 20),
+                    32.0 * warps * together * bench.units()),
+            "all SMs, 16 warps with 4 loads in flight, all of one 32-byte sector");
 }
 
 struct Latencies {
