@@ -36,7 +36,7 @@ struct MeasuredRates {
     Value read_private_per_clock, read_shared_per_clock;  // B/clk, the same loops
     Value read_one_unit;                                  // B/clk into one SM, the others idle
     Value read_scattered;                                 // the same, of 32-byte sectors, each of another line
-    Value read_one_line;                                  // B/clk of the GPU, all SMs the same 32-byte sector
+    Value read_few_lines;                                 // B/clk of the GPU, all warps lone sectors of the same 32 lines
     Value write;                                          // B/s of the GPU, data that stays in L2
     Value write_and_read;  // B/s of the GPU each way: every SM stores its own data past its L1 and loads it again
     Value latency_near, latency_far;                      // clk, a dependent load that hits near or far from the SM
@@ -140,7 +140,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("l2", "read_shared_per_clock", bytes_per_cycle, r.l2.read_shared_per_clock);
   visit("l2", "read_one_unit", bytes_per_cycle, r.l2.read_one_unit);
   visit("l2", "read_scattered", bytes_per_cycle, r.l2.read_scattered);
-  visit("l2", "read_one_line", bytes_per_cycle, r.l2.read_one_line);
+  visit("l2", "read_few_lines", bytes_per_cycle, r.l2.read_few_lines);
   visit("l2", "write", bytes_per_second, r.l2.write);
   visit("l2", "write_and_read", bytes_per_second, r.l2.write_and_read);
   visit("l2", "latency_near", cycles, r.l2.latency_near);

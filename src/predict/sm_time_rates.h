@@ -20,7 +20,7 @@ struct SmRates {
   double local_store = 0, local_store_warp = 0;          // bytes a clock of spilled registers: a unit; its warps alone
   double reductions = 0;                                 // bytes a clock that a unit adds to memory while all do
   double local_latency = 0, local_latency_l1 = 0;        // clocks
-  double l2_far = 0, l2_scattered = 0, l2_one_line = 0;  // clocks of a load of many lines; B/clk of lone sectors, of one line
+  double l2_far = 0, l2_scattered = 0, l2_few_lines = 0;  // clocks of a load of many lines; B/clk of lone sectors, of few lines
   double block_start = 0, block_beside = 0;              // clocks; block_beside: where a unit has room for many
   // A clock of the pipe alone holds up mma.sync this long, or takes that much longer beside wgmma.
   struct Beside {

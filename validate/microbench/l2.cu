@@ -53,21 +53,19 @@ struct ScatteredLoop {
   }
 };
 
-// Every warp the same sector of one line, `in_flight` times before it waits.
-template <int in_flight>
-struct OneLineLoop {
-  const unsigned* data;  // an even number
+// Lane i of every warp a sector of line i of 32 in a row, warps that follow each other other sectors of the line.
+struct FewLinesLoop {
+  const unsigned* data;  // even numbers
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
-    unsigned zero = 0;
+    constexpr unsigned line = 32, sector = 8;
+    const unsigned warp = blockIdx.x + threadIdx.x / 32;
+    const unsigned* const own = data + threadIdx.x % 32 * line + warp % 4 * sector;
+    unsigned zero = 0, x;
     watch.start();
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
-      unsigned x[in_flight];
-#pragma unroll
-      for (int i = 0; i < in_flight; ++i)
-        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(x[i]) : "l"(data + zero) : "memory");
-#pragma unroll
-      for (int i = 0; i < in_flight; ++i) zero |= x[i] & 1u;
+      asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(x) : "l"(own + zero) : "memory");
+      zero |= x & 1u;
     }
     watch.stop();
     return zero;
@@ -109,11 +107,11 @@ void add_scattered(Microbench& bench, const unsigned* data) {
   bench.add_curve(waited), bench.add_curve(ahead);
   bench.add("l2.read_scattered", rates(ScatteredLoop<8>{data}, 8, 32),
             "all SMs, 32 warps with 8 loads in flight, each lane a 32-byte sector 256 B from the next");
-  constexpr int warps = 16, together = 4;
-  bench.add("l2.read_one_line",
-            inverse(cycles_per_round(bench, OneLineLoop<together>{data}, {bench.units(), 32 * warps, 0}, 20),
-                    32.0 * warps * together * bench.units()),
-            "all SMs, 16 warps with 4 loads in flight, all of one 32-byte sector");
+  constexpr int warps = 16;
+  bench.add("l2.read_few_lines",
+            inverse(cycles_per_round(bench, FewLinesLoop{data}, {bench.units(), 32 * warps, 0}, 40),
+                    32.0 * 32 * warps * bench.units()),
+            "all SMs, 16 warps, each lane a 32-byte sector of one of 32 lines in a row");
 }
 
 struct Latencies {
