@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Sets the measured values of a profile to the medians of several runs of `tilescope hardware measure`, each on a board.
+"""Sets the measured values of a profile to the medians of several runs of `tilescope hardware measure`, each on a machine of its own.
 
     validate/median_of_runs.py PROFILE.yaml RUN.json RUN.json ...
 
-PROFILE.yaml is what one of the runs wrote; each value of it that the runs hold too is scaled by the ratio of the runs'
-median to that run's own. Boards of one kind differ by some percent, in energies and memory latency above all.
+PROFILE.yaml is what the last of the runs wrote; each value is scaled by the ratio of the runs' median to that run's own.
+Boards of one kind differ by some percent, in energies and the latency of memory above all.
 """
 import json
 import re
@@ -33,8 +33,9 @@ def main():
             if value and held:
                 own = next(run[".".join(at)] for run in reversed(runs) if ".".join(at) in run)
                 scaled = float(value.group(1)) * statistics.median(held) / own
-                spread = f" ({len(held)} boards)" if len(held) > 1 else ""
-                line = line[:value.start(1)] + f"{scaled:.4g}" + line[value.end(1):]
+                digits = f"{scaled:.4g}"
+                spread = f" ({len(held)} runs)" if len(held) > 1 else ""
+                line = line[:value.start(1)] + (f"{scaled:.0f}" if "e" in digits else digits) + line[value.end(1):]
                 if spread and 'note: "' in line and spread not in line:
                     line = line[:line.rindex('"')] + spread + line[line.rindex('"'):]
         lines.append(line)
