@@ -62,7 +62,7 @@ double lines_of_fullest_slice(double lines, std::int64_t slices) {
     fullest += beyond;
     if (k > mean && beyond < 1e-9) break;
   }
-  return std::max(fullest, mean);
+  return std::max({fullest, mean, std::min(1.0, lines)});
 }
 
 BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates) {

@@ -11,7 +11,8 @@
 namespace tilescope {
 namespace {
 
-// Pieces of a tile come apart: lines lie in many channels of memory. Larger ones change little, 1 to 16 KiB 3 %.
+// Pieces of a tile come apart: lines lie in many channels of memory. Against the recorded runs without
+// attention (stream_blocks_test.cpp) the mean error is 2.9 % for 2 KiB, 3.1 for 4, 4.4 for 8, 5.6 for 16.
 constexpr double piece_bytes = 4096;
 constexpr std::int64_t most_pieces = 16, most_drawn = 60000, most_steps = 200000;
 constexpr std::int64_t most_runs = 4;
@@ -27,10 +28,6 @@ bool streams_tiles(const BoundIsland& bound) {
     if (loads(bound, id) && bound.streams(id)) return true;
   }
   return false;
-}
-
-std::int64_t stages_of_stream(const BoundIsland& bound) {
-  return bound.variant && bound.variant->stages > 0 ? bound.variant->stages : bound.how.stages;
 }
 
 // Mean of a few orders in which pieces may come.
@@ -49,7 +46,7 @@ Streamed mean_of_runs(StreamedBlocks blocks, std::int64_t drawn) {
 }  // namespace
 
 Uneven uneven_time(const BoundIsland& bound, const IslandPrediction& island, double most_hz, bool in_l2) {
-  const std::int64_t stages = stages_of_stream(bound);
+  const std::int64_t stages = stages_of_streams(bound);
   if (island.ramp <= 0 || island.floor <= 0 || stages < 2 || grid_blocks(bound) > most_steps) return {};
   if (!streams_tiles(bound)) return {};
   const std::vector<std::int64_t> steps = steps_in_issue_order(bound);
