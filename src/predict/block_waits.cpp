@@ -39,7 +39,7 @@ double clocks_of_fullest_slice(const BoundIsland& bound, const IslandPrediction&
                                const SmRates& rates) {
   const HardwareProfile& hardware = bound.hardware;
   const auto read = static_cast<double>(sector_read_bytes(bound, id));
-  if (read == 0 || rates.l2_few_lines <= 0 || !hardware.l2_slices || !hardware.sector_bytes || !hardware.line_bytes) return 0;
+  if (read == 0 || rates.l2_few_lines <= 0 || !hardware.l2_slices || !hardware.line_bytes) return 0;
   const double all = static_cast<double>(touched_bytes(bound, id, {})) / static_cast<double>(hardware.line_bytes->value);
   const double at_once = std::min(1.0, static_cast<double>(places(bound, island)) / static_cast<double>(grid_blocks(bound)));
   const double lines = std::max(1.0, all), of_line = read / static_cast<double>(reads) / lines;
@@ -73,13 +73,11 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
   for (const Waits::Loads& loads : how.loads) {
     const auto id = bound.plan.schedule.diagram.find_array(loads.array);
     if (!id) continue;
-    const auto reads = bound.how.sector_reads.find(loads.array);
-    const double times = times_of(bound, loads, *id),
-                 later = reads == bound.how.sector_reads.end() ? 0 : static_cast<double>(reads->second - 1);
+    const auto entry = bound.how.sector_reads.find(loads.array);
+    const std::int64_t reads = entry == bound.how.sector_reads.end() ? 1 : entry->second;
+    const double times = times_of(bound, loads, *id), later = static_cast<double>(reads - 1);
     // The block's warps wait for lines of both partitions: for the far one's, or for a slice that all ask.
-    const double busy = reads == bound.how.sector_reads.end()
-                            ? 0
-                            : clocks_of_fullest_slice(bound, island, *id, reads->second, rates);
+    const double busy = clocks_of_fullest_slice(bound, island, *id, reads, rates);
     const double hits = std::max(busy, times * rates.l2_far),
                  fresh = std::max(busy, times * (rates.hbm + rates.l2_far - rates.l2_latency));
     waits.alone += fresh + later * hits;
