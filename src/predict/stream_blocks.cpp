@@ -127,6 +127,11 @@ class Network {
     announce(b.unit);
   }
   double pace(const Unit& u) const { return 1 / std::max(1e-12, how_.step[u.works.size() - 1]); }
+  static double least_left(const Unit& u) {
+    double least = never;
+    for (const Work& each : u.works) least = std::min(least, each.left);
+    return least;
+  }
   void advance(std::int64_t number, double time) {
     Unit& u = unit(number);
     for (Work& each : u.works) each.left -= (time - u.at) * pace(u);
@@ -136,9 +141,7 @@ class Network {
     Unit& u = unit(number);
     ++u.version;
     if (u.works.empty()) return;
-    double least = never;
-    for (const Work& each : u.works) least = std::min(least, each.left);
-    steps_.push({u.at + std::max(0.0, least) / pace(u), number, u.version});
+    steps_.push({u.at + std::max(0.0, least_left(u)) / pace(u), number, u.version});
   }
   void stepped(double time) {
     const std::int64_t number = steps_.top().index;
@@ -146,8 +149,7 @@ class Network {
     advance(number, time);
     Unit& u = unit(number);
     done_.clear();
-    double least = never;
-    for (const Work& each : u.works) least = std::min(least, each.left);
+    const double least = least_left(u);
     for (const Work& each : u.works)
       if (each.left <= least + nearly_done) done_.push_back(each.block);
     std::erase_if(u.works, [&](const Work& each) { return each.left <= least + nearly_done; });

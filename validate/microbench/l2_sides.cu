@@ -6,9 +6,7 @@ namespace {
 
 // All blocks stay until the last has come, so that each has an SM of its own.
 __global__ void where_kernel(unsigned* units, unsigned* arrived) {
-  unsigned own;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(own));
-  units[blockIdx.x] = own;
+  units[blockIdx.x] = own_sm();
   atomicAdd(arrived, 1u);
   const volatile unsigned* come = arrived;
   for (const long long end = clock64() + 4000000; *come < gridDim.x && clock64() < end;) {

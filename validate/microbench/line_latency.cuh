@@ -8,8 +8,7 @@ namespace tilescope::validate {
 // On one SM: one thread loads line after line and notes how long each takes (null: only loads). Loading a line again
 // would find it in the SM's own partition, wherever it belongs.
 static __global__ void line_latency_kernel(const unsigned* data, int lines, int stride, unsigned sm, unsigned* cycles) {
-  unsigned own;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(own));
+  const unsigned own = own_sm();
   if (threadIdx.x != 0 || own != sm) return;
   unsigned offset = 0;
   for (int i = 0; i < lines; ++i) {

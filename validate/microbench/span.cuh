@@ -29,6 +29,12 @@ __device__ __forceinline__ unsigned long long timer_ns() {
   return ns;
 }
 
+__device__ __forceinline__ unsigned own_sm() {
+  unsigned sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  return sm;
+}
+
 struct Stopwatch {
   Span span{};
   __device__ __forceinline__ void start() {

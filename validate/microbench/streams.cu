@@ -15,12 +15,6 @@ __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
 }
 
-__device__ __forceinline__ unsigned own_sm() {
-  unsigned sm;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-  return sm;
-}
-
 // Each block streams `tiles` tiles of `bytes` from a range of its own, `stages` - 1 of them ahead (one stage: none).
 // `busy`: its SM takes the place of its first clock. `work`: clocks that each thread spins over a tile.
 template <int stages>
