@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws an experiment at random: kernels, built variants, shapes and masks, from a seed that the file states.
 
-usage: draw_experiment.py --name NAME --count N [--seed S] > validate/experiments/NAME.yaml
+usage: draw_experiment.py --name NAME --count N [--seed S] [--weight KERNEL=N ...] > validate/experiments/NAME.yaml
 
 Sizes are log-uniform, so that K and V reach from a small part of the L2 to several times its size; lengths are ragged
 half the time. A point is kept when a run stays under MOST_FLOP and its arrays under MOST_BYTES. Needs PyYAML.
@@ -35,6 +35,8 @@ KERNELS = {
     "split_kv_int4": (4, "decode", ["none"], "split_kv/split_kv_int4.kernel.yaml"),
     "split_kv_wide": (4, "decode", ["none"], "split_kv/split_kv_wide.kernel.yaml"),
     "mla_decode": (6, "decode", ["none"], "mla_decode/kernel.yaml"),
+    "reference_fp32": (0, "unfused", ["none", "causal"], "reference_fp32/kernel.yaml"),  # only where asked for
+    "reference_backward": (0, "unfused", ["none", "causal"], "reference_backward/kernel.yaml"),
 }
 BITS = {"fp32": 32, "fp16": 16, "bf16": 16, "fp8_e4m3": 8, "int8:g64:b2": 8.25, "int4:g32:b2": 4.5}
 
@@ -68,7 +70,8 @@ def heads(rng, batch_most):
 
 def draw(rng, name, kind, masks, descriptor):
     variant = rng.choice(descriptor["variants"])
-    d_qk, d_v = variant["head_dim"], variant.get("v_head_dim", variant["head_dim"])
+    d_qk = variant["head_dim"] or rng.choice([40, 64, 80, 128, 192, 256])  # 0: any
+    d_v = variant.get("v_head_dim") or d_qk
     dtype, dtypes = formats(rng, variant, descriptor)
     if kind == "decode":
         batch = rng.choice([1, 4, 16, 64, 128])
@@ -90,7 +93,7 @@ def draw(rng, name, kind, masks, descriptor):
     flop = 2 * batch * query_heads * pairs * (d_qk + d_v) * (2.5 if "backward" in name else 1)
     kv_bits = BITS[dtypes.get("kv", dtypes.get("k", dtype))]
     size = (batch * kv_heads * kv * (d_qk + (0 if name == "mla_decode" else d_v)) * kv_bits
-            + batch * query_heads * q * (d_qk + d_v) * 16) / 8
+            + batch * query_heads * q * (d_qk + d_v) * max(16, BITS[dtype])) / 8
     if kind == "unfused":
         size += batch * query_heads * q * kv * 4
     if flop > MOST_FLOP[kind] or size > MOST_BYTES or flop < 2e9 and kind != "decode" or size < 2e6:
@@ -113,18 +116,23 @@ def main():
     parser.add_argument("--name", required=True)
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--seed", type=int, default=None, help="default: a new one")
+    parser.add_argument("--weight", action="append", default=[], metavar="KERNEL=N", help="draw this kernel so often")
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed
     rng = random.Random(seed)
     read = {name: yaml.safe_load((ROOT / "kernels" / row[3]).read_text()) for name, row in KERNELS.items()}
-    names = list(KERNELS)
+    names, weights = list(KERNELS), {name: row[0] for name, row in KERNELS.items()}
+    weights |= {name: int(number) for name, number in (each.split("=") for each in options.weight)}
+    unknown = sorted(set(weights) - set(names))
+    if unknown:
+        parser.error(f"--weight: {', '.join(unknown)}: no such kernel; known: {', '.join(names)}")
     points = []
     while len(points) < options.count:
-        name = rng.choices(names, [KERNELS[n][0] for n in names])[0]
+        name = rng.choices(names, [weights[n] for n in names])[0]
         point = draw(rng, name, KERNELS[name][1], KERNELS[name][2], read[name])
         if point and point not in points:
             points.append(point)
-    print(f"# {options.count} points drawn at random: draw_experiment.py --name {options.name} --count {options.count} --seed {seed}")
+    print(f"# {options.count} points drawn at random: draw_experiment.py --name {options.name} --count {options.count} --seed {seed}" + "".join(f" --weight {each}" for each in options.weight))
     print(f"schema: tilescope/experiment/1\nname: {options.name}\nhardware: h200_sxm\nrepeats: {{cold: 5, steady: 10}}\npoints:")
     for point in sorted(points, key=lambda p: names.index(p["kernel"])):
         rows = [f"{key}: {yaml.safe_dump(value, default_flow_style=True, width=1000).strip()}".removesuffix("\n...") for key, value in point.items()]

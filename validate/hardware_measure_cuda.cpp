@@ -28,6 +28,7 @@ constexpr Topic topics[] = {
     {"launch and clock", measure_launch},
     {"gaps between kernels and blocks", measure_launch_gaps},
     {"arithmetic pipes", measure_pipes},
+    {"registers of multiply-adds", measure_registers},
     {"8-bit conversions and products", measure_hopper_pipes, true},
     {"mma.sync", measure_mma},
     {"clock of mma.sync", measure_mma_clock},

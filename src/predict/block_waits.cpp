@@ -2,20 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/checked.h"
+#include "predict/handed_over.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
 namespace {
-
-bool from_earlier_island(const BoundIsland& bound, ArrayId id) {
-  const Schedule& schedule = bound.plan.schedule;
-  for (int i = 0; i < bound.number; ++i)
-    if (schedule.writes(schedule.islands[static_cast<std::size_t>(i)], id)) return true;
-  return false;
-}
 
 // Times that a thread waits for loads of an array in all its steps.
 double times_of(const BoundIsland& bound, const Waits::Loads& loads, ArrayId id) {
@@ -79,7 +72,7 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
     // The block's warps wait for lines of both partitions: for the far one's, or for a slice that all ask.
     const double busy = clocks_of_fullest_slice(bound, island, *id, reads, rates);
     const double hits = std::max(busy, times * rates.l2_far),
-                 fresh = std::max(busy, times * (rates.hbm + rates.l2_far - rates.l2_latency));
+                 fresh = std::max(busy, times * rates.far_memory());
     waits.alone += fresh + later * hits;
     waits.again += (all_stays && from_earlier_island(bound, *id) ? hits : fresh) + later * hits;
   }
@@ -87,49 +80,6 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
                       static_cast<double>(how.barriers) * rates.block_barrier(warps_of_block(bound));
   waits.alone += both, waits.again += both;
   return waits;
-}
-
-namespace {
-
-// Of what island `from` was the last to touch, the part that an L2 which drops the oldest bytes still has when island `to`
-// comes to it. Both go through it in the same order, so between the two come the rest of `from`, all islands in between and
-// the beginning of `to`.
-double kept_part(const Prediction& out, int from, int to, double capacity) {
-  const auto bytes = [&](int number) { return moved(out.islands[static_cast<std::size_t>(number)], Boundary::hbm); };
-  double between = 0;
-  for (int i = from + 1; i < to; ++i) between += bytes(i);
-  const double first = bytes(from) + between, last = between + bytes(to);  // passed since, of the first byte and of the last
-  if (std::max(first, last) <= capacity) return 1;
-  if (std::min(first, last) >= capacity) return 0;
-  const double meets = (capacity - first) / (last - first);
-  return first < last ? meets : 1 - meets;
-}
-
-// Bytes that an L2 of this capacity still has of what earlier islands wrote and this one reads.
-double found(const BoundIsland& bound, const Prediction& out, double capacity) {
-  double bytes = 0;
-  for (const Term& term : out.terms) {
-    if (term.island != bound.number || term.boundary != Boundary::hbm || term.direction != Direction::read) continue;
-    if (term.array < 0 || !from_earlier_island(bound, static_cast<ArrayId>(term.array))) continue;
-    int last = -1;
-    for (const Term& other : out.terms)
-      if (other.array == term.array && other.boundary == Boundary::hbm && other.island < bound.number)
-        last = std::max(last, other.island);
-    if (last >= 0)
-      bytes += static_cast<double>(term.bytes) * kept_part(out, last, bound.number, capacity);
-  }
-  return bytes;
-}
-
-}  // namespace
-
-double handed_over(const BoundIsland& bound, const Prediction& out) {
-  const auto& measured = bound.hardware.measured;
-  return measured && measured->l2.capacity_private ? found(bound, out, measured->l2.capacity_private->value) : 0;
-}
-
-double written_earlier(const BoundIsland& bound, const Prediction& out) {
-  return found(bound, out, std::numeric_limits<double>::infinity());
 }
 
 }  // namespace tilescope

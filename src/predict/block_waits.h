@@ -18,9 +18,4 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
 // independently of each other.
 double lines_of_fullest_slice(double lines, std::int64_t slices);
 
-// Bytes from memory that an earlier island has written and the L2 still holds when islands run in sequence.
-double handed_over(const BoundIsland& bound, const Prediction& out);
-// The same, had the L2 room for all.
-double written_earlier(const BoundIsland& bound, const Prediction& out);
-
 }  // namespace tilescope

@@ -94,12 +94,24 @@ struct BySize {
   std::map<std::int64_t, std::int64_t> numbers;
 };
 
-// Products in plain FMA take the sum of a step in rounds: threads load the operands of `depth` terms and wait for them
-// `waits` times, meet at a barrier, multiply, and meet at another. While they multiply they wait `shared_waits` times for
-// what they read from shared memory. depth 0: not known.
+// A number for every size of an axis, or the same for all.
+struct Times {
+  std::int64_t always = 0;
+  BySize by;  // empty: `always`
+};
+
+// Products in plain FMA take the sum of a step in rounds: threads load the operands of `depth` terms, wait for those of
+// each array so many times, meet at a barrier, multiply, and meet at another. While they multiply a warp waits
+// `shared_waits` times for what it reads from shared memory, and its scheduler `bank_waits` clocks for operands that lie
+// in the same bank of registers. depth 0: not known.
 struct Rounds {
-  std::int64_t depth = 0, waits = 1, shared_waits = 0;
-  BySize waits_of, shared_waits_of;  // empty: the numbers above
+  struct Loads {
+    std::string array;
+    Times times;
+  };
+  std::int64_t depth = 0;
+  std::vector<Loads> loads;
+  Times shared_waits, bank_waits;
 };
 
 // What a block without products waits for, one thing after the other: loads, shuffles, barriers.

@@ -215,6 +215,28 @@ void read_blocks(const Node& node, const Diagram& diagram, IslandImplementation&
   if (const auto sections = node.find("sections")) island.sections = read_sections(*sections, diagram);
 }
 
+Rounds read_rounds(const Node& node, const Diagram& diagram) {
+  node.only({"depth", "waits", "shared_waits", "bank_waits", "waits_of", "shared_waits_of", "bank_waits_of"});
+  Rounds rounds;
+  rounds.depth = node["depth"].integer(1, 4096);
+  for (const auto& [array, times] : node["waits"].entries()) {
+    check_array(times, array, diagram);
+    rounds.loads.push_back({array, {times.integer(1, 64), {}}});
+  }
+  if (const auto by = node.find("waits_of"))
+    for (const auto& [array, sizes] : by->entries()) {
+      const auto loads = std::find_if(rounds.loads.begin(), rounds.loads.end(), [&, &name = array](const auto& each) { return each.array == name; });
+      if (loads == rounds.loads.end()) sizes.report(fmt::format("'{}' is not in 'waits'; name it there with the number for other sizes", array));
+      else loads->times.by = read_by_size(sizes, diagram, 1, 64);
+    }
+  const auto read = [&](const std::string& key, std::int64_t most, Times& times) {
+    if (const auto always = node.find(key.c_str())) times.always = always->integer(0, most);
+    if (const auto by = node.find((key + "_of").c_str())) times.by = read_by_size(*by, diagram, 0, most);
+  };
+  read("shared_waits", 4096, rounds.shared_waits), read("bank_waits", 65536, rounds.bank_waits);
+  return rounds;
+}
+
 Waits read_waits(const Node& node, const Diagram& diagram) {
   node.only({"loads", "shuffles", "barriers"});
   Waits waits;
@@ -278,14 +300,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto stalls = node.find("stall_clocks")) island.stall_clocks = stalls->number(1, 15);
   if (const auto first = node.find("loads_first")) island.loads_first = read_array_names(*first, schedule.diagram);
   if (const auto own = node.find("loads_in_product")) island.loads_in_product = own->boolean();
-  if (const auto rounds = node.find("rounds")) {
-    rounds->only({"depth", "waits", "shared_waits", "waits_of", "shared_waits_of"});
-    island.rounds.depth = (*rounds)["depth"].integer(1, 4096), island.rounds.waits = (*rounds)["waits"].integer(1, 64);
-    if (const auto waits = rounds->find("shared_waits")) island.rounds.shared_waits = waits->integer(0, 4096);
-    if (const auto waits = rounds->find("waits_of")) island.rounds.waits_of = read_by_size(*waits, schedule.diagram, 1, 64);
-    if (const auto waits = rounds->find("shared_waits_of"))
-      island.rounds.shared_waits_of = read_by_size(*waits, schedule.diagram, 0, 4096);
-  }
+  if (const auto rounds = node.find("rounds")) island.rounds = read_rounds(*rounds, schedule.diagram);
   if (const auto waits = node.find("waits")) island.waits = read_waits(*waits, schedule.diagram);
   if (const auto early = node.find("early_launch")) island.early_launch = early->boolean();
   if (const auto work = node.find("work")) read_work(*work, schedule.diagram, island);

@@ -167,14 +167,20 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].overlap", "one of lockstep, free, ping-pong, special-turns", Need::optional},
           {"islands[*].rounds", "a map", Need::optional},
           {"islands[*].rounds.depth", "an integer from 1 to 4096"},
-          {"islands[*].rounds.waits", "an integer from 1 to 64"},
-          {"islands[*].rounds.shared_waits", "an integer from 0 to 4096", Need::optional},
+          {"islands[*].rounds.waits", "a map"},
+          {"islands[*].rounds.waits.*", "an integer from 1 to 64", Need::free},
           {"islands[*].rounds.waits_of", "a map", Need::optional},
           {"islands[*].rounds.waits_of.*", "a map", Need::free},
-          {"islands[*].rounds.waits_of.*.*", "an integer from 1 to 64", Need::free},
+          {"islands[*].rounds.waits_of.*.*", "a map", Need::free},
+          {"islands[*].rounds.waits_of.*.*.*", "an integer from 1 to 64", Need::free},
+          {"islands[*].rounds.shared_waits", "an integer from 0 to 4096", Need::optional},
           {"islands[*].rounds.shared_waits_of", "a map", Need::optional},
           {"islands[*].rounds.shared_waits_of.*", "a map", Need::free},
           {"islands[*].rounds.shared_waits_of.*.*", "an integer from 0 to 4096", Need::free},
+          {"islands[*].rounds.bank_waits", "an integer from 0 to 65536", Need::optional},
+          {"islands[*].rounds.bank_waits_of", "a map", Need::optional},
+          {"islands[*].rounds.bank_waits_of.*", "a map", Need::free},
+          {"islands[*].rounds.bank_waits_of.*.*", "an integer from 0 to 65536", Need::free},
           {"islands[*].waits", "a map", Need::optional},
           {"islands[*].waits.loads", "a map"},
           {"islands[*].waits.loads.*", "a map", Need::free},
@@ -293,7 +299,7 @@ islands:
     falling: {q: always, kv: causal}
     sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true, smaller: first}
     overlap: ping-pong
-    rounds: {depth: 32, waits: 4, shared_waits: 8, waits_of: {d: {64: 5}}, shared_waits_of: {d: {64: 80, 128: 40}}}
+    rounds: {depth: 32, waits: {Q: 4, K: 3}, shared_waits: 8, bank_waits: 100, waits_of: {K: {d: {64: 5}}}, shared_waits_of: {d: {64: 80, 128: 40}}, bank_waits_of: {d: {128: 40}}}
     stall_clocks: 2.4
     loads_in_product: true
     loads_first: [Q]

@@ -95,6 +95,12 @@ struct LocalTraffic {
   std::int64_t stored = 0, loaded = 0, missed = 0;  // missed: of the loads, what L1 does not hold
 };
 
+// Waits for loads in a round of products of threads, by where the last line comes from: the L2's partition of the unit or
+// the other one, memory.
+struct RoundWaits {
+  double near = 0, far = 0, memory = 0;
+};
+
 struct IslandPrediction {
   Work work;
   LocalTraffic local;
@@ -111,6 +117,7 @@ struct IslandPrediction {
   double ramp = 0, last_clocks = 0;  // s until memory delivers at its rate; clocks after its last byte; 0: L2 is slower
   double floor = 0;        // s that memory and L2 take for the bytes that no earlier island has left in the L2
   double read_in_sequence = 0;  // of the bytes read from memory, those that no earlier island has left there
+  std::array<RoundWaits, 3> round_waits{};  // by Inputs (sm_time.h)
   double seconds = 0;  // of a run alone at the highest clock, without launch
   Resource bound_by = Resource::hbm;                      // the busiest resource
 };

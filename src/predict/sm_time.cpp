@@ -60,7 +60,11 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
     return network;
   }
   // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
-  if (bound.how.rounds.depth > 0) return {{d.smem, schedulers}, latency.barrier};
+  // A block's warps on a scheduler share both, between its barriers; blocks share what that leaves.
+  if (bound.how.rounds.depth > 0) {
+    const Network warps{{d.smem / together, schedulers / together}, latency.barrier};
+    return {{d.smem, schedulers}, warps.round(static_cast<std::int64_t>(together)) - d.smem - schedulers};
+  }
   // Warps of mma.sync copy, work out addresses and multiply in turn; beside wgmma addresses run under products.
   // Who takes turns comes to every unit in the same order, for the same time each.
   const bool in_order = bound.how.tensor_path == "mma.sync", wgmma = bound.how.tensor_path == "wgmma";

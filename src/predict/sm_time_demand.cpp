@@ -74,6 +74,21 @@ double memory_clocks(const BoundIsland& bound, const IslandPrediction& island, c
                            (scattered > 0 ? scattered / rates.l2_scattered : 0));
 }
 
+// Rounds of a step in which threads stage what its products sum over.
+double rounds_of(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double rounds = 0;
+  for (const int number : bound.island.operators) {
+    const Operator& op = diagram.operators[static_cast<std::size_t>(number)];
+    if (op.kind != OperatorKind::contraction) continue;
+    double sum = 1;
+    for (const AxisId axis : diagram.array(op.inputs.front()).axes)
+      if (!diagram.array(op.outputs.front()).has(axis)) sum *= step_extent(bound, axis);
+    rounds += std::ceil(sum / static_cast<double>(bound.how.rounds.depth));
+  }
+  return rounds;
+}
+
 }  // namespace
 
 double step_extent(const BoundIsland& bound, AxisId axis) {
@@ -165,6 +180,9 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
                pipe(work.pipes, Pipe::conversion) / conversion;
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
   demand.issue = issue_of(bound, island), demand.issue_products = issue_of_products(bound, island);
+  if (const Rounds& rounds = bound.how.rounds; rounds.depth > 0)
+    demand.issue += steps * rounds_of(bound) * static_cast<double>(warps_of_block(bound)) / schedulers *
+                    static_cast<double>(number_for(bound, rounds.bank_waits.by, rounds.bank_waits.always));
   demand.memory = memory_clocks(bound, island, rates, faster);
   if (rates.local_store > 0 && rates.l2 > 0)
     demand.local = static_cast<double>(island.local.stored) / rates.local_store +
@@ -208,21 +226,6 @@ double parts_of_products(const BoundIsland& bound) {
   return static_cast<double>(parts);
 }
 
-// Rounds of a step in which threads stage what its products sum over.
-double rounds_of(const BoundIsland& bound) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  double rounds = 0;
-  for (const int number : bound.island.operators) {
-    const Operator& op = diagram.operators[static_cast<std::size_t>(number)];
-    if (op.kind != OperatorKind::contraction) continue;
-    double sum = 1;
-    for (const AxisId axis : diagram.array(op.inputs.front()).axes)
-      if (!diagram.array(op.outputs.front()).has(axis)) sum *= step_extent(bound, axis);
-    rounds += std::ceil(sum / static_cast<double>(bound.how.rounds.depth));
-  }
-  return rounds;
-}
-
 // Of the bytes that enter the units, those that memory brings.
 double missed_part(const IslandPrediction& island, Inputs inputs) {
   const auto read = [&](Boundary from) {
@@ -233,16 +236,16 @@ double missed_part(const IslandPrediction& island, Inputs inputs) {
   return read(Boundary::l2) > 0 ? std::min(1.0, from_memory / read(Boundary::l2)) : 0;
 }
 
-// What a block waits for in the rounds of a step beside its instructions: loads, of which the part that memory brings
-// takes as long as a load from there, the bytes' way into the unit, shared memory, and two barriers a round.
-double waits_of_rounds(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
-                       Inputs inputs) {
+// What a block waits for in the rounds of a step beside its instructions: loads, the bytes' way into the unit, shared
+// memory, and two barriers a round.
+double clocks_of_rounds(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
+                        Inputs inputs) {
   const Rounds& how = bound.how.rounds;
-  const double rounds = rounds_of(bound), waits = static_cast<double>(number_for(bound, how.waits_of, how.waits)),
-               shared = static_cast<double>(number_for(bound, how.shared_waits_of, how.shared_waits)),
+  const RoundWaits& waits = island.round_waits[static_cast<std::size_t>(inputs)];
+  const double loads = waits.near * rates.l2_near + waits.far * rates.l2_far + waits.memory * rates.far_memory(),
+               shared = static_cast<double>(number_for(bound, how.shared_waits.by, how.shared_waits.always)),
                bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]);
-  const double load = rates.l2_latency + missed_part(island, inputs) * std::max(0.0, rates.hbm - rates.l2_latency);
-  return rounds * (waits * load + (1 + shared) * rates.smem_chain + 2 * rates.block_barrier(warps_of_block(bound))) +
+  return rounds_of(bound) * (loads + (1 + shared) * rates.smem_chain + 2 * rates.block_barrier(warps_of_block(bound))) +
          (rates.l2 > 0 ? bytes / steps / rates.l2 : 0);
 }
 
@@ -294,7 +297,7 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   if (bound.how.overlap == Overlap::lockstep)
     latency.barrier = static_cast<double>(std::max<std::int64_t>(1, bound.how.waits.barriers)) *
                       rates.block_barrier(warps_of_block(bound));
-  if (bound.how.rounds.depth > 0) latency.barrier = waits_of_rounds(bound, island, rates, steps, inputs);
+  if (bound.how.rounds.depth > 0) latency.barrier = clocks_of_rounds(bound, island, rates, steps, inputs);
   if (!bound.how.waits.loads.empty())
     latency.barrier = (block_waits(bound, island, rates).again + (bound.how.early_launch ? 0 : rates.block_start)) /
                       static_cast<double>(steps_of(bound.nest));

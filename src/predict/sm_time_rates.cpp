@@ -74,6 +74,7 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .reductions = or_zero(m.atomics.red_fp32) / hz / static_cast<double>(hardware.units.value),
           .local_latency = or_zero(m.local.latency),
           .local_latency_l1 = or_zero(m.local.latency_l1),
+          .l2_near = m.l2.latency_near ? or_zero(m.l2.latency_near) : l2_latency(m),
           .l2_far = m.l2.latency_far ? or_zero(m.l2.latency_far) : l2_latency(m),
           .l2_scattered = or_zero(m.l2.read_scattered),
           .l2_few_lines = or_zero(m.l2.read_few_lines),

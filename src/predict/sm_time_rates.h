@@ -20,7 +20,8 @@ struct SmRates {
   double local_store = 0, local_store_warp = 0;          // bytes a clock of spilled registers: a unit; its warps alone
   double reductions = 0;                                 // bytes a clock that a unit adds to memory while all do
   double local_latency = 0, local_latency_l1 = 0;        // clocks
-  double l2_far = 0, l2_scattered = 0, l2_few_lines = 0;  // clocks of a load of many lines; B/clk of lone sectors, of few lines
+  double l2_near = 0, l2_far = 0;                        // the same by the partition that has the line
+  double l2_scattered = 0, l2_few_lines = 0;             // B/clk of lone sectors, of few lines
   double block_start = 0, block_beside = 0;              // clocks; block_beside: where a unit has room for many
   // A clock of the pipe alone holds up mma.sync this long, or takes that much longer beside wgmma.
   struct Beside {
@@ -30,6 +31,7 @@ struct SmRates {
   double oldest_first = 0;  // blocks of a unit share it evenly (0), or the oldest is served first everywhere (1)
 
   double block_barrier(std::int64_t warps) const;  // clocks of bar.sync
+  double far_memory() const { return hbm + l2_far - l2_latency; }  // clocks of loads of many lines from memory
 
   const MeasuredRates* measured = nullptr;
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "predict/block_waits.h"
+#include "predict/handed_over.h"
 #include "predict/sm_time_network.h"
 #include "predict/sm_time_textbook.h"
 #include "predict/sm_time_turns.h"
@@ -116,41 +117,6 @@ TEST_CASE("wavefronts and instructions of products of threads are those that an 
     CHECK(shared == doctest::Approx(wavefronts).epsilon(0.05));  // counted with a few that were repeated
     CHECK(threads / 32 == doctest::Approx(instructions).epsilon(0.005));
   }
-}
-
-TEST_CASE("plain products find their operands in memory when counted alone, in the L2 after the island that wrote them") {
-  Plan plan = load_plan_for_kernel("reference_fp32", data);
-  HardwareProfile hardware = textbook();
-  hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
-  hardware.measured->l2.capacity_private = {50e6, "M"}, hardware.measured->smem.latency = {20, "M"};
-  hardware.measured->hbm.latency = {1000 / hardware.boost_hz->value, "M"};
-  const Point point = attention(plan, 4, 1024, 64, 64, 8);
-  const auto latency = [&](Inputs inputs) {
-    const Prediction out = predicted(plan, hardware, point);
-    const BoundIsland bound = bind_island(plan, hardware, point, 2);
-    return sm_step(bound, out.islands[2], 4.0 * 16 * 16, as_it_is, inputs).latency;
-  };
-  const Prediction out = predicted(plan, hardware, point);
-  const auto& traffic = out.islands[2].traffic;
-  const auto read = [&](Boundary from) { return static_cast<double>(traffic[static_cast<std::size_t>(from)][0]); };
-  CHECK(out.islands[2].read_in_sequence == doctest::Approx(4.0 * 1024 * 128 * 2));  // V: P is in the L2
-  const double missed = (read(Boundary::hbm) - out.islands[2].read_in_sequence) / read(Boundary::l2);
-  // 64 keys in two rounds of three waits each.
-  CHECK(latency(Inputs::in_memory) - latency(Inputs::in_sequence) == doctest::Approx(2 * 3 * missed * 600));
-  // Run after run, of what the L2 has room for: V is there too.
-  const double of_values = out.islands[2].read_in_sequence / read(Boundary::l2);
-  CHECK(latency(Inputs::in_sequence) - latency(Inputs::in_l2) == doctest::Approx(2 * 3 * of_values * 600));
-  const double before = latency(Inputs::in_sequence);
-  plan.kernel.islands[2].rounds.shared_waits_of.numbers[128] += 10;
-  CHECK(latency(Inputs::in_sequence) - before == doctest::Approx(2 * 10 * 20));
-  // No copy is under way before the first round: what the copy engine takes from memory is no part of a block.
-  const auto fixed = [&] {
-    const Prediction now = predicted(plan, hardware, point);
-    return sm_step(bind_island(plan, hardware, point, 2), now.islands[2], 4.0 * 16 * 16).clocks.fixed;
-  };
-  const double at_once = fixed();
-  hardware.measured->tma.latency_hbm = {9000 / hardware.boost_hz->value, "M"};
-  CHECK(fixed() == doctest::Approx(at_once));
 }
 
 TEST_CASE("of what an island wrote, the next finds what the bytes in between have not pushed out") {

@@ -212,17 +212,6 @@ TEST_CASE("blocks placed one by one see the tail that a causal mask leaves, and 
   CHECK(mean.time.gain[static_cast<std::size_t>(Lever::smem)] == 0);
 }
 
-TEST_CASE("products of threads take wavefronts of shared memory, slots of the schedulers and the waits of every round") {
-  const Plan plan = load_plan_for_kernel("reference_fp32", data);
-  HardwareProfile hardware = textbook();
-  hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
-  const SmStep step = step_of(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
-  CHECK(step.demand.smem == doctest::Approx(64 * 128));  // 0.375 + 0.625 wavefronts an element of Q and of K
-  CHECK(step.demand.issue == doctest::Approx((64 * 64 * (128 + 1 + 12.7) + 64 * 128 * 52.25) / 128));
-  CHECK(step.latency == doctest::Approx(4 * 4 * 400));  // 128 terms in rounds of 32, four waits each; no barrier is known
-  CHECK(step.clocks.step[0] == doctest::Approx(step.demand.smem + step.demand.issue + step.latency));
-}
-
 TEST_CASE("a network's round is its demands alone, and in numbers the busiest station's") {
   const Network balanced{.demand = {10, 10, 10, 10}, .delay = 5};
   CHECK(balanced.round(1) == doctest::Approx(45));

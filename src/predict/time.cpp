@@ -6,7 +6,8 @@
 
 #include "base/checked.h"
 #include "predict/block_order.h"
-#include "predict/block_waits.h"
+#include "predict/handed_over.h"
+#include "predict/round_waits.h"
 #include "predict/launch_order.h"
 #include "predict/sm_time_rates.h"
 #include "predict/time_parts.h"
@@ -193,8 +194,11 @@ void add_time(const BoundIsland& bound, Prediction& out) {
   const double read = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]), kept = handed_over(bound, out);
   island.floor = floor_in_sequence(bound, island, out, read - kept);
   // Where all blocks run at once, the last to end are those whose inputs are gone: they wait for memory every time.
-  const bool at_once = grid_blocks(bound) <= places(bound, island);
-  island.read_in_sequence = at_once && kept < written_earlier(bound, out) ? read : read - kept;
+  const bool gone = grid_blocks(bound) <= places(bound, island) && kept < written_earlier(bound, out);
+  island.read_in_sequence = gone ? read : read - kept;
+  for (const Inputs inputs : {Inputs::in_memory, Inputs::in_sequence, Inputs::in_l2})
+    island.round_waits[static_cast<std::size_t>(inputs)] =
+        round_waits(bound, out, gone && inputs == Inputs::in_sequence ? Inputs::in_memory : inputs);
   const IslandTime time = island_time(bound, island);
   island.sm_clocks = time.clocks, island.busy_clocks = time.busy_cycles();
   island.start = time.start.again, island.seconds = time.cold_seconds(time.most_hz);

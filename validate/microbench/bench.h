@@ -56,6 +56,7 @@ std::vector<double> host_intervals(const Microbench& bench);
 
 // One topic each; every value it can measure on this GPU is added.
 void measure_pipes(Microbench& bench);
+void measure_registers(Microbench& bench);
 void measure_hopper_pipes(Microbench& bench);
 void measure_mma(Microbench& bench);
 void measure_beside(Microbench& bench);

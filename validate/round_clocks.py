@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Waits in the rounds of products of threads (FFMA), off the machine code: for the descriptors' key `rounds`.
+
+    cuobjdump -sass OBJECT | validate/round_clocks.py [PATTERN]      loops of every function whose name has PATTERN
+    cuobjdump -sass tilescope | validate/round_clocks.py --record RUN.json > validate/recorded/h200/register_banks.json
+    validate/round_clocks.py --check validate/recorded/h200/register_banks.json
+
+A loop with loads from global memory and no product: how many times a warp waits for loads in a pass. A loop with products:
+clocks of a pass in which a warp waits for shared memory, by stall counts and scoreboards, and in which its scheduler waits
+for register banks. Registers lie in two banks, even and odd, that each give an operand a clock; one more may wait while the
+next instruction is issued. An operand marked `.reuse` is still there if the next instruction has it in the same place;
+uniform registers and constants come another way. --record puts the loops of the microbenchmark `registers` beside the clocks
+that a run of `tilescope hardware measure` found for them; --check compares those with this rule.
+"""
+import json
+import re
+import sys
+
+from warp_clocks import OPERANDS_READ, functions, measured, opcode, target
+
+SHARED = measured("smem.latency")
+SHARED_WIDE = 26.0  # of 16 bytes a lane at one address (H200: 26.0; at addresses of their own 32.0, with 3 more wavefronts)
+DRAWN = re.compile(r"DrawnILj(\d+)ELi(\d+)ELi(\d+)E")
+WORST, MEAN = 0.12, 0.04  # of the clocks that a loop of multiply-adds was measured to take
+
+
+def loops(code):
+    index = {entry[0]: i for i, entry in enumerate(code)}
+    for i in range(len(code)):
+        to = target(code, i)
+        if to is not None and to <= code[i][0] and to in index:
+            yield index[to], i
+
+
+def waits(code, first, last, latency, passes=6):
+    """Clocks of a pass in which one warp waits for scoreboards; `latency`: of an opcode's result."""
+    now, waited, boards = 0.0, 0.0, [0.0] * 6
+    for _ in range(passes):
+        for _, text, stall, result, operands, needs in code[first:last + 1]:
+            ready = max([now] + [boards[b] for b in range(6) if needs >> b & 1])
+            waited += ready - now
+            if result < 6:
+                boards[result] = max(boards[result], ready + latency(opcode(text)))
+            if operands < 6:
+                boards[operands] = max(boards[operands], ready + OPERANDS_READ)
+            now = ready + max(1, stall)
+    return waited / passes
+
+
+def bank_waits(instructions, passes=4):
+    """Clocks of a pass in which the scheduler, with warps enough, issues nothing since operands wait for their banks."""
+    queued, kept = [0, 0], [None] * 3
+    for _ in range(passes):
+        waited = 0
+        for text in instructions:
+            words = text.split(None, 1)
+            if words[0] != "FFMA":
+                queued, kept = [max(0, q - 1) for q in queued], [None] * 3
+                continue
+            sources = [s.strip() for s in words[1].split(",")][1:4]
+            names = [(re.findall(r"(?<!U)R(\d+)", s) or [None])[0] for s in sources]
+            for place, name in enumerate(names):
+                if name is not None and name != kept[place]:
+                    queued[int(name) % 2] += 1
+            clocks = max(1, max(queued) - 1)
+            waited += clocks - 1
+            queued = [max(0, q - clocks) for q in queued]
+            kept = [name if s.endswith(".reuse") else None for name, s in zip(names, sources)]
+    return waited
+
+
+def show(pattern):
+    for name, code in functions(sys.stdin):
+        if pattern not in name:
+            continue
+        for first, last in loops(code):
+            texts = [entry[1] for entry in code[first:last + 1]]
+            kinds = [opcode(text).split(".")[0] for text in texts]
+            adds, loads = kinds.count("FFMA"), kinds.count("LDG")
+            if loads and not adds:
+                by = [waits(code, first, last, lambda op: clocks if op.startswith("LDG") else 1) for clocks in (1000, 3000)]
+                print(f"{name} {first}-{last}: {loads} loads, {(by[1] - by[0]) / 2000:.1f} waits for them")
+            elif adds and not loads:
+                shared = waits(code, first, last, lambda op: 0 if not op.startswith("LDS") else
+                               SHARED_WIDE if ".128" in op else SHARED)
+                print(f"{name} {first}-{last}: {adds} FFMA of {len(kinds)}, {shared:.0f} clk for shared memory "
+                      f"({shared / SHARED:.1f} of its latencies), {bank_waits(texts)} clk for register banks")
+
+
+def record(path):
+    with open(path, encoding="utf-8") as file:
+        run = json.load(file)
+    clocks = next(curve for curve in run["curves"] if curve["name"].startswith("multiply-adds of three registers"))
+    found = []
+    for name, code in functions(sys.stdin):
+        drawn = DRAWN.search(name)
+        spans = [(last - first, first, last) for first, last in loops(code)] if drawn else []
+        spans = [span for span in spans if any("FFMA" in entry[1] for entry in code[span[1]:span[2] + 1])]
+        if spans:
+            _, first, last = max(spans)
+            measured_at = dict(map(tuple, clocks["points"]))[int(drawn.group(1))]
+            found.append({"draw": int(drawn.group(1)), "factors": int(drawn.group(2)), "sums": int(drawn.group(3)),
+                          "clocks": measured_at, "instructions": [entry[1] for entry in code[first:last + 1]]})
+    found.sort(key=lambda loop: loop["draw"])
+    json.dump({"schema": "tilescope/register-banks/1", "environment": run["environment"], "loops": found}, sys.stdout, indent=0)
+    print()
+
+
+def check(path):
+    with open(path, encoding="utf-8") as file:
+        held = json.load(file)["loops"]
+    errors = []
+    for loop in held:
+        adds = sum(text.startswith("FFMA") for text in loop["instructions"])
+        clocks = (len(loop["instructions"]) + bank_waits(loop["instructions"])) / adds
+        errors.append(clocks / loop["clocks"] - 1)
+        print(f"draw {loop['draw']}: {clocks:.3f} clk a multiply-add, measured {loop['clocks']:.3f} ({100 * errors[-1]:+.1f} %)")
+    mean = sum(map(abs, errors)) / len(errors)
+    print(f"{len(errors)} loops, mean error {100 * mean:.1f} %, worst {100 * max(map(abs, errors)):.1f} %")
+    return 0 if len(errors) >= 8 and mean <= MEAN and max(map(abs, errors)) <= WORST else 1
+
+
+def main():
+    arguments = sys.argv[1:]
+    if len(arguments) == 2 and arguments[0] == "--record":
+        record(arguments[1])
+    elif len(arguments) == 2 and arguments[0] == "--check":
+        sys.exit(check(arguments[1]))
+    elif len(arguments) <= 1 and not (arguments and arguments[0].startswith("-")):
+        show(arguments[0] if arguments else "")
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
