@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS := $(shell nproc)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev libyaml-cpp-dev doctest-dev libfmt-dev \
-            nlohmann-json3-dev libbenchmark-dev
+            nlohmann-json3-dev libbenchmark-dev python3
 # A Node.js that is there already is used as it is.
 PACKAGES += $(if $(shell command -v npm),,nodejs npm) $(if $(shell command -v chromium),,chromium)
 

@@ -2,8 +2,8 @@
 """Waits in the rounds of products of threads (FFMA), off the machine code: for the descriptors' key `rounds`.
 
     cuobjdump -sass OBJECT | validate/round_clocks.py [PATTERN]      loops of every function whose name has PATTERN
-    cuobjdump -sass tilescope | validate/round_clocks.py --record RUN.json > validate/recorded/h200/register_banks.json
-    validate/round_clocks.py --check validate/recorded/h200/register_banks.json
+    cuobjdump -sass tilescope | validate/round_clocks.py --record RUN.json > validate/microbench/register_banks.json
+    validate/round_clocks.py --check validate/microbench/register_banks.json
 
 A loop with loads from global memory and no product: how many times a warp waits for loads in a pass. A loop with products:
 clocks of a pass in which a warp waits for shared memory, by stall counts and scoreboards, and in which its scheduler waits
@@ -21,7 +21,8 @@ from warp_clocks import OPERANDS_READ, functions, measured, opcode, target
 SHARED = measured("smem.latency")
 SHARED_WIDE = 26.0  # of 16 bytes a lane at one address (H200: 26.0; at addresses of their own 32.0, with 3 more wavefronts)
 DRAWN = re.compile(r"DrawnILj(\d+)ELi(\d+)ELi(\d+)E")
-WORST, MEAN = 0.12, 0.04  # of the clocks that a loop of multiply-adds was measured to take
+AHEAD = 2
+WORST, MEAN = 0.12, 0.05  # of the clocks that a loop of multiply-adds was measured to take
 
 
 def loops(code):
@@ -55,17 +56,18 @@ def bank_waits(instructions, passes=4):
         for text in instructions:
             words = text.split(None, 1)
             if words[0] != "FFMA":
-                queued, kept = [max(0, q - 1) for q in queued], [None] * 3
+                queued = [max(0, q - 1) for q in queued]
                 continue
-            sources = [s.strip() for s in words[1].split(",")][1:4]
-            names = [(re.findall(r"(?<!U)R(\d+)", s) or [None])[0] for s in sources]
-            for place, name in enumerate(names):
-                if name is not None and name != kept[place]:
+            for place, source in enumerate(s.strip() for s in words[1].split(",")[1:4]):
+                found = re.search(r"(?<!U)R(\d+)", source)
+                name, reuse = found and found.group(1), source.endswith(".reuse")
+                if name and name != kept[place]:
                     queued[int(name) % 2] += 1
-            clocks = max(1, max(queued) - 1)
+                if reuse or name == kept[place]:
+                    kept[place] = name if reuse else None
+            clocks = max(1, max(queued) - AHEAD)
             waited += clocks - 1
             queued = [max(0, q - clocks) for q in queued]
-            kept = [name if s.endswith(".reuse") else None for name, s in zip(names, sources)]
     return waited
 
 

@@ -161,6 +161,10 @@ struct IslandImplementation {
   BySize registers_of;               // the same, of instances for different sizes
   std::int64_t special_parts = 0;    // scores of a row whose special functions precede a part of the last product; 0: all
   std::int64_t row_multiple = 1;     // a row of scores that no loop cuts is worked on in multiples of this many
+  // Of an axis that no loop of the grid cuts, by name: what threads compute reaches to a multiple of so many, or to the
+  // smallest of these sizes that holds it, on zeros past its end.
+  std::map<std::string, std::int64_t> computes_multiples;
+  std::map<std::string, std::vector<std::int64_t>> computes_sizes;
   std::int64_t stages = 1;           // copies of each streamed input tile in shared memory
   std::map<std::string, std::int64_t> stages_of;  // arrays with another number of copies
   std::int64_t smem_extra_bytes = 0;              // barriers, alignment, tables

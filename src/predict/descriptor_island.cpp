@@ -178,6 +178,24 @@ BySize read_by_size(const Node& node, const Diagram& diagram, std::int64_t least
   return by;
 }
 
+void read_computed(const Node& node, const Diagram& diagram, IslandImplementation& island) {
+  std::vector<std::string> names;
+  for (const Axis& axis : diagram.axes) names.push_back(axis.name);
+  const auto entries = [&](const char* key) {
+    const auto found = node.find(key);
+    auto list = found ? found->entries() : decltype(found->entries()){};
+    for (const auto& [axis, of] : list)
+      if (!diagram.find_axis(axis)) of.report(fmt::format("'{}' is not an axis of diagram '{}'{}", axis, diagram.name, did_you_mean(axis, names)));
+    return list;
+  };
+  for (const auto& [axis, multiple] : entries("computes_multiples")) island.computes_multiples[axis] = multiple.integer(1, 4096);
+  for (const auto& [axis, sizes] : entries("computes_sizes")) {
+    auto& own = island.computes_sizes[axis];
+    for (const Node& size : sizes.items()) own.push_back(size.integer(1, 1 << 20));
+    std::sort(own.begin(), own.end());
+  }
+}
+
 When read_when(const Node& node) { return node.one_of({"always", "causal"}) == "causal" ? When::causal : When::always; }
 
 Sections read_sections(const Node& node, const Diagram& diagram) {
@@ -261,7 +279,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma",
              "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem",
              "transposes", "reductions", "loads_by", "stores_by", "steps", "row_replication", "row_threads",
-             "step_lanes", "existing_rows", "sector_reads", "row_multiple", "warps", "registers", "registers_of",
+             "step_lanes", "existing_rows", "sector_reads", "row_multiple", "computes_multiples", "computes_sizes", "warps", "registers", "registers_of",
              "stages", "stages_of", "smem_extra_bytes", "stops_at_last_key", "narrow_scores", "mask_entry_bytes",
              "output_through_smem", "zeroes", "special_parts", "persistent", "block_order", "falling", "sections",
              "overlap", "rounds", "waits", "early_launch", "stall_clocks", "loads_in_product", "loads_first",
@@ -285,6 +303,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   read_movement(node, schedule.diagram, island);
   read_rows(node, schedule.diagram, island);
   if (const auto multiple = node.find("row_multiple")) island.row_multiple = multiple->integer(1, 1 << 20);
+  read_computed(node, schedule.diagram, island);
   if (const auto parts = node.find("special_parts")) island.special_parts = parts->integer(1, 1 << 20);
   if (const auto warps = node.find("warps")) island.warps = warps->integer(1, 32);
   if (const auto registers = node.find("registers")) island.registers = registers->integer(1, 255);

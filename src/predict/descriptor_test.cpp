@@ -87,6 +87,11 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].row_store", "an integer from 1 to 1024", Need::optional},
           {"islands[*].row_load", "an integer from 1 to 1024", Need::optional},
           {"islands[*].row_multiple", "an integer from 1 to 1048576", Need::optional},
+          {"islands[*].computes_multiples", "a map", Need::optional},
+          {"islands[*].computes_multiples.*", "an integer from 1 to 4096", Need::free},
+          {"islands[*].computes_sizes", "a map", Need::optional},
+          {"islands[*].computes_sizes.*", "a list", Need::free},
+          {"islands[*].computes_sizes.*[*]", "an integer from 1 to 1048576", Need::free},
           {"islands[*].special_parts", "an integer from 1 to 1048576", Need::optional},
           {"islands[*].warps", "an integer from 1 to 32", Need::optional},
           {"islands[*].registers", "an integer from 1 to 255", Need::optional},
@@ -283,6 +288,8 @@ islands:
     stores_by: tma
     row_replication: 4
     row_multiple: 1
+    computes_multiples: {d: 32}
+    computes_sizes: {e: [64, 128]}
     special_parts: 16
     warps: 12
     registers: 168

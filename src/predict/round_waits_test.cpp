@@ -117,3 +117,41 @@ TEST_CASE("what the island before has written is in the L2, half of it far; V co
   hardware.measured->tma.latency_hbm = {9000 / hardware.boost_hz->value, "M"};
   CHECK(fixed() == doctest::Approx(at_once));
 }
+
+TEST_CASE("multiply-adds of any head_dim and length: what the kernels' loops execute, counted loop by loop") {
+  const HardwareProfile hardware = with_latencies();
+  const auto round_up = [](std::int64_t size, std::int64_t to) { return (size + to - 1) / to * to; };
+  const auto columns = [](std::int64_t d) { return d <= 64 ? 64 : d <= 128 ? 128 : 256; };  // of the instances
+  const auto ffma = [&](const char* kernel, const Workload& workload) {
+    const Plan plan = load_plan_for_kernel(kernel, data);
+    Point point = attention(plan, 3, 256, 64, 64, 8);
+    point.workload = workload;
+    const Prediction out = predicted(plan, hardware, point);
+    std::vector<std::int64_t> counts;
+    for (const IslandPrediction& island : out.islands)
+      counts.push_back(island.work.pipes[static_cast<std::size_t>(Pipe::ffma)]);
+    return counts;
+  };
+  for (const std::int64_t d : {40, 64, 80, 192, 256})
+    for (const auto& [q, x] : {std::pair<std::int64_t, std::int64_t>{256, 256}, {300, 741}, {97, 544}}) {
+      CAPTURE(d); CAPTURE(q); CAPTURE(x);
+      const Workload workload{.batch = 2, .heads_q = 3, .heads_kv = 3, .q_len = q, .kv_len = x, .d_qk = d, .d_v = d};
+      std::int64_t scores = 0, values = 0;
+      for (std::int64_t row = 0; row < q; row += 64) {
+        for (std::int64_t key = 0; key < x; key += 64)
+          for (std::int64_t term = 0; term < d; term += 32) scores += 64 * 64 * 32;
+        for (std::int64_t key = 0; key < x; key += 32) values += 64 * 32 * columns(d);
+      }
+      const std::vector<std::int64_t> forward = ffma("reference_fp32", workload);
+      CHECK(forward[qk] == 6 * scores);
+      CHECK(forward[pv] == 6 * values);
+      // The backward pass: dV and dK of 64 keys go through the queries, dQ through the keys.
+      const std::vector<std::int64_t> backward = ffma("reference_backward", workload);
+      const std::int64_t pairs = round_up(q, 64) * round_up(x, 64);
+      CHECK(backward[1] == 6 * (scores + pairs));  // and one a score
+      CHECK(backward[2] == 6 * scores);
+      CHECK(backward[3] == 6 * round_up(x, 64) * round_up(q, 32) * columns(d));
+      CHECK(backward[4] == backward[3]);
+      CHECK(backward[5] == 6 * values);
+    }
+}

@@ -36,6 +36,27 @@ std::int64_t scaled(double rate, std::int64_t count) {
   return static_cast<std::int64_t>(std::llround(rate * static_cast<double>(count)));
 }
 
+// Of points over these axes, in whole tiles, those that threads compute where they go beyond an axis' end or stop at it.
+std::int64_t computed(const BoundIsland& bound, Axes axes, std::int64_t points) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (const AxisId axis : axes) {
+    const std::string& name = diagram.axes[index(axis)].name;
+    const BoundLoop* loop = bound.nest.loop_over(axis);
+    const auto multiple = bound.how.computes_multiples.find(name);
+    const auto sizes = bound.how.computes_sizes.find(name);
+    if (loop && (loop->group || bound.nest.guarded())) continue;
+    const std::int64_t size = bound.nest.size(axis), now = loop ? checked_mul(loop->trips, loop->tile) : size;
+    std::int64_t all = now;
+    if (multiple != bound.how.computes_multiples.end()) all = ceil_div(size, multiple->second) * multiple->second;
+    if (sizes != bound.how.computes_sizes.end()) {
+      const auto found = std::lower_bound(sizes->second.begin(), sizes->second.end(), size);
+      if (found != sizes->second.end()) all = *found;
+    }
+    if (all != now) points = checked_mul(points / now, all);
+  }
+  return points;
+}
+
 // Of whole tiles (or the rows that exist): as often as the array's tile enters or leaves, or in every step.
 std::int64_t elements(const BoundIsland& bound, const std::string& name, bool every_step) {
   const Diagram& diagram = bound.plan.schedule.diagram;
@@ -43,8 +64,9 @@ std::int64_t elements(const BoundIsland& bound, const std::string& name, bool ev
   if (!id) return 0;  // of another diagram that the schedule is applied to
   const Axes axes = diagram.array(*id).axes;
   const bool whole = !bound.how.existing_rows;
-  if (every_step) return points(bound, axes, whole);
-  return touched_values(stores(bound, *id) ? bound.leaving(*id) : bound.nest, sums(bound, whole), axes, {.whole_tiles = whole});
+  return computed(bound, axes, every_step ? points(bound, axes, whole)
+                                          : touched_values(stores(bound, *id) ? bound.leaving(*id) : bound.nest, sums(bound, whole),
+                                                           axes, {.whole_tiles = whole}));
 }
 
 // Steps of all rows. Where lanes take them side by side, some idle in the last round: no thread's operation, but one of
@@ -102,9 +124,9 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   std::int64_t score_points = visited_points(bound.nest, whole ? bound.scored : bound.live, score_axes, whole);
   if (!bound.nest.loop_over(score_axes.back())) score_points = checked_mul(score_points / keys, ceil_div(keys, bound.how.row_multiple) * bound.how.row_multiple);
   const std::int64_t row_steps = points(bound, row_axes(bound, scores), whole), lanes = row_lanes(bound);
-  const std::int64_t rows = rows_once(bound, scores), output_steps = points(bound, output_axes, whole);
+  const std::int64_t rows = rows_once(bound, scores), output_steps = computed(bound, output_axes, points(bound, output_axes, whole));
   const std::int64_t outputs =
-      touched_values(bound.finish, sums(bound, whole), diagram.arrays[static_cast<std::size_t>(output)].axes, {.whole_tiles = whole});
+      computed(bound, output_axes, touched_values(bound.finish, sums(bound, whole), output_axes, {.whole_tiles = whole}));
   const std::int64_t threads = checked_mul(consumer_warps(bound), lanes_of_warp(bound));
   for (std::size_t i = 0; i < pipe_count; ++i) {
     const WorkRates& rate = bound.how.work[i];
@@ -156,7 +178,8 @@ Axes statistics_of(const Diagram& diagram, const Operator& merge) {
 // Multiplications of a product's whole tiles.
 std::int64_t product_points(const BoundIsland& bound, int op) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  return visited_points(bound.nest, sums_of_product(bound, op), domain_of(diagram, diagram.operators[static_cast<std::size_t>(op)]).view(), true);
+  const Domain domain = domain_of(diagram, diagram.operators[static_cast<std::size_t>(op)]);
+  return computed(bound, domain.view(), visited_points(bound.nest, sums_of_product(bound, op), domain.view(), true));
 }
 
 void add_operator(const BoundIsland& bound, int position, Work& work) {
