@@ -19,7 +19,7 @@ import sys
 from warp_clocks import OPERANDS_READ, functions, measured, opcode, target
 
 SHARED = measured("smem.latency")
-SHARED_WIDE = 26.0  # of 16 bytes a lane at one address (H200: 26.0; at addresses of their own 32.0, with 3 more wavefronts)
+SHARED_WIDE = measured("smem.latency_wide")
 DRAWN = re.compile(r"DrawnILj(\d+)ELi(\d+)ELi(\d+)E")
 AHEAD = 2
 WORST, MEAN = 0.12, 0.05  # of the clocks that a loop of multiply-adds was measured to take

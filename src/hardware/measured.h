@@ -48,6 +48,7 @@ struct MeasuredRates {
   struct {
     Value load, store;         // B/clk a unit, 16 B a thread without conflicts
     Value latency;             // clk, a dependent 4-byte load
+    Value latency_wide;        // the same, of 16 bytes at one address by all lanes
     Value ldmatrix, stmatrix;  // clk a unit between x4 instructions (512 B each)
     Value cp_async;            // B/clk a unit, L2 to shared memory by 16-byte copies of the threads
   } smem;
@@ -152,6 +153,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("smem", "load", bytes_per_cycle, r.smem.load);
   visit("smem", "store", bytes_per_cycle, r.smem.store);
   visit("smem", "latency", cycles, r.smem.latency);
+  visit("smem", "latency_wide", cycles, r.smem.latency_wide);
   visit("smem", "ldmatrix", cycles, r.smem.ldmatrix);
   visit("smem", "stmatrix", cycles, r.smem.stmatrix);
   visit("smem", "cp_async", bytes_per_cycle, r.smem.cp_async);

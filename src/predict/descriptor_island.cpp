@@ -243,8 +243,10 @@ Rounds read_rounds(const Node& node, const Diagram& diagram) {
   }
   if (const auto by = node.find("waits_of"))
     for (const auto& [array, sizes] : by->entries()) {
-      const auto loads = std::find_if(rounds.loads.begin(), rounds.loads.end(), [&, &name = array](const auto& each) { return each.array == name; });
-      if (loads == rounds.loads.end()) sizes.report(fmt::format("'{}' is not in 'waits'; name it there with the number for other sizes", array));
+      const auto loads = std::find_if(rounds.loads.begin(), rounds.loads.end(),
+                                      [&name = array](const Rounds::Loads& each) { return each.array == name; });
+      if (loads == rounds.loads.end())
+        sizes.report(fmt::format("'{}' is not in 'waits'; name it there with the number for other sizes", array));
       else loads->times.by = read_by_size(sizes, diagram, 1, 64);
     }
   const auto read = [&](const std::string& key, std::int64_t most, Times& times) {
@@ -279,7 +281,8 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma",
              "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem",
              "transposes", "reductions", "loads_by", "stores_by", "steps", "row_replication", "row_threads",
-             "step_lanes", "existing_rows", "sector_reads", "row_multiple", "computes_multiples", "computes_sizes", "warps", "registers", "registers_of",
+             "step_lanes", "existing_rows", "sector_reads", "row_multiple", "computes_multiples", "computes_sizes",
+             "warps", "registers", "registers_of",
              "stages", "stages_of", "smem_extra_bytes", "stops_at_last_key", "narrow_scores", "mask_entry_bytes",
              "output_through_smem", "zeroes", "special_parts", "persistent", "block_order", "falling", "sections",
              "overlap", "rounds", "waits", "early_launch", "stall_clocks", "loads_in_product", "loads_first",

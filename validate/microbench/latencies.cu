@@ -28,6 +28,22 @@ struct LoadMatrices {
   }
 };
 
+// Four words, the first of which is the address of the next four: the same for all lanes.
+struct WideLoad {
+  __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
+    unsigned at = address_of(shared), b, c, d;
+    if (threadIdx.x == 0) *reinterpret_cast<unsigned*>(shared) = at;
+    watch.start();
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round)
+#pragma unroll
+      for (int i = 0; i < steps; ++i)
+        asm volatile("ld.volatile.shared.v4.u32 {%0,%1,%2,%3}, [%0];" : "+r"(at), "=r"(b), "=r"(c), "=r"(d)::"memory");
+    watch.stop();
+    return at ^ b ^ c ^ d;
+  }
+};
+
 struct TransposeMatrix {
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
     unsigned x = threadIdx.x;
@@ -87,6 +103,7 @@ std::vector<double> step_of(const Microbench& bench, const Body& body) {
 
 void measure_latencies(Microbench& bench) {
   bench.add("chains.ldmatrix", step_of(bench, LoadMatrices{}), "x4, one warp, each address from the last");
+  bench.add("smem.latency_wide", step_of(bench, WideLoad{}), "16 bytes a lane at one address, one warp");
   bench.add("chains.movmatrix", step_of(bench, TransposeMatrix{}), "one warp");
   LoadConstant constants{};
   for (unsigned i = 0; i < 16; ++i) constants.offsets[i] = (i + 1) % 16 * 4;
