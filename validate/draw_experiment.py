@@ -122,7 +122,11 @@ def main():
     rng = random.Random(seed)
     read = {name: yaml.safe_load((ROOT / "kernels" / row[3]).read_text()) for name, row in KERNELS.items()}
     names, weights = list(KERNELS), {name: row[0] for name, row in KERNELS.items()}
-    weights |= {name: int(number) for name, number in (each.split("=") for each in options.weight)}
+    for each in options.weight:
+        name, _, number = each.partition("=")
+        if not number.isdigit():
+            parser.error(f"--weight: {each}: expected KERNEL=N, N a whole number")
+        weights[name] = int(number)
     unknown = sorted(set(weights) - set(names))
     if unknown:
         parser.error(f"--weight: {', '.join(unknown)}: no such kernel; known: {', '.join(names)}")

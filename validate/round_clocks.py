@@ -92,7 +92,9 @@ def show(pattern):
 def record(path):
     with open(path, encoding="utf-8") as file:
         run = json.load(file)
-    clocks = next(curve for curve in run["curves"] if curve["name"].startswith("multiply-adds of three registers"))
+    clocks = next((curve for curve in run["curves"] if curve["name"].startswith("multiply-adds of three registers")), None)
+    if clocks is None:
+        raise ValueError("has no curve of the microbenchmark 'registers'; record it with 'tilescope hardware measure'")
     found = []
     for name, code in functions(sys.stdin):
         drawn = DRAWN.search(name)
@@ -124,10 +126,13 @@ def check(path):
 
 def main():
     arguments = sys.argv[1:]
-    if len(arguments) == 2 and arguments[0] == "--record":
-        record(arguments[1])
-    elif len(arguments) == 2 and arguments[0] == "--check":
-        sys.exit(check(arguments[1]))
+    if len(arguments) == 2 and arguments[0] in ("--record", "--check"):
+        try:
+            sys.exit((record if arguments[0] == "--record" else check)(arguments[1]))
+        except OSError as error:
+            sys.exit(f"{arguments[1]}: {error.strerror}")
+        except (KeyError, TypeError, ValueError) as error:
+            sys.exit(f"{arguments[1]}: not a record that {arguments[0]} takes: {error}")
     elif len(arguments) <= 1 and not (arguments and arguments[0].startswith("-")):
         show(arguments[0] if arguments else "")
     else:

@@ -41,6 +41,31 @@ struct Boxes {
   }
 };
 
+// One thread hands over so many boxes of a row one after the other, all of one barrier, and waits for them.
+template <int boxes>
+struct Burst {
+  const CUtensorMap* map;
+  static constexpr int apart = 1024, shared_bytes = boxes * apart + 1024 + 8;
+  __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
+    const std::uint32_t base = device::shared_address(shared), barrier = base + boxes * apart;
+    if (threadIdx.x == 0) device::init_barrier(barrier, 1);
+    device::fence_barrier_init();
+    watch.start();
+    if (threadIdx.x == 0) {
+#pragma unroll 1
+      for (int round = 0; round < rounds; ++round) {
+        device::arrive_expect(barrier, boxes * 128);
+#pragma unroll
+        for (int i = 0; i < boxes; ++i) device::load_tile(base + i * apart, map, barrier, 0, i, 0);
+        device::wait_barrier(barrier, round & 1);
+      }
+    }
+    __syncwarp();
+    watch.stop();
+    return reinterpret_cast<unsigned*>(shared)[threadIdx.x];
+  }
+};
+
 // A tensor map in global memory, of a buffer as rows of 128 bytes.
 class Map {
  public:
@@ -61,6 +86,11 @@ std::vector<double> per_box(const Microbench& bench, const DeviceBuffer& buffer,
   const Map map(buffer, rows);
   const Boxes<rows, slots> body{map.get(), blocks > 1 ? span : 0, span};
   return cycles_per_round(bench, body, {blocks, 32, Boxes<rows, slots>::shared_bytes}, rounds);
+}
+
+template <int boxes>
+double burst(const Microbench& bench, const Map& map) {
+  return median_of(cycles_per_round(bench, Burst<boxes>{map.get()}, {1, 32, Burst<boxes>::shared_bytes}, 200));
 }
 
 }  // namespace
@@ -86,6 +116,12 @@ void measure_tma(Microbench& bench) {
   note(one, 16384, per_box<128, 8>(bench, near, 1, 1024, 1000)),
       note(all, 16384, per_box<128, 8>(bench, near, bench.units(), 1024, 500));
   bench.add_curve(one), bench.add_curve(all);
+  const Map row(near, 1);
+  MicrobenchCurve handed{"boxes of 128 B handed to the copy engine by one thread, one barrier for all", "boxes", "clk until all are there", {}};
+  handed.points = {{1, burst<1>(bench, row)}, {8, burst<8>(bench, row)}, {24, burst<24>(bench, row)}, {40, burst<40>(bench, row)}};
+  bench.add_curve(handed);
+  bench.add("tma.issue", {(handed.points[3].second - handed.points[1].second) / 32},
+            "40 boxes of 128 B that one thread hands over, less 8, a box");
   bench.add("tma.latency_l2", scaled(per_box<64, 1>(bench, near, 1, 1024, 500), 1 / clock),
             "8 KiB, one at a time, from L2");
   const L2Flush flush;
