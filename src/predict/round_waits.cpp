@@ -32,21 +32,25 @@ double readers_at_once(const BoundIsland& bound, const IslandPrediction& island,
 
 }  // namespace
 
-RoundWaits round_waits(const BoundIsland& bound, const Prediction& out, Inputs inputs) {
+std::array<RoundWaits, 3> round_waits(const BoundIsland& bound, const Prediction& out, bool gone) {
   const IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
-  RoundWaits waits;
+  std::array<RoundWaits, 3> all{};
   for (const Rounds::Loads& loads : bound.how.rounds.loads) {
     const auto id = bound.plan.schedule.diagram.find_array(loads.array);
     if (!id) continue;
     const auto times = static_cast<double>(number_for(bound, loads.times.by, loads.times.always)),
                read = static_cast<double>(touched_bytes(bound, *id, {}));
-    const double kept = inputs == Inputs::in_sequence ? handed_over(bound, out, *id) : 0,
-                 missed = inputs == Inputs::in_l2 ? 0 : read_alone(bound, out, *id) - kept;
-    const double memory = read > 0 ? times * std::min(1.0, missed * readers_at_once(bound, island, *id) / read) : 0;
-    waits.memory += memory;
-    (from_earlier_island(bound, *id) ? waits.far : waits.near) += times - memory;
+    const double alone = read_alone(bound, out, *id), kept = gone ? 0 : handed_over(bound, out, *id),
+                 readers = readers_at_once(bound, island, *id);
+    const bool produced = from_earlier_island(bound, *id);
+    const auto add = [&](Inputs inputs, double missed) {
+      RoundWaits& waits = all[static_cast<std::size_t>(inputs)];
+      const double memory = read > 0 ? times * std::min(1.0, missed * readers / read) : 0;
+      waits.memory += memory, (produced ? waits.far : waits.near) += times - memory;
+    };
+    add(Inputs::in_memory, alone), add(Inputs::in_sequence, alone - kept), add(Inputs::in_l2, 0);
   }
-  return waits;
+  return all;
 }
 
 }  // namespace tilescope

@@ -73,12 +73,13 @@ TEST_CASE("who waits for memory: every block that reads a tile while it is on it
       const double all = static_cast<double>(order.size()) * 64 * 128 * 2;  // bytes that blocks load of it
       expected += 2 * std::min(1.0, read_alone(bound, out, id) * readers / all);
     }
-    const RoundWaits waits = round_waits(bound, out, Inputs::in_memory);
+    const auto by_inputs = round_waits(bound, out, false);
+    const RoundWaits& waits = by_inputs[static_cast<std::size_t>(Inputs::in_memory)];
     CHECK(waits.memory == doctest::Approx(expected).epsilon(0.08));  // a wave that ends amid a head is taken to reach its end
     CHECK(waits.near == doctest::Approx(4 - waits.memory));
     CHECK(waits.far == 0);
     if (length == 256) CHECK(waits.memory == doctest::Approx(4));  // all blocks begin at once, with nothing there
-    CHECK(round_waits(bound, out, Inputs::in_l2).memory == 0);
+    CHECK(by_inputs[static_cast<std::size_t>(Inputs::in_l2)].memory == 0);
   }
 }
 

@@ -196,9 +196,7 @@ void add_time(const BoundIsland& bound, Prediction& out) {
   // Where all blocks run at once, the last to end are those whose inputs are gone: they wait for memory every time.
   const bool gone = grid_blocks(bound) <= places(bound, island) && kept < written_earlier(bound, out);
   island.read_in_sequence = gone ? read : read - kept;
-  for (const Inputs inputs : {Inputs::in_memory, Inputs::in_sequence, Inputs::in_l2})
-    island.round_waits[static_cast<std::size_t>(inputs)] =
-        round_waits(bound, out, gone && inputs == Inputs::in_sequence ? Inputs::in_memory : inputs);
+  island.round_waits = round_waits(bound, out, gone);
   const IslandTime time = island_time(bound, island);
   island.sm_clocks = time.clocks, island.busy_clocks = time.busy_cycles();
   island.start = time.start.again, island.seconds = time.cold_seconds(time.most_hz);
