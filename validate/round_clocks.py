@@ -16,21 +16,13 @@ import json
 import re
 import sys
 
-from warp_clocks import OPERANDS_READ, functions, measured, opcode, target
+from warp_clocks import OPERANDS_READ, functions, loops, measured, opcode
 
 SHARED = measured("smem.latency")
 SHARED_WIDE = measured("smem.latency_wide")
 DRAWN = re.compile(r"DrawnILj(\d+)ELi(\d+)ELi(\d+)E")
 AHEAD = 2
 WORST, MEAN = 0.12, 0.05  # of the clocks that a loop of multiply-adds was measured to take
-
-
-def loops(code):
-    index = {entry[0]: i for i, entry in enumerate(code)}
-    for i in range(len(code)):
-        to = target(code, i)
-        if to is not None and to <= code[i][0] and to in index:
-            yield index[to], i
 
 
 def waits(code, first, last, latency, passes=6):

@@ -72,17 +72,22 @@ def target(code, at):
     return int(found.group(2), 16) if found else None
 
 
-def loop(code):
-    """First and last instruction of the smallest loop that has all matrix instructions that loops have."""
+def loops(code):
+    """First and last instruction of each: what a branch backwards goes back to, and the branch."""
     index = {entry[0]: i for i, entry in enumerate(code)}
-    best, most = None, 0
     for i in range(len(code)):
         to = target(code, i)
-        if to is None or to > code[i][0] or to not in index:
-            continue
-        products = sum("MMA" in entry[1] for entry in code[index[to]:i + 1])
-        if products > most or (products == most and products and i - index[to] < best[1] - best[0]):
-            best, most = (index[to], i), products
+        if to is not None and to <= code[i][0] and to in index:
+            yield index[to], i
+
+
+def loop(code):
+    """The smallest loop that has all matrix instructions that loops have."""
+    best, most = None, 0
+    for first, last in loops(code):
+        products = sum("MMA" in entry[1] for entry in code[first:last + 1])
+        if products > most or (products == most and products and last - first < best[1] - best[0]):
+            best, most = (first, last), products
     return best
 
 

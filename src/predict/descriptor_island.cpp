@@ -160,13 +160,18 @@ void read_rows(const Node& node, const Diagram& diagram, IslandImplementation& i
     }
 }
 
+void check_axis(const Node& node, const std::string& axis, const Diagram& diagram) {
+  if (diagram.find_axis(axis)) return;
+  std::vector<std::string> names;
+  for (const Axis& each : diagram.axes) names.push_back(each.name);
+  node.report(fmt::format("'{}' is not an axis of diagram '{}'{}", axis, diagram.name, did_you_mean(axis, names)));
+}
+
 // {d: {64: 40, 128: 72}}: numbers by the size of one axis.
 BySize read_by_size(const Node& node, const Diagram& diagram, std::int64_t least, std::int64_t most) {
   BySize by;
-  std::vector<std::string> names;
-  for (const Axis& axis : diagram.axes) names.push_back(axis.name);
   for (const auto& [axis, sizes] : node.entries()) {
-    if (!diagram.find_axis(axis)) sizes.report(fmt::format("'{}' is not an axis of diagram '{}'{}", axis, diagram.name, did_you_mean(axis, names)));
+    check_axis(sizes, axis, diagram);
     if (!by.axis.empty()) node.report("goes by the size of one axis; remove the others");
     by.axis = axis;
     for (const auto& [size, number] : sizes.entries()) {
@@ -179,21 +184,18 @@ BySize read_by_size(const Node& node, const Diagram& diagram, std::int64_t least
 }
 
 void read_computed(const Node& node, const Diagram& diagram, IslandImplementation& island) {
-  std::vector<std::string> names;
-  for (const Axis& axis : diagram.axes) names.push_back(axis.name);
-  const auto entries = [&](const char* key) {
-    const auto found = node.find(key);
-    auto list = found ? found->entries() : decltype(found->entries()){};
-    for (const auto& [axis, of] : list)
-      if (!diagram.find_axis(axis)) of.report(fmt::format("'{}' is not an axis of diagram '{}'{}", axis, diagram.name, did_you_mean(axis, names)));
-    return list;
-  };
-  for (const auto& [axis, multiple] : entries("computes_multiples")) island.computes_multiples[axis] = multiple.integer(1, 4096);
-  for (const auto& [axis, sizes] : entries("computes_sizes")) {
-    auto& own = island.computes_sizes[axis];
-    for (const Node& size : sizes.items()) own.push_back(size.integer(1, 1 << 20));
-    std::sort(own.begin(), own.end());
-  }
+  if (const auto multiples = node.find("computes_multiples"))
+    for (const auto& [axis, multiple] : multiples->entries()) {
+      check_axis(multiple, axis, diagram);
+      island.computes_multiples[axis] = multiple.integer(1, 4096);
+    }
+  if (const auto sizes = node.find("computes_sizes"))
+    for (const auto& [axis, list] : sizes->entries()) {
+      check_axis(list, axis, diagram);
+      auto& own = island.computes_sizes[axis];
+      for (const Node& size : list.items()) own.push_back(size.integer(1, 1 << 20));
+      std::sort(own.begin(), own.end());
+    }
 }
 
 When read_when(const Node& node) { return node.one_of({"always", "causal"}) == "causal" ? When::causal : When::always; }

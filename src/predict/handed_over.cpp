@@ -63,13 +63,11 @@ double read_alone(const BoundIsland& bound, const Prediction& out, ArrayId id) {
 }
 
 double handed_over(const BoundIsland& bound, const Prediction& out) {
-  const double capacity = capacity_of_l2(bound);
-  return capacity > 0 ? found(bound, out, capacity) : 0;
+  return found(bound, out, capacity_of_l2(bound));
 }
 
 double handed_over(const BoundIsland& bound, const Prediction& out, ArrayId id) {
-  const double capacity = capacity_of_l2(bound);
-  return capacity > 0 ? found(bound, out, id, capacity) : 0;
+  return found(bound, out, id, capacity_of_l2(bound));
 }
 
 double written_earlier(const BoundIsland& bound, const Prediction& out) {

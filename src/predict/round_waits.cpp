@@ -38,7 +38,7 @@ std::array<RoundWaits, 3> round_waits(const BoundIsland& bound, const Prediction
   for (const Rounds::Loads& loads : bound.how.rounds.loads) {
     const auto id = bound.plan.schedule.diagram.find_array(loads.array);
     if (!id) continue;
-    const auto times = static_cast<double>(number_for(bound, loads.times.by, loads.times.always)),
+    const auto times = static_cast<double>(number_for(bound, loads.times)),
                read = static_cast<double>(touched_bytes(bound, *id, {}));
     const double alone = read_alone(bound, out, *id), kept = gone ? 0 : handed_over(bound, out, *id),
                  readers = readers_at_once(bound, island, *id);

@@ -182,7 +182,7 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.issue = issue_of(bound, island), demand.issue_products = issue_of_products(bound, island);
   if (const Rounds& rounds = bound.how.rounds; rounds.depth > 0)
     demand.issue += steps * rounds_of(bound) * static_cast<double>(warps_of_block(bound)) / schedulers *
-                    static_cast<double>(number_for(bound, rounds.bank_waits.by, rounds.bank_waits.always));
+                    static_cast<double>(number_for(bound, rounds.bank_waits));
   demand.memory = memory_clocks(bound, island, rates, faster);
   if (rates.local_store > 0 && rates.l2 > 0)
     demand.local = static_cast<double>(island.local.stored) / rates.local_store +
@@ -243,7 +243,7 @@ double clocks_of_rounds(const BoundIsland& bound, const IslandPrediction& island
   const Rounds& how = bound.how.rounds;
   const RoundWaits& waits = island.round_waits[static_cast<std::size_t>(inputs)];
   const double loads = waits.near * rates.l2_near + waits.far * rates.l2_far + waits.memory * rates.far_memory(),
-               shared = static_cast<double>(number_for(bound, how.shared_waits.by, how.shared_waits.always)),
+               shared = static_cast<double>(number_for(bound, how.shared_waits)),
                bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]);
   return rounds_of(bound) * (loads + (1 + shared) * rates.smem_chain + 2 * rates.block_barrier(warps_of_block(bound))) +
          (rates.l2 > 0 ? bytes / steps / rates.l2 : 0);

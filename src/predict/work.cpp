@@ -38,13 +38,14 @@ std::int64_t scaled(double rate, std::int64_t count) {
 
 // Of points over these axes, in whole tiles, those that threads compute where they go beyond an axis' end or stop at it.
 std::int64_t computed(const BoundIsland& bound, Axes axes, std::int64_t points) {
+  if (bound.how.computes_multiples.empty() && bound.how.computes_sizes.empty()) return points;
   const Diagram& diagram = bound.plan.schedule.diagram;
   for (const AxisId axis : axes) {
-    const std::string& name = diagram.axes[index(axis)].name;
     const BoundLoop* loop = bound.nest.loop_over(axis);
+    if (loop && (loop->group || bound.nest.guarded())) continue;
+    const std::string& name = diagram.axes[index(axis)].name;
     const auto multiple = bound.how.computes_multiples.find(name);
     const auto sizes = bound.how.computes_sizes.find(name);
-    if (loop && (loop->group || bound.nest.guarded())) continue;
     const std::int64_t size = bound.nest.size(axis), now = loop ? checked_mul(loop->trips, loop->tile) : size;
     std::int64_t all = now;
     if (multiple != bound.how.computes_multiples.end()) all = ceil_div(size, multiple->second) * multiple->second;
