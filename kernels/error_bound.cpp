@@ -6,20 +6,24 @@ namespace tilescope::kernels {
 namespace {
 
 // Half the smallest step of the format near 0 that matters beside values of at most 1. P in e4m3 is held times 2^8.
-double smallest(Dtype dtype) {
-  return dtype == Dtype::fp16 ? 0x1p-25 : dtype == Dtype::fp8_e4m3 ? 0x1p-18 : 0.0;
-}
+double smallest(Dtype dtype) { return dtype == Dtype::fp16 ? 0x1p-25 : dtype == Dtype::fp8_e4m3 ? 0x1p-18 : 0.0; }
 // The format in which a product computes: that of its operand, once scales have been applied.
-Dtype computed(Dtype operand, Dtype out) { return scale_group(operand) != 0 || bits_of(operand) < bits_of(out) ? out : operand; }
+Dtype computed(Dtype operand, Dtype out) {
+  return scale_group(operand) != 0 || bits_of(operand) < bits_of(out) ? out : operand;
+}
 
 }  // namespace
 
 double half_unit(Dtype dtype) {
   switch (dtype) {
-    case Dtype::fp32: return 0x1p-24;
-    case Dtype::bf16: return 0x1p-8;
-    case Dtype::fp8_e4m3: return 0x1p-4;
-    default: return 0x1p-11;  // fp16, and what int8 and int4 are converted to
+    case Dtype::fp32:
+      return 0x1p-24;
+    case Dtype::bf16:
+      return 0x1p-8;
+    case Dtype::fp8_e4m3:
+      return 0x1p-4;
+    default:
+      return 0x1p-11;  // fp16, and what int8 and int4 are converted to
   }
 }
 
@@ -35,8 +39,9 @@ ErrorBound error_bound(const Variant& variant, const OracleResult& oracle, std::
   if (results.rounds_scores) delta += u * oracle.score[row] + smallest(variant.dtype);
   const double accumulation = std::max(0x1p-20, 4 * 0x1p-24 * std::sqrt(static_cast<double>(kv_len)));
   const double near_zero = smallest(p_dtype) * static_cast<double>(kv_len) * oracle.value_max;
-  const double visits =
-      results.rounds_output_every_tile ? std::ceil(static_cast<double>(kv_len) / static_cast<double>(variant.tile_kv)) : 0.0;
+  const double visits = results.rounds_output_every_tile
+                            ? std::ceil(static_cast<double>(kv_len) / static_cast<double>(variant.tile_kv))
+                            : 0.0;
   return {u + 0x1p-20, std::expm1(2 * delta) + u_p + u_v + accumulation + visits * (u + 0x1p-20),
           near_zero + 0x1p-25 + visits * smallest(variant.dtype), delta};
 }

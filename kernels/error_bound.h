@@ -11,8 +11,9 @@ namespace tilescope::kernels {
 
 // From the formats alone; inputs are exact, as the oracle reads them.
 //   - S: fp32 accumulation of d products; a K with scales is rounded once more when they are applied; kernels
-//     that store S round it: |dS| <= delta. The tensor cores add up products of e4m3 in fewer bits than fp32 has: on an H200
-//     a step of 32 products erred by up to 2^-11.9 of all that is added up (fused_fp8/README.md); 2^-11 is let pass.
+//     that store S round it: |dS| <= delta. The tensor cores add up products of e4m3 in fewer bits than fp32 has: on an
+//     H200 a step of 32 products erred by up to 2^-11.9 of all that is added up (fused_fp8/README.md); 2^-11 is let
+//     pass.
 //   - P: relative error of numerator and denominator, 2 delta, plus rounding to the format in which P V computes, u_p,
 //     and an absolute error a key near zero, weighted by sum P |V|. A V with scales is rounded once more.
 //   - O: fp32 accumulation of kv_len terms, whose rounding errors add up like a random walk (4 deviations of 2^-24 a

@@ -62,7 +62,9 @@ float half_to_float(std::uint16_t bits) {
   return __half2float(__half(raw));
 }
 
-std::size_t bytes_of(Dtype dtype, std::int64_t values) { return static_cast<std::size_t>(values) * static_cast<std::size_t>(bits_of(dtype)) / 8; }
+std::size_t bytes_of(Dtype dtype, std::int64_t values) {
+  return static_cast<std::size_t>(values) * static_cast<std::size_t>(bits_of(dtype)) / 8;
+}
 
 std::size_t scale_bytes_of(Dtype dtype, std::int64_t values) {
   return scale_group(dtype) == 0 ? 0 : static_cast<std::size_t>(values / scale_group(dtype)) * 2;

@@ -16,8 +16,8 @@ struct Encoded {
   std::vector<float> values;
 };
 
-// Rounds `values` to the format. With scales, a group's is its largest magnitude over the largest code; fp8's descale is
-// the array's largest magnitude over 448. The count must be a multiple of the scale_group.
+// Rounds `values` to the format. With scales, a group's is its largest magnitude over the largest code; fp8's descale
+// is the array's largest magnitude over 448. The count must be a multiple of the scale_group.
 Encoded encode(Dtype dtype, const std::vector<float>& values);
 
 // The numbers that bytes in a format without scales stand for.

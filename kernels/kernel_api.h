@@ -19,8 +19,8 @@
 namespace tilescope::kernels {
 
 enum class Dtype { fp32, fp16, bf16, fp8_e4m3, int8, int4 };
-// causal is bottom-right aligned: with i' = i + kv_len - q_len, query i sees keys j <= i'. window sees i' - W < j <= i'.
-// blocks sees the pairs whose block of the block mask is live.
+// causal is bottom-right aligned: with i' = i + kv_len - q_len, query i sees keys j <= i'. window sees i' - W < j <=
+// i'. blocks sees the pairs whose block of the block mask is live.
 enum class Mask { none, causal, window, blocks };
 enum class Pass { forward, backward };
 std::string to_string(Dtype dtype);
@@ -59,9 +59,9 @@ struct Problem {
   Mask mask = Mask::none;
   float scale = 1.0f;
   const void *q = nullptr, *k = nullptr, *v = nullptr;
-  void* o = nullptr;         // an input of a backward pass
-  float* l = nullptr;        // likewise; may be null where the kernel's descriptor says so
-  void* workspace = nullptr; // workspace_bytes(variant, problem) bytes
+  void* o = nullptr;          // an input of a backward pass
+  float* l = nullptr;         // likewise; may be null where the kernel's descriptor says so
+  void* workspace = nullptr;  // workspace_bytes(variant, problem) bytes
 
   std::int64_t window = 0;                   // Mask::window: keys that a query sees
   const std::uint8_t* block_mask = nullptr;  // Mask::blocks: [ceil(q_len / block_q), ceil(kv_len / block_kv)], 0 or 1
@@ -73,7 +73,7 @@ struct Problem {
 
   std::int64_t splits = 0;  // parts of the keys; 0: the kernel chooses
 
-  const void *k_scales = nullptr, *v_scales = nullptr;      // fp16 [batch, heads_kv, kv_len, d / scale_group]
+  const void *k_scales = nullptr, *v_scales = nullptr;         // fp16 [batch, heads_kv, kv_len, d / scale_group]
   float q_descale = 1.0f, k_descale = 1.0f, v_descale = 1.0f;  // fp8: value = code * descale
 
   const void* d_o = nullptr;
@@ -86,8 +86,8 @@ struct Launch {
   unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
   int registers_per_thread = 0;
   std::int64_t static_smem_bytes = 0, dynamic_smem_bytes = 0, local_bytes_per_thread = 0;
-  int blocks_per_unit = 0;                          // occupancy the runtime computes
-  std::function<void(void* cuda_stream)> enqueue;   // throws DeviceError on a launch error
+  int blocks_per_unit = 0;                         // occupancy the runtime computes
+  std::function<void(void* cuda_stream)> enqueue;  // throws DeviceError on a launch error
 };
 
 std::vector<Variant> built_variants();

@@ -14,18 +14,9 @@ namespace {
 const std::vector<Family>& families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> list = {
-        reference_family(),
-        reference_fp32_family(),
-        fused_mma_family(),
-        flash1_family(),
-        block_sparse_family(),
-        reference_backward_family(),
-        case_study_family(),
-        backward_family(),
-        backward_split_family(),
-        fused_wgmma_family(),
-        fused_fp8_family(),
-        fused_fp8_qk_family(),
+        reference_family(),      reference_fp32_family(),     fused_mma_family(),  flash1_family(),
+        block_sparse_family(),   reference_backward_family(), case_study_family(), backward_family(),
+        backward_split_family(), fused_wgmma_family(),        fused_fp8_family(),  fused_fp8_qk_family(),
         fused_fp8_vt_family(),
     };
     for (const auto& some : {split_kv_families(), mla_decode_families()})

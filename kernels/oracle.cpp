@@ -56,8 +56,8 @@ void one_head(const OracleInput& input, std::int64_t head, OracleResult& out) {
   }
 }
 
-// All query heads of one KV head, one after the other, so that no two threads add to one dK or dV. `kv_head` counts over
-// batch x heads_kv.
+// All query heads of one KV head, one after the other, so that no two threads add to one dK or dV. `kv_head` counts
+// over batch x heads_kv.
 void one_backward(const OracleInput& input, const float* d_o, std::int64_t kv_head, BackwardOracle& out, double& dot) {
   const Shape& s = input.shape;
   const std::int64_t group = s.heads_q / s.heads_kv;
@@ -156,9 +156,8 @@ BackwardOracle backward_oracle(const OracleInput& input, const float* d_o, unsig
   for (auto* array : {&out.d_v, &out.d_v_size}) array->resize(keys * d_v);
   out.o.resize(rows * d_v), out.l.resize(rows);
   std::vector<double> dots(static_cast<std::size_t>(s.batch * s.heads_kv));
-  for_all(s.batch * s.heads_kv, threads, [&](std::int64_t head) {
-    one_backward(input, d_o, head, out, dots[static_cast<std::size_t>(head)]);
-  });
+  for_all(s.batch * s.heads_kv, threads,
+          [&](std::int64_t head) { one_backward(input, d_o, head, out, dots[static_cast<std::size_t>(head)]); });
   out.dot = *std::max_element(dots.begin(), dots.end());
   return out;
 }

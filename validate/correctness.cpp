@@ -57,7 +57,8 @@ std::vector<std::int32_t> block_table(const kernels::Problem& problem, std::int6
   const std::int64_t pages = (problem.shape.kv_len + problem.page_size - 1) / problem.page_size;
   std::vector<std::int32_t> table(static_cast<std::size_t>(pages));
   check_cuda(cudaMemcpy(table.data(), problem.block_table + batch * pages, table.size() * sizeof table[0],
-                        cudaMemcpyDeviceToHost), "reading the block table");
+                        cudaMemcpyDeviceToHost),
+             "reading the block table");
   return table;
 }
 
@@ -100,9 +101,10 @@ std::vector<std::uint8_t> mask_rows(const kernels::Problem& problem, const Windo
   const std::int64_t columns = (problem.shape.kv_len + problem.block_kv - 1) / problem.block_kv;
   std::vector<std::uint8_t> rows(product(window.rows, columns));
   for (std::int64_t i = 0; i < window.rows; ++i)
-    check_cuda(cudaMemcpy(rows.data() + i * columns,
-                          problem.block_mask + (window.first + i) / problem.block_q * columns,
-                          static_cast<std::size_t>(columns), cudaMemcpyDeviceToHost), "reading the block mask");
+    check_cuda(
+        cudaMemcpy(rows.data() + i * columns, problem.block_mask + (window.first + i) / problem.block_q * columns,
+                   static_cast<std::size_t>(columns), cudaMemcpyDeviceToHost),
+        "reading the block mask");
   return rows;
 }
 

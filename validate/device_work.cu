@@ -107,12 +107,24 @@ __global__ void read_kernel(const uint4* data, std::size_t count, unsigned* sink
 template <class Run>
 void with_type(kernels::Dtype dtype, Run run) {
   switch (dtype) {
-    case kernels::Dtype::fp32: run(static_cast<float*>(nullptr)); break;
-    case kernels::Dtype::fp16: run(static_cast<__half*>(nullptr)); break;
-    case kernels::Dtype::bf16: run(static_cast<__nv_bfloat16*>(nullptr)); break;
-    case kernels::Dtype::fp8_e4m3: run(static_cast<__nv_fp8_e4m3*>(nullptr)); break;
-    case kernels::Dtype::int8: run(static_cast<std::int8_t*>(nullptr)); break;
-    case kernels::Dtype::int4: run(static_cast<Int4Pair*>(nullptr)); break;
+    case kernels::Dtype::fp32:
+      run(static_cast<float*>(nullptr));
+      break;
+    case kernels::Dtype::fp16:
+      run(static_cast<__half*>(nullptr));
+      break;
+    case kernels::Dtype::bf16:
+      run(static_cast<__nv_bfloat16*>(nullptr));
+      break;
+    case kernels::Dtype::fp8_e4m3:
+      run(static_cast<__nv_fp8_e4m3*>(nullptr));
+      break;
+    case kernels::Dtype::int8:
+      run(static_cast<std::int8_t*>(nullptr));
+      break;
+    case kernels::Dtype::int4:
+      run(static_cast<Int4Pair*>(nullptr));
+      break;
   }
   check_cuda(cudaGetLastError(), "a kernel launch");
 }
@@ -137,8 +149,8 @@ DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
 
 void fill_normal(void* data, std::size_t count, kernels::Dtype dtype, std::uint64_t seed, void* stream) {
   with_type(dtype, [&]<class T>(T*) {
-    fill_kernel<<<blocks(), threads, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<T*>(data), count / values_of<T>,
-                                                                            seed);
+    fill_kernel<<<blocks(), threads, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<T*>(data),
+                                                                             count / values_of<T>, seed);
   });
 }
 

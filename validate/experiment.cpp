@@ -59,7 +59,8 @@ std::vector<std::string> read_masks(const Node& node) {
   for (const Node& item : node.items()) {
     masks.push_back(item.text());
     if (!masks.back().empty() && !known_mask(masks.back()))
-      item.report(fmt::format("expected none, causal, window:W (W >= 1) or block-sparse:FILE, found '{}'", masks.back()));
+      item.report(
+          fmt::format("expected none, causal, window:W (W >= 1) or block-sparse:FILE, found '{}'", masks.back()));
   }
   if (node.is_list() && masks.empty()) node.report("is an empty list; give at least one value");
   return masks;
@@ -70,14 +71,15 @@ std::map<std::string, Dtype> read_own_dtypes(const Node& node) {
   for (const auto& [key, value] : node.entries()) {
     const std::string text = value.text();
     if (const auto dtype = parse_dtype(text)) dtypes[key] = *dtype;
-    else if (!text.empty()) value.report(fmt::format("'{}' is not a dtype; known: {}", text, fmt::join(dtype_names(), ", ")));
+    else if (!text.empty())
+      value.report(fmt::format("'{}' is not a dtype; known: {}", text, fmt::join(dtype_names(), ", ")));
   }
   return dtypes;
 }
 
 Grid read_grid(const Node& entry) {
-  entry.only({"kernel", "tiles", "dtype", "batch", "heads_q", "heads_kv", "q_len", "kv_len", "head_dim",
-              "v_head_dim", "mask", "dtypes", "splits"});
+  entry.only({"kernel", "tiles", "dtype", "batch", "heads_q", "heads_kv", "q_len", "kv_len", "head_dim", "v_head_dim",
+              "mask", "dtypes", "splits"});
   Grid grid;
   grid.kernel = entry["kernel"].text();
   grid.tiles = read_tiles(entry);
@@ -118,20 +120,21 @@ std::vector<MeasurePoint> expand(const Grid& grid) {
         for (const std::int64_t batch : grid.batch)
           for (const auto& [heads_q, heads_kv] : heads)
             for (const auto& [q_len, kv_len] : lengths)
-              for (const std::string& mask : grid.masks) for (const std::int64_t splits : grid.splits) {
-                if (points.size() > most_points) return points;
-                const std::optional<Dtype> parsed = parse_dtype(dtype);
-                points.push_back({.kernel = grid.kernel,
-                                  .mask = mask,
-                                  .workload = {batch, heads_q, heads_kv, q_len, kv_len, head_dim, v_head_dim},
-                                  .dtype = parsed ? parsed->format : Format::fp16,
-                                  .dtypes = grid.own_dtypes,
-                                  .tile_q = tile.q,
-                                  .tile_kv = tile.kv,
-                                  .warps = tile.warps,
-                                  .stages = tile.stages,
-                                  .splits = splits});
-              }
+              for (const std::string& mask : grid.masks)
+                for (const std::int64_t splits : grid.splits) {
+                  if (points.size() > most_points) return points;
+                  const std::optional<Dtype> parsed = parse_dtype(dtype);
+                  points.push_back({.kernel = grid.kernel,
+                                    .mask = mask,
+                                    .workload = {batch, heads_q, heads_kv, q_len, kv_len, head_dim, v_head_dim},
+                                    .dtype = parsed ? parsed->format : Format::fp16,
+                                    .dtypes = grid.own_dtypes,
+                                    .tile_q = tile.q,
+                                    .tile_kv = tile.kv,
+                                    .warps = tile.warps,
+                                    .stages = tile.stages,
+                                    .splits = splits});
+                }
   return points;
 }
 
@@ -238,8 +241,9 @@ bool matches(const Tolerance& tolerance, const ToleranceQuery& query) {
   const ToleranceCondition& when = tolerance.when;
   return tolerance.quantity == query.quantity && allows(tolerance.kernel, query.point.kernel) &&
          allows(tolerance.level, query.level) && allows(tolerance.direction, query.direction) &&
-         allows(when.mask, query.point.mask.substr(0, query.point.mask.find(':'))) && allows(when.dtype, to_string(query.point.dtype)) &&
-         allows(when.head_dim, workload.d_qk) && within(when.q_len_min, when.q_len_max, workload.q_len) &&
+         allows(when.mask, query.point.mask.substr(0, query.point.mask.find(':'))) &&
+         allows(when.dtype, to_string(query.point.dtype)) && allows(when.head_dim, workload.d_qk) &&
+         within(when.q_len_min, when.q_len_max, workload.q_len) &&
          within(when.kv_len_min, when.kv_len_max, workload.kv_len) && allows(when.spills, query.spills) &&
          allows(when.kv_in_l2, query.kv_in_l2);
 }

@@ -39,7 +39,8 @@ struct Head {
 Head read_head(const kernels::Problem& p, kernels::Dtype dtype, std::int64_t head) {
   const kernels::Shape& s = p.shape;
   const std::int64_t kv_head = head / s.heads_q * s.heads_kv + head % s.heads_q / (s.heads_q / s.heads_kv);
-  const auto rows = [&](const void* data, std::int64_t which, std::int64_t length, std::int64_t d, kernels::Dtype type) {
+  const auto rows = [&](const void* data, std::int64_t which, std::int64_t length, std::int64_t d,
+                        kernels::Dtype type) {
     return read_as_float(data, product(which * length, d), product(length, d), type);
   };
   return {rows(p.q, head, s.q_len, s.d_qk, dtype),    rows(p.k, kv_head, s.kv_len, s.d_qk, dtype),
@@ -82,8 +83,10 @@ Pair pair(const kernels::Problem& problem, const Head& h, std::int64_t i, std::i
 class Worst {
  public:
   Worst(kernels::Dtype dtype, std::int64_t terms)
-      : unit_(kernels::half_unit(dtype)), least_(dtype == kernels::Dtype::fp16 ? 0x1p-25 : 0),
-        accumulation_(std::max(0x1p-20, 4 * 0x1p-24 * std::sqrt(static_cast<double>(terms)))), terms_(terms) {}
+      : unit_(kernels::half_unit(dtype)),
+        least_(dtype == kernels::Dtype::fp16 ? 0x1p-25 : 0),
+        accumulation_(std::max(0x1p-20, 4 * 0x1p-24 * std::sqrt(static_cast<double>(terms)))),
+        terms_(terms) {}
 
   // `dot`: the largest sum of |Q| |K| behind the row, which rounding in S grows with.
   void compare(const std::vector<float>& got, const Row& expected, double dot_size) {
@@ -91,7 +94,8 @@ class Worst {
     for (std::size_t i = 0; i < got.size(); ++i) {
       const double allowed = (unit_ + 0x1p-20) * std::abs(expected.value[i]) +
                              (std::expm1(2 * delta) + 2 * unit_ + accumulation_) * expected.size[i] +
-                             (0x1p-20 + accumulation_) * expected.slip[i] + least_ * static_cast<double>(terms_) + 0x1p-25;
+                             (0x1p-20 + accumulation_) * expected.slip[i] + least_ * static_cast<double>(terms_) +
+                             0x1p-25;
       const double error = std::abs(static_cast<double>(got[i]) - expected.value[i]);
       if (!(error / allowed <= worst_)) worst_ = error / allowed, result.max_error = error, result.tolerance = allowed;
     }
@@ -108,14 +112,16 @@ class Worst {
 
 // Rows to check: the ends and random ones between.
 std::vector<std::int64_t> chosen(std::int64_t length, double work_a_row, std::mt19937_64& random) {
-  const auto affordable = static_cast<std::int64_t>(std::clamp(most_work / work_a_row, 3.0, static_cast<double>(most_rows)));
+  const auto affordable =
+      static_cast<std::int64_t>(std::clamp(most_work / work_a_row, 3.0, static_cast<double>(most_rows)));
   std::vector<std::int64_t> rows = {0, length - 1};
   while (static_cast<std::int64_t>(rows.size()) < affordable)
     rows.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(length)));
   return rows;
 }
 
-void check_queries(const kernels::Problem& p, kernels::Dtype dtype, std::int64_t head, std::mt19937_64& random, Worst& worst) {
+void check_queries(const kernels::Problem& p, kernels::Dtype dtype, std::int64_t head, std::mt19937_64& random,
+                   Worst& worst) {
   const kernels::Shape& s = p.shape;
   const Head h = read_head(p, dtype, head);
   for (const std::int64_t i : chosen(s.q_len, static_cast<double>(s.kv_len * (3 * s.d_qk + 4 * s.d_v)), random)) {
@@ -130,7 +136,8 @@ void check_queries(const kernels::Problem& p, kernels::Dtype dtype, std::int64_t
   }
 }
 
-void check_keys(const kernels::Problem& p, kernels::Dtype dtype, std::int64_t kv_head, std::mt19937_64& random, Worst& worst) {
+void check_keys(const kernels::Problem& p, kernels::Dtype dtype, std::int64_t kv_head, std::mt19937_64& random,
+                Worst& worst) {
   const kernels::Shape& s = p.shape;
   const std::int64_t group = s.heads_q / s.heads_kv;
   const double work = static_cast<double>(group * s.q_len * (3 * s.d_qk + 5 * s.d_v));
@@ -169,7 +176,8 @@ Correctness check_gradients(const kernels::Problem& problem, const kernels::Vari
   worst.result.passed = worst.within() && count_not_finite(problem.d_q, queries * columns, variant.dtype) == 0 &&
                         count_not_finite(problem.d_k, keys * columns, variant.dtype) == 0 &&
                         count_not_finite(problem.d_v, keys * v_columns, variant.dtype) == 0;
-  if (!std::isfinite(worst.result.max_error)) worst.result.max_error = std::numeric_limits<double>::max();  // JSON has no NaN
+  if (!std::isfinite(worst.result.max_error))
+    worst.result.max_error = std::numeric_limits<double>::max();  // JSON has no NaN
   return worst.result;
 }
 

@@ -28,10 +28,10 @@ struct MeasureProgress {
 std::string to_string(const MeasureProgress& progress);
 
 struct MeasureOptions {
-  std::filesystem::path output;      // records go to <output>/<experiment>/<point id>.json
+  std::filesystem::path output;          // records go to <output>/<experiment>/<point id>.json
   std::filesystem::path data_directory;  // block masks are files below it
-  bool resume = true;                // keep points whose record is already there, whatever revision wrote it
-  std::string revision = "unknown";  // of the code that measures (see source_revision)
+  bool resume = true;                    // keep points whose record is already there, whatever revision wrote it
+  std::string revision = "unknown";      // of the code that measures (see source_revision)
   std::function<void(const MeasureProgress&)> progress;  // called after each point; may be empty
 };
 

@@ -32,8 +32,7 @@ constexpr const char* always[] = {
     "smsp__sass_inst_executed_op_ldgsts.sum",
     // wgmma, the copy engine, additions that L2 makes
     "smsp__inst_executed_pipe_tensor_op_gmma.sum", "sm__pipe_tensor_cycles_active.sum",
-    "smsp__inst_executed_op_tma_ld.sum", "smsp__inst_executed_op_tma_st.sum",
-    "lts__t_sectors_srcunit_tex_op_red.sum",
+    "smsp__inst_executed_op_tma_ld.sum", "smsp__inst_executed_op_tma_st.sum", "lts__t_sectors_srcunit_tex_op_red.sum",
     // spills and cycles
     "smsp__inst_executed_op_local_ld.sum", "smsp__inst_executed_op_local_st.sum", "sm__cycles_active.sum",
     "sm__cycles_elapsed.max"};

@@ -38,8 +38,8 @@ std::string point_id(const MeasurePoint& point) {
   const std::string depth = w.d_qk == w.d_v ? fmt::format("{}", w.d_qk) : fmt::format("{}x{}", w.d_qk, w.d_v);
   std::string formats = to_string(point.dtype);
   for (const auto& [key, dtype] : point.dtypes) formats += fmt::format("_{}_{}", key, for_file_name(to_string(dtype)));
-  std::string id = fmt::format("{}-{}-b{}-hq{}-hkv{}-q{}-kv{}-d{}-{}", point.kernel, formats, w.batch,
-                               w.heads_q, w.heads_kv, w.q_len, w.kv_len, depth, for_file_name(point.mask));
+  std::string id = fmt::format("{}-{}-b{}-hq{}-hkv{}-q{}-kv{}-d{}-{}", point.kernel, formats, w.batch, w.heads_q,
+                               w.heads_kv, w.q_len, w.kv_len, depth, for_file_name(point.mask));
   if (point.tile_q != 0) id += fmt::format("-tq{}-tkv{}-w{}", point.tile_q, point.tile_kv, point.warps);
   if (point.stages != 0) id += fmt::format("-s{}", point.stages);
   if (point.splits != 0) id += fmt::format("-splits{}", point.splits);

@@ -15,7 +15,8 @@ namespace {
 
 std::int64_t rows_of(const kernels::Shape& s) { return s.batch * s.heads_q * s.q_len; }
 
-// The forward kernel that provides a backward pass with O and L: the first of its format that takes the problem, or none.
+// The forward kernel that provides a backward pass with O and L: the first of its format that takes the problem, or
+// none.
 std::optional<kernels::Variant> forward_for(const kernels::Variant& backward, const kernels::Problem& problem) {
   for (const kernels::Variant& variant : kernels::built_variants())
     if (variant.kernel == "fused_mma" && variant.dtype == backward.dtype && variant.head_dim == problem.shape.d_qk &&
@@ -106,7 +107,8 @@ void PointArrays::run_forward(const kernels::Variant& backward) {
     return;
   }
   const kernels::Shape& s = problem_.shape;
-  const auto keys = static_cast<std::size_t>(s.batch * s.heads_kv * s.kv_len), rows = static_cast<std::size_t>(rows_of(s));
+  const auto keys = static_cast<std::size_t>(s.batch * s.heads_kv * s.kv_len),
+             rows = static_cast<std::size_t>(rows_of(s));
   const auto d_qk = static_cast<std::size_t>(s.d_qk), d_v = static_cast<std::size_t>(s.d_v);
   const std::vector<float> q = read_as_float(problem_.q, 0, rows * d_qk, backward.dtype_q());
   const std::vector<float> k = read_as_float(problem_.k, 0, keys * d_qk, backward.dtype_k());

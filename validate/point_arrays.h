@@ -19,8 +19,8 @@ struct MaskData {
 // order; outputs and the workspace are poisoned with NaN. O and L of a backward pass come from a forward kernel.
 class PointArrays {
  public:
-  PointArrays(const kernels::Variant& variant, const kernels::Shape& shape, kernels::Mask mask, const MaskData& mask_data,
-              std::int64_t splits);
+  PointArrays(const kernels::Variant& variant, const kernels::Shape& shape, kernels::Mask mask,
+              const MaskData& mask_data, std::int64_t splits);
   const kernels::Problem& problem() const { return problem_; }
 
  private:

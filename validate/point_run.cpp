@@ -18,12 +18,18 @@ namespace {
 
 kernels::Dtype kernel_dtype(Format format) {
   switch (format) {
-    case Format::bf16: return kernels::Dtype::bf16;
-    case Format::fp16: return kernels::Dtype::fp16;
-    case Format::fp8_e4m3: return kernels::Dtype::fp8_e4m3;
-    case Format::int8: return kernels::Dtype::int8;
-    case Format::int4: return kernels::Dtype::int4;
-    default: return kernels::Dtype::fp32;
+    case Format::bf16:
+      return kernels::Dtype::bf16;
+    case Format::fp16:
+      return kernels::Dtype::fp16;
+    case Format::fp8_e4m3:
+      return kernels::Dtype::fp8_e4m3;
+    case Format::int8:
+      return kernels::Dtype::int8;
+    case Format::int4:
+      return kernels::Dtype::int4;
+    default:
+      return kernels::Dtype::fp32;
   }
 }
 
@@ -74,8 +80,8 @@ LaunchFacts facts(const kernels::Launch& launch) {
           .blocks_per_unit = launch.blocks_per_unit};
 }
 
-// Each launch in a range of its own, with a cold and clean L2. `flush_inside` also puts a flush at the end of the range,
-// so that the lines which the launch left dirty are written back where they are counted.
+// Each launch in a range of its own, with a cold and clean L2. `flush_inside` also puts a flush at the end of the
+// range, so that the lines which the launch left dirty are written back where they are counted.
 void run_counted(const std::vector<kernels::Launch>& launches, const L2Flush& flush, RangeMarker& marker,
                  const std::string& prefix, bool flush_inside) {
   for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -143,7 +149,8 @@ Record run_point(Bench& bench, const MeasurePoint& point, const ChosenVariant& c
   record.experiment = bench.experiment;
   record.environment = bench.environment;
   record.point = completed(point, chosen);
-  const PointArrays arrays(chosen.variant, chosen.shape, chosen.mask, mask_data(point, bench.data_directory), point.splits);
+  const PointArrays arrays(chosen.variant, chosen.shape, chosen.mask, mask_data(point, bench.data_directory),
+                           point.splits);
   const kernels::Problem& problem = arrays.problem();
   const std::vector<kernels::Launch> launches = kernels::prepare(chosen.variant, problem);
   for (const kernels::Launch& launch : launches) launch.enqueue(nullptr);

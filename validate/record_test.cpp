@@ -211,7 +211,8 @@ TEST_CASE("records are written below their experiment's folder and read back in 
   const std::filesystem::path folder = scratch();
   Record record = example();
   const std::filesystem::path first = record_path(folder, record.experiment, record.point);
-  CHECK(first.filename() == "reference-bf16_kv_int4g32b2-b1-hq16-hkv4-q1000-kv777-d128-causal-tq128-tkv64-w4-s3-splits5.json");
+  CHECK(first.filename() ==
+        "reference-bf16_kv_int4g32b2-b1-hq16-hkv4-q1000-kv777-d128-causal-tq128-tkv64-w4-s3-splits5.json");
   write_record(record, first);
   record.point.kernel = "fused_mma";
   write_record(record, record_path(folder, record.experiment, record.point));
@@ -244,7 +245,8 @@ TEST_CASE("a record that cannot be written is an input error") {
 namespace {
 
 // JSON pointers of every value of the example record, objects and lists included.
-void pointers_of(const nlohmann::json& json, const nlohmann::json::json_pointer& at, std::vector<nlohmann::json::json_pointer>& out) {
+void pointers_of(const nlohmann::json& json, const nlohmann::json::json_pointer& at,
+                 std::vector<nlohmann::json::json_pointer>& out) {
   if (!at.empty()) out.push_back(at);
   if (json.is_object())
     for (const auto& [key, value] : json.items()) pointers_of(value, at / key, out);
@@ -267,13 +269,17 @@ TEST_CASE("every field of a record that is absent, or of another type, is refuse
     const bool metrics = text.find("counters") != std::string::npos || text.find("samples") != std::string::npos;
     const bool free = metrics && whole[pointer.parent_pointer()].is_object() && !value.is_object();
     // A machine without NVML has no clocks; a point may leave these to the kernel.
-    const bool optional = text == "/clocks" || text.starts_with("/point/dtypes") || text == "/point/stages" || text == "/point/splits";
+    const bool optional =
+        text == "/clocks" || text.starts_with("/point/dtypes") || text == "/point/stages" || text == "/point/splits";
     if (named && !free && !optional) {
       const std::string message = problem(changed(text, "REMOVE"));
-      CHECK(message.find(text == "/schema" ? "has no schema" : pointer.back() + ": is missing; the file is incomplete") != std::string::npos);
+      CHECK(
+          message.find(text == "/schema" ? "has no schema" : pointer.back() + ": is missing; the file is incomplete") !=
+          std::string::npos);
     }
-    for (const nlohmann::json& wrong : {nlohmann::json(nullptr), nlohmann::json(true), nlohmann::json("text"), nlohmann::json(-1.5),
-                                        nlohmann::json::array({nullptr}), nlohmann::json::object({{"a", nullptr}})}) {
+    for (const nlohmann::json& wrong :
+         {nlohmann::json(nullptr), nlohmann::json(true), nlohmann::json("text"), nlohmann::json(-1.5),
+          nlohmann::json::array({nullptr}), nlohmann::json::object({{"a", nullptr}})}) {
       const bool same_kind = value.type() == wrong.type() || (value.is_number() && wrong.is_number() && wrong >= 0);
       const bool any_text = value.is_string() && wrong.is_string();
       if ((same_kind && (value.is_boolean() || value.is_object())) || any_text) continue;

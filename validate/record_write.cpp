@@ -60,18 +60,18 @@ Json environment_json(const Environment& e) {
 Json point_json(const MeasurePoint& p) {
   const PointWorkload& w = p.workload;
   Json json = {{"kernel", p.kernel},
-          {"mask", p.mask},
-          {"workload",
-           {{"batch", w.batch},
-            {"heads_q", w.heads_q},
-            {"heads_kv", w.heads_kv},
-            {"q_len", w.q_len},
-            {"kv_len", w.kv_len},
-            {"d_qk", w.d_qk},
-            {"d_v", w.d_v}}},
-          {"dtype", to_string(p.dtype)},
-          {"tile", {{"q", p.tile_q}, {"kv", p.tile_kv}}},
-          {"warps", p.warps}};
+               {"mask", p.mask},
+               {"workload",
+                {{"batch", w.batch},
+                 {"heads_q", w.heads_q},
+                 {"heads_kv", w.heads_kv},
+                 {"q_len", w.q_len},
+                 {"kv_len", w.kv_len},
+                 {"d_qk", w.d_qk},
+                 {"d_v", w.d_v}}},
+               {"dtype", to_string(p.dtype)},
+               {"tile", {{"q", p.tile_q}, {"kv", p.tile_kv}}},
+               {"warps", p.warps}};
   for (const auto& [key, dtype] : p.dtypes) json["dtypes"][key] = to_string(dtype);
   if (p.stages != 0) json["stages"] = p.stages;
   if (p.splits != 0) json["splits"] = p.splits;

@@ -1,6 +1,5 @@
 #include "backward_split/backward_split.h"
 
-
 #include "backward/backward.h"
 #include "base/error.h"
 #include "common/family.h"

@@ -203,8 +203,7 @@ __global__ void __launch_bounds__(warpgroups * 128) forward(const __grid_constan
     F::scores(s, q_tile + static_cast<std::uint32_t>(warp / 4 * F::blocks * 64 * 128), k_tile);
     __syncthreads();  // nobody reads K_j any more
     if (issuer && j + 1 < steps) load(k_tile, &p.k, k_full, F::kv_bytes, (j + 1) * tile_kv, kv_head);
-    if ((j + 1) * tile_kv > full_keys)
-      F::mask(s, p, first_row + warp_row + lane / 4, j * tile_kv + (lane & 3) * 2);
+    if ((j + 1) * tile_kv > full_keys) F::mask(s, p, first_row + warp_row + lane / 4, j * tile_kv + (lane & 3) * 2);
     std::uint32_t probabilities[F::blocks][tile_kv / 16][4];
     F::softmax(s, o, probabilities, rows, p.scale_log2);
     wait_barrier(v_full, j & 1);

@@ -59,7 +59,7 @@ template <class Out, Values values, int head_dim, int warpgroups, int tile_kv, i
 struct Forward {
   static constexpr int tile_q = 64 * warpgroups, threads = 128 * (warpgroups + 1);
   static constexpr bool fp8_values = values != Values::wide, transposes = values == Values::rows;
-  using Codes = Panels<head_dim>;  // Q, K, and V as it arrives, of 1-byte elements
+  using Codes = Panels<head_dim>;                    // Q, K, and V as it arrives, of 1-byte elements
   static constexpr int group_bytes = 64 * head_dim;  // Q of one warpgroup
   static constexpr int q_bytes = group_bytes * warpgroups, k_bytes = tile_kv * head_dim;
   static constexpr int panel = transposes ? 128 : value_panel(tile_kv);   // keys in a panel of V^T
@@ -75,7 +75,8 @@ struct Forward {
   // all that its rows see.
   static constexpr bool narrow = values == Values::columns;
   template <int keys>
-  using FirstKeys = std::integral_constant<int, narrow && keys < tile_kv ? keys : tile_kv>;
+  using FirstKeys = std::integral_constant < int,
+        narrow&& keys<tile_kv ? keys : tile_kv>;
   // P is held as exp2(S - max + 8), up to 256 of e4m3's 448: small probabilities are normal numbers down to 2^-14.
   static constexpr float p_shift = 8.0f;
   static constexpr int p_steps = fp8_values ? tile_kv / 32 : tile_kv / 16;  // wgmma instructions of P V
@@ -332,8 +333,7 @@ struct Forward {
 #pragma unroll
     for (int j = 0; j < count / 4; ++j)
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        s[j * 4 + i] = exp2_fast(__fmaf_rn(s[j * 4 + i], scale_log2, negative_max[i / 2]));
+      for (int i = 0; i < 4; ++i) s[j * 4 + i] = exp2_fast(__fmaf_rn(s[j * 4 + i], scale_log2, negative_max[i / 2]));
 #pragma unroll
     for (int j = 0; j < count / 4; ++j)
 #pragma unroll

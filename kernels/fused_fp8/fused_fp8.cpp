@@ -42,9 +42,12 @@ Values values_of(const Variant& variant) {
 
 Family family_of(const Variant& variant) {
   switch (values_of(variant)) {
-    case Values::wide: return fused_fp8_qk_family();
-    case Values::columns: return fused_fp8_vt_family();
-    default: return fused_fp8_family();
+    case Values::wide:
+      return fused_fp8_qk_family();
+    case Values::columns:
+      return fused_fp8_vt_family();
+    default:
+      return fused_fp8_family();
   }
 }
 
@@ -106,20 +109,19 @@ CUtensorMap transposed_map(const Problem& problem, int tile_kv) {
   const auto keys = static_cast<std::uint64_t>(transposed_keys(s)), columns = static_cast<std::uint64_t>(s.d_v);
   constexpr std::uint64_t row = 256;  // the longest that a box takes
   const std::uint64_t rows = panel * columns / row;
-  return make_tensor_map(
-      problem.workspace, 1, {row, rows, keys / panel, static_cast<std::uint64_t>(s.batch * s.heads_kv)},
-      {row, row * rows, keys * columns},
-      {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(rows),
-       static_cast<std::uint32_t>(tile_kv) / static_cast<std::uint32_t>(panel), 1});
+  return make_tensor_map(problem.workspace, 1,
+                         {row, rows, keys / panel, static_cast<std::uint64_t>(s.batch * s.heads_kv)},
+                         {row, row * rows, keys * columns},
+                         {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(rows),
+                          static_cast<std::uint32_t>(tile_kv) / static_cast<std::uint32_t>(panel), 1});
 }
 
 Launch transposition(const Instance& instance, const Problem& problem) {
   const Shape& s = problem.shape;
-  const fused_fp8::TransposeParams params{problem.v, problem.workspace, static_cast<int>(s.kv_len),
-                                          transposed_keys(s)};
+  const fused_fp8::TransposeParams params{problem.v, problem.workspace, static_cast<int>(s.kv_len), transposed_keys(s)};
   LaunchShape shape;
-  shape.grid = dim3(static_cast<unsigned>(params.keys / fused_fp8::transpose_keys),
-                    static_cast<unsigned>(s.batch * s.heads_kv));
+  shape.grid =
+      dim3(static_cast<unsigned>(params.keys / fused_fp8::transpose_keys), static_cast<unsigned>(s.batch * s.heads_kv));
   shape.threads = fused_fp8::transpose_threads;
   return make_launch("transpose", instance.transpose, shape, params);
 }

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-
 #include "base/error.h"
 #include "common/family.h"
 #include "common/instances.h"
@@ -10,8 +9,8 @@
 namespace tilescope::kernels {
 
 const std::vector<fused_mma::Instance>& fused_mma::instances() {
-  static const std::vector<Instance> all = joined<Instance>(
-      {fp16_d64, fp16_d128, fp16_d256, bf16_d64, bf16_d128, bf16_d256});
+  static const std::vector<Instance> all =
+      joined<Instance>({fp16_d64, fp16_d128, fp16_d256, bf16_d64, bf16_d128, bf16_d256});
   return all;
 }
 

@@ -15,8 +15,8 @@
 namespace tilescope::kernels {
 
 const std::vector<fused_wgmma::Instance>& fused_wgmma::instances() {
-  static const std::vector<Instance> all = joined<Instance>(
-      {fp16_d64, fp16_d128, fp16_d256, bf16_d64, bf16_d128, bf16_d256});
+  static const std::vector<Instance> all =
+      joined<Instance>({fp16_d64, fp16_d128, fp16_d256, bf16_d64, bf16_d128, bf16_d256});
   return all;
 }
 
@@ -89,8 +89,8 @@ std::vector<Launch> prepare_fused(const Variant& variant, const Problem& problem
   params.scale_log2 = problem.scale * 1.4426950408889634f;
   set_order(params, s, variant.tile_q, heads_of_section(s, problem.mask));
 
-  const std::int64_t resident =
-      std::int64_t{device_attribute("fused_wgmma", cudaDevAttrMultiProcessorCount)} * std::max(launch.blocks_per_unit, 1);
+  const std::int64_t resident = std::int64_t{device_attribute("fused_wgmma", cudaDevAttrMultiProcessorCount)} *
+                                std::max(launch.blocks_per_unit, 1);
   shape.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(params.tiles, resident)));
   launch.grid[0] = shape.grid.x;
   launch.enqueue = [function = instance.function, shape, params](void* stream) mutable {

@@ -15,7 +15,8 @@ std::vector<Variant> variants() { return {{"reference_backward", Dtype::fp32, 0,
 
 std::string unsupported(const Variant&, const Shape& shape, Mask) {
   if (shape.d_v != shape.d_qk)
-    return fmt::format("d_v {} differs from d_qk {}; reference_backward is built for equal ones", shape.d_v, shape.d_qk);
+    return fmt::format("d_v {} differs from d_qk {}; reference_backward is built for equal ones", shape.d_v,
+                       shape.d_qk);
   if (shape.d_qk > max_head_dim)
     return fmt::format("head_dim {} is not built; reference_backward takes any up to {}", shape.d_qk, max_head_dim);
   if (std::string problem = grid_x_problem(ceil_div(shape.batch * shape.heads_q * shape.q_len, delta_rows), "delta");
@@ -59,9 +60,9 @@ std::vector<Launch> prepare_backward(const Variant&, const Problem& problem) {
   gradients.a = floats(problem.d_o), gradients.b = floats(problem.v), gradients.p = probabilities;
   gradients.row = d, gradients.c = score_gradients;
 
-  GradientParams of_values{probabilities, floats(problem.d_o), static_cast<float*>(problem.d_v), scores.q_len,
-                           scores.kv_len, scores.pitch,        scores.head_dim,                  scores.heads_kv,
-                           static_cast<int>(s.heads_q / s.heads_kv)};
+  GradientParams of_values{probabilities,   floats(problem.d_o), static_cast<float*>(problem.d_v),
+                           scores.q_len,    scores.kv_len,       scores.pitch,
+                           scores.head_dim, scores.heads_kv,     static_cast<int>(s.heads_q / s.heads_kv)};
   GradientParams of_keys = of_values, of_queries = of_values;
   of_keys.w = of_queries.w = score_gradients;
   of_keys.b = floats(problem.q), of_keys.c = static_cast<float*>(problem.d_k);
@@ -70,21 +71,25 @@ std::vector<Launch> prepare_backward(const Variant&, const Problem& problem) {
   const LaunchShape tiles{dim3(q_tiles * kv_tiles, static_cast<unsigned>(s.heads_q), batch), warps * 32, 0};
   const LaunchShape key_rows{dim3(kv_tiles, static_cast<unsigned>(s.heads_kv), batch), warps * 32, 0};
   const LaunchShape query_rows{dim3(q_tiles, static_cast<unsigned>(s.heads_q), batch), warps * 32, 0};
-  return {make_launch("delta", delta_function(),
-                      {dim3(static_cast<unsigned>(ceil_div(rows, delta_rows))), warps * 32, 0},
-                      DeltaParams{floats(problem.o), floats(problem.d_o), d, rows, scores.head_dim}),
-          make_launch("probabilities", probabilities_function(), tiles, scores),
-          make_launch("score_gradient", score_gradient_function(), tiles, gradients),
-          make_launch("value_gradient", key_gradient_function(s.d_qk), key_rows, of_values),
-          make_launch("key_gradient", key_gradient_function(s.d_qk), key_rows, of_keys),
-          make_launch("query_gradient", query_gradient_function(s.d_qk), query_rows, of_queries)};
+  return {
+      make_launch("delta", delta_function(), {dim3(static_cast<unsigned>(ceil_div(rows, delta_rows))), warps * 32, 0},
+                  DeltaParams{floats(problem.o), floats(problem.d_o), d, rows, scores.head_dim}),
+      make_launch("probabilities", probabilities_function(), tiles, scores),
+      make_launch("score_gradient", score_gradient_function(), tiles, gradients),
+      make_launch("value_gradient", key_gradient_function(s.d_qk), key_rows, of_values),
+      make_launch("key_gradient", key_gradient_function(s.d_qk), key_rows, of_keys),
+      make_launch("query_gradient", query_gradient_function(s.d_qk), query_rows, of_queries)};
 }
 
 }  // namespace
 
 Family reference_backward_family() {
-  return {.name = "reference_backward", .variants = variants, .unsupported_reason = unsupported,
-          .workspace_bytes = workspace, .prepare = prepare_backward, .pass = Pass::backward};
+  return {.name = "reference_backward",
+          .variants = variants,
+          .unsupported_reason = unsupported,
+          .workspace_bytes = workspace,
+          .prepare = prepare_backward,
+          .pass = Pass::backward};
 }
 
 }  // namespace tilescope::kernels

@@ -1,5 +1,5 @@
-// The backward pass step by step in plain fp32: P and dS in global memory, every product an FMA loop. Global loads go past
-// L1 (ld.global.cg), so that what a block reads is read from L2 each time.
+// The backward pass step by step in plain fp32: P and dS in global memory, every product an FMA loop. Global loads go
+// past L1 (ld.global.cg), so that what a block reads is read from L2 each time.
 #include "common/tensor_core.cuh"
 #include "reference_backward/standard_backward.h"
 
@@ -48,7 +48,8 @@ __global__ void __launch_bounds__(threads) score_step(const ScoreParams p) {
   const float* b = p.b + (kv_head * p.kv_len + first_key) * p.head_dim;
   const int row = static_cast<int>(threadIdx.x) / 16 * 4, column = static_cast<int>(threadIdx.x) % 16 * 4;
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread < tile && first_row + thread < p.q_len) of_rows[thread] = __ldcg(p.row + head * p.q_len + first_row + thread);
+  if (thread < tile && first_row + thread < p.q_len)
+    of_rows[thread] = __ldcg(p.row + head * p.q_len + first_row + thread);
 
   float s[4][4] = {};
   for (int d = 0; d < p.head_dim; d += depth) {
@@ -85,15 +86,14 @@ __global__ void __launch_bounds__(threads) score_step(const ScoreParams p) {
       const float4 weights4 = __ldcg(reinterpret_cast<const float4*>(p.p + at));
       const float weights[4] = {weights4.x, weights4.y, weights4.z, weights4.w};
 #pragma unroll
-      for (int n = 0; n < 4; ++n)
-        values[n] = __fmul_rn(__fmul_rn(weights[n], __fadd_rn(s[m][n], -of_row)), p.scale);
+      for (int n = 0; n < 4; ++n) values[n] = __fmul_rn(__fmul_rn(weights[n], __fadd_rn(s[m][n], -of_row)), p.scale);
     }
     *reinterpret_cast<float4*>(p.c + at) = out;
   }
 }
 
-// 64 rows and all of head_dim a block; a warp owns 8 rows, a lane every 32nd column. Grid: x = tiles of rows, y = heads of
-// the rows (of_keys: KV heads), z = batch.
+// 64 rows and all of head_dim a block; a warp owns 8 rows, a lane every 32nd column. Grid: x = tiles of rows, y = heads
+// of the rows (of_keys: KV heads), z = batch.
 template <int slots, bool of_keys>
 __global__ void __launch_bounds__(threads) gradient(const GradientParams p) {
   __shared__ __align__(16) float weights[depth][padded];  // [step][row]
@@ -107,7 +107,8 @@ __global__ void __launch_bounds__(threads) gradient(const GradientParams p) {
   for (int r = 0; r < (of_keys ? p.group : 1); ++r) {
     const std::int64_t query_head = of_keys ? own * p.group + r : own;
     const std::int64_t b_head =
-        of_keys ? query_head : static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + static_cast<int>(blockIdx.y) / p.group;
+        of_keys ? query_head
+                : static_cast<std::int64_t>(blockIdx.z) * p.heads_kv + static_cast<int>(blockIdx.y) / p.group;
     const float* w = p.w + query_head * p.q_len * p.pitch;
     const float* b = p.b + b_head * steps * p.head_dim;
     for (int step = 0; step < steps; step += depth) {
@@ -125,9 +126,10 @@ __global__ void __launch_bounds__(threads) gradient(const GradientParams p) {
       for (int row = warp; row < depth; row += warps)
 #pragma unroll
         for (int n = 0; n < slots; ++n)
-          values[row][n * 32 + lane] = step + row < steps && n * 32 + lane < p.head_dim
-                                           ? __ldcg(b + static_cast<std::int64_t>(step + row) * p.head_dim + n * 32 + lane)
-                                           : 0.0f;
+          values[row][n * 32 + lane] =
+              step + row < steps && n * 32 + lane < p.head_dim
+                  ? __ldcg(b + static_cast<std::int64_t>(step + row) * p.head_dim + n * 32 + lane)
+                  : 0.0f;
       __syncthreads();
 #pragma unroll 4
       for (int i = 0; i < depth; ++i) {

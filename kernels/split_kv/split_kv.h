@@ -32,7 +32,7 @@ struct CombineParams {
   int splits;
 };
 
-constexpr int narrow_rows = 8;        // tile_q of narrow.cuh, which loads Q straight into registers
+constexpr int narrow_rows = 8;    // tile_q of narrow.cuh, which loads Q straight into registers
 constexpr int max_splits = 1024;  // the weights of a row's parts wait in shared memory
 constexpr int combine_warps = 4;
 constexpr int combine_columns = 128;  // of O, a block of `combine`

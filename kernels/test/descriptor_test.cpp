@@ -46,8 +46,12 @@ TEST_CASE("every built variant stands in its kernel.yaml, and every variant ther
       for (const FormatChoice& formats : v.formats.empty() ? plan.kernel.formats : v.formats)
         described.insert({name, formats_of(formats), v.head_dim, v.tile_q, v.tile_kv, v.warps, v.stages});
   }
-  for (const Key& key : built) CHECK_MESSAGE(described.contains(key), std::get<0>(key), " ", std::get<1>(key), " d", std::get<2>(key), " ", std::get<3>(key), "x", std::get<4>(key), " is built but not described");
-  for (const Key& key : described) CHECK_MESSAGE(built.contains(key), std::get<0>(key), " ", std::get<1>(key), " d", std::get<2>(key), " ", std::get<3>(key), "x", std::get<4>(key), " is described but not built");
+  for (const Key& key : built)
+    CHECK_MESSAGE(described.contains(key), std::get<0>(key), " ", std::get<1>(key), " d", std::get<2>(key), " ",
+                  std::get<3>(key), "x", std::get<4>(key), " is built but not described");
+  for (const Key& key : described)
+    CHECK_MESSAGE(built.contains(key), std::get<0>(key), " ", std::get<1>(key), " d", std::get<2>(key), " ",
+                  std::get<3>(key), "x", std::get<4>(key), " is described but not built");
 }
 
 }  // namespace tilescope::kernels

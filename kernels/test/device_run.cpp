@@ -121,7 +121,8 @@ namespace {
 // Keys a page: 64, or as many as a longer tile needs.
 std::int64_t page_size_for(const Variant& variant) { return std::max(64, variant.tile_kv); }
 
-// Rows of `row_bytes` [batch, heads_kv, kv_len] as a pool [pages, heads_kv, page_size]; rows past kv_len are all ones (NaN).
+// Rows of `row_bytes` [batch, heads_kv, kv_len] as a pool [pages, heads_kv, page_size]; rows past kv_len are all ones
+// (NaN).
 std::vector<unsigned char> paged(const void* dense, std::size_t row_bytes, const Shape& s,
                                  const std::vector<std::int32_t>& table, std::int64_t page_size) {
   const std::int64_t pages = (s.kv_len + page_size - 1) / page_size;
@@ -160,7 +161,9 @@ std::unique_ptr<DeviceBuffer> uploaded(const std::vector<T>& data) {
 class Output {
  public:
   Output(Dtype dtype, std::int64_t count)
-      : dtype_(dtype), bytes_(bytes_of(dtype, count)), buffer_(bytes_ + guard_bytes) { buffer_.fill(0xff); }
+      : dtype_(dtype), bytes_(bytes_of(dtype, count)), buffer_(bytes_ + guard_bytes) {
+    buffer_.fill(0xff);
+  }
   void* get() const { return buffer_.get(); }
   bool guard_intact() const { return all_set(buffer_, bytes_); }
   std::vector<float> values() const {
@@ -179,11 +182,12 @@ class Output {
 struct Keys {
   std::unique_ptr<DeviceBuffer> data, scales;
 };
-Keys upload_keys(const Encoded& array, std::int64_t d, Dtype dtype, const Shape& s, const std::vector<std::int32_t>& table,
-                 std::int64_t page_size) {
+Keys upload_keys(const Encoded& array, std::int64_t d, Dtype dtype, const Shape& s,
+                 const std::vector<std::int32_t>& table, std::int64_t page_size) {
   if (table.empty()) return {uploaded(array.raw), uploaded(array.scales)};
   Keys keys{uploaded(paged(array.raw.data(), bytes_of(dtype, d), s, table, page_size)), uploaded(array.scales)};
-  if (!array.scales.empty()) keys.scales = uploaded(paged(array.scales.data(), scale_bytes_of(dtype, d), s, table, page_size));
+  if (!array.scales.empty())
+    keys.scales = uploaded(paged(array.scales.data(), scale_bytes_of(dtype, d), s, table, page_size));
   return keys;
 }
 
@@ -196,7 +200,8 @@ RunResult run(const Variant& variant, const HostProblem& host) {
   const std::int64_t page_size = page_size_for(variant);
   const std::vector<std::int32_t> table =
       variant.paged ? random_block_table(s, page_size, random) : std::vector<std::int32_t>{};
-  const auto q = uploaded(host.q.raw), d_o = uploaded(host.d_o.raw), o_in = uploaded(host.o.raw), l_in = uploaded(host.l);
+  const auto q = uploaded(host.q.raw), d_o = uploaded(host.d_o.raw), o_in = uploaded(host.o.raw),
+             l_in = uploaded(host.l);
   const auto mask = uploaded(host.block_mask), block_table = uploaded(table);
   const Keys k = upload_keys(host.k, s.d_qk, variant.dtype_k(), s, table, page_size);
   const Keys v = upload_keys(host.v, s.d_v, variant.dtype_v(), s, table, page_size);
@@ -205,7 +210,8 @@ RunResult run(const Variant& variant, const HostProblem& host) {
   Output d_q(variant.dtype, backward ? rows * s.d_qk : 0), d_k(variant.dtype, backward ? keys * s.d_qk : 0),
       d_v(variant.dtype, backward ? keys * s.d_v : 0);
 
-  Problem problem{.shape = s, .mask = host.mask, .scale = host.scale, .q = q->get(), .k = k.data->get(), .v = v.data->get()};
+  Problem problem{
+      .shape = s, .mask = host.mask, .scale = host.scale, .q = q->get(), .k = k.data->get(), .v = v.data->get()};
   problem.o = backward ? o_in->get() : o.get();
   problem.l = static_cast<float*>(backward ? l_in->get() : l.get());
   problem.window = host.window, problem.splits = host.splits;

@@ -35,8 +35,7 @@ int wrong_elements(const Variant& variant, const HostProblem& problem, const Ora
                                          : !(std::abs(result.l[row] - oracle.l[row]) <= l_tolerance))
       report("L", row, result.l[row], oracle.l[row], l_tolerance);
     for (std::size_t i = row * d; i < (row + 1) * d; ++i) {
-      const double tolerance = std::isinf(oracle.l[row]) ? 0.0
-                                                         : b.of_output(oracle.o[i], oracle.weight[i]);
+      const double tolerance = std::isinf(oracle.l[row]) ? 0.0 : b.of_output(oracle.o[i], oracle.weight[i]);
       if (!(std::abs(result.o[i] - oracle.o[i]) <= tolerance)) report("O", i, result.o[i], oracle.o[i], tolerance);
     }
   }
@@ -44,8 +43,9 @@ int wrong_elements(const Variant& variant, const HostProblem& problem, const Ora
 }
 
 OracleInput oracle_input(const HostProblem& problem) {
-  OracleInput input{problem.shape,           problem.mask,           static_cast<double>(problem.scale),
-                    problem.q.values.data(), problem.k.values.data(), problem.v.values.data()};
+  OracleInput input{
+      problem.shape,           problem.mask,           static_cast<double>(problem.scale), problem.q.values.data(),
+      problem.k.values.data(), problem.v.values.data()};
   input.window = problem.window;
   input.block_mask = problem.block_mask.data(), input.block_q = problem.block_q, input.block_kv = problem.block_kv;
   return input;
@@ -96,11 +96,20 @@ std::vector<Group> groups() {
 std::vector<Shape> shapes(std::mt19937_64& random) {
   // batch, heads_q, heads_kv, q_len, kv_len
   if (test_options().quick) return {{1, 2, 1, 100, 150}, {1, 1, 1, 1, 70}, {1, 1, 1, 140, 30}, {1, 8, 1, 3, 200}};
-  std::vector<Shape> list = {{1, 2, 2, 128, 128},  {2, 4, 2, 200, 333}, {1, 8, 1, 77, 515}, {1, 3, 3, 1, 300},
-                             {1, 2, 1, 300, 100},  {1, 2, 2, 65, 1},    {1, 1, 1, 1, 1},    {3, 2, 2, 129, 257},
-                             {1, 1, 1, 256, 1024}, {2, 130, 65, 17, 33},
+  std::vector<Shape> list = {{1, 2, 2, 128, 128},
+                             {2, 4, 2, 200, 333},
+                             {1, 8, 1, 77, 515},
+                             {1, 3, 3, 1, 300},
+                             {1, 2, 1, 300, 100},
+                             {1, 2, 2, 65, 1},
+                             {1, 1, 1, 1, 1},
+                             {3, 2, 2, 129, 257},
+                             {1, 1, 1, 256, 1024},
+                             {2, 130, 65, 17, 33},
                              // decoding: few queries, one KV head (all that MLA has) and several
-                             {2, 16, 1, 1, 700},   {1, 128, 1, 2, 321}, {3, 8, 2, 5, 1000},
+                             {2, 16, 1, 1, 700},
+                             {1, 128, 1, 2, 321},
+                             {3, 8, 2, 5, 1000},
                              {1, 32, 8, 16, 777}};
   std::uniform_int_distribution<std::int64_t> length(1, 700), heads(1, 3), group(1, 4);
   for (int i = 0; i < 4; ++i) {

@@ -1,5 +1,5 @@
-// doctest's main with options of our own: --quick (few small shapes; for compute-sanitizer), --kernel=NAME (its variants
-// alone) and --seed=N.
+// doctest's main with options of our own: --quick (few small shapes; for compute-sanitizer), --kernel=NAME (its
+// variants alone) and --seed=N.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -70,10 +70,9 @@ TEST_CASE("a shape that a kernel cannot run is refused with the reason") {
 TEST_CASE("a variant that was not built is refused by name") {
   Variant variant = first_of("fused_mma");
   variant.tile_q = 96;
-  CHECK(
-      unsupported_reason(variant, {}, Mask::none) ==
-      "fused_mma has no variant with head_dim 64, tile_q 96, tile_kv 32, 4 warps for these formats; its kernel.yaml "
-      "lists the built ones");
+  CHECK(unsupported_reason(variant, {}, Mask::none) ==
+        "fused_mma has no variant with head_dim 64, tile_q 96, tile_kv 32, 4 warps for these formats; its kernel.yaml "
+        "lists the built ones");
   variant.kernel = "fused";
   CHECK(unsupported_reason(variant, {}, Mask::none) ==
         fmt::format("kernel fused is not built; built: {}", fmt::join(built_kernels(), ", ")));
@@ -179,13 +178,15 @@ TEST_CASE("every kernel refuses sizes of zero, uneven heads, foreign head dimens
     CAPTURE(describe(variant));
     const Shape good = small_problem(variant, memory).shape;
     const std::pair<const char*, std::int64_t Shape::*> sizes[] = {
-        {"batch", &Shape::batch}, {"heads_q", &Shape::heads_q}, {"heads_kv", &Shape::heads_kv}, {"q_len", &Shape::q_len},
-        {"kv_len", &Shape::kv_len}, {"d_qk", &Shape::d_qk}, {"d_v", &Shape::d_v}};
+        {"batch", &Shape::batch}, {"heads_q", &Shape::heads_q}, {"heads_kv", &Shape::heads_kv},
+        {"q_len", &Shape::q_len}, {"kv_len", &Shape::kv_len},   {"d_qk", &Shape::d_qk},
+        {"d_v", &Shape::d_v}};
     for (const auto& [name, member] : sizes)
       for (const std::int64_t size : {std::int64_t{0}, std::int64_t{-5}}) {
         Shape bad = good;
         bad.*member = size;
-        CHECK(unsupported_reason(variant, bad, Mask::none) == fmt::format("{} is {}; every size must be at least 1", name, size));
+        CHECK(unsupported_reason(variant, bad, Mask::none) ==
+              fmt::format("{} is {}; every size must be at least 1", name, size));
       }
     Shape bad = good;
     bad.heads_q = 3, bad.heads_kv = 2;

@@ -18,10 +18,10 @@ struct FormatRow {
 };
 
 constexpr std::array formats{
-    FormatRow{Format::fp32, "fp32", 32},         FormatRow{Format::tf32, "tf32", 32},
-    FormatRow{Format::bf16, "bf16", 16},         FormatRow{Format::fp16, "fp16", 16},
-    FormatRow{Format::fp8_e4m3, "fp8_e4m3", 8},  FormatRow{Format::fp8_e5m2, "fp8_e5m2", 8},
-    FormatRow{Format::int8, "int8", 8},          FormatRow{Format::int4, "int4", 4},
+    FormatRow{Format::fp32, "fp32", 32},        FormatRow{Format::tf32, "tf32", 32},
+    FormatRow{Format::bf16, "bf16", 16},        FormatRow{Format::fp16, "fp16", 16},
+    FormatRow{Format::fp8_e4m3, "fp8_e4m3", 8}, FormatRow{Format::fp8_e5m2, "fp8_e5m2", 8},
+    FormatRow{Format::int8, "int8", 8},         FormatRow{Format::int4, "int4", 4},
     FormatRow{Format::int32, "int32", 32},
 };
 static_assert(formats.size() == format_count);

@@ -1,14 +1,13 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-
-#include <fmt/format.h>
 
 #include "base/error.h"
 
@@ -22,7 +21,8 @@ namespace fs = std::filesystem;
 }
 
 [[noreturn]] void fail_to_write(const fs::path& path, int error) {
-  fail(path, fmt::format("cannot be written: {}; choose a writable place with free space; nothing was changed", std::strerror(error)));
+  fail(path, fmt::format("cannot be written: {}; choose a writable place with free space; nothing was changed",
+                         std::strerror(error)));
 }
 
 }  // namespace
@@ -38,7 +38,8 @@ std::string read_file(const fs::path& path, std::size_t limit) {
   char block[1 << 16];
   while (stream.read(block, sizeof block) || stream.gcount() > 0) {
     content.append(block, static_cast<std::size_t>(stream.gcount()));
-    if (content.size() > limit) fail(path, fmt::format("is larger than the {} bytes this kind of file may have", limit));
+    if (content.size() > limit)
+      fail(path, fmt::format("is larger than the {} bytes this kind of file may have", limit));
   }
   if (stream.bad()) fail(path, "could not be read to its end");
   return content;

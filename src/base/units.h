@@ -56,7 +56,7 @@ enum class Dimension {
 
 struct ParsedQuantity {
   std::optional<double>
-      value;            // in base units (B, B/s, B/clk, FLOP/s, FLOP/clk, Hz, W, s, clk, J); empty when the text is wrong
+      value;  // in base units (B, B/s, B/clk, FLOP/s, FLOP/clk, Hz, W, s, clk, J); empty when the text is wrong
   std::string problem;  // why it is empty, with the accepted units
 };
 

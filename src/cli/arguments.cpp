@@ -16,9 +16,9 @@ namespace po = boost::program_options;
 
 const std::map<std::string, std::string>& aliases() {
   static const std::map<std::string, std::string> table{
-      {"--heads", "--heads-q"}, {"--kv-heads", "--heads-kv"},  {"--seqlen", "--q-len"},  {"-s", "--q-len"},
-      {"--seqlen-kv", "--kv-len"}, {"--batchsize", "--batch"}, {"-b", "--batch"},        {"-d", "--head-dim"},
-      {"--gpu", "--hardware"},  {"-o", "--output"},            {"-q", "--quiet"},        {"-h", "--help"}};
+      {"--heads", "--heads-q"},    {"--kv-heads", "--heads-kv"}, {"--seqlen", "--q-len"}, {"-s", "--q-len"},
+      {"--seqlen-kv", "--kv-len"}, {"--batchsize", "--batch"},   {"-b", "--batch"},       {"-d", "--head-dim"},
+      {"--gpu", "--hardware"},     {"-o", "--output"},           {"-q", "--quiet"},       {"-h", "--help"}};
   return table;
 }
 
@@ -42,8 +42,8 @@ std::vector<std::string> option_names(const std::vector<OptionSpec>& specs) {
 
 }  // namespace
 
-Arguments::Arguments(const std::string& command, const std::vector<std::string>& words, const std::vector<OptionSpec>& specs,
-                     std::size_t most_positional)
+Arguments::Arguments(const std::string& command, const std::vector<std::string>& words,
+                     const std::vector<OptionSpec>& specs, std::size_t most_positional)
     : command_(command) {
   po::options_description description;
   for (const OptionSpec& spec : specs) {
@@ -66,19 +66,23 @@ Arguments::Arguments(const std::string& command, const std::vector<std::string>&
     const std::string name = error.get_option_name();
     const std::vector<std::string> known = option_names(specs);
     const auto near = nearest(name, known);
-    refuse(name, fmt::format("'{}' has no such option{}", command, near ? fmt::format("; did you mean '{}'?", *near)
-                                                                         : fmt::format("; see tilescope {} --help", command)));
+    refuse(name, fmt::format("'{}' has no such option{}", command,
+                             near ? fmt::format("; did you mean '{}'?", *near)
+                                  : fmt::format("; see tilescope {} --help", command)));
   } catch (const po::invalid_command_line_syntax& error) {
     if (error.kind() == po::invalid_syntax::extra_parameter)
       refuse(error.get_option_name(), fmt::format("takes no value; see tilescope {} --help", command));
-    refuse(error.get_option_name(), fmt::format("needs a value, as in {} VALUE; see tilescope {} --help", error.get_option_name(), command));
+    refuse(error.get_option_name(),
+           fmt::format("needs a value, as in {} VALUE; see tilescope {} --help", error.get_option_name(), command));
   } catch (const po::error_with_option_name& error) {
-    refuse(error.get_option_name(), fmt::format("needs a value, as in {} VALUE; see tilescope {} --help", error.get_option_name(), command));
+    refuse(error.get_option_name(),
+           fmt::format("needs a value, as in {} VALUE; see tilescope {} --help", error.get_option_name(), command));
   } catch (const po::error& error) {
     refuse("command line", fmt::format("{}; see tilescope {} --help", error.what(), command));
   }
   if (positional_.size() > most_positional)
-    refuse(positional_[most_positional], fmt::format("unexpected word; options start with --, see tilescope {} --help", command));
+    refuse(positional_[most_positional],
+           fmt::format("unexpected word; options start with --, see tilescope {} --help", command));
 }
 
 std::optional<std::string> Arguments::text(const std::string& name) const {
@@ -135,7 +139,9 @@ void deliver(const Arguments& arguments, const std::string& content) {
     return;
   }
   std::cout << content << std::flush;
-  if (!std::cout) throw InputError(Diagnostic{.file = "standard output", .message = "cannot be written; is the disk full or the reader gone?"});
+  if (!std::cout)
+    throw InputError(
+        Diagnostic{.file = "standard output", .message = "cannot be written; is the disk full or the reader gone?"});
 }
 
 }  // namespace tilescope::cli

@@ -4,7 +4,8 @@
 
 namespace tilescope::cli {
 
-void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, bool given, const SearchOptions& options) {
+void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, bool given,
+                 const SearchOptions& options) {
   if (!given) {
     const SearchResult result = search_tiles(plan, hardware, point, options);
     if (!result.feasible.empty()) {
@@ -13,8 +14,10 @@ void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point
     }
   }
   std::vector<Diagnostic> diagnostics;
-  if (const std::string reason = unsupported_on(plan, hardware); !reason.empty()) diagnostics.push_back({.path = "--kernel", .message = reason});
-  for (const std::string& reason : unsupported(plan, point)) diagnostics.push_back({.path = "point", .message = reason});
+  if (const std::string reason = unsupported_on(plan, hardware); !reason.empty())
+    diagnostics.push_back({.path = "--kernel", .message = reason});
+  for (const std::string& reason : unsupported(plan, point))
+    diagnostics.push_back({.path = "point", .message = reason});
   if (!diagnostics.empty()) throw InputError(std::move(diagnostics));
 }
 

@@ -37,8 +37,10 @@ void print_help() {
   std::cout << "tilescope: IO-complexity performance model of attention, checked against hardware counters\n\n"
                "usage: tilescope <command> [options]\n\n";
   for (const Command& command : commands()) std::cout << fmt::format("  {:9} {}\n", command.name, command.summary);
-  std::cout << "\nexample:\n  tilescope predict --hardware h200_sxm --kernel fused_mma --batch 4 --heads 16 --q-len 4k --head-dim 128\n\n"
-               "tilescope <command> --help shows a command's options. Exit status: 0 done, 1 the answer is no, 2 bad input, 3 no device.\n";
+  std::cout << "\nexample:\n  tilescope predict --hardware h200_sxm --kernel fused_mma --batch 4 --heads 16 --q-len 4k "
+               "--head-dim 128\n\n"
+               "tilescope <command> --help shows a command's options. Exit status: 0 done, 1 the answer is no, 2 bad "
+               "input, 3 no device.\n";
 }
 
 ExitStatus dispatch(const std::vector<std::string>& words) {
@@ -55,7 +57,8 @@ ExitStatus dispatch(const std::vector<std::string>& words) {
     if (command.name == words[0]) return command.run({words.begin() + 1, words.end()});
     names.push_back(command.name);
   }
-  throw InputError(Diagnostic{.path = "command", .message = fmt::format("unknown command '{}'{}", words[0], did_you_mean(words[0], names))});
+  throw InputError(Diagnostic{
+      .path = "command", .message = fmt::format("unknown command '{}'{}", words[0], did_you_mean(words[0], names))});
 }
 
 int fail(ExitStatus status, const std::string& message) {

@@ -48,7 +48,8 @@ TEST_CASE("help and version answer, and no command at all is a mistake") {
     CHECK(has(outcome.out, "usage: tilescope <command> [options]"));
   }
   CHECK(run_program("").status == 2);
-  for (const std::string command : {"hardware", "predict", "explain", "search", "compare", "sweep", "measure", "validate", "report"}) {
+  for (const std::string command :
+       {"hardware", "predict", "explain", "search", "compare", "sweep", "measure", "validate", "report"}) {
     CAPTURE(command);
     const Outcome outcome = run_program(command + " --help");
     CHECK(outcome.status == 0);
@@ -64,13 +65,16 @@ TEST_CASE("predict's JSON has the contract's keys") {
   REQUIRE(outcome.status == 0);
   const json object = json::parse(outcome.out);
   CHECK(object["schema"] == "tilescope/prediction/1");
-  for (const char* key : {"hardware", "schedule", "kernel", "pass", "mask", "workload", "dtypes", "tile"}) CHECK_MESSAGE(object["point"].contains(key), key);
-  for (const char* key : {"batch", "heads_q", "heads_kv", "q_len", "kv_len", "d_qk", "d_v"}) CHECK(object["point"]["workload"][key].is_number_integer());
+  for (const char* key : {"hardware", "schedule", "kernel", "pass", "mask", "workload", "dtypes", "tile"})
+    CHECK_MESSAGE(object["point"].contains(key), key);
+  for (const char* key : {"batch", "heads_q", "heads_kv", "q_len", "kv_len", "d_qk", "d_v"})
+    CHECK(object["point"]["workload"][key].is_number_integer());
   for (const char* key : {"q", "k", "v", "o"}) CHECK(object["point"]["dtypes"][key].is_string());
   for (const char* key : {"q", "kv"}) CHECK(object["point"]["tile"][key].is_number_integer());
   CHECK(object["feasible"] == true);
   CHECK(!object.contains("infeasible"));
-  for (const char* key : {"tensor_flop", "model_flop", "fma_flop", "exp"}) CHECK(object["work"][key].is_number_integer());
+  for (const char* key : {"tensor_flop", "model_flop", "fma_flop", "exp"})
+    CHECK(object["work"][key].is_number_integer());
   REQUIRE(object["traffic"].size() == 4);
   const char* levels[] = {"hbm", "l2", "smem", "register"};
   for (std::size_t i = 0; i < 4; ++i) {
@@ -81,10 +85,12 @@ TEST_CASE("predict's JSON has the contract's keys") {
   CHECK(object["compulsory_bytes"].is_number_integer());
   CHECK(object["lower_bound_bytes"].is_number_integer());
   for (const json& term : object["terms"])
-    for (const char* key : {"boundary", "array", "direction", "bytes", "formula", "because"}) CHECK_MESSAGE(term.contains(key), key);
+    for (const char* key : {"boundary", "array", "direction", "bytes", "formula", "because"})
+      CHECK_MESSAGE(term.contains(key), key);
   for (const json& row : object["footprint"])
     for (const char* key : {"level", "bytes", "capacity_bytes"}) CHECK_MESSAGE(row.contains(key), key);
-  for (const char* key : {"seconds", "sm_cycles", "clock_hz", "bound_by", "resources", "error"}) CHECK_MESSAGE(object["time"].contains(key), key);
+  for (const char* key : {"seconds", "sm_cycles", "clock_hz", "bound_by", "resources", "error"})
+    CHECK_MESSAGE(object["time"].contains(key), key);
   for (const char* key : {"mape", "n", "basis"}) CHECK_MESSAGE(object["time"]["error"].contains(key), key);
 }
 
@@ -94,7 +100,8 @@ TEST_CASE("every total of predict is the sum of its terms") {
     for (const std::string direction : {"read", "write"}) {
       std::int64_t sum = 0;
       for (const json& term : object["terms"])
-        if (term["boundary"] == level["level"] && term["direction"] == direction) sum += term["bytes"].get<std::int64_t>();
+        if (term["boundary"] == level["level"] && term["direction"] == direction)
+          sum += term["bytes"].get<std::int64_t>();
       CHECK(sum == level[direction + "_bytes"].get<std::int64_t>());
     }
 }
@@ -102,7 +109,8 @@ TEST_CASE("every total of predict is the sum of its terms") {
 TEST_CASE("predict prints the same numbers as text, Markdown, CSV and JSON") {
   const json object = json::parse(run_program("predict --format json" + shape).out);
   const std::string csv = run_program("predict --format csv" + shape).out;
-  const std::string text = run_program("predict" + shape).out, markdown = run_program("predict --format md" + shape).out;
+  const std::string text = run_program("predict" + shape).out,
+                    markdown = run_program("predict --format md" + shape).out;
   for (const json& level : object["traffic"])
     for (const std::string direction : {"read", "write"}) {
       const std::int64_t bytes = level[direction + "_bytes"].get<std::int64_t>();
@@ -122,11 +130,14 @@ TEST_CASE("predict prints the same numbers as text, Markdown, CSV and JSON") {
 }
 
 TEST_CASE("predict refuses a workload that cannot be") {
-  check_refused("predict --hardware h200_sxm --q-len 0", "error: --q-len: expected an integer from 1 to 1099511627776, found '0'");
+  check_refused("predict --hardware h200_sxm --q-len 0",
+                "error: --q-len: expected an integer from 1 to 1099511627776, found '0'");
   check_refused("predict --hardware h200_sxm --q-len 128 --heads-q 7 --heads-kv 2",
-                "error: workload: heads_q must be a multiple of heads_kv so that every KV head serves equally many query heads, found heads_q 7 "
+                "error: workload: heads_q must be a multiple of heads_kv so that every KV head serves equally many "
+                "query heads, found heads_q 7 "
                 "and heads_kv 2");
-  check_refused("predict --hardware h200_sxm --q-len 1048576m --batch 1m", "error: a count exceeds 2^63 - 1; use smaller sizes");
+  check_refused("predict --hardware h200_sxm --q-len 1048576m --batch 1m",
+                "error: a count exceeds 2^63 - 1; use smaller sizes");
   check_refused("predict --hardware h200_sxm --q-len 65536m --head-dim 16 --mask window:4 --tile q=128,kv=128",
                 "error: a count exceeds 2^63 - 1; use smaller sizes");
   check_refused("predict --hardware h200_sxm --q-len 128 --kernel fused_mma --schedule flash2",
@@ -137,7 +148,8 @@ TEST_CASE("predict refuses a workload that cannot be") {
 
 TEST_CASE("a schedule file works when its islands have an implementation, and is refused when not") {
   const ScratchFolder folder;
-  const std::string shipped = content_of(TILESCOPE_SOURCE_DIR "/models/schedules/flash2.yaml"), file = folder / "schedule.yaml";
+  const std::string shipped = content_of(TILESCOPE_SOURCE_DIR "/models/schedules/flash2.yaml"),
+                    file = folder / "schedule.yaml";
   const auto with = [&](const std::string& old_text, const std::string& new_text) {
     std::string text = shipped;
     const std::size_t at = text.find(old_text);
@@ -146,19 +158,26 @@ TEST_CASE("a schedule file works when its islands have an implementation, and is
     return "predict --hardware l4 --q-len 1k --schedule " + file;
   };
   CHECK(run_program(with("pack: 1}", "pack: 1, other: 3}")).status == 0);
-  check_refused(with("schedule: flash2", "schedule: flash"), file + ": error: schedule: no implementation is known for schedule 'flash'; did you mean 'flash1'?");
-  check_refused(with("name: forward", "name: backward"), file + ": error: islands: are not those that " TILESCOPE_SOURCE_DIR "/models/implementations/flash2.yaml implements");
+  check_refused(with("schedule: flash2", "schedule: flash"),
+                file + ": error: schedule: no implementation is known for schedule 'flash'; did you mean 'flash1'?");
+  check_refused(with("name: forward", "name: backward"),
+                file + ": error: islands: are not those that " TILESCOPE_SOURCE_DIR
+                       "/models/implementations/flash2.yaml implements");
 }
 
 TEST_CASE("a tile larger than the problem works when it fits, and else says what is too big") {
-  const Outcome fits = run_program("predict --hardware h200_sxm --q-len 3 --head-dim 64 --tile q=128,kv=128 --format csv");
+  const Outcome fits =
+      run_program("predict --hardware h200_sxm --q-len 3 --head-dim 64 --tile q=128,kv=128 --format csv");
   CHECK(fits.status == 0);
   CHECK(csv_value(fits.out, "hbm_read_bytes") == "1152");  // 3 rows of Q, K and V, 128 bytes each, whatever the tile
   CHECK(csv_value(fits.out, "tensor_flop") == std::to_string(2 * 2 * 128 * 128 * 64));
   const Outcome big = run_program("predict --hardware h200_sxm --q-len 3 --head-dim 64 --tile q=4096,kv=4096");
   CHECK(big.status == 1);
-  CHECK(has(big.out, "infeasible: smem of kernel 'forward' needs 1,572,864 bytes, 232,448 available: 1,340,416 too many; the largest part is "));
-  const json object = json::parse(run_program("predict --hardware h200_sxm --q-len 3 --head-dim 64 --tile q=4096,kv=4096 --format json").out);
+  CHECK(has(big.out,
+            "infeasible: smem of kernel 'forward' needs 1,572,864 bytes, 232,448 available: 1,340,416 too many; the "
+            "largest part is "));
+  const json object = json::parse(
+      run_program("predict --hardware h200_sxm --q-len 3 --head-dim 64 --tile q=4096,kv=4096 --format json").out);
   CHECK(object["feasible"] == false);
   CHECK(object["infeasible"]["level"] == "smem");
   CHECK(object["infeasible"]["needed_bytes"] == 1572864);
@@ -178,15 +197,17 @@ TEST_CASE("sweep prints one line a point") {
 }
 
 TEST_CASE("a full disk is one line and status 2 for every command that prints") {
-  for (const std::string words : {"hardware list", "hardware show l4", "predict --hardware l4 --q-len 1k", "explain --hardware l4 --q-len 1k",
-                                  "search --hardware l4 --q-len 1k", "compare --hardware l4 --q-len 1k",
-                                  "sweep --hardware l4 --q-len 1k --axis batch=1:2000:1"}) {
+  for (const std::string words :
+       {"hardware list", "hardware show l4", "predict --hardware l4 --q-len 1k", "explain --hardware l4 --q-len 1k",
+        "search --hardware l4 --q-len 1k", "compare --hardware l4 --q-len 1k",
+        "sweep --hardware l4 --q-len 1k --axis batch=1:2000:1"}) {
     CAPTURE(words);
     const Outcome outcome = run_program(words, ">/dev/full");
     CHECK(outcome.status == 2);
     CHECK(outcome.err == "standard output: error: cannot be written; is the disk full or the reader gone?\n");
-    check_refused(words + " -o /dev/full", "/dev/full: error: cannot be written: No space left on device; choose a writable place with free "
-                                           "space; nothing was changed");
+    check_refused(words + " -o /dev/full",
+                  "/dev/full: error: cannot be written: No space left on device; choose a writable place with free "
+                  "space; nothing was changed");
   }
   for (const std::string words : {"--help", "--version", "predict --help"}) {
     const Outcome outcome = run_program(words, ">/dev/full");
@@ -198,12 +219,14 @@ TEST_CASE("a full disk is one line and status 2 for every command that prints") 
 TEST_CASE("a reader that leaves early ends a sweep with status 2, not a signal") {
   const ScratchFolder folder;
   const std::string status = folder / "status";
-  const std::string command = "( timeout 120 '" TILESCOPE_BINARY "' sweep --hardware l4 --q-len 1k --axis batch=1:100000:1 2>" + (folder / "err") +
-                              "; echo $? >" + status + " ) | head -1 >" + (folder / "out");
+  const std::string command = "( timeout 120 '" TILESCOPE_BINARY
+                              "' sweep --hardware l4 --q-len 1k --axis batch=1:100000:1 2>" +
+                              (folder / "err") + "; echo $? >" + status + " ) | head -1 >" + (folder / "out");
   CHECK(std::system(command.c_str()) == 0);
   CHECK(content_of(status) == "2\n");
   CHECK(content_of(folder / "out").starts_with("hardware,schedule,kernel,"));
-  CHECK(content_of(folder / "err") == "standard output: error: cannot be written; is the disk full or the reader gone?\n");
+  CHECK(content_of(folder / "err") ==
+        "standard output: error: cannot be written; is the disk full or the reader gone?\n");
 }
 
 TEST_CASE("-o writes the whole answer or nothing") {
@@ -217,9 +240,12 @@ TEST_CASE("-o writes the whole answer or nothing") {
   CHECK(run_program("sweep --hardware l4 --q-len 1k --heads 4 --axis heads_kv=4,3 -o " + file).status == 2);
   CHECK(content_of(file) == before);
   CHECK(folder.entries() == 1);
-  check_refused("predict --hardware l4 --q-len 1k -o " + folder.path(), folder.path() + ": error: is a directory, expected a file name to write to");
+  check_refused("predict --hardware l4 --q-len 1k -o " + folder.path(),
+                folder.path() + ": error: is a directory, expected a file name to write to");
   check_refused("predict --hardware l4 --q-len 1k -o " + file + "/below",
-                file + "/below: error: cannot be written: Not a directory; choose a writable place with free space; nothing was changed");
+                file +
+                    "/below: error: cannot be written: Not a directory; choose a writable place with free space; "
+                    "nothing was changed");
   CHECK(folder.entries() == 1);
 }
 
@@ -231,18 +257,23 @@ TEST_CASE("records that are cut short, of another schema or absent are one clear
                   folder.path() + ": error: holds no record (*.json); measure first or name another directory");
     const std::string file = folder / "r.json";
     write_file(file, R"({"schema": "tilescope/record/1", "experi)");
-    check_refused(command + " --recorded " + folder.path(), file + ": error: is not complete JSON (cut short or damaged); measure the point again");
+    check_refused(command + " --recorded " + folder.path(),
+                  file + ": error: is not complete JSON (cut short or damaged); measure the point again");
     write_file(file, R"({"schema": "tilescope/record/9"})");
-    check_refused(command + " --recorded " + folder.path(), file + ": error: has schema tilescope/record/9; this program reads tilescope/record/1");
+    check_refused(command + " --recorded " + folder.path(),
+                  file + ": error: has schema tilescope/record/9; this program reads tilescope/record/1");
     write_file(file, "");
-    check_refused(command + " --recorded " + folder.path(), file + ": error: is not complete JSON (cut short or damaged); measure the point again");
+    check_refused(command + " --recorded " + folder.path(),
+                  file + ": error: is not complete JSON (cut short or damaged); measure the point again");
     check_refused(command + " --recorded " + file, file + ": error: cannot be listed: Not a directory");
   }
 }
 
 TEST_CASE("measure without a GPU or without CUDA ends with status 3 and says why") {
   const ScratchFolder folder;
-  const Outcome outcome = run_program("measure --quiet --experiment " TILESCOPE_SOURCE_DIR "/validate/experiments/quick.yaml -o " + (folder / "records"));
+  const Outcome outcome =
+      run_program("measure --quiet --experiment " TILESCOPE_SOURCE_DIR "/validate/experiments/quick.yaml -o " +
+                  (folder / "records"));
   if (outcome.status == 0) return;  // this machine can measure
   CHECK(outcome.status == 3);
   CHECK(outcome.err.starts_with("error: "));
@@ -255,5 +286,6 @@ TEST_CASE("the hardware commands list, show and check every profile") {
   CHECK(list.size() >= 13);
   CHECK(has(run_program("hardware show h200_sxm --format md").out, "| hbm read counter |"));
   CHECK(run_program("hardware check").status == 0);
-  for (const char* column : {"profile", "rule", "result", "finding"}) CHECK(json::parse(run_program("hardware check l4 --format json").out)[0].contains(column));
+  for (const char* column : {"profile", "rule", "result", "finding"})
+    CHECK(json::parse(run_program("hardware check l4 --format json").out)[0].contains(column));
 }

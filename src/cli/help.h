@@ -9,6 +9,7 @@
 namespace tilescope::cli {
 
 // Prints usage, options and examples, when --help is among the words.
-bool help_wanted(const std::vector<std::string>& words, const std::string& usage, const std::vector<OptionSpec>& specs, const std::string& examples);
+bool help_wanted(const std::vector<std::string>& words, const std::string& usage, const std::vector<OptionSpec>& specs,
+                 const std::string& examples);
 
 }  // namespace tilescope::cli

@@ -21,7 +21,8 @@ std::string dtype_label(const Plan& plan, const Point& point) {
   std::string label = to_string(plain.dtypes[0]);
   std::set<std::string> named;  // several arrays may take one key
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
-    if (point.dtypes[i] != plain.dtypes[i] && named.insert(diagram.arrays[i].dtype_key).second) label += fmt::format(";{}={}", diagram.arrays[i].dtype_key, to_string(point.dtypes[i]));
+    if (point.dtypes[i] != plain.dtypes[i] && named.insert(diagram.arrays[i].dtype_key).second)
+      label += fmt::format(";{}={}", diagram.arrays[i].dtype_key, to_string(point.dtypes[i]));
   return label;
 }
 
@@ -29,7 +30,8 @@ std::string tile_label(const Plan& plan, const Point& point) {
   std::string label;
   for (std::size_t i = 0; i < plan.schedule.parameters.size(); ++i)
     label += fmt::format("{}={},", plan.schedule.parameters[i].name, point.tiles[i]);
-  return label + fmt::format("warps={}{}", point.warps, point.stages > 0 ? fmt::format(",stages={}", point.stages) : "");
+  return label +
+         fmt::format("warps={}{}", point.warps, point.stages > 0 ? fmt::format(",stages={}", point.stages) : "");
 }
 
 std::vector<std::string> tile_columns(const Plan& plan) {

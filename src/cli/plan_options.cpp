@@ -25,7 +25,8 @@ std::optional<std::string> read_pass(const Arguments& arguments) {
   static const std::vector<std::string> passes{"forward", "backward"};
   const auto pass = arguments.text("pass");
   if (pass && !contains(passes, *pass))
-    refuse("--pass", fmt::format("expected forward or backward, found '{}'{}", *pass, nearest(*pass, passes) ? did_you_mean(*pass, passes) : ""));
+    refuse("--pass", fmt::format("expected forward or backward, found '{}'{}", *pass,
+                                 nearest(*pass, passes) ? did_you_mean(*pass, passes) : ""));
   return pass;
 }
 
@@ -36,7 +37,8 @@ Plan plan_on_diagram(const std::string& schedule, const std::string& diagram) {
   } catch (const InputError& error) {
     const Diagnostic& first = error.diagnostics().front();
     if (first.path == "--schedule" || first.path == "schedule") throw;
-    refuse("--diagram", fmt::format("schedule '{}' does not fit diagram '{}': {}: {}; give another --schedule", schedule, diagram, first.path, first.message));
+    refuse("--diagram", fmt::format("schedule '{}' does not fit diagram '{}': {}: {}; give another --schedule",
+                                    schedule, diagram, first.path, first.message));
   }
 }
 
@@ -48,7 +50,9 @@ void apply_sizes(Diagram& diagram, const std::vector<std::string>& given) {
       const std::size_t equals = part.find('=');
       const auto value = equals == std::string::npos ? std::nullopt : parse_count(part.substr(equals + 1));
       if (!value || *value < 1 || *value > largest_size || equals == 0)
-        refuse("--size", fmt::format("expected NAME=SIZE[,NAME=SIZE...] with positive sizes, as in a=1024,b=2k, found '{}'", part));
+        refuse(
+            "--size",
+            fmt::format("expected NAME=SIZE[,NAME=SIZE...] with positive sizes, as in a=1024,b=2k, found '{}'", part));
       const std::string name = part.substr(0, equals);
       if (!seen.insert(name).second) refuse("--size", fmt::format("'{}' is given twice", name));
       set_size(diagram, name, *value);
@@ -57,10 +61,13 @@ void apply_sizes(Diagram& diagram, const std::vector<std::string>& given) {
 
 }  // namespace
 
-Plan read_plan(const Arguments& arguments, const std::optional<std::string>& kernel, const std::optional<std::string>& schedule) {
+Plan read_plan(const Arguments& arguments, const std::optional<std::string>& kernel,
+               const std::optional<std::string>& schedule) {
   const auto pass = read_pass(arguments), diagram = arguments.text("diagram");
   if (kernel && schedule) refuse("--kernel", "give --kernel or --schedule, not both: a kernel names its schedule");
-  if (kernel && diagram) refuse("--diagram", "give --kernel or --diagram, not both: a kernel computes its schedule's diagram; use --schedule");
+  if (kernel && diagram)
+    refuse("--diagram",
+           "give --kernel or --diagram, not both: a kernel computes its schedule's diagram; use --schedule");
   Plan plan;
   if (kernel) {
     plan = load_plan_for_kernel(*kernel, data_directory());
@@ -71,16 +78,22 @@ Plan read_plan(const Arguments& arguments, const std::optional<std::string>& ker
     plan = load_plan_for_schedule(schedule.value_or(default_schedule(pass.value_or("forward"))), data_directory());
   }
   if (const std::string own = pass_of(plan.schedule.diagram); pass && *pass != own)
-    refuse("--pass", fmt::format("expected {}, as {} '{}' is, found '{}'; leave --pass out or choose another {}", own, kernel ? "kernel" : "schedule",
-                                 kernel ? plan.kernel.name : plan.schedule.name, *pass, kernel ? "kernel" : "schedule"));
+    refuse("--pass", fmt::format("expected {}, as {} '{}' is, found '{}'; leave --pass out or choose another {}", own,
+                                 kernel ? "kernel" : "schedule", kernel ? plan.kernel.name : plan.schedule.name, *pass,
+                                 kernel ? "kernel" : "schedule"));
   const bool own_file = schedule && schedule->find('/') != std::string::npos;
   if (diagram || own_file)  // shipped pairs are known to be legal
     if (const std::string why = illegal(plan.schedule); !why.empty())
-      refuse("--schedule", fmt::format("'{}' cannot run on diagram '{}': kernel {}; choose another schedule, derive lists the legal ones", plan.schedule.name, plan.schedule.diagram.name, why));
+      refuse("--schedule",
+             fmt::format(
+                 "'{}' cannot run on diagram '{}': kernel {}; choose another schedule, derive lists the legal ones",
+                 plan.schedule.name, plan.schedule.diagram.name, why));
   apply_sizes(plan.schedule.diagram, arguments.all("size"));
   return plan;
 }
 
-Plan read_plan(const Arguments& arguments) { return read_plan(arguments, arguments.text("kernel"), arguments.text("schedule")); }
+Plan read_plan(const Arguments& arguments) {
+  return read_plan(arguments, arguments.text("kernel"), arguments.text("schedule"));
+}
 
 }  // namespace tilescope::cli

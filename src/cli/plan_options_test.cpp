@@ -17,7 +17,9 @@ using nlohmann::json;
 namespace {
 
 const std::string gpu = " --hardware h200_sxm ";
-const std::vector<std::string> attention_schedules{"standard", "flash1", "flash1-printed", "flash2", "split-kv", "flash1-backward", "flash2-backward", "flash2-backward-split"};
+const std::vector<std::string> attention_schedules{
+    "standard", "flash1",          "flash1-printed",  "flash2",
+    "split-kv", "flash1-backward", "flash2-backward", "flash2-backward-split"};
 // Commands and what each needs beside the point.
 const std::vector<std::string> point_commands{"predict", "explain", "search", "compare", "sweep --axis batch=1"};
 
@@ -43,13 +45,15 @@ TEST_CASE("every schedule goes through every command, in text and JSON, without 
       CHECK(plain.status == 0);
       CHECK(objects.status == 0);
       CHECK(!plain.out.empty());
-      CHECK_NOTHROW(json::parse(split(objects.out, '\n').front() == "{" ? objects.out : split(objects.out, '\n').front()));
+      CHECK_NOTHROW(
+          json::parse(split(objects.out, '\n').front() == "{" ? objects.out : split(objects.out, '\n').front()));
     }
     const json prediction = answered("predict" + point);
     CHECK(prediction["point"]["pass"] == (has(schedule, "backward") ? "backward" : "forward"));
     std::vector<std::string> seen;
     for (const json& term : prediction["terms"]) {
-      const std::string key = fmt::format("{}|{}|{}|{}|{}", term["island"].get<std::string>(), term["boundary"].get<std::string>(), term["array"].get<std::string>(),
+      const std::string key = fmt::format("{}|{}|{}|{}|{}", term["island"].get<std::string>(),
+                                          term["boundary"].get<std::string>(), term["array"].get<std::string>(),
                                           term["direction"].get<std::string>(), term["kind"].get<std::string>());
       CHECK_MESSAGE(!contains(seen, key), key);
       seen.push_back(key);
@@ -65,17 +69,23 @@ TEST_CASE("--pass backward alone is the shipped backward schedule, and must agre
   CHECK(backward["point"]["schedule"] == "flash2-backward");
   CHECK(backward["point"]["pass"] == "backward");
   CHECK(backward["point"]["diagram"] == "attention_backward");
-  for (const char* key : {"q", "k", "v", "o", "do", "dq", "dk", "dv", "l", "acc"}) CHECK_MESSAGE(backward["point"]["dtypes"].contains(key), key);
+  for (const char* key : {"q", "k", "v", "o", "do", "dq", "dk", "dv", "l", "acc"})
+    CHECK_MESSAGE(backward["point"]["dtypes"].contains(key), key);
   CHECK(answered("predict" + gpu + "--pass forward --q-len 512")["point"]["schedule"] == "flash2");
-  CHECK(answered("predict" + gpu + "--pass backward --schedule flash1-backward --q-len 512")["point"]["schedule"] == "flash1-backward");
-  CHECK(answered("predict" + gpu + "--diagram attention_backward --q-len 512")["point"]["schedule"] == "flash2-backward");
+  CHECK(answered("predict" + gpu + "--pass backward --schedule flash1-backward --q-len 512")["point"]["schedule"] ==
+        "flash1-backward");
+  CHECK(answered("predict" + gpu + "--diagram attention_backward --q-len 512")["point"]["schedule"] ==
+        "flash2-backward");
   for (const std::string& command : point_commands) {
     check_refused(command + gpu + "--pass backward --schedule flash2 --q-len 512",
-                  "error: --pass: expected forward, as schedule 'flash2' is, found 'backward'; leave --pass out or choose another schedule");
+                  "error: --pass: expected forward, as schedule 'flash2' is, found 'backward'; leave --pass out or "
+                  "choose another schedule");
     check_refused(command + gpu + "--pass backward --kernel fused_mma --q-len 512",
-                  "error: --pass: expected forward, as kernel 'fused_mma' is, found 'backward'; leave --pass out or choose another kernel");
+                  "error: --pass: expected forward, as kernel 'fused_mma' is, found 'backward'; leave --pass out or "
+                  "choose another kernel");
     check_refused(command + gpu + "--pass forward --schedule flash1-backward --q-len 512",
-                  "error: --pass: expected backward, as schedule 'flash1-backward' is, found 'forward'; leave --pass out or choose another schedule");
+                  "error: --pass: expected backward, as schedule 'flash1-backward' is, found 'forward'; leave --pass "
+                  "out or choose another schedule");
   }
 }
 
@@ -84,84 +94,112 @@ TEST_CASE("the gradients' formats are set one by one, and only where the diagram
   const auto bytes_of = [](const json& prediction, const std::string& array, const std::string& direction) {
     std::int64_t bytes = 0;
     for (const json& term : prediction["terms"])
-      if (term["boundary"] == "l2" && term["array"] == array && term["direction"] == direction) bytes += term["bytes"].get<std::int64_t>();
+      if (term["boundary"] == "l2" && term["array"] == array && term["direction"] == direction)
+        bytes += term["bytes"].get<std::int64_t>();
     return bytes;
   };
-  const json half = answered("predict" + gpu + "--pass backward" + tile), whole = answered("predict" + gpu + "--pass backward --dtype do=fp32,dk=fp32,acc=fp16" + tile);
+  const json half = answered("predict" + gpu + "--pass backward" + tile),
+             whole = answered("predict" + gpu + "--pass backward --dtype do=fp32,dk=fp32,acc=fp16" + tile);
   CHECK(bytes_of(whole, "dO", "read") == 2 * bytes_of(half, "dO", "read"));
   CHECK(bytes_of(whole, "dK", "write") == 2 * bytes_of(half, "dK", "write"));
   CHECK(2 * bytes_of(whole, "dQ_acc", "read") == bytes_of(half, "dQ_acc", "read"));
   CHECK(bytes_of(whole, "dV", "write") == bytes_of(half, "dV", "write"));
-  check_refused("predict" + gpu + "--q-len 512 --dtype dv=fp16", "error: --dtype: no array takes the key 'dv'; did you mean 'kv'?");
-  check_refused("predict" + gpu + "--schedule matmul --dtype zz=fp16", "error: --dtype: no array takes the key 'zz'; known: a, b, c");
+  check_refused("predict" + gpu + "--q-len 512 --dtype dv=fp16",
+                "error: --dtype: no array takes the key 'dv'; did you mean 'kv'?");
+  check_refused("predict" + gpu + "--schedule matmul --dtype zz=fp16",
+                "error: --dtype: no array takes the key 'zz'; known: a, b, c");
 }
 
 TEST_CASE("--splits is the tile of that name, alone it leaves the other tiles to the search") {
   const std::string point = gpu + "--schedule split-kv --heads 8 --heads-kv 2 --q-len 1 --kv-len 4k";
   const json seven = answered("predict" + point + " --splits 7");
   CHECK(seven["point"]["tile"]["splits"] == 7);
-  CHECK(seven == answered("predict" + point + " --splits 7 --tile q=" + std::to_string(seven["point"]["tile"]["q"].get<int>()) + ",kv=" +
-                          std::to_string(seven["point"]["tile"]["kv"].get<int>()) + ",pack=" + std::to_string(seven["point"]["tile"]["pack"].get<int>()) + ",warps=" +
-                          std::to_string(seven["point"]["tile"]["warps"].get<int>())));
+  CHECK(seven ==
+        answered("predict" + point + " --splits 7 --tile q=" + std::to_string(seven["point"]["tile"]["q"].get<int>()) +
+                 ",kv=" + std::to_string(seven["point"]["tile"]["kv"].get<int>()) +
+                 ",pack=" + std::to_string(seven["point"]["tile"]["pack"].get<int>()) +
+                 ",warps=" + std::to_string(seven["point"]["tile"]["warps"].get<int>())));
   CHECK(answered("predict" + point + " --tile splits=3")["point"]["tile"]["splits"] == 3);
   const json searched = answered("search" + point + " --splits 7");
   for (const json& row : searched["feasible"]) CHECK(row["tile_splits"] == 7);
   CHECK(!searched["feasible"].empty());
   CHECK(has(answered("compare" + point + " --splits 7")["rows"][0]["tile"].get<std::string>(), "splits=7"));
   CHECK(has(run_program("sweep" + point + " --splits 7 --axis batch=1").out, ",1,7,"));
-  check_refused("predict" + gpu + "--q-len 512 --splits 4", "error: --splits: schedule 'flash2' does not split an axis; choose one that does, as in --schedule split-kv");
-  check_refused("predict" + point + " --splits 4 --tile splits=2", "error: --splits: 'splits' is given twice, here and in --tile");
+  check_refused(
+      "predict" + gpu + "--q-len 512 --splits 4",
+      "error: --splits: schedule 'flash2' does not split an axis; choose one that does, as in --schedule split-kv");
+  check_refused("predict" + point + " --splits 4 --tile splits=2",
+                "error: --splits: 'splits' is given twice, here and in --tile");
   for (const std::string value : {"0", "-1", "abc", "1.5"})
-    check_refused("predict" + point + " --splits " + value, "error: --splits: expected an integer from 1 to 1099511627776, found '" + value + "'");
+    check_refused("predict" + point + " --splits " + value,
+                  "error: --splits: expected an integer from 1 to 1099511627776, found '" + value + "'");
 }
 
 TEST_CASE("--diagram applies the schedule to another diagram, and says in one line when it does not fit") {
-  const json paged = answered("predict" + gpu + "--diagram attention_paged --size pages=64 --heads 4 --q-len 1 --kv-len 1k");
+  const json paged =
+      answered("predict" + gpu + "--diagram attention_paged --size pages=64 --heads 4 --q-len 1 --kv-len 1k");
   CHECK(paged["point"]["diagram"] == "attention_paged");
   CHECK(paged["point"]["sizes"]["pages"] == 64);
   const json plain = answered("predict" + gpu + "--heads 4 --q-len 1 --kv-len 1k");
   CHECK(plain["point"]["sizes"].empty());
-  CHECK(paged["compulsory_bytes"].get<std::int64_t>() - plain["compulsory_bytes"].get<std::int64_t>() == 64 * 4);  // int32 places of 64 pages
+  CHECK(paged["compulsory_bytes"].get<std::int64_t>() - plain["compulsory_bytes"].get<std::int64_t>() ==
+        64 * 4);  // int32 places of 64 pages
   const std::string file = TILESCOPE_SOURCE_DIR "/models/diagrams/mla_expanded.yaml";
-  CHECK(answered("predict" + gpu + "--diagram " + file + " --heads 4 --q-len 512")["point"]["diagram"] == "mla_expanded");
-  CHECK(has(run_program("predict" + gpu + "--diagram mla_expanded --size d_nope=64,d_rope=32 --heads 4 --q-len 512").out, "d_nope 64, d_rope 32"));
+  CHECK(answered("predict" + gpu + "--diagram " + file + " --heads 4 --q-len 512")["point"]["diagram"] ==
+        "mla_expanded");
+  CHECK(
+      has(run_program("predict" + gpu + "--diagram mla_expanded --size d_nope=64,d_rope=32 --heads 4 --q-len 512").out,
+          "d_nope 64, d_rope 32"));
   for (const std::string& command : point_commands) {
-    check_refused(command + gpu + "--diagram nothing --q-len 512", run_program("predict" + gpu + "--diagram nothing --q-len 512").err.substr(0, run_program("predict" + gpu + "--diagram nothing --q-len 512").err.size() - 1));
+    check_refused(command + gpu + "--diagram nothing --q-len 512",
+                  run_program("predict" + gpu + "--diagram nothing --q-len 512")
+                      .err.substr(0, run_program("predict" + gpu + "--diagram nothing --q-len 512").err.size() - 1));
     check_refused(command + gpu + "--diagram matmul",
-                  "error: --diagram: schedule 'flash2' does not fit diagram 'matmul': islands[0].loops[1].axis: 'k' is not an axis of diagram 'matmul'; known: a, b, "
+                  "error: --diagram: schedule 'flash2' does not fit diagram 'matmul': islands[0].loops[1].axis: 'k' is "
+                  "not an axis of diagram 'matmul'; known: a, b, "
                   "c; give another --schedule");
     check_refused(command + gpu + "--diagram attention --kernel fused_mma --q-len 512",
-                  "error: --diagram: give --kernel or --diagram, not both: a kernel computes its schedule's diagram; use --schedule");
+                  "error: --diagram: give --kernel or --diagram, not both: a kernel computes its schedule's diagram; "
+                  "use --schedule");
   }
 }
 
 TEST_CASE("--size sets the diagram's own sizes, once or in a list") {
-  const json list = answered("predict" + gpu + "--schedule matmul --size a=2k,b=1k,c=512"), repeated = answered("predict" + gpu + "--schedule matmul --size a=2k --size b=1k,c=512");
+  const json list = answered("predict" + gpu + "--schedule matmul --size a=2k,b=1k,c=512"),
+             repeated = answered("predict" + gpu + "--schedule matmul --size a=2k --size b=1k,c=512");
   CHECK(list == repeated);
   CHECK(list["point"]["sizes"] == json{{"a", 2048}, {"b", 1024}, {"c", 512}});
   CHECK(list["work"]["model_flop"] == 2LL * 2048 * 1024 * 512);
   CHECK(list["compulsory_bytes"] == 2LL * (2048 * 1024 + 1024 * 512 + 2048 * 512));
-  const std::string expected = "error: --size: expected NAME=SIZE[,NAME=SIZE...] with positive sizes, as in a=1024,b=2k, found '";
-  for (const std::string value : {"a", "a=", "a=0", "a=-1", "a=x", "=4", "a=1099511627777"}) check_refused("predict" + gpu + "--schedule matmul --size " + value, expected + value + "'");
+  const std::string expected =
+      "error: --size: expected NAME=SIZE[,NAME=SIZE...] with positive sizes, as in a=1024,b=2k, found '";
+  for (const std::string value : {"a", "a=", "a=0", "a=-1", "a=x", "=4", "a=1099511627777"})
+    check_refused("predict" + gpu + "--schedule matmul --size " + value, expected + value + "'");
   check_refused("predict" + gpu + "--schedule matmul --size ''", expected + "'");
   check_refused("predict" + gpu + "--schedule matmul --size a=1,a=2", "error: --size: 'a' is given twice");
   check_refused("predict" + gpu + "--schedule matmul --size a=1 --size a=2", "error: --size: 'a' is given twice");
-  check_refused("predict" + gpu + "--diagram attention_paged --size page=4 --q-len 512", "error: --size: diagram 'attention_paged' has no size 'page'; did you mean 'pages'?");
-  check_refused("predict" + gpu + "--size a=4 --q-len 512", "error: --size: diagram 'attention' has no size 'a'; its axes are sized by the workload");
+  check_refused("predict" + gpu + "--diagram attention_paged --size page=4 --q-len 512",
+                "error: --size: diagram 'attention_paged' has no size 'page'; did you mean 'pages'?");
+  check_refused("predict" + gpu + "--size a=4 --q-len 512",
+                "error: --size: diagram 'attention' has no size 'a'; its axes are sized by the workload");
 }
 
 TEST_CASE("a diagram without queries and keys needs no workload and takes no attention options") {
   CHECK(run_program("predict" + gpu + "--schedule matmul").status == 0);
   for (const std::string option : {"batch", "heads-q", "heads-kv", "q-len", "kv-len", "head-dim", "v-head-dim"})
-    check_refused("predict" + gpu + "--schedule matmul --" + option + " 4", fmt::format("error: --{}: diagram 'matmul' has no axis of that size; its own are set with --size", option));
-  check_refused("predict" + gpu + "--schedule matmul --mask causal", "error: --mask: diagram 'matmul' has no queries and keys to mask, found 'causal'");
+    check_refused(
+        "predict" + gpu + "--schedule matmul --" + option + " 4",
+        fmt::format("error: --{}: diagram 'matmul' has no axis of that size; its own are set with --size", option));
+  check_refused("predict" + gpu + "--schedule matmul --mask causal",
+                "error: --mask: diagram 'matmul' has no queries and keys to mask, found 'causal'");
   CHECK(has(run_program("predict" + gpu + "--schedule matmul").out, "fp16, a 4096, b 4096, c 4096, tile a="));
 }
 
 TEST_CASE("explain shows how far the schedule is from every lower bound, and each line's level, bytes and feature") {
   const std::string words = "explain" + gpu + "--q-len 4k --heads 4 --head-dim 64";
   const std::string text = run_program(words).out, markdown = run_program(words + " --format md").out;
-  for (const std::string part : {"lower bounds (of bytes read and written at a level)", "Saha & Ye, arXiv 2402.07443", "load K tile", "l2 -> smem", "matrix instructions m16n8k16", "allocate smem"}) {
+  for (const std::string part : {"lower bounds (of bytes read and written at a level)", "Saha & Ye, arXiv 2402.07443",
+                                 "load K tile", "l2 -> smem", "matrix instructions m16n8k16", "allocate smem"}) {
     CHECK_MESSAGE(has(text, part), part);
     CHECK_MESSAGE(has(markdown, part), part);
   }
@@ -170,9 +208,11 @@ TEST_CASE("explain shows how far the schedule is from every lower bound, and eac
   REQUIRE(object["bounds"].size() >= 3);
   for (const json& bound : object["bounds"]) {
     CHECK(bound["times"].get<double>() >= 1);
-    CHECK(bound["times"].get<double>() == doctest::Approx(bound["moved_bytes"].get<double>() / bound["bytes"].get<double>()));
+    CHECK(bound["times"].get<double>() ==
+          doctest::Approx(bound["moved_bytes"].get<double>() / bound["bytes"].get<double>()));
   }
-  CHECK(has(run_program("explain" + gpu + "--schedule standard --q-len 4k").out, "Saha & Ye, arXiv 2402.07443, lemmas 2.8 and 3.3"));
+  CHECK(has(run_program("explain" + gpu + "--schedule standard --q-len 4k").out,
+            "Saha & Ye, arXiv 2402.07443, lemmas 2.8 and 3.3"));
 }
 
 TEST_CASE("a sweep whose default tile cannot run takes the best tile of its first point and says so") {
@@ -181,13 +221,15 @@ TEST_CASE("a sweep whose default tile cannot run takes the best tile of its firs
   CHECK(outcome.err.starts_with("note: the default tile q=64,kv=128,warps=4 cannot run here; every point takes q="));
   CHECK(!has(outcome.out, ",false,"));
   CHECK(run_program("sweep" + gpu + "--quiet --pass backward --head-dim 128 --axis seqlen=1k:4k:x2").err == "");
-  const Outcome fixed = run_program("sweep" + gpu + "--pass backward --head-dim 128 --tile q=64,kv=128 --axis seqlen=1k:4k:x2");
+  const Outcome fixed =
+      run_program("sweep" + gpu + "--pass backward --head-dim 128 --tile q=64,kv=128 --axis seqlen=1k:4k:x2");
   CHECK(fixed.status == 1);
   CHECK(fixed.err == "");
 }
 
 TEST_CASE("search answers for every schedule within its bound on points") {
-  for (const std::string words : {"--schedule split-kv --q-len 1 --kv-len 8k --heads 32 --heads-kv 8", "--pass backward --q-len 1k", "--schedule matmul", "--schedule flash1 --q-len 1k"}) {
+  for (const std::string words : {"--schedule split-kv --q-len 1 --kv-len 8k --heads 32 --heads-kv 8",
+                                  "--pass backward --q-len 1k", "--schedule matmul", "--schedule flash1 --q-len 1k"}) {
     const json answer = answered("search" + gpu + words + " --top 100000");
     CHECK(answer["points"] == answer["feasible"].size() + answer["infeasible"].size());
     CHECK(answer["points"].get<std::int64_t>() > 50);

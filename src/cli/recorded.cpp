@@ -11,7 +11,8 @@ std::vector<OptionSpec> recorded_options() {
 
 Comparison compare_recorded(const Arguments& arguments) {
   const auto given = arguments.text("recorded");
-  return compare_recorded(arguments, given ? std::filesystem::path(*given) : data_directory() / "validate" / "recorded");
+  return compare_recorded(arguments,
+                          given ? std::filesystem::path(*given) : data_directory() / "validate" / "recorded");
 }
 
 Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory) {
@@ -23,7 +24,10 @@ Comparison compare_recorded(const Arguments& arguments, const std::filesystem::p
     if (fixed) return *fixed;
     auto found = experiments.find(name);
     if (found == experiments.end())
-      found = experiments.emplace(name, validate::load_experiment(data_directory() / "validate" / "experiments" / (name + ".yaml"))).first;
+      found = experiments
+                  .emplace(name,
+                           validate::load_experiment(data_directory() / "validate" / "experiments" / (name + ".yaml")))
+                  .first;
     return found->second;
   };
   return compare_records(records, data_directory(), experiment_of);

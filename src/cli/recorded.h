@@ -11,6 +11,7 @@ std::vector<OptionSpec> recorded_options();  // --recorded, --experiment
 // Compares all records below --recorded (default validate/recorded of the data directory). Tolerances come from
 // --experiment, else from validate/experiments/<name>.yaml of each record's experiment.
 Comparison compare_recorded(const Arguments& arguments);
-Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory);  // of another directory
+Comparison compare_recorded(const Arguments& arguments,
+                            const std::filesystem::path& directory);  // of another directory
 
 }  // namespace tilescope::cli

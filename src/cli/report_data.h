@@ -6,6 +6,7 @@
 
 namespace tilescope::cli {
 
-Json report_data(const Comparison& comparison, const HardwareProfile& hardware, const std::string& revision, const std::string& date);
+Json report_data(const Comparison& comparison, const HardwareProfile& hardware, const std::string& revision,
+                 const std::string& date);
 
 }  // namespace tilescope::cli

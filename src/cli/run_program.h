@@ -24,7 +24,8 @@ class ScratchFolder {
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
   const std::string& path() const { return path_; }
   std::size_t entries() const {
-    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
   }
 
  private:
@@ -46,7 +47,8 @@ struct Outcome {
 inline Outcome run_program(const std::string& words, const std::string& redirect = "") {
   const ScratchFolder folder;
   const std::string out = folder / "out", err = folder / "err";
-  const std::string command = "timeout 120 '" TILESCOPE_BINARY "' " + words + (redirect.empty() ? " >" + out : redirect) + " 2>" + err;
+  const std::string command =
+      "timeout 120 '" TILESCOPE_BINARY "' " + words + (redirect.empty() ? " >" + out : redirect) + " 2>" + err;
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content_of(out), content_of(err)};
 }

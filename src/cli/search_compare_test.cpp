@@ -24,33 +24,42 @@ TEST_CASE("search ranks no tile when the GPU has no tensor rate for the dtype, a
 }
 
 TEST_CASE("search refuses a tile, which it is there to choose") {
-  check_refused("search --hardware h200_sxm --q-len 1k --tile q=64", "error: --tile: search chooses the tile: leave it out, or ask tilescope predict about one tile");
+  check_refused("search --hardware h200_sxm --q-len 1k --tile q=64",
+                "error: --tile: search chooses the tile: leave it out, or ask tilescope predict about one tile");
 }
 
 TEST_CASE("search says why a kernel cannot run a point with any tile") {
   const std::string search = "search --hardware h200_sxm --q-len 1k --kernel fused_mma ";
-  check_refused(search + "--head-dim 96", "error: point: kernel 'fused_mma' is not built for head_dim 96; built: 64, 128, 256");
-  check_refused(search + "--mask window:16", "error: point: kernel 'fused_mma' has no mask 'window'; it has none, causal");
+  check_refused(search + "--head-dim 96",
+                "error: point: kernel 'fused_mma' is not built for head_dim 96; built: 64, 128, 256");
+  check_refused(search + "--mask window:16",
+                "error: point: kernel 'fused_mma' has no mask 'window'; it has none, causal");
 }
 
 TEST_CASE("compare shows no time for what does not fit or has no rate") {
-  const json fits = json::parse(run_program("compare --hardware a100_sxm_80 --q-len 1k --dtype fp16 --format json").out);
+  const json fits =
+      json::parse(run_program("compare --hardware a100_sxm_80 --q-len 1k --dtype fp16 --format json").out);
   CHECK(fits["schema"] == "tilescope/compare/1");
   REQUIRE(fits["rows"].size() == 1);
   CHECK(fits["rows"][0]["fits"] == "yes");
   CHECK(fits["rows"][0]["runnable"] == "yes");
   CHECK(fits["rows"][0]["microseconds"].is_number());
-  const json no_rate = json::parse(run_program("compare --hardware a100_sxm_80 --q-len 1k --dtype fp8_e4m3 --format json").out);
+  const json no_rate =
+      json::parse(run_program("compare --hardware a100_sxm_80 --q-len 1k --dtype fp8_e4m3 --format json").out);
   CHECK(no_rate["rows"][0]["runnable"] == "no");
   CHECK(no_rate["rows"][0]["fits"] == "yes");
-  const json too_big = json::parse(run_program("compare --hardware a100_sxm_80 --q-len 1k --tile q=4096,kv=4096 --format json").out);
+  const json too_big =
+      json::parse(run_program("compare --hardware a100_sxm_80 --q-len 1k --tile q=4096,kv=4096 --format json").out);
   CHECK(too_big["rows"][0]["fits"] == "no");
   for (const json& row : {no_rate["rows"][0], too_big["rows"][0]})
-    for (const char* column : {"microseconds", "bound_by", "model_tflops"}) CHECK_MESSAGE(row[column].is_null(), column);
+    for (const char* column : {"microseconds", "bound_by", "model_tflops"})
+      CHECK_MESSAGE(row[column].is_null(), column);
 }
 
 TEST_CASE("compare names the whole tile and every dtype, also those of a default") {
-  const json answer = json::parse(run_program("compare --hardware h200_sxm --q-len 64 --heads 8 --heads-kv 2 --tile q=64,kv=32,pack=4,warps=8 --dtype kv=int8 --format json").out);
+  const json answer = json::parse(run_program("compare --hardware h200_sxm --q-len 64 --heads 8 --heads-kv 2 --tile "
+                                              "q=64,kv=32,pack=4,warps=8 --dtype kv=int8 --format json")
+                                      .out);
   REQUIRE(answer["rows"].size() == 1);
   CHECK(answer["rows"][0]["tile"] == "q=64,kv=32,pack=4,warps=8");
   CHECK(answer["rows"][0]["dtype"] == "fp16;k=int8;v=int8");

@@ -26,8 +26,8 @@ std::vector<std::string> options_of_first_values(const std::vector<SweepAxis>& a
 
 // `point` becomes `base` with the axes' values at positions `at`. Where no tile is given, a kernel's default tile
 // follows the head dimension.
-void set_point(Point& point, const Point& base, const Plan& plan, const std::vector<SweepAxis>& axes, const std::vector<std::size_t>& at,
-               bool tile_fixed);
+void set_point(Point& point, const Point& base, const Plan& plan, const std::vector<SweepAxis>& axes,
+               const std::vector<std::size_t>& at, bool tile_fixed);
 
 // "q_len=64, heads_q=8": the values at positions `at`, for messages.
 std::string place(const std::vector<SweepAxis>& axes, const std::vector<std::size_t>& at);

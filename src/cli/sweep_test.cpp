@@ -53,10 +53,12 @@ std::vector<Row> swept(const std::string& words, int status = 0) {
 TEST_CASE("a block mask fits one shape, so no axis may change the lengths under it") {
   const ScratchFolder folder;
   const std::string file = folder / "m.yaml", mask = "--mask block-sparse:" + file;
-  write_file(file, "schema: tilescope/mask/1\nblock_q: 64\nblock_kv: 64\nrows: [\"1000\", \"1100\", \"0110\", \"0011\"]\n");
+  write_file(file,
+             "schema: tilescope/mask/1\nblock_q: 64\nblock_kv: 64\nrows: [\"1000\", \"1100\", \"0110\", \"0011\"]\n");
   for (const std::string axis : {"q_len", "kv_len", "seqlen"})
     check_refused(sweep + "--q-len 256 " + mask + " --axis " + axis + "=64,2000,100000",
-                  fmt::format("error: --axis: '{}' changes the lengths, and mask 'block-sparse:{}' is drawn for one q_len and kv_len; sweep another axis or use another mask",
+                  fmt::format("error: --axis: '{}' changes the lengths, and mask 'block-sparse:{}' is drawn for one "
+                              "q_len and kv_len; sweep another axis or use another mask",
                               axis, file));
   CHECK(swept("--q-len 256 " + mask + " --axis tile_q=64,128 --axis batch=1,2").size() == 4);
 }
@@ -72,30 +74,35 @@ TEST_CASE("a swept size leaves its follower alone when an option, a workload or 
   for (const Row& row : swept("--kv-len 32 --axis q_len=64,128")) CHECK(row.at("kv_len") == "32");
   for (const Row& row : swept("--q-len 64 --v-head-dim 32 --axis head_dim=64,128")) CHECK(row.at("d_v") == "32");
   const Row base = swept("--workload llama3-70b-decode --tile q=64,kv=64 --axis batch=1").front();
-  for (const Row& row : swept("--workload llama3-70b-decode --tile q=64,kv=64 --axis q_len=1,2 --axis heads_q=64,128 --axis head_dim=64")) {
+  for (const Row& row : swept("--workload llama3-70b-decode --tile q=64,kv=64 --axis q_len=1,2 --axis heads_q=64,128 "
+                              "--axis head_dim=64")) {
     CHECK(row.at("kv_len") == base.at("kv_len"));
     CHECK(row.at("heads_kv") == base.at("heads_kv"));
     CHECK(row.at("d_v") == "64");
   }
   std::set<std::string> shapes;
-  for (const Row& row : swept("--axis q_len=64,128 --axis kv_len=32,256 --axis head_dim=16,32 --axis v_head_dim=64,128"))
+  for (const Row& row :
+       swept("--axis q_len=64,128 --axis kv_len=32,256 --axis head_dim=16,32 --axis v_head_dim=64,128"))
     shapes.insert(row.at("q_len") + " " + row.at("kv_len") + " " + row.at("d_qk") + " " + row.at("d_v"));
   CHECK(shapes.size() == 16);
 }
 
 TEST_CASE("a point of a sweep has the numbers that predict gives for its options") {
   const Row row = swept("--axis heads_q=8 --axis q_len=1000 --tile q=64,kv=128 --mask causal").front();
-  const json predicted =
-      json::parse(run_program("predict --hardware h200_sxm --heads 8 --q-len 1000 --tile q=64,kv=128 --mask causal --l2 closed --format json").out);
+  const json predicted = json::parse(run_program("predict --hardware h200_sxm --heads 8 --q-len 1000 --tile "
+                                                 "q=64,kv=128 --mask causal --l2 closed --format json")
+                                         .out);
   for (const json& level : predicted["traffic"])
     for (const std::string direction : {"read", "write"})
-      CHECK(row.at(level["level"].get<std::string>() + "_" + direction + "_bytes") == level[direction + "_bytes"].dump());
+      CHECK(row.at(level["level"].get<std::string>() + "_" + direction + "_bytes") ==
+            level[direction + "_bytes"].dump());
   CHECK(std::stod(row.at("seconds")) == doctest::Approx(predicted["time"]["seconds"].get<double>()));
   CHECK(row.at("bound_by") == predicted["time"]["bound_by"]);
 }
 
 TEST_CASE("a line of sweep's JSON is predict's object without the terms and the bounds") {
-  const std::string kernel = " --hardware h200_sxm --kernel fused_mma --head-dim 128 --tile q=128,kv=64,warps=8 --format json";
+  const std::string kernel =
+      " --hardware h200_sxm --kernel fused_mma --head-dim 128 --tile q=128,kv=64,warps=8 --format json";
   json predicted = json::parse(run_program("predict --l2 closed --heads 16 --q-len 4k" + kernel).out);
   for (const char* only_there : {"terms", "bounds"}) CHECK(predicted.erase(only_there) == 1);
   CHECK(json::parse(run_program("sweep --axis heads_q=16 --axis q_len=4k" + kernel).out) == predicted);
@@ -105,16 +112,22 @@ TEST_CASE("an axis alone gives its size, and two sources of one size are refused
   CHECK(swept("--axis q_len=64:128:x2").size() == 2);
   CHECK(swept("--axis seqlen=64:128:x2").size() == 2);
   CHECK(swept("--axis heads_q=8,16 --axis heads_kv=8 --axis q_len=64").size() == 2);
-  check_refused(sweep + "--axis batch=1,2", "error: --q-len: is missing: give --q-len (and --kv-len, --heads-q, --head-dim, ...) or --workload");
-  check_refused(sweep + "--kv-len 64 --axis seqlen=64", "error: --axis: 'seqlen' sets kv_len, which --kv-len holds fixed; sweep q_len instead or leave out --kv-len");
-  check_refused(sweep + "--q-len 64 --axis tile_q=64 --axis tile-q=32", "error: --axis: axes 'tile_q' and 'tile_q' both set tile_q; give one");
+  check_refused(sweep + "--axis batch=1,2",
+                "error: --q-len: is missing: give --q-len (and --kv-len, --heads-q, --head-dim, ...) or --workload");
+  check_refused(
+      sweep + "--kv-len 64 --axis seqlen=64",
+      "error: --axis: 'seqlen' sets kv_len, which --kv-len holds fixed; sweep q_len instead or leave out --kv-len");
+  check_refused(sweep + "--q-len 64 --axis tile_q=64 --axis tile-q=32",
+                "error: --axis: axes 'tile_q' and 'tile_q' both set tile_q; give one");
 }
 
 TEST_CASE("a violation inside a sweep names the axis values of its point") {
   const Outcome odd = run_program(sweep + "--q-len 64 --heads 4 --axis batch=1,2 --axis heads_kv=4,3");
   CHECK(odd.status == 2);
-  CHECK(odd.err == "error: --axis: at batch=1, heads_kv=3: heads_q must be a multiple of heads_kv so that every KV head serves equally many query heads, "
-                   "found heads_q 4 and heads_kv 3\n");
+  CHECK(odd.err ==
+        "error: --axis: at batch=1, heads_kv=3: heads_q must be a multiple of heads_kv so that every KV head serves "
+        "equally many query heads, "
+        "found heads_q 4 and heads_kv 3\n");
   const Outcome huge = run_program(sweep + "--q-len 1m --axis batch=1,1024m");
   CHECK(huge.status == 2);
   CHECK(huge.err == "error: --axis: at batch=1073741824: a count exceeds 2^63 - 1; use smaller sizes\n");
@@ -127,7 +140,8 @@ TEST_CASE("a point the kernel is not built for stays in the sweep without number
   CHECK(rows[0].at("feasible") == "true");
   CHECK(rows[1].at("feasible") == "false");
   CHECK(rows[1].at("d_qk") == "96");
-  for (const char* number : {"hbm_read_bytes", "register_write_bytes", "compulsory_bytes", "tensor_flop", "exp", "seconds", "bound_by"}) {
+  for (const char* number :
+       {"hbm_read_bytes", "register_write_bytes", "compulsory_bytes", "tensor_flop", "exp", "seconds", "bound_by"}) {
     CHECK(rows[0].at(number) != "");
     CHECK(rows[1].at(number) == "");
   }
@@ -152,7 +166,8 @@ TEST_CASE("a sweep without any point that can run answers no") {
 
 TEST_CASE("sweep's CSV tells rows apart by schedule, kernel, every dtype and every tile parameter") {
   const std::string words = "--q-len 1k --axis batch=1 ";
-  const Row flash = swept(words).front(), mixed = swept(words + "--dtype fp16,kv=int8:g64:b2").front(), standard = swept(words + "--schedule standard").front();
+  const Row flash = swept(words).front(), mixed = swept(words + "--dtype fp16,kv=int8:g64:b2").front(),
+            standard = swept(words + "--schedule standard").front();
   CHECK(flash.at("schedule") == "flash2");
   CHECK(standard.at("schedule") == "standard");
   CHECK(flash.at("dtype") == "fp16");
@@ -160,8 +175,12 @@ TEST_CASE("sweep's CSV tells rows apart by schedule, kernel, every dtype and eve
   CHECK(swept(words + "--dtype q=fp8_e4m3,l=fp16").front().at("dtype") == "fp16;q=fp8_e4m3;l=fp16");
   CHECK(swept(words + "--kernel fused_mma --dtype bf16").front().at("dtype") == "bf16");
   for (const auto& [schedule, row] : {std::pair<std::string, Row>{"flash2", flash}, {"standard", standard}}) {
-    const json point = json::parse(run_program(sweep + words + "--schedule " + schedule + " --format json").out)["point"];
-    for (const auto& [parameter, value] : point["tile"].items()) CHECK(row.at(parameter == "warps" ? parameter : "tile_" + parameter) == value.dump());
-    CHECK(static_cast<std::size_t>(std::count_if(row.begin(), row.end(), [](const auto& cell) { return cell.first.starts_with("tile_"); })) == point["tile"].size() - 1);
+    const json point =
+        json::parse(run_program(sweep + words + "--schedule " + schedule + " --format json").out)["point"];
+    for (const auto& [parameter, value] : point["tile"].items())
+      CHECK(row.at(parameter == "warps" ? parameter : "tile_" + parameter) == value.dump());
+    CHECK(static_cast<std::size_t>(std::count_if(row.begin(), row.end(), [](const auto& cell) {
+            return cell.first.starts_with("tile_");
+          })) == point["tile"].size() - 1);
   }
 }

@@ -44,7 +44,8 @@ std::string render_text(const Table& table) {
   line([&](std::size_t c) { return std::string(widths[c], '-'); });
   for (const auto& row : table.rows)
     line([&](std::size_t c) {
-      return row[c].is_number() ? fmt::format("{:>{}}", pretty(row[c]), widths[c]) : fmt::format("{:{}}", pretty(row[c]), widths[c]);
+      return row[c].is_number() ? fmt::format("{:>{}}", pretty(row[c]), widths[c])
+                                : fmt::format("{:{}}", pretty(row[c]), widths[c]);
     });
   return out;
 }
@@ -52,7 +53,8 @@ std::string render_text(const Table& table) {
 std::string render_markdown(const Table& table) {
   std::string out = table.title.empty() ? "" : "### " + table.title + "\n\n";
   out += "| " + join(table.columns, " | ") + " |\n|";
-  for (std::size_t c = 0; c < table.columns.size(); ++c) out += !table.rows.empty() && table.rows[0][c].is_number() ? " --: |" : " --- |";
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    out += !table.rows.empty() && table.rows[0][c].is_number() ? " --: |" : " --- |";
   out += "\n";
   for (const auto& row : table.rows) {
     out += "|";

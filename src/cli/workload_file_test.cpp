@@ -25,7 +25,9 @@ Probe workload_probe(const Tree& tree) {
 const Workload masked{1, 1, 1, 100, 300, 64, 64};  // 2 query blocks of 64, 3 key blocks of 128
 
 Probe mask_probe() {
-  const Tree tree = tree_of("", Document::parse("schema: tilescope/mask/1\nblock_q: 64\nblock_kv: 128\nrows:\n- 100\n- 110\n", "mask").root());
+  const Tree tree = tree_of(
+      "",
+      Document::parse("schema: tilescope/mask/1\nblock_q: 64\nblock_kv: 128\nrows:\n- 100\n- 110\n", "mask").root());
   return Probe(tree, [](const std::filesystem::path& file) { load_block_mask(file, masked); });
 }
 
@@ -58,27 +60,35 @@ TEST_CASE("every field of every workload that is wrong, missing, given twice or 
 TEST_CASE("a workload's query heads are a multiple of its KV heads") {
   const Probe probe = workload_probe(tree_of_file(models / "workloads" / "llama3-8b-decode.yaml"));
   const std::string text = write(probe.tree(), {"heads_kv", Change::replace, "5"}).text;
-  CHECK(probe.findings(text) == probe.file() +
-                                    ":1:1: error: heads_q must be a multiple of heads_kv so that every KV head serves equally many "
-                                    "query heads, found heads_q 32 and heads_kv 5");
+  CHECK(probe.findings(text) ==
+        probe.file() +
+            ":1:1: error: heads_q must be a multiple of heads_kv so that every KV head serves equally many "
+            "query heads, found heads_q 32 and heads_kv 5");
 }
 
 TEST_CASE("an unknown workload is refused with the nearest name") {
   CHECK_THROWS_WITH_AS(find_workload("llama3-8b-decod", models),
-                       "error: --workload: no workload or file 'llama3-8b-decod'; did you mean 'llama3-8b-decode'?", InputError);
-  CHECK_THROWS_WITH_AS(find_workload("/nowhere/at/all", models),
-                       doctest::Contains("error: --workload: no workload or file '/nowhere/at/all'; known: fa-bench-4k, "), InputError);
+                       "error: --workload: no workload or file 'llama3-8b-decod'; did you mean 'llama3-8b-decode'?",
+                       InputError);
+  CHECK_THROWS_WITH_AS(
+      find_workload("/nowhere/at/all", models),
+      doctest::Contains("error: --workload: no workload or file '/nowhere/at/all'; known: fa-bench-4k, "), InputError);
   CHECK_THROWS_WITH_AS(find_workload("/", models), "/: error: is a directory, expected a file", InputError);
 }
 
 TEST_CASE("every field of a block mask that is wrong, missing, given twice or misspelt is one finding at its place") {
-  check_fields(mask_probe(), {{"schema", "'tilescope/mask/1'"}, {"block_q", extent}, {"block_kv", extent}, {"rows", "a list"}, {"rows[*]", "text"}});
+  check_fields(mask_probe(), {{"schema", "'tilescope/mask/1'"},
+                              {"block_q", extent},
+                              {"block_kv", extent},
+                              {"rows", "a list"},
+                              {"rows[*]", "text"}});
 }
 
 TEST_CASE("a block mask covers the workload with digits 0 and 1") {
   const Probe probe = mask_probe();
   const std::string wrong = "expected 3 digits 0 or 1, one a key block of 128, found ";
-  for (const std::string text : {"10", "1000", "102", "-11", "abc", "1.0"}) probe.expect_replaced("rows[1]", text, wrong + "'" + text + "'");
+  for (const std::string text : {"10", "1000", "102", "-11", "abc", "1.0"})
+    probe.expect_replaced("rows[1]", text, wrong + "'" + text + "'");
   const auto rows = [&](const Mutation& mutation, const std::string& message) {
     const Written written = write(probe.tree(), mutation);
     CHECK(probe.findings(written.text) == probe.line(written.values.at("rows"), "rows", message));

@@ -15,9 +15,11 @@ namespace {
 
 double predicted_value(const Prediction& prediction, const Measured& measured) {
   if (measured.quantity == "tensor_flop") return static_cast<double>(prediction.work.tensor_flop);
-  if (measured.quantity == "thread_traffic") {  // of threads and matrix instructions: no counter sees bulk copies in shared memory
+  if (measured.quantity ==
+      "thread_traffic") {  // of threads and matrix instructions: no counter sees bulk copies in shared memory
     const std::size_t d = measured.direction == "write";
-    return static_cast<double>(prediction.traffic[static_cast<std::size_t>(Boundary::smem)][d] - prediction.bulk_smem[d]);
+    return static_cast<double>(prediction.traffic[static_cast<std::size_t>(Boundary::smem)][d] -
+                               prediction.bulk_smem[d]);
   }
   if (measured.quantity == "operand_bytes") return static_cast<double>(prediction.operand_bytes);
   if (measured.quantity == "seconds") return prediction.time.total;
@@ -25,14 +27,16 @@ double predicted_value(const Prediction& prediction, const Measured& measured) {
   if (measured.quantity == "busy_cycles") return prediction.time.busy_cycles;
   if (measured.quantity == "traffic")
     for (std::size_t b = 0; b < boundary_count; ++b)
-      if (to_string(static_cast<Boundary>(b)) == measured.level) return static_cast<double>(prediction.traffic[b][measured.direction == "write"]);
+      if (to_string(static_cast<Boundary>(b)) == measured.level)
+        return static_cast<double>(prediction.traffic[b][measured.direction == "write"]);
   for (std::size_t i = 0; i < pipe_count; ++i)
     if (to_string(static_cast<Pipe>(i)) == measured.quantity) return static_cast<double>(prediction.work.pipes[i]);
   throw std::logic_error("no prediction for quantity " + measured.quantity);
 }
 
 bool spills(const validate::Record& record) {
-  return std::any_of(record.islands.begin(), record.islands.end(), [](const auto& island) { return island.launch.local_bytes_per_thread > 0; });
+  return std::any_of(record.islands.begin(), record.islands.end(),
+                     [](const auto& island) { return island.launch.local_bytes_per_thread > 0; });
 }
 
 // What blocks read again is predicted to stay in L2, but for one percent of the traffic.
@@ -44,7 +48,11 @@ bool reuse_fits_l2(const Prediction& prediction) {
 }
 
 void judge(const validate::Experiment& experiment, const ComparedPoint& compared, ComparisonRow& row) {
-  const validate::ToleranceQuery query{row.quantity, row.level, row.direction, compared.record.point, spills(compared.record),
+  const validate::ToleranceQuery query{row.quantity,
+                                       row.level,
+                                       row.direction,
+                                       compared.record.point,
+                                       spills(compared.record),
                                        reuse_fits_l2(compared.prediction)};
   const validate::Tolerance* tolerance = find_tolerance(experiment, query);
   if (!tolerance) return;
@@ -81,12 +89,18 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
   point.workload = {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
   const auto mask = parse_mask(record.point.mask);
   if (mask) point.mask = *mask;
-  else if (const auto file = validate::block_mask_file(record.point.mask)) point.mask = load_block_mask(data_directory / *file, point.workload);
-  else throw InputError(Diagnostic{.file = record.file, .path = "point.mask", .message = fmt::format("unknown mask '{}'", record.point.mask)});
+  else if (const auto file = validate::block_mask_file(record.point.mask))
+    point.mask = load_block_mask(data_directory / *file, point.workload);
+  else
+    throw InputError(Diagnostic{
+        .file = record.file, .path = "point.mask", .message = fmt::format("unknown mask '{}'", record.point.mask)});
   set_dtype(point, plan.schedule.diagram, "", Dtype{record.point.dtype});
   for (const auto& [key, dtype] : record.point.dtypes)
     if (!set_dtype(point, plan.schedule.diagram, key, dtype))
-      throw InputError(Diagnostic{.file = record.file, .path = "point.dtypes." + key, .message = fmt::format("kernel '{}' has no array of that dtype key", plan.kernel.name)});
+      throw InputError(
+          Diagnostic{.file = record.file,
+                     .path = "point.dtypes." + key,
+                     .message = fmt::format("kernel '{}' has no array of that dtype key", plan.kernel.name)});
   const auto set = [&](const char* name, std::int64_t value) {
     const int position = plan.schedule.find_parameter(name);
     if (position >= 0 && value > 0) point.tiles[static_cast<std::size_t>(position)] = value;
@@ -98,7 +112,8 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
   point.warps = record.point.warps ? record.point.warps : only ? only->warps : point.warps;
   point.stages = record.point.stages;
   point.l2 = L2Model::walk;
-  if (!record.islands.empty() && record.islands.size() == 1) point.blocks_per_unit = record.islands.front().launch.blocks_per_unit;
+  if (!record.islands.empty() && record.islands.size() == 1)
+    point.blocks_per_unit = record.islands.front().launch.blocks_per_unit;
   return point;
 }
 
@@ -110,12 +125,23 @@ Comparison compare_records(const std::vector<validate::Record>& records, const s
   for (const validate::Record& record : records) {
     const Plan& plan = catalogue.plan(record.point.kernel);
     const HardwareProfile& hardware = catalogue.profile(record.environment.hardware);
-    ComparedPoint& compared = comparison.points.emplace_back(ComparedPoint{record, plan, model_point(record, plan, data_directory), {}});
-    predict(compared.plan, hardware, compared.point, compared.prediction);  // names arrays of this plan, which stays with it
+    ComparedPoint& compared =
+        comparison.points.emplace_back(ComparedPoint{record, plan, model_point(record, plan, data_directory), {}});
+    predict(compared.plan, hardware, compared.point,
+            compared.prediction);  // names arrays of this plan, which stays with it
     for (const Measured& measured : measured_quantities(record, hardware, plan, compared.prediction)) {
-      ComparisonRow row{.point = point_id(record.point), .hardware = hardware.id, .kernel = record.point.kernel, .quantity = measured.quantity, .level = measured.level,
-                        .direction = measured.direction, .predicted = predicted_value(compared.prediction, measured), .measured = measured.value,
-                        .tolerance = {}, .slack = 0, .reason = {}, .verdict = Verdict::info};
+      ComparisonRow row{.point = point_id(record.point),
+                        .hardware = hardware.id,
+                        .kernel = record.point.kernel,
+                        .quantity = measured.quantity,
+                        .level = measured.level,
+                        .direction = measured.direction,
+                        .predicted = predicted_value(compared.prediction, measured),
+                        .measured = measured.value,
+                        .tolerance = {},
+                        .slack = 0,
+                        .reason = {},
+                        .verdict = Verdict::info};
       judge(experiment_of(record.experiment), compared, row);
       comparison.rows.push_back(std::move(row));
     }
@@ -129,7 +155,8 @@ SummaryRow spread(std::vector<double> values) {
   SummaryRow row;
   row.n = values.size();
   for (const double value : values) row.mean += value / static_cast<double>(values.size());
-  row.median = values.size() % 2 ? values[values.size() / 2] : (values[values.size() / 2 - 1] + values[values.size() / 2]) / 2;
+  row.median =
+      values.size() % 2 ? values[values.size() / 2] : (values[values.size() / 2 - 1] + values[values.size() / 2]) / 2;
   row.p90 = values[static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(values.size()))) - 1];
   row.worst = values.back();
   return row;
@@ -140,7 +167,8 @@ std::vector<SummaryRow> summarise(const std::vector<ComparisonRow>& rows) {
   std::vector<std::vector<double>> errors;
   for (const ComparisonRow& row : rows) {
     const std::string label = row.label();
-    auto found = std::find_if(summary.begin(), summary.end(), [&](const SummaryRow& s) { return s.kernel == row.kernel && s.quantity == label; });
+    auto found = std::find_if(summary.begin(), summary.end(),
+                              [&](const SummaryRow& s) { return s.kernel == row.kernel && s.quantity == label; });
     if (found == summary.end()) {
       summary.push_back({.kernel = row.kernel, .quantity = label});
       errors.emplace_back();
@@ -154,7 +182,8 @@ std::vector<SummaryRow> summarise(const std::vector<ComparisonRow>& rows) {
     row.kernel = summary[i].kernel, row.quantity = summary[i].quantity, row.failed = summary[i].failed;
     summary[i] = std::move(row);
   }
-  std::stable_sort(summary.begin(), summary.end(), [](const SummaryRow& a, const SummaryRow& b) { return a.kernel < b.kernel; });
+  std::stable_sort(summary.begin(), summary.end(),
+                   [](const SummaryRow& a, const SummaryRow& b) { return a.kernel < b.kernel; });
   return summary;
 }
 

@@ -23,8 +23,9 @@ struct ComparisonRow {
   std::string reason;
   Verdict verdict = Verdict::info;
 
-  double relative_error() const;  // |predicted - measured| / measured; 0 when both are 0, infinite when only measured is
-  std::string label() const;      // "traffic l2 read"
+  double relative_error()
+      const;                  // |predicted - measured| / measured; 0 when both are 0, infinite when only measured is
+  std::string label() const;  // "traffic l2 read"
 };
 
 struct SummaryRow {
@@ -53,8 +54,8 @@ struct Comparison {
 // The point of the model that a record measured, with its descriptor's plan.
 Point model_point(const validate::Record& record, const Plan& plan, const std::filesystem::path& data_directory);
 
-// Predicts each record on its own hardware profile and compares. `experiment_of` supplies tolerances by experiment name.
-// Throws InputError when a record's kernel or hardware is unknown.
+// Predicts each record on its own hardware profile and compares. `experiment_of` supplies tolerances by experiment
+// name. Throws InputError when a record's kernel or hardware is unknown.
 Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
                            const std::function<const validate::Experiment&(const std::string&)>& experiment_of);
 
@@ -65,11 +66,11 @@ struct Measured {
   std::string quantity, level, direction;
   double value = 0;
 };
-std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan,
-                                          const Prediction& prediction);
+std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware,
+                                          const Plan& plan, const Prediction& prediction);
 
 // Renderings of a comparison.
-Json to_json(const Comparison& comparison);         // {"schema", "rows", "summary"}
+Json to_json(const Comparison& comparison);  // {"schema", "rows", "summary"}
 // Mean and p90 error of time and of bytes read from DRAM by GPU, kernel and regime (predict/json.h), for `predict`.
 Json error_summary(const Comparison& comparison);
 
@@ -82,8 +83,8 @@ struct Calibration {
 std::vector<Calibration> calibration(const Comparison& comparison);
 double bar_held(const std::vector<double>& errors);  // the same of one group's errors; 0 of fewer than two
 
-// What taking the tile that is predicted to be the fastest costs: its measured steady time over that of the tile measured
-// fastest, less 1, over the workloads of a kernel that have at least four recorded tiles.
+// What taking the tile that is predicted to be the fastest costs: its measured steady time over that of the tile
+// measured fastest, less 1, over the workloads of a kernel that have at least four recorded tiles.
 struct SearchRegret {
   std::string hardware, kernel;
   std::size_t workloads = 0, tiles = 0;
@@ -97,6 +98,6 @@ struct TimedTile {
 };
 double regret_of(const std::vector<TimedTile>& tiles);  // at least one
 
-std::string to_junit(const Comparison& comparison); // one test case a judged row
+std::string to_junit(const Comparison& comparison);  // one test case a judged row
 
 }  // namespace tilescope

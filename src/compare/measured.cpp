@@ -30,7 +30,8 @@ double median(std::vector<double> values) {
 }
 
 // FLOP in every format that the model says the kernel computes in; formats that share a counter are counted once.
-std::optional<double> tensor_flop(const validate::Record& record, const HardwareProfile& hardware, const Prediction& prediction) {
+std::optional<double> tensor_flop(const validate::Record& record, const HardwareProfile& hardware,
+                                  const Prediction& prediction) {
   double total = 0;
   std::set<std::string> read_already;
   for (std::size_t i = 0; i < format_count; ++i) {
@@ -47,7 +48,8 @@ std::optional<double> tensor_flop(const validate::Record& record, const Hardware
 struct RegisterTraffic {
   double read = 0, write = 0;
 };
-std::optional<RegisterTraffic> register_traffic(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan) {
+std::optional<RegisterTraffic> register_traffic(const validate::Record& record, const HardwareProfile& hardware,
+                                                const Plan& plan) {
   RegisterTraffic total;
   static constexpr std::array<double, arithmetic_pipes> operands{1, 3, 2, 2};
   for (std::size_t i = 0; i < arithmetic_pipes; ++i) {
@@ -59,11 +61,14 @@ std::optional<RegisterTraffic> register_traffic(const validate::Record& record, 
   for (const IslandImplementation& island : plan.kernel.islands) {
     if (!island.uses_tensor_cores()) continue;
     const auto other_shape = [](const ProductImplementation& product) { return product.mma || product.computes_in; };
-    if (island.tensor_path == "wgmma" || island.computes_in || std::any_of(island.products.begin(), island.products.end(), other_shape)) return std::nullopt;
+    if (island.tensor_path == "wgmma" || island.computes_in ||
+        std::any_of(island.products.begin(), island.products.end(), other_shape))
+      return std::nullopt;
     const auto flop = work(record.counters, hardware, "tensor_flop." + to_string(record.point.dtype));
     const auto fragments = work(record.counters, hardware, "smem_ldsm_bytes");
     if (!flop || !fragments) return std::nullopt;
-    const double m = static_cast<double>(island.mma.m), n = static_cast<double>(island.mma.n), k = static_cast<double>(island.mma.k);
+    const double m = static_cast<double>(island.mma.m), n = static_cast<double>(island.mma.n),
+                 k = static_cast<double>(island.mma.k);
     const double instructions = *flop / (2 * m * n * k), width = bits(record.point.dtype) / 8.0;
     total.read += instructions * ((m * k + k * n) * width + 4 * m * n);
     total.write += instructions * 4 * m * n + *fragments;
@@ -72,16 +77,18 @@ std::optional<RegisterTraffic> register_traffic(const validate::Record& record, 
   return total;
 }
 
-// All that threads and matrix instructions do in shared memory: operands by ldmatrix or wgmma and plain loads out, cp.async,
-// plain stores and stmatrix in. cp.async is counted by instruction, 16 bytes a lane, because its byte counter leaves out some of
-// the zeros that fill ragged tiles. Absent counters of instructions that the kernel does not have are none.
+// All that threads and matrix instructions do in shared memory: operands by ldmatrix or wgmma and plain loads out,
+// cp.async, plain stores and stmatrix in. cp.async is counted by instruction, 16 bytes a lane, because its byte counter
+// leaves out some of the zeros that fill ragged tiles. Absent counters of instructions that the kernel does not have
+// are none.
 struct SmemTraffic {
   std::optional<double> read, write, operands;
 };
 SmemTraffic smem_traffic(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan) {
   constexpr double bytes_per_copy = 16 * 32;
   const auto& islands = plan.kernel.islands;
-  const bool wide = std::any_of(islands.begin(), islands.end(), [](const auto& island) { return island.tensor_path == "wgmma"; });
+  const bool wide =
+      std::any_of(islands.begin(), islands.end(), [](const auto& island) { return island.tensor_path == "wgmma"; });
   const auto counter = [&](const char* key) { return work(record.counters, hardware, key); };
   const auto ldsm = counter("smem_ldsm_bytes"), gmma = counter("smem_gmma_bytes"), loads = counter("smem_load_bytes");
   const auto copies = counter("ldgsts_instructions"), stores = counter("smem_store_bytes");
@@ -94,12 +101,14 @@ SmemTraffic smem_traffic(const validate::Record& record, const HardwareProfile& 
 
 }  // namespace
 
-std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware, const Plan& plan, const Prediction& prediction) {
+std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware,
+                                          const Plan& plan, const Prediction& prediction) {
   std::vector<Measured> found;
   const auto add = [&](const char* quantity, const char* level, const char* direction, std::optional<double> value) {
     if (value) found.push_back({quantity, level, direction, *value});
   };
-  const bool tensor = std::any_of(plan.kernel.islands.begin(), plan.kernel.islands.end(), [](const auto& i) { return i.uses_tensor_cores(); });
+  const bool tensor = std::any_of(plan.kernel.islands.begin(), plan.kernel.islands.end(),
+                                  [](const auto& i) { return i.uses_tensor_cores(); });
   if (tensor) add("tensor_flop", "", "", tensor_flop(record, hardware, prediction));
   const MemoryLevel* hbm = hardware.level("hbm");
   const MemoryLevel* l2 = hardware.level("l2");
@@ -110,7 +119,7 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
   if (tensor) {
     const SmemTraffic smem = smem_traffic(record, hardware, plan);
     const bool bulk = prediction.bulk_smem[0] > 0 || prediction.bulk_smem[1] > 0;
-    const char *quantity = bulk ? "thread_traffic" : "traffic";
+    const char* quantity = bulk ? "thread_traffic" : "traffic";
     add(quantity, "smem", "read", smem.read);
     add(quantity, "smem", "write", smem.write);
     add("operand_bytes", "smem", "read", smem.operands);

@@ -33,7 +33,8 @@ std::vector<SearchRegret> search_regret(const Comparison& comparison) {
   std::map<std::string, const ComparisonRow*> seconds;
   for (const ComparisonRow& row : comparison.rows)
     if (row.quantity == "seconds") seconds[row.hardware + row.point] = &row;
-  std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<TimedTile>>> tiles;  // by kernel, workload
+  std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<TimedTile>>>
+      tiles;  // by kernel, workload
   for (const ComparedPoint& point : comparison.points) {
     const validate::Record& record = point.record;
     const auto row = seconds.find(record.environment.hardware + point_id(record.point));

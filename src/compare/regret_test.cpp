@@ -14,20 +14,29 @@ TEST_CASE("regret is the measured time of the tile predicted fastest over the fa
 
 TEST_CASE("workloads with at least four tiles have a regret, by kernel and GPU") {
   Comparison comparison;
-  const auto add = [&](const char* hardware, const char* kernel, std::int64_t keys, std::int64_t tile, double predicted, double measured) {
+  const auto add = [&](const char* hardware, const char* kernel, std::int64_t keys, std::int64_t tile, double predicted,
+                       double measured) {
     ComparedPoint point;
     point.record.environment.hardware = hardware;
     point.record.point.kernel = kernel;
     point.record.point.workload.kv_len = keys;
     point.record.point.tile_q = point.record.point.tile_kv = tile, point.record.point.warps = 4;
-    comparison.rows.push_back({.point = point_id(point.record.point), .hardware = hardware, .kernel = kernel, .quantity = "seconds",
-                               .level = "", .direction = "", .predicted = predicted, .measured = measured, .tolerance = {}, .reason = ""});
+    comparison.rows.push_back({.point = point_id(point.record.point),
+                               .hardware = hardware,
+                               .kernel = kernel,
+                               .quantity = "seconds",
+                               .level = "",
+                               .direction = "",
+                               .predicted = predicted,
+                               .measured = measured,
+                               .tolerance = {},
+                               .reason = ""});
     comparison.points.push_back(std::move(point));
   };
-  for (int tile = 1; tile <= 4; ++tile) add("g", "k", 64, 16 * tile, tile, tile == 2 ? 4 : 5);      // 5 / 4 taken
-  for (int tile = 1; tile <= 4; ++tile) add("g", "k", 128, 16 * tile, tile, tile);                  // the best
-  for (int tile = 1; tile <= 3; ++tile) add("g", "k", 256, 16 * tile, tile, 4 - tile);              // too few
-  for (int tile = 1; tile <= 4; ++tile) add("h", "k", 64, 16 * tile, 9 - tile, 10 - tile);          // another GPU
+  for (int tile = 1; tile <= 4; ++tile) add("g", "k", 64, 16 * tile, tile, tile == 2 ? 4 : 5);  // 5 / 4 taken
+  for (int tile = 1; tile <= 4; ++tile) add("g", "k", 128, 16 * tile, tile, tile);              // the best
+  for (int tile = 1; tile <= 3; ++tile) add("g", "k", 256, 16 * tile, tile, 4 - tile);          // too few
+  for (int tile = 1; tile <= 4; ++tile) add("h", "k", 64, 16 * tile, 9 - tile, 10 - tile);      // another GPU
   const std::vector<SearchRegret> regrets = search_regret(comparison);
   REQUIRE(regrets.size() == 2);
   CHECK(regrets[0].hardware == "g");

@@ -45,12 +45,26 @@ Json to_json(const Comparison& comparison) {
                     {"verdict", to_string(row.verdict)},
                     {"reason", row.reason}});
   for (const SummaryRow& row : comparison.summary)
-    summary.push_back({{"kernel", row.kernel}, {"quantity", row.quantity}, {"n", row.n}, {"failed", row.failed}, {"mean", finite(row.mean)},
-                       {"median", finite(row.median)}, {"p90", finite(row.p90)}, {"worst", finite(row.worst)}});
+    summary.push_back({{"kernel", row.kernel},
+                       {"quantity", row.quantity},
+                       {"n", row.n},
+                       {"failed", row.failed},
+                       {"mean", finite(row.mean)},
+                       {"median", finite(row.median)},
+                       {"p90", finite(row.p90)},
+                       {"worst", finite(row.worst)}});
   for (const SearchRegret& regret : search_regret(comparison))
-    regrets.push_back({{"hardware", regret.hardware}, {"kernel", regret.kernel}, {"workloads", regret.workloads}, {"tiles", regret.tiles},
-                       {"mean", regret.mean}, {"worst", regret.worst}, {"worst_workload", regret.worst_workload}});
-  return {{"schema", "tilescope/comparison/1"}, {"points", comparison.points.size()}, {"rows", std::move(rows)}, {"summary", std::move(summary)},
+    regrets.push_back({{"hardware", regret.hardware},
+                       {"kernel", regret.kernel},
+                       {"workloads", regret.workloads},
+                       {"tiles", regret.tiles},
+                       {"mean", regret.mean},
+                       {"worst", regret.worst},
+                       {"worst_workload", regret.worst_workload}});
+  return {{"schema", "tilescope/comparison/1"},
+          {"points", comparison.points.size()},
+          {"rows", std::move(rows)},
+          {"summary", std::move(summary)},
           {"search_regret", std::move(regrets)}};
 }
 
@@ -60,17 +74,22 @@ std::string to_junit(const Comparison& comparison) {
   for (const ComparisonRow& row : comparison.rows) {
     if (row.verdict == Verdict::info) continue;
     ++judged;
-    cases += fmt::format("  <testcase classname=\"{}.{}\" name=\"{}\"", xml_escaped(row.kernel), xml_escaped(row.label()), xml_escaped(row.point));
+    cases += fmt::format("  <testcase classname=\"{}.{}\" name=\"{}\"", xml_escaped(row.kernel),
+                         xml_escaped(row.label()), xml_escaped(row.point));
     if (row.verdict == Verdict::pass) {
       cases += "/>\n";
       continue;
     }
     ++failed;
-    cases += fmt::format(">\n    <failure message=\"predicted {:.6g}, measured {:.6g}, off by {:.3f} %, tolerance {:.3f} %\">{}</failure>\n  </testcase>\n",
-                         row.predicted, row.measured, 100 * row.relative_error(), 100 * *row.tolerance, xml_escaped(row.reason));
+    cases += fmt::format(
+        ">\n    <failure message=\"predicted {:.6g}, measured {:.6g}, off by {:.3f} %, tolerance {:.3f} "
+        "%\">{}</failure>\n  </testcase>\n",
+        row.predicted, row.measured, 100 * row.relative_error(), 100 * *row.tolerance, xml_escaped(row.reason));
   }
-  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"tilescope validate\" tests=\"{}\" failures=\"{}\">\n{}</testsuite>\n",
-                     judged, failed, cases);
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"tilescope validate\" tests=\"{}\" "
+      "failures=\"{}\">\n{}</testsuite>\n",
+      judged, failed, cases);
 }
 
 }  // namespace tilescope

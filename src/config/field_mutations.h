@@ -23,7 +23,7 @@ namespace tilescope::mutation {
 enum class Kind { scalar, map, list };
 
 struct Tree {
-  std::string key, value;      // key: of a map's entry; value: of a scalar
+  std::string key, value;  // key: of a map's entry; value: of a scalar
   Kind kind = Kind::scalar;
   std::vector<Tree> children;  // of a map or list
 };
@@ -83,7 +83,8 @@ struct Mutation {
   std::string replacement = {};
 };
 
-inline void write_children(const Tree& tree, const std::string& path, int depth, const Mutation& mutation, Written& out);
+inline void write_children(const Tree& tree, const std::string& path, int depth, const Mutation& mutation,
+                           Written& out);
 
 inline void write_entry(const Tree& parent, std::size_t i, const std::string& path, int depth, const Mutation& mutation,
                         Written& out) {
@@ -96,12 +97,14 @@ inline void write_entry(const Tree& parent, std::size_t i, const std::string& pa
   out.keys.emplace(own, key);
   out.text += std::string(static_cast<std::size_t>(2 * depth), ' ') + lead;
   ++out.line;
-  const bool emptied = tree.children.size() == 1 && mutation.change == Change::drop &&
-                       child_path(tree, own, 0) == mutation.target;
+  const bool emptied =
+      tree.children.size() == 1 && mutation.change == Change::drop && child_path(tree, own, 0) == mutation.target;
   const bool inline_value = tree.children.empty() || emptied || (here && mutation.change == Change::replace);
   if (inline_value) {
     out.values.emplace(own, value);
-    const std::string plain = tree.kind == Kind::map ? "{}" : tree.kind == Kind::list ? "[]" : quoted_if_needed(tree.value);
+    const std::string plain = tree.kind == Kind::map    ? "{}"
+                              : tree.kind == Kind::list ? "[]"
+                                                        : quoted_if_needed(tree.value);
     out.text += " " + (here && mutation.change == Change::replace ? mutation.replacement : plain) + "\n";
   } else {
     out.values.emplace(own, Place{out.line, 2 * depth + 3});
@@ -111,7 +114,8 @@ inline void write_entry(const Tree& parent, std::size_t i, const std::string& pa
   if (here && mutation.change == Change::twice) write_entry(parent, i, path, depth, {}, out);
 }
 
-inline void write_children(const Tree& tree, const std::string& path, int depth, const Mutation& mutation, Written& out) {
+inline void write_children(const Tree& tree, const std::string& path, int depth, const Mutation& mutation,
+                           Written& out) {
   for (std::size_t i = 0; i < tree.children.size(); ++i) write_entry(tree, i, path, depth, mutation, out);
 }
 
@@ -188,7 +192,8 @@ class Probe {
   }
 
   // One finding, about `path`, at its value (or at its key) in the changed text.
-  void expect(const std::string& path, const Mutation& mutation, const std::string& message, bool at_key = false) const {
+  void expect(const std::string& path, const Mutation& mutation, const std::string& message,
+              bool at_key = false) const {
     const Written written = write(tree_, mutation);
     CAPTURE(written.text);
     CHECK(findings(written.text) == line((at_key ? written.keys : written.values).at(path), path, message));
@@ -201,9 +206,9 @@ class Probe {
     const std::string parent = parent_path(path);
     CAPTURE(written.text);
     // A map that is a list's item has no key of its own; its first entry stands for it.
-    const Place place = parent.empty()           ? Place{1, 1}
+    const Place place = parent.empty()          ? Place{1, 1}
                         : parent.ends_with(']') ? written.values.at(parent)
-                                                 : written.keys.at(parent);
+                                                : written.keys.at(parent);
     CHECK(findings(written.text) == line(place, path, "is missing; add this key"));
   }
   void expect_duplicate(const std::string& path) const {
@@ -259,8 +264,8 @@ enum class Need {
 };
 
 // What a reader expects at the paths that match `pattern`, where '*' stands for one key and "[*]" for one item.
-// `expected` is the message's wording: "text", "an integer from 1 to 64", "one of a, b", "a list", ... It is spelled out
-// in each test a second time on purpose: the messages are the contract.
+// `expected` is the message's wording: "text", "an integer from 1 to 64", "one of a, b", "a list", ... It is spelled
+// out in each test a second time on purpose: the messages are the contract.
 struct Rule {
   std::string pattern, expected;
   Need need = Need::required;
@@ -298,7 +303,16 @@ inline std::vector<std::string> wrong_values(const std::string& expected) {
     const std::size_t from = std::string("an integer from ").size();
     const long long least = std::stoll(expected.substr(from));
     const long long most = std::stoll(expected.substr(expected.rfind(' ') + 1));
-    wrong = {"abc", "-1", "010", "1.5", "1e3", "yes", ".nan", "99999999999999999999", std::to_string(least - 1), std::to_string(most + 1)};
+    wrong = {"abc",
+             "-1",
+             "010",
+             "1.5",
+             "1e3",
+             "yes",
+             ".nan",
+             "99999999999999999999",
+             std::to_string(least - 1),
+             std::to_string(most + 1)};
   }
   if (expected.starts_with("a number")) wrong = {"abc", "-1", "010", "yes", ".nan", ".inf", "1e99", "1e999", "0x10"};
   return wrong;
@@ -323,7 +337,8 @@ inline void check_field(const Probe& probe, const Field& field, const std::vecto
   if (field.kind != Kind::list) contains("[1, 2]", expected + "a list", false);
   if (field.kind != Kind::map) contains("{a: 1}", expected + "a map", false);
   contains("~", expected + "nothing", keyed);
-  for (const std::string& text : wrong_values(rule.expected)) contains(text, fmt::format("{}'{}'", expected, text), false);
+  for (const std::string& text : wrong_values(rule.expected))
+    contains(text, fmt::format("{}'{}'", expected, text), false);
   const bool number = rule.expected.starts_with("an integer") || rule.expected.starts_with("a number");
   if (number) contains("'7'", expected + "the text '7'", false);
   if (rule.expected == "text") contains("''", expected + "the text ''", false);
@@ -333,7 +348,9 @@ inline void check_field(const Probe& probe, const Field& field, const std::vecto
   if (rule.need == Need::optional) CHECK(probe.findings(Mutation{field.path, Change::drop}) == "");
   if (rule.need != Need::required) return;
   if (field.kind == Kind::scalar) probe.expect_missing(field.path);
-  else CHECK(probe.findings(Mutation{field.path, Change::drop}).find(field.path + ": is missing; add this key") != std::string::npos);
+  else
+    CHECK(probe.findings(Mutation{field.path, Change::drop}).find(field.path + ": is missing; add this key") !=
+          std::string::npos);
 }
 
 inline void check_fields(const Probe& probe, const std::vector<Rule>& rules) {

@@ -127,7 +127,9 @@ std::vector<Node> Node::items() const {
   return nodes;
 }
 
-void Node::only(std::initializer_list<std::string_view> keys) const { only(std::vector<std::string>(keys.begin(), keys.end())); }
+void Node::only(std::initializer_list<std::string_view> keys) const {
+  only(std::vector<std::string>(keys.begin(), keys.end()));
+}
 
 void Node::only(const std::vector<std::string>& known) const {
   if (!is_map()) return expected(*state_, "a map");

@@ -13,7 +13,8 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b :
 
 }  // namespace
 
-LiveTiles::LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t tile_q, std::int64_t tile_kv)
+LiveTiles::LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t tile_q,
+                     std::int64_t tile_kv)
     : mask_(&mask),
       q_len_(q_len),
       kv_len_(kv_len),
@@ -26,8 +27,8 @@ LiveTiles::LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, 
   lowest_offset_ = mask.kind == Mask::Kind::window ? kv_len - q_len - mask.window + 1 : -q_len;
 }
 
-LiveTiles::LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t tile_q, std::int64_t tile_kv,
-                     std::int64_t first_key, std::int64_t key_count)
+LiveTiles::LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t tile_q,
+                     std::int64_t tile_kv, std::int64_t first_key, std::int64_t key_count)
     : LiveTiles(mask, q_len, kv_len, tile_q, tile_kv) {
   kv_len_ = key_count;
   key_tiles_ = ceil_div(key_count, tile_kv);
@@ -81,9 +82,7 @@ TileRange LiveTiles::query_span(std::int64_t key_tile) const {
   return span;
 }
 
-std::int64_t LiveTiles::rows(std::int64_t query_tile) const {
-  return std::min(tile_q_, q_len_ - query_tile * tile_q_);
-}
+std::int64_t LiveTiles::rows(std::int64_t query_tile) const { return std::min(tile_q_, q_len_ - query_tile * tile_q_); }
 
 std::int64_t LiveTiles::keys(TileRange key_tiles) const {
   return key_tiles.empty() ? 0 : std::min(key_tiles.end * tile_kv_, kv_len_) - key_tiles.first * tile_kv_;
@@ -91,10 +90,13 @@ std::int64_t LiveTiles::keys(TileRange key_tiles) const {
 
 LiveSums LiveTiles::sums(bool whole_tiles) const {
   switch (mask_->kind) {
-    case Mask::Kind::none: return unmasked_sums(whole_tiles);
+    case Mask::Kind::none:
+      return unmasked_sums(whole_tiles);
     case Mask::Kind::causal:
-    case Mask::Kind::window: return chunk_ ? chunk_sums(whole_tiles) : band_sums(whole_tiles);
-    case Mask::Kind::blocks: return block_sums(whole_tiles);
+    case Mask::Kind::window:
+      return chunk_ ? chunk_sums(whole_tiles) : band_sums(whole_tiles);
+    case Mask::Kind::blocks:
+      return block_sums(whole_tiles);
   }
   return {};
 }
@@ -112,14 +114,17 @@ LiveSums LiveTiles::unmasked_sums(bool whole_tiles) const {
           .keys = keys};
 }
 
-// Bands move right: from the first query tile that sees a key on, every tile sees some, and both ends of the seen range are
-// floors of arithmetic progressions, cut off at the first key. Only the last query tile may be partial.
+// Bands move right: from the first query tile that sees a key on, every tile sees some, and both ends of the seen range
+// are floors of arithmetic progressions, cut off at the first key. Only the last query tile may be partial.
 LiveSums LiveTiles::band_sums(bool whole_tiles) const {
   const std::int64_t last = query_tiles_ - 1, first = first_live_query();
   const std::int64_t full = last - first;  // query tiles before the last one
-  const std::int64_t ends = full + floor_sum(full, tile_kv_, tile_q_, std::max<std::int64_t>(0, (first + 1) * tile_q_ - 1 + highest_offset_));
-  const std::int64_t moved = lowest_offset_ > 0 ? first : std::clamp(-lowest_offset_ / tile_q_ + 1, first, last);  // starts past the first key
-  const std::int64_t starts = floor_sum(last - moved, tile_kv_, tile_q_, std::max<std::int64_t>(0, moved * tile_q_ + lowest_offset_));
+  const std::int64_t ends =
+      full + floor_sum(full, tile_kv_, tile_q_, std::max<std::int64_t>(0, (first + 1) * tile_q_ - 1 + highest_offset_));
+  const std::int64_t moved =
+      lowest_offset_ > 0 ? first : std::clamp(-lowest_offset_ / tile_q_ + 1, first, last);  // starts past the first key
+  const std::int64_t starts =
+      floor_sum(last - moved, tile_kv_, tile_q_, std::max<std::int64_t>(0, moved * tile_q_ + lowest_offset_));
   const std::int64_t pairs = ends - starts;
   // Query tiles whose range ends in the last key tile, which may be partial.
   const std::int64_t reach = (key_tiles_ - 1) * tile_kv_ - highest_offset_ - tile_q_ + 1;
@@ -147,7 +152,8 @@ LiveSums LiveTiles::chunk_sums(bool whole_tiles) const {
   for (std::int64_t i = 0; i < query_tiles_; ++i) {
     const TileRange range = keys_of(i);
     if (range.empty()) continue;
-    const std::int64_t row_count = whole_tiles ? tile_q_ : rows(i), key_count = whole_tiles ? range.count() * tile_kv_ : keys(range);
+    const std::int64_t row_count = whole_tiles ? tile_q_ : rows(i),
+                       key_count = whole_tiles ? range.count() * tile_kv_ : keys(range);
     total.pairs = checked_add(total.pairs, range.count());
     total.rows_pairs = checked_add(total.rows_pairs, checked_mul(range.count(), row_count));
     total.keys_pairs = checked_add(total.keys_pairs, key_count);
@@ -197,9 +203,12 @@ bool LiveTiles::blocks_touch(std::int64_t query_tile, std::int64_t key_tile) con
 bool sees(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t query, std::int64_t key) {
   const std::int64_t diagonal = query + kv_len - q_len;
   switch (mask.kind) {
-    case Mask::Kind::none: return true;
-    case Mask::Kind::causal: return key <= diagonal;
-    case Mask::Kind::window: return key <= diagonal && key > diagonal - mask.window;
+    case Mask::Kind::none:
+      return true;
+    case Mask::Kind::causal:
+      return key <= diagonal;
+    case Mask::Kind::window:
+      return key <= diagonal && key > diagonal - mask.window;
     case Mask::Kind::blocks:
       return mask.blocks->live[static_cast<std::size_t>(query / mask.blocks->block_q)]
                               [static_cast<std::size_t>(key / mask.blocks->block_kv)];

@@ -102,7 +102,7 @@ NestSums sums_of(const Nest& nest, bool whole_tiles) {
 }
 
 Nest bind_nest(const Schedule& schedule, const Island& island, const Workload& workload, const Mask& mask,
-          std::span<const std::int64_t> tiles) {
+               std::span<const std::int64_t> tiles) {
   const Diagram& diagram = schedule.diagram;
   if (island.loops.size() > max_loops || diagram.axes.size() > max_axes)
     throw std::length_error("an island may have at most 12 loops and a diagram at most 16 axes");

@@ -49,7 +49,8 @@ struct Nest {
   std::int64_t size(AxisId axis) const { return sizes[index(axis)]; }
   std::int64_t values(std::span<const AxisId> array) const;  // of an array, all its axes. Throws CountOverflow.
   bool guarded() const { return query_loop >= 0; }
-  void find_guarded_pair();  // sets query_loop and key_loop: where the loops over the diagram's pair stand, -1: no such loop
+  void
+  find_guarded_pair();  // sets query_loop and key_loop: where the loops over the diagram's pair stand, -1: no such loop
   const BoundLoop* loop_over(AxisId axis) const;  // nullptr: the axis is taken whole
   std::int64_t blocks() const;                    // iterations of all group loops: the grid. Throws CountOverflow.
   LiveTiles live_tiles() const;                   // of the guarded pair
@@ -70,6 +71,6 @@ NestSums sums_of(const Nest& nest, bool whole_tiles);
 // either guarded axis, is unguarded: it visits every tile. So is one that splits the queries into parts that it
 // streams.
 Nest bind_nest(const Schedule& schedule, const Island& island, const Workload& workload, const Mask& mask,
-          std::span<const std::int64_t> tiles);
+               std::span<const std::int64_t> tiles);
 
 }  // namespace tilescope

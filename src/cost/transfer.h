@@ -39,8 +39,8 @@ std::int64_t distinct_values(const Nest& nest, const NestSums& live, Axes array,
 // steps: axes may be empty. Used for work: 2 * points FLOP for a contraction.
 std::int64_t visited_points(const Nest& nest, const NestSums& live, Axes axes, bool whole_tiles);
 
-// Of a guarded nest: the part of touched_values that the mask decides, the sum over live (query, key) tiles of the array's
-// rows, keys, their product or 1; and the values saved where a tile that is left is the next to be entered.
+// Of a guarded nest: the part of touched_values that the mask decides, the sum over live (query, key) tiles of the
+// array's rows, keys, their product or 1; and the values saved where a tile that is left is the next to be entered.
 std::int64_t live_extent(const Nest& nest, const NestSums& live, Axes array);
 std::int64_t stationary_values(const Nest& nest, Axes array, bool whole_tiles = false);
 

@@ -43,7 +43,8 @@ class Walker {
       const BoundLoop& loop = nest_.loops[i];
       if (loop.axis != axis) continue;
       const bool in_chunk = nest_.chunked.present() && static_cast<int>(i) == nest_.chunked.inner;
-      const std::int64_t base = in_chunk ? at_[static_cast<std::size_t>(nest_.chunked.outer)] * nest_.chunked.length : 0;
+      const std::int64_t base =
+          in_chunk ? at_[static_cast<std::size_t>(nest_.chunked.outer)] * nest_.chunked.length : 0;
       const std::int64_t first = base + at_[i] * loop.tile;
       const std::int64_t end = in_chunk ? std::min(loop.size, base + nest_.chunked.length) : loop.size;
       return {first, whole ? loop.tile : std::min(loop.tile, end - first)};
@@ -52,9 +53,7 @@ class Walker {
   }
 
   // The last chunk of a split may hold fewer tiles than the others.
-  bool within_chunk() const {
-    return !nest_.chunked.present() || span(nest_.chunked.of, false).second > 0;
-  }
+  bool within_chunk() const { return !nest_.chunked.present() || span(nest_.chunked.of, false).second > 0; }
 
   bool alive() const {
     if (!nest_.guarded()) return true;
@@ -77,7 +76,8 @@ class Walker {
     ++walk_.steps;
     for (std::size_t id = 0; id < walk_.arrays.size(); ++id) touch(id);
     for (const int op : island_.operators) {
-      const std::vector<AxisId> axes = schedule_.diagram.axes_of(schedule_.diagram.operators[static_cast<std::size_t>(op)]);
+      const std::vector<AxisId> axes =
+          schedule_.diagram.axes_of(schedule_.diagram.operators[static_cast<std::size_t>(op)]);
       walk_.points[static_cast<std::size_t>(op)] += volume(axes, false);
       walk_.points_whole[static_cast<std::size_t>(op)] += volume(axes, true);
     }
@@ -109,6 +109,8 @@ class Walker {
 
 }  // namespace
 
-Walk walk(const Schedule& schedule, const Island& island, const Nest& nest) { return Walker(schedule, island, nest).run(); }
+Walk walk(const Schedule& schedule, const Island& island, const Nest& nest) {
+  return Walker(schedule, island, nest).run();
+}
 
 }  // namespace tilescope

@@ -10,16 +10,16 @@
 namespace tilescope {
 
 struct ArrayWalk {
-  std::int64_t loaded = 0;          // values loaded as an input: every tile change
-  std::int64_t stored = 0;          // values stored as an accumulator: every tile left
-  std::int64_t loaded_back = 0;     // values loaded when an accumulator tile is entered again
+  std::int64_t loaded = 0;            // values loaded as an input: every tile change
+  std::int64_t stored = 0;            // values stored as an accumulator: every tile left
+  std::int64_t loaded_back = 0;       // values loaded when an accumulator tile is entered again
   std::int64_t loaded_each_step = 0;  // values loaded when the tile is not kept from step to step
-  std::int64_t loaded_whole = 0;    // `loaded` with partial tiles counted as full ones
+  std::int64_t loaded_whole = 0;      // `loaded` with partial tiles counted as full ones
 };
 
 struct Walk {
-  std::vector<ArrayWalk> arrays;  // by ArrayId
-  std::int64_t steps = 0;         // visited tiles
+  std::vector<ArrayWalk> arrays;                   // by ArrayId
+  std::int64_t steps = 0;                          // visited tiles
   std::vector<std::int64_t> points, points_whole;  // by operator: points computed, clipped and with whole tiles
 };
 

@@ -1,4 +1,6 @@
 // The transfer rule against the brute-force walk on random ragged shapes.
+#include "cost/walk.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <random>
 
 #include "cost/transfer.h"
-#include "cost/walk.h"
 
 namespace tilescope {
 namespace {
@@ -17,25 +18,33 @@ std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 unsigned seed() {
   const char* wanted = std::getenv("TILESCOPE_SEED");
   if (!wanted) return 20261120;
-  return std::string(wanted) == "random" ? std::random_device{}() : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
+  return std::string(wanted) == "random" ? std::random_device{}()
+                                         : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
 }
 
 class RandomShapes {
  public:
   explicit RandomShapes(unsigned value) : engine_(value) {}
-  std::int64_t between(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(engine_); }
+  std::int64_t between(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  }
 
   Workload workload() {
     const std::int64_t heads_kv = between(1, 3);
-    return {between(1, 2), heads_kv * between(1, 3), heads_kv, between(1, 24), between(1, 24), between(1, 4), between(1, 4)};
+    return {between(1, 2), heads_kv * between(1, 3), heads_kv, between(1, 24), between(1, 24), between(1, 4),
+            between(1, 4)};
   }
 
   Mask mask(const Workload& workload) {
     switch (between(0, 3)) {
-      case 1: return *parse_mask("causal");
-      case 2: return *parse_mask("window:" + std::to_string(between(1, 12)));
-      case 3: return blocks(workload);
-      default: return {};
+      case 1:
+        return *parse_mask("causal");
+      case 2:
+        return *parse_mask("window:" + std::to_string(between(1, 12)));
+      case 3:
+        return blocks(workload);
+      default:
+        return {};
     }
   }
 
@@ -63,7 +72,8 @@ void compare(const Schedule& schedule, const Island& island, const Nest& nest) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const auto uses = [&](int number) {
       const Operator& op = schedule.diagram.operators[static_cast<std::size_t>(number)];
-      return std::count(op.inputs.begin(), op.inputs.end(), id) + std::count(op.outputs.begin(), op.outputs.end(), id) > 0;
+      return std::count(op.inputs.begin(), op.inputs.end(), id) + std::count(op.outputs.begin(), op.outputs.end(), id) >
+             0;
     };
     if (!schedule.writes(island, id) && std::none_of(island.operators.begin(), island.operators.end(), uses)) continue;
     CAPTURE(array.name);
@@ -90,8 +100,15 @@ void compare_many(Schedule schedule, int cases) {
     const Mask mask = random.mask(workload);
     std::array<std::int64_t, 8> tiles{};
     for (std::size_t p = 0; p < schedule.parameters.size(); ++p) tiles[p] = random.between(1, 10);
-    CAPTURE(i); CAPTURE(mask.text); CAPTURE(workload.heads_q); CAPTURE(workload.heads_kv); CAPTURE(workload.q_len);
-    CAPTURE(workload.kv_len); CAPTURE(tiles[0]); CAPTURE(tiles[1]); CAPTURE(tiles[2]);
+    CAPTURE(i);
+    CAPTURE(mask.text);
+    CAPTURE(workload.heads_q);
+    CAPTURE(workload.heads_kv);
+    CAPTURE(workload.q_len);
+    CAPTURE(workload.kv_len);
+    CAPTURE(tiles[0]);
+    CAPTURE(tiles[1]);
+    CAPTURE(tiles[2]);
     for (const Island& island : schedule.islands) {
       CAPTURE(island.name);
       compare(schedule, island, bind_nest(schedule, island, workload, mask, tiles));
@@ -119,7 +136,12 @@ TEST_CASE("transfer rule equals the walk when keys stream outside queries, accum
     const Workload workload = random.workload();
     const Mask mask = random.mask(workload);
     std::array<std::int64_t, 8> tiles{random.between(1, 10), random.between(1, 10), random.between(1, 3)};
-    CAPTURE(i); CAPTURE(mask.text); CAPTURE(workload.q_len); CAPTURE(workload.kv_len); CAPTURE(tiles[0]); CAPTURE(tiles[1]);
+    CAPTURE(i);
+    CAPTURE(mask.text);
+    CAPTURE(workload.q_len);
+    CAPTURE(workload.kv_len);
+    CAPTURE(tiles[0]);
+    CAPTURE(tiles[1]);
     compare(schedule, schedule.islands[0], bind_nest(schedule, schedule.islands[0], workload, mask, tiles));
   }
 }
@@ -132,8 +154,10 @@ TEST_CASE("the same nest with axes of the islands reordered costs the same") {
   for (int i = 0; i < 200; ++i) {
     const Workload workload = random.workload();
     const std::array<std::int64_t, 8> tiles{random.between(1, 10), random.between(1, 10), 1};
-    const Nest a = bind_nest(schedule, schedule.islands[0], workload, {}, tiles), b = bind_nest(reordered, reordered.islands[0], workload, {}, tiles);
-    for (const Array& array : schedule.diagram.arrays) CHECK(touched_values(a, {}, array.axes) == touched_values(b, {}, array.axes));
+    const Nest a = bind_nest(schedule, schedule.islands[0], workload, {}, tiles),
+               b = bind_nest(reordered, reordered.islands[0], workload, {}, tiles);
+    for (const Array& array : schedule.diagram.arrays)
+      CHECK(touched_values(a, {}, array.axes) == touched_values(b, {}, array.axes));
   }
 }
 

@@ -22,7 +22,8 @@ struct Column {
 // One column a primitive. Live are: tiles that stay over the innermost stream (inputs that it does not move, results
 // and running state that it adds to); tiles that it moves, from their first use in a step to their last; interior tiles
 // from where they are computed to their last use. A map writes over an input of the same shape that nothing needs any
-// more. `buffers`: copies of a tile that every step fetches. Primitives must be those of the island's schedule: expand(schedule.diagram).
+// more. `buffers`: copies of a tile that every step fetches. Primitives must be those of the island's schedule:
+// expand(schedule.diagram).
 std::vector<Column> columns_of(const Island& island, const Primitives& primitives, std::int64_t buffers);
 
 }  // namespace tilescope

@@ -33,9 +33,7 @@ double compulsory(const Primitives& primitives, const FusedKernel& kernel, const
     total += volume(primitives.diagram, request.workload, id) * width(request, primitives.array(id));
   };
   for (const ArrayId id : kernel.loads)
-    if (const auto& source = primitives.array(id).alias_of;
-        !source || !contains(kernel.loads, *source))
-      add(id);
+    if (const auto& source = primitives.array(id).alias_of; !source || !contains(kernel.loads, *source)) add(id);
   for (const ArrayId id : kernel.region.results) add(id);
   return total;
 }
@@ -197,8 +195,7 @@ RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, 
     ScheduleProblem problem = problem_of(schedule, options_of(request), -1, request.widths);
     leave_out_ones(problem, schedule, request.workload);
     // Nests that differ only in loops over one element are one problem here.
-    if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same))
-      seen.push_back(same);
+    if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same)) seen.push_back(same);
     else continue;
     BestTiles tiles = best_tiles(problem, sizes_of(problem.symbolic, schedule, request.workload, request.mask),
                                  tile_bounds(problem.symbolic, schedule, request.workload), request.memory);

@@ -14,7 +14,8 @@ namespace tilescope {
 
 struct DeriveRequest {
   Diagram diagram{};
-  std::string source{};  // name or file of the diagram, for applying named schedules to it; empty: by the diagram's name
+  std::string
+      source{};  // name or file of the diagram, for applying named schedules to it; empty: by the diagram's name
   Workload workload{};
   Mask mask{};
   double memory = 116736;                    // on chip, in values; in bytes when widths are given

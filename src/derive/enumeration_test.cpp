@@ -20,9 +20,7 @@ Derivation derived(const std::string& diagram, const Workload& workload, double 
                 models());
 }
 
-bool names(const RankedFusion& fusion, const std::string& name) {
-  return contains(fusion.names, name);
-}
+bool names(const RankedFusion& fusion, const std::string& name) { return contains(fusion.names, name); }
 
 // Everything that leaves the diagram, in one kernel.
 FusedKernel whole_kernel(const Primitives& primitives) {
@@ -41,7 +39,8 @@ AxisLoop loop(const Diagram& diagram, const char* axis, Partition partition, boo
 
 TEST_CASE("every named schedule lies among the enumerated fusions and legal nests") {
   int found = 0;  // memory without bound, so that the ranking is soon through
-  for (const char* diagram : {"attention", "attention_backward", "attention_backward_rowsum", "attention_transposed_values", "matmul"})
+  for (const char* diagram :
+       {"attention", "attention_backward", "attention_backward_rowsum", "attention_transposed_values", "matmul"})
     for (const NamedDerivation& named : derived(diagram, one_head(1024), 1e12).named) {
       CAPTURE(named.name);
       CHECK_MESSAGE(named.found, named.missing_because);

@@ -67,8 +67,7 @@ Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel
   const KernelRules rules(primitives, kernel);
   for (const int number : kernel.region.primitives) {
     const ArrayId id = primitives.list[static_cast<std::size_t>(number)].output;
-    const bool result =
-        contains(kernel.region.results, id);
+    const bool result = contains(kernel.region.results, id);
     if (result && primitives.array(id).role == ArrayRole::interior)
       island.stored_as.push_back({.result = id, .as = id});
     if (!result && primitives.array(id).role == ArrayRole::output) island.omits.push_back(id);
@@ -107,8 +106,7 @@ ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& opti
     for (std::size_t i = 0; i < column.live.size() && !widths.empty(); ++i)
       memory += column.tiles[i] * Polynomial(width_of(expanded, column.live[i], widths));
     memory = relax(memory, counts.symbols);
-    if (memory.is_zero() || contains(problem.columns, memory))
-      continue;
+    if (memory.is_zero() || contains(problem.columns, memory)) continue;
     for (const SymbolId symbol : symbols_of(memory)) used.insert(symbol);
     problem.columns.push_back(memory);
   }

@@ -58,8 +58,7 @@ NamedPoint locate(const Primitives& primitives, const Schedule& schedule) {
   }
   for (std::size_t a = 0; a < primitives.diagram.arrays.size(); ++a) {
     const auto id = static_cast<ArrayId>(static_cast<int>(a));
-    if (primitives.array(id).role == ArrayRole::output && !contains(stored, id))
-      point.omitted.push_back(id);
+    if (primitives.array(id).role == ArrayRole::output && !contains(stored, id)) point.omitted.push_back(id);
   }
   return point;
 }

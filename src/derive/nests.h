@@ -30,11 +30,11 @@ using AxisBits = std::uint32_t;
 // together with its running state.
 struct NestCost {
   std::vector<std::pair<ArrayId, AxisBits>>
-      repeated{};      // loads, then results; the same order for all nests of a kernel
-  AxisBits tiled = 0;  // loops there are
-  AxisBits parts = 0;  // axes that leave partial results
+      repeated{};                                     // loads, then results; the same order for all nests of a kernel
+  AxisBits tiled = 0;                                 // loops there are
+  AxisBits parts = 0;                                 // axes that leave partial results
   std::vector<std::pair<ArrayId, AxisBits>> state{};  // running state that leaves, and the loops that repeat it
-  std::vector<ArrayId> resident{};  // on the chip in every column: see derive/columns.h
+  std::vector<ArrayId> resident{};                    // on the chip in every column: see derive/columns.h
 };
 
 struct LegalNest {

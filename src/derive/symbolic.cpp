@@ -32,8 +32,7 @@ class Builder {
     for (number_ = 0; number_ < static_cast<int>(schedule_.islands.size()); ++number_) {
       island_ = &schedule_.islands[static_cast<std::size_t>(number_)];
       add_terms();
-      for (Column& column : columns_of(*island_, primitives_, options_.buffers))
-        add_column(std::move(column));
+      for (Column& column : columns_of(*island_, primitives_, options_.buffers)) add_column(std::move(column));
       for (const int op : island_->operators) out_.work.push_back({number_, op, points(op)});
     }
     return std::move(out_);

@@ -26,14 +26,16 @@ Mask load_block_mask(const std::filesystem::path& file, const Workload& workload
   for (const Node& row : rows.items()) {
     const std::string text = row.text();
     if (!text.empty() && (text.size() != columns || text.find_first_not_of("01") != std::string::npos))
-      row.report(fmt::format("expected {} digits 0 or 1, one a key block of {}, found '{}'", columns, blocks->block_kv, text.substr(0, 40)));
+      row.report(fmt::format("expected {} digits 0 or 1, one a key block of {}, found '{}'", columns, blocks->block_kv,
+                             text.substr(0, 40)));
     std::vector<bool> live;
     for (const char c : text) live.push_back(c == '1');
     blocks->live.push_back(std::move(live));
   }
   const std::int64_t expected = ceil_div(workload.q_len, blocks->block_q);
   if (static_cast<std::int64_t>(blocks->live.size()) != expected)
-    rows.report(fmt::format("expected {} rows, one a query block of {}, found {}", expected, blocks->block_q, blocks->live.size()));
+    rows.report(fmt::format("expected {} rows, one a query block of {}, found {}", expected, blocks->block_q,
+                            blocks->live.size()));
   document.finish();
   return Mask{.kind = Mask::Kind::blocks, .blocks = std::move(blocks), .text = "block-sparse:" + file.string()};
 }

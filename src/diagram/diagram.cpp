@@ -47,7 +47,9 @@ std::vector<ArrayId> read_arrays(const Node& list, const Diagram& diagram) {
     const auto id = diagram.find_array(name);
     if (id && contains(ids, *id)) item.report(fmt::format("'{}' is listed twice", name));
     if (id) ids.push_back(*id);
-    else if (!name.empty()) item.report(fmt::format("'{}' is not an array of this diagram{}", name, did_you_mean(name, names_of(diagram.arrays))));
+    else if (!name.empty())
+      item.report(
+          fmt::format("'{}' is not an array of this diagram{}", name, did_you_mean(name, names_of(diagram.arrays))));
   }
   if (list.is_list() && ids.empty() && list.items().empty()) list.report("is an empty list; name at least one array");
   return ids;
@@ -55,7 +57,8 @@ std::vector<ArrayId> read_arrays(const Node& list, const Diagram& diagram) {
 
 void check_name(const Node& node, const std::string& name) {
   if (!is_expression_name(name))
-    node.report(fmt::format("'{}' cannot stand in an expression; use letters, digits and '_', not a function's name", name));
+    node.report(
+        fmt::format("'{}' cannot stand in an expression; use letters, digits and '_', not a function's name", name));
 }
 
 std::map<std::string, std::int64_t> read_sizes(const Node& root) {
@@ -63,7 +66,8 @@ std::map<std::string, std::int64_t> read_sizes(const Node& root) {
   const auto map = root.find("sizes");
   if (!map) return sizes;
   for (const auto& [name, node] : map->entries()) {
-    if (parse_extent(name)) node.report(fmt::format("'{}' is an extent of the workload already; choose another name", name));
+    if (parse_extent(name))
+      node.report(fmt::format("'{}' is an extent of the workload already; choose another name", name));
     sizes[name] = node.integer(1, largest_size);
   }
   return sizes;
@@ -80,7 +84,8 @@ void read_axes(const Node& map, const std::map<std::string, std::int64_t>& own_s
     if (const auto own = own_sizes.find(size); own != own_sizes.end()) axis.length = own->second;
     diagram.axes.push_back(std::move(axis));
   }
-  if (diagram.axes.size() > max_axes) map.report(fmt::format("a diagram may have at most {} axes, found {}", max_axes, diagram.axes.size()));
+  if (diagram.axes.size() > max_axes)
+    map.report(fmt::format("a diagram may have at most {} axes, found {}", max_axes, diagram.axes.size()));
 }
 
 // A view has its source's axes, but for the last, which may be shorter.
@@ -88,13 +93,18 @@ void read_alias(const Node& node, Array& array, const Diagram& diagram) {
   const std::string name = node.text();
   const auto source = diagram.find_array(name);
   if (!source) {
-    if (!name.empty()) node.report(fmt::format("'{}' is not an array described before this one{}", name, did_you_mean(name, names_of(diagram.arrays))));
+    if (!name.empty())
+      node.report(fmt::format("'{}' is not an array described before this one{}", name,
+                              did_you_mean(name, names_of(diagram.arrays))));
     return;
   }
   const Array& whole = diagram.array(*source);
-  const bool same_rows = whole.axes.size() == array.axes.size() && std::equal(whole.axes.begin(), whole.axes.end() - 1, array.axes.begin());
-  if (whole.role != ArrayRole::input || array.role != ArrayRole::input) node.report("a view and its source are both inputs");
-  else if (!same_rows) node.report(fmt::format("a view has the axes of its source but for the last; '{}' has not", name));
+  const bool same_rows = whole.axes.size() == array.axes.size() &&
+                         std::equal(whole.axes.begin(), whole.axes.end() - 1, array.axes.begin());
+  if (whole.role != ArrayRole::input || array.role != ArrayRole::input)
+    node.report("a view and its source are both inputs");
+  else if (!same_rows)
+    node.report(fmt::format("a view has the axes of its source but for the last; '{}' has not", name));
   else array.alias_of = source;
 }
 
@@ -134,10 +144,14 @@ void read_expression(const Node& node, const Diagram& diagram, Operator& op) {
   const Expression& expression = std::get<Expression>(parsed);
   for (const std::string& name : expression.arrays()) {
     if (const auto id = diagram.find_array(name)) op.inputs.push_back(*id);
-    else node.report(fmt::format("'{}' is not an array of this diagram{}", name, did_you_mean(name, names_of(diagram.arrays))));
+    else
+      node.report(
+          fmt::format("'{}' is not an array of this diagram{}", name, did_you_mean(name, names_of(diagram.arrays))));
   }
   for (const std::string& name : expression.axes())
-    if (!diagram.find_axis(name)) node.report(fmt::format("'{}' is not an axis of this diagram{}", name, did_you_mean(name, names_of(diagram.axes))));
+    if (!diagram.find_axis(name))
+      node.report(
+          fmt::format("'{}' is not an axis of this diagram{}", name, did_you_mean(name, names_of(diagram.axes))));
   op.expression = expression;
 }
 
@@ -161,7 +175,8 @@ Operator read_operator(const Node& node, const Diagram& diagram) {
   const bool known = found != kinds.end();
   if (known) op.kind = static_cast<OperatorKind>(found - kinds.begin());
   const auto belongs = [&](const char* key, bool here, const char* owner) {
-    if (const auto extra = node.find(key); extra && known && !here) extra->report(fmt::format("only a {} has '{}'", owner, key));
+    if (const auto extra = node.find(key); extra && known && !here)
+      extra->report(fmt::format("only a {} has '{}'", owner, key));
   };
   const bool has_expression = op.kind == OperatorKind::pointwise || op.kind == OperatorKind::reduction;
   belongs("along", op.kind == OperatorKind::softmax, "softmax");
@@ -212,35 +227,44 @@ void check_shape(const Node& node, const Diagram& diagram, const Operator& op) {
     const Array& out = diagram.array(op.outputs[i]);
     std::vector<AxisId> has = out.axes, needs = axes;
     std::sort(has.begin(), has.end());
-    if (op.kind == OperatorKind::softmax && i > 0) needs.erase(std::remove(needs.begin(), needs.end(), *op.along), needs.end());
-    const bool fits = op.kind == OperatorKind::contraction ? std::includes(needs.begin(), needs.end(), has.begin(), has.end()) : has == needs;
+    if (op.kind == OperatorKind::softmax && i > 0)
+      needs.erase(std::remove(needs.begin(), needs.end(), *op.along), needs.end());
+    const bool fits = op.kind == OperatorKind::contraction
+                          ? std::includes(needs.begin(), needs.end(), has.begin(), has.end())
+                          : has == needs;
     if (!fits)
-      node["outputs"].report(fmt::format("'{}' has axes {}, operator '{}' yields {}{}", out.name, axis_names(diagram, has), op.name,
-                                         op.kind == OperatorKind::contraction ? "some of " : "", axis_names(diagram, needs)));
+      node["outputs"].report(
+          fmt::format("'{}' has axes {}, operator '{}' yields {}{}", out.name, axis_names(diagram, has), op.name,
+                      op.kind == OperatorKind::contraction ? "some of " : "", axis_names(diagram, needs)));
   }
   if (op.kind == OperatorKind::contraction && op.inputs.size() != 2)
     node["inputs"].report(fmt::format("a contraction has two inputs, found {}", op.inputs.size()));
   if (op.kind == OperatorKind::softmax && op.inputs.size() != 1)
     node["inputs"].report(fmt::format("a softmax has one input, found {}", op.inputs.size()));
   if (op.kind == OperatorKind::softmax && op.outputs.size() > 2)
-    node["outputs"].report(fmt::format("a softmax has one output and, with it, the log-sum-exp of its rows; found {}", op.outputs.size()));
+    node["outputs"].report(
+        fmt::format("a softmax has one output and, with it, the log-sum-exp of its rows; found {}", op.outputs.size()));
 }
 
 // Something comes out, everything that goes in is used, and the guard relates two axes that some array has.
 void check_use(const Node& root, const Diagram& diagram) {
   if (diagram.operators.empty()) root["operators"].report("is an empty list; a diagram has at least one operator");
   const auto output = [](const Array& array) { return array.role == ArrayRole::output; };
-  if (std::none_of(diagram.arrays.begin(), diagram.arrays.end(), output)) root["arrays"].report("has no array with role output; something must come out");
+  if (std::none_of(diagram.arrays.begin(), diagram.arrays.end(), output))
+    root["arrays"].report("has no array with role output; something must come out");
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const auto uses = [&](const Operator& op) {
       const std::vector<ArrayId> fetched = diagram.fetched_by(op);
       return contains(fetched, id);
     };
-    if (diagram.arrays[i].role != ArrayRole::output && std::none_of(diagram.operators.begin(), diagram.operators.end(), uses))
+    if (diagram.arrays[i].role != ArrayRole::output &&
+        std::none_of(diagram.operators.begin(), diagram.operators.end(), uses))
       root["arrays"].report(fmt::format("no operator reads '{}'; take it out or use it", diagram.arrays[i].name));
   }
-  const auto related = [&](const Array& array) { return array.has(diagram.guard->query) && array.has(diagram.guard->key); };
+  const auto related = [&](const Array& array) {
+    return array.has(diagram.guard->query) && array.has(diagram.guard->key);
+  };
   if (diagram.guard && std::none_of(diagram.arrays.begin(), diagram.arrays.end(), related))
     root["guard"].report("no array has both axes, so there is nothing to mask");
 }
@@ -272,11 +296,13 @@ void check_order(const Node& operators, const Diagram& diagram) {
     for (const ArrayId id : diagram.fetched_by(op))
       if (diagram.array(id).role != ArrayRole::input && writers[index(id)] == 0) {
         const std::string cycle = cycle_through(diagram, id);
-        nodes[i].report(fmt::format("reads '{}' before any operator writes it{}", diagram.array(id).name, cycle.empty() ? "" : "; the operators form a cycle: " + cycle));
+        nodes[i].report(fmt::format("reads '{}' before any operator writes it{}", diagram.array(id).name,
+                                    cycle.empty() ? "" : "; the operators form a cycle: " + cycle));
       }
     for (const ArrayId id : op.outputs) ++writers[index(id)];
     const Array& first_input = diagram.array(op.inputs.empty() ? op.outputs.front() : op.inputs.front());
-    if (op.along && !first_input.has(*op.along)) nodes[i]["along"].report(fmt::format("array '{}' has no such axis", first_input.name));
+    if (op.along && !first_input.has(*op.along))
+      nodes[i]["along"].report(fmt::format("array '{}' has no such axis", first_input.name));
     else check_shape(nodes[i], diagram, op);
   }
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
@@ -294,7 +320,9 @@ std::string to_string(OperatorKind kind) { return kind_names[static_cast<std::si
 
 bool Array::has(AxisId axis) const { return contains(axes, axis); }
 
-std::optional<AxisId> Diagram::find_axis(const std::string& axis_name) const { return position<AxisId>(axes, axis_name); }
+std::optional<AxisId> Diagram::find_axis(const std::string& axis_name) const {
+  return position<AxisId>(axes, axis_name);
+}
 std::optional<ArrayId> Diagram::find_array(const std::string& array_name) const {
   return position<ArrayId>(arrays, array_name);
 }
@@ -310,7 +338,8 @@ std::vector<AxisId> Diagram::axes_of(const Operator& op) const {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto id = static_cast<AxisId>(static_cast<int>(i));
     const auto uses = [&](ArrayId array_id) { return array(array_id).has(id); };
-    if (std::any_of(op.inputs.begin(), op.inputs.end(), uses) || std::any_of(op.outputs.begin(), op.outputs.end(), uses))
+    if (std::any_of(op.inputs.begin(), op.inputs.end(), uses) ||
+        std::any_of(op.outputs.begin(), op.outputs.end(), uses))
       found.push_back(id);
   }
   return found;

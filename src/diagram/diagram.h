@@ -23,13 +23,15 @@ constexpr std::size_t index(AxisId id) { return static_cast<std::size_t>(id); }
 constexpr std::size_t index(ArrayId id) { return static_cast<std::size_t>(id); }
 
 struct Axis {
-  std::string name, size;         // size: an extent of the workload or a name from the diagram's `sizes`
-  std::optional<Extent> extent{};  // of the workload
-  std::int64_t length = 0;        // where the size is the diagram's own: its value
+  std::string name, size;             // size: an extent of the workload or a name from the diagram's `sizes`
+  std::optional<Extent> extent{};     // of the workload
+  std::int64_t length = 0;            // where the size is the diagram's own: its value
   std::optional<AxisId> chunks_of{};  // this axis counts the chunks that a split cuts another axis into
-  std::int64_t per = 1;           // the axis counts groups of so many of the extent: pages of keys
+  std::int64_t per = 1;               // the axis counts groups of so many of the extent: pages of keys
 
-  std::int64_t size_in(const Workload& workload) const { return extent ? ceil_div(workload.size(*extent), per) : length; }
+  std::int64_t size_in(const Workload& workload) const {
+    return extent ? ceil_div(workload.size(*extent), per) : length;
+  }
 };
 
 enum class ArrayRole { input, interior, output };
@@ -39,7 +41,8 @@ struct Array {
   std::vector<AxisId> axes;  // slowest first; the last one is contiguous in memory
   ArrayRole role;
   std::string dtype_key;  // which --dtype key sets its format: "q", "k", ...
-  std::optional<ArrayId> alias_of{};  // a view of another input (MLA: V is the first columns of the latent): never moved twice
+  std::optional<ArrayId>
+      alias_of{};  // a view of another input (MLA: V is the first columns of the latent): never moved twice
 
   bool has(AxisId axis) const;
 };
@@ -52,7 +55,6 @@ enum class OperatorKind {
   merge,        // partial results of a split fold joined over its chunks; only schedules add it
 };
 std::string to_string(OperatorKind kind);
-
 
 struct Operator {
   std::string name;

@@ -82,10 +82,13 @@ TEST_CASE("a diagram that names an axis it does not have is told which it has") 
 TEST_CASE("a near miss of an axis, array, extent, role or kind is suggested") {
   refused("guard.query", "qq", "'qq' is not an axis of this diagram; did you mean 'q'?");
   refused("operators[0].inputs[0]", "QQ", "'QQ' is not an array of this diagram; did you mean 'Q'?");
-  refused("axes.x.size", "kv_length",
-          "expected one of batch, heads_kv, group, q_len, kv_len, d_qk, d_v, found 'kv_length'; did you mean 'kv_len'?");
-  refused("arrays.S.role", "interor", "expected one of input, interior, output, found 'interor'; did you mean 'interior'?");
-  refused("operators[1].kind", "softmacks", "expected one of contraction, softmax, pointwise, reduction, found 'softmacks'; did you mean 'softmax'?");
+  refused(
+      "axes.x.size", "kv_length",
+      "expected one of batch, heads_kv, group, q_len, kv_len, d_qk, d_v, found 'kv_length'; did you mean 'kv_len'?");
+  refused("arrays.S.role", "interor",
+          "expected one of input, interior, output, found 'interor'; did you mean 'interior'?");
+  refused("operators[1].kind", "softmacks",
+          "expected one of contraction, softmax, pointwise, reduction, found 'softmacks'; did you mean 'softmax'?");
 }
 
 TEST_CASE("a diagram that names an array it does not have is told which it has") {
@@ -115,16 +118,19 @@ TEST_CASE("each array is written exactly as often as its role says") {
     const Written written = write(probe.tree(), {path, Change::replace, text});
     CHECK(probe.findings(written.text) == probe.line(written.values.at("operators"), "operators", message));
   };
-  found("arrays.Q.role", "output", "array 'Q' must be written by one operator, found 0\n" + [] {
-    const Probe probe = attention();
-    return probe.line(write(probe.tree()).values.at("operators[0]"), "operators[0]", "reads 'Q' before any operator writes it");
-  }());
+  found(
+      "arrays.Q.role", "output", "array 'Q' must be written by one operator, found 0\n" + [] {
+        const Probe probe = attention();
+        return probe.line(write(probe.tree()).values.at("operators[0]"), "operators[0]",
+                          "reads 'Q' before any operator writes it");
+      }());
   found("arrays.L.role", "input", "array 'L' must be written by no operator, found 1");
-  found("operators[2].outputs[0]", "L", "array 'O' must be written by one operator, found 0\n" + [] {
-    const Probe probe = attention();
-    const Place place = write(probe.tree()).values.at("operators");
-    return probe.line(place, "operators", "array 'L' must be written by one operator, found 2");
-  }());
+  found(
+      "operators[2].outputs[0]", "L", "array 'O' must be written by one operator, found 0\n" + [] {
+        const Probe probe = attention();
+        const Place place = write(probe.tree()).values.at("operators");
+        return probe.line(place, "operators", "array 'L' must be written by one operator, found 2");
+      }());
 }
 
 TEST_CASE("an operator has the arrays its kind needs") {
@@ -135,7 +141,8 @@ TEST_CASE("an operator has the arrays its kind needs") {
   refused("operators[1].along", "d", "array 'S' has no such axis");
   const Probe probe = attention();
   const Written written = write(probe.tree(), {"guard.key", Change::replace, "q"});
-  CHECK(probe.findings(written.text) == probe.line(written.values.at("guard"), "guard", "query and key must be two different axes"));
+  CHECK(probe.findings(written.text) ==
+        probe.line(written.values.at("guard"), "guard", "query and key must be two different axes"));
 }
 
 TEST_CASE("a contraction does not go along an axis") {
@@ -182,7 +189,8 @@ struct Small {
   std::string rest = "";
 
   std::string text() const {
-    return "schema: tilescope/diagram/1\ndiagram: t\nsummary: t\n" + sizes + "\naxes: " + axes + "\narrays: " + arrays + "\noperators: " + operators + "\n" + rest;
+    return "schema: tilescope/diagram/1\ndiagram: t\nsummary: t\n" + sizes + "\naxes: " + axes + "\narrays: " + arrays +
+           "\noperators: " + operators + "\n" + rest;
   }
 };
 
@@ -204,54 +212,74 @@ std::string repeated(const std::string& text, int count) {
 TEST_CASE("the small diagram that the next tests break is right") { CHECK(finding({}) == ""); }
 
 TEST_CASE("an output of other axes than its operator yields is a mismatch of shapes") {
-  CHECK(finding({.arrays = "{A: {axes: [a, b], role: input, dtype: q}, B: {axes: [a, c], role: output, dtype: q}}"}) == "7:86: error: operators[0].outputs: 'B' has axes [a, c], operator 'f' yields [a]");
-  CHECK(finding({.operators = "[{name: f, kind: pointwise, expression: A * 2, outputs: [B]}]"}) == "7:68: error: operators[0].outputs: 'B' has axes [a], operator 'f' yields [a, b]");
+  CHECK(finding({.arrays = "{A: {axes: [a, b], role: input, dtype: q}, B: {axes: [a, c], role: output, dtype: q}}"}) ==
+        "7:86: error: operators[0].outputs: 'B' has axes [a, c], operator 'f' yields [a]");
+  CHECK(finding({.operators = "[{name: f, kind: pointwise, expression: A * 2, outputs: [B]}]"}) ==
+        "7:68: error: operators[0].outputs: 'B' has axes [a], operator 'f' yields [a, b]");
 }
 
 TEST_CASE("operators that wait for each other are told the way round") {
-  CHECK(finding({.arrays = "{A: {axes: [a], role: input, dtype: q}, X: {axes: [a], role: interior, dtype: q}, Y: {axes: [a], role: interior, dtype: q}, "
+  CHECK(finding({.arrays = "{A: {axes: [a], role: input, dtype: q}, X: {axes: [a], role: interior, dtype: q}, Y: "
+                           "{axes: [a], role: interior, dtype: q}, "
                            "B: {axes: [a], role: output, dtype: q}}",
-                 .operators = "[{name: f, kind: pointwise, expression: A + Y, outputs: [X]}, {name: g, kind: pointwise, expression: X + 1, outputs: [Y]}, "
-                              "{name: h, kind: pointwise, expression: Y, outputs: [B]}]"}) == "7:13: error: operators[0]: reads 'Y' before any operator writes it; the operators form a cycle: Y -> X -> Y");
+                 .operators = "[{name: f, kind: pointwise, expression: A + Y, outputs: [X]}, {name: g, kind: "
+                              "pointwise, expression: X + 1, outputs: [Y]}, "
+                              "{name: h, kind: pointwise, expression: Y, outputs: [B]}]"}) ==
+        "7:13: error: operators[0]: reads 'Y' before any operator writes it; the operators form a cycle: Y -> X -> Y");
   CHECK(finding({.arrays = "{A: {axes: [a], role: input, dtype: q}, B: {axes: [a], role: output, dtype: q}}",
-                 .operators = "[{name: f, kind: pointwise, expression: A + B, outputs: [B]}]"}) == "7:13: error: operators[0]: reads 'B' before any operator writes it; the operators form a cycle: B -> B");
+                 .operators = "[{name: f, kind: pointwise, expression: A + B, outputs: [B]}]"}) ==
+        "7:13: error: operators[0]: reads 'B' before any operator writes it; the operators form a cycle: B -> B");
 }
 
 TEST_CASE("an axis whose size nobody gives is told which sizes there are") {
-  CHECK(finding({.sizes = "sizes: {n: 4}", .axes = "{a: {size: n}, b: {size: m}, c: {size: q_len}}"}) == "5:32: error: axes.b.size: expected one of batch, heads_kv, group, q_len, kv_len, d_qk, d_v, n, found 'm'");
-  CHECK(finding({.sizes = "sizes: {m: 0}"}) == "4:12: error: sizes.m: expected an integer from 1 to 1099511627776, found '0'");
-  CHECK(finding({.sizes = "sizes: {m: 4, q_len: 3}"}) == "4:22: error: sizes.q_len: 'q_len' is an extent of the workload already; choose another name");
+  CHECK(finding({.sizes = "sizes: {n: 4}", .axes = "{a: {size: n}, b: {size: m}, c: {size: q_len}}"}) ==
+        "5:32: error: axes.b.size: expected one of batch, heads_kv, group, q_len, kv_len, d_qk, d_v, n, found 'm'");
+  CHECK(finding({.sizes = "sizes: {m: 0}"}) ==
+        "4:12: error: sizes.m: expected an integer from 1 to 1099511627776, found '0'");
+  CHECK(finding({.sizes = "sizes: {m: 4, q_len: 3}"}) ==
+        "4:22: error: sizes.q_len: 'q_len' is an extent of the workload already; choose another name");
 }
 
 TEST_CASE("a guard names two axes of the diagram") {
-  CHECK(finding({.rest = "guard: {query: a, key: x}\n"}) == "8:24: error: guard.key: 'x' is not an axis of this diagram; known: a, b, c");
+  CHECK(finding({.rest = "guard: {query: a, key: x}\n"}) ==
+        "8:24: error: guard.key: 'x' is not an axis of this diagram; known: a, b, c");
 }
 
 TEST_CASE("an expression that does not parse, or names what is not there, is found at its character") {
   const auto expression = [](const std::string& text) {
-    return finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [b], expression: \"" + text + "\", outputs: [B]}]"});
+    return finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [b], expression: \"" + text +
+                                 "\", outputs: [B]}]"});
   };
-  CHECK(expression("A +") == "7:74: error: operators[0].expression: expected a number, name or '(' at character 4, found the end");
-  CHECK(expression("A * Z") == "7:74: error: operators[0].expression: 'Z' is not an array of this diagram; known: A, B");
-  CHECK(expression("A * size(z)") == "7:74: error: operators[0].expression: 'z' is not an axis of this diagram; known: a, b, c");
-  CHECK(expression("A A") == "7:74: error: operators[0].expression: expected an operator or the end at character 3, found 'A'");
+  CHECK(expression("A +") ==
+        "7:74: error: operators[0].expression: expected a number, name or '(' at character 4, found the end");
+  CHECK(expression("A * Z") ==
+        "7:74: error: operators[0].expression: 'Z' is not an array of this diagram; known: A, B");
+  CHECK(expression("A * size(z)") ==
+        "7:74: error: operators[0].expression: 'z' is not an axis of this diagram; known: a, b, c");
+  CHECK(expression("A A") ==
+        "7:74: error: operators[0].expression: expected an operator or the end at character 3, found 'A'");
 }
 
 TEST_CASE("a view is of an input that was described before it") {
   const auto view = [](const std::string& interior, const std::string& of) {
-    return finding({.arrays = "{A: {axes: [a, b], role: input, dtype: q}, " + interior + "V: {axes: [a, b], role: input, dtype: q, alias: " + of +
-                              "}, B: {axes: [a], role: output, dtype: q}}",
-                    .operators = "[{name: f, kind: reduction, fold: sum, over: [b], expression: A * V, outputs: [B]}]"});
+    return finding(
+        {.arrays = "{A: {axes: [a, b], role: input, dtype: q}, " + interior +
+                   "V: {axes: [a, b], role: input, dtype: q, alias: " + of +
+                   "}, B: {axes: [a], role: output, dtype: q}}",
+         .operators = "[{name: f, kind: reduction, fold: sum, over: [b], expression: A * V, outputs: [B]}]"});
   };
   CHECK(view("", "A") == "");
   CHECK(view("", "B") == "6:100: error: arrays.V.alias: 'B' is not an array described before this one; known: A");
   CHECK(view("", "V") == "6:100: error: arrays.V.alias: 'V' is not an array described before this one; known: A");
-  CHECK(view("X: {axes: [a, b], role: interior, dtype: q}, ", "X") == "6:145: error: arrays.V.alias: a view and its source are both inputs");
+  CHECK(view("X: {axes: [a, b], role: interior, dtype: q}, ", "X") ==
+        "6:145: error: arrays.V.alias: a view and its source are both inputs");
 }
 
 TEST_CASE("a reduction folds axes that its inputs have") {
-  CHECK(finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [b, c], expression: A, outputs: [B]}]"}) == "7:57: error: operators[0].over: no input has axis 'c'");
-  CHECK(finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [], expression: A, outputs: [B]}]"}) == "7:57: error: operators[0].over: is an empty list; a reduction folds at least one axis");
+  CHECK(finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [b, c], expression: A, outputs: [B]}]"}) ==
+        "7:57: error: operators[0].over: no input has axis 'c'");
+  CHECK(finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [], expression: A, outputs: [B]}]"}) ==
+        "7:57: error: operators[0].over: is an empty list; a reduction folds at least one axis");
 }
 
 TEST_CASE("a diagram too large or nested too deep is refused at once") {
@@ -263,12 +291,16 @@ TEST_CASE("a diagram too large or nested too deep is refused at once") {
   const std::clock_t start = std::clock();
   CHECK(many(20000) == "5:7: error: axes: a diagram may have at most 16 axes, found 20002");
   CHECK(many(1000000) == " error: is larger than the 1048576 bytes this kind of file may have");
-  CHECK(finding({.axes = repeated("[", 100000) + repeated("]", 100000)}) == "5:70: error: nested deeper than 64 levels");
+  CHECK(finding({.axes = repeated("[", 100000) + repeated("]", 100000)}) ==
+        "5:70: error: nested deeper than 64 levels");
   const auto nested = [](int depth) {
-    return finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [b], expression: " + repeated("exp(", depth) + "A" + repeated(")", depth) + ", outputs: [B]}]"});
+    return finding({.operators = "[{name: f, kind: reduction, fold: sum, over: [b], expression: " +
+                                 repeated("exp(", depth) + "A" + repeated(")", depth) + ", outputs: [B]}]"});
   };
   CHECK(nested(20) == "");
-  CHECK(nested(800) == "7:74: error: operators[0].expression: expected at most 64 levels of parentheses at character 257, found more");
-  CHECK(nested(100000) == "7:74: error: operators[0].expression: at character 4097: expected at most 4096 characters, found 500001");
+  CHECK(nested(800) ==
+        "7:74: error: operators[0].expression: expected at most 64 levels of parentheses at character 257, found more");
+  CHECK(nested(100000) ==
+        "7:74: error: operators[0].expression: at character 4097: expected at most 4096 characters, found 500001");
   CHECK(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC < 10);
 }

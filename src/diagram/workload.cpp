@@ -7,7 +7,8 @@
 namespace tilescope {
 namespace {
 
-constexpr std::array<std::string_view, extent_count> names{"batch", "heads_kv", "group", "q_len", "kv_len", "d_qk", "d_v"};
+constexpr std::array<std::string_view, extent_count> names{"batch",  "heads_kv", "group", "q_len",
+                                                           "kv_len", "d_qk",     "d_v"};
 constexpr std::int64_t largest_extent = std::int64_t{1} << 40;
 
 }  // namespace
@@ -24,13 +25,20 @@ std::vector<std::string> extent_names() { return {names.begin(), names.end()}; }
 
 std::int64_t Workload::size(Extent extent) const {
   switch (extent) {
-    case Extent::batch: return batch;
-    case Extent::heads_kv: return heads_kv;
-    case Extent::group: return heads_q / heads_kv;
-    case Extent::q_len: return q_len;
-    case Extent::kv_len: return kv_len;
-    case Extent::d_qk: return d_qk;
-    case Extent::d_v: return d_v;
+    case Extent::batch:
+      return batch;
+    case Extent::heads_kv:
+      return heads_kv;
+    case Extent::group:
+      return heads_q / heads_kv;
+    case Extent::q_len:
+      return q_len;
+    case Extent::kv_len:
+      return kv_len;
+    case Extent::d_qk:
+      return d_qk;
+    case Extent::d_v:
+      return d_v;
   }
   return 0;
 }
@@ -44,8 +52,10 @@ std::vector<std::string> Workload::violations() const {
   check("batch", batch), check("heads_q", heads_q), check("heads_kv", heads_kv), check("q_len", q_len);
   check("kv_len", kv_len), check("d_qk", d_qk), check("d_v", d_v);
   if (found.empty() && heads_q % heads_kv != 0)
-    found.push_back(fmt::format("heads_q must be a multiple of heads_kv so that every KV head serves equally many "
-                                "query heads, found heads_q {} and heads_kv {}", heads_q, heads_kv));
+    found.push_back(
+        fmt::format("heads_q must be a multiple of heads_kv so that every KV head serves equally many "
+                    "query heads, found heads_q {} and heads_kv {}",
+                    heads_q, heads_kv));
   return found;
 }
 

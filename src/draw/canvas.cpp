@@ -21,13 +21,20 @@ struct Face {
 
 Face face(Font font) {
   switch (font) {
-    case Font::axis: return {12, false, 1.04};
-    case Font::array: return {14, false, 1.12};
-    case Font::op: return {12, false, 1.24};
-    case Font::detail: return {11, false, 1.14};
-    case Font::code: return {10.5, true, 1};
-    case Font::island: return {12.5, false, 1.24};
-    case Font::note: return {11, false, 1.14};
+    case Font::axis:
+      return {12, false, 1.04};
+    case Font::array:
+      return {14, false, 1.12};
+    case Font::op:
+      return {12, false, 1.24};
+    case Font::detail:
+      return {11, false, 1.14};
+    case Font::code:
+      return {10.5, true, 1};
+    case Font::island:
+      return {12.5, false, 1.24};
+    case Font::note:
+      return {11, false, 1.14};
   }
   return {};
 }
@@ -42,7 +49,8 @@ double advance(char32_t c) {
 
 double width_of(std::string_view text, const Face& face) {
   double width = 0;
-  for (const char32_t c : decoded(text)) width += (face.fixed ? (c > 0x7e ? 1.1 : 0.61) : advance(c) * face.factor) * face.size;
+  for (const char32_t c : decoded(text))
+    width += (face.fixed ? (c > 0x7e ? 1.1 : 0.61) : advance(c) * face.factor) * face.size;
   return width;
 }
 
@@ -67,41 +75,57 @@ void Canvas::text(double x, double baseline, const Label& label, Font font, Anch
   const double width = text_width(label, font);
   const double left = anchor == Anchor::start ? x : anchor == Anchor::middle ? x - width / 2 : x - width;
   const double below = label.subscript.empty() ? text_descent(font) : text_descent(font) + 1.4;
-  texts_.push_back({label.text + label.subscript, {left, baseline - text_ascent(font), left + width, baseline + below}});
+  texts_.push_back(
+      {label.text + label.subscript, {left, baseline - text_ascent(font), left + width, baseline + below}});
   static constexpr const char* anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
   std::string content = xml_text(label.text);
-  if (!label.subscript.empty()) content += fmt::format(R"(<tspan class="sub" dy="2.2">{}</tspan>)", xml_text(label.subscript));
-  if (!label.small.empty()) content += fmt::format(R"(<tspan class="small" dx="4"{}>{}</tspan>)", label.subscript.empty() ? "" : " dy=\"-2.2\"", xml_text(label.small));
-  layers_[static_cast<std::size_t>(Layer::texts)] += fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\"{}>{}</text>\n", font_class(font), number(x), number(baseline),
-                                                                 anchors[static_cast<std::size_t>(anchor)], content);
+  if (!label.subscript.empty())
+    content += fmt::format(R"(<tspan class="sub" dy="2.2">{}</tspan>)", xml_text(label.subscript));
+  if (!label.small.empty())
+    content += fmt::format(R"(<tspan class="small" dx="4"{}>{}</tspan>)", label.subscript.empty() ? "" : " dy=\"-2.2\"",
+                           xml_text(label.small));
+  layers_[static_cast<std::size_t>(Layer::texts)] +=
+      fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\"{}>{}</text>\n", font_class(font), number(x), number(baseline),
+                  anchors[static_cast<std::size_t>(anchor)], content);
 }
 
 void Canvas::path(Layer layer, const std::string& data, const std::string& css, const std::string& title) {
   layers_[static_cast<std::size_t>(layer)] +=
-      title.empty() ? fmt::format("<path class=\"{}\" d=\"{}\"/>\n", css, data) : fmt::format("<path class=\"{}\" d=\"{}\">{}</path>\n", css, data, titled(title));
+      title.empty() ? fmt::format("<path class=\"{}\" d=\"{}\"/>\n", css, data)
+                    : fmt::format("<path class=\"{}\" d=\"{}\">{}</path>\n", css, data, titled(title));
 }
 
 void Canvas::rect(Layer layer, const Box& box, double radius, const std::string& css, const std::string& title) {
-  layers_[static_cast<std::size_t>(layer)] += fmt::format(R"(<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="{}">{}</rect>)" "\n", css, number(box.left),
-                                                          number(box.top), number(box.right - box.left), number(box.bottom - box.top), number(radius), titled(title));
+  layers_[static_cast<std::size_t>(layer)] +=
+      fmt::format(R"(<rect class="{}" x="{}" y="{}" width="{}" height="{}" rx="{}">{}</rect>)"
+                  "\n",
+                  css, number(box.left), number(box.top), number(box.right - box.left), number(box.bottom - box.top),
+                  number(radius), titled(title));
 }
 
 void Canvas::circle(Layer layer, double x, double y, double radius, const std::string& css, const std::string& title) {
-  layers_[static_cast<std::size_t>(layer)] +=
-      fmt::format(R"(<circle class="{}" cx="{}" cy="{}" r="{}">{}</circle>)" "\n", css, number(x), number(y), number(radius), titled(title));
+  layers_[static_cast<std::size_t>(layer)] += fmt::format(R"(<circle class="{}" cx="{}" cy="{}" r="{}">{}</circle>)"
+                                                          "\n",
+                                                          css, number(x), number(y), number(radius), titled(title));
 }
 
-void Canvas::level(const std::string& css, double x1, double y, double x2, const std::string& title) { pieces_.push_back({css, title, y, std::min(x1, x2), std::max(x1, x2)}); }
+void Canvas::level(const std::string& css, double x1, double y, double x2, const std::string& title) {
+  pieces_.push_back({css, title, y, std::min(x1, x2), std::max(x1, x2)});
+}
 
 std::string Canvas::content() const {
   std::vector<Piece> pieces = pieces_;
   // "w ..." before "hollow", which is drawn over it
-  const auto key = [](const Piece& piece) { return std::make_tuple(piece.css.front() != 'w', std::cref(piece.css), piece.y, std::cref(piece.title), piece.from); };
+  const auto key = [](const Piece& piece) {
+    return std::make_tuple(piece.css.front() != 'w', std::cref(piece.css), piece.y, std::cref(piece.title), piece.from);
+  };
   std::stable_sort(pieces.begin(), pieces.end(), [&](const Piece& a, const Piece& b) { return key(a) < key(b); });
   Canvas lines;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Piece piece = pieces[i];
-    for (; i + 1 < pieces.size() && pieces[i + 1].css == piece.css && pieces[i + 1].title == piece.title && std::abs(pieces[i + 1].y - piece.y) < 0.005 && pieces[i + 1].from < piece.to + 0.05; ++i)
+    for (; i + 1 < pieces.size() && pieces[i + 1].css == piece.css && pieces[i + 1].title == piece.title &&
+           std::abs(pieces[i + 1].y - piece.y) < 0.005 && pieces[i + 1].from < piece.to + 0.05;
+         ++i)
       piece.to = std::max(piece.to, pieces[i + 1].to);
     lines.path(Layer::wires, line(piece.from, piece.y, piece.to), piece.css, piece.title);
   }
@@ -122,7 +146,8 @@ std::string line(double x1, double y, double x2) { return fmt::format("M{} {}H{}
 std::string curve(double x1, double y1, double x2, double y2) {
   if (std::abs(y1 - y2) < 0.005) return line(x1, y1, x2);
   const double middle = (x1 + x2) / 2;
-  return fmt::format("M{} {}C{} {} {} {} {} {}", number(x1), number(y1), number(middle), number(y1), number(middle), number(y2), number(x2), number(y2));
+  return fmt::format("M{} {}C{} {} {} {} {} {}", number(x1), number(y1), number(middle), number(y1), number(middle),
+                     number(y2), number(x2), number(y2));
 }
 
 }  // namespace tilescope::draw

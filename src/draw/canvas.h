@@ -1,5 +1,5 @@
-// An SVG under construction: what is drawn in which layer, and the box of every text, so that a test can see whether two
-// overlap. Lengths are CSS pixels at full size.
+// An SVG under construction: what is drawn in which layer, and the box of every text, so that a test can see whether
+// two overlap. Lengths are CSS pixels at full size.
 #pragma once
 
 #include <array>
@@ -11,8 +11,12 @@ namespace tilescope::draw {
 
 struct Box {
   double left = 0, top = 0, right = 0, bottom = 0;
-  bool overlaps(const Box& other) const { return left < other.right && other.left < right && top < other.bottom && other.top < bottom; }
-  bool holds(const Box& other) const { return left <= other.left && top <= other.top && right >= other.right && bottom >= other.bottom; }
+  bool overlaps(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
+  bool holds(const Box& other) const {
+    return left <= other.left && top <= other.top && right >= other.right && bottom >= other.bottom;
+  }
 };
 
 enum class Font { axis, array, op, detail, code, island, note };
@@ -64,8 +68,8 @@ class Canvas {
   std::vector<Piece> pieces_;
 };
 
-std::string number(double value);                        // at most two decimals
-std::string line(double x1, double y, double x2);        // path data: level
+std::string number(double value);                               // at most two decimals
+std::string line(double x1, double y, double x2);               // path data: level
 std::string curve(double x1, double y1, double x2, double y2);  // path data: leaves and arrives level
 
 }  // namespace tilescope::draw

@@ -21,24 +21,31 @@ std::string listing_html(const std::string& text) {
   return "<pre tabindex=\"0\">\n" + join(lines, "\n") + "</pre>\n";  // a first line break is not part of the text
 }
 
-bool is_number(const std::string& cell) { return !cell.empty() && cell.find_first_not_of("0123456789.,+-eE% ") == std::string::npos; }
+bool is_number(const std::string& cell) {
+  return !cell.empty() && cell.find_first_not_of("0123456789.,+-eE% ") == std::string::npos;
+}
 
 std::string table_html(const PageTable& table) {
   std::vector<bool> numbers(table.columns.size(), !table.rows.empty());
   for (const auto& row : table.rows) {
     if (row.size() > table.columns.size())
-      throw std::invalid_argument(fmt::format("table '{}' has {} columns, found a row of {} cells", table.title, table.columns.size(), row.size()));
-    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = numbers[i] && i > 0 && i < row.size() && is_number(row[i]);
+      throw std::invalid_argument(fmt::format("table '{}' has {} columns, found a row of {} cells", table.title,
+                                              table.columns.size(), row.size()));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = numbers[i] && i > 0 && i < row.size() && is_number(row[i]);
   }
   std::string html = table.title.empty() ? "" : fmt::format("<h3>{}</h3>\n", xml_text(table.title));
-  html += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>", xml_text(table.title.empty() ? "Table" : table.title));
-  for (std::size_t i = 0; i < table.columns.size(); ++i) html += fmt::format("<th scope=\"col\"{}>{}</th>", numbers[i] ? " class=\"n\"" : "", xml_text(table.columns[i]));
+  html += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>",
+                      xml_text(table.title.empty() ? "Table" : table.title));
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    html += fmt::format("<th scope=\"col\"{}>{}</th>", numbers[i] ? " class=\"n\"" : "", xml_text(table.columns[i]));
   html += "</tr></thead><tbody>\n";
   for (const auto& row : table.rows) {
     html += "<tr>";
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
       const std::string cell = i < row.size() ? xml_text(row[i]) : "";
-      html += i == 0 ? "<th scope=\"row\">" + cell + "</th>" : fmt::format("<td{}>{}</td>", numbers[i] ? " class=\"n\"" : "", cell);
+      html += i == 0 ? "<th scope=\"row\">" + cell + "</th>"
+                     : fmt::format("<td{}>{}</td>", numbers[i] ? " class=\"n\"" : "", cell);
     }
     html += "</tr>\n";
   }
@@ -46,7 +53,8 @@ std::string table_html(const PageTable& table) {
 }
 
 std::string section_html(const PageSection& section, std::size_t number) {
-  std::string html = fmt::format("<section aria-labelledby=\"section-{0}\">\n<h2 id=\"section-{0}\">{1}</h2>\n", number, xml_text(section.heading));
+  std::string html = fmt::format("<section aria-labelledby=\"section-{0}\">\n<h2 id=\"section-{0}\">{1}</h2>\n", number,
+                                 xml_text(section.heading));
   for (const std::string& paragraph : section.paragraphs) html += "<p>" + xml_text(paragraph) + "</p>\n";
   for (const std::string& listing : section.listings) html += listing_html(listing);
   for (const PageTable& table : section.tables) html += table_html(table);
@@ -57,7 +65,8 @@ std::string pictures_html(const std::vector<PagePicture>& pictures) {
   if (pictures.empty()) return "";
   std::string html = "<section class=\"pictures\" aria-label=\"Diagram\">\n";
   for (const PagePicture& picture : pictures) {
-    html += "<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Diagram\">\n" + picture.svg + "</div>";
+    html += "<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Diagram\">\n" + picture.svg +
+            "</div>";
     if (!picture.caption.empty()) html += "<figcaption>" + xml_text(picture.caption) + "</figcaption>";
     html += "</figure>\n";
   }
@@ -67,15 +76,21 @@ std::string pictures_html(const std::vector<PagePicture>& pictures) {
 }  // namespace
 
 std::string derivation_page(const DerivationPage& page) {
-  std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n";
-  html += "<title>" + xml_text(page.title) + "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>" + draw::page_style + "</style>\n</head>\n<body>\n";
+  std::string html =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src "
+      "data:\">\n";
+  html += "<title>" + xml_text(page.title) + "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>" +
+          draw::page_style + "</style>\n</head>\n<body>\n";
   html += "<header class=\"page\">\n<h1>" + xml_text(page.title) + "</h1>\n";
   if (!page.summary.empty()) html += "<p class=\"lead\">" + xml_text(page.summary) + "</p>\n";
   html += "</header>\n<main>\n" + pictures_html(page.pictures);
   for (std::size_t i = 0; i < page.sections.size(); ++i) html += section_html(page.sections[i], i + 1);
-  return html + "</main>\n<footer class=\"page\"><p>Made by tilescope. One file, nothing loaded from a network.</p></footer>\n</body>\n</html>\n";
+  return html +
+         "</main>\n<footer class=\"page\"><p>Made by tilescope. One file, nothing loaded from a "
+         "network.</p></footer>\n</body>\n</html>\n";
 }
 
 }  // namespace tilescope

@@ -1,5 +1,5 @@
-// One self-contained HTML page: pictures, then sections of text, listings and tables. It loads nothing, runs nothing, and
-// looks and prints like the report of `tilescope report`.
+// One self-contained HTML page: pictures, then sections of text, listings and tables. It loads nothing, runs nothing,
+// and looks and prints like the report of `tilescope report`.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ struct PagePicture {
 struct PageTable {
   std::string title{};
   std::vector<std::string> columns{};
-  std::vector<std::vector<std::string>> rows{};  // a shorter row ends in empty cells; cells beyond the columns are an error
+  std::vector<std::vector<std::string>>
+      rows{};  // a shorter row ends in empty cells; cells beyond the columns are an error
 };
 
 struct PageSection {

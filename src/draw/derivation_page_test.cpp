@@ -23,7 +23,8 @@ std::string body(const std::string& html) {
 
 DerivationPage page_of(const std::string& text) {
   PageTable table{.title = text, .columns = {"level", text}, .rows = {{"hbm", "1,024"}, {text, "7"}, {"l2"}}};
-  PageSection section{.heading = text, .paragraphs = {text, "second"}, .listings = {"  a\n\n    b " + text + "\n"}, .tables = {table}};
+  PageSection section{
+      .heading = text, .paragraphs = {text, "second"}, .listings = {"  a\n\n    b " + text + "\n"}, .tables = {table}};
   return {.title = text, .summary = text, .pictures = {{"<svg></svg>", text}}, .sections = {section, section}};
 }
 
@@ -31,8 +32,10 @@ TEST_CASE("a page of a derivation holds pictures, paragraphs, listings and table
   const std::string html = derivation_page(page_of("Attention"));
   CHECK(test::xml_finding(body(html)) == "");
   std::size_t at = 0;
-  for (const char* part : {"<title>Attention</title>", "<h1>Attention</h1>", "<svg></svg>", "<figcaption>Attention</figcaption>", "<h2 id=\"section-1\">", "<p>second</p>",
-                           "<pre tabindex=\"0\">\n  a\n\n    b Attention\n</pre>", "<th scope=\"col\">level</th>", "<td>1,024</td>", "<td>7</td>", "<td></td>", "<h2 id=\"section-2\">"}) {
+  for (const char* part :
+       {"<title>Attention</title>", "<h1>Attention</h1>", "<svg></svg>", "<figcaption>Attention</figcaption>",
+        "<h2 id=\"section-1\">", "<p>second</p>", "<pre tabindex=\"0\">\n  a\n\n    b Attention\n</pre>",
+        "<th scope=\"col\">level</th>", "<td>1,024</td>", "<td>7</td>", "<td></td>", "<h2 id=\"section-2\">"}) {
     const std::size_t found = html.find(part, at);
     CHECK_MESSAGE(found != std::string::npos, part);
     at = found == std::string::npos ? at : found;
@@ -40,7 +43,9 @@ TEST_CASE("a page of a derivation holds pictures, paragraphs, listings and table
 }
 
 TEST_CASE("a column of numbers is set to the right") {
-  DerivationPage page{.sections = {{.heading = "h", .tables = {{.columns = {"a", "b", "c"}, .rows = {{"1", "2.5", "x"}, {"2", "-1e9", "3"}}}}}}};
+  DerivationPage page{
+      .sections = {
+          {.heading = "h", .tables = {{.columns = {"a", "b", "c"}, .rows = {{"1", "2.5", "x"}, {"2", "-1e9", "3"}}}}}}};
   const std::string html = derivation_page(page);
   CHECK(html.find("<th scope=\"row\">1</th><td class=\"n\">2.5</td><td>x</td>") != std::string::npos);
 }
@@ -69,8 +74,10 @@ TEST_CASE("a row with more cells than columns is refused") {
 
 // The report's style sheet is the source of colours and type; this page must not drift from it.
 TEST_CASE("colours and type of the page are the report's") {
-  const std::string report = read_file(std::string(TILESCOPE_SOURCE_DIR) + "/reports/assets/page.css"), page = draw::page_style, picture = draw::picture_style();
-  for (const char* name : {"--paper", "--canvas", "--ink", "--ink-2", "--rule", "--grid", "--accent", "--body", "--mono"}) {
+  const std::string report = read_file(std::string(TILESCOPE_SOURCE_DIR) + "/reports/assets/page.css"),
+                    page = draw::page_style, picture = draw::picture_style();
+  for (const char* name :
+       {"--paper", "--canvas", "--ink", "--ink-2", "--rule", "--grid", "--accent", "--body", "--mono"}) {
     std::size_t from = 0, here = 0;
     for (const char* scheme : {"light", "dark"}) {
       from = report.find(std::string(name) + ": ", from);
@@ -78,7 +85,9 @@ TEST_CASE("colours and type of the page are the report's") {
       if (from == std::string::npos && std::string(scheme) == "dark") break;  // fonts have no dark
       REQUIRE(from != std::string::npos);
       REQUIRE_MESSAGE(here != std::string::npos, name);
-      CHECK_MESSAGE(report.substr(from, report.find(';', from) - from) == page.substr(here, page.find(';', here) - here), name << " " << scheme);
+      CHECK_MESSAGE(
+          report.substr(from, report.find(';', from) - from) == page.substr(here, page.find(';', here) - here),
+          name << " " << scheme);
       ++from, ++here;
     }
   }
@@ -92,7 +101,8 @@ TEST_CASE("text is cut and broken at whole characters") {
   CHECK(draw::shortened("abcdef", 6) == "abcdef");
   CHECK(draw::shortened("abcdefg", 6) == "abcde\xe2\x80\xa6");
   CHECK(draw::shortened("\xc3\xa4\xc3\xb6\xc3\xbc", 2) == "\xc3\xa4\xe2\x80\xa6");
-  CHECK(draw::wrapped("probability_gradient of all", 14) == std::vector<std::string>{"probability_", "gradient of", "all"});
+  CHECK(draw::wrapped("probability_gradient of all", 14) ==
+        std::vector<std::string>{"probability_", "gradient of", "all"});
   CHECK(draw::wrapped("", 5) == std::vector<std::string>{""});
   CHECK(draw::wrapped("aaaaaaaaaaaa", 5) == std::vector<std::string>{"aaaaa", "aaaaa", "aa"});
   CHECK(draw::xml_text("a\xf0\x9f\x98\x80<\xf0\x9f") == "a\xf0\x9f\x98\x80&lt;\xef\xbf\xbd\xef\xbf\xbd");

@@ -27,7 +27,8 @@ std::string description(const draw::Flow& flow) {
     std::vector<std::string> inputs, outputs;
     for (const ArrayId id : diagram.fetched_by(op)) inputs.push_back(diagram.array(id).name);
     for (const ArrayId id : op.outputs) outputs.push_back(diagram.array(id).name);
-    sentences.push_back(fmt::format("{} ({}) makes {} from {}.", op.name, to_string(op.kind), join(outputs, ", "), join(inputs, ", ")));
+    sentences.push_back(
+        fmt::format("{} ({}) makes {} from {}.", op.name, to_string(op.kind), join(outputs, ", "), join(inputs, ", ")));
   }
   return join(sentences, " ");
 }
@@ -49,13 +50,16 @@ DiagramPicture draw_diagram(const Diagram& diagram, const Schedule* schedule) {
   picture.texts = canvas.texts();
   const std::string title = flow.diagram->name + (schedule != nullptr ? " under the schedule " + schedule->name : "");
   const std::string size = fmt::format("{} {}", draw::number(picture.width), draw::number(picture.height));
-  picture.svg = fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" class="napkin" role="img" aria-label="Diagram of {0}" viewBox="0 0 {1}" width="{2}" height="{3}">)"
-                            "\n<title>Diagram of {0}</title>\n<desc>{4}</desc>\n<style>{5}</style>\n{6}</svg>\n",
-                            draw::xml_text(draw::shortened(title, 160)), size, draw::number(picture.width), draw::number(picture.height),
-                            draw::xml_text(draw::shortened(description(flow), 4000)), draw::picture_style(), canvas.content());
+  picture.svg = fmt::format(
+      R"(<svg xmlns="http://www.w3.org/2000/svg" class="napkin" role="img" aria-label="Diagram of {0}" viewBox="0 0 {1}" width="{2}" height="{3}">)"
+      "\n<title>Diagram of {0}</title>\n<desc>{4}</desc>\n<style>{5}</style>\n{6}</svg>\n",
+      draw::xml_text(draw::shortened(title, 160)), size, draw::number(picture.width), draw::number(picture.height),
+      draw::xml_text(draw::shortened(description(flow), 4000)), draw::picture_style(), canvas.content());
   return picture;
 }
 
-std::string diagram_svg(const Diagram& diagram, const Schedule* schedule) { return draw_diagram(diagram, schedule).svg; }
+std::string diagram_svg(const Diagram& diagram, const Schedule* schedule) {
+  return draw_diagram(diagram, schedule).svg;
+}
 
 }  // namespace tilescope

@@ -18,8 +18,8 @@ struct DiagramPicture {
   std::vector<draw::PlacedText> texts{};
 };
 
-// With a schedule, its own diagram is drawn (accumulators, partial results): an island is a frame, what is inside of it is
-// on chip, and an operator that several islands run stands in each. Without one everything is at the outer level.
+// With a schedule, its own diagram is drawn (accumulators, partial results): an island is a frame, what is inside of it
+// is on chip, and an operator that several islands run stands in each. Without one everything is at the outer level.
 // `diagram` and the schedule's are as the readers leave them. Names are escaped; deterministic; several pictures may
 // stand in one page.
 DiagramPicture draw_diagram(const Diagram& diagram, const Schedule* schedule);

@@ -71,7 +71,8 @@ TEST_CASE("every shipped diagram is a picture that names everything and in which
   }
 }
 
-TEST_CASE("every shipped schedule is a picture with a named frame an island, accumulators and partial results included") {
+TEST_CASE(
+    "every shipped schedule is a picture with a named frame an island, accumulators and partial results included") {
   const auto names = shipped_names(models / "schedules");
   REQUIRE(names.size() > 5);
   for (const std::string& name : names) {
@@ -81,7 +82,8 @@ TEST_CASE("every shipped schedule is a picture with a named frame an island, acc
     check_picture(picture);
     for (const Island& island : schedule.islands) CHECK(says(picture, island.name));
     for (const Operator& op : schedule.diagram.operators) CHECK(says(picture, op.name));
-    for (const Array& array : schedule.diagram.arrays) CHECK_MESSAGE(all_texts(picture).find(array.name + "\n") != std::string::npos, array.name);
+    for (const Array& array : schedule.diagram.arrays)
+      CHECK_MESSAGE(all_texts(picture).find(array.name + "\n") != std::string::npos, array.name);
   }
 }
 
@@ -94,7 +96,8 @@ TEST_CASE("an array changes its colour exactly where the schedule moves it") {
     std::vector<std::set<std::string>> loaded(schedule.islands.size()), stored(schedule.islands.size());
     for (const auto& links : flow.gaps)
       for (const draw::Link& link : links) {
-        const draw::Lane &from = flow.lanes[static_cast<std::size_t>(link.from)], &to = flow.lanes[static_cast<std::size_t>(link.to)];
+        const draw::Lane &from = flow.lanes[static_cast<std::size_t>(link.from)],
+                         &to = flow.lanes[static_cast<std::size_t>(link.to)];
         if (from.island == to.island) continue;
         if (from.island >= 0) stored[static_cast<std::size_t>(from.island)].insert(flow.array(link.from).name);
         if (to.island >= 0 && !to.view) loaded[static_cast<std::size_t>(to.island)].insert(flow.array(link.to).name);
@@ -130,7 +133,8 @@ TEST_CASE("a view begins as a branch of its source and is no load of its own") {
 }
 
 TEST_CASE("the other diagrams of the forward schedule are pictures too") {
-  for (const char* diagram : {"mla_absorbed", "mla_expanded", "attention_paged", "attention_softcap_alibi", "attention_spherical"}) {
+  for (const char* diagram :
+       {"mla_absorbed", "mla_expanded", "attention_paged", "attention_softcap_alibi", "attention_spherical"}) {
     INFO(diagram);
     const Schedule schedule = find_schedule("flash2", models, diagram);
     check_picture(draw_diagram(schedule.diagram, &schedule));
@@ -141,7 +145,8 @@ TEST_CASE("on-chip wires of flash2 carry their partition and O alone runs along"
   const Schedule schedule = find_schedule("flash2", models);
   const DiagramPicture picture = draw_diagram(schedule.diagram, &schedule);
   const std::string texts = "\n" + all_texts(picture);
-  for (const char* label : {"\ngq\n", "\nsx\n", "\ngb\n", "\nd\n", "\nq\n"}) CHECK_MESSAGE(texts.find(label) != std::string::npos, label);
+  for (const char* label : {"\ngq\n", "\nsx\n", "\ngb\n", "\nd\n", "\nq\n"})
+    CHECK_MESSAGE(texts.find(label) != std::string::npos, label);
   for (const char* label : {"\nsq\n", "\ngx\n", "\ngd\n"}) CHECK_MESSAGE(texts.find(label) == std::string::npos, label);
   const draw::Flow flow = draw::flow_of(schedule.diagram, &schedule);
   std::set<std::string> state;
@@ -181,11 +186,18 @@ TEST_CASE("as many arrays and axes as a diagram may have are drawn, in order and
 
 TEST_CASE("hostile names stay text, inside of their places") {
   const std::string hostile = "</text></svg><script>alert('&\"')</script>]]>";
-  for (const std::string& name : {hostile, std::string(3000, 'W'), std::string("\x01\xff\xc0\x80\xed\xa0\x80\n\t\xef\xbf\xbf"), std::string()}) {
+  for (const std::string& name :
+       {hostile, std::string(3000, 'W'), std::string("\x01\xff\xc0\x80\xed\xa0\x80\n\t\xef\xbf\xbf"), std::string()}) {
     const Diagram diagram = chain(4, 3, name);
-    Schedule schedule{.name = name, .summary = name, .diagram = diagram, .parameters = {{name, 64}}, .islands = {}, .chunks = {}};
-    Island island{.name = name, .operators = {0, 1}, .omits = {}, .loops = {{AxisId{0}, Partition::group, {.parameter = 0}}, {AxisId{1}, Partition::stream, {}}}, .stored_as = {}};
-    for (Operator& op : schedule.diagram.operators) op.kind = OperatorKind::merge, op.over = {AxisId{1}};  // no formula to expand
+    Schedule schedule{
+        .name = name, .summary = name, .diagram = diagram, .parameters = {{name, 64}}, .islands = {}, .chunks = {}};
+    Island island{.name = name,
+                  .operators = {0, 1},
+                  .omits = {},
+                  .loops = {{AxisId{0}, Partition::group, {.parameter = 0}}, {AxisId{1}, Partition::stream, {}}},
+                  .stored_as = {}};
+    for (Operator& op : schedule.diagram.operators)
+      op.kind = OperatorKind::merge, op.over = {AxisId{1}};  // no formula to expand
     schedule.islands = {island};
     for (const Schedule* given : {static_cast<const Schedule*>(nullptr), static_cast<const Schedule*>(&schedule)}) {
       const DiagramPicture picture = draw_diagram(diagram, given);
@@ -197,7 +209,8 @@ TEST_CASE("hostile names stay text, inside of their places") {
 }
 
 TEST_CASE("the diagram that a schedule rewrote can be drawn without it") {
-  for (const char* name : {"split-kv", "flash2-backward", "flash1"}) check_picture(draw_diagram(find_schedule(name, models).diagram, nullptr));
+  for (const char* name : {"split-kv", "flash2-backward", "flash1"})
+    check_picture(draw_diagram(find_schedule(name, models).diagram, nullptr));
 }
 
 TEST_CASE("a diagram without operators is its inputs") {

@@ -22,10 +22,13 @@ class Builder {
     for (std::size_t a = 0; a < diagram_.arrays.size(); ++a) {
       const auto id = static_cast<ArrayId>(static_cast<int>(a));
       const bool input = diagram_.array(id).role == ArrayRole::input;
-      if (input ? !diagram_.array(id).alias_of : loaded_from(id, 0) && !is_made(id)) flow_.first.push_back(add({.array = id, .result = id}));
+      if (input ? !diagram_.array(id).alias_of : loaded_from(id, 0) && !is_made(id))
+        flow_.first.push_back(add({.array = id, .result = id}));
     }
     live_ = flow_.first;
-    for (const int lane : live_) flow_.lanes[static_cast<std::size_t>(lane)].ends = !loaded_from(flow_.lanes[static_cast<std::size_t>(lane)].array, 0);
+    for (const int lane : live_)
+      flow_.lanes[static_cast<std::size_t>(lane)].ends =
+          !loaded_from(flow_.lanes[static_cast<std::size_t>(lane)].array, 0);
     for (std::size_t s = 0; s <= flow_.steps.size(); ++s) {
       cross_gap(s);
       if (s < flow_.steps.size()) produce(s);
@@ -52,7 +55,9 @@ class Builder {
   }
 
   ArrayId source(ArrayId id) const { return diagram_.array(id).alias_of.value_or(id); }
-  bool reads(std::size_t step, ArrayId id) const { return contains(diagram_.fetched_by(flow_.op(flow_.steps[step])), id); }
+  bool reads(std::size_t step, ArrayId id) const {
+    return contains(diagram_.fetched_by(flow_.op(flow_.steps[step])), id);
+  }
 
   bool read_on_chip(int island, ArrayId id, std::size_t from) const {
     for (std::size_t s = from; s < flow_.steps.size(); ++s)
@@ -104,7 +109,8 @@ class Builder {
   // What the very next step loads into another island is at the outer level only between the two.
   void store(int l, const Lane& lane, std::size_t s) {
     const int outer = add(stored(lane));
-    const bool loaded = schedule_ != nullptr && s < flow_.steps.size() && first_load(flow_.steps[s].island, lane.array) == s;
+    const bool loaded =
+        schedule_ != nullptr && s < flow_.steps.size() && first_load(flow_.steps[s].island, lane.array) == s;
     if (loaded) load(l, lane.array, s, outer);
     if (diagram_.array(lane.array).role == ArrayRole::output || loaded_from(lane.array, s + 1)) link(l, outer, s);
   }
@@ -132,15 +138,23 @@ class Builder {
   // As the operator lists them.
   void order_inputs(Step& step) const {
     const std::vector<ArrayId> listed = diagram_.fetched_by(flow_.op(step));
-    const auto place = [&](int lane) { return std::find(listed.begin(), listed.end(), flow_.lanes[static_cast<std::size_t>(lane)].result) - listed.begin(); };
+    const auto place = [&](int lane) {
+      return std::find(listed.begin(), listed.end(), flow_.lanes[static_cast<std::size_t>(lane)].result) -
+             listed.begin();
+    };
     std::sort(step.inputs.begin(), step.inputs.end(), [&](int a, int b) { return place(a) < place(b); });
   }
 
   // An array that only a schedule makes stands at the left where its diagram is drawn without the schedule.
   bool is_made(ArrayId id) const {
-    const bool yielded = std::any_of(diagram_.operators.begin(), diagram_.operators.end(), [&](const Operator& op) { return contains(op.outputs, id); });
-    const auto stores = [&](const Island& island) { return std::any_of(island.stored_as.begin(), island.stored_as.end(), [&](const Stored& stored) { return stored.as == id; }); };
-    return yielded || (schedule_ != nullptr && std::any_of(schedule_->islands.begin(), schedule_->islands.end(), stores));
+    const bool yielded = std::any_of(diagram_.operators.begin(), diagram_.operators.end(),
+                                     [&](const Operator& op) { return contains(op.outputs, id); });
+    const auto stores = [&](const Island& island) {
+      return std::any_of(island.stored_as.begin(), island.stored_as.end(),
+                         [&](const Stored& stored) { return stored.as == id; });
+    };
+    return yielded ||
+           (schedule_ != nullptr && std::any_of(schedule_->islands.begin(), schedule_->islands.end(), stores));
   }
   bool is_made_by(std::size_t step, int lane) const {
     const auto& outputs = flow_.steps[step].outputs;
@@ -160,13 +174,16 @@ class Builder {
     const auto axes = folded_axes(primitives_, island, how.result);
     const bool listed = std::any_of(island.stored_as.begin(), island.stored_as.end(),
                                     [&](const Stored& other) { return other.as == how.as && !diagram_chunks(how.as); });
-    outer.state = listed || std::any_of(axes.begin(), axes.end(), [&](AxisId axis) { return !diagram_chunks(how.as) && comes_back(diagram_, island, how.result, axis); });
+    outer.state = listed || std::any_of(axes.begin(), axes.end(), [&](AxisId axis) {
+                    return !diagram_chunks(how.as) && comes_back(diagram_, island, how.result, axis);
+                  });
     if (outer.state) outer.note = ways[static_cast<std::size_t>(how.by)] + " in outer memory";
     return outer;
   }
   bool diagram_chunks(ArrayId id) const {
     const auto& axes = diagram_.array(id).axes;
-    return std::any_of(axes.begin(), axes.end(), [&](AxisId axis) { return diagram_.axes[index(axis)].chunks_of.has_value(); });
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](AxisId axis) { return diagram_.axes[index(axis)].chunks_of.has_value(); });
   }
 
   // Whether the island streams an axis that the result is folded over.
@@ -178,8 +195,10 @@ class Builder {
     if (op.kind == OperatorKind::merge) axes = op.over;
     std::vector<std::string> names;
     for (const Loop& loop : island.loops)
-      if (loop.partition == Partition::stream && contains(axes, loop.axis)) names.push_back(diagram_.axes[index(loop.axis)].name);
-    const bool listed = std::any_of(island.stored_as.begin(), island.stored_as.end(), [&](const Stored& other) { return other.as == result; });
+      if (loop.partition == Partition::stream && contains(axes, loop.axis))
+        names.push_back(diagram_.axes[index(loop.axis)].name);
+    const bool listed = std::any_of(island.stored_as.begin(), island.stored_as.end(),
+                                    [&](const Stored& other) { return other.as == result; });
     if (!names.empty()) note = "running state of the stream over " + join(names, ", ");
     else if (listed) note = "running state";
     return listed || !names.empty();
@@ -211,11 +230,14 @@ class Builder {
 
 const Loop* loop_over(const Flow& flow, int lane, AxisId axis) {
   if (!flow.on_chip(lane)) return nullptr;
-  const auto& loops = flow.schedule->islands[static_cast<std::size_t>(flow.lanes[static_cast<std::size_t>(lane)].island)].loops;
+  const auto& loops =
+      flow.schedule->islands[static_cast<std::size_t>(flow.lanes[static_cast<std::size_t>(lane)].island)].loops;
   const auto last = std::find_if(loops.rbegin(), loops.rend(), [&](const Loop& loop) { return loop.axis == axis; });
   return last == loops.rend() ? nullptr : &*last;
 }
 
-Flow flow_of(const Diagram& diagram, const Schedule* schedule) { return Builder(schedule ? schedule->diagram : diagram, schedule).run(); }
+Flow flow_of(const Diagram& diagram, const Schedule* schedule) {
+  return Builder(schedule ? schedule->diagram : diagram, schedule).run();
+}
 
 }  // namespace tilescope::draw

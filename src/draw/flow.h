@@ -1,5 +1,5 @@
-// What a picture shows, before anything has a place: the steps of a diagram under a schedule from left to right, and the
-// lanes between them. A lane is one array at one level; a copy, a load and a store begin lanes of their own.
+// What a picture shows, before anything has a place: the steps of a diagram under a schedule from left to right, and
+// the lanes between them. A lane is one array at one level; a copy, a load and a store begin lanes of their own.
 #pragma once
 
 #include <string>
@@ -13,8 +13,9 @@ namespace tilescope::draw {
 inline constexpr int outer_memory = -1;
 
 struct Lane {
-  ArrayId array;   // as it is named
-  ArrayId result;  // as operators of its island read it; differs where a result is stored as partial result or accumulator
+  ArrayId array;  // as it is named
+  ArrayId
+      result;  // as operators of its island read it; differs where a result is stored as partial result or accumulator
   int island = outer_memory;  // whose chip it is on
   bool state = false;         // added to at every step of a stream
   bool ends = false;          // nobody reads or stores it
@@ -24,8 +25,8 @@ struct Lane {
 };
 
 struct Link {
-  int from, to;   // the same: the lane goes on
-  int via = -1;   // from one island to the next: the lane at the outer level in between
+  int from, to;  // the same: the lane goes on
+  int via = -1;  // from one island to the next: the lane at the outer level in between
 };
 
 struct Step {
@@ -49,7 +50,8 @@ struct Flow {
 // The loop of the lane's island that cuts the axis last; null: none does, or the lane is at the outer level.
 const Loop* loop_over(const Flow& flow, int lane, AxisId axis);
 
-// `diagram` must outlive the result; with a schedule it is the schedule's own, with its accumulators and partial results.
+// `diagram` must outlive the result; with a schedule it is the schedule's own, with its accumulators and partial
+// results.
 Flow flow_of(const Diagram& diagram, const Schedule* schedule);
 
 }  // namespace tilescope::draw

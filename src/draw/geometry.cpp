@@ -10,20 +10,22 @@
 namespace tilescope::draw {
 namespace {
 
-constexpr double box_gap = 9;      // inside a box, between its core and the wires beside it
+constexpr double box_gap = 9;       // inside a box, between its core and the wires beside it
 constexpr double widest_gap = 40;   // between lanes
 constexpr double label_space = 22;  // beside a label, so that a piece of wire shows on both sides
 
 class Layout {
  public:
   // Lanes stand close together again where a row begins.
-  Layout(const Flow& flow, const Order& order, const std::vector<std::size_t>& starts) : flow_(flow), order_(order), starts_(starts) {}
+  Layout(const Flow& flow, const Order& order, const std::vector<std::size_t>& starts)
+      : flow_(flow), order_(order), starts_(starts) {}
 
   Geometry run() {
     result_.columns.resize(flow_.steps.size() + 1);
     std::map<int, double> at = close_together(flow_, order_.first);  // tops of the lanes so far
     for (std::size_t c = 0; c < result_.columns.size(); ++c) {
-      if (c > 0 && std::count(starts_.begin(), starts_.end(), c) > 0) at = close_together(flow_, order_.stages[c - 1].after());
+      if (c > 0 && std::count(starts_.begin(), starts_.end(), c) > 0)
+        at = close_together(flow_, order_.stages[c - 1].after());
       lead_.push_back(at);
       if (c < flow_.steps.size()) place_step(c, at);
       else place_last(at);
@@ -46,15 +48,19 @@ class Layout {
   }
 
   // y of the woven axes and of the core, from the top of the box: straight on from the first input where they can.
-  void weave(const Step& step, const std::vector<int>& inputs, const std::map<int, double>& tops, Column& column) const {
+  void weave(const Step& step, const std::vector<int>& inputs, const std::map<int, double>& tops,
+             Column& column) const {
     const Operator& op = flow_.op(step);
     std::set<AxisId> out;
-    for (const ArrayId id : op.outputs) out.insert(flow_.diagram->array(id).axes.begin(), flow_.diagram->array(id).axes.end());
+    for (const ArrayId id : op.outputs)
+      out.insert(flow_.diagram->array(id).axes.begin(), flow_.diagram->array(id).axes.end());
     if (op.along) out.erase(*op.along);
     if (inputs.empty()) out.clear();
     double next = 6 + name_row;
     for (const AxisId axis : inputs.empty() ? std::vector<AxisId>{} : flow_.array(inputs.front()).axes)
-      if (out.count(axis) > 0) column.tracks[axis] = port(flow_, inputs.front(), tops.at(inputs.front()), axis), next = column.tracks[axis] + box_gap;
+      if (out.count(axis) > 0)
+        column.tracks[axis] = port(flow_, inputs.front(), tops.at(inputs.front()), axis),
+        next = column.tracks[axis] + box_gap;
     const Core core = core_of(flow_, step);
     column.core = {0, next, core.width, next + core.height};
     next = column.core.bottom + box_gap;
@@ -82,7 +88,8 @@ class Layout {
     for (const int lane : stage.above) items.push_back(passing(c, lane, at));
     Stacked box{.height = height};
     for (const int lane : stage.inputs)
-      for (std::size_t vote = 0; vote <= flow_.array(lane).axes.size(); ++vote) box.wishes.push_back(at.at(parent(c, lane)) - inside.at(lane));
+      for (std::size_t vote = 0; vote <= flow_.array(lane).axes.size(); ++vote)
+        box.wishes.push_back(at.at(parent(c, lane)) - inside.at(lane));
     items.push_back(box);
     for (const int lane : stage.below) items.push_back(passing(c, lane, at));
     const std::vector<double> tops = stacked(items, lane_gap, widest_gap);
@@ -102,7 +109,8 @@ class Layout {
     for (const int lane : order_.last) items.push_back(passing(flow_.steps.size(), lane, at));
     const std::vector<double> tops = stacked(items, lane_gap, std::numeric_limits<double>::max());
     Column& column = result_.columns.back();
-    for (std::size_t i = 0; i < tops.size(); ++i) column.before[order_.last[i]] = column.after[order_.last[i]] = tops[i];
+    for (std::size_t i = 0; i < tops.size(); ++i)
+      column.before[order_.last[i]] = column.after[order_.last[i]] = tops[i];
   }
 
   const Flow& flow_;
@@ -113,7 +121,8 @@ class Layout {
 
 double label_width(const Flow& flow, int lane) {
   double width = text_width(array_label(flow, lane), Font::array);
-  for (const AxisId axis : flow.array(lane).axes) width = std::max(width, text_width(axis_label(flow, lane, axis), Font::axis) + label_space);
+  for (const AxisId axis : flow.array(lane).axes)
+    width = std::max(width, text_width(axis_label(flow, lane, axis), Font::axis) + label_space);
   return width + 14;
 }
 
@@ -133,7 +142,8 @@ void set_widths(const Flow& flow, const Order& order, std::size_t c, const std::
     behind = std::max(behind, label_width(flow, lane));
     for (const AxisId axis : flow.array(lane).axes) {
       const auto track = column.tracks.find(axis);
-      if (track == column.tracks.end() || std::abs(track->second - port(flow, lane, column.after.at(lane), axis)) > 1) fan_out = 34;
+      if (track == column.tracks.end() || std::abs(track->second - port(flow, lane, column.after.at(lane), axis)) > 1)
+        fan_out = 34;
     }
   }
   const double core = column.core.right;
@@ -143,7 +153,9 @@ void set_widths(const Flow& flow, const Order& order, std::size_t c, const std::
 }
 
 void shift(Column& column, double x) {
-  for (double* at : {&column.start, &column.bent, &column.box_left, &column.box_right, &column.end, &column.core.left, &column.core.right}) *at += x;
+  for (double* at : {&column.start, &column.bent, &column.box_left, &column.box_right, &column.end, &column.core.left,
+                     &column.core.right})
+    *at += x;
   column.box.left = column.box_left, column.box.right = column.box_right;
 }
 
@@ -153,7 +165,11 @@ double lead_width(const Flow& flow, const std::map<int, double>& lanes, bool inp
     width = std::max(width, label_width(flow, lane));
     if (!inputs) continue;
     for (const AxisId axis : flow.array(lane).axes)
-      width = std::max(width, text_width({.text = axis_label(flow, lane, axis).text, .subscript = {}, .small = shortened(flow.diagram->axes[index(axis)].size, 14)}, Font::axis) + label_space);
+      width = std::max(width, text_width({.text = axis_label(flow, lane, axis).text,
+                                          .subscript = {},
+                                          .small = shortened(flow.diagram->axes[index(axis)].size, 14)},
+                                         Font::axis) +
+                                  label_space);
   }
   return width;
 }

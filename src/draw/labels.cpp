@@ -19,7 +19,8 @@ std::string axis_names(const Diagram& diagram, const std::vector<AxisId>& axes) 
 
 void add_lines(Core& core, const std::string& text, Font font) {
   std::vector<std::string> lines = wrapped(text, most_of_a_line);
-  if (lines.size() > most_lines) lines.resize(most_lines), lines.back() = shortened(lines.back() + "     ", most_of_a_line - 1);
+  if (lines.size() > most_lines)
+    lines.resize(most_lines), lines.back() = shortened(lines.back() + "     ", most_of_a_line - 1);
   for (const std::string& line : lines) core.lines.push_back({line, font});
 }
 
@@ -38,11 +39,24 @@ Core core_of(const Flow& flow, const Step& step) {
   Core core;
   add_lines(core, op.name, Font::op);
   switch (op.kind) {
-    case OperatorKind::contraction: add_lines(core, fmt::format("\u2211 {}  product", axis_names(diagram, contracted(flow, step))), Font::detail); break;
-    case OperatorKind::softmax: add_lines(core, fmt::format("softmax along {}", op.along ? axis_names(diagram, {*op.along}) : "?"), Font::detail); break;
-    case OperatorKind::pointwise: add_lines(core, "pointwise", Font::detail); break;
-    case OperatorKind::reduction: add_lines(core, fmt::format("{} over {} of", op.fold == FoldKind::sum ? "\u2211" : to_string(op.fold), axis_names(diagram, op.over)), Font::detail); break;
-    case OperatorKind::merge: add_lines(core, fmt::format("merge over {}", axis_names(diagram, op.over)), Font::detail); break;
+    case OperatorKind::contraction:
+      add_lines(core, fmt::format("\u2211 {}  product", axis_names(diagram, contracted(flow, step))), Font::detail);
+      break;
+    case OperatorKind::softmax:
+      add_lines(core, fmt::format("softmax along {}", op.along ? axis_names(diagram, {*op.along}) : "?"), Font::detail);
+      break;
+    case OperatorKind::pointwise:
+      add_lines(core, "pointwise", Font::detail);
+      break;
+    case OperatorKind::reduction:
+      add_lines(core,
+                fmt::format("{} over {} of", op.fold == FoldKind::sum ? "\u2211" : to_string(op.fold),
+                            axis_names(diagram, op.over)),
+                Font::detail);
+      break;
+    case OperatorKind::merge:
+      add_lines(core, fmt::format("merge over {}", axis_names(diagram, op.over)), Font::detail);
+      break;
   }
   if (op.expression) add_lines(core, to_text(*op.expression), Font::code);
   for (const Line& line : core.lines) {
@@ -69,7 +83,9 @@ Label array_label(const Flow& flow, int lane) {
   return label;
 }
 
-double lane_height(const Flow& flow, int lane) { return name_row + pitch * static_cast<double>(flow.array(lane).axes.size()); }
+double lane_height(const Flow& flow, int lane) {
+  return name_row + pitch * static_cast<double>(flow.array(lane).axes.size());
+}
 
 double port(const Flow& flow, int lane, double top, AxisId axis, std::size_t otherwise) {
   const auto& axes = flow.array(lane).axes;
@@ -79,7 +95,8 @@ double port(const Flow& flow, int lane, double top, AxisId axis, std::size_t oth
 }
 
 bool changes_level(const Flow& flow, const Link& link) {
-  const Lane &from = flow.lanes[static_cast<std::size_t>(link.from)], &to = flow.lanes[static_cast<std::size_t>(link.to)];
+  const Lane &from = flow.lanes[static_cast<std::size_t>(link.from)],
+             &to = flow.lanes[static_cast<std::size_t>(link.to)];
   return (flow.schedule != nullptr && from.island != to.island) || from.array != to.array;
 }
 

@@ -8,26 +8,33 @@ namespace {
 constexpr double line_height = 20, sample = 30;
 
 struct Key {
-  std::string css{};   // of a wire; "island", "dot chip" and "tuple" are drawn as what they are; empty: the text says it
+  std::string css{};  // of a wire; "island", "dot chip" and "tuple" are drawn as what they are; empty: the text says it
   Label symbol{};
   std::string meaning{};
 };
 
 std::vector<Key> keys_of(const Flow& flow) {
   const auto any = [&](auto holds) { return std::any_of(flow.lanes.begin(), flow.lanes.end(), holds); };
-  std::vector<Key> keys{{"w", {}, flow.schedule != nullptr ? "array in outer memory (HBM), one wire an axis" : "array, one wire an axis"}};
+  std::vector<Key> keys{
+      {"w",
+       {},
+       flow.schedule != nullptr ? "array in outer memory (HBM), one wire an axis" : "array, one wire an axis"}};
   if (flow.schedule != nullptr) {
     keys.push_back({"w chip", {}, "on chip"});
     keys.push_back({"dot", {}, "changes level: a load or a store"});
-    if (any([](const Lane& lane) { return lane.state && lane.island >= 0; })) keys.push_back({"w chip state", {}, "running state (+=), on chip"});
-    if (any([](const Lane& lane) { return lane.state && lane.island < 0; })) keys.push_back({"w state", {}, "added to in outer memory"});
+    if (any([](const Lane& lane) { return lane.state && lane.island >= 0; }))
+      keys.push_back({"w chip state", {}, "running state (+=), on chip"});
+    if (any([](const Lane& lane) { return lane.state && lane.island < 0; }))
+      keys.push_back({"w state", {}, "added to in outer memory"});
     keys.push_back({"island", {}, "island: one kernel"});
     keys.push_back({"", {.text = "g", .subscript = "a"}, "axis a grouped: a tile a block"});
     keys.push_back({"", {.text = "s", .subscript = "a"}, "axis a streamed: a tile a step"});
   }
   if (flow.lanes.size() > 1) keys.push_back({"tuple", {}, "between arrays"});
-  if (any([](const Lane& lane) { return lane.view; })) keys.push_back({flow.schedule != nullptr ? "w chip view" : "w view", {}, "view of another array"});
-  if (any([](const Lane& lane) { return lane.places; })) keys.push_back({flow.schedule != nullptr ? "w chip places" : "w places", {}, "places, not values"});
+  if (any([](const Lane& lane) { return lane.view; }))
+    keys.push_back({flow.schedule != nullptr ? "w chip view" : "w view", {}, "view of another array"});
+  if (any([](const Lane& lane) { return lane.places; }))
+    keys.push_back({flow.schedule != nullptr ? "w chip places" : "w places", {}, "places, not values"});
   return keys;
 }
 

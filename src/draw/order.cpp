@@ -78,7 +78,8 @@ class Search {
   }
 
   // Lanes that go on past the next box, each below the one it comes from.
-  std::vector<int> passing(const std::vector<int>& lanes, const std::vector<Link>& links, const std::vector<int>& inputs) const {
+  std::vector<int> passing(const std::vector<int>& lanes, const std::vector<Link>& links,
+                           const std::vector<int>& inputs) const {
     std::vector<int> found;
     for (const int lane : lanes)
       for (const Link& link : links)
@@ -86,7 +87,8 @@ class Search {
     return found;
   }
 
-  std::int64_t crossings(const std::vector<int>& before, const std::vector<int>& after, const std::vector<Link>& links) const {
+  std::int64_t crossings(const std::vector<int>& before, const std::vector<int>& after,
+                         const std::vector<Link>& links) const {
     const std::vector<int> from = positions(before, flow_.lanes.size()), to = positions(after, flow_.lanes.size());
     std::int64_t cost = 0;
     for (std::size_t i = 0; i < links.size(); ++i)
@@ -96,7 +98,8 @@ class Search {
         if (a * b < 0) cost += 100 * weight(links[i].to) * weight(links[j].to);
       }
     for (const Link& link : links)  // long ways are second to crossings
-      cost += 4 * weight(link.to) * std::abs(from[static_cast<std::size_t>(link.from)] - to[static_cast<std::size_t>(link.to)]);
+      cost += 4 * weight(link.to) *
+              std::abs(from[static_cast<std::size_t>(link.from)] - to[static_cast<std::size_t>(link.to)]);
     return cost;
   }
 
@@ -115,7 +118,8 @@ class Search {
     return cost;
   }
 
-  // In a box wires run straight on from the uppermost input; it should be the one that shares most axes with the output.
+  // In a box wires run straight on from the uppermost input; it should be the one that shares most axes with the
+  // output.
   std::int64_t inside(const Step& step, const std::vector<int>& inputs) const {
     const Array& out = flow_.diagram->array(flow_.op(step).outputs.front());
     std::int64_t most = 0, first = 0;

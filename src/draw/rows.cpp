@@ -18,9 +18,13 @@ std::string tile_text(const Schedule& schedule, const TileSize& tile) {
 
 Label loop_label(const Schedule& schedule, const Loop& loop) {
   const Axis& axis = schedule.diagram.axes[index(loop.axis)];
-  Label label{.text = loop.partition == Partition::group ? "g" : "s", .subscript = shortened(axis.name, 12), .small = "= " + tile_text(schedule, loop.tile)};
+  Label label{.text = loop.partition == Partition::group ? "g" : "s",
+              .subscript = shortened(axis.name, 12),
+              .small = "= " + tile_text(schedule, loop.tile)};
   for (const Chunking& chunks : schedule.chunks)
-    if (chunks.axis == loop.axis && axis.chunks_of) label.small = fmt::format("= 1; {} in {}", shortened(schedule.diagram.axes[index(chunks.of)].name, 12), tile_text(schedule, chunks.length));
+    if (chunks.axis == loop.axis && axis.chunks_of)
+      label.small = fmt::format("= 1; {} in {}", shortened(schedule.diagram.axes[index(chunks.of)].name, 12),
+                                tile_text(schedule, chunks.length));
   return label;
 }
 
@@ -35,7 +39,8 @@ double place_heading(const Flow& flow, Frame& frame, bool continued) {
   x += text_width(frame.items.back().label, Font::island) + 18;
   for (const Loop& loop : island.loops) {
     Label label = loop_label(schedule, loop);
-    while (label.small.size() > 4 && text_width(label, Font::axis) > right - left) label.small = shortened(label.small, label.small.size() - 3);
+    while (label.small.size() > 4 && text_width(label, Font::axis) > right - left)
+      label.small = shortened(label.small, label.small.size() - 3);
     const double width = text_width(label, Font::axis);
     if (x + width > right && x > left) x = left, y += heading_line;
     frame.items.push_back({label, Font::axis, x, y});
@@ -75,7 +80,8 @@ void place_rows(const Flow& flow, Geometry& geometry) {
     Row& row = geometry.rows[r];
     double top = std::numeric_limits<double>::max(), bottom = std::numeric_limits<double>::lowest();
     const auto cover = [&](const std::map<int, double>& tops) {
-      for (const auto& [lane, at] : tops) top = std::min(top, at), bottom = std::max(bottom, at + lane_height(flow, lane));
+      for (const auto& [lane, at] : tops)
+        top = std::min(top, at), bottom = std::max(bottom, at + lane_height(flow, lane));
     };
     cover(row.lanes);
     for (std::size_t c = row.first; c <= row.last; ++c) {
@@ -87,7 +93,8 @@ void place_rows(const Flow& flow, Geometry& geometry) {
     std::vector<Frame> frames = flow.schedule != nullptr ? frames_of(flow, row, geometry) : std::vector<Frame>{};
     double heading = 0;
     for (Frame& frame : frames) {
-      const bool continued = row.first > 0 && &frame == &frames.front() && flow.steps[row.first - 1].island == frame.island;
+      const bool continued =
+          row.first > 0 && &frame == &frames.front() && flow.steps[row.first - 1].island == frame.island;
       heading = std::max(heading, place_heading(flow, frame, continued));
     }
     row.top = y + heading + 4, row.bottom = row.top + bottom - top;

@@ -19,7 +19,8 @@ double distance(const std::vector<Stacked>& items, const std::vector<double>& to
 }
 
 // Best of all integer tops in a window; small integer problems have an integer optimum.
-double least(const std::vector<Stacked>& items, double gap, std::size_t from, double lowest, std::vector<double>& tops) {
+double least(const std::vector<Stacked>& items, double gap, std::size_t from, double lowest,
+             std::vector<double>& tops) {
   if (from == items.size()) return distance(items, tops);
   double best = std::numeric_limits<double>::max();
   for (double top = lowest; top <= 24; ++top) {

@@ -1,5 +1,5 @@
-// A small judge of XML for tests: tags nest, attributes are quoted and appear once, references are known, characters are
-// allowed. It knows no document types.
+// A small judge of XML for tests: tags nest, attributes are quoted and appear once, references are known, characters
+// are allowed. It knows no document types.
 #pragma once
 
 #include <cctype>
@@ -43,7 +43,8 @@ class XmlJudge {
 
   std::string name() {
     const std::size_t from = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '-')) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '-'))
+      ++at_;
     if (at_ == from) fail("no name");
     return std::string(text_.substr(from, at_ - from));
   }

@@ -10,14 +10,18 @@ namespace {
 constexpr char32_t replacement = 0xfffd;
 
 bool allowed(char32_t c) {
-  return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !(c >= 0xd800 && c < 0xe000) && (c & 0xfffe) != 0xfffe && c <= 0x10ffff;
+  return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !(c >= 0xd800 && c < 0xe000) && (c & 0xfffe) != 0xfffe &&
+         c <= 0x10ffff;
 }
 
 // The character at `at`, which moves behind it; behind one byte where that begins no character.
 char32_t next(std::string_view text, std::size_t& at) {
   const auto first = static_cast<unsigned char>(text[at++]);
   if (first < 0x80) return first;
-  const int more = first >= 0xf0 && first < 0xf5 ? 3 : first >= 0xe0 && first < 0xf0 ? 2 : first >= 0xc2 && first < 0xe0 ? 1 : 0;
+  const int more = first >= 0xf0 && first < 0xf5   ? 3
+                   : first >= 0xe0 && first < 0xf0 ? 2
+                   : first >= 0xc2 && first < 0xe0 ? 1
+                                                   : 0;
   if (more == 0 || at + static_cast<std::size_t>(more) > text.size()) return replacement;
   char32_t c = first & (0x3fu >> more);
   for (int i = 0; i < more; ++i) {

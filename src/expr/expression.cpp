@@ -31,8 +31,7 @@ void check_name(const std::string& name) {
 
 // Visits names in the order of the text; `kind` picks the leaves.
 void collect(const Expression& expression, bool (*wanted)(Kind), std::vector<std::string>& names) {
-  if (wanted(expression.kind()) && !contains(names, expression.name()))
-    names.push_back(expression.name());
+  if (wanted(expression.kind()) && !contains(names, expression.name())) names.push_back(expression.name());
   for (const Expression& operand : expression.operands()) collect(operand, wanted, names);
 }
 

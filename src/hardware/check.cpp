@@ -54,10 +54,10 @@ class Checker {
   void collect_sources() {
     const HardwareProfile& p = profile_;
     used_.insert(p.units.source);
-    for (const auto* count : {&p.warp_size, &p.schedulers_per_unit, &p.max_warps_per_unit, &p.max_blocks_per_unit,
-                              &p.max_threads_per_block, &p.registers_per_unit, &p.max_registers_per_thread,
-                              &p.register_allocation_unit, &p.sector_bytes, &p.line_bytes, &p.l2_partitions, &p.l2_slices,
-                              &p.l2_ways, &p.l2_dirty_ways}) {
+    for (const auto* count :
+         {&p.warp_size, &p.schedulers_per_unit, &p.max_warps_per_unit, &p.max_blocks_per_unit, &p.max_threads_per_block,
+          &p.registers_per_unit, &p.max_registers_per_thread, &p.register_allocation_unit, &p.sector_bytes,
+          &p.line_bytes, &p.l2_partitions, &p.l2_slices, &p.l2_ways, &p.l2_dirty_ways}) {
       use(*count);
     }
     if (p.l2_groups) used_.insert(p.l2_groups->source);

@@ -25,22 +25,22 @@ struct MeasuredRates {
 
   struct {
     Value read, write, copy;  // B/s; copy: read and written bytes together
-    Value read_off_line;      // B/s of tiles that begin in the middle of a line: neighbors fetch the parts of a line apart
-    Value latency;            // s, a dependent load
-    Value ramp;               // s that a kernel which streams tiles takes beyond an empty one and its bytes' time
-    Value busy;               // part of such a kernel's time that an SM holds blocks, mean: memory does not serve all alike
-    Value read_one_unit;      // B/clk into one SM of a tile's copies beyond the first, the other SMs idle
+    Value read_off_line;  // B/s of tiles that begin in the middle of a line: neighbors fetch the parts of a line apart
+    Value latency;        // s, a dependent load
+    Value ramp;           // s that a kernel which streams tiles takes beyond an empty one and its bytes' time
+    Value busy;           // part of such a kernel's time that an SM holds blocks, mean: memory does not serve all alike
+    Value read_one_unit;  // B/clk into one SM of a tile's copies beyond the first, the other SMs idle
   } hbm;
   struct {
     Value read_private, read_shared;  // B/s of the GPU: every SM its own data, all SMs the same; hits
     Value read_private_per_clock, read_shared_per_clock;  // B/clk, the same loops
     Value read_one_unit;                                  // B/clk into one SM, the others idle
     Value read_scattered;                                 // the same, of 32-byte sectors, each of another line
-    Value read_few_lines;                                 // B/clk of the GPU, all warps lone sectors of the same 32 lines
-    Value write;                                          // B/s of the GPU, data that stays in L2
+    Value read_few_lines;  // B/clk of the GPU, all warps lone sectors of the same 32 lines
+    Value write;           // B/s of the GPU, data that stays in L2
     Value write_and_read;  // B/s of the GPU each way: every SM stores its own data past its L1 and loads it again
-    Value latency_near, latency_far;                      // clk, a dependent load that hits near or far from the SM
-    Value capacity_private, capacity_shared;              // B: most that hits again, read by one SM each or by all SMs
+    Value latency_near, latency_far;          // clk, a dependent load that hits near or far from the SM
+    Value capacity_private, capacity_shared;  // B: most that hits again, read by one SM each or by all SMs
     // By DRAM counters and percent: B used in a partition since a line's last use at which so many percent of lines are
     // gone; B stored in the L2 since a line was at which so many percent have been written to DRAM.
     ByCount gone, written;
@@ -80,9 +80,10 @@ struct MeasuredRates {
   struct {
     Value mma_ex2, mma_ffma, mma_max;        // clk that mma.sync at full rate is held up, a clk of the pipe alone
     Value wgmma_ex2, wgmma_ffma, wgmma_max;  // clk that the pipe takes longer beside wgmma at full rate, a clk alone
-    Value wgmma_held;  // clk that wgmma is held up by ffma of other warps, a clk of these alone: its set-up waits to be issued
-    // How far blocks of a unit do not share it evenly (0) but the oldest is served first (1): schedulers pick the oldest
-    // warp that can issue. Blocks of warps that go from products to other pipes and to a barrier.
+    Value wgmma_held;  // clk that wgmma is held up by ffma of other warps, a clk of these alone: its set-up waits to be
+                       // issued
+    // How far blocks of a unit do not share it evenly (0) but the oldest is served first (1): schedulers pick the
+    // oldest warp that can issue. Blocks of warps that go from products to other pipes and to a barrier.
     Value oldest_first;
   } beside;
   struct {
@@ -100,12 +101,13 @@ struct MeasuredRates {
   } atomics;
   struct {
     Value host_interval;  // s from one empty kernel to the next in a stream as fast as the host launches them
-    Value interval;       // s from the end of a kernel that has stored something until the next one has a block on every SM
-    Value interval_from_memory;  // the same where so much has passed through the L2 that a launch's own data is not there
-    Value dependent;      // s that a kernel adds which is launched early and waits for the one ahead of it
-    Value empty;          // s, an empty kernel alone between two events, less two events with nothing between
-    Value block_beside;  // s a block of an SM that has room for many
-    Value block;     // s from the end of a block that has stored something to the start of the next one in its place
+    Value interval;  // s from the end of a kernel that has stored something until the next one has a block on every SM
+    Value
+        interval_from_memory;  // the same where so much has passed through the L2 that a launch's own data is not there
+    Value dependent;           // s that a kernel adds which is launched early and waits for the one ahead of it
+    Value empty;               // s, an empty kernel alone between two events, less two events with nothing between
+    Value block_beside;        // s a block of an SM that has room for many
+    Value block;  // s from the end of a block that has stored something to the start of the next one in its place
   } launch;
   struct {
     Value most, tensor_most;  // Hz: light load of other pipes; of the tensor cores, by wgmma
@@ -118,7 +120,7 @@ struct MeasuredRates {
     ByFormat mma;            // J/FLOP, mma.sync, the same from registers
     Value hbm, l2, smem;     // J/B read: from HBM into L2 and the SM; from L2 into the SM; from shared memory
     Value ffma, ex2, issue;  // J a thread operation, operands from registers; issue: a cheap integer instruction
-    Value clock_exponent;     // energy of an operation goes with this power of the clock (the voltage follows it)
+    Value clock_exponent;    // energy of an operation goes with this power of the clock (the voltage follows it)
   } power;
 };
 
@@ -243,8 +245,8 @@ MeasuredRates read_measured(const Node& block, const SourcedReader& sourced);
 // "B/s", "clk", ...: what values are in once read.
 std::string base_unit(Dimension dimension);
 
-// What stands before the number in a key that holds a count: "n" of an instruction ("n128"), "w" of warps ("w8"), "p" of
-// percent ("p5").
+// What stands before the number in a key that holds a count: "n" of an instruction ("n128"), "w" of warps ("w8"), "p"
+// of percent ("p5").
 std::string count_prefix(const std::string& group);
 
 }  // namespace tilescope

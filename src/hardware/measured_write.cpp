@@ -120,7 +120,8 @@ std::vector<MeasuredEntry> kept_entries(const std::filesystem::path& profile, co
   });
   collect(document.root()["measured"], "", values, all);
   for (MeasuredEntry& entry : all) {
-    const bool again = std::any_of(fresh.begin(), fresh.end(), [&](const auto& f) { return replaces(f.path, entry.path); });
+    const bool again =
+        std::any_of(fresh.begin(), fresh.end(), [&](const auto& f) { return replaces(f.path, entry.path); });
     if (!again && entry.source != measured_source) kept.push_back(std::move(entry));
   }
   return kept;

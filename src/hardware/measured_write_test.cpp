@@ -90,10 +90,11 @@ TEST_CASE("writing measured values leaves the rest of a profile alone, and doing
 
 TEST_CASE("what was measured in another way and not again is kept with its source and note") {
   const auto file = std::filesystem::temp_directory_path() / ("tilescope_kept_" + std::to_string(::getpid()));
-  std::ofstream(file) << with_measured(
-      read_file(shipped), "h200_sxm", "first",
-      measured_yaml({{"hbm.read", 4e12, "by hand", "M"}, {"hbm.write", 3e12}, {"hbm.copy", 2e12, "", "M"},
-                     {"l2.gone.p5", 2e7, "", "M"}}));
+  std::ofstream(file) << with_measured(read_file(shipped), "h200_sxm", "first",
+                                       measured_yaml({{"hbm.read", 4e12, "by hand", "M"},
+                                                      {"hbm.write", 3e12},
+                                                      {"hbm.copy", 2e12, "", "M"},
+                                                      {"l2.gone.p5", 2e7, "", "M"}}));
   // A curve that is measured anew is replaced as a whole: its points may lie elsewhere.
   const std::vector<MeasuredEntry> kept = kept_entries(file, {{"hbm.copy", 1e12}, {"l2.gone.p15", 3e7}});
   std::filesystem::remove(file);

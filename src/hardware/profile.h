@@ -56,7 +56,7 @@ struct HardwareProfile {
   std::optional<Sourced<std::int64_t>> warp_size, schedulers_per_unit, max_warps_per_unit, max_blocks_per_unit,
       max_threads_per_block, registers_per_unit, max_registers_per_thread, register_allocation_unit;
   std::optional<Sourced<std::int64_t>> sector_bytes, line_bytes, l2_partitions, l2_slices, l2_ways,
-      l2_dirty_ways;  // lines of a set; of them, those that may be unwritten
+      l2_dirty_ways;                                         // lines of a set; of them, those that may be unwritten
   std::optional<Sourced<std::vector<UnitGroup>>> l2_groups;  // in the order in which a launch fills them
 
   std::map<Format, Sourced<double>>

@@ -234,8 +234,8 @@ TEST_CASE("every counter of a profile refuses another unit and a name that is no
       const std::string unit = value.substr(value.find(' ') + 1);
       for (const std::string& text : {std::string("abc"), "-1 " + unit, "0 " + unit, "1e9 " + unit, std::string("32"),
                                       std::string("1 W"), ".inf " + unit}) {
-        probe.expect_replaced(path, text,
-                     fmt::format("expected what one count stands for, such as '1 {}', found '{}'", unit, text));
+        probe.expect_replaced(
+            path, text, fmt::format("expected what one count stands for, such as '1 {}', found '{}'", unit, text));
       }
     }
     if (last_key(path) == "metric") {

@@ -1,5 +1,4 @@
 // Every shipped lowering with one thing wrong at a time, and the exact finding.
-#include "base/contains.h"
 #include "lower/lowering.h"
 
 #include <doctest/doctest.h>
@@ -7,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/contains.h"
 #include "config/field_mutations.h"
 #include "lower/result.h"
 
@@ -45,9 +45,7 @@ Tree shortened(Tree tree) {
   for (const Tree& variable : variables)
     for (const Tree& field : variable.children)
       if (field.key == "shares") needed.insert(needed.end(), {field.value, variable.children[0].value});
-  std::erase_if(variables, [&](const Tree& variable) {
-    return !contains(needed, variable.children[0].value);
-  });
+  std::erase_if(variables, [&](const Tree& variable) { return !contains(needed, variable.children[0].value); });
   return tree;
 }
 

@@ -27,7 +27,8 @@ LowerBound matmul_smith_van_de_geijn(const MatmulSize& size, double memory) {
 
 LowerBound matmul_bound(const MatmulSize& size, double memory) {
   const bool large = std::min({size.m, size.n, size.k}) >= 2 * std::sqrt(memory);
-  return large ? matmul_cosma(size, memory) : strongest({matmul_smith_van_de_geijn(size, memory), matmul_compulsory(size)});
+  return large ? matmul_cosma(size, memory)
+               : strongest({matmul_smith_van_de_geijn(size, memory), matmul_compulsory(size)});
 }
 
 LowerBound matmul_compulsory(const MatmulSize& size) {

@@ -18,11 +18,12 @@ struct LowerBound {
 struct MatmulSize {
   double m = 0, n = 0, k = 0;
 };
-// 2mnk/sqrt(M) + mn (COSMA, theorem 1). For matrices large against the memory: with k below 2 sqrt(M) a strip of A with all
-// of its k columns stays resident and moves mk + k^2 mn/M + mn, which is less (m = n = 8192, k = 128, M = 116736: 77.6 M
-// against 117 M values).
+// 2mnk/sqrt(M) + mn (COSMA, theorem 1). For matrices large against the memory: with k below 2 sqrt(M) a strip of A with
+// all of its k columns stays resident and moves mk + k^2 mn/M + mn, which is less (m = n = 8192, k = 128, M =
+// 116736: 77.6 M against 117 M values).
 LowerBound matmul_cosma(const MatmulSize& size, double memory);
-// The strongest that holds: COSMA's where every extent is at least 2 sqrt(M), else Smith and van de Geijn's or compulsory.
+// The strongest that holds: COSMA's where every extent is at least 2 sqrt(M), else Smith and van de Geijn's or
+// compulsory.
 LowerBound matmul_bound(const MatmulSize& size, double memory);
 LowerBound matmul_smith_van_de_geijn(const MatmulSize& size, double memory);  // 2mnk/sqrt(M) - 2M (quoted by COSMA)
 LowerBound matmul_compulsory(const MatmulSize& size);                         // mk + kn + mn

@@ -54,8 +54,8 @@ TEST_CASE("8192 x 8192 attention on 228 KiB: at least 5.92 M values, beyond the 
   CHECK(stationary_values(8192, 8192, 128, 128) == doctest::Approx(136.3e6).epsilon(1e-3));
 }
 
-// attention.md section 7 puts the product by itself at 117 M values. That is COSMA's formula outside its range: a resident
-// strip of rows moves less. What must move, the scores once, is still more than the fused 41.9 M.
+// attention.md section 7 puts the product by itself at 117 M values. That is COSMA's formula outside its range: a
+// resident strip of rows moves less. What must move, the scores once, is still more than the fused 41.9 M.
 TEST_CASE("fusion beats what the unfused product alone must move, though not by COSMA's formula") {
   const double m = 8192, k = 128, memory = 116736;
   const double formula = matmul_cosma({m, m, k}, memory).values, bound = matmul_bound({m, m, k}, memory).values;

@@ -33,13 +33,16 @@ double clocks_of_fullest_slice(const BoundIsland& bound, const IslandPrediction&
   const HardwareProfile& hardware = bound.hardware;
   const auto read = static_cast<double>(sector_read_bytes(bound, id));
   if (read == 0 || rates.l2_few_lines <= 0 || !hardware.l2_slices || !hardware.line_bytes) return 0;
-  const double all = static_cast<double>(touched_bytes(bound, id, {})) / static_cast<double>(hardware.line_bytes->value);
-  const double at_once = std::min(1.0, static_cast<double>(places(bound, island)) / static_cast<double>(grid_blocks(bound)));
+  const double all =
+      static_cast<double>(touched_bytes(bound, id, {})) / static_cast<double>(hardware.line_bytes->value);
+  const double at_once =
+      std::min(1.0, static_cast<double>(places(bound, island)) / static_cast<double>(grid_blocks(bound)));
   const double lines = std::max(1.0, all), of_line = read / static_cast<double>(reads) / lines;
   // Measured of 32 lines: as many sectors of each are asked for, and the fullest slice has so many of them.
   constexpr double measured_lines = 32;
   const std::int64_t slices = hardware.l2_slices->value;
-  const double of_a_line = measured_lines / (rates.l2_few_lines * lines_of_fullest_slice(measured_lines, slices));  // clk/B
+  const double of_a_line =
+      measured_lines / (rates.l2_few_lines * lines_of_fullest_slice(measured_lines, slices));  // clk/B
   return of_line * of_a_line * lines_of_fullest_slice(std::max(1.0, lines * at_once), slices);
 }
 
@@ -71,8 +74,7 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
     const double times = times_of(bound, loads, *id), later = static_cast<double>(reads - 1);
     // The block's warps wait for lines of both partitions: for the far one's, or for a slice that all ask.
     const double busy = clocks_of_fullest_slice(bound, island, *id, reads, rates);
-    const double hits = std::max(busy, times * rates.l2_far),
-                 fresh = std::max(busy, times * rates.far_memory());
+    const double hits = std::max(busy, times * rates.l2_far), fresh = std::max(busy, times * rates.far_memory());
     waits.alone += fresh + later * hits;
     waits.again += (all_stays && from_earlier_island(bound, *id) ? hits : fresh) + later * hits;
   }

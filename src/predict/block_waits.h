@@ -6,9 +6,9 @@
 
 namespace tilescope {
 
-// Clocks in which a block that is alone on its unit does nothing but wait, by what the descriptor says of loads, shuffles
-// and barriers. `alone`: the island runs with an empty L2; `again`: in a sequence of islands, where what an earlier one
-// has written, or what stays in the L2 from run to run, is there. Both 0: the descriptor does not say.
+// Clocks in which a block that is alone on its unit does nothing but wait, by what the descriptor says of loads,
+// shuffles and barriers. `alone`: the island runs with an empty L2; `again`: in a sequence of islands, where what an
+// earlier one has written, or what stays in the L2 from run to run, is there. Both 0: the descriptor does not say.
 struct BlockWaits {
   double alone = 0, again = 0;
 };

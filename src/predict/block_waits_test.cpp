@@ -1,10 +1,11 @@
 // What blocks without products wait for where all of them read the same few lines of the L2.
+#include "predict/block_waits.h"
+
 #include <doctest/doctest.h>
 
 #include <map>
 #include <random>
 
-#include "predict/block_waits.h"
 #include "predict/described_kernel.h"
 
 namespace tilescope {
@@ -20,8 +21,10 @@ TEST_CASE("lines of the fullest slice: the mean of hashes drawn at random") {
         for (int i = 0; i < lines; ++i) ++held[random() % held.size()];
         sum += *std::max_element(held.begin(), held.end());
       }
-      CAPTURE(slices); CAPTURE(lines);
-      CHECK(lines_of_fullest_slice(lines, slices) == doctest::Approx(sum / draws).epsilon(lines < slices ? 0.12 : 0.05));
+      CAPTURE(slices);
+      CAPTURE(lines);
+      CHECK(lines_of_fullest_slice(lines, slices) ==
+            doctest::Approx(sum / draws).epsilon(lines < slices ? 0.12 : 0.05));
     }
 }
 
@@ -32,8 +35,8 @@ TEST_CASE("warps that read sectors of few lines wait for the slice that has most
   rates.l2.read_few_lines = {32.0 * 32, "M"};  // a clock for a sector of each of 32 lines
   HardwareProfile without = hardware;
   without.measured->l2.read_few_lines = {};
-  // Requests of each line by walking every warp of the merge: rows of 4-byte statistics side by side, part after part; a
-  // block has 128 columns of a row, and each of its four warps reads all parts' statistics of it.
+  // Requests of each line by walking every warp of the merge: rows of 4-byte statistics side by side, part after part;
+  // a block has 128 columns of a row, and each of its four warps reads all parts' statistics of it.
   constexpr std::int64_t batch = 4, heads = 16, queries = 2, parts = 29, rows = batch * heads * queries;
   std::map<std::int64_t, std::int64_t> requests;
   for (std::int64_t row = 0; row < rows; ++row)
@@ -51,7 +54,8 @@ TEST_CASE("warps that read sectors of few lines wait for the slice that has most
   };
   const double slices = static_cast<double>(hardware.l2_slices->value);
   REQUIRE(slices == 94);
-  const double of_a_line = 1 / lines_of_fullest_slice(32, 94), served = 512 * of_a_line * lines_of_fullest_slice(116, 94);
+  const double of_a_line = 1 / lines_of_fullest_slice(32, 94),
+               served = 512 * of_a_line * lines_of_fullest_slice(116, 94);
   // Twice: for the maximum and for the weights.
   CHECK(waits(hardware) - waits(without) == doctest::Approx(2 * (served - rates.l2.latency_far->value)));
 }

@@ -17,7 +17,8 @@ std::vector<TrafficBound> bounds_of(const Plan& plan, const HardwareProfile& har
   return lower_bounds(plan, hardware, point, prediction);
 }
 
-const TrafficBound* find(const std::vector<TrafficBound>& list, Boundary boundary, const std::string& name, int island = -1) {
+const TrafficBound* find(const std::vector<TrafficBound>& list, Boundary boundary, const std::string& name,
+                         int island = -1) {
   for (const TrafficBound& bound : list)
     if (bound.boundary == boundary && bound.name == name && bound.island == island) return &bound;
   return nullptr;
@@ -43,9 +44,11 @@ HardwareProfile small_gpu() {
 }  // namespace
 
 TEST_CASE("no schedule moves less than its bounds, on any GPU, with any tile") {
-  const Workload workloads[] = {{2, 8, 2, 300, 1000, 64, 128}, {1, 2, 2, 4096, 4096, 128, 128}, {1, 1, 1, 65536, 65536, 32, 32}};
+  const Workload workloads[] = {
+      {2, 8, 2, 300, 1000, 64, 128}, {1, 2, 2, 4096, 4096, 128, 128}, {1, 1, 1, 65536, 65536, 32, 32}};
   int compared = 0, of_attention = 0;
-  for (const char* name : {"standard", "flash1", "flash1-printed", "flash2", "split-kv", "flash1-backward", "flash2-backward", "flash2-backward-split", "matmul"})
+  for (const char* name : {"standard", "flash1", "flash1-printed", "flash2", "split-kv", "flash1-backward",
+                           "flash2-backward", "flash2-backward-split", "matmul"})
     for (const char* gpu : {"h200_sxm", "v100_sxm2", "rtx4090"})
       for (const char* mask : {"none", "causal", "window:100"})
         for (const Workload& workload : workloads) {
@@ -57,8 +60,11 @@ TEST_CASE("no schedule moves less than its bounds, on any GPU, with any tile") {
             CAPTURE(gpu);
             CAPTURE(mask);
             CAPTURE(bound.name);
-            // A backward kernel that skips masked tiles leaves dK and dV of keys that no query sees to whoever zeroes them.
-            if (bound.name == "compulsory" && point.mask.kind != Mask::Kind::none && pass_of(plan.schedule.diagram) == "backward") continue;
+            // A backward kernel that skips masked tiles leaves dK and dV of keys that no query sees to whoever zeroes
+            // them.
+            if (bound.name == "compulsory" && point.mask.kind != Mask::Kind::none &&
+                pass_of(plan.schedule.diagram) == "backward")
+              continue;
             CHECK(static_cast<double>(bound.moved_bytes) >= bound.bytes);
             CHECK(bound.times() >= 1);
             ++compared, of_attention += bound.name.starts_with("attention");
@@ -78,7 +84,8 @@ TEST_CASE("the attention bound is Saha and Ye's with the memory of the boundary,
     return 2 * (pairs * d * d / (values + 4 * d * d) - values);
   };
   const double pairs = 2.0 * 4 * 256 * 512;
-  const TrafficBound *hbm = find(list, Boundary::hbm, "attention, M >= d^2"), *l2 = find(list, Boundary::l2, "attention, M >= d^2");
+  const TrafficBound *hbm = find(list, Boundary::hbm, "attention, M >= d^2"),
+                     *l2 = find(list, Boundary::l2, "attention, M >= d^2");
   REQUIRE(hbm);
   REQUIRE(l2);
   CHECK(hbm->memory_bytes == 512 + 2 * (128 + 128));
@@ -88,7 +95,8 @@ TEST_CASE("the attention bound is Saha and Ye's with the memory of the boundary,
   point.mask = *parse_mask("window:32");  // rows see 32 keys, all of them here as there are more keys than queries
   const auto masked = bounds_of(plan, small_gpu(), point);
   REQUIRE(find(masked, Boundary::l2, "attention, M >= d^2"));
-  CHECK(find(masked, Boundary::l2, "attention, M >= d^2")->bytes == doctest::Approx(by_hand(2.0 * 4 * 256 * 32, 8, 192)));
+  CHECK(find(masked, Boundary::l2, "attention, M >= d^2")->bytes ==
+        doctest::Approx(by_hand(2.0 * 4 * 256 * 32, 8, 192)));
   point.workload.d_qk = 64;  // M < d^2: the argument is not made
   CHECK(find(bounds_of(plan, small_gpu(), point), Boundary::l2, "attention, M >= d^2") == nullptr);
 }
@@ -98,21 +106,26 @@ TEST_CASE("a kernel that is one contraction is held against the matmul bound, a 
   for (const char* size : {"a", "b", "c"}) set_size(plan.schedule.diagram, size, 1024);
   const auto list = bounds_of(plan, small_gpu(), default_point(plan));
   REQUIRE(find(list, Boundary::l2, "matmul"));
-  CHECK(find(list, Boundary::l2, "matmul")->bytes == doctest::Approx(2 * (2 * std::pow(1024.0, 3) / std::sqrt(96.0) + 1024.0 * 1024)));  // COSMA, theorem 1
-  const Plan standard = load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR), flash2 = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
+  CHECK(find(list, Boundary::l2, "matmul")->bytes ==
+        doctest::Approx(2 * (2 * std::pow(1024.0, 3) / std::sqrt(96.0) + 1024.0 * 1024)));  // COSMA, theorem 1
+  const Plan standard = load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR),
+             flash2 = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
   Point point = default_point(standard);
   point.workload = {2, 4, 4, 256, 512, 64, 64};
   const auto unfused = bounds_of(standard, small_gpu(), point);
   for (const int island : {0, 2}) {
     REQUIRE(find(unfused, Boundary::l2, "matmul", island));
-    CHECK(find(unfused, Boundary::l2, "matmul", island)->bytes == doctest::Approx(2 * (2 * 2.0 * 4 * 256 * 512 * 64 / std::sqrt(96.0) - 2 * 96)));  // a batch: no mn
+    CHECK(find(unfused, Boundary::l2, "matmul", island)->bytes ==
+          doctest::Approx(2 * (2 * 2.0 * 4 * 256 * 512 * 64 / std::sqrt(96.0) - 2 * 96)));  // a batch: no mn
   }
   Point fused = default_point(flash2);
   fused.workload = point.workload;
   for (const TrafficBound& bound : bounds_of(flash2, small_gpu(), fused)) CHECK(bound.name != "matmul");
 }
 
-TEST_CASE("the lower bound of a prediction is at least the compulsory bytes, and the attention bound for very long sequences") {
+TEST_CASE(
+    "the lower bound of a prediction is at least the compulsory bytes, and the attention bound for very long "
+    "sequences") {
   const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
   const HardwareProfile h200 = find_profile("h200_sxm", hardware_directory);
   Point point = default_point(plan);
@@ -123,7 +136,8 @@ TEST_CASE("the lower bound of a prediction is at least the compulsory bytes, and
   point.workload = {1, 1, 1, 1 << 24, 1 << 24, 128, 128};
   predict(plan, h200, point, prediction);
   CHECK(lower_bound_bytes(plan, h200, point, prediction) > prediction.compulsory_bytes);
-  CHECK(lower_bound_bytes(plan, HardwareProfile{}, point, prediction) == prediction.compulsory_bytes);  // no capacity is stated
+  CHECK(lower_bound_bytes(plan, HardwareProfile{}, point, prediction) ==
+        prediction.compulsory_bytes);  // no capacity is stated
 }
 
 }  // namespace tilescope

@@ -12,7 +12,8 @@ namespace tilescope {
 inline HardwareProfile h200() { return find_profile("h200_sxm", fmt::format("{}/hardware", TILESCOPE_SOURCE_DIR)); }
 
 inline Plan plan_of(const std::string& yaml) {
-  const std::filesystem::path file = std::filesystem::temp_directory_path() / fmt::format("tilescope_products_{}.yaml", ::getpid());
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / fmt::format("tilescope_products_{}.yaml", ::getpid());
   std::ofstream(file) << "schema: tilescope/kernel/1\nkernel: described\nsummary: a kernel of this test\n" << yaml;
   const Plan plan = load_plan_for_kernel(file.string(), TILESCOPE_SOURCE_DIR);
   std::filesystem::remove(file);
@@ -34,12 +35,12 @@ inline Prediction predicted(const Plan& plan, const Point& point) {
 }
 
 // Bytes of one array at one boundary, one way and for one cause.
-inline std::int64_t bytes_of_terms(const Plan& plan, const Prediction& prediction, const std::string& array, Boundary boundary,
-                                   Direction direction, Cause cause) {
+inline std::int64_t bytes_of_terms(const Plan& plan, const Prediction& prediction, const std::string& array,
+                                   Boundary boundary, Direction direction, Cause cause) {
   std::int64_t bytes = 0;
   for (const Term& term : prediction.terms)
-    if (term.array >= 0 && plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name == array && term.boundary == boundary &&
-        term.direction == direction && term.cause == cause)
+    if (term.array >= 0 && plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name == array &&
+        term.boundary == boundary && term.direction == direction && term.cause == cause)
       bytes += term.bytes;
   return bytes;
 }

@@ -19,7 +19,8 @@ std::vector<std::string> array_names(const Diagram& diagram) {
 
 void check_array(const Node& node, const std::string& name, const Diagram& diagram) {
   if (!diagram.find_array(name))
-    node.report(fmt::format("'{}' is not an array of diagram '{}'{}", name, diagram.name, did_you_mean(name, array_names(diagram))));
+    node.report(fmt::format("'{}' is not an array of diagram '{}'{}", name, diagram.name,
+                            did_you_mean(name, array_names(diagram))));
 }
 
 std::vector<std::string> read_array_names(const Node& list, const Diagram& diagram) {
@@ -54,7 +55,8 @@ void read_support(const Node& root, const Diagram& diagram, KernelDescriptor& ke
   if (const auto head_dim = limits->find("head_dim")) kernel.largest_head_dim = head_dim->integer(1, 4096);
   if (const auto q_len = limits->find("q_len")) kernel.largest_q_len = q_len->integer(1, std::int64_t{1} << 40);
   if (const auto kv_len = limits->find("kv_len")) kernel.largest_kv_len = kv_len->integer(1, std::int64_t{1} << 40);
-  if (const auto capability = limits->find("compute_capability")) kernel.least_compute_capability = capability->number(1, 99);
+  if (const auto capability = limits->find("compute_capability"))
+    kernel.least_compute_capability = capability->number(1, 99);
 }
 
 // sizes: {pages: {of: kv_len, per: 64}}
@@ -65,7 +67,8 @@ void read_sizes(const Node& map, const Diagram& diagram, KernelDescriptor& kerne
   for (const auto& [name, node] : map.entries()) {
     node.only({"of", "per"});
     if (!contains(known, name))
-      node.report(fmt::format("'{}' is not a size of diagram '{}'s own{}", name, diagram.name, known.empty() ? "" : did_you_mean(name, known)));
+      node.report(fmt::format("'{}' is not a size of diagram '{}'s own{}", name, diagram.name,
+                              known.empty() ? "" : did_you_mean(name, known)));
     const std::string of = node["of"].one_of(extent_names());
     kernel.sizes[name] = {parse_extent(of).value_or(Extent::kv_len), node["per"].integer(1, 1 << 20)};
   }
@@ -95,7 +98,9 @@ void order_islands(const Node& list, const Schedule& schedule, KernelDescriptor&
     std::vector<IslandImplementation> found;
     for (const IslandImplementation& candidate : kernel.islands)
       if (candidate.name == island.name) found.push_back(candidate);
-    const auto fewer = [](const IslandImplementation& a, const IslandImplementation& b) { return a.steps.least < b.steps.least; };
+    const auto fewer = [](const IslandImplementation& a, const IslandImplementation& b) {
+      return a.steps.least < b.steps.least;
+    };
     std::stable_sort(found.begin(), found.end(), fewer);
     std::int64_t next = 1;  // least steps that none found so far runs for; 0: all are served
     for (const IslandImplementation& each : found) {
@@ -104,9 +109,13 @@ void order_islands(const Node& list, const Schedule& schedule, KernelDescriptor&
       next = each.steps.most == 0 ? 0 : each.steps.most + 1;
     }
     if (found.size() != 1 && next != 0)
-      list.report(fmt::format("island '{}' of schedule '{}' must be described once, or once for any number of 'steps', found {} times", island.name, schedule.name, found.size()));
+      list.report(fmt::format(
+          "island '{}' of schedule '{}' must be described once, or once for any number of 'steps', found {} times",
+          island.name, schedule.name, found.size()));
     else if (next != 0)
-      list.report(fmt::format("island '{}' of schedule '{}' is described for some numbers of steps only; describe it for the others too", island.name, schedule.name));
+      list.report(fmt::format(
+          "island '{}' of schedule '{}' is described for some numbers of steps only; describe it for the others too",
+          island.name, schedule.name));
     else {
       ordered.push_back(found.front());
       kernel.others.insert(kernel.others.end(), found.begin() + 1, found.end());
@@ -116,19 +125,24 @@ void order_islands(const Node& list, const Schedule& schedule, KernelDescriptor&
 }
 
 void read_variants(const Document& document, const Schedule& schedule, KernelDescriptor& kernel) {
-  const std::vector<FormatChoice> formats = document.clean() ? kernel.formats : std::vector<FormatChoice>{};  // else some may be missing
+  const std::vector<FormatChoice> formats =
+      document.clean() ? kernel.formats : std::vector<FormatChoice>{};  // else some may be missing
   for (const Node& node : document.root()["variants"].items()) {
     const KernelVariant variant = read_variant(node, schedule, formats);
     if (document.clean() && variant.consumer_warps > variant.warps)
-      node["consumer_warps"].report(fmt::format("are part of the block's {} warps, found {}", variant.warps, variant.consumer_warps));
+      node["consumer_warps"].report(
+          fmt::format("are part of the block's {} warps, found {}", variant.warps, variant.consumer_warps));
     const auto same = [&](const KernelVariant& v) {
       return std::tie(v.head_dim, v.v_head_dim, v.tile_q, v.tile_kv, v.other_tiles, v.warps, v.stages) ==
-                 std::tie(variant.head_dim, variant.v_head_dim, variant.tile_q, variant.tile_kv, variant.other_tiles, variant.warps, variant.stages) &&
-             (v.formats.empty() || variant.formats.empty() || std::find_first_of(v.formats.begin(), v.formats.end(), variant.formats.begin(), variant.formats.end()) != v.formats.end());
+                 std::tie(variant.head_dim, variant.v_head_dim, variant.tile_q, variant.tile_kv, variant.other_tiles,
+                          variant.warps, variant.stages) &&
+             (v.formats.empty() || variant.formats.empty() ||
+              std::find_first_of(v.formats.begin(), v.formats.end(), variant.formats.begin(), variant.formats.end()) !=
+                  v.formats.end());
     };
     if (document.clean() && std::any_of(kernel.variants.begin(), kernel.variants.end(), same))
-      node.report(fmt::format("tile {}x{} with {} warps at head_dim {} is listed twice; remove one", variant.tile_q, variant.tile_kv,
-                              variant.warps, variant.head_dim));
+      node.report(fmt::format("tile {}x{} with {} warps at head_dim {} is listed twice; remove one", variant.tile_q,
+                              variant.tile_kv, variant.warps, variant.head_dim));
     kernel.variants.push_back(variant);
   }
 }
@@ -137,8 +151,8 @@ void read_variants(const Document& document, const Schedule& schedule, KernelDes
 }  // namespace reading
 
 std::string to_string(Pipe pipe) {
-  static const std::array<std::string, pipe_count> names{"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle",
-                                                         "shared", "others"};
+  static const std::array<std::string, pipe_count> names{"xu",         "ffma",    "fadd",   "fmul",  "alu",
+                                                         "conversion", "shuffle", "shared", "others"};
   return names[static_cast<std::size_t>(pipe)];
 }
 
@@ -164,21 +178,23 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   const Document document = Document::load(file);
   document.expect_schema("tilescope/kernel/1");
   const Node root = document.root();
-  root.only({"schema", "kernel", "schedule", "diagram", "sizes", "summary", "dtypes", "head_dims", "masks", "limits", "padded_rows", "packed_rows", "whole_tile_parts",
-             "free", "islands", "variants"});
+  root.only({"schema", "kernel", "schedule", "diagram", "sizes", "summary", "dtypes", "head_dims", "masks", "limits",
+             "padded_rows", "packed_rows", "whole_tile_parts", "free", "islands", "variants"});
   KernelDescriptor kernel;
   kernel.file = file.string();
   kernel.name = root["kernel"].text();
   kernel.summary = root["summary"].text();
   kernel.schedule_name = root["schedule"].one_of(shipped_names(models_directory / "schedules"));
-  if (const auto diagram = root.find("diagram")) kernel.diagram_name = diagram->one_of(shipped_names(models_directory / "diagrams"));
+  if (const auto diagram = root.find("diagram"))
+    kernel.diagram_name = diagram->one_of(shipped_names(models_directory / "diagrams"));
   if (!document.clean()) document.finish();
   const Schedule schedule = find_schedule(kernel.schedule_name, models_directory, kernel.diagram_name);
   if (const auto sizes = root.find("sizes")) reading::read_sizes(*sizes, schedule.diagram, kernel);
   reading::read_support(root, schedule.diagram, kernel);
   reading::read_layout(root, schedule, kernel);
   for (const Node& node : root["islands"].items()) kernel.islands.push_back(reading::read_island(node, schedule));
-  if (document.clean()) reading::order_islands(root["islands"], schedule, kernel);  // after a finding, names may be placeholders
+  if (document.clean())
+    reading::order_islands(root["islands"], schedule, kernel);  // after a finding, names may be placeholders
   reading::read_variants(document, schedule, kernel);
   document.finish();
   return kernel;

@@ -19,26 +19,28 @@ namespace tilescope {
 
 // Thread operations a kernel executes on one pipe. per_row* are before multiplication by row_replication.
 struct WorkRates {
-  double per_score = 0;        // each element of the score tile, in every step
-  double per_row_step = 0;     // each query row, in every step
-  double per_row = 0;          // each query row, once
-  double per_output_step = 0;  // each output element, in every step
-  double per_output = 0;       // each output element, once
+  double per_score = 0;         // each element of the score tile, in every step
+  double per_row_step = 0;      // each query row, in every step
+  double per_row = 0;           // each query row, once
+  double per_output_step = 0;   // each output element, in every step
+  double per_output = 0;        // each output element, once
   double per_masked_score = 0;  // each element of the score tiles that the mask cuts
-  double per_thread_step = 0;  // each thread that computes, in every step of its block: addresses, loops, barriers
+  double per_thread_step = 0;   // each thread that computes, in every step of its block: addresses, loops, barriers
   double per_unpacked = 0;  // each element of the tiles of inputs in a format that products do not take, in every step
-  std::vector<std::pair<std::string, double>> per_element, per_element_step;  // of a named array: as its tile moves, in every step
+  std::vector<std::pair<std::string, double>> per_element,
+      per_element_step;  // of a named array: as its tile moves, in every step
 };
 
-// The first `arithmetic_pipes` are those whose operands count as register traffic. alu: maxima, integers, logic; shared:
-// wavefronts of shared memory, not operations of threads; others: instructions of threads on none of these pipes.
+// The first `arithmetic_pipes` are those whose operands count as register traffic. alu: maxima, integers, logic;
+// shared: wavefronts of shared memory, not operations of threads; others: instructions of threads on none of these
+// pipes.
 inline constexpr int pipe_count = 9, arithmetic_pipes = 4;
 enum class Pipe { xu, ffma, fadd, fmul, alu, conversion, shuffle, shared, others };
 std::string to_string(Pipe pipe);
 
-// How the warps of a block go through its steps. lockstep: they meet at a barrier in every step; free: each warpgroup (or
-// warp) at its own pace; ping_pong: the same, but they take turns to issue their products; special_turns: they take turns
-// at the special functions of a step.
+// How the warps of a block go through its steps. lockstep: they meet at a barrier in every step; free: each warpgroup
+// (or warp) at its own pace; ping_pong: the same, but they take turns to issue their products; special_turns: they take
+// turns at the special functions of a step.
 enum class Overlap { lockstep, free, ping_pong, special_turns };
 
 struct MmaShape {
@@ -52,13 +54,13 @@ struct WarpGrid {
 
 // A contraction C = A B of an island, where it differs from the island's defaults.
 struct ProductImplementation {
-  std::string op, rows_of;             // operator; the input that has the rows of C (A), empty: the first
+  std::string op, rows_of;  // operator; the input that has the rows of C (A), empty: the first
   WarpGrid grid;
   std::vector<std::string> registers;  // operands that come from registers here though they also lie in shared memory
   std::optional<MmaShape> mma;
   std::optional<Format> computes_in;
   std::map<std::string, std::int64_t> fetches;  // of an operand's tile a step, where the rule would say another number
-  std::int64_t parts = 1;              // of the result's tile, made one after the other: accumulators hold one
+  std::int64_t parts = 1;                       // of the result's tile, made one after the other: accumulators hold one
 };
 
 // Of a block's last tile of keys, each so many rows take scores up to a multiple of so many keys, one at least, that
@@ -74,12 +76,12 @@ enum class When { always, causal };
 // the listed arrays within a budget, at least one.
 struct Sections {
   When when = When::always;
-  std::vector<std::string> order;   // dimensions inside a section, fastest first; "heads" is one of them
+  std::vector<std::string> order;  // dimensions inside a section, fastest first; "heads" is one of them
   std::vector<std::string> arrays;
-  double l2_share = 0;              // the budget: this part of the L2, or so many bytes
+  double l2_share = 0;  // the budget: this part of the L2, or so many bytes
   std::int64_t bytes = 0;
-  bool equal = false;               // sections divide a batch entry's heads into equal parts; else they run over all of them
-  bool smaller_first = false;       // the section that has fewer heads than the others comes first, else last
+  bool equal = false;          // sections divide a batch entry's heads into equal parts; else they run over all of them
+  bool smaller_first = false;  // the section that has fewer heads than the others comes first, else last
 };
 
 // Threads that work on a row together: one each `columns` columns of the output, rounded up to a multiple.
@@ -87,8 +89,8 @@ struct RowThreads {
   std::int64_t columns = 0, multiple = 1;  // 0: row_replication says how many lanes repeat a row's operations
 };
 
-// Numbers that depend on the size of an axis, as instances of a template are chosen by it: that of the smallest size listed
-// that holds the axis, of the largest where none does. axis empty: one number for all.
+// Numbers that depend on the size of an axis, as instances of a template are chosen by it: that of the smallest size
+// listed that holds the axis, of the largest where none does. axis empty: one number for all.
 struct BySize {
   std::string axis;
   std::map<std::int64_t, std::int64_t> numbers;
@@ -102,8 +104,8 @@ struct Times {
 
 // Products in plain FMA take the sum of a step in rounds: threads load the operands of `depth` terms, wait for those of
 // each array so many times, meet at a barrier, multiply, and meet at another. While they multiply a warp waits
-// `shared_waits` times for what it reads from shared memory, and its scheduler `bank_waits` clocks for operands that lie
-// in the same bank of registers. depth 0: not known.
+// `shared_waits` times for what it reads from shared memory, and its scheduler `bank_waits` clocks for operands that
+// lie in the same bank of registers. depth 0: not known.
 struct Rounds {
   struct Loads {
     std::string array;
@@ -117,7 +119,8 @@ struct Rounds {
 // What a block without products waits for, one thing after the other: loads, shuffles, barriers.
 struct Waits {
   // Lanes take an array's steps side by side: `lanes` of them, or, where a thread has `columns` of a row of the output,
-  // as many as the block has threads for. A thread waits `times` in every `group` of its steps, and once a step left over.
+  // as many as the block has threads for. A thread waits `times` in every `group` of its steps, and once a step left
+  // over.
   struct Loads {
     std::string array;
     std::int64_t lanes = 1, columns = 0, group = 1, times = 1;
@@ -133,56 +136,60 @@ struct Steps {
 };
 
 struct IslandImplementation {
-  std::string name;                  // an island of the schedule
-  Steps steps;                       // of several implementations of an island, for which it runs
+  std::string name;  // an island of the schedule
+  Steps steps;       // of several implementations of an island, for which it runs
   bool stores_log_sum_exp = false;
-  bool writes_masked_rows = false;   // blocks that see no key still finish their rows and store them
-  std::int64_t row_load = 0;         // rows whose stored statistics one load instruction brings back; 0: bytes as they are
-  std::int64_t row_store = 0;        // rows whose statistics one store instruction writes; 0: not known, bytes as they are
-  std::string tensor_path;           // "tensor" (datasheet rate), "mma.sync", "wgmma", "fma", "none"
+  bool writes_masked_rows = false;  // blocks that see no key still finish their rows and store them
+  std::int64_t row_load = 0;   // rows whose stored statistics one load instruction brings back; 0: bytes as they are
+  std::int64_t row_store = 0;  // rows whose statistics one store instruction writes; 0: not known, bytes as they are
+  std::string tensor_path;     // "tensor" (datasheet rate), "mma.sync", "wgmma", "fma", "none"
   MmaShape mma;
   std::optional<Format> computes_in;  // of the matrix instructions; empty: the wider input of each product
   std::vector<ProductImplementation> products;
-  std::vector<std::string> direct;        // loaded straight into registers
-  std::vector<std::string> loads_every_step;  // come from L2 again (results: go there and come back) although the tile has not changed
+  std::vector<std::string> direct;  // loaded straight into registers
+  std::vector<std::string>
+      loads_every_step;  // come from L2 again (results: go there and come back) although the tile has not changed
   std::vector<std::string> loaded_by_threads;  // to shared memory, whatever loads_by says
-  std::vector<std::string> through_smem;  // pass through shared memory though no product loads them
-  std::vector<std::string> transposes;    // loaded tiles that warps turn over in shared memory before products take them
-  std::vector<std::string> reductions;    // results added to in L2 by instructions that return nothing
-  std::vector<std::string> zeroes;        // sums of another island that this one sets to zero beforehand
+  std::vector<std::string> through_smem;       // pass through shared memory though no product loads them
+  std::vector<std::string> transposes;  // loaded tiles that warps turn over in shared memory before products take them
+  std::vector<std::string> reductions;  // results added to in L2 by instructions that return nothing
+  std::vector<std::string> zeroes;      // sums of another island that this one sets to zero beforehand
   std::string loads_by = "cp.async", stores_by = "st";  // "cp.async", "tma", "ld"; "st", "tma"
-  std::int64_t row_replication = 1;  // lanes that repeat each per-row operation
+  std::int64_t row_replication = 1;                     // lanes that repeat each per-row operation
   RowThreads row_threads;
-  std::int64_t step_lanes = 1;       // lanes that take a row's steps side by side, one each, instead of repeating them
-  bool existing_rows = false;        // rows of all heads are one axis of the grid: no row of a tile beyond an array's end
+  std::int64_t step_lanes = 1;  // lanes that take a row's steps side by side, one each, instead of repeating them
+  bool existing_rows = false;   // rows of all heads are one axis of the grid: no row of a tile beyond an array's end
   std::map<std::string, std::int64_t> sector_reads;  // values a row that its warps read whole sectors for: times each
-  std::int64_t warps = 0;            // of a block of this island; 0: the variant's
-  std::int64_t registers = 0;        // a thread, as the compiler reports; 0: what the variant must hold decides
-  BySize registers_of;               // the same, of instances for different sizes
-  std::int64_t special_parts = 0;    // scores of a row whose special functions precede a part of the last product; 0: all
-  std::int64_t row_multiple = 1;     // a row of scores that no loop cuts is worked on in multiples of this many
+  std::int64_t warps = 0;                            // of a block of this island; 0: the variant's
+  std::int64_t registers = 0;      // a thread, as the compiler reports; 0: what the variant must hold decides
+  BySize registers_of;             // the same, of instances for different sizes
+  std::int64_t special_parts = 0;  // scores of a row whose special functions precede a part of the last product; 0: all
+  std::int64_t row_multiple = 1;   // a row of scores that no loop cuts is worked on in multiples of this many
   // Of an axis that no loop of the grid cuts, by name: what threads compute reaches to a multiple of so many, or to the
   // smallest of these sizes that holds it, on zeros past its end.
   std::map<std::string, std::int64_t> computes_multiples;
   std::map<std::string, std::vector<std::int64_t>> computes_sizes;
-  std::int64_t stages = 1;           // copies of each streamed input tile in shared memory
+  std::int64_t stages = 1;                        // copies of each streamed input tile in shared memory
   std::map<std::string, std::int64_t> stages_of;  // arrays with another number of copies
   std::int64_t smem_extra_bytes = 0;              // barriers, alignment, tables
-  std::int64_t stops_at_last_key = 0;             // a block loads keys up to the last that its rows see, and sums to a multiple of this; 0: whole tiles
+  std::int64_t stops_at_last_key =
+      0;  // a block loads keys up to the last that its rows see, and sums to a multiple of this; 0: whole tiles
   NarrowScores narrow_scores;
-  std::int64_t mask_entry_bytes = 0;              // a block's row of a block mask is read from memory, per mask block
+  std::int64_t mask_entry_bytes = 0;  // a block's row of a block mask is read from memory, per mask block
   bool output_through_smem = false;
-  bool persistent = false;                   // as many blocks as are resident, each loops over tiles
-  std::vector<std::string> block_order;      // grid dimensions, fastest first: "q", "kv", "heads", "batch"
-  std::map<std::string, When> falling;       // dimensions taken from their last tile to their first, by blocks or by steps
-  std::optional<Sections> sections;          // block_order, where it holds for sections of heads only
+  bool persistent = false;               // as many blocks as are resident, each loops over tiles
+  std::vector<std::string> block_order;  // grid dimensions, fastest first: "q", "kv", "heads", "batch"
+  std::map<std::string, When> falling;   // dimensions taken from their last tile to their first, by blocks or by steps
+  std::optional<Sections> sections;      // block_order, where it holds for sections of heads only
   Overlap overlap = Overlap::lockstep;
   Rounds rounds;
   Waits waits;
-  bool early_launch = false;  // its blocks are on their units before the island ahead of it has ended, and wait for that
-  double stall_clocks = 0;     // from an instruction of a warp to its next, mean, by the machine code's stall counts; 0: not known
+  bool early_launch =
+      false;  // its blocks are on their units before the island ahead of it has ended, and wait for that
+  double stall_clocks =
+      0;  // from an instruction of a warp to its next, mean, by the machine code's stall counts; 0: not known
   std::vector<std::string> loads_first;  // that threads load and wait for before their block's first copy
-  bool loads_in_product = false;  // each product copies its own operands, none runs ahead of it
+  bool loads_in_product = false;         // each product copies its own operands, none runs ahead of it
   std::array<WorkRates, pipe_count> work{};
 
   bool uses_tensor_cores() const { return tensor_path != "fma" && tensor_path != "none"; }
@@ -195,15 +202,15 @@ std::string to_string(const FormatChoice& choice);  // "fp16,kv=int4:g32:b2"
 
 // What the compiler keeps in memory for want of registers: bytes of a thread that computes, off the machine code.
 struct LocalMemory {
-  std::int64_t frame = 0;                      // as the launch reports; 0: not known
-  double stored_step = 0, loaded_step = 0;     // in every step of its block
-  double stored = 0, loaded = 0;               // beside them, once a block
-  bool least_l1 = false;                       // the launch asks for all the shared memory there is
+  std::int64_t frame = 0;                   // as the launch reports; 0: not known
+  double stored_step = 0, loaded_step = 0;  // in every step of its block
+  double stored = 0, loaded = 0;            // beside them, once a block
+  bool least_l1 = false;                    // the launch asks for all the shared memory there is
   double waits = 0;  // of a step: loads that a warp waits for one after the other, those in flight together once
 };
 
-// Clocks of a warp that has its scheduler to itself, off the machine code (validate/warp_clocks.py): before the steps, in
-// one, after them. All that it does in order, loads from beyond the unit as if they were there. 0: not known.
+// Clocks of a warp that has its scheduler to itself, off the machine code (validate/warp_clocks.py): before the steps,
+// in one, after them. All that it does in order, loads from beyond the unit as if they were there. 0: not known.
 struct WarpClocks {
   double before = 0, step = 0, after = 0;
 };
@@ -212,19 +219,19 @@ struct WarpClocks {
 struct KernelVariant {
   std::int64_t head_dim = 0, v_head_dim = 0;  // 0: any; 0: as head_dim
   std::int64_t tile_q = 0, tile_kv = 0, warps = 0;
-  std::map<std::string, std::int64_t> other_tiles;  // of the schedule's other parameters
-  std::int64_t stages = 0;                          // 0: the islands' own
-  std::vector<FormatChoice> formats;                // empty: all of the kernel's
-  std::int64_t consumer_warps = 0;                  // that compute and hold accumulators; 0: all
+  std::map<std::string, std::int64_t> other_tiles;              // of the schedule's other parameters
+  std::int64_t stages = 0;                                      // 0: the islands' own
+  std::vector<FormatChoice> formats;                            // empty: all of the kernel's
+  std::int64_t consumer_warps = 0;                              // that compute and hold accumulators; 0: all
   std::int64_t consumer_registers = 0, producer_registers = 0;  // a thread; 0: the hardware's limit
   std::vector<std::string> registers_hold;  // arrays whose fragments stay in registers beside the accumulators
-  std::vector<std::string> l1_reads;        // arrays that threads load through L1, where blocks of one unit find each other's
-  std::int64_t smem_bytes = 0;              // dynamic shared memory the kernel asks for, to check the model's footprint
-  bool spills = false;                      // the compiler reports local-memory use
-  LocalMemory local;                        // how much, where that is known
-  bool waits_each = false;                  // the compiler waits for each wgmma by itself before it issues the next
+  std::vector<std::string> l1_reads;  // arrays that threads load through L1, where blocks of one unit find each other's
+  std::int64_t smem_bytes = 0;        // dynamic shared memory the kernel asks for, to check the model's footprint
+  bool spills = false;                // the compiler reports local-memory use
+  LocalMemory local;                  // how much, where that is known
+  bool waits_each = false;            // the compiler waits for each wgmma by itself before it issues the next
   WarpClocks warp_clocks;
-  bool pipelined = false;                   // pointwise work of a step runs under its warps' last product of the step before
+  bool pipelined = false;  // pointwise work of a step runs under its warps' last product of the step before
 
   bool holds(const std::string& array) const;
   bool reads_through_l1(const std::string& array) const;
@@ -241,19 +248,20 @@ struct CountedSize {
 struct KernelDescriptor {
   std::string name, schedule_name, diagram_name, summary, file;  // diagram_name empty: the schedule's own
   std::map<std::string, CountedSize> sizes;
-  std::vector<FormatChoice> formats;     // empty: any
-  std::vector<Dtype> dtypes;             // the formats for all arrays of these, each once; empty: any
-  std::vector<std::int64_t> head_dims;   // empty: any
-  std::vector<std::string> masks;        // "none", "causal", "window", "block-sparse"
+  std::vector<FormatChoice> formats;    // empty: any
+  std::vector<Dtype> dtypes;            // the formats for all arrays of these, each once; empty: any
+  std::vector<std::int64_t> head_dims;  // empty: any
+  std::vector<std::string> masks;       // "none", "causal", "window", "block-sparse"
   std::int64_t largest_head_dim = 0, largest_q_len = 0, largest_kv_len = 0;  // 0: no limit of the kernel's own
-  double least_compute_capability = 0;                    // oldest GPU generation its machine code runs on; 0: any
+  double least_compute_capability = 0;              // oldest GPU generation its machine code runs on; 0: any
   std::map<std::string, std::int64_t> padded_rows;  // arrays whose rows are padded in memory, to a multiple of elements
-  bool packed_rows = false;       // query heads of a KV head and their queries are one axis of rows
-  bool whole_tile_parts = false;  // a split cuts parts of whole tiles
-  std::vector<std::string> free;  // parameters of the schedule that the host chooses at run time
-  std::vector<IslandImplementation> islands;  // in the schedule's order; of several of an island, the one of the fewest steps
-  std::vector<IslandImplementation> others;   // of islands that have several, for more steps
-  std::vector<KernelVariant> variants;   // empty: any tile (an assumed implementation)
+  bool packed_rows = false;                         // query heads of a KV head and their queries are one axis of rows
+  bool whole_tile_parts = false;                    // a split cuts parts of whole tiles
+  std::vector<std::string> free;                    // parameters of the schedule that the host chooses at run time
+  std::vector<IslandImplementation>
+      islands;  // in the schedule's order; of several of an island, the one of the fewest steps
+  std::vector<IslandImplementation> others;  // of islands that have several, for more steps
+  std::vector<KernelVariant> variants;       // empty: any tile (an assumed implementation)
 
   bool is_free(std::string_view parameter) const;
 };

@@ -18,7 +18,8 @@ std::vector<std::pair<std::string, double>> read_element_rates(const Node& map, 
 }
 
 WorkRates read_rates(const Node& node, const Diagram& diagram) {
-  node.only({"per_score", "per_masked_score", "per_row_step", "per_row", "per_output_step", "per_output", "per_thread_step", "per_unpacked", "per_element", "per_element_step"});
+  node.only({"per_score", "per_masked_score", "per_row_step", "per_row", "per_output_step", "per_output",
+             "per_thread_step", "per_unpacked", "per_element", "per_element_step"});
   const auto rate = [&](const char* key) {
     const auto found = node.find(key);
     return found ? found->number(0, most_operations) : 0.0;
@@ -42,7 +43,8 @@ WorkRates read_rates(const Node& node, const Diagram& diagram) {
 void read_work(const Node& node, const Diagram& diagram, IslandImplementation& island) {
   node.only({"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle", "shared", "others"});
   for (int i = 0; i < pipe_count; ++i)
-    if (const auto rates = node.find(to_string(static_cast<Pipe>(i)))) island.work[static_cast<std::size_t>(i)] = read_rates(*rates, diagram);
+    if (const auto rates = node.find(to_string(static_cast<Pipe>(i))))
+      island.work[static_cast<std::size_t>(i)] = read_rates(*rates, diagram);
 }
 
 MmaShape read_mma(const Node& node) {
@@ -76,13 +78,16 @@ bool check_operand(const Node& node, const std::string& name, const Operator& op
   std::vector<std::string> inputs;
   for (const ArrayId id : op.inputs) inputs.push_back(diagram.array(id).name);
   const bool known = contains(inputs, name);
-  if (!known && !name.empty()) node.report(fmt::format("'{}' is not an operand of '{}'{}", name, op.name, did_you_mean(name, inputs)));
+  if (!known && !name.empty())
+    node.report(fmt::format("'{}' is not an operand of '{}'{}", name, op.name, did_you_mean(name, inputs)));
   return known;
 }
 
-ProductImplementation read_product(const std::string& name, const Node& node, const Operator& op, const Diagram& diagram) {
+ProductImplementation read_product(const std::string& name, const Node& node, const Operator& op,
+                                   const Diagram& diagram) {
   node.only({"rows_of", "grid", "registers", "mma", "computes_in", "fetches", "parts"});
-  ProductImplementation product{.op = name, .rows_of = {}, .grid = {}, .registers = {}, .mma = {}, .computes_in = {}, .fetches = {}, .parts = 1};
+  ProductImplementation product{
+      .op = name, .rows_of = {}, .grid = {}, .registers = {}, .mma = {}, .computes_in = {}, .fetches = {}, .parts = 1};
   if (const auto rows = node.find("rows_of"))
     if (check_operand(*rows, rows->text(), op, diagram)) product.rows_of = rows->text();
   if (const auto grid = node.find("grid")) product.grid = read_grid(*grid);
@@ -101,14 +106,16 @@ ProductImplementation read_product(const std::string& name, const Node& node, co
 void read_products(const Node& map, const Island& island, const Diagram& diagram, IslandImplementation& out) {
   std::vector<std::string> known;
   for (const int op : island.operators)
-    if (diagram.operators[static_cast<std::size_t>(op)].kind == OperatorKind::contraction) known.push_back(diagram.operators[static_cast<std::size_t>(op)].name);
+    if (diagram.operators[static_cast<std::size_t>(op)].kind == OperatorKind::contraction)
+      known.push_back(diagram.operators[static_cast<std::size_t>(op)].name);
   for (const auto& [name, node] : map.entries()) {
     if (!contains(known, name)) {
       node.report(fmt::format("'{}' is not a product of island '{}'{}", name, island.name, did_you_mean(name, known)));
       continue;
     }
     const auto named = [&, wanted = name](const Operator& op) { return op.name == wanted; };
-    out.products.push_back(read_product(name, node, *std::find_if(diagram.operators.begin(), diagram.operators.end(), named), diagram));
+    out.products.push_back(
+        read_product(name, node, *std::find_if(diagram.operators.begin(), diagram.operators.end(), named), diagram));
   }
 }
 
@@ -117,7 +124,8 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
   const auto names = [&](const char* key, std::vector<std::string>& list) {
     if (const auto found = node.find(key)) list = read_array_names(*found, diagram);
   };
-  names("direct", island.direct), names("loads_every_step", island.loads_every_step), names("loaded_by_threads", island.loaded_by_threads), names("through_smem", island.through_smem);
+  names("direct", island.direct), names("loads_every_step", island.loads_every_step),
+      names("loaded_by_threads", island.loaded_by_threads), names("through_smem", island.through_smem);
   names("transposes", island.transposes), names("reductions", island.reductions), names("zeroes", island.zeroes);
   if (const auto by = node.find("loads_by")) island.loads_by = by->one_of({"cp.async", "tma", "ld"});
   if (const auto by = node.find("stores_by")) island.stores_by = by->one_of({"st", "tma"});
@@ -175,7 +183,8 @@ BySize read_by_size(const Node& node, const Diagram& diagram, std::int64_t least
     if (!by.axis.empty()) node.report("goes by the size of one axis; remove the others");
     by.axis = axis;
     for (const auto& [size, number] : sizes.entries()) {
-      const bool digits = !size.empty() && size.size() < 10 && size.find_first_not_of("0123456789") == std::string::npos;
+      const bool digits =
+          !size.empty() && size.size() < 10 && size.find_first_not_of("0123456789") == std::string::npos;
       if (!digits) number.report(fmt::format("'{}' is not a size; expected a positive integer", size));
       by.numbers[digits ? std::stoll(size) : 0] = number.integer(least, most);
     }
@@ -209,14 +218,16 @@ Sections read_sections(const Node& node, const Diagram& diagram) {
     const std::string dimension = item.one_of(block_dimensions);
     if (is_one_of(item, block_dimensions)) add_once(sections.order, dimension, item);
   }
-  const bool all_known = std::all_of(items.begin(), items.end(), [](const Node& item) { return is_one_of(item, block_dimensions); });
+  const bool all_known =
+      std::all_of(items.begin(), items.end(), [](const Node& item) { return is_one_of(item, block_dimensions); });
   const bool has_heads = contains(sections.order, "heads");
   if (!items.empty() && all_known && !has_heads) node["order"].report("must name 'heads', which sections are cut from");
   sections.arrays = read_array_names(node["arrays"], diagram);
   const auto share = node.find("l2_share"), bytes = node.find("bytes");
   if (share) sections.l2_share = share->number(0.001, 1);
   if (bytes) sections.bytes = bytes->integer(1, std::int64_t{1} << 40);
-  if (share.has_value() == bytes.has_value()) node.report("needs either 'l2_share' or 'bytes': what the arrays of a section may take together");
+  if (share.has_value() == bytes.has_value())
+    node.report("needs either 'l2_share' or 'bytes': what the arrays of a section may take together");
   if (const auto equal = node.find("equal")) sections.equal = equal->boolean();
   if (const auto smaller = node.find("smaller")) sections.smaller_first = smaller->one_of({"last", "first"}) == "first";
   return sections;
@@ -269,7 +280,8 @@ Waits read_waits(const Node& node, const Diagram& diagram) {
     const auto number = [&, at = how](const char* key, std::int64_t& value) {
       if (const auto found = at.find(key)) value = found->integer(1, 4096);
     };
-    number("lanes", loads.lanes), number("columns", loads.columns), number("group", loads.group), number("times", loads.times);
+    number("lanes", loads.lanes), number("columns", loads.columns), number("group", loads.group),
+        number("times", loads.times);
   }
   if (const auto shuffles = node.find("shuffles")) waits.shuffles = shuffles->integer(0, 4096);
   if (const auto barriers = node.find("barriers")) waits.barriers = barriers->integer(0, 4096);
@@ -280,14 +292,55 @@ Waits read_waits(const Node& node, const Diagram& diagram) {
 
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
-  node.only({"name", "stores_log_sum_exp", "writes_masked_rows", "row_store", "row_load", "tensor_path", "mma",
-             "computes_in", "products", "direct", "loads_every_step", "loaded_by_threads", "through_smem",
-             "transposes", "reductions", "loads_by", "stores_by", "steps", "row_replication", "row_threads",
-             "step_lanes", "existing_rows", "sector_reads", "row_multiple", "computes_multiples", "computes_sizes",
-             "warps", "registers", "registers_of",
-             "stages", "stages_of", "smem_extra_bytes", "stops_at_last_key", "narrow_scores", "mask_entry_bytes",
-             "output_through_smem", "zeroes", "special_parts", "persistent", "block_order", "falling", "sections",
-             "overlap", "rounds", "waits", "early_launch", "stall_clocks", "loads_in_product", "loads_first",
+  node.only({"name",
+             "stores_log_sum_exp",
+             "writes_masked_rows",
+             "row_store",
+             "row_load",
+             "tensor_path",
+             "mma",
+             "computes_in",
+             "products",
+             "direct",
+             "loads_every_step",
+             "loaded_by_threads",
+             "through_smem",
+             "transposes",
+             "reductions",
+             "loads_by",
+             "stores_by",
+             "steps",
+             "row_replication",
+             "row_threads",
+             "step_lanes",
+             "existing_rows",
+             "sector_reads",
+             "row_multiple",
+             "computes_multiples",
+             "computes_sizes",
+             "warps",
+             "registers",
+             "registers_of",
+             "stages",
+             "stages_of",
+             "smem_extra_bytes",
+             "stops_at_last_key",
+             "narrow_scores",
+             "mask_entry_bytes",
+             "output_through_smem",
+             "zeroes",
+             "special_parts",
+             "persistent",
+             "block_order",
+             "falling",
+             "sections",
+             "overlap",
+             "rounds",
+             "waits",
+             "early_launch",
+             "stall_clocks",
+             "loads_in_product",
+             "loads_first",
              "work"});
   IslandImplementation island;
   std::vector<std::string> names;
@@ -300,7 +353,8 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   const Node path = node["tensor_path"];
   island.tensor_path = path.one_of(paths);
   if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);
-  else if (is_one_of(path, paths) && island.uses_tensor_cores()) node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
+  else if (is_one_of(path, paths) && island.uses_tensor_cores())
+    node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
   if (const auto format = node.find("computes_in")) island.computes_in = read_format(*format);
   if (const auto products = node.find("products"); products && node.find("name") && is_one_of(node["name"], names))
     if (const int number = schedule.find_island(island.name); number >= 0)
@@ -312,7 +366,8 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto parts = node.find("special_parts")) island.special_parts = parts->integer(1, 1 << 20);
   if (const auto warps = node.find("warps")) island.warps = warps->integer(1, 32);
   if (const auto registers = node.find("registers")) island.registers = registers->integer(1, 255);
-  if (const auto registers = node.find("registers_of")) island.registers_of = read_by_size(*registers, schedule.diagram, 1, 255);
+  if (const auto registers = node.find("registers_of"))
+    island.registers_of = read_by_size(*registers, schedule.diagram, 1, 255);
   read_blocks(node, schedule.diagram, island);
   if (const auto overlap = node.find("overlap")) {
     const std::string how = overlap->one_of({"lockstep", "free", "ping-pong", "special-turns"});

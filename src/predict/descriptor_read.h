@@ -1,11 +1,11 @@
 // Internal to the descriptor's reader: names are checked against the schedule, findings go to the document.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "base/contains.h"
 #include "base/text.h"

@@ -1,6 +1,4 @@
 // Every kernel descriptor with one thing wrong at a time, and the exact finding.
-#include "predict/prediction.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "base/text.h"
 #include "config/field_mutations.h"
+#include "predict/prediction.h"
 
 using namespace tilescope;
 using namespace tilescope::mutation;
@@ -19,13 +18,16 @@ const std::filesystem::path root = TILESCOPE_SOURCE_DIR;
 Probe probe_of(const Tree& tree) {
   return Probe(tree, [](const std::filesystem::path& file) { load_descriptor(file, root / "models"); });
 }
-Probe assumed(const std::string& name) { return probe_of(tree_of_file(root / "models" / "implementations" / (name + ".yaml"))); }
+Probe assumed(const std::string& name) {
+  return probe_of(tree_of_file(root / "models" / "implementations" / (name + ".yaml")));
+}
 Probe kernel(const std::string& name) { return probe_of(tree_of_file(root / "kernels" / name / "kernel.yaml")); }
 
 // models/implementations and every kernel folder's descriptor.
 std::vector<std::filesystem::path> descriptors() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(root / "models" / "implementations")) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(root / "models" / "implementations"))
+    files.push_back(entry.path());
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "kernels"))
     if (entry.path().filename().string().ends_with("kernel.yaml")) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
@@ -44,12 +46,15 @@ std::vector<Rule> rules(const Tree& tree) {
   for (const Tree& section : tree.children) {
     if (section.key != "islands") continue;
     for (std::size_t i = 0; i < section.children.size(); ++i)  // of several implementations of an island, the first
-      if (const auto& name = section.children[i].children[0].value; i == 0 || name != section.children[i - 1].children[0].value)
+      if (const auto& name = section.children[i].children[0].value;
+          i == 0 || name != section.children[i - 1].children[0].value)
         names += (names.empty() ? "one of " : ", ") + name;
   }
-  const auto schedule = std::find_if(tree.children.begin(), tree.children.end(), [](const Tree& child) { return child.key == "schedule"; });
+  const auto schedule = std::find_if(tree.children.begin(), tree.children.end(),
+                                     [](const Tree& child) { return child.key == "schedule"; });
   std::vector<std::string> names_of_parameters;
-  for (const Parameter& parameter : find_schedule(schedule->value, root / "models").parameters) names_of_parameters.push_back(parameter.name);
+  for (const Parameter& parameter : find_schedule(schedule->value, root / "models").parameters)
+    names_of_parameters.push_back(parameter.name);
   const std::string parameters = tilescope::join(names_of_parameters, ", "), rate = "a number from 0 to 1000";
   return {{"schema", "'tilescope/kernel/1'"},
           {"kernel", "text"},
@@ -242,7 +247,8 @@ void refused(const Probe& probe, const std::string& path, const std::string& tex
 
 }  // namespace
 
-TEST_CASE("every field of every descriptor that is wrong, missing, given twice or misspelt is one finding at its place") {
+TEST_CASE(
+    "every field of every descriptor that is wrong, missing, given twice or misspelt is one finding at its place") {
   REQUIRE(descriptors().size() >= 2);
   for (const std::filesystem::path& file : descriptors()) {
     CAPTURE(file);
@@ -350,15 +356,19 @@ TEST_CASE("names inside an island's description are those of the schedule's arra
   const Probe probe = probe_of(everything_tree());
   refused(probe, "dtypes[1].kv", "fp17", "'fp17' is not a dtype; did you mean 'fp16'?");
   const Written without = write(probe.tree(), {"dtypes[1].all", Change::drop});
-  CHECK(probe.findings(without.text) == probe.line(without.values.at("dtypes[1]"), "dtypes[1]", "lacks 'all', the format of the arrays that it does not name"));
-  refused(probe, "islands[0].computes_in", "int4:g32", "'int4:g32' is not a number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
-  refused(probe, "islands[0].direct[0]", "Tabel", "'Tabel' is not an array of diagram 'attention_paged'; did you mean 'Table'?");
+  CHECK(probe.findings(without.text) == probe.line(without.values.at("dtypes[1]"), "dtypes[1]",
+                                                   "lacks 'all', the format of the arrays that it does not name"));
+  refused(probe, "islands[0].computes_in", "int4:g32",
+          "'int4:g32' is not a number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
+  refused(probe, "islands[0].direct[0]", "Tabel",
+          "'Tabel' is not an array of diagram 'attention_paged'; did you mean 'Table'?");
   refused(probe, "islands[0].products.scores.rows_of", "V", "'V' is not an operand of 'scores'; known: Q, K");
   refused(probe, "islands[0].products.scores.registers[0]", "P", "'P' is not an operand of 'scores'; known: Q, K");
   refused(probe, "variants[0].spills", "false", "contradicts local, which says how much; leave it out");
   refused(probe, "variants[0].consumer_warps", "13", "are part of the block's 12 warps, found 13");
   refused(probe, "free[0]", "split", "expected one of q, kv, pack, splits, found 'split'; did you mean 'splits'?");
-  const auto renamed = [&](const std::string& from, const std::string& to, const std::string& path, const std::string& message) {
+  const auto renamed = [&](const std::string& from, const std::string& to, const std::string& path,
+                           const std::string& message) {
     Written written = write(probe.tree());
     const Place place = written.values.at(path);
     const std::size_t at = written.text.find(from);
@@ -367,15 +377,19 @@ TEST_CASE("names inside an island's description are those of the schedule's arra
     const std::string own = path.substr(0, path.rfind('.') + 1) + to.substr(0, to.size() - 1);
     CHECK(probe.findings(written.text) == probe.line(place, own, message));
   };
-  renamed("scores:", "score:", "islands[0].products.scores", "'score' is not a product of island 'partial'; did you mean 'scores'?");
-  renamed("pages:", "page:", "sizes.pages", "'page' is not a size of diagram 'attention_paged's own; did you mean 'pages'?");
+  renamed("scores:", "score:", "islands[0].products.scores",
+          "'score' is not a product of island 'partial'; did you mean 'scores'?");
+  renamed("pages:", "page:", "sizes.pages",
+          "'page' is not a size of diagram 'attention_paged's own; did you mean 'pages'?");
 }
 
 TEST_CASE("a descriptor's dtypes and arrays must exist") {
   const Probe fused = kernel("fused_mma");
   refused(fused, "dtypes[0]", "fp17", "'fp17' is not a dtype; did you mean 'fp16'?");
-  refused(fused, "dtypes[1]", "-1", "'-1' is not a dtype; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
-  refused(fused, "variants[0].registers_hold[0]", "query", "'query' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L");
+  refused(fused, "dtypes[1]", "-1",
+          "'-1' is not a dtype; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
+  refused(fused, "variants[0].registers_hold[0]", "query",
+          "'query' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L");
 }
 
 TEST_CASE("nothing is listed twice in a descriptor") {
@@ -386,8 +400,9 @@ TEST_CASE("nothing is listed twice in a descriptor") {
   refused(fused, "masks", "[]", "is an empty list; list at least 'none'");
   refused(fused, "islands[0].block_order[2]", "q", "'q' is listed twice");
   const Written written = write(fused.tree(), {"variants[1].tile_kv", Change::replace, "32"});
-  CHECK(fused.findings(written.text) == fused.line(written.values.at("variants[1]"), "variants[1]",
-                                                   "tile 64x32 with 4 warps at head_dim 64 is listed twice; remove one"));
+  CHECK(fused.findings(written.text) ==
+        fused.line(written.values.at("variants[1]"), "variants[1]",
+                   "tile 64x32 with 4 warps at head_dim 64 is listed twice; remove one"));
 }
 
 TEST_CASE("each island of the schedule is described exactly once") {
@@ -396,9 +411,13 @@ TEST_CASE("each island of the schedule is described exactly once") {
     const Written written = write(standard.tree(), mutation);
     CHECK(standard.findings(written.text) == standard.line(written.values.at("islands"), "islands", message));
   };
-  found({"islands[1]", Change::drop}, "island 'softmax' of schedule 'standard' must be described once, or once for any number of 'steps', found 0 times");
-  found({"islands[2]", Change::twice}, "island 'pv' of schedule 'standard' must be described once, or once for any number of 'steps', found 2 times");
-  refused(standard, "islands[0].name", "softmacks", "expected one of qk, softmax, pv, found 'softmacks'; did you mean 'softmax'?");
+  found({"islands[1]", Change::drop},
+        "island 'softmax' of schedule 'standard' must be described once, or once for any number of 'steps', found 0 "
+        "times");
+  found({"islands[2]", Change::twice},
+        "island 'pv' of schedule 'standard' must be described once, or once for any number of 'steps', found 2 times");
+  refused(standard, "islands[0].name", "softmacks",
+          "expected one of qk, softmax, pv, found 'softmacks'; did you mean 'softmax'?");
 }
 
 TEST_CASE("implementations of one island share out all numbers of steps, each once") {
@@ -415,14 +434,17 @@ TEST_CASE("implementations of one island share out all numbers of steps, each on
 TEST_CASE("a tensor path needs its instruction's shape, and a padded array must exist") {
   const Probe standard = assumed("standard");
   const Written written = write(standard.tree(), {"islands[0].mma", Change::drop});
-  CHECK(standard.findings(written.text) == standard.line(written.values.at("islands[0]"), "islands[0]",
-                                                         "a tensor path needs the instruction's shape 'mma: {m, n, k}'"));
+  CHECK(standard.findings(written.text) ==
+        standard.line(written.values.at("islands[0]"), "islands[0]",
+                      "a tensor path needs the instruction's shape 'mma: {m, n, k}'"));
   Tree tree = tree_of_file(root / "kernels" / "reference" / "kernel.yaml");
-  const auto padded = std::find_if(tree.children.begin(), tree.children.end(), [](const Tree& t) { return t.key == "padded_rows"; });
+  const auto padded =
+      std::find_if(tree.children.begin(), tree.children.end(), [](const Tree& t) { return t.key == "padded_rows"; });
   REQUIRE(padded != tree.children.end());
   padded->children[0].key = "Scores";
   const Probe reference = probe_of(tree);
   const Place place = write(tree).values.at("padded_rows.Scores");
   CHECK(reference.findings(Mutation{}) ==
-        reference.line(place, "padded_rows.Scores", "'Scores' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L"));
+        reference.line(place, "padded_rows.Scores",
+                       "'Scores' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L"));
 }

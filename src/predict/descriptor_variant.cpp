@@ -49,7 +49,8 @@ std::vector<FormatChoice> read_formats(const Node& list, const Diagram& diagram)
   std::vector<FormatChoice> formats;
   const std::vector<std::string> keys = format_keys(diagram);
   const auto is_choice = [&](const Node& item) {
-    return item.is_map() && std::any_of(keys.begin(), keys.end(), [&](const std::string& key) { return item.find(key).has_value(); });
+    return item.is_map() &&
+           std::any_of(keys.begin(), keys.end(), [&](const std::string& key) { return item.find(key).has_value(); });
   };
   for (const Node& item : list.items()) {
     if (is_choice(item)) {
@@ -80,13 +81,30 @@ WarpClocks read_warp_clocks(const Node& node) {
   return {.before = number("before"), .step = number("step"), .after = number("after")};
 }
 
-KernelVariant read_variant(const Node& node, const Schedule& schedule, const std::vector<FormatChoice>& kernel_formats) {
+KernelVariant read_variant(const Node& node, const Schedule& schedule,
+                           const std::vector<FormatChoice>& kernel_formats) {
   KernelVariant variant;
   const auto integer = [&](const char* key, std::int64_t least, std::int64_t most, std::int64_t& value) {
     if (const auto found = node.find(key)) value = found->integer(least, most);
   };
-  std::vector<std::string> keys{"head_dim", "v_head_dim", "tile_q", "tile_kv", "warps", "stages", "dtypes", "consumer_warps", "consumer_registers",
-                                "producer_registers", "registers_hold", "l1_reads", "smem_bytes", "spills", "local", "waits_each", "pipelined", "warp_clocks"};
+  std::vector<std::string> keys{"head_dim",
+                                "v_head_dim",
+                                "tile_q",
+                                "tile_kv",
+                                "warps",
+                                "stages",
+                                "dtypes",
+                                "consumer_warps",
+                                "consumer_registers",
+                                "producer_registers",
+                                "registers_hold",
+                                "l1_reads",
+                                "smem_bytes",
+                                "spills",
+                                "local",
+                                "waits_each",
+                                "pipelined",
+                                "warp_clocks"};
   for (const Parameter& parameter : schedule.parameters) {
     const std::string key = "tile_" + parameter.name;
     if (key == "tile_q" || key == "tile_kv") continue;
@@ -114,7 +132,8 @@ KernelVariant read_variant(const Node& node, const Schedule& schedule, const std
   integer("smem_bytes", 0, 1 << 30, variant.smem_bytes);
   const auto spills = node.find("spills"), local = node.find("local");
   if (spills) variant.spills = spills->boolean();
-  if (spills && local && spills->is_scalar() && spills->text() == "false") spills->report("contradicts local, which says how much; leave it out");
+  if (spills && local && spills->is_scalar() && spills->text() == "false")
+    spills->report("contradicts local, which says how much; leave it out");
   if (local) variant.local = read_local(*local), variant.spills = true;
   if (const auto each = node.find("waits_each")) variant.waits_each = each->boolean();
   if (const auto pipelined = node.find("pipelined")) variant.pipelined = pipelined->boolean();
@@ -128,7 +147,8 @@ namespace tilescope {
 
 std::string to_string(const FormatChoice& choice) {
   std::vector<std::string> parts;
-  for (const auto& [key, dtype] : choice) parts.push_back(key.empty() ? to_string(dtype) : key + "=" + to_string(dtype));
+  for (const auto& [key, dtype] : choice)
+    parts.push_back(key.empty() ? to_string(dtype) : key + "=" + to_string(dtype));
   return join(parts, ",");
 }
 

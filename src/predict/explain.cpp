@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "predict/products.h"
 #include "predict/island.h"
+#include "predict/products.h"
 
 namespace tilescope {
 namespace {
@@ -23,13 +23,14 @@ std::string axis_text(const BoundIsland& bound, AxisId axis) {
   return schedule.diagram.axes[index(axis)].size;
 }
 
-// Trips of a loop: "ceil(q_len/128)", or "batch" where the tile is 1. A split axis counts the tiles of all its chunks at
-// whichever of its two loops comes last.
+// Trips of a loop: "ceil(q_len/128)", or "batch" where the tile is 1. A split axis counts the tiles of all its chunks
+// at whichever of its two loops comes last.
 std::string trips_text(const BoundIsland& bound, const Nest& nest, int position, int last) {
   const BoundLoop& loop = nest.loops[static_cast<std::size_t>(position)];
   const Chunked& cut = nest.chunked;
   if (cut.present() && position == cut.outer && cut.inner <= last) return std::to_string(cut.tiles());
-  if (cut.present() && position == cut.inner) return cut.outer <= last ? "1" : fmt::format("ceil({}/{})", cut.length, loop.tile);
+  if (cut.present() && position == cut.inner)
+    return cut.outer <= last ? "1" : fmt::format("ceil({}/{})", cut.length, loop.tile);
   const std::string size = axis_text(bound, loop.axis);
   return loop.tile == 1 ? size : fmt::format("ceil({}/{})", size, loop.tile);
 }
@@ -37,7 +38,8 @@ std::string trips_text(const BoundIsland& bound, const Nest& nest, int position,
 std::string size_text(const BoundIsland& bound, const Nest& nest, AxisId axis, int last, bool whole) {
   const std::string size = axis_text(bound, axis);
   const Chunked& cut = nest.chunked;
-  if (cut.present() && axis == nest.loops[static_cast<std::size_t>(cut.outer)].axis && cut.inner <= last) return std::to_string(cut.tiles());
+  if (cut.present() && axis == nest.loops[static_cast<std::size_t>(cut.outer)].axis && cut.inner <= last)
+    return std::to_string(cut.tiles());
   if (!whole) return size;
   if (cut.present() && axis == cut.of) return fmt::format("{}*{}", cut.tile, cut.tiles());
   const BoundLoop* loop = nest.loop_over(axis);
@@ -47,7 +49,8 @@ std::string size_text(const BoundIsland& bound, const Nest& nest, AxisId axis, i
 std::string width_text(const Point& point, ArrayId id) {
   const Dtype dtype = point.dtypes[index(id)];
   const int width = bits(dtype.format);
-  const std::string scales = dtype.scale_group ? fmt::format(" (+ {} B scale / {} values)", dtype.scale_bytes, dtype.scale_group) : "";
+  const std::string scales =
+      dtype.scale_group ? fmt::format(" (+ {} B scale / {} values)", dtype.scale_bytes, dtype.scale_group) : "";
   return (width % 8 == 0 ? fmt::format("{} B", width / 8) : fmt::format("{}/8 B", width)) + scales;
 }
 
@@ -55,11 +58,16 @@ std::string width_text(const Point& point, ArrayId id) {
 std::string live_text(const BoundIsland& bound, const Nest& nest, const Array& array, int last, bool whole) {
   const GuardAxes guard = *bound.plan.schedule.diagram.guard;
   const bool tiles_move = nest.key_loop <= last && nest.loops[static_cast<std::size_t>(nest.key_loop)].trips > 1;
-  const bool by_chunk = nest.keys_are_chunked() && !tiles_move, keys = (by_chunk ? nest.chunked.outer : nest.key_loop) <= last;
-  const char* tiles = !keys ? "query tiles" : nest.query_loop > last ? (by_chunk ? "chunks" : "key tiles") : by_chunk ? "(query tile, chunk) pairs" : "tile pairs";
+  const bool by_chunk = nest.keys_are_chunked() && !tiles_move,
+             keys = (by_chunk ? nest.chunked.outer : nest.key_loop) <= last;
+  const char* tiles = !keys                    ? "query tiles"
+                      : nest.query_loop > last ? (by_chunk ? "chunks" : "key tiles")
+                      : by_chunk               ? "(query tile, chunk) pairs"
+                                               : "tile pairs";
   std::string extents = array.has(guard.query) ? "rows" : "";
   if (array.has(guard.key)) extents += extents.empty() ? "keys" : " * keys";
-  return fmt::format("sum of {}{} over live ({}) {}", whole ? "whole-tile " : "", extents.empty() ? "1" : extents, bound.point.mask.text, tiles);
+  return fmt::format("sum of {}{} over live ({}) {}", whole ? "whole-tile " : "", extents.empty() ? "1" : extents,
+                     bound.point.mask.text, tiles);
 }
 
 // An axis of the guarded pair that no loop moves: whole, less the rows or keys that the mask hides from every tile.
@@ -70,7 +78,9 @@ std::string seen_text(const BoundIsland& bound, const Nest& nest, AxisId axis, b
   const bool query = axis == guard.query, key = axis == guard.key;
   if (!query && !key) return all;
   const std::int64_t seen = query ? sums.rows : sums.keys;
-  return seen == nest.size(axis) || whole ? all : fmt::format("{} of {} that are live ({})", seen, all, bound.point.mask.text);
+  return seen == nest.size(axis) || whole
+             ? all
+             : fmt::format("{} of {} that are live ({})", seen, all, bound.point.mask.text);
 }
 
 // Loops within which an array's distinct values lie: none, but the tiles of scores and of partial results are sums.
@@ -91,12 +101,15 @@ struct Factors {
 Factors factors_of(const BoundIsland& bound, const Nest& nest, const Array& array, int last, bool whole) {
   Factors found;
   const auto& guard = bound.plan.schedule.diagram.guard;
-  const auto chunks = [&](AxisId axis) { return nest.keys_are_chunked() && axis == nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis; };
+  const auto chunks = [&](AxisId axis) {
+    return nest.keys_are_chunked() && axis == nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis;
+  };
   for (int i = 0; i <= last; ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
     const bool in_pair = nest.guarded() && (i == nest.query_loop || i == nest.key_loop || chunks(loop.axis));
     if (in_pair) found.masked = true;
-    else if (!nest.carries(array.axes, loop.axis) && loop.trips > 1) found.repeats.push_back(trips_text(bound, nest, i, last));
+    else if (!nest.carries(array.axes, loop.axis) && loop.trips > 1)
+      found.repeats.push_back(trips_text(bound, nest, i, last));
   }
   for (const AxisId axis : array.axes) {
     if (found.masked && (axis == guard->query || axis == guard->key || chunks(axis))) continue;
@@ -105,7 +118,8 @@ Factors factors_of(const BoundIsland& bound, const Nest& nest, const Array& arra
   std::erase(found.repeats, "1");
   if (!found.masked) return found;
   found.values.push_back(live_text(bound, nest, array, last, whole));
-  if (const std::int64_t kept = stationary_values(nest, array.axes, whole); kept > 0) found.values.back() += ", less tiles that stay between sweeps";
+  if (const std::int64_t kept = stationary_values(nest, array.axes, whole); kept > 0)
+    found.values.back() += ", less tiles that stay between sweeps";
   return found;
 }
 
@@ -114,8 +128,10 @@ std::string stored_text(const BoundIsland& bound, const Term& term, const Factor
   const auto id = static_cast<ArrayId>(term.array);
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
   const bool zeros = how.zeroed && !zeroed_by_another(bound, id);
-  const std::string values = found.values.empty() ? "1" : join(found.values, " * "), repeats = join(found.repeats, " * ");
-  const bool dram = term.boundary == Boundary::hbm, once = (dram && term.fits_cache) || (found.repeats.empty() && !found.masked);
+  const std::string values = found.values.empty() ? "1" : join(found.values, " * "),
+                    repeats = join(found.repeats, " * ");
+  const bool dram = term.boundary == Boundary::hbm,
+             once = (dram && term.fits_cache) || (found.repeats.empty() && !found.masked);
   const bool write = term.direction == Direction::write;
   if (term.cause != Cause::tile) return repeats.empty() ? values : repeats + " * " + values;
   if (dram && term.fits_cache) return (write && zeros ? "2 * " : "") + values;
@@ -133,7 +149,8 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
   const auto id = static_cast<ArrayId>(term.array);
   const Array& array = bound.plan.schedule.diagram.array(id);
   const bool loaded = term.boundary == Boundary::l2 && term.direction == Direction::read && loads(bound, id);
-  const bool whole = term.boundary == Boundary::smem || (loaded && copied_in_bulk(bound, id) && in_shared_memory(bound, id));
+  const bool whole =
+      term.boundary == Boundary::smem || (loaded && copied_in_bulk(bound, id) && in_shared_memory(bound, id));
   const bool dram = term.boundary == Boundary::hbm;
   const bool stored = stores(bound, id), once = dram && (term.fits_cache || !stored);
   const Nest& nest = stored ? bound.leaving(id) : bound.nest;
@@ -149,7 +166,8 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
     text = all.empty() ? "1" : join(all, " * ");
   }
   text += " x " + width_text(bound.point, id);
-  if (bound.point.row_multiple[index(id)] > 1 && !whole) text += fmt::format(" (rows padded to {} values)", bound.point.row_multiple[index(id)]);
+  if (bound.point.row_multiple[index(id)] > 1 && !whole)
+    text += fmt::format(" (rows padded to {} values)", bound.point.row_multiple[index(id)]);
   if (stored && bound.how.row_store > 0 && term.boundary == Boundary::l2 && term.direction == Direction::write &&
       bound.plan.schedule.diagram.guard && array.axes.back() == bound.plan.schedule.diagram.guard->query)
     text += ", in whole sectors";
@@ -171,28 +189,35 @@ std::string to_string(Resource resource) {
 }
 
 std::string to_string(Lever lever) {
-  static const std::array<std::string, lever_count> names{"hbm", "l2", "smem", "tensor", "xu", "fma", "alu", "latency", "power"};
+  static const std::array<std::string, lever_count> names{"hbm", "l2",  "smem",    "tensor", "xu",
+                                                          "fma", "alu", "latency", "power"};
   return names[static_cast<std::size_t>(lever)];
 }
 
 std::string formula(const Plan& plan, const Point& point, const Term& term) {
   const HardwareProfile none;
   if (term.cause == Cause::missed)
-    return term.direction == Direction::read ? "tile loads that missed L2 after their first (walk of the blocks)" : "stored tiles that left L2 before they were stored again (walk of the blocks)";
+    return term.direction == Direction::read
+               ? "tile loads that missed L2 after their first (walk of the blocks)"
+               : "stored tiles that left L2 before they were stored again (walk of the blocks)";
   if (term.array >= 0) return array_formula(bind_island(plan, none, point, term.island), term);
   const MmaShape mma = plan.kernel.islands[static_cast<std::size_t>(term.island)].mma;
   switch (term.cause) {
     case Cause::mma:
       return fmt::format("tensor_flop / (2*{0}*{1}*{2}) instructions x {3}", mma.m, mma.n, mma.k,
                          term.direction == Direction::read ? "(A + B + fp32 C) bytes" : "fp32 D bytes");
-    case Cause::fragments: return "operand bytes read from smem";
+    case Cause::fragments:
+      return "operand bytes read from smem";
     case Cause::spill:
-      return term.direction == Direction::read ? "bytes a thread loads of what it spilled, less hits in L1, x threads x steps"
-             : term.boundary == Boundary::hbm  ? "spilled bytes that L2 writes back before they are overwritten"
-                                               : "bytes a thread spills x threads x steps";
-    case Cause::mask: return "rows of mask blocks, whole sectors";
+      return term.direction == Direction::read
+                 ? "bytes a thread loads of what it spilled, less hits in L1, x threads x steps"
+             : term.boundary == Boundary::hbm ? "spilled bytes that L2 writes back before they are overwritten"
+                                              : "bytes a thread spills x threads x steps";
+    case Cause::mask:
+      return "rows of mask blocks, whole sectors";
     default:
-      return term.direction == Direction::read ? "4 B x (3 ffma + 2 fadd + 2 fmul + 1 xu)" : "4 B x (ffma + fadd + fmul + xu)";
+      return term.direction == Direction::read ? "4 B x (3 ffma + 2 fadd + 2 fmul + 1 xu)"
+                                               : "4 B x (ffma + fadd + fmul + xu)";
   }
 }
 
@@ -202,24 +227,34 @@ std::vector<std::string> because(const Plan& plan, const Point& point, const Ter
   const HardwareProfile none;
   const BoundIsland bound = bind_island(plan, none, point, term.island);
   const Array& array = plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)];
-  const bool stored = stores(bound, static_cast<ArrayId>(term.array)), cached = term.boundary == Boundary::hbm && term.fits_cache;
+  const bool stored = stores(bound, static_cast<ArrayId>(term.array)),
+             cached = term.boundary == Boundary::hbm && term.fits_cache;
   const auto& axes = plan.schedule.diagram.axes;
   for (int i = 0; i <= term.last_loop; ++i) {
     const BoundLoop& loop = bound.nest.loops[static_cast<std::size_t>(i)];
     if (loop.trips <= 1) continue;
     const auto& of = axes[index(loop.axis)].chunks_of;
-    const std::string axis = of ? fmt::format("{}:{}({} parts)", axes[index(*of)].name, loop.group ? "group" : "stream", loop.trips)
-                                : fmt::format("{}:{}{}", axes[index(loop.axis)].name, loop.group ? "group" : "stream", loop.tile > 1 ? fmt::format("({})", loop.tile) : "");
+    const std::string axis =
+        of ? fmt::format("{}:{}({} parts)", axes[index(*of)].name, loop.group ? "group" : "stream", loop.trips)
+           : fmt::format("{}:{}{}", axes[index(loop.axis)].name, loop.group ? "group" : "stream",
+                         loop.tile > 1 ? fmt::format("({})", loop.tile) : "");
     const bool cuts = bound.nest.carries(array.axes, loop.axis);
-    reasons.push_back(fmt::format("{} {} it", axis, cuts ? "cuts" : cached ? "shares" : stored ? "comes back to" : "repeats"));
+    reasons.push_back(fmt::format("{} {} it", axis,
+                                  cuts     ? "cuts"
+                                  : cached ? "shares"
+                                  : stored ? "comes back to"
+                                           : "repeats"));
   }
   return reasons;
 }
 
 std::vector<std::string> missing_rates(const HardwareProfile& hardware, const Prediction& prediction) {
-  static const std::array<std::string, resource_count> fields{
-      "levels.hbm.bandwidth", "levels.l2.bandwidth", "levels.smem.bandwidth_per_cycle", "compute.tensor (for this dtype)",
-      "compute.exp2", "compute.fp32_fma"};
+  static const std::array<std::string, resource_count> fields{"levels.hbm.bandwidth",
+                                                              "levels.l2.bandwidth",
+                                                              "levels.smem.bandwidth_per_cycle",
+                                                              "compute.tensor (for this dtype)",
+                                                              "compute.exp2",
+                                                              "compute.fp32_fma"};
   std::vector<std::string> missing;
   for (std::size_t i = 0; i < fields.size(); ++i)
     if (prediction.time.seconds[i] < 0) missing.push_back(fmt::format("{} of {}", fields[i], hardware.id));

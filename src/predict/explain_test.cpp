@@ -52,7 +52,8 @@ class Evaluator {
     }
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
     std::string word;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_')) word += text_[at_++];
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      word += text_[at_++];
     REQUIRE_MESSAGE(!word.empty(), text_);
     if (word == "ceil") {
       REQUIRE(take('('));
@@ -85,8 +86,18 @@ Names sizes_of(const Diagram& diagram, const Workload& workload) {
 struct Case {
   const char *schedule, *diagram;
 };
-const Case cases[] = {{"standard", ""}, {"flash1", ""}, {"flash1-printed", ""}, {"flash2", ""}, {"split-kv", ""}, {"flash1-backward", ""}, {"flash2-backward", ""},
-                      {"flash2-backward-split", ""}, {"matmul", ""}, {"flash2", "attention_paged"}, {"flash2", "mla_expanded"}, {"flash2", "mla_absorbed"}};
+const Case cases[] = {{"standard", ""},
+                      {"flash1", ""},
+                      {"flash1-printed", ""},
+                      {"flash2", ""},
+                      {"split-kv", ""},
+                      {"flash1-backward", ""},
+                      {"flash2-backward", ""},
+                      {"flash2-backward-split", ""},
+                      {"matmul", ""},
+                      {"flash2", "attention_paged"},
+                      {"flash2", "mla_expanded"},
+                      {"flash2", "mla_absorbed"}};
 
 void add(Json& totals, const Json& term) {
   const std::string key = term["boundary"].get<std::string>() + term["direction"].get<std::string>();
@@ -115,10 +126,13 @@ TEST_CASE("the terms of every schedule sum to its totals and its kernels', and f
         for (const Json& term : json["terms"]) add(totals, term);
         for (const Json& level : json["traffic"])
           for (const std::string direction : {"read", "write"})
-            CHECK(totals.value(level["level"].get<std::string>() + direction, std::int64_t{0}) == level[direction + "_bytes"].get<std::int64_t>());
+            CHECK(totals.value(level["level"].get<std::string>() + direction, std::int64_t{0}) ==
+                  level[direction + "_bytes"].get<std::int64_t>());
         std::int64_t hbm = 0, l2 = 0;
         double seconds = 0;
-        for (const Json& kernel : json["kernels"]) hbm += kernel["hbm_bytes"].get<std::int64_t>(), l2 += kernel["l2_bytes"].get<std::int64_t>(), seconds += kernel["seconds"].get<double>();
+        for (const Json& kernel : json["kernels"])
+          hbm += kernel["hbm_bytes"].get<std::int64_t>(), l2 += kernel["l2_bytes"].get<std::int64_t>(),
+              seconds += kernel["seconds"].get<double>();
         CHECK(hbm == prediction.traffic[0][0] + prediction.traffic[0][1]);
         CHECK(l2 == prediction.traffic[1][0] + prediction.traffic[1][1]);
         CHECK(seconds + prediction.time.launch == doctest::Approx(prediction.time.cold));
@@ -127,13 +141,15 @@ TEST_CASE("the terms of every schedule sum to its totals and its kernels', and f
           const std::string text = term["formula"].get<std::string>();
           const std::size_t times = text.rfind(" x ");
           if (times == std::string::npos || !text.ends_with(" B")) continue;
-          if (text.find("sum of") != std::string::npos || text.find("tensor_flop") != std::string::npos || text.find("waves") != std::string::npos ||
-              text.find("live") != std::string::npos) continue;
+          if (text.find("sum of") != std::string::npos || text.find("tensor_flop") != std::string::npos ||
+              text.find("waves") != std::string::npos || text.find("live") != std::string::npos)
+            continue;
           std::string product = text.substr(0, times);
           const std::size_t warps = product.find(" * warps that need it");
           const bool by_warps = warps != std::string::npos;
           if (by_warps) product.erase(warps);
-          const std::int64_t width = std::stoll(text.substr(times + 3)), value = Evaluator(product, names).value() * width;
+          const std::int64_t width = std::stoll(text.substr(times + 3)),
+                             value = Evaluator(product, names).value() * width;
           const std::int64_t bytes = term["bytes"].get<std::int64_t>();
           CAPTURE(text);
           CAPTURE(term["island"]);
@@ -158,20 +174,24 @@ TEST_CASE("the loops a term gives as its cause are those of its schedule, with c
   std::map<std::string, std::string> found;
   for (const Term& term : prediction.terms)
     if (term.array >= 0 && term.boundary == Boundary::l2)
-      found[plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name + " " + to_string(term.direction)] = join(because(plan, point, term), "; ");
+      found[plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name + " " + to_string(term.direction)] =
+          join(because(plan, point, term), "; ");
   CHECK(found["Q read"] == "x:group(8 parts) repeats it");
   CHECK(found["K read"] == "x:group(8 parts) cuts it; x:stream(128) cuts it");
   CHECK(found["O_part read"] == "x:stream(8 parts) cuts it");
 }
 
 TEST_CASE("pseudocode names each level, the bytes of a step and the feature that moves them") {
-  const auto has = [](const std::string& text, const std::string& part) { CHECK_MESSAGE(text.find(part) != std::string::npos, part); };
+  const auto has = [](const std::string& text, const std::string& part) {
+    CHECK_MESSAGE(text.find(part) != std::string::npos, part);
+  };
   const std::string hardware = std::string(TILESCOPE_SOURCE_DIR) + "/hardware";
   const Plan backward = load_plan_for_schedule("flash2-backward", TILESCOPE_SOURCE_DIR);
   Point point = default_point(backward);
   point.workload = {1, 1, 1, 1024, 1024, 64, 64};
   const std::string text = pseudocode(backward, find_profile("a100_sxm_80", hardware), point);
-  for (const char* kernel : {"kernel preprocess: 16 blocks", "kernel main: 8 blocks", "kernel convert: 16 blocks"}) has(text, kernel);
+  for (const char* kernel : {"kernel preprocess: 16 blocks", "kernel main: 8 blocks", "kernel convert: 16 blocks"})
+    has(text, kernel);
   has(text, "load K tile");
   has(text, "l2 -> smem, 16,384 bytes, cp.async");
   has(text, "dQ_acc += dQ tile");
@@ -187,7 +207,9 @@ TEST_CASE("pseudocode names each level, the bytes of a step and the feature that
   Point first = default_point(flash1);
   first.workload = {1, 1, 1, 1024, 1024, 64, 64};
   const std::string streamed = pseudocode(flash1, HardwareProfile{}, first);
-  for (const char* part : {"load O tile, but zero on the first visit", "store m tile", "again at every visit", "tile and state are merged"}) has(streamed, part);
+  for (const char* part : {"load O tile, but zero on the first visit", "store m tile", "again at every visit",
+                           "tile and state are merged"})
+    has(streamed, part);
 }
 
 }  // namespace tilescope

@@ -7,8 +7,9 @@
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t accumulator_bytes = 4;   // fp32 accumulators, by instruction definition
-constexpr std::int64_t bookkeeping_registers = 40;  // addresses, loop state, fragments in flight: an assumption, occupancy only
+constexpr std::int64_t accumulator_bytes = 4;  // fp32 accumulators, by instruction definition
+constexpr std::int64_t bookkeeping_registers =
+    40;  // addresses, loop state, fragments in flight: an assumption, occupancy only
 
 std::int64_t tile_values(const BoundIsland& bound, ArrayId id) {
   const std::int64_t width = bits(bound.point.dtypes[index(id)].format);
@@ -22,7 +23,8 @@ Allocations shared_memory(const BoundIsland& bound) {
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const bool leaves = stores(bound, id) && !bound.streams(id);
-    if (leaves && (passes_through_smem(bound, id) || (bound.how.output_through_smem && static_cast<int>(i) == output_array(bound))))
+    if (leaves && (passes_through_smem(bound, id) ||
+                   (bound.how.output_through_smem && static_cast<int>(i) == output_array(bound))))
       results.add({id, false, 1, tile_bytes(bound, id)});
     else if (loads(bound, id) ? in_shared_memory(bound, id) : passes_through_smem(bound, id))
       steps.add({id, false, stages_of(bound, id), tile_bytes(bound, id)});
@@ -32,7 +34,8 @@ Allocations shared_memory(const BoundIsland& bound) {
   return larger;
 }
 
-// fp32 scores live from their product to the last map or softmax that uses them, in place; `last` of each operator's result.
+// fp32 scores live from their product to the last map or softmax that uses them, in place; `last` of each operator's
+// result.
 int last_map_of(const BoundIsland& bound, int op) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   std::array<bool, max_arrays> in_place{};
@@ -42,7 +45,9 @@ int last_map_of(const BoundIsland& bound, int op) {
   for (const int later : bound.island.operators) {
     const Operator& candidate = diagram.operators[static_cast<std::size_t>(later)];
     const auto uses = [&](ArrayId id) { return in_place[index(id)]; };
-    if (later <= op || candidate.kind == OperatorKind::contraction || std::none_of(candidate.inputs.begin(), candidate.inputs.end(), uses)) continue;
+    if (later <= op || candidate.kind == OperatorKind::contraction ||
+        std::none_of(candidate.inputs.begin(), candidate.inputs.end(), uses))
+      continue;
     last = later;
     for (const ArrayId result : candidate.outputs)
       if (diagram.array(result).axes.size() == rank) in_place[index(result)] = true;
@@ -68,7 +73,8 @@ void add_row_state(const BoundIsland& bound, const Operator& op, Allocations& he
   if (op.kind != OperatorKind::softmax || !bound.nest.loop_over(*op.along)) return;
   const ArrayId scores = op.inputs.front();
   const std::int64_t keys = std::max<std::int64_t>(1, bound.nest.loop_over(*op.along)->tile);
-  held.add({op.outputs.back(), true, 1, checked_mul(tile_values(bound, scores) / keys, bound.how.row_replication * 2 * accumulator_bytes)});
+  held.add({op.outputs.back(), true, 1,
+            checked_mul(tile_values(bound, scores) / keys, bound.how.row_replication * 2 * accumulator_bytes)});
 }
 
 Allocations registers_during(const BoundIsland& bound, int now) {
@@ -109,7 +115,8 @@ double block_registers_capacity(const BoundIsland& bound) {
 
 // Registers that a block occupies: as stated after their redistribution, else what its threads are bound to need.
 std::int64_t block_registers(const BoundIsland& bound, std::int64_t bytes) {
-  const std::int64_t warp = bound.hardware.warp_size->value, consumers = consumer_warps(bound), threads = bound.point.warps * warp;
+  const std::int64_t warp = bound.hardware.warp_size->value, consumers = consumer_warps(bound),
+                     threads = bound.point.warps * warp;
   const std::int64_t needed = std::min<std::int64_t>(255, bytes / 4 / (consumers * warp) + bookkeeping_registers);
   const KernelVariant* stated = bound.variant && bound.variant->consumer_registers > 0 ? bound.variant : nullptr;
   if (!stated) return threads * ceil_div(needed, 8) * 8;
@@ -118,7 +125,8 @@ std::int64_t block_registers(const BoundIsland& bound, std::int64_t bytes) {
 }
 
 const char* largest_of(const BoundIsland& bound, const Allocations& list) {
-  return list.largest >= 0 ? bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(list.largest)].name.c_str() : "";
+  return list.largest >= 0 ? bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(list.largest)].name.c_str()
+                           : "";
 }
 
 }  // namespace
@@ -130,7 +138,8 @@ Allocations allocations(const BoundIsland& bound, Boundary level) {
 void Allocations::add(const Allocation& allocation) {
   if (count < list.size()) list[count++] = allocation;
   bytes = checked_add(bytes, allocation.bytes());
-  if (allocation.bytes() > largest_bytes) largest_bytes = allocation.bytes(), largest = static_cast<int>(allocation.array);
+  if (allocation.bytes() > largest_bytes)
+    largest_bytes = allocation.bytes(), largest = static_cast<int>(allocation.array);
 }
 
 void add_footprint(const BoundIsland& bound, Prediction& out) {
@@ -139,7 +148,8 @@ void add_footprint(const BoundIsland& bound, Prediction& out) {
   const Allocations shared = shared_memory(bound), held_registers = registers(bound);
   const double smem_capacity = smem && smem->capacity_per_block_bytes ? smem->capacity_per_block_bytes->value : 0;
   out.footprint.push_back({Boundary::smem, bound.number, shared.bytes, smem_capacity, largest_of(bound, shared)});
-  out.footprint.push_back({Boundary::reg, bound.number, held_registers.bytes, block_registers_capacity(bound), largest_of(bound, held_registers)});
+  out.footprint.push_back({Boundary::reg, bound.number, held_registers.bytes, block_registers_capacity(bound),
+                           largest_of(bound, held_registers)});
 }
 
 std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out) {
@@ -150,13 +160,15 @@ std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction
   if (hardware.max_warps_per_unit) blocks = std::min(blocks, hardware.max_warps_per_unit->value / warps);
   const std::int64_t registers = number_for(bound, bound.how.registers_of, bound.how.registers);
   if (registers > 0 && hardware.registers_per_unit && hardware.warp_size)
-    blocks = std::min(blocks, hardware.registers_per_unit->value / (warps * hardware.warp_size->value * ceil_div(registers, 8) * 8));
+    blocks = std::min(
+        blocks, hardware.registers_per_unit->value / (warps * hardware.warp_size->value * ceil_div(registers, 8) * 8));
   for (const FootprintRow& row : out.footprint) {
     if (row.island != bound.number) continue;
     const MemoryLevel* smem = hardware.level("smem");
     if (row.level == Boundary::smem && smem && smem->capacity_bytes) {
       const double reserved = smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0;
-      blocks = std::min(blocks, static_cast<std::int64_t>(smem->capacity_bytes->value / (static_cast<double>(row.bytes) + reserved)));
+      blocks = std::min(
+          blocks, static_cast<std::int64_t>(smem->capacity_bytes->value / (static_cast<double>(row.bytes) + reserved)));
     }
     if (row.level == Boundary::reg && hardware.registers_per_unit && hardware.warp_size) {
       blocks = std::min(blocks, hardware.registers_per_unit->value / block_registers(bound, row.bytes));

@@ -1,4 +1,5 @@
-// The model's shared-memory footprint against what shipped kernels ask for, and which of their tiles it says do not fit.
+// The model's shared-memory footprint against what shipped kernels ask for, and which of their tiles it says do not
+// fit.
 #include <doctest/doctest.h>
 
 #include "predict/prediction.h"
@@ -8,7 +9,8 @@ namespace {
 
 Point point_of(const Plan& plan, const KernelVariant& variant) {
   Point point = default_point(plan);
-  const std::int64_t depth = variant.head_dim > 0 ? variant.head_dim : 64, queries = plan.kernel.largest_q_len > 0 ? 1 : 4096;
+  const std::int64_t depth = variant.head_dim > 0 ? variant.head_dim : 64,
+                     queries = plan.kernel.largest_q_len > 0 ? 1 : 4096;
   point.workload = {1, 1, 1, queries, 4096, depth, variant.v_head_dim > 0 ? variant.v_head_dim : depth};
   const auto& formats = variant.formats.empty() ? plan.kernel.formats : variant.formats;
   if (!formats.empty()) set_formats(point, plan.schedule.diagram, formats.front());
@@ -18,7 +20,9 @@ Point point_of(const Plan& plan, const KernelVariant& variant) {
 
 }  // namespace
 
-TEST_CASE("the footprint derived for every built variant is the shared memory that its kernel asks for, and only tiles that spill do not fit") {
+TEST_CASE(
+    "the footprint derived for every built variant is the shared memory that its kernel asks for, and only tiles that "
+    "spill do not fit") {
   const std::filesystem::path root = TILESCOPE_SOURCE_DIR;
   const HardwareProfile hardware = find_profile("h200_sxm", root / "hardware");
   int checked = 0, refused = 0;
@@ -26,7 +30,12 @@ TEST_CASE("the footprint derived for every built variant is the shared memory th
     if (!entry.path().filename().string().ends_with("kernel.yaml")) continue;
     const Plan plan = load_plan_for_kernel(entry.path().string(), root);
     for (const KernelVariant& variant : plan.kernel.variants) {
-      CAPTURE(plan.kernel.name); CAPTURE(variant.head_dim); CAPTURE(variant.tile_q); CAPTURE(variant.tile_kv); CAPTURE(variant.warps); CAPTURE(variant.stages);
+      CAPTURE(plan.kernel.name);
+      CAPTURE(variant.head_dim);
+      CAPTURE(variant.tile_q);
+      CAPTURE(variant.tile_kv);
+      CAPTURE(variant.warps);
+      CAPTURE(variant.stages);
       const Point point = point_of(plan, variant);
       CHECK(selected_variant(plan, point) == &variant);
       Prediction prediction;

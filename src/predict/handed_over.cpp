@@ -8,14 +8,15 @@
 namespace tilescope {
 namespace {
 
-// Of what island `from` was the last to touch, the part that an L2 which drops the oldest bytes still has when island `to`
-// comes to it. Both go through it in the same order, so between the two come the rest of `from`, all islands in between and
-// the beginning of `to`.
+// Of what island `from` was the last to touch, the part that an L2 which drops the oldest bytes still has when island
+// `to` comes to it. Both go through it in the same order, so between the two come the rest of `from`, all islands in
+// between and the beginning of `to`.
 double kept_part(const Prediction& out, int from, int to, double capacity) {
   const auto bytes = [&](int number) { return moved(out.islands[static_cast<std::size_t>(number)], Boundary::hbm); };
   double between = 0;
   for (int i = from + 1; i < to; ++i) between += bytes(i);
-  const double first = bytes(from) + between, last = between + bytes(to);  // passed since, of the first byte and of the last
+  const double first = bytes(from) + between,
+               last = between + bytes(to);  // passed since, of the first byte and of the last
   if (std::max(first, last) <= capacity) return 1;
   if (std::min(first, last) >= capacity) return 0;
   const double meets = (capacity - first) / (last - first);
@@ -62,9 +63,7 @@ double read_alone(const BoundIsland& bound, const Prediction& out, ArrayId id) {
   return bytes;
 }
 
-double handed_over(const BoundIsland& bound, const Prediction& out) {
-  return found(bound, out, capacity_of_l2(bound));
-}
+double handed_over(const BoundIsland& bound, const Prediction& out) { return found(bound, out, capacity_of_l2(bound)); }
 
 double handed_over(const BoundIsland& bound, const Prediction& out, ArrayId id) {
   return found(bound, out, id, capacity_of_l2(bound));

@@ -9,7 +9,8 @@ namespace tilescope {
 
 namespace {
 
-// Packed rows: one query head a KV head with the queries of all of its group, each of which sees what the last one does.
+// Packed rows: one query head a KV head with the queries of all of its group, each of which sees what the last one
+// does.
 Nest bind_nest(const Plan& plan, const Island& island, const Point& point) {
   static const Mask unmasked{};
   const std::span<const std::int64_t> tiles{point.tiles.data(), point.tiles.size()};
@@ -23,7 +24,9 @@ Nest bind_nest(const Plan& plan, const Island& island, const Point& point) {
 const IslandImplementation& implementation(const KernelDescriptor& kernel, int number, const Nest& nest) {
   const IslandImplementation& first = kernel.islands[static_cast<std::size_t>(number)];
   if (kernel.others.empty() || first.steps.hold(steps_of(nest))) return first;
-  const auto runs = [&](const IslandImplementation& other) { return other.name == first.name && other.steps.hold(steps_of(nest)); };
+  const auto runs = [&](const IslandImplementation& other) {
+    return other.name == first.name && other.steps.hold(steps_of(nest));
+  };
   return *std::find_if(kernel.others.begin(), kernel.others.end(), runs);  // the reader saw to it that there is one
 }
 
@@ -38,13 +41,16 @@ void guard_unmasked(Nest& nest) {
 // row of its tile of queries sees. Bands on keys that are not cut into parts.
 NestSums stopped(const Nest& nest, NestSums sums, std::int64_t multiple, bool whole_tiles) {
   if (multiple == 0 || nest.keys_are_chunked() || !nest.live_tiles().is_band()) return sums;
-  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)], &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
+  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
+                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
   const LiveTiles seen(*nest.mask, query.size, key.size, query.tile, 1);  // to the key
   for (std::int64_t tile = 0; tile < query.trips; ++tile) {
     const TileRange keys = seen.keys_of(tile);
     if (keys.empty()) continue;
-    const std::int64_t start = (keys.end - 1) / key.tile * key.tile, end = whole_tiles ? start + key.tile : std::min(start + key.tile, key.size);
-    const std::int64_t behind = std::max<std::int64_t>(0, end - start - ceil_div(keys.end - start, multiple) * multiple);
+    const std::int64_t start = (keys.end - 1) / key.tile * key.tile,
+                       end = whole_tiles ? start + key.tile : std::min(start + key.tile, key.size);
+    const std::int64_t behind =
+        std::max<std::int64_t>(0, end - start - ceil_div(keys.end - start, multiple) * multiple);
     sums.tiles.keys_pairs -= behind;
     sums.tiles.area -= behind * (whole_tiles ? query.tile : seen.rows(tile));
   }
@@ -55,7 +61,8 @@ NestSums stopped(const Nest& nest, NestSums sums, std::int64_t multiple, bool wh
 // one sees.
 NestSums narrowed(const Nest& nest, NestSums sums, const NarrowScores& narrow) {
   if (narrow.keys == 0 || nest.keys_are_chunked() || !nest.live_tiles().is_band()) return sums;
-  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)], &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
+  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
+                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
   const LiveTiles tiles = nest.live_tiles(), seen(*nest.mask, query.size, key.size, narrow.rows, 1);
   std::int64_t left = 0;  // keys, for each `rows` rows
   for (std::int64_t tile = 0; tile < query.trips; ++tile) {
@@ -64,7 +71,8 @@ NestSums narrowed(const Nest& nest, NestSums sums, const NarrowScores& narrow) {
     const std::int64_t start = (range.end - 1) * key.tile;
     for (std::int64_t row = tile * query.tile; row < (tile + 1) * query.tile; row += narrow.rows) {
       const std::int64_t end = seen.keys_of(std::min(row / narrow.rows, seen.query_tiles() - 1)).end;
-      left += std::max<std::int64_t>(0, key.tile - ceil_div(std::max<std::int64_t>(1, end - start), narrow.keys) * narrow.keys);
+      left += std::max<std::int64_t>(
+          0, key.tile - ceil_div(std::max<std::int64_t>(1, end - start), narrow.keys) * narrow.keys);
     }
   }
   sums.tiles.keys_pairs -= left * narrow.rows / query.tile;
@@ -104,8 +112,7 @@ std::int64_t lanes_of_warp(const BoundIsland& bound) {
 
 std::int64_t grid_blocks(const BoundIsland& bound) {
   const int output = output_array(bound);
-  if (bound.how.row_threads.columns == 0 || !bound.how.existing_rows || output < 0)
-    return bound.nest.blocks();
+  if (bound.how.row_threads.columns == 0 || !bound.how.existing_rows || output < 0) return bound.nest.blocks();
   const Axes axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(output)].axes;
   std::int64_t rows = 1;
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) rows = checked_mul(rows, bound.nest.size(axes[i]));
@@ -155,12 +162,15 @@ bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
 }
 
 bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
-  return bound.how.loads_by == "tma" && !contains(bound.how.loaded_by_threads, bound.plan.schedule.diagram.array(id).name);
+  return bound.how.loads_by == "tma" &&
+         !contains(bound.how.loaded_by_threads, bound.plan.schedule.diagram.array(id).name);
 }
 
 bool stores(const BoundIsland& bound, ArrayId id) {
   if (!bound.plan.schedule.writes(bound.island, id)) return false;
-  const auto kept_there = [&](const Stored& stored) { return stored.as == id; };  // state and partial results are needed again
+  const auto kept_there = [&](const Stored& stored) {
+    return stored.as == id;
+  };  // state and partial results are needed again
   const auto& stored_as = bound.island.stored_as;
   if (bound.how.stores_log_sum_exp || std::any_of(stored_as.begin(), stored_as.end(), kept_there)) return true;
   // A softmax's outputs after its first are per-row statistics.
@@ -188,7 +198,8 @@ std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions op
   const Diagram& diagram = bound.plan.schedule.diagram;
   const NestSums& live = options.whole_tiles ? bound.whole : bound.live;
   const std::int64_t values = touched_values(bound.nest, live, diagram.array(id).axes, options);
-  return options.whole_tiles ? bytes_of(bound.point, diagram, id, values) : padded_bytes_of(bound.point, diagram, id, values);
+  return options.whole_tiles ? bytes_of(bound.point, diagram, id, values)
+                             : padded_bytes_of(bound.point, diagram, id, values);
 }
 
 const NestSums& sums_of_product(const BoundIsland& bound, int op) {
@@ -203,9 +214,12 @@ Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
   const Axes axes = bound.plan.schedule.diagram.array(id).axes;
   const NestSums& sums = whole_tiles ? bound.whole : bound.live;
   const Nest& nest = bound.leaving(id);
-  Visits found{touched_values(nest, sums, axes, {.resident = !fetched_every_step(bound, id), .whole_tiles = whole_tiles}), distinct_values(nest, sums, axes, whole_tiles)};
+  Visits found{
+      touched_values(nest, sums, axes, {.resident = !fetched_every_step(bound, id), .whole_tiles = whole_tiles}),
+      distinct_values(nest, sums, axes, whole_tiles)};
   // What a stream never visits is stored once all the same, where the kernel says so and nothing was there before.
-  if (!nest.guarded() || !bound.how.writes_masked_rows || bound.plan.schedule.how_stored(bound.island, id).zeroed) return found;
+  if (!nest.guarded() || !bound.how.writes_masked_rows || bound.plan.schedule.how_stored(bound.island, id).zeroed)
+    return found;
   const std::int64_t all = distinct_values(bound.finish, sums, axes, whole_tiles), unseen = all - found.distinct;
   return {checked_add(found.visits, unseen), all};
 }
@@ -234,7 +248,8 @@ int score_array(const BoundIsland& bound) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   if (!diagram.guard) return -1;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
-    if (diagram.arrays[i].has(diagram.guard->query) && diagram.arrays[i].has(diagram.guard->key)) return static_cast<int>(i);
+    if (diagram.arrays[i].has(diagram.guard->query) && diagram.arrays[i].has(diagram.guard->key))
+      return static_cast<int>(i);
   return -1;
 }
 
@@ -244,7 +259,9 @@ int output_array(const BoundIsland& bound) {
     for (const ArrayId id : schedule.diagram.operators[static_cast<std::size_t>(*op)].outputs) {
       if (schedule.writes(bound.island, id)) return static_cast<int>(id);
       for (const Stored& stored : bound.island.stored_as)  // partial results stand for theirs
-        if (stored.result == id && schedule.diagram.array(stored.as).axes.size() > schedule.diagram.array(id).axes.size()) return static_cast<int>(stored.as);
+        if (stored.result == id &&
+            schedule.diagram.array(stored.as).axes.size() > schedule.diagram.array(id).axes.size())
+          return static_cast<int>(stored.as);
     }
   return -1;
 }

@@ -16,7 +16,8 @@ struct BoundIsland {
   const IslandImplementation& how;
   const KernelVariant* variant;
   Nest nest;
-  Nest finish;  // of what a block does once, at its end: every block's, also one without a live tile, where the kernel says so
+  Nest finish;  // of what a block does once, at its end: every block's, also one without a live tile, where the kernel
+                // says so
   bool streams(ArrayId id) const;  // a stream moves the array's tile
   // The nest that an array leaves the block by: that of its end, but for what leaves in the steps of a stream.
   const Nest& leaving(ArrayId id) const;
@@ -44,7 +45,9 @@ std::int64_t steps_of(const Nest& nest);
 
 // The number for the size that the axis has here; `otherwise`: it goes by none.
 std::int64_t number_for(const BoundIsland& bound, const BySize& by, std::int64_t otherwise);
-inline std::int64_t number_for(const BoundIsland& bound, const Times& times) { return number_for(bound, times.by, times.always); }
+inline std::int64_t number_for(const BoundIsland& bound, const Times& times) {
+  return number_for(bound, times.by, times.always);
+}
 
 // Bytes of one tile of an array, uncut.
 std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id);
@@ -70,8 +73,8 @@ int output_array(const BoundIsland& bound);
 // What a block keeps at a level. Held without heap memory, as every point of a sweep asks.
 struct Allocation {
   ArrayId array;
-  bool accumulator;         // fp32, in registers
-  std::int64_t copies;      // stages
+  bool accumulator;     // fp32, in registers
+  std::int64_t copies;  // stages
   std::int64_t tile_bytes;
   std::int64_t bytes() const { return checked_mul(tile_bytes, copies); }
 };
@@ -82,20 +85,21 @@ struct Allocations {
   int largest = -1;  // ArrayId, -1: nothing
   void add(const Allocation& allocation);
 };
-// smem: the streamed and resident inputs, or the output that is staged in their place; register: accumulators and operands
-// that the variant keeps.
+// smem: the streamed and resident inputs, or the output that is staged in their place; register: accumulators and
+// operands that the variant keeps.
 Allocations allocations(const BoundIsland& bound, Boundary level);
 
 void add_footprint(const BoundIsland& bound, Prediction& out);
 std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out);
-void add_term(const BoundIsland& bound, Prediction& out, Term term);  // none of zero bytes
+void add_term(const BoundIsland& bound, Prediction& out, Term term);           // none of zero bytes
 std::int64_t mask_bytes(const IslandImplementation& how, const Point& point);  // of a block mask that the kernel reads
-void add_local(const BoundIsland& bound, Prediction& out);  // spilled registers
+void add_local(const BoundIsland& bound, Prediction& out);                     // spilled registers
 void add_smem(const BoundIsland& bound, Prediction& out);
 void add_traffic(const BoundIsland& bound, Prediction& out);
 void add_work(const BoundIsland& bound, Prediction& out);
 void add_register_traffic(const BoundIsland& bound, Prediction& out);
 void add_time(const BoundIsland& bound, Prediction& out);  // of each resource, and of the blocks on their units
-void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);  // all islands: clock, launches, sensitivities
+void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                 Prediction& out);  // all islands: clock, launches, sensitivities
 
 }  // namespace tilescope

@@ -20,11 +20,12 @@ struct TimeError {
 // resource), else "compute".
 std::string regime_of(const Prediction& prediction);
 
-// Reads the summary that `tilescope validate --errors` wrote: the row of the kernel on the GPU for a quantity ("seconds",
-// "hbm_read_bytes") in the regime, or of all regimes where that one has fewer than five records (or `regime` is empty).
-// nullopt: no file, or no record of this pair.
-std::optional<TimeError> recorded_error(const std::filesystem::path& file, const std::string& hardware, const std::string& kernel,
-                                        const std::string& quantity, const std::string& regime);
+// Reads the summary that `tilescope validate --errors` wrote: the row of the kernel on the GPU for a quantity
+// ("seconds", "hbm_read_bytes") in the regime, or of all regimes where that one has fewer than five records (or
+// `regime` is empty). nullopt: no file, or no record of this pair.
+std::optional<TimeError> recorded_error(const std::filesystem::path& file, const std::string& hardware,
+                                        const std::string& kernel, const std::string& quantity,
+                                        const std::string& regime);
 
 struct JsonOptions {
   bool terms = true;

@@ -6,10 +6,10 @@
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t finest_piece = 64 << 10;        // bytes
-constexpr int slices = 4;                              // sets of different chance, each with a part of a piece
-constexpr std::int64_t most_fragments = 1 << 21;       // larger data is handled in larger pieces
-constexpr std::uint64_t mix = 0x9E3779B97F4A7C15u;     // 2^64 / golden ratio
+constexpr std::int64_t finest_piece = 64 << 10;     // bytes
+constexpr int slices = 4;                           // sets of different chance, each with a part of a piece
+constexpr std::int64_t most_fragments = 1 << 21;    // larger data is handled in larger pieces
+constexpr std::uint64_t mix = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
 
 // Where the curve of percentages passes one half, in a straight line between its points; 0: there is no curve.
 double half_of(const std::map<std::int64_t, Sourced<double>>& curve) {

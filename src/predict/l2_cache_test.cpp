@@ -1,5 +1,4 @@
 // The cache against plain lists of lines, and against what sweeps over an H200's L2 read from DRAM.
-#include "base/contains.h"
 #include "predict/l2_cache.h"
 
 #include <doctest/doctest.h>
@@ -7,6 +6,8 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+
+#include "base/contains.h"
 
 namespace tilescope {
 namespace {
@@ -20,7 +21,7 @@ struct PlainL2 {
   std::int64_t room, dirty_room;
   std::vector<std::int64_t> bytes;
   std::array<std::vector<std::pair<int, int>>, 2> sets{};
-  std::array<std::vector<int>, 2> dirty{};         // of each home, the last stored first
+  std::array<std::vector<int>, 2> dirty{};  // of each home, the last stored first
   std::array<std::vector<int>, 2> ever_stored{};
 
   bool use(int entry, int side, int home) {
@@ -72,8 +73,8 @@ void place(L2Cache& cache, const CacheShape& shape, const std::vector<CachePiece
 
 enum class Sweep { by_all, by_one, added };
 
-// Part of the bytes that come from DRAM in the second and later of five sweeps over `ranges` ranges at random places, all
-// advancing together, 64 KiB at a time. Mean of some draws.
+// Part of the bytes that come from DRAM in the second and later of five sweeps over `ranges` ranges at random places,
+// all advancing together, 64 KiB at a time. Mean of some draws.
 double missing_again(Sweep sweep, double mib, int ranges) {
   constexpr std::int64_t chunk = 64 << 10, pool = std::int64_t{2} << 30;
   const CacheShape shape = cache_shape(profile("h200_sxm"));
@@ -88,7 +89,8 @@ double missing_again(Sweep sweep, double mib, int ranges) {
     const std::int64_t part = pool / ranges;
     for (int r = 0; r < ranges; ++r) {
       const std::int64_t start =
-          r * part + static_cast<std::int64_t>(random() % static_cast<unsigned>((part - length * chunk) / chunk)) * chunk;
+          r * part +
+          static_cast<std::int64_t>(random() % static_cast<unsigned>((part - length * chunk) / chunk)) * chunk;
       for (int i = 0; i < length; ++i) pieces[static_cast<std::size_t>(i * ranges + r)].address = start + i * chunk;
     }
     L2Cache cache;
@@ -147,14 +149,15 @@ TEST_CASE("an entry of several pieces is each of them") {
   CHECK(cache.store(1).written == 0);
 }
 
-// Measured: DRAM bytes of sweeps by counter (validate/microbench/l2_reuse.cu), see the profile's measured.l2. One chance
-// of the machine's against a mean of chances here: worst 0.12 of pieces and of additions, 0.25 of 8 ranges.
+// Measured: DRAM bytes of sweeps by counter (validate/microbench/l2_reuse.cu), see the profile's measured.l2. One
+// chance of the machine's against a mean of chances here: worst 0.12 of pieces and of additions, 0.25 of 8 ranges.
 TEST_CASE("sweeps over an H200's L2 find again what they found") {
   const auto near = [](double found, double measured, double by) {
     CAPTURE(measured);
     CHECK(std::abs(found - measured) < by);
   };
-  for (const auto& [mib, part] : {std::pair{12., 0.01}, {16., .064}, {20., .2}, {24., .34}, {28., .49}, {32., .645}, {40., .86}})
+  for (const auto& [mib, part] :
+       {std::pair{12., 0.01}, {16., .064}, {20., .2}, {24., .34}, {28., .49}, {32., .645}, {40., .86}})
     near(missing_again(Sweep::by_all, mib, static_cast<int>(mib * 16)), part, 0.13);  // 64 KiB pieces
   for (const auto& [mib, part] : {std::pair{20., .003}, {24., .07}, {28., .42}, {32., .64}, {38., .94}})
     near(missing_again(Sweep::by_all, mib, 8), part, 0.26);

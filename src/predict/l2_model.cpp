@@ -13,7 +13,8 @@ std::int64_t keys_loaded_in_waves(const Nest& nest, std::int64_t repeats, std::i
   const LiveTiles tiles = nest.live_tiles();
   const std::int64_t query_tiles = tiles.query_tiles(), total = checked_mul(query_tiles, repeats);
   constexpr std::int64_t most_waves = std::int64_t{1} << 26;  // a second's work; more would look like a hang
-  if (total / wave > most_waves) throw CountOverflow("a masked point may run in at most 2^26 waves of blocks; use a shorter q_len or larger tiles");
+  if (total / wave > most_waves)
+    throw CountOverflow("a masked point may run in at most 2^26 waves of blocks; use a shorter q_len or larger tiles");
   // Bands move right: the keys that consecutive query tiles see reach from the first one's start to the last one's end.
   const auto keys_seen = [&](std::int64_t from, std::int64_t to) {
     from = std::max(from, tiles.first_live_query());
@@ -51,7 +52,8 @@ Reuse reuse_of(const Nest& nest, const Array& array) {
   for (const AxisId axis : array.axes) {
     std::int64_t extent = nest.size(axis);
     for (int i = 0; i < reuse.first_loop; ++i)
-      if (nest.loops[static_cast<std::size_t>(i)].axis == axis) extent = std::min(extent, nest.loops[static_cast<std::size_t>(i)].tile);
+      if (nest.loops[static_cast<std::size_t>(i)].axis == axis)
+        extent = std::min(extent, nest.loops[static_cast<std::size_t>(i)].tile);
     reuse.slice_values = checked_mul(reuse.slice_values, extent);
   }
   for (std::size_t i = static_cast<std::size_t>(reuse.first_loop); i < nest.loop_count; ++i)
@@ -73,10 +75,12 @@ DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, c
     else sweeps = sweeps || (!moves && nest.loops[i].trips > 1 && static_cast<int>(i) < last_loop(nest, array.axes));
   }
   const std::int64_t wave = std::max<std::int64_t>(1, resident / inside);
-  const bool over_queries = nest.guarded() && nest.mask->kind != Mask::Kind::blocks && !array.has(nest.diagram->guard->query);
+  const bool over_queries =
+      nest.guarded() && nest.mask->kind != Mask::Kind::blocks && !array.has(nest.diagram->guard->query);
   if (over_queries && array.has(nest.diagram->guard->key)) {
     const std::int64_t query_tiles = nest.loops[static_cast<std::size_t>(nest.query_loop)].trips;
-    const double capacity_keys = cache.capacity_bytes / slice_bytes_all_arrays * static_cast<double>(nest.size(nest.diagram->guard->key));
+    const double capacity_keys =
+        cache.capacity_bytes / slice_bytes_all_arrays * static_cast<double>(nest.size(nest.diagram->guard->key));
     const std::int64_t keys = keys_loaded_in_waves(nest, repeats / query_tiles, wave, capacity_keys);
     return {checked_mul(distinct / std::max<std::int64_t>(1, live.tiles.keys), keys), false};
   }

@@ -16,14 +16,15 @@ struct CacheState {
 
 // Per array of an island: the part of it that blocks share and read again.
 struct Reuse {
-  int first_loop = -1;           // outermost loop that repeats the array; -1: nothing repeats
-  std::int64_t slice_values = 0; // distinct values of the array inside one iteration of the loops outside first_loop
-  std::int64_t blocks = 1;       // blocks inside one such iteration
+  int first_loop = -1;            // outermost loop that repeats the array; -1: nothing repeats
+  std::int64_t slice_values = 0;  // distinct values of the array inside one iteration of the loops outside first_loop
+  std::int64_t blocks = 1;        // blocks inside one such iteration
 };
 Reuse reuse_of(const Nest& nest, const Array& array);
 
-// Values of the array that DRAM supplies, given that `working_set_bytes` (all reused slices of the running heads) either
-// fits the cache or not. `bytes_per_key_value` scales ranges of keys to bytes for the mask's wave-by-wave growth.
+// Values of the array that DRAM supplies, given that `working_set_bytes` (all reused slices of the running heads)
+// either fits the cache or not. `bytes_per_key_value` scales ranges of keys to bytes for the mask's wave-by-wave
+// growth.
 struct DramRead {
   std::int64_t values = 0;
   bool fits = true;

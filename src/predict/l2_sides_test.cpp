@@ -1,4 +1,5 @@
-// Where blocks start, against what two H200s showed: %smid of each block, and which SMs find lines of SM 0 near to them.
+// Where blocks start, against what two H200s showed: %smid of each block, and which SMs find lines of SM 0 near to
+// them.
 #include "predict/l2_sides.h"
 
 #include <doctest/doctest.h>
@@ -26,8 +27,7 @@ TEST_CASE("blocks start where an H200 started them") {
   CHECK(sides_of(16) == "AAAAAAAABBAAABAB");
   CHECK(sides_of(32) == "AAAAAAAABBBBBBAAAAAAAAABBBAAABBB");
   CHECK(sides_of(64) == run(8, 'A') + run(16, 'B') + run(21, 'A') + run(7, 'B') + run(4, 'A') + run(8, 'B'));
-  const std::string all =
-      run(8, 'A') + run(32, 'B') + run(50, 'A') + run(18, 'B') + run(8, 'A') + run(16, 'B');
+  const std::string all = run(8, 'A') + run(32, 'B') + run(50, 'A') + run(18, 'B') + run(8, 'A') + run(16, 'B');
   CHECK(sides_of(132) == all);
   CHECK(sides_of(100000) == all);
 }

@@ -79,8 +79,8 @@ bool number_tiles(const BoundIsland& bound, ArrayId id, TileStream& stream, std:
   return true;
 }
 
-// Pieces by entry. Arrays lie one behind the other, each from a page's start; the tiles of one are contiguous and follow
-// one another as the array's rows do, where a tile takes its last axis whole.
+// Pieces by entry. Arrays lie one behind the other, each from a page's start; the tiles of one are contiguous and
+// follow one another as the array's rows do, where a tile takes its last axis whole.
 void place(const std::vector<std::vector<std::int64_t>>& bytes, TileStreams& out) {
   constexpr std::int64_t page = 2 << 20;
   std::vector<std::int64_t> next;  // address of each array's next tile

@@ -50,8 +50,7 @@ class Walker {
           moving.loop[moving.loops] = stream_loops_[l], moving.stride[moving.loops++] = static_cast<int>(stride);
       (moving.loops > 0 || tiles.list[i].every_step ? moving_ : fixed_).push_back(moving);
     }
-    for (int side = 0; side < partitions_; ++side)
-      used_at_[static_cast<std::size_t>(side)].assign(tiles.entries(), -1);
+    for (int side = 0; side < partitions_; ++side) used_at_[static_cast<std::size_t>(side)].assign(tiles.entries(), -1);
     if (nest_.guarded()) list_live();
   }
 
@@ -229,8 +228,7 @@ class Walker {
       std::int64_t all = 0;
       for (const std::int64_t share : tiles_.list[i].share) all += share;
       for (std::size_t a = 0; a < max_arrays; ++a) {
-        const double share =
-            all == 0 ? 0 : static_cast<double>(tiles_.list[i].share[a]) / static_cast<double>(all);
+        const double share = all == 0 ? 0 : static_cast<double>(tiles_.list[i].share[a]) / static_cast<double>(all);
         out.arrays[a].fetched_again += static_cast<std::int64_t>(static_cast<double>(fetched_[i]) * share + 0.5);
         out.arrays[a].written_again += static_cast<std::int64_t>(static_cast<double>(written_[i]) * share + 0.5);
       }

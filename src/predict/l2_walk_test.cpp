@@ -17,7 +17,7 @@ namespace {
 struct PlainCache {
   std::int64_t capacity;
   std::vector<std::pair<std::vector<std::int64_t>, std::int64_t>> list{};
-  std::vector<std::vector<std::int64_t>> dropped{};  // by the last use
+  std::vector<std::vector<std::int64_t>> dropped{};                      // by the last use
   bool use(const std::vector<std::int64_t>& tile, std::int64_t bytes) {  // whether it was there
     bool hit = false;
     for (std::size_t i = 0; i < list.size(); ++i)
@@ -112,7 +112,8 @@ struct Oracle {
   // What the cache drops is written.
   bool use(const std::vector<std::int64_t>& tile, std::int64_t bytes) {
     const bool hit = cache.use(tile, bytes);
-    for (const auto& name : cache.dropped) std::erase_if(unwritten.list, [&](const auto& e) { return e.first == name; });
+    for (const auto& name : cache.dropped)
+      std::erase_if(unwritten.list, [&](const auto& e) { return e.first == name; });
     return hit;
   }
   void store(const std::vector<std::int64_t>& name, std::int64_t size, std::size_t a, bool adds) {

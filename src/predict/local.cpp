@@ -24,8 +24,8 @@ double l1_bytes(const BoundIsland& bound, const Prediction& out) {
   double taken = 0;
   for (const FootprintRow& row : out.footprint) {
     if (row.island != bound.number || row.level != Boundary::smem) continue;
-    const double block = static_cast<double>(row.bytes) +
-                         (smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0);
+    const double block =
+        static_cast<double>(row.bytes) + (smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0);
     taken = bound.variant->local.least_l1 || block <= 0 ? most : std::floor(most / block) * block;
   }
   return std::max(0.0, measured->local.l1->value - taken);
@@ -55,7 +55,8 @@ double written_part(const BoundIsland& bound, double bytes) {
 }  // namespace
 
 void add_local(const BoundIsland& bound, Prediction& out) {
-  if (!bound.variant || bound.variant->local.frame == 0 || !bound.how.uses_tensor_cores() || !bound.hardware.warp_size) return;
+  if (!bound.variant || bound.variant->local.frame == 0 || !bound.how.uses_tensor_cores() || !bound.hardware.warp_size)
+    return;
   const LocalMemory& local = bound.variant->local;
   IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
   const double threads = static_cast<double>(consumer_warps(bound) * bound.hardware.warp_size->value);
@@ -63,8 +64,8 @@ void add_local(const BoundIsland& bound, Prediction& out) {
   const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
   const double frame = static_cast<double>(local.frame) * threads;
   // A launch of few blocks leaves places empty.
-  const std::int64_t together = std::clamp<std::int64_t>(island.blocks_per_unit, 1,
-                                                         std::max<std::int64_t>(1, ceil_div(bound.nest.blocks(), bound.hardware.units.value)));
+  const std::int64_t together = std::clamp<std::int64_t>(
+      island.blocks_per_unit, 1, std::max<std::int64_t>(1, ceil_div(bound.nest.blocks(), bound.hardware.units.value)));
   const double frames = frame * static_cast<double>(together);
   const double missed = missed_part(frames, l1_bytes(bound, out));
   const auto whole = [](double bytes) { return static_cast<std::int64_t>(std::llround(bytes)); };
@@ -88,12 +89,15 @@ std::string spill_text(const Prediction& prediction) {
     return "warning: this variant spills registers to memory; neither their traffic nor their time is in these figures";
   LocalTraffic all;
   for (const IslandPrediction& island : prediction.islands) {
-    all.stored = checked_add(all.stored, island.local.stored), all.loaded = checked_add(all.loaded, island.local.loaded);
+    all.stored = checked_add(all.stored, island.local.stored),
+    all.loaded = checked_add(all.loaded, island.local.loaded);
     all.missed = checked_add(all.missed, island.local.missed);
   }
-  const std::string text = fmt::format("spilled registers: {} bytes stored to L2, {} loaded, {} of them from L2",
-                                       with_thousands(all.stored), with_thousands(all.loaded), with_thousands(all.missed));
-  return prediction.time.spills_time ? text : "warning: the time leaves them out, the profile has no measured.local; " + text;
+  const std::string text =
+      fmt::format("spilled registers: {} bytes stored to L2, {} loaded, {} of them from L2", with_thousands(all.stored),
+                  with_thousands(all.loaded), with_thousands(all.missed));
+  return prediction.time.spills_time ? text
+                                     : "warning: the time leaves them out, the profile has no measured.local; " + text;
 }
 
 }  // namespace tilescope

@@ -24,12 +24,19 @@ Predicted case_study(std::int64_t head_dim, std::int64_t tile_kv, const Hardware
   Predicted one{.plan = load_plan_for_kernel("case_study", TILESCOPE_SOURCE_DIR), .point = {}, .prediction = {}};
   one.point = default_point(one.plan);
   for (KernelVariant& variant : one.plan.kernel.variants) {
-    if (variant.head_dim != head_dim || variant.tile_q != 128 || variant.tile_kv != tile_kv || variant.warps != 4) continue;
+    if (variant.head_dim != head_dim || variant.tile_q != 128 || variant.tile_kv != tile_kv || variant.warps != 4)
+      continue;
     change(variant);
     take_variant(one.point, one.plan.schedule, variant);
   }
   const std::int64_t heads = 2048 / head_dim;
-  one.point.workload = {.batch = 4, .heads_q = heads, .heads_kv = heads, .q_len = 4096, .kv_len = 4096, .d_qk = head_dim, .d_v = head_dim};
+  one.point.workload = {.batch = 4,
+                        .heads_q = heads,
+                        .heads_kv = heads,
+                        .q_len = 4096,
+                        .kv_len = 4096,
+                        .d_qk = head_dim,
+                        .d_v = head_dim};
   predict(one.plan, hardware, one.point, one.prediction);
   return one;
 }
@@ -69,7 +76,8 @@ TEST_CASE("loads of spilled registers miss an L1 as often as one that drops line
     CHECK(missed_of(one) == doctest::Approx(played(lines, 28 * 8)).epsilon(0.03));
   }
   // Without a wish of the kernel's, shared memory is set aside for two blocks of 97 KiB: 61 KiB are left.
-  const Predicted roomy = case_study(128, 128, hardware, [](KernelVariant& variant) { variant.local.frame = 240, variant.local.least_l1 = false; });
+  const Predicted roomy = case_study(
+      128, 128, hardware, [](KernelVariant& variant) { variant.local.frame = 240, variant.local.least_l1 = false; });
   CHECK(missed_of(roomy) == 0);
 }
 
@@ -85,9 +93,12 @@ TEST_CASE("of a launch with fewer blocks than units, each has its unit's L1 to i
 
 TEST_CASE("bytes of spilled registers are the threads' own, once a step and once a block") {
   const HardwareProfile hardware = h200();
-  const auto spill = [](KernelVariant& variant) { variant.local = {.frame = 512, .stored_step = 24, .loaded_step = 32, .stored = 5, .loaded = 7}; };
+  const auto spill = [](KernelVariant& variant) {
+    variant.local = {.frame = 512, .stored_step = 24, .loaded_step = 32, .stored = 5, .loaded = 7};
+  };
   const Predicted with = case_study(128, 128, hardware, spill);
-  const Predicted none = case_study(128, 128, hardware, [](KernelVariant& variant) { variant.local = {}, variant.spills = false; });
+  const Predicted none =
+      case_study(128, 128, hardware, [](KernelVariant& variant) { variant.local = {}, variant.spills = false; });
   std::int64_t stored = 0, loaded = 0;
   for (int block = 0; block < 32 * 16 * 4; ++block)
     for (int thread = 0; thread < 128; ++thread) {
@@ -112,7 +123,8 @@ TEST_CASE("spilled tiles of the case study: bytes between the units and the L2 a
   const auto check = [&](std::int64_t head_dim, std::int64_t tile_kv, double read, double written) {
     CAPTURE(head_dim);
     CAPTURE(tile_kv);
-    const auto l2 = case_study(head_dim, tile_kv, hardware, as_built).prediction.traffic[static_cast<std::size_t>(Boundary::l2)];
+    const auto l2 =
+        case_study(head_dim, tile_kv, hardware, as_built).prediction.traffic[static_cast<std::size_t>(Boundary::l2)];
     CHECK(static_cast<double>(l2[0]) == doctest::Approx(read).epsilon(0.01));
     CHECK(static_cast<double>(l2[1]) == doctest::Approx(written).epsilon(0.02));
   };
@@ -131,7 +143,8 @@ TEST_CASE("time of spilled registers: what leaves the unit, its few warps' store
   const SmStep dry = step_of({.frame = 2648});
   const SmStep stores = step_of({.frame = 2648, .stored_step = 4016});
   CHECK(stores.demand.local == doctest::Approx(128 * 4016 / 64.0));
-  CHECK(stores.latency - dry.latency == doctest::Approx(128 * 4016 * (1 / 32.0 - 1 / 64.0)));  // four warps, 8 B/clk each
+  CHECK(stores.latency - dry.latency ==
+        doctest::Approx(128 * 4016 * (1 / 32.0 - 1 / 64.0)));  // four warps, 8 B/clk each
   const SmStep waits = step_of({.frame = 2648, .loaded_step = 64, .least_l1 = true, .waits = 10});
   CHECK(waits.latency - dry.latency == doctest::Approx(10 * hardware.measured->local.latency->value).epsilon(0.01));
   CHECK(dry.clocks.step[0] < stores.clocks.step[0]);
@@ -140,20 +153,24 @@ TEST_CASE("time of spilled registers: what leaves the unit, its few warps' store
 TEST_CASE("a wait for each wgmma costs each instruction's own") {
   const HardwareProfile hardware = h200();
   const auto latency_of = [&](bool each) {
-    const Predicted one = case_study(128, 128, hardware, [&](KernelVariant& variant) { variant.waits_each = each, variant.local = {}; });
+    const Predicted one =
+        case_study(128, 128, hardware, [&](KernelVariant& variant) { variant.waits_each = each, variant.local = {}; });
     return sm_step(bind_island(one.plan, hardware, one.point, 0), one.prediction.islands[0], 2048.0 * 32).latency;
   };
-  // Two row blocks: 2 x 128 / 16 instructions for the scores, as many for the values; two waits otherwise. 105 - 32 clk.
+  // Two row blocks: 2 x 128 / 16 instructions for the scores, as many for the values; two waits otherwise. 105 - 32
+  // clk.
   CHECK(latency_of(true) - latency_of(false) == doctest::Approx((32 - 2) * 73).epsilon(0.001));
 }
 
 TEST_CASE("a variant that spills says so when nothing is known of it") {
   const Predicted one = case_study(128, 128, h200(), [](KernelVariant& variant) { variant.local = {}; });
-  CHECK(spill_text(one.prediction) == "warning: this variant spills registers to memory; neither their traffic nor their time is in these figures");
+  CHECK(spill_text(one.prediction) ==
+        "warning: this variant spills registers to memory; neither their traffic nor their time is in these figures");
   HardwareProfile bare = h200();
   bare.measured->local = {};
   const Predicted timeless = case_study(128, 128, bare, [](KernelVariant&) {});
-  CHECK(spill_text(timeless.prediction).starts_with("warning: the time leaves them out, the profile has no measured.local; spilled"));
+  CHECK(spill_text(timeless.prediction)
+            .starts_with("warning: the time leaves them out, the profile has no measured.local; spilled"));
 }
 
 }  // namespace tilescope

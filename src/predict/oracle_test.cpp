@@ -67,8 +67,8 @@ Dtype of_width(const std::string& bytes) {
 Point oracle_point(const Plan& plan, const OracleRow& row) {
   const Schedule& schedule = plan.schedule;
   Point point = default_point(plan);
-  point.workload = {row.number("batch"), row.number("heads_q"), row.number("heads_kv"), row.number("q_len"),
-                    row.number("kv_len"), row.number("d_qk"), row.number("d_v")};
+  point.workload = {row.number("batch"),  row.number("heads_q"), row.number("heads_kv"), row.number("q_len"),
+                    row.number("kv_len"), row.number("d_qk"),    row.number("d_v")};
   point.mask = oracle_mask(row);
   set_dtype(point, schedule.diagram, "", of_width(row.cells.at("dtype_bytes")));
   for (const char* array : {"K", "V", "O"})
@@ -81,7 +81,8 @@ Point oracle_point(const Plan& plan, const OracleRow& row) {
       set_dtype(point, schedule.diagram, std::string(1, static_cast<char>(*array - 'A' + 'a')), dtype);
     }
   const auto set = [&](const char* name, std::int64_t value) {
-    if (const int parameter = schedule.find_parameter(name); parameter >= 0) point.tiles[static_cast<std::size_t>(parameter)] = value;
+    if (const int parameter = schedule.find_parameter(name); parameter >= 0)
+      point.tiles[static_cast<std::size_t>(parameter)] = value;
   };
   set("q", row.number("tile_q")), set("kv", row.number("tile_kv")), set("pack", row.token("g_r", row.token("g_h", 1)));
   set("splits", row.token("splits", 1));
@@ -89,7 +90,9 @@ Point oracle_point(const Plan& plan, const OracleRow& row) {
 }
 
 bool has_token(const OracleRow& row, const char* name) { return row.tokens.contains(name); }
-bool remarks(const OracleRow& row, const char* text) { return row.cells.at("derivation").find(text) != std::string::npos; }
+bool remarks(const OracleRow& row, const char* text) {
+  return row.cells.at("derivation").find(text) != std::string::npos;
+}
 
 // Which schedule, on which diagram, and which of its kernels a row is about.
 struct Recipe {
@@ -183,13 +186,15 @@ TEST_CASE("operand reads from shared memory equal the oracles with warp tiles as
     if (row.cells.at("boundary") != "smem_rf") continue;
     CAPTURE(row.cells.at("case"));
     const Point point = oracle_point(plan, row);
-    const Nest nest = bind_nest(plan.schedule, plan.schedule.islands[0], point.workload, point.mask, {point.tiles.data(), point.tiles.size()});
+    const Nest nest = bind_nest(plan.schedule, plan.schedule.islands[0], point.workload, point.mask,
+                                {point.tiles.data(), point.tiles.size()});
     const bool reread = row.cells.at("derivation").find("Q reread") != std::string::npos;
     std::int64_t bytes = 0;
     for (const char* name : {"Q", "K", "V"}) {
       const ArrayId id = *plan.schedule.diagram.find_array(name);
       const TouchOptions options{.resident = !(reread && *name == 'Q')};
-      bytes += bytes_of(point, plan.schedule.diagram, id, touched_values(nest, {}, plan.schedule.diagram.array(id).axes, options));
+      bytes += bytes_of(point, plan.schedule.diagram, id,
+                        touched_values(nest, {}, plan.schedule.diagram.array(id).axes, options));
     }
     CHECK(bytes == row.number("bytes"));
     ++checked;

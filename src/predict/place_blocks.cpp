@@ -62,8 +62,8 @@ class Device {
   double busy() const { return busy_; }
 
  private:
-  // Work a clock of the i-th oldest block of a unit that holds `count`: an even share of what all get done, or, were the
-  // oldest served first everywhere, what it adds to those before it.
+  // Work a clock of the i-th oldest block of a unit that holds `count`: an even share of what all get done, or, were
+  // the oldest served first everywhere, what it adds to those before it.
   double pace(std::size_t i, std::size_t count) const {
     const double first = std::max(least_pace, done_by_[i + 1] - done_by_[i]);
     const double ahead = static_cast<std::int64_t>(count) > clocks_.even ? clocks_.oldest_first : 0;
@@ -100,7 +100,8 @@ class Device {
 
 // A step where so many blocks are at theirs, between the whole numbers.
 double step_between(const BlockClocks& clocks, double blocks) {
-  const auto low = static_cast<std::size_t>(std::max(1.0, blocks)) - 1, high = std::min(low + 1, clocks.step.size() - 1);
+  const auto low = static_cast<std::size_t>(std::max(1.0, blocks)) - 1,
+             high = std::min(low + 1, clocks.step.size() - 1);
   const double part = std::max(0.0, blocks - 1 - static_cast<double>(low));
   return clocks.step[low] + part * std::max(0.0, clocks.step[high] - clocks.step[low]);
 }

@@ -17,7 +17,8 @@ BlockClocks shared(double alone, std::int64_t resident) {
   return clocks;
 }
 
-// Blocks of one unit by small steps of time: each waits for `fixed`, then takes its step at the pace of those at theirs.
+// Blocks of one unit by small steps of time: each waits for `fixed`, then takes its step at the pace of those at
+// theirs.
 double unit_by_small_steps(const BlockClocks& clocks, int resident, int blocks, double dt) {
   struct Block {
     double waits, work;
@@ -27,7 +28,8 @@ double unit_by_small_steps(const BlockClocks& clocks, int resident, int blocks, 
   double time = 0;
   for (; started < blocks || !on.empty(); time += dt) {
     // Blocks of the first round come one after the other: what follows is out of step.
-    while (static_cast<int>(on.size()) < resident && started < blocks) on.push_back({clocks.fixed * (started < resident ? 0.3 * started : 1.0), 1}), ++started;
+    while (static_cast<int>(on.size()) < resident && started < blocks)
+      on.push_back({clocks.fixed * (started < resident ? 0.3 * started : 1.0), 1}), ++started;
     const auto working = std::count_if(on.begin(), on.end(), [](const Block& block) { return block.waits <= 0; });
     for (Block& block : on)
       if (block.waits > 0) block.waits -= dt;
@@ -133,7 +135,8 @@ TEST_CASE("blocks that are out of step go faster while others wait") {
     CHECK(clocks.of_block(1, 1) == 1000 + fixed);
     CHECK(clocks.of_block(1, 3) < in_step);
     CHECK(clocks.of_block(1, 3) >= 1000 + fixed);
-    CHECK(clocks.of_block(1, 3) * 200 / 3 == doctest::Approx(unit_by_small_steps(clocks, 3, 200, 2)).epsilon(0.15));  // a mean number of blocks, no queue
+    CHECK(clocks.of_block(1, 3) * 200 / 3 ==
+          doctest::Approx(unit_by_small_steps(clocks, 3, 200, 2)).epsilon(0.15));  // a mean number of blocks, no queue
   }
 }
 
@@ -146,8 +149,8 @@ TEST_CASE("of blocks that share a unit the older gets ahead, so that the next on
   const std::vector<std::int64_t> steps{100, 110, 100, 110, 100, 100};
   CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));
   clocks.oldest_first = 1;
-  // In the second unit the older goes at 1 step in 10 clocks, the younger at one in 30: done at 1100, when the younger has
-  // 110 - 36.7 steps left, until 1833.3; the sixth block, begun at 1100, has 100 - 24.4 left then, and ends last.
+  // In the second unit the older goes at 1 step in 10 clocks, the younger at one in 30: done at 1100, when the younger
+  // has 110 - 36.7 steps left, until 1833.3; the sixth block, begun at 1100, has 100 - 24.4 left then, and ends last.
   CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(1100 + 733.33 + 755.56).epsilon(1e-4));
   clocks.even = 2;
   CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));

@@ -33,15 +33,18 @@ std::vector<std::pair<std::string, fs::path>> shipped_kernels(const fs::path& ke
 // What the descriptor adds to the schedule.
 void complete(Schedule& schedule, const KernelDescriptor& kernel) {
   for (Axis& axis : schedule.diagram.axes)
-    if (const auto size = kernel.sizes.find(axis.size); size != kernel.sizes.end() && !axis.extent) axis.extent = size->second.of, axis.per = size->second.per;
+    if (const auto size = kernel.sizes.find(axis.size); size != kernel.sizes.end() && !axis.extent)
+      axis.extent = size->second.of, axis.per = size->second.per;
   for (Chunking& cut : schedule.chunks)
     for (const Island& island : schedule.islands)
       for (const Loop& loop : island.loops)
-        if (kernel.whole_tile_parts && loop.axis == cut.of && loop.partition == Partition::stream && !loop.tile.parts) cut.unit = loop.tile;
+        if (kernel.whole_tile_parts && loop.axis == cut.of && loop.partition == Partition::stream && !loop.tile.parts)
+          cut.unit = loop.tile;
   for (std::size_t i = 0; i < schedule.islands.size(); ++i)
     for (Stored& stored : schedule.islands[i].stored_as)
       for (const std::string& name : kernel.islands[i].reductions)
-        if (name == schedule.diagram.array(stored.result).name || name == schedule.diagram.array(stored.as).name) stored.by = Accumulate::reduction;
+        if (name == schedule.diagram.array(stored.result).name || name == schedule.diagram.array(stored.as).name)
+          stored.by = Accumulate::reduction;
 }
 
 }  // namespace
@@ -57,7 +60,9 @@ Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_
   std::error_code ignored;
   if (file.empty() && fs::is_regular_file(name_or_file, ignored)) file = name_or_file;
   if (file.empty())
-    throw InputError(Diagnostic{.path = "--kernel", .message = fmt::format("no kernel or descriptor file '{}'{}", name_or_file, did_you_mean(name_or_file, names))});
+    throw InputError(Diagnostic{.path = "--kernel",
+                                .message = fmt::format("no kernel or descriptor file '{}'{}", name_or_file,
+                                                       did_you_mean(name_or_file, names))});
   Plan plan;
   plan.kernel = load_descriptor(file, data_directory / "models");
   plan.schedule = find_schedule(plan.kernel.schedule_name, data_directory / "models", plan.kernel.diagram_name);
@@ -66,19 +71,27 @@ Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_
   return plan;
 }
 
-Plan load_plan_for_schedule(const std::string& name_or_file, const fs::path& data_directory, const std::string& other_diagram) {
+Plan load_plan_for_schedule(const std::string& name_or_file, const fs::path& data_directory,
+                            const std::string& other_diagram) {
   Plan plan;
   plan.schedule = find_schedule(name_or_file, data_directory / "models", other_diagram);
   const fs::path assumed = data_directory / "models" / "implementations" / (plan.schedule.name + ".yaml");
   std::error_code ignored;
   if (!fs::exists(assumed, ignored))
-    throw InputError(Diagnostic{.file = name_or_file, .path = "schedule", .message = fmt::format("no implementation is known for schedule '{}'{}",
-                                plan.schedule.name, did_you_mean(plan.schedule.name, shipped_names(data_directory / "models" / "implementations")))});
+    throw InputError(Diagnostic{
+        .file = name_or_file,
+        .path = "schedule",
+        .message = fmt::format(
+            "no implementation is known for schedule '{}'{}", plan.schedule.name,
+            did_you_mean(plan.schedule.name, shipped_names(data_directory / "models" / "implementations")))});
   plan.kernel = load_descriptor(assumed, data_directory / "models");
   // A file may use a shipped schedule's name for other islands.
   const auto same = [](const Island& island, const IslandImplementation& how) { return island.name == how.name; };
-  if (!std::equal(plan.schedule.islands.begin(), plan.schedule.islands.end(), plan.kernel.islands.begin(), plan.kernel.islands.end(), same))
-    throw InputError(Diagnostic{.file = name_or_file, .path = "islands", .message = fmt::format("are not those that {} implements", assumed.string())});
+  if (!std::equal(plan.schedule.islands.begin(), plan.schedule.islands.end(), plan.kernel.islands.begin(),
+                  plan.kernel.islands.end(), same))
+    throw InputError(Diagnostic{.file = name_or_file,
+                                .path = "islands",
+                                .message = fmt::format("are not those that {} implements", assumed.string())});
   return plan;
 }
 
@@ -100,7 +113,9 @@ bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dty
   bool found = false;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const std::string& own = diagram.arrays[i].dtype_key;
-    const bool matches = key.empty() ? own != "l" && own != "acc" && own != "index" : key == "kv" ? own == "k" || own == "v" : own == key;
+    const bool matches = key.empty()   ? own != "l" && own != "acc" && own != "index"
+                         : key == "kv" ? own == "k" || own == "v"
+                                       : own == key;
     if (matches) point.dtypes[i] = dtype, found = true;
   }
   return found;
@@ -116,8 +131,12 @@ bool has_formats(const Plan& plan, const Point& point, const FormatChoice& choic
   set_formats(wanted, diagram, choice);
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    const auto moves = [&](const Island& island) { return plan.schedule.reads(island, id) || plan.schedule.writes(island, id); };
-    if (wanted.dtypes[i] != point.dtypes[i] && std::any_of(plan.schedule.islands.begin(), plan.schedule.islands.end(), moves)) return false;
+    const auto moves = [&](const Island& island) {
+      return plan.schedule.reads(island, id) || plan.schedule.writes(island, id);
+    };
+    if (wanted.dtypes[i] != point.dtypes[i] &&
+        std::any_of(plan.schedule.islands.begin(), plan.schedule.islands.end(), moves))
+      return false;
   }
   return true;
 }
@@ -145,7 +164,8 @@ bool serves(const Plan& plan, const Point& point, const KernelVariant& variant) 
 const KernelVariant* selected_variant(const Plan& plan, const Point& point) {
   const auto& parameters = plan.schedule.parameters;
   for (const KernelVariant& variant : plan.kernel.variants) {
-    bool same = variant.warps == point.warps && (point.stages == 0 || variant.stages == 0 || variant.stages == point.stages);
+    bool same =
+        variant.warps == point.warps && (point.stages == 0 || variant.stages == 0 || variant.stages == point.stages);
     for (std::size_t i = 0; i < parameters.size() && same; ++i) {
       const std::int64_t built = variant.tile(parameters[i].name);
       same = built == 0 || built == point.tiles[i];

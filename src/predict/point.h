@@ -20,9 +20,11 @@ struct Plan {
 
 // Reads the named kernel (or file) and its schedule, or the named schedule (on its own diagram or another one) and its
 // assumed implementation.
-// A schedule is completed by what the kernel does with it: sizes that follow from others, parts of whole tiles, reductions.
+// A schedule is completed by what the kernel does with it: sizes that follow from others, parts of whole tiles,
+// reductions.
 Plan load_plan_for_kernel(const std::string& name_or_file, const std::filesystem::path& data_directory);
-Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory, const std::string& other_diagram = {});
+Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory,
+                            const std::string& other_diagram = {});
 
 // How DRAM traffic is found: a closed form over waves of blocks, or a walk of all blocks through the cache.
 enum class L2Model { closed, walk };
@@ -30,14 +32,14 @@ enum class L2Model { closed, walk };
 struct Point {
   Workload workload;
   Mask mask;
-  std::array<Dtype, max_arrays> dtypes{};             // by ArrayId
-  std::array<std::int64_t, max_parameters> tiles{};   // by position in Schedule::parameters
+  std::array<Dtype, max_arrays> dtypes{};            // by ArrayId
+  std::array<std::int64_t, max_parameters> tiles{};  // by position in Schedule::parameters
   std::int64_t warps = 4;
-  std::int64_t stages = 0;                            // of a kernel's variants that differ in them; 0: any
+  std::int64_t stages = 0;                              // of a kernel's variants that differ in them; 0: any
   std::array<std::int64_t, max_arrays> row_multiple{};  // by ArrayId: rows in memory are padded to this many elements
-  std::int64_t blocks_per_unit = 0;                   // resident blocks a unit; 0: derived from the footprint
+  std::int64_t blocks_per_unit = 0;                     // resident blocks a unit; 0: derived from the footprint
   L2Model l2 = L2Model::closed;
-  double drift = 0;                                   // of the walk: blocks' steps take up to this part longer
+  double drift = 0;  // of the walk: blocks' steps take up to this part longer
 };
 
 // A point with the schedule's default tiles, fp16 everywhere but the fp32 log-sum-exp, and the kernel's row padding.
@@ -49,7 +51,8 @@ std::string pass_of(const Diagram& diagram);
 // The --dtype keys of the diagram's arrays, each once, in order of appearance.
 std::vector<std::string> dtype_keys(const Diagram& diagram);
 
-// Sets the format of every array whose dtype key matches: "" means all values (not l, acc: statistics and accumulators; not index), "kv" means k and v. False: no such key.
+// Sets the format of every array whose dtype key matches: "" means all values (not l, acc: statistics and accumulators;
+// not index), "kv" means k and v. False: no such key.
 bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dtype dtype);
 void set_formats(Point& point, const Diagram& diagram, const FormatChoice& choice);
 

@@ -35,12 +35,14 @@ void evaluate(benchmark::State& state, const char* mask) {
   const std::int64_t before = allocations;
   std::int64_t length = 0;
   for (auto _ : state) {
-    point.workload.q_len = point.workload.kv_len = state.range(0) + (++length & 127);  // a different, ragged shape each time
+    point.workload.q_len = point.workload.kv_len =
+        state.range(0) + (++length & 127);  // a different, ragged shape each time
     predict(plan, hardware, point, prediction);
     benchmark::DoNotOptimize(prediction.time.total);
   }
   state.SetItemsProcessed(state.iterations());
-  state.counters["allocations_per_point"] = static_cast<double>(allocations - before) / static_cast<double>(state.iterations());
+  state.counters["allocations_per_point"] =
+      static_cast<double>(allocations - before) / static_cast<double>(state.iterations());
 }
 
 void unmasked(benchmark::State& state) { evaluate(state, "none"); }

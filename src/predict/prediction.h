@@ -38,21 +38,23 @@ struct Term {
   Boundary boundary = Boundary::hbm;
   Direction direction = Direction::read;
   Cause cause = Cause::tile;
-  int array = -1;      // ArrayId, -1: none
-  int last_loop = -1;  // innermost loop that moves the tile, -1: none
+  int array = -1;           // ArrayId, -1: none
+  int last_loop = -1;       // innermost loop that moves the tile, -1: none
   bool fits_cache = false;  // hbm: re-reads are served by L2
   bool bulk = false;        // smem: moved by bulk copies, not by threads or matrix instructions
   std::int64_t bytes = 0;
 };
 
 struct Work {
-  std::int64_t tensor_flop = 0;  // executed by whole tiles on tensor cores, multiply-add = 2
+  std::int64_t tensor_flop = 0;                             // executed by whole tiles on tensor cores, multiply-add = 2
   std::array<std::int64_t, format_count> tensor_flop_in{};  // the same by the format that the instructions compute in
-  std::int64_t model_flop = 0;   // the field's convention: 2 * visible pairs * summed extent of every contraction, each counted once
-  std::int64_t clipped_flop = 0; // matmul FLOP of visited tiles, partial tiles clipped to the arrays
-  std::int64_t exp = 0;          // exponentials of the schedule, clipped tiles: one a score, one a row and step
+  std::int64_t model_flop =
+      0;  // the field's convention: 2 * visible pairs * summed extent of every contraction, each counted once
+  std::int64_t clipped_flop = 0;  // matmul FLOP of visited tiles, partial tiles clipped to the arrays
+  std::int64_t exp = 0;           // exponentials of the schedule, clipped tiles: one a score, one a row and step
   std::array<std::int64_t, pipe_count> pipes{};  // thread operations executed, by Pipe
-  std::array<std::int64_t, pipe_count> of_outputs{}, of_threads{};  // of these: by elements of results; by threads and steps
+  std::array<std::int64_t, pipe_count> of_outputs{},
+      of_threads{};               // of these: by elements of results; by threads and steps
   std::int64_t fma_flop() const;  // 2 ffma + fadd + fmul
 };
 
@@ -76,17 +78,19 @@ std::string to_string(Lever lever);
 
 struct TimePrediction {
   std::array<double, resource_count> seconds{};  // by Resource, summed over islands; < 0: the profile lacks the rate
-  bool spills = false;    // the compiler keeps registers in memory
+  bool spills = false;                           // the compiler keeps registers in memory
   bool spills_traffic = false, spills_time = false;  // of these, whether bytes at each level and the time know of them
-  bool modelled = false;  // by multiprocessor clocks, placement, launch and clock; false: the slowest resource, a lower bound
-  double total = 0;       // run after run without a pause, at `clock_hz`
-  double cold = 0;        // one run alone, at the highest clock
-  double sm_cycles = 0;   // clocks from the first block's start to the last one's end, summed over islands
-  double busy_cycles = 0; // clocks that a multiprocessor holds blocks, mean over them; 0: not modelled
-  double launch = 0;      // of `total`: between kernels
-  double clock_hz = 0;    // under the power limit, run after run
-  double watts = 0;       // 0: the profile lacks energies
-  std::array<double, lever_count> gain{};  // part of `total` saved were this 10 % faster; only where blocks were placed one by one
+  bool modelled =
+      false;  // by multiprocessor clocks, placement, launch and clock; false: the slowest resource, a lower bound
+  double total = 0;        // run after run without a pause, at `clock_hz`
+  double cold = 0;         // one run alone, at the highest clock
+  double sm_cycles = 0;    // clocks from the first block's start to the last one's end, summed over islands
+  double busy_cycles = 0;  // clocks that a multiprocessor holds blocks, mean over them; 0: not modelled
+  double launch = 0;       // of `total`: between kernels
+  double clock_hz = 0;     // under the power limit, run after run
+  double watts = 0;        // 0: the profile lacks energies
+  std::array<double, lever_count>
+      gain{};  // part of `total` saved were this 10 % faster; only where blocks were placed one by one
   Resource bound_by = Resource::hbm;
 };
 
@@ -95,8 +99,8 @@ struct LocalTraffic {
   std::int64_t stored = 0, loaded = 0, missed = 0;  // missed: of the loads, what L1 does not hold
 };
 
-// Waits for loads in a round of products of threads, by where the last line comes from: the L2's partition of the unit or
-// the other one, memory.
+// Waits for loads in a round of products of threads, by where the last line comes from: the L2's partition of the unit
+// or the other one, memory.
 struct RoundWaits {
   double near = 0, far = 0, memory = 0;
 };
@@ -105,21 +109,21 @@ struct IslandPrediction {
   Work work;
   LocalTraffic local;
   std::array<std::array<std::int64_t, 2>, boundary_count> traffic{};  // [boundary][direction]
-  std::int64_t operand_bytes = 0;  // smem reads of matrix operands, by products or to transpose them
+  std::int64_t operand_bytes = 0;           // smem reads of matrix operands, by products or to transpose them
   std::array<std::int64_t, 2> bulk_smem{};  // [direction]: the part of smem traffic that bulk copies move
-  std::int64_t blocks = 0;         // thread blocks in the grid
+  std::int64_t blocks = 0;                  // thread blocks in the grid
   std::int64_t blocks_per_unit = 0;
-  bool l2_walked = false;          // its blocks went through the cache one by one; else the closed form answered
+  bool l2_walked = false;  // its blocks went through the cache one by one; else the closed form answered
   std::array<double, resource_count> resource_seconds{};  // < 0: the profile lacks the rate
   double sm_clocks = 0, busy_clocks = 0;                  // see TimePrediction; 0: not modelled
-  double start = 0;    // s until the first blocks have the tiles that they begin with, run after run
-  double first_start = 0;  // the same in the first run of a sequence of islands
+  double start = 0;                  // s until the first blocks have the tiles that they begin with, run after run
+  double first_start = 0;            // the same in the first run of a sequence of islands
   double ramp = 0, last_clocks = 0;  // s until memory delivers at its rate; clocks after its last byte; 0: L2 is slower
-  double floor = 0;        // s that memory and L2 take for the bytes that no earlier island has left in the L2
+  double floor = 0;             // s that memory and L2 take for the bytes that no earlier island has left in the L2
   double read_in_sequence = 0;  // of the bytes read from memory, those that no earlier island has left there
   std::array<RoundWaits, 3> round_waits{};  // by Inputs (sm_time.h)
-  double seconds = 0;  // of a run alone at the highest clock, without launch
-  Resource bound_by = Resource::hbm;                      // the busiest resource
+  double seconds = 0;                       // of a run alone at the highest clock, without launch
+  Resource bound_by = Resource::hbm;        // the busiest resource
 };
 
 struct Prediction {
@@ -131,7 +135,8 @@ struct Prediction {
   std::array<std::int64_t, 2> bulk_smem{};
   std::int64_t compulsory_bytes = 0;
   std::vector<FootprintRow> footprint;
-  bool smem_modelled = true;  // false: a kernel multiplies without matrix instructions, where its tiles lie is not modelled
+  bool smem_modelled =
+      true;              // false: a kernel multiplies without matrix instructions, where its tiles lie is not modelled
   bool runnable = true;  // the GPU states a tensor rate for the dtype the kernel computes in
   bool feasible = true;  // runnable and every footprint fits
   TimePrediction time;
@@ -144,8 +149,9 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
 std::string formula(const Plan& plan, const Point& point, const Term& term);
 std::vector<std::string> because(const Plan& plan, const Point& point, const Term& term);
 
-// The schedule as pseudocode: what a block allocates, loops, and for every load, store and operator the levels, the bytes or
-// FLOP of a step and the feature of the GPU that does it. Without a GPU (an empty profile) copies name no feature.
+// The schedule as pseudocode: what a block allocates, loops, and for every load, store and operator the levels, the
+// bytes or FLOP of a step and the feature of the GPU that does it. Without a GPU (an empty profile) copies name no
+// feature.
 std::string pseudocode(const Plan& plan, const HardwareProfile& hardware, const Point& point);
 
 // One line on spilled registers: their bytes, or a warning that traffic or time leave them out. Empty: none spill.

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::int64_t warpgroup = 4, widest_instruction = 256;
 
-
 // A view lies where its source lies.
 ArrayId source_of(const Diagram& diagram, ArrayId id) { return diagram.array(id).alias_of.value_or(id); }
 
@@ -29,11 +28,14 @@ std::int64_t side(const BoundIsland& bound, const Array& one, const Array& other
 }
 
 // An assumed implementation keeps what its nest keeps; a built one what its variant says.
-bool kept(const BoundIsland& bound, const std::string& array) { return bound.variant ? bound.variant->holds(array) : bound.plan.assumed; }
+bool kept(const BoundIsland& bound, const std::string& array) {
+  return bound.variant ? bound.variant->holds(array) : bound.plan.assumed;
+}
 
-// Fetches of each operand's tile a step. A warp of mma.sync fetches its part of both once; an instruction of a warpgroup
-// fetches its own rows and columns, whatever another one fetched.
-void count_copies(const BoundIsland& bound, const ProductImplementation* own, std::int64_t rows, std::int64_t columns, Product& product) {
+// Fetches of each operand's tile a step. A warp of mma.sync fetches its part of both once; an instruction of a
+// warpgroup fetches its own rows and columns, whatever another one fetched.
+void count_copies(const BoundIsland& bound, const ProductImplementation* own, std::int64_t rows, std::int64_t columns,
+                  Product& product) {
   WarpGrid grid = own ? own->grid : WarpGrid{};
   const std::int64_t units = std::max<std::int64_t>(1, consumer_warps(bound) / (product.wide ? warpgroup : 1));
   if (grid.rows == 0) {
@@ -42,7 +44,8 @@ void count_copies(const BoundIsland& bound, const ProductImplementation* own, st
     while (left % grid.rows != 0) --grid.rows;
   }
   if (grid.columns == 0) grid.columns = std::max<std::int64_t>(1, units / (grid.rows * grid.depth));
-  if (product.mma.n == 0) product.mma.n = std::clamp<std::int64_t>(ceil_div(columns, grid.columns), 1, widest_instruction);
+  if (product.mma.n == 0)
+    product.mma.n = std::clamp<std::int64_t>(ceil_div(columns, grid.columns), 1, widest_instruction);
   Operand &a = product.operands[0], &b = product.operands[1];
   a.copies = product.wide && !a.kept ? ceil_div(columns, product.mma.n) : grid.columns;
   b.copies = product.wide ? ceil_div(rows, product.mma.m) : grid.rows;
@@ -107,7 +110,10 @@ Product product_of(const BoundIsland& bound, int op) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
   const ProductImplementation* own = bound.how.find_product(candidate.name);
-  Product product{.op = op, .operands = {}, .mma = own && own->mma ? *own->mma : bound.how.mma, .computes_in = computes_in(bound, candidate)};
+  Product product{.op = op,
+                  .operands = {},
+                  .mma = own && own->mma ? *own->mma : bound.how.mma,
+                  .computes_in = computes_in(bound, candidate)};
   product.wide = bound.how.tensor_path == "wgmma";
   product.mma.k = std::max<std::int64_t>(1, product.mma.k * 16 / bits(product.computes_in));
   const bool second = own && !own->rows_of.empty() && diagram.array(candidate.inputs[1]).name == own->rows_of;
@@ -118,10 +124,12 @@ Product product_of(const BoundIsland& bound, int op) {
   };
   product.operands = {operand(a), operand(b)};
   if (product.wide) product.operands[1].kept = false;  // B is always read from shared memory
-  count_copies(bound, own, side(bound, diagram.array(a), diagram.array(b)), side(bound, diagram.array(b), diagram.array(a)), product);
+  count_copies(bound, own, side(bound, diagram.array(a), diagram.array(b)),
+               side(bound, diagram.array(b), diagram.array(a)), product);
   for (Operand& one : product.operands)
     if (own)
-      if (const auto stated = own->fetches.find(diagram.array(one.id).name); stated != own->fetches.end()) one.copies = stated->second;
+      if (const auto stated = own->fetches.find(diagram.array(one.id).name); stated != own->fetches.end())
+        one.copies = stated->second;
   return product;
 }
 

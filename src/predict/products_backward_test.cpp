@@ -6,7 +6,8 @@
 namespace tilescope {
 namespace {
 
-// FlashAttention-2's backward pass at head_dim 128: 8 warps, 64 queries, 128 keys, S and dP 2 x 4, dK and dV 4 x 2, dQ 2 x 4.
+// FlashAttention-2's backward pass at head_dim 128: 8 warps, 64 queries, 128 keys, S and dP 2 x 4, dK and dV 4 x 2, dQ
+// 2 x 4.
 const char* const backward = R"(schedule: flash2-backward
 dtypes: [fp16]
 head_dims: [128]
@@ -45,19 +46,23 @@ TEST_CASE("the backward pass fetches each of its ten operands once a warp that n
       for (std::int64_t column = 0; column < columns; ++column) bytes += 2 * (m / rows * k + k * n / columns);
     return bytes;
   };
-  const std::int64_t step = product(64, 128, 128, 2, 4) + product(64, 128, 128, 2, 4)    // S, dP
-                            + product(64, 128, 128, 2, 4)                                // dQ = dS K
+  const std::int64_t step = product(64, 128, 128, 2, 4) + product(64, 128, 128, 2, 4)     // S, dP
+                            + product(64, 128, 128, 2, 4)                                 // dQ = dS K
                             + product(128, 128, 64, 4, 2) + product(128, 128, 64, 4, 2);  // dK, dV
   const std::int64_t steps = 4 * 3 * 4;  // query heads, tiles of keys, tiles of queries
   CHECK(prediction.operand_bytes == steps * step);
-  const auto staged = [&](const char* array, Direction direction) { return bytes_of_terms(plan, prediction, array, Boundary::smem, direction, Cause::staging); };
+  const auto staged = [&](const char* array, Direction direction) {
+    return bytes_of_terms(plan, prediction, array, Boundary::smem, direction, Cause::staging);
+  };
   CHECK(staged("P", Direction::write) == steps * 64 * 128 * 2);
   CHECK(staged("P", Direction::read) == 0);  // read as an operand
   CHECK(staged("dS", Direction::write) == steps * 64 * 128 * 2);
   CHECK(staged("dK", Direction::read) == 2 * 384 * 128 * 2);
   const std::int64_t dq = 4 * 256 * 128 * 4, main = 1;
-  CHECK(bytes_of_terms(plan, prediction, "dQ_acc", Boundary::l2, Direction::write, Cause::tile) == 3 * dq + dq);  // each tile of keys adds; zeros before
-  CHECK(bytes_of_terms(plan, prediction, "dQ_acc", Boundary::l2, Direction::read, Cause::tile) == dq);            // convert alone: a reduction returns nothing
+  CHECK(bytes_of_terms(plan, prediction, "dQ_acc", Boundary::l2, Direction::write, Cause::tile) ==
+        3 * dq + dq);  // each tile of keys adds; zeros before
+  CHECK(bytes_of_terms(plan, prediction, "dQ_acc", Boundary::l2, Direction::read, Cause::tile) ==
+        dq);  // convert alone: a reduction returns nothing
   for (const FootprintRow& row : prediction.footprint)
     if (row.island == main && row.level == Boundary::smem) CHECK(row.bytes == plan.kernel.variants[0].smem_bytes);
   CHECK(prediction.islands[0].work.pipes[static_cast<std::size_t>(Pipe::ffma)] == 4 * 256 * 128);
@@ -67,7 +72,9 @@ TEST_CASE("the backward pass fetches each of its ten operands once a warp that n
 
 TEST_CASE("copies of what passes through shared memory, and products made in parts, decide what fits") {
   std::string text = backward;
-  const auto change = [&](const std::string& from, const std::string& to) { text.replace(text.find(from), from.size(), to); };
+  const auto change = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
   change("stages_of: {Q: 2}", "stages_of: {Q: 2, dS: 3}");
   change("scores: {grid", "scores: {parts: 2, grid");
   const Plan once = plan_of(backward), again = plan_of(text);
@@ -80,7 +87,8 @@ TEST_CASE("copies of what passes through shared memory, and products made in par
   CHECK(one.footprint[1].bytes - two.footprint[1].bytes == 4 * 64 * 128 / 2);
 }
 
-TEST_CASE("a result that is read, updated and written goes through shared memory both ways, rows that no tile sees once") {
+TEST_CASE(
+    "a result that is read, updated and written goes through shared memory both ways, rows that no tile sees once") {
   const Plan plan = plan_of(R"(schedule: flash1
 dtypes: [fp16]
 head_dims: [64]
@@ -103,7 +111,8 @@ variants:
   masked.mask = *parse_mask("causal");
   const Prediction causal = predicted(plan, masked);
   // 4 tiles of queries unseen, then 4, 3, 2 and 1 a tile of keys; the last two visits are of one tile, which stays.
-  CHECK(bytes_of_terms(plan, causal, "O", Boundary::l2, Direction::write, Cause::tile) == (4 + 4 + 3 + 2 + 1 - 1) * 64 * 64 * 2);
+  CHECK(bytes_of_terms(plan, causal, "O", Boundary::l2, Direction::write, Cause::tile) ==
+        (4 + 4 + 3 + 2 + 1 - 1) * 64 * 64 * 2);
   CHECK(bytes_of_terms(plan, causal, "O", Boundary::l2, Direction::read, Cause::tile) == (3 + 2 + 1 - 1) * 64 * 64 * 2);
 }
 
@@ -113,8 +122,10 @@ TEST_CASE("zeros of sums that another island adds to are bytes of the island tha
   const auto written = [&](const Prediction& out, int island, Boundary boundary) {
     std::int64_t bytes = 0;
     for (const Term& term : out.terms) {
-      const bool sums = term.array >= 0 && plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name == "dQ_acc";
-      if (sums && term.island == island && term.boundary == boundary && term.direction == Direction::write) bytes += term.bytes;
+      const bool sums =
+          term.array >= 0 && plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name == "dQ_acc";
+      if (sums && term.island == island && term.boundary == boundary && term.direction == Direction::write)
+        bytes += term.bytes;
     }
     return bytes;
   };

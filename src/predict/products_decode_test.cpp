@@ -44,33 +44,45 @@ TEST_CASE("packed rows, parts of whole tiles, quantised pages: a decode kernel t
       Point point = point_of(plan, w);
       point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = splits;
       point.mask = *parse_mask("causal");
-      CAPTURE(splits); CAPTURE(w.kv_len);
+      CAPTURE(splits);
+      CAPTURE(w.kv_len);
       REQUIRE(unsupported(plan, point).empty());
       const std::int64_t rows = w.heads_q / w.heads_kv * w.q_len, row_tiles = (rows + 15) / 16;
       const std::int64_t tiles = (w.kv_len + 63) / 64, each = (tiles + splits - 1) / splits;
       std::int64_t steps = 0, parts = 0, kv_values = 0;
       for (std::int64_t first = 0; first < tiles; first += each, ++parts)
-        for (std::int64_t tile = first; tile < std::min(first + each, tiles); ++tile) ++steps, kv_values += std::min<std::int64_t>(64, w.kv_len - tile * 64) * 128;
+        for (std::int64_t tile = first; tile < std::min(first + each, tiles); ++tile)
+          ++steps, kv_values += std::min<std::int64_t>(64, w.kv_len - tile * 64) * 128;
       const std::int64_t heads = w.batch * w.heads_kv, scales = 128 / 32 * 2;
       const Prediction prediction = predicted(plan, point);
       CHECK(prediction.islands[0].blocks == heads * row_tiles * parts);
       CHECK(prediction.work.tensor_flop == heads * row_tiles * steps * 2 * 16 * 64 * (128 + 128));
       for (const char* array : {"K", "V"})
-        CHECK(bytes_of_terms(plan, prediction, array, Boundary::l2, Direction::read, Cause::tile) == heads * row_tiles * kv_values / 128 * (128 / 2 + scales));
-      CHECK(bytes_of_terms(plan, prediction, "O_part", Boundary::l2, Direction::write, Cause::tile) == heads * rows * parts * 128 * 4);
-      CHECK(bytes_of_terms(plan, prediction, "L_part", Boundary::l2, Direction::read, Cause::tile) == heads * rows * parts * 4);
-      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) == heads * row_tiles * steps * 64 * (128 / 2));
-      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::scales) == heads * row_tiles * steps * 64 * scales);
+        CHECK(bytes_of_terms(plan, prediction, array, Boundary::l2, Direction::read, Cause::tile) ==
+              heads * row_tiles * kv_values / 128 * (128 / 2 + scales));
+      CHECK(bytes_of_terms(plan, prediction, "O_part", Boundary::l2, Direction::write, Cause::tile) ==
+            heads * rows * parts * 128 * 4);
+      CHECK(bytes_of_terms(plan, prediction, "L_part", Boundary::l2, Direction::read, Cause::tile) ==
+            heads * rows * parts * 4);
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) ==
+            heads * row_tiles * steps * 64 * (128 / 2));
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::scales) ==
+            heads * row_tiles * steps * 64 * scales);
       CHECK(bytes_of_terms(plan, prediction, "Q", Boundary::smem, Direction::read, Cause::operand) == 0);
-      CHECK(bytes_of_terms(plan, prediction, "O", Boundary::l2, Direction::write, Cause::tile) == w.batch * w.heads_q * w.q_len * 128 * 2);
+      CHECK(bytes_of_terms(plan, prediction, "O", Boundary::l2, Direction::write, Cause::tile) ==
+            w.batch * w.heads_q * w.q_len * 128 * 2);
     }
-  CHECK(plan.schedule.diagram.axes[index(*plan.schedule.diagram.find_axis("p"))].size_in({1, 1, 1, 1, 1000, 128, 128}) == 16);
+  CHECK(plan.schedule.diagram.axes[index(*plan.schedule.diagram.find_axis("p"))].size_in(
+            {1, 1, 1, 1, 1000, 128, 128}) == 16);
 }
 
 TEST_CASE("a tile that comes through L1 is fetched once a unit: blocks dealt to units one by one") {
-  const auto with = [](std::string text, const std::string& old, const std::string& now) { return text.replace(text.find(old), old.size(), now); };
+  const auto with = [](std::string text, const std::string& old, const std::string& now) {
+    return text.replace(text.find(old), old.size(), now);
+  };
   const std::string through_l1 = with(decode, "registers_hold: [Q]", "registers_hold: [Q], l1_reads: [Q]");
-  for (const std::string order : {"[kv, q, heads, batch]", "[q, kv, heads, batch]", "[heads, kv, q, batch]", "[batch, heads, q, kv]"}) {
+  for (const std::string order :
+       {"[kv, q, heads, batch]", "[q, kv, heads, batch]", "[heads, kv, q, batch]", "[batch, heads, q, kv]"}) {
     const Plan plan = plan_of(with(through_l1, "[kv, q, heads, batch]", order));
     for (const std::int64_t parts : {1, 5, 132, 200, 300}) {
       const Workload w{3, 80, 4, 1, parts * 64, 128, 128};  // rows: 20 a KV head, two tiles of 16
@@ -84,10 +96,13 @@ TEST_CASE("a tile that comes through L1 is fetched once a unit: blocks dealt to 
       for (std::int64_t block = 0; block < 2 * parts * w.heads_kv * w.batch; ++block) {
         std::map<std::string, std::int64_t> at;
         std::int64_t rest = block;
-        for (const std::string& dimension : fastest_first) at[dimension] = rest % sizes[dimension], rest /= sizes[dimension];
-        if (fetched.insert({at["q"], at["heads"], at["batch"], block % units}).second) expected += (at["q"] == 0 ? 16 : 4) * 128 * 2;
+        for (const std::string& dimension : fastest_first)
+          at[dimension] = rest % sizes[dimension], rest /= sizes[dimension];
+        if (fetched.insert({at["q"], at["heads"], at["batch"], block % units}).second)
+          expected += (at["q"] == 0 ? 16 : 4) * 128 * 2;
       }
-      CAPTURE(order); CAPTURE(parts);
+      CAPTURE(order);
+      CAPTURE(parts);
       CHECK(bytes_of_terms(plan, predicted(plan, point), "Q", Boundary::l2, Direction::read, Cause::tile) == expected);
     }
   }
@@ -99,7 +114,8 @@ TEST_CASE("formats are built in combinations, and each product runs in its own")
   CHECK(unsupported(plan, point).empty());
   set_dtype(point, plan.schedule.diagram, "v", Dtype{Format::fp16});
   CHECK(unsupported(plan, point) ==
-        std::vector<std::string>{"kernel 'described' is not built for these formats; built: --dtype fp16,kv=int4:g32:b2 or fp16 or fp16,q=fp8_e4m3,k=fp8_e4m3"});
+        std::vector<std::string>{"kernel 'described' is not built for these formats; built: --dtype "
+                                 "fp16,kv=int4:g32:b2 or fp16 or fp16,q=fp8_e4m3,k=fp8_e4m3"});
   set_formats(point, plan.schedule.diagram, plan.kernel.formats[2]);
   CHECK(unsupported(plan, point).empty());
   const Prediction prediction = predicted(plan, point);
@@ -108,7 +124,8 @@ TEST_CASE("formats are built in combinations, and each product runs in its own")
   CHECK(in(Format::fp8_e4m3) + in(Format::fp16) == prediction.work.tensor_flop);
   const HardwareProfile hardware = h200();
   const double clock = hardware.tensor_hz->value * 132, flop = static_cast<double>(in(Format::fp16));
-  CHECK(prediction.time.seconds[static_cast<std::size_t>(Resource::tensor)] == doctest::Approx(flop / (8192 * clock) + flop / (2730.67 * clock)));
+  CHECK(prediction.time.seconds[static_cast<std::size_t>(Resource::tensor)] ==
+        doctest::Approx(flop / (8192 * clock) + flop / (2730.67 * clock)));
 }
 
 TEST_CASE("a latent that keys and values share is loaded once and fetched for both products") {
@@ -137,10 +154,11 @@ variants:
   REQUIRE(unsupported(plan, point).empty());
   const Prediction prediction = predicted(plan, point);
   const std::int64_t blocks_of_rows = 2 * 2, steps = blocks_of_rows * 64;
-  CHECK(bytes_of_terms(plan, prediction, "C", Boundary::l2, Direction::read, Cause::tile) == blocks_of_rows * 4096 * 576 * 2);
+  CHECK(bytes_of_terms(plan, prediction, "C", Boundary::l2, Direction::read, Cause::tile) ==
+        blocks_of_rows * 4096 * 576 * 2);
   CHECK(bytes_of_terms(plan, prediction, "V", Boundary::l2, Direction::read, Cause::tile) == 0);
   CHECK(prediction.compulsory_bytes == 2 * 2 * (128 * 576 + 4096 * 576 + 128 * 512));  // Q, the latent, O
-  const std::int64_t scores = 64 * 576 * 2 + 64 * 576 * 2;   // Q and the latent, one instruction column
+  const std::int64_t scores = 64 * 576 * 2 + 64 * 576 * 2;     // Q and the latent, one instruction column
   const std::int64_t values = 2 * 64 * 64 * 2 + 64 * 512 * 2;  // P by both warpgroups, the latent's first 512 columns
   CHECK(prediction.operand_bytes == steps * (scores + values));
   CHECK(prediction.work.tensor_flop == steps * 2 * 64 * 64 * (576 + 512));
@@ -152,7 +170,8 @@ variants:
   CHECK(unsupported(plan, wrong).size() == 1);
 }
 
-TEST_CASE("of few parts and of many, the rows that exist are merged by as many operations and sectors as combine.cuh has") {
+TEST_CASE(
+    "of few parts and of many, the rows that exist are merged by as many operations and sectors as combine.cuh has") {
   const Plan plan = load_plan_for_kernel("split_kv", TILESCOPE_SOURCE_DIR);
   const HardwareProfile hardware = h200();
   for (const std::int64_t parts : {1, 4, 5, 33}) {
@@ -162,7 +181,8 @@ TEST_CASE("of few parts and of many, the rows that exist are merged by as many o
     point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = parts;
     Prediction prediction;
     predict(plan, hardware, point, prediction);
-    const std::int64_t rows = 2 * 6, cut = (33 + parts - 1) / parts, all = (33 + cut - 1) / cut;  // parts that are not empty
+    const std::int64_t rows = 2 * 6, cut = (33 + parts - 1) / parts,
+                       all = (33 + cut - 1) / cut;  // parts that are not empty
     const bool few = all <= 4;
     const auto& pipes = prediction.islands[1].work.pipes;
     const auto pipe = [&](Pipe which) { return pipes[static_cast<std::size_t>(which)]; };

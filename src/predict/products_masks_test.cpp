@@ -31,7 +31,8 @@ variants:
     const std::int64_t row = tile * 64 / 128, first = row * 15, last = first + 14;
     mask += (last / 32 - first / 32 + 1) * 32;
     for (std::int64_t j = 0; j < 15; ++j)
-      if (blocks->live[static_cast<std::size_t>(row)][static_cast<std::size_t>(j)]) keys += std::min<std::int64_t>(64, 900 - 64 * j), ++live_tiles;
+      if (blocks->live[static_cast<std::size_t>(row)][static_cast<std::size_t>(j)])
+        keys += std::min<std::int64_t>(64, 900 - 64 * j), ++live_tiles;
   }
   std::int64_t predicted_mask = 0;
   for (const Term& term : sparse.terms)
@@ -46,7 +47,8 @@ variants:
     for (std::int64_t x = 0; x < 900; x += 64) {
       bool live = false;
       for (std::int64_t i = q; i < std::min<std::int64_t>(q + 64, 1000); ++i)
-        for (std::int64_t j = x; j < std::min<std::int64_t>(x + 64, 900); ++j) live = live || (j <= i - 100 && j > i - 100 - 200);
+        for (std::int64_t j = x; j < std::min<std::int64_t>(x + 64, 900); ++j)
+          live = live || (j <= i - 100 && j > i - 100 - 200);
       window_tiles += live;
     }
   CHECK(predicted(plan, point).work.tensor_flop == 6 * window_tiles * 4 * 64 * 64 * 64);
@@ -64,7 +66,8 @@ variants:
   - {head_dim: 64, tile_q: 64, tile_kv: 128, warps: 4}
 )");
   for (const char* mask : {"none", "causal", "window:150"})
-    for (const Workload w : {Workload{1, 2, 2, 1000, 1000, 64, 64}, Workload{1, 2, 2, 300, 1040, 64, 64}, Workload{1, 2, 2, 2048, 2048, 64, 64}}) {
+    for (const Workload w : {Workload{1, 2, 2, 1000, 1000, 64, 64}, Workload{1, 2, 2, 300, 1040, 64, 64},
+                             Workload{1, 2, 2, 2048, 2048, 64, 64}}) {
       Point point = point_of(plan, w);
       point.mask = *parse_mask(mask);
       std::int64_t loaded = 0, tiles = 0, summed = 0;
@@ -76,17 +79,22 @@ variants:
               if (sees(point.mask, w.q_len, w.kv_len, i, j)) last = j;
           if (last < 0) continue;
           bool more = false;  // keys behind this tile
-          for (std::int64_t i = q; i < std::min(q + 64, w.q_len) && x + 128 < w.kv_len; ++i) more = more || sees(point.mask, w.q_len, w.kv_len, i, x + 128);
+          for (std::int64_t i = q; i < std::min(q + 64, w.q_len) && x + 128 < w.kv_len; ++i)
+            more = more || sees(point.mask, w.q_len, w.kv_len, i, x + 128);
           const std::int64_t keys = more ? 128 : last - x + 1;
           loaded += keys, summed += (keys + 31) / 32 * 32, ++tiles;
         }
-      CAPTURE(mask); CAPTURE(w.kv_len);
+      CAPTURE(mask);
+      CAPTURE(w.kv_len);
       const Prediction prediction = predicted(plan, point);
       for (const char* array : {"K", "V"})
-        CHECK(bytes_of_terms(plan, prediction, array, Boundary::l2, Direction::read, Cause::tile) == 2 * loaded * 64 * 2);
+        CHECK(bytes_of_terms(plan, prediction, array, Boundary::l2, Direction::read, Cause::tile) ==
+              2 * loaded * 64 * 2);
       CHECK(prediction.work.tensor_flop == 2 * 2 * 64 * 64 * (tiles * 128 + summed));
-      CHECK(bytes_of_terms(plan, prediction, "V", Boundary::smem, Direction::read, Cause::operand) == 2 * 2 * summed * 64 * 2);
-      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) == 2 * 2 * tiles * 128 * 64 * 2);
+      CHECK(bytes_of_terms(plan, prediction, "V", Boundary::smem, Direction::read, Cause::operand) ==
+            2 * 2 * summed * 64 * 2);
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) ==
+            2 * 2 * tiles * 128 * 64 * 2);
     }
 }
 

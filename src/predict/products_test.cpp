@@ -36,7 +36,8 @@ variants:
 struct Executed {
   std::int64_t fetched = 0, flop = 0;
   void wgmma(std::int64_t n, std::int64_t k_total, bool a_in_smem) {
-    for (std::int64_t k = 0; k < k_total; k += 16) fetched += 2 * ((a_in_smem ? 64 * 16 : 0) + n * 16), flop += 2 * 64 * n * 16;
+    for (std::int64_t k = 0; k < k_total; k += 16)
+      fetched += 2 * ((a_in_smem ? 64 * 16 : 0) + n * 16), flop += 2 * 64 * n * 16;
   }
 };
 
@@ -64,11 +65,14 @@ TEST_CASE("wgmma fetches A and B of every instruction from shared memory, but wh
       for (const Workload shape : {Workload{1, 2, 1, 1024, 1024, 128, 128}, Workload{2, 2, 2, 300, 777, 128, 128}}) {
         Workload w = shape;
         w.d_qk = w.d_v = plan.kernel.variants[variant].head_dim;
-        CAPTURE(variant); CAPTURE(causal); CAPTURE(w.q_len);
+        CAPTURE(variant);
+        CAPTURE(causal);
+        CAPTURE(w.q_len);
         Point point = point_of(plan, w, variant);
         if (causal) point.mask = *parse_mask("causal");
         const Prediction prediction = predicted(plan, point);
-        const Executed executed = execute_forward(w, causal, plan.kernel.variants[variant].tile_q, plan.kernel.variants[variant].tile_kv);
+        const Executed executed =
+            execute_forward(w, causal, plan.kernel.variants[variant].tile_q, plan.kernel.variants[variant].tile_kv);
         CHECK(prediction.operand_bytes == executed.fetched);
         CHECK(prediction.work.tensor_flop == executed.flop);
         CHECK(prediction.work.tensor_flop_in[static_cast<std::size_t>(Format::bf16)] == executed.flop);
@@ -103,22 +107,28 @@ TEST_CASE("what TMA loads arrives in whole tiles, rows past the end included, an
       for (std::int64_t x = 0; x < w.kv_len; x += 176)
         if (!causal || x <= std::min(first + 127, w.q_len - 1) + w.kv_len - w.q_len) kv += 176;
     }
-    CHECK(bytes_of_terms(plan, prediction, "Q", Boundary::l2, Direction::read, Cause::tile) == w.batch * w.heads_q * q * 128 * 2);
-    CHECK(bytes_of_terms(plan, prediction, "K", Boundary::l2, Direction::read, Cause::tile) == w.batch * w.heads_q * kv * 128 * 2);
-    CHECK(bytes_of_terms(plan, prediction, "Q", Boundary::hbm, Direction::read, Cause::tile) == w.batch * w.heads_q * w.q_len * 128 * 2);
-    CHECK(bytes_of_terms(plan, prediction, "K", Boundary::hbm, Direction::read, Cause::tile) == w.batch * w.heads_kv * w.kv_len * 128 * 2);
+    CHECK(bytes_of_terms(plan, prediction, "Q", Boundary::l2, Direction::read, Cause::tile) ==
+          w.batch * w.heads_q * q * 128 * 2);
+    CHECK(bytes_of_terms(plan, prediction, "K", Boundary::l2, Direction::read, Cause::tile) ==
+          w.batch * w.heads_q * kv * 128 * 2);
+    CHECK(bytes_of_terms(plan, prediction, "Q", Boundary::hbm, Direction::read, Cause::tile) ==
+          w.batch * w.heads_q * w.q_len * 128 * 2);
+    CHECK(bytes_of_terms(plan, prediction, "K", Boundary::hbm, Direction::read, Cause::tile) ==
+          w.batch * w.heads_kv * w.kv_len * 128 * 2);
   }
 }
 
 TEST_CASE("a Hopper tile fits while its scores, output, probabilities and row state fit the consumers' registers") {
   const Plan plan = plan_of(hopper);
   const auto row = [&](std::size_t variant, Boundary level) {
-    const Workload w{1, 1, 1, 8192, 8192, plan.kernel.variants[variant].head_dim, plan.kernel.variants[variant].head_dim};
+    const Workload w{
+        1, 1, 1, 8192, 8192, plan.kernel.variants[variant].head_dim, plan.kernel.variants[variant].head_dim};
     for (const FootprintRow& found : predicted(plan, point_of(plan, w, variant)).footprint)
       if (found.level == level) return found;
     return FootprintRow{};
   };
-  // Per consumer thread: 128 x 176 / 256 fp32 scores, 128 x 128 / 256 fp32 outputs, half as many probabilities as scores, 2 rows' maximum and sum.
+  // Per consumer thread: 128 x 176 / 256 fp32 scores, 128 x 128 / 256 fp32 outputs, half as many probabilities as
+  // scores, 2 rows' maximum and sum.
   CHECK(row(0, Boundary::reg).bytes == 256 * 4 * (88 + 64 + 44 + 4));
   CHECK(row(0, Boundary::reg).capacity_bytes == 256 * 4 * 240);
   CHECK(row(0, Boundary::reg).fits());
@@ -147,8 +157,10 @@ variants:
   point.stages = 0;
   CHECK(selected_variant(plan, point) == &plan.kernel.variants[0]);
   point.stages = 3;
-  CHECK(unsupported(plan, point) == std::vector<std::string>{"kernel 'described' has no tile 128x128 with 12 warps and 3 stages at head_dim 64; built: "
-                                                             "128x128 with 12 warps and 2 stages, 128x128 with 12 warps and 4 stages"});
+  CHECK(unsupported(plan, point) ==
+        std::vector<std::string>{
+            "kernel 'described' has no tile 128x128 with 12 warps and 3 stages at head_dim 64; built: "
+            "128x128 with 12 warps and 2 stages, 128x128 with 12 warps and 4 stages"});
 }
 
 TEST_CASE("each warpgroup takes scores of a block's last tile up to the last key that its rows see") {
@@ -163,15 +175,16 @@ variants:
   - {head_dim: 64, tile_q: 128, tile_kv: 224, warps: 12, consumer_warps: 8, registers_hold: [P]}
 )");
   for (const char* mask : {"none", "causal"})
-    for (const Workload w : {Workload{1, 2, 2, 1000, 1000, 64, 64}, Workload{1, 2, 2, 300, 1040, 64, 64}, Workload{1, 2, 2, 2048, 2048, 64, 64},
-                             Workload{1, 2, 2, 700, 500, 64, 64}}) {
+    for (const Workload w : {Workload{1, 2, 2, 1000, 1000, 64, 64}, Workload{1, 2, 2, 300, 1040, 64, 64},
+                             Workload{1, 2, 2, 2048, 2048, 64, 64}, Workload{1, 2, 2, 700, 500, 64, 64}}) {
       Point point = point_of(plan, w);
       point.mask = *parse_mask(mask);
       std::int64_t tiles = 0, columns = 0;  // steps of blocks; columns of scores of 64 rows
       for (std::int64_t q = 0; q < w.q_len; q += 128) {
         const auto keys_seen = [&](std::int64_t last_row) {  // by a row, or by the last row there is
           std::int64_t keys = 0;
-          for (std::int64_t j = 0; j < w.kv_len; ++j) keys += sees(point.mask, w.q_len, w.kv_len, std::min(last_row, w.q_len - 1), j);
+          for (std::int64_t j = 0; j < w.kv_len; ++j)
+            keys += sees(point.mask, w.q_len, w.kv_len, std::min(last_row, w.q_len - 1), j);
           return keys;
         };
         const std::int64_t steps = (keys_seen(q + 127) + 223) / 224;
@@ -182,17 +195,24 @@ variants:
           columns += left <= 64 ? 64 : left <= 128 ? 128 : left <= 192 ? 192 : 224;
         }
       }
-      CAPTURE(mask); CAPTURE(w.q_len); CAPTURE(w.kv_len);
+      CAPTURE(mask);
+      CAPTURE(w.q_len);
+      CAPTURE(w.kv_len);
       const Prediction prediction = predicted(plan, point);
       CHECK(prediction.work.tensor_flop == 2 * 2 * 64 * (64 * columns + 128 * 224 * tiles));
       CHECK(prediction.islands[0].work.pipes[0] == 2 * 64 * columns);
-      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) == 2 * columns * 64 * 2);
-      CHECK(bytes_of_terms(plan, prediction, "V", Boundary::smem, Direction::read, Cause::operand) == 2 * 2 * tiles * 224 * 64 * 2);
-      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::write, Cause::fill) == 2 * tiles * 224 * 64 * 2);
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::read, Cause::operand) ==
+            2 * columns * 64 * 2);
+      CHECK(bytes_of_terms(plan, prediction, "V", Boundary::smem, Direction::read, Cause::operand) ==
+            2 * 2 * tiles * 224 * 64 * 2);
+      CHECK(bytes_of_terms(plan, prediction, "K", Boundary::smem, Direction::write, Cause::fill) ==
+            2 * tiles * 224 * 64 * 2);
     }
 }
 
-TEST_CASE("a variant is found by its head_dim, its tiles and its warps, and a size that its file does not state matches any") {
+TEST_CASE(
+    "a variant is found by its head_dim, its tiles and its warps, and a size that its file does not state matches "
+    "any") {
   const Plan fused = load_plan_for_kernel("fused_mma", TILESCOPE_SOURCE_DIR);
   Point point = default_point(fused);
   point.workload.d_qk = 128, point.warps = 8;

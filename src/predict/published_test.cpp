@@ -14,7 +14,8 @@ const Workload gpt2_medium{64, 16, 16, 1024, 1024, 64, 64};
 constexpr double published_standard = 40.3e9, published_flash = 4.4e9;
 
 // Block sizes of algorithm 1 with M = 192 KiB of fp16: Bc = ceil(M / 4d), Br = min(Bc, d).
-constexpr std::int64_t values_on_chip = 192 * 1024 / 2, block_keys = (values_on_chip + 4 * 64 - 1) / (4 * 64), block_rows = 64;
+constexpr std::int64_t values_on_chip = 192 * 1024 / 2, block_keys = (values_on_chip + 4 * 64 - 1) / (4 * 64),
+                       block_rows = 64;
 
 HardwareProfile nothing_cached() {
   HardwareProfile hardware;
@@ -55,7 +56,8 @@ Plan printed_backward() {
 TEST_CASE("FlashAttention-1 as printed moves 4.65 GB in figure 2's shape, within 6 % of the published 4.4 GB") {
   CHECK(block_keys == 384);
   const Plan forward = load_plan_for_schedule("flash1-printed", TILESCOPE_SOURCE_DIR);
-  const std::int64_t bytes = bytes_of_schedule(forward, block_rows, block_keys).total + bytes_of_schedule(printed_backward(), block_rows, block_keys).total;
+  const std::int64_t bytes = bytes_of_schedule(forward, block_rows, block_keys).total +
+                             bytes_of_schedule(printed_backward(), block_rows, block_keys).total;
   // The other route: words of algorithms 1 and 4 counted by hand, statistics in fp32.
   const std::int64_t n = 1024, d = 64, steps = (n + block_keys - 1) / block_keys, heads = 64 * 16;
   const std::int64_t forward_head = 2 * (n * d + 2 * n * d + steps * 3 * n * d) + 4 * (2 * n + 4 * n * steps);
@@ -68,11 +70,13 @@ TEST_CASE("FlashAttention-1 as printed moves 4.65 GB in figure 2's shape, within
 }
 
 TEST_CASE("smaller blocks of keys move more: the middle of figure 2, forward") {
-  // No table is printed; these are the counts of algorithm 1 for Bc = 64, 128, 256, 512 (fp16, with the initialisation).
+  // No table is printed; these are the counts of algorithm 1 for Bc = 64, 128, 256, 512 (fp16, with the
+  // initialisation).
   const Plan forward = load_plan_for_schedule("flash1-printed", TILESCOPE_SOURCE_DIR);
   const double expected[] = {7.12e9, 3.77e9, 2.09e9, 1.25e9};
   for (int i = 0; i < 4; ++i)
-    CHECK(static_cast<double>(bytes_of_schedule(forward, 64, 64 << i).total) == doctest::Approx(expected[i]).epsilon(0.005));
+    CHECK(static_cast<double>(bytes_of_schedule(forward, 64, 64 << i).total) ==
+          doctest::Approx(expected[i]).epsilon(0.005));
 }
 
 TEST_CASE("standard attention moves 25.2 GB as printed and 40.3 GB with the passes of mask and dropout") {
@@ -84,33 +88,43 @@ TEST_CASE("standard attention moves 25.2 GB as printed and 40.3 GB with the pass
   const struct {
     const char* pass;
     std::int64_t matrices, vectors;
-  } printed[] = {{"dV = P^T dO", 1, 2}, {"dP = dO V^T", 1, 2}, {"dS = P (dP - D)", 3, 0}, {"dQ = dS K", 1, 2}, {"dK = dS^T Q", 1, 2}};
+  } printed[] = {{"dV = P^T dO", 1, 2},
+                 {"dP = dO V^T", 1, 2},
+                 {"dS = P (dP - D)", 3, 0},
+                 {"dQ = dS K", 1, 2},
+                 {"dK = dS^T Q", 1, 2}};
   std::int64_t bytes = forward;
   for (const auto& pass : printed) bytes += pass.matrices * matrix + pass.vectors * rows;
   CHECK(bytes == 11 * matrix + 12 * rows);
   CHECK(static_cast<double>(bytes) == doctest::Approx(25.23e9).epsilon(0.001));
-  // The paper measures with a key-padding mask and dropout, and states no passes. One accounting that fits: each is a pass
-  // that reads and writes the matrix, and dropout keeps a mask of a byte a value, written forward and read backward.
+  // The paper measures with a key-padding mask and dropout, and states no passes. One accounting that fits: each is a
+  // pass that reads and writes the matrix, and dropout keeps a mask of a byte a value, written forward and read
+  // backward.
   const std::int64_t byte_mask = matrix / 2;
-  bytes += 2 * matrix;               // mask
-  bytes += 2 * matrix + byte_mask;   // dropout
-  bytes += 2 * matrix + byte_mask;   // its backward
+  bytes += 2 * matrix;              // mask
+  bytes += 2 * matrix + byte_mask;  // dropout
+  bytes += 2 * matrix + byte_mask;  // its backward
   CHECK(static_cast<double>(bytes) == doctest::Approx(40.27e9).epsilon(0.001));
   CHECK(static_cast<double>(bytes) == doctest::Approx(published_standard).epsilon(0.002));
 }
 
 TEST_CASE("figure 2's GFLOP row cannot be reproduced: the shape has more than twelve times as many") {
-  const std::int64_t flash = bytes_of_schedule(load_plan_for_schedule("flash1-printed", TILESCOPE_SOURCE_DIR), 64, 384).model_flop +
-                             bytes_of_schedule(printed_backward(), 64, 384).model_flop;
-  const std::int64_t forward = bytes_of_schedule(load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR), 128, 128).model_flop;
+  const std::int64_t flash =
+      bytes_of_schedule(load_plan_for_schedule("flash1-printed", TILESCOPE_SOURCE_DIR), 64, 384).model_flop +
+      bytes_of_schedule(printed_backward(), 64, 384).model_flop;
+  const std::int64_t forward =
+      bytes_of_schedule(load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR), 128, 128).model_flop;
   CHECK(static_cast<double>(flash) == doctest::Approx(962.1e9).epsilon(0.001));
-  CHECK(static_cast<double>(3 * forward) == doctest::Approx(824.6e9).epsilon(0.001));  // backward without recomputing S: four of them
+  CHECK(static_cast<double>(3 * forward) ==
+        doctest::Approx(824.6e9).epsilon(0.001));  // backward without recomputing S: four of them
   CHECK(static_cast<double>(flash) / 75.2e9 == doctest::Approx(12.8).epsilon(0.01));
   CHECK(static_cast<double>(3 * forward) / 66.6e9 == doctest::Approx(12.4).epsilon(0.01));
 }
 
-TEST_CASE("the backward pass has 2.5 times the model FLOP of the forward pass, and five or seven contractions executed") {
-  // Papers' convention: FlashAttention-2, section 4.1; with d_qk and d_v apart 2 (3 d_qk + 2 d_v) a pair, as in cuDNN's benchmark.
+TEST_CASE(
+    "the backward pass has 2.5 times the model FLOP of the forward pass, and five or seven contractions executed") {
+  // Papers' convention: FlashAttention-2, section 4.1; with d_qk and d_v apart 2 (3 d_qk + 2 d_v) a pair, as in cuDNN's
+  // benchmark.
   const auto predicted = [](const char* schedule, Workload workload) {
     const Plan plan = load_plan_for_schedule(schedule, TILESCOPE_SOURCE_DIR);
     Point point = default_point(plan);

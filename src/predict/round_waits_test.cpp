@@ -1,11 +1,12 @@
 // Products of threads (reference_fp32): what their rounds ask of a unit and wait for.
+#include "predict/round_waits.h"
+
 #include <doctest/doctest.h>
 
 #include <set>
 
 #include "predict/block_order.h"
 #include "predict/handed_over.h"
-#include "predict/round_waits.h"
 #include "predict/sm_time_rates.h"
 #include "predict/sm_time_textbook.h"
 
@@ -75,7 +76,8 @@ TEST_CASE("who waits for memory: every block that reads a tile while it is on it
     }
     const auto by_inputs = round_waits(bound, out, false);
     const RoundWaits& waits = by_inputs[static_cast<std::size_t>(Inputs::in_memory)];
-    CHECK(waits.memory == doctest::Approx(expected).epsilon(0.08));  // a wave that ends amid a head is taken to reach its end
+    CHECK(waits.memory ==
+          doctest::Approx(expected).epsilon(0.08));  // a wave that ends amid a head is taken to reach its end
     CHECK(waits.near == doctest::Approx(4 - waits.memory));
     CHECK(waits.far == 0);
     if (length == 256) CHECK(waits.memory == doctest::Approx(4));  // all blocks begin at once, with nothing there
@@ -83,7 +85,8 @@ TEST_CASE("who waits for memory: every block that reads a tile while it is on it
   }
 }
 
-TEST_CASE("what the island before has written is in the L2, half of it far; V comes from memory, or from the last run") {
+TEST_CASE(
+    "what the island before has written is in the L2, half of it far; V comes from memory, or from the last run") {
   Plan plan = load_plan_for_kernel("reference_fp32", data);
   HardwareProfile hardware = with_latencies();
   const Point point = attention(plan, 4, 1024, 64, 64, 8);
@@ -104,7 +107,8 @@ TEST_CASE("what the island before has written is in the L2, half of it far; V co
     const BoundIsland alone = bind_island(plan, hardware, narrow, pv);
     return sm_step(alone, out.islands[pv], 4.0 * 16 * 16, as_it_is, inputs).latency;
   };
-  CHECK(latency(Inputs::in_memory) - latency(Inputs::in_sequence) == doctest::Approx(2 * 2 * (rates.far_memory() - 500)));
+  CHECK(latency(Inputs::in_memory) - latency(Inputs::in_sequence) ==
+        doctest::Approx(2 * 2 * (rates.far_memory() - 500)));
   CHECK(latency(Inputs::in_sequence) - latency(Inputs::in_l2) == doctest::Approx(2 * 1 * (rates.far_memory() - 300)));
   const double before = latency(Inputs::in_sequence);
   plan.kernel.islands[pv].rounds.shared_waits.by.numbers[128] += 10;
@@ -135,7 +139,9 @@ TEST_CASE("multiply-adds of any head_dim and length: what the kernels' loops exe
   };
   for (const std::int64_t d : {40, 64, 80, 192, 256})
     for (const auto& [q, x] : {std::pair<std::int64_t, std::int64_t>{256, 256}, {300, 741}, {97, 544}}) {
-      CAPTURE(d); CAPTURE(q); CAPTURE(x);
+      CAPTURE(d);
+      CAPTURE(q);
+      CAPTURE(x);
       const Workload workload{.batch = 2, .heads_q = 3, .heads_kv = 3, .q_len = q, .kv_len = x, .d_qk = d, .d_v = d};
       std::int64_t scores = 0, values = 0;
       for (std::int64_t row = 0; row < q; row += 64) {

@@ -26,8 +26,8 @@ std::int64_t line_sectors(std::int64_t offset, std::int64_t length, std::int64_t
 
 }  // namespace
 
-std::int64_t sector_accesses(std::int64_t lines, std::int64_t length, std::int64_t first, std::int64_t count, std::int64_t segment,
-                             std::int64_t element_bytes, std::int64_t sector_bytes) {
+std::int64_t sector_accesses(std::int64_t lines, std::int64_t length, std::int64_t first, std::int64_t count,
+                             std::int64_t segment, std::int64_t element_bytes, std::int64_t sector_bytes) {
   const std::int64_t sector = std::max<std::int64_t>(1, sector_bytes / element_bytes);
   const std::int64_t period = sector / std::gcd(sector, length);  // lines start at alignments that repeat
   std::int64_t sectors = 0;
@@ -40,7 +40,8 @@ std::int64_t sector_accesses(std::int64_t lines, std::int64_t length, std::int64
 
 double off_line_part(std::int64_t runs, std::int64_t run_bytes, std::int64_t tile_bytes, std::int64_t line_bytes) {
   const std::int64_t tiles = (run_bytes - 1) / tile_bytes + 1;
-  const std::int64_t starts = line_bytes / std::gcd(line_bytes, run_bytes), places = line_bytes / std::gcd(line_bytes, tile_bytes);
+  const std::int64_t starts = line_bytes / std::gcd(line_bytes, run_bytes),
+                     places = line_bytes / std::gcd(line_bytes, tile_bytes);
   double on = 0;  // starts and places repeat
   for (std::int64_t run = 0; run < std::min(runs, starts); ++run)
     for (std::int64_t tile = 0; tile < std::min(tiles, places); ++tile)
@@ -49,7 +50,8 @@ double off_line_part(std::int64_t runs, std::int64_t run_bytes, std::int64_t til
   return 1 - on / (static_cast<double>(runs) * static_cast<double>(tiles));
 }
 
-std::int64_t strided_reads(std::int64_t steps, std::int64_t rows, std::int64_t lanes, std::int64_t element_bytes, std::int64_t sector_bytes) {
+std::int64_t strided_reads(std::int64_t steps, std::int64_t rows, std::int64_t lanes, std::int64_t element_bytes,
+                           std::int64_t sector_bytes) {
   const std::int64_t sector = std::max<std::int64_t>(1, sector_bytes / element_bytes);
   if (rows >= sector) return checked_mul(checked_mul(steps, rows), sector_bytes);  // no two steps share one
   std::int64_t sectors = 0;

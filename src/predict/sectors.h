@@ -5,11 +5,11 @@
 
 namespace tilescope {
 
-// Sectors of elements [first, first + count) of each of `lines` lines of `length` elements that lie one behind the other in
-// memory, accessed in segments of `segment` elements from `first` on (the last may be shorter), one instruction a segment.
-// Bytes moved, whole sectors; sizes as below. Throws CountOverflow.
-std::int64_t sector_accesses(std::int64_t lines, std::int64_t length, std::int64_t first, std::int64_t count, std::int64_t segment,
-                             std::int64_t element_bytes, std::int64_t sector_bytes);
+// Sectors of elements [first, first + count) of each of `lines` lines of `length` elements that lie one behind the
+// other in memory, accessed in segments of `segment` elements from `first` on (the last may be shorter), one
+// instruction a segment. Bytes moved, whole sectors; sizes as below. Throws CountOverflow.
+std::int64_t sector_accesses(std::int64_t lines, std::int64_t length, std::int64_t first, std::int64_t count,
+                             std::int64_t segment, std::int64_t element_bytes, std::int64_t sector_bytes);
 
 // `lines` rows of `length` elements lie one behind the other in memory; each is stored in segments of `segment`
 // elements (the last may be shorter), one store instruction a segment, and a store moves every sector it touches whole.
@@ -17,12 +17,14 @@ std::int64_t sector_accesses(std::int64_t lines, std::int64_t length, std::int64
 std::int64_t sector_stores(std::int64_t lines, std::int64_t length, std::int64_t segment, std::int64_t element_bytes,
                            std::int64_t sector_bytes);
 
-// An element at every place of `steps` x `rows` that lie densely, rows next to one another; `lanes` lanes of an instruction
-// read one row's elements of as many steps in a row. Bytes moved, whole sectors. All positive. Throws CountOverflow.
-std::int64_t strided_reads(std::int64_t steps, std::int64_t rows, std::int64_t lanes, std::int64_t element_bytes, std::int64_t sector_bytes);
+// An element at every place of `steps` x `rows` that lie densely, rows next to one another; `lanes` lanes of an
+// instruction read one row's elements of as many steps in a row. Bytes moved, whole sectors. All positive. Throws
+// CountOverflow.
+std::int64_t strided_reads(std::int64_t steps, std::int64_t rows, std::int64_t lanes, std::int64_t element_bytes,
+                           std::int64_t sector_bytes);
 
-// Part of the tiles that begin in the middle of a line. `runs` runs of `run_bytes` lie one behind the other in memory, the
-// first on a line; a run's tiles are `tile_bytes` from one another. All sizes positive; between 0 and 1.
+// Part of the tiles that begin in the middle of a line. `runs` runs of `run_bytes` lie one behind the other in memory,
+// the first on a line; a run's tiles are `tile_bytes` from one another. All sizes positive; between 0 and 1.
 double off_line_part(std::int64_t runs, std::int64_t run_bytes, std::int64_t tile_bytes, std::int64_t line_bytes);
 
 }  // namespace tilescope

@@ -41,7 +41,8 @@ TEST_CASE("reads of a row's steps side by side equal a walk over every lane's ad
     for (int row = 0; row < rows; ++row)
       for (int first = 0; first < steps; first += lanes) {
         std::set<int> sectors;
-        for (int step = first; step < std::min(first + lanes, steps); ++step) sectors.insert((step * rows + row) * 4 / 32);
+        for (int step = first; step < std::min(first + lanes, steps); ++step)
+          sectors.insert((step * rows + row) * 4 / 32);
         bytes += static_cast<std::int64_t>(sectors.size()) * 32;
       }
     CAPTURE(steps);
@@ -62,7 +63,8 @@ TEST_CASE("tiles that begin in the middle of a line are those that a walk over a
         std::int64_t off = 0, all = 0;
         for (std::int64_t i = 0; i < runs; ++i)
           for (std::int64_t at = 0; at < run; at += tile) ++all, off += (i * run + at) % 128 != 0;
-        CHECK(off_line_part(runs, run, tile, 128) == doctest::Approx(static_cast<double>(off) / static_cast<double>(all)));
+        CHECK(off_line_part(runs, run, tile, 128) ==
+              doctest::Approx(static_cast<double>(off) / static_cast<double>(all)));
       }
 }
 

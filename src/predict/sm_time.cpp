@@ -15,7 +15,8 @@ namespace tilescope {
 namespace {
 
 // Schedulers pick the oldest warp that can issue, so blocks on a unit do not share it evenly (beside.oldest_first), but
-// where there are no more warps than these on each: microbenchmark on an H200, one mix of instructions, ends equal to 0.04 %.
+// where there are no more warps than these on each: microbenchmark on an H200, one mix of instructions, ends equal to
+// 0.04 %.
 constexpr std::int64_t warps_served_alike = 2;
 
 // Of the FLOP of all products of a step, the last one's.
@@ -71,13 +72,16 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   const double matrix = wgmma ? std::max({d.products, d.smem - d.bulk, d.threads})
                               : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
   Network network{{matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
-                  latency.barrier, d.issue, bound.how.overlap == Overlap::ping_pong, wgmma};
+                  latency.barrier,
+                  d.issue,
+                  bound.how.overlap == Overlap::ping_pong,
+                  wgmma};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
   for (std::size_t i = 0; i < waits.size(); ++i)
     network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
-  // What warps add to memory leaves, in order, through the pipe by which they reach shared memory: their waits for tiles,
-  // loads of rows and stores come behind it; products under way and the other warps' work do not.
+  // What warps add to memory leaves, in order, through the pipe by which they reach shared memory: their waits for
+  // tiles, loads of rows and stores come behind it; products under way and the other warps' work do not.
   network.demand[5] = d.added;
   network.demand[4] = d.local, network.delay += latency.local;
   const double served = std::accumulate(network.demand.begin(), network.demand.end(), 0.0);
@@ -237,7 +241,8 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
                       std::all_of(loops.begin(), loops.end(), [](const BoundLoop& loop) { return loop.group; });
   // Nothing covers the first tile's copy.
   if (bound.how.persistent)
-    step.once = start + rates.hbm / faster_by(faster, Lever::latency) + std::min(copy, part.tensor * last_product_share(bound));
+    step.once =
+        start + rates.hbm / faster_by(faster, Lever::latency) + std::min(copy, part.tensor * last_product_share(bound));
   step.clocks.oldest_first = rates.oldest_first;
   step.clocks.even = std::max<std::int64_t>(1, warps_served_alike / a_scheduler);
   if (waits) {
@@ -246,9 +251,10 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
     return step;
   }
   // A block that stays has the copy engine ask for its next tile before it stores; after the first tiles, which all ask
-  // for at once, each asks at its own time. Warps that store results themselves do nothing else while these leave the unit,
-  // those of one block at about the same time; what the copy engine stores leaves under the next tile, but for the last
-  // one's. Threads that copy for themselves ask when they have stored, and their loads queue behind the stores.
+  // for at once, each asks at its own time. Warps that store results themselves do nothing else while these leave the
+  // unit, those of one block at about the same time; what the copy engine stores leaves under the next tile, but for
+  // the last one's. Threads that copy for themselves ask when they have stored, and their loads queue behind the
+  // stores.
   if (bound.how.persistent && bound.how.loads_by == "tma") {
     const double stores = rates.local_store > 0 ? stored_after_steps(bound) / rates.local_store : 0;
     (bound.how.stores_by == "tma" ? step.once : step.clocks.fixed) += stores;
@@ -260,7 +266,7 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   const double load = in_rounds ? 0 : around.load;
   step.clocks.fixed += (load + around.store) * hz;
   step.clocks.empty = start + around.store * hz;  // results of rows that see no key
-  step.once -= load * hz;  // the first blocks' tiles are the launch's start
+  step.once -= load * hz;                         // the first blocks' tiles are the launch's start
   return step;
 }
 

@@ -20,22 +20,22 @@ struct StepDemand {
   double copies = 0;      // of `smem`, what the warps that multiply copy or store there themselves
   double xu = 0;          // special functions
   double fma_scores = 0;  // fp32 arithmetic by scores and rows, which runs under the special functions of the same warp
-  double fma_outputs = 0;  // the same by elements of results, and by scores that a later product makes
-  double alu = 0;          // maxima and conversions
-  double threads = 0;      // addresses, loops: of each thread, beside its products
-  double issue = 0;        // warp instructions that a scheduler issues for all that
+  double fma_outputs = 0;     // the same by elements of results, and by scores that a later product makes
+  double alu = 0;             // maxima and conversions
+  double threads = 0;         // addresses, loops: of each thread, beside its products
+  double issue = 0;           // warp instructions that a scheduler issues for all that
   double issue_products = 0;  // of `issue`, mma.sync and the ldmatrix that feed them
-  double memory = 0;       // the unit's share of bytes from memory or L2
-  double local = 0;        // spilled registers on their way between the unit and the L2
-  double added = 0;        // results that threads of wgmma add to memory, on their way to the L2
+  double memory = 0;          // the unit's share of bytes from memory or L2
+  double local = 0;           // spilled registers on their way between the unit and the L2
+  double added = 0;           // results that threads of wgmma add to memory, on their way to the L2
   std::array<double*, 15> all() {
-    return {&tensor,      &smem, &products, &bulk,           &copies, &xu,    &fma_scores, &fma_outputs, &alu,
-            &threads, &issue,    &issue_products, &memory, &local, &added};
+    return {&tensor, &smem,    &products, &bulk,           &copies, &xu,    &fma_scores, &fma_outputs,
+            &alu,    &threads, &issue,    &issue_products, &memory, &local, &added};
   }
 };
 
-// Where an island finds what it loads: all of it in memory, as when it runs alone with an empty L2; in the L2 what earlier
-// islands have written; or all of it there, run after run of what the L2 has room for.
+// Where an island finds what it loads: all of it in memory, as when it runs alone with an empty L2; in the L2 what
+// earlier islands have written; or all of it there, run after run of what the L2 has room for.
 enum class Inputs { in_memory, in_sequence, in_l2 };
 
 using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
@@ -43,11 +43,11 @@ inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1, 1};
 
 struct SmStep {
   StepDemand demand;
-  BlockClocks clocks;  // a block's step, by how many blocks share the unit
+  BlockClocks clocks;                        // a block's step, by how many blocks share the unit
   std::array<double, most_resident> work{};  // the same where it never waits for a tile's copy
-  double latency = 0;  // clocks of a step in which a block that is alone on the unit does nothing
-  double once = 0;     // clocks before the first step of a launch
-  double alone = 0;    // clocks more that a block takes where the L2 is empty
+  double latency = 0;                        // clocks of a step in which a block that is alone on the unit does nothing
+  double once = 0;                           // clocks before the first step of a launch
+  double alone = 0;                          // clocks more that a block takes where the L2 is empty
   double lead = 0, trail = 0;  // clocks of a block before its first copy is asked for, and after its last step
 };
 

@@ -30,11 +30,12 @@ double issue_of_products(const BoundIsland& bound, const IslandPrediction& islan
   if (bound.how.tensor_path != "mma.sync") return 0;
   const MmaShape& mma = bound.how.mma;
   return (static_cast<double>(island.work.tensor_flop) / (2 * static_cast<double>(mma.m * mma.n * mma.k)) +
-          static_cast<double>(island.operand_bytes) / bytes_of_load) / schedulers;
+          static_cast<double>(island.operand_bytes) / bytes_of_load) /
+         schedulers;
 }
 
-// Warp instructions a scheduler, as far as the counts tell: of products, of the pipes, and 16 bytes a lane of what warps
-// themselves copy to shared memory.
+// Warp instructions a scheduler, as far as the counts tell: of products, of the pipes, and 16 bytes a lane of what
+// warps themselves copy to shared memory.
 double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
   double threads = 0, warps = 0;
   for (const std::int64_t each : island.work.pipes) threads += static_cast<double>(each);
@@ -44,8 +45,8 @@ double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
   return issue_of_products(bound, island) + (threads / lanes + warps) / schedulers;
 }
 
-// Bytes in sectors that lanes which take a row's steps side by side read alone: each costs the way of its line, so those
-// that share a line count in part.
+// Bytes in sectors that lanes which take a row's steps side by side read alone: each costs the way of its line, so
+// those that share a line count in part.
 double lone_sector_bytes(const BoundIsland& bound) {
   if (bound.how.step_lanes == 1 || !bound.hardware.line_bytes) return 0;
   const auto line = static_cast<double>(bound.hardware.line_bytes->value);
@@ -54,14 +55,16 @@ double lone_sector_bytes(const BoundIsland& bound) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const auto read = static_cast<double>(sector_read_bytes(bound, id));
     if (read == 0) continue;
-    const double all = static_cast<double>(touched_bytes(bound, id, {})), apart = all / static_cast<double>(steps_of(bound.nest));
+    const double all = static_cast<double>(touched_bytes(bound, id, {})),
+                 apart = all / static_cast<double>(steps_of(bound.nest));
     bytes += read * std::min(1.0, apart / line);
   }
   return bytes;
 }
 
 // Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.
-double memory_clocks(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, const Faster& faster) {
+double memory_clocks(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
+                     const Faster& faster) {
   const auto seconds = [&](Resource resource, Lever lever) {
     return std::max(0.0, island.resource_seconds[static_cast<std::size_t>(resource)]) / faster_by(faster, lever);
   };
@@ -70,8 +73,8 @@ double memory_clocks(const BoundIsland& bound, const IslandPrediction& island, c
                      part_in_sequence(island) * highest_clock(bound.hardware, bound.how) * units;
   if (rates.l2 <= 0) return all;
   const double scattered = rates.l2_scattered > 0 ? lone_sector_bytes(bound) : 0;
-  return std::max(all, (moved(island, Boundary::l2) - scattered) / rates.l2 +
-                           (scattered > 0 ? scattered / rates.l2_scattered : 0));
+  return std::max(
+      all, (moved(island, Boundary::l2) - scattered) / rates.l2 + (scattered > 0 ? scattered / rates.l2_scattered : 0));
 }
 
 // Rounds of a step in which threads stage what its products sum over.
@@ -202,7 +205,8 @@ double local_latency(const BoundIsland& bound, const IslandPrediction& island, c
   if (island.local.stored + island.local.loaded == 0 || rates.local_store_warp == 0) return 0;
   const LocalTraffic& local = island.local;
   const double missed = local.loaded > 0 ? static_cast<double>(local.missed) / static_cast<double>(local.loaded) : 0;
-  const double of_block = std::min(rates.local_store, rates.local_store_warp * static_cast<double>(consumer_warps(bound)));
+  const double of_block =
+      std::min(rates.local_store, rates.local_store_warp * static_cast<double>(consumer_warps(bound)));
   return bound.variant->local.waits * (missed * rates.local_latency + (1 - missed) * rates.local_latency_l1) +
          static_cast<double>(local.stored) / steps * (1 / of_block - 1 / rates.local_store);
 }
@@ -264,7 +268,8 @@ double copy_of_step(const BoundIsland& bound, const IslandPrediction& island, co
     return std::max(0.0, island.resource_seconds[static_cast<std::size_t>(of)]) * all;
   };
   const double near = rates.copy_l2 + std::max(bytes / rates.cp_async, share(Resource::l2)),
-               far = rates.hbm_unit > 0 ? rates.copy_hbm + std::max(bytes / rates.hbm_unit, share(Resource::hbm)) : near;
+               far =
+                   rates.hbm_unit > 0 ? rates.copy_hbm + std::max(bytes / rates.hbm_unit, share(Resource::hbm)) : near;
   return near + missed * std::max(0.0, far - near);
 }
 
@@ -274,15 +279,15 @@ double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, co
   return ahead < 1 ? 0 : copy_of_step(bound, island, rates, steps, inputs) / static_cast<double>(ahead);
 }
 
-StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates,
-                       double steps, Inputs inputs, const Faster& faster) {
+StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
+                       Inputs inputs, const Faster& faster) {
   double products = 0;
   for_each_product(bound, [&](const Product&) { ++products; });
   const auto runs = [&](Pipe which) { return island.work.pipes[static_cast<std::size_t>(which)] > 0; };
   const double shorter = faster_by(faster, Lever::latency);
   StepLatency latency;
-  latency.matrix =
-      bound.how.tensor_path == "wgmma" ? waits_for_products(bound) * rates.wgmma_wait : products * (rates.mma_chain + rates.smem_chain);
+  latency.matrix = bound.how.tensor_path == "wgmma" ? waits_for_products(bound) * rates.wgmma_wait
+                                                    : products * (rates.mma_chain + rates.smem_chain);
   // Who goes at its own pace finds its tiles there, where copies run ahead; in lockstep a buffer is free for the next
   // copy when the last warp has left it.
   const bool ahead = bound.how.overlap != Overlap::lockstep && stages_of_streams(bound) > 1;
@@ -315,8 +320,8 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
                  far = rates.hbm_unit > 0 ? rates.hbm + bytes / rates.hbm_unit : near;
     latency.statistics = near + missed_part(island, inputs) * std::max(0.0, far - near);
   }
-  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local, &latency.stores,
-                       &latency.statistics})
+  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local,
+                       &latency.stores, &latency.statistics})
     *each /= shorter;
   return latency;
 }

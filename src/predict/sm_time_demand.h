@@ -31,8 +31,9 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
 double copy_of_step(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
                     Inputs inputs);
 
-// Clocks of a step that are bound by its tiles' copies: each takes its way from L2 or memory, and is issued as many steps
-// ahead as the block has copies of the tiles beside the one at work. 0: nothing is copied ahead, or by the copy engine.
+// Clocks of a step that are bound by its tiles' copies: each takes its way from L2 or memory, and is issued as many
+// steps ahead as the block has copies of the tiles beside the one at work. 0: nothing is copied ahead, or by the copy
+// engine.
 double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
                     Inputs inputs);
 

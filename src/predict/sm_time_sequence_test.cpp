@@ -69,7 +69,8 @@ TEST_CASE("a merge of parts has a block a row and 128 columns, and waits for loa
   CHECK(handed_over(bind_island(plan, hardware, point, 0), many) == 0);
 }
 
-TEST_CASE("a tile of keys that begins in the middle of a line takes longer: half of the heads, where their number is odd") {
+TEST_CASE(
+    "a tile of keys that begins in the middle of a line takes longer: half of the heads, where their number is odd") {
   const Plan plan = load_plan_for_kernel("split_kv", data);
   HardwareProfile hardware = textbook();
   hardware.measured->hbm.read = {4e12, "M"}, hardware.measured->hbm.read_off_line = {3.2e12, "M"};
@@ -77,7 +78,8 @@ TEST_CASE("a tile of keys that begins in the middle of a line takes longer: half
     Point point = attention(plan, 2, keys, 16, 64, 4);
     point.workload.batch = 16, point.workload.q_len = 1, point.workload.d_qk = point.workload.d_v = 64;
     for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i)
-      if (const std::string& name = plan.schedule.diagram.arrays[i].name; name == "K" || name == "V") point.dtypes[i].format = format;
+      if (const std::string& name = plan.schedule.diagram.arrays[i].name; name == "K" || name == "V")
+        point.dtypes[i].format = format;
     return off_line_seconds(bind_island(plan, hardware, point, 0), predicted(plan, hardware, point));
   };
   CHECK(more(70896, Format::fp8_e4m3) == 0);
@@ -89,7 +91,8 @@ TEST_CASE("bytes that stream begin with a ramp and end with the last tile's step
   const IslandTime streams{.clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
   CHECK(streams.seconds(1e9) == doctest::Approx(3.5e-6));
   CHECK(streams.seconds(0.5e9) == doctest::Approx(4e-6));
-  const IslandTime alike{.clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500, .share = 0.9};
+  const IslandTime alike{
+      .clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500, .share = 0.9};
   CHECK(alike.busy_cycles() == doctest::Approx(0.9 * 3500));
   const IslandTime works{.clocks = 9000, .busy = 9000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
   CHECK(works.seconds(1e9) == doctest::Approx(9e-6));
@@ -128,13 +131,15 @@ TEST_CASE("of what an island wrote, the next finds what the bytes in between hav
     hardware.measured->l2.capacity_private = {capacity * scores, "M"};
     const Prediction out = predicted(plan, hardware, attention(plan, heads, 1024, 128, 128, 4));
     const IslandPrediction& read = out.islands[static_cast<std::size_t>(island)];
-    return (static_cast<double>(read.traffic[static_cast<std::size_t>(Boundary::hbm)][0]) - read.read_in_sequence) / scores;
+    return (static_cast<double>(read.traffic[static_cast<std::size_t>(Boundary::hbm)][0]) - read.read_in_sequence) /
+           scores;
   };
   CHECK(kept(32, 1, 4) == doctest::Approx(1));
   CHECK(kept(32, 1, 0.5) == 0);
   // Softmax drops a byte of S for each of P that it writes, and comes to the dropped ones next.
   CHECK(kept(32, 1, 1.5) == doctest::Approx(0.4).epsilon(0.1));
-  // P V comes first to what softmax wrote first, which is gone; what it wrote last is there. 2 since, then 1 and V and O.
+  // P V comes first to what softmax wrote first, which is gone; what it wrote last is there. 2 since, then 1 and V and
+  // O.
   CHECK(kept(32, 2, 1.5) == doctest::Approx(1 - 0.5 / (2 - 1.25)).epsilon(0.02));
   // With all blocks at once the ones that find nothing end last.
   CHECK(kept(16, 2, 1.5) == 0);
@@ -186,7 +191,8 @@ TEST_CASE("tiles that a block asks for before its first step come together") {
     const Prediction out = predicted(plan, hardware, point);
     return launch_start(bind_island(plan, hardware, point, 0), out.islands[0]).cold;
   };
-  constexpr double tile = 128.0 * 64 * 576 * 2;  // bytes, of 128 blocks: Q, and as many tiles of keys as there are stages
+  constexpr double tile =
+      128.0 * 64 * 576 * 2;  // bytes, of 128 blocks: Q, and as many tiles of keys as there are stages
   CHECK(cold(2) - cold(1) == doctest::Approx(tile / hardware.measured->hbm.read->value));
   CHECK(cold(1) == doctest::Approx(2 * tile / hardware.measured->hbm.read->value));
 }

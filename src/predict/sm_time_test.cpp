@@ -40,7 +40,8 @@ TEST_CASE("exponentials run under the product that takes them in parts; copies o
   CHECK(step.clocks.step[0] > step.demand.tensor + step.demand.copies + step.demand.alu + step.demand.threads);
 }
 
-TEST_CASE("tiles that no stream moves go to and from memory while all units wait, but for blocks that ask ahead for theirs") {
+TEST_CASE(
+    "tiles that no stream moves go to and from memory while all units wait, but for blocks that ask ahead for theirs") {
   HardwareProfile hardware = textbook();
   hardware.measured->hbm.read = {4000e9, "M"}, hardware.measured->hbm.write = {2000e9, "M"};
   const double tile = 128 * 128 * 2, statistics = 128 * 4;  // of Q and of O; of L
@@ -55,8 +56,10 @@ TEST_CASE("tiles that no stream moves go to and from memory while all units wait
     return step_of(plan, hardware, at).clocks.fixed;
   };
   const double hz = 1830e6;
-  CHECK(fixed(threads, point, 2000e9, 2000e9) - fixed(threads, point, 4000e9, 2000e9) == doctest::Approx(around.load * hz));
-  CHECK(fixed(threads, point, 4000e9, 1000e9) - fixed(threads, point, 4000e9, 2000e9) == doctest::Approx(around.store * hz));
+  CHECK(fixed(threads, point, 2000e9, 2000e9) - fixed(threads, point, 4000e9, 2000e9) ==
+        doctest::Approx(around.load * hz));
+  CHECK(fixed(threads, point, 4000e9, 1000e9) - fixed(threads, point, 4000e9, 2000e9) ==
+        doctest::Approx(around.store * hz));
   const Plan bulk = load_plan_for_kernel("cudnn_forward", data);
   const Point tiles = attention(bulk, 16, 4096, 128, 128, 12);
   CHECK(fixed(bulk, tiles, 4000e9, 1000e9) == doctest::Approx(fixed(bulk, tiles, 4000e9, 2000e9)));
@@ -87,7 +90,7 @@ TEST_CASE("tiles that an edge of the mask cuts are compared, those between the e
     for (const auto& [array, number] : rate.per_element_step) others += number * values;
     return (all - steps * others) / rate.per_masked_score;
   };
-  CHECK(std::abs(comparisons()) < 1);  // but for rounding
+  CHECK(std::abs(comparisons()) < 1);    // but for rounding
   point.mask.kind = Mask::Kind::causal;  // the diagonal crosses two tiles of 64 keys in each of 8 tiles of 128 queries
   CHECK(comparisons() == doctest::Approx(4 * 8 * 2 * 128 * 64));
   point.tiles[1] = 128;  // and one of 128
@@ -247,11 +250,13 @@ TEST_CASE("warps of mma.sync wait for their own instructions' latencies and for 
     return step_of(plan, hardware, point);
   };
   const SmStep plain = step_with(0, false);
-  CHECK(step_with(0, true).latency - plain.latency == doctest::Approx(2 * 400));  // two products, half of the L2 is near
+  CHECK(step_with(0, true).latency - plain.latency ==
+        doctest::Approx(2 * 400));  // two products, half of the L2 is near
   // Four warps, one a scheduler: a step of a block alone takes each instruction's clocks.
   // Products take what their unit takes: their instructions' stall counts do not matter.
   const double others = plain.demand.issue - plain.demand.issue_products;
-  CHECK(plain.demand.issue_products == doctest::Approx((2.0 * 64 * 64 * 64 / (16 * 8 * 16) + 104 * 1024.0 / 512) / 4).epsilon(0.5));
+  CHECK(plain.demand.issue_products ==
+        doctest::Approx((2.0 * 64 * 64 * 64 / (16 * 8 * 16) + 104 * 1024.0 / 512) / 4).epsilon(0.5));
   CHECK(step_with(14, false).latency - step_with(13, false).latency == doctest::Approx(others));
   CHECK(step_with(14, false).clocks.step[0] >= 14 * others + plain.demand.tensor);
   CHECK(step_with(1, false).latency == plain.latency);  // what pipes take anyway is longer
@@ -301,7 +306,8 @@ TEST_CASE("warps of mma.sync take what their machine code takes, before, in and 
     return step_of(plan, hardware, point);
   };
   hardware.measured->hbm.latency = {1e-6, "M"};
-  const SmStep none = step_with({}, false), slow = step_with({700, 90000, 500}, false), first = step_with({700, 90000, 500}, true);
+  const SmStep none = step_with({}, false), slow = step_with({700, 90000, 500}, false),
+               first = step_with({700, 90000, 500}, true);
   CHECK(slow.clocks.step[0] >= 90000);
   CHECK(slow.clocks.step[0] < 91000);
   CHECK(slow.clocks.fixed - none.clocks.fixed == doctest::Approx(700 + 500));

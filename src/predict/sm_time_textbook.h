@@ -28,8 +28,8 @@ inline HardwareProfile textbook() {
   return hardware;
 }
 
-inline Point attention(const Plan& plan, std::int64_t heads, std::int64_t length, std::int64_t tile_q, std::int64_t tile_kv,
-                std::int64_t warps) {
+inline Point attention(const Plan& plan, std::int64_t heads, std::int64_t length, std::int64_t tile_q,
+                       std::int64_t tile_kv, std::int64_t warps) {
   Point point = default_point(plan);
   point.workload = {
       .batch = 1, .heads_q = heads, .heads_kv = heads, .q_len = length, .kv_len = length, .d_qk = 128, .d_v = 128};

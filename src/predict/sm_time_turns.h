@@ -35,14 +35,21 @@ struct SpecialTurns {
       }
       Group& group = all[static_cast<std::size_t>(next)];
       switch (group.phase) {
-        case at_first: matrix_free = group.ready = std::max(group.ready, matrix_free) + first; break;
-        case at_before: group.ready += before; break;
+        case at_first:
+          matrix_free = group.ready = std::max(group.ready, matrix_free) + first;
+          break;
+        case at_before:
+          group.ready += before;
+          break;
         case at_special:
           turn_free = group.ready = std::max(group.ready, turn_free) + special;
           turn = (turn + 1) % count;
           break;
-        case at_last: matrix_free = group.ready = std::max(group.ready, matrix_free) + last; break;
-        default: group.ready += after, ++group.steps;
+        case at_last:
+          matrix_free = group.ready = std::max(group.ready, matrix_free) + last;
+          break;
+        default:
+          group.ready += after, ++group.steps;
       }
       group.phase = group.phase == at_after ? at_first : group.phase + 1;
       if (next == 0 && group.phase == at_first && group.steps == warm) warm_at = group.ready;

@@ -9,7 +9,8 @@
 
 using namespace tilescope;
 
-TEST_CASE("bulk copies run beside products; operands hold up the product that takes them; under products all is slower") {
+TEST_CASE(
+    "bulk copies run beside products; operands hold up the product that takes them; under products all is slower") {
   Plan plan = load_plan_for_kernel("fused_wgmma", data);
   HardwareProfile hardware = textbook();
   Point point = attention(plan, 16, 4096, 64, 64, 8);
@@ -46,7 +47,9 @@ TEST_CASE("warpgroups at their own pace keep the tensor cores busier than one of
   CHECK(two.clocks.step[0] < 2 * one.clocks.step[0]);
 }
 
-TEST_CASE("warpgroups at their own pace wait for a step's products part by part, and begin each block's first step together") {
+TEST_CASE(
+    "warpgroups at their own pace wait for a step's products part by part, and begin each block's first step "
+    "together") {
   Plan plan = load_plan_for_kernel("backward_split", data);
   const HardwareProfile hardware = textbook();
   const Point point = attention(plan, 16, 4096, 128, 128, 12);
@@ -95,7 +98,9 @@ TEST_CASE("what units of a group ask for together leaves the L2 once, up to the 
   CHECK(tiles_at_work(bound, keys, 132) == 33);
 }
 
-TEST_CASE("additions to memory are a station of their own: in a step's sequence alone, under the other group's work with two") {
+TEST_CASE(
+    "additions to memory are a station of their own: in a step's sequence alone, under the other group's work with "
+    "two") {
   Plan plan = load_plan_for_kernel("backward", data);
   HardwareProfile hardware = textbook();
   Point point = attention(plan, 16, 4096, 64, 128, 12);
@@ -109,7 +114,8 @@ TEST_CASE("additions to memory are a station of their own: in a step's sequence 
   };
   const SmStep none = step_with(Overlap::lockstep, 0), all = step_with(Overlap::lockstep, 16);
   CHECK(none.demand.added == 0);
-  CHECK(all.demand.added == doctest::Approx(64.0 * 128 * 4 / 16));  // a tile of dQ, fp32; its zeros are the first kernel's
+  CHECK(all.demand.added ==
+        doctest::Approx(64.0 * 128 * 4 / 16));  // a tile of dQ, fp32; its zeros are the first kernel's
   CHECK(all.clocks.step[0] - none.clocks.step[0] == doctest::Approx(all.demand.added));
   const double more = step_with(Overlap::free, 16).clocks.step[0] - step_with(Overlap::free, 0).clocks.step[0];
   CHECK(more > 0.3 * all.demand.added);
@@ -118,10 +124,12 @@ TEST_CASE("additions to memory are a station of their own: in a step's sequence 
   CHECK(step_with(Overlap::free, 1.6).clocks.step[0] >= 10 * all.demand.added);
 }
 
-TEST_CASE("groups that take turns at the special functions: alone one phase after the other, then as the busiest allows") {
+TEST_CASE(
+    "groups that take turns at the special functions: alone one phase after the other, then as the busiest allows") {
   const SpecialTurns step{100, 100, 50, 80, 20};
   CHECK(step.round(1) == doctest::Approx(350));
-  // A: 0, 100, 150, 230 to 330, ready for its next at 350. B: 100, 200, its turn 250 to 330, and the matrix unit until 430.
+  // A: 0, 100, 150, 230 to 330, ready for its next at 350. B: 100, 200, its turn 250 to 330, and the matrix unit until
+  // 430.
   CHECK(step.round(2) == doctest::Approx(430));
   CHECK(SpecialTurns{10, 10, 50, 80, 20}.round(2) == doctest::Approx(170));  // nobody waits
   CHECK(SpecialTurns{10, 10, 5, 80, 5}.round(2) == doctest::Approx(160));    // the special functions
@@ -157,9 +165,10 @@ TEST_CASE("what wgmma's warps do with the scores of a later product does not run
   const Point point = attention(plan, 16, 4096, 64, 128, 12);
   const Prediction out = predicted(plan, hardware, point);
   const BoundIsland bound = bind_island(plan, hardware, point, 1);
-  const SmStep step = sm_step(bound, out.islands[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
-  const double of_scores = 64.0 * 128 / 128;  // one operation for each, at 128 a clock
-  CHECK(step.demand.fma_scores == doctest::Approx(of_scores).epsilon(0.01));       // S scale - L
+  const SmStep step =
+      sm_step(bound, out.islands[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
+  const double of_scores = 64.0 * 128 / 128;                                  // one operation for each, at 128 a clock
+  CHECK(step.demand.fma_scores == doctest::Approx(of_scores).epsilon(0.01));  // S scale - L
   CHECK(step.demand.fma_outputs == doctest::Approx(2 * of_scores).epsilon(0.05));  // P (dP - D); dK at the end
   // One product of scores: all of it is the softmax's.
   const Plan forward = load_plan_for_kernel("fused_wgmma", data);

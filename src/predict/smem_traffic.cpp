@@ -10,7 +10,11 @@ namespace {
 
 Term smem_term(const BoundIsland& bound, ArrayId id, Direction direction, Cause cause, bool resident = true) {
   const Axes axes = bound.plan.schedule.diagram.array(id).axes;
-  return {.boundary = Boundary::smem, .direction = direction, .cause = cause, .array = static_cast<int>(id), .last_loop = last_loop(bound.nest, axes, resident)};
+  return {.boundary = Boundary::smem,
+          .direction = direction,
+          .cause = cause,
+          .array = static_cast<int>(id),
+          .last_loop = last_loop(bound.nest, axes, resident)};
 }
 
 void add_fill(const BoundIsland& bound, Prediction& out, ArrayId id) {
@@ -49,8 +53,9 @@ void add_operands(const BoundIsland& bound, Prediction& out) {
       if (!operand.in_smem || (operand.kept && fetched[index(operand.id)])) continue;
       fetched[index(operand.id)] = true;
       Term term = smem_term(bound, operand.id, Direction::read, Cause::operand, operand.kept);
-      const std::int64_t values = touched_values(bound.nest, sums_of_product(bound, product.op), diagram.array(operand.id).axes,
-                                                 {.resident = operand.kept, .whole_tiles = true});
+      const std::int64_t values =
+          touched_values(bound.nest, sums_of_product(bound, product.op), diagram.array(operand.id).axes,
+                         {.resident = operand.kept, .whole_tiles = true});
       const std::int64_t all = checked_mul(bytes_of(bound.point, diagram, operand.id, values), operand.copies);
       term.bytes = checked_mul(value_bytes(bound, operand.id, values), operand.copies);
       add_term(bound, out, term);
@@ -65,7 +70,8 @@ void add_return(const BoundIsland& bound, Prediction& out, ArrayId id, const Vis
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
   if (how.by != Accumulate::rewriting) return;
   Term term = smem_term(bound, id, Direction::write, Cause::fill);
-  term.bytes = bytes_of(bound.point, bound.plan.schedule.diagram, id, how.zeroed ? found.visits : found.visits - found.distinct);
+  term.bytes =
+      bytes_of(bound.point, bound.plan.schedule.diagram, id, how.zeroed ? found.visits : found.visits - found.distinct);
   term.bulk = copied_in_bulk(bound, id);
   add_term(bound, out, term);
   term.direction = Direction::read, term.cause = Cause::operand, term.bulk = false;
@@ -75,7 +81,8 @@ void add_return(const BoundIsland& bound, Prediction& out, ArrayId id, const Vis
 // A result, or an array that the island makes and uses: stored by threads, then read back or taken by a product.
 void add_staging(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const bool main = bound.how.output_through_smem && static_cast<int>(id) == output_array(bound), stored = stores(bound, id);
+  const bool main = bound.how.output_through_smem && static_cast<int>(id) == output_array(bound),
+             stored = stores(bound, id);
   if (!(main && stored) && !passes_through_smem(bound, id)) return;
   if (loads(bound, id)) {  // filled by a copy; what no product takes, threads read
     if (feeds_product(bound, id)) return;

@@ -169,10 +169,10 @@ class Network {
   const StreamedBlocks& how_;
   std::vector<Block> blocks_;
   std::vector<Unit> units_;
-  std::int64_t next_ = 0;        // block that starts next
-  std::vector<Arrival> pool_;    // pieces asked for and not served
-  Arrival served_ = {};          // the piece that memory is at
-  double served_at_ = never;     // when it is done; never: none
+  std::int64_t next_ = 0;         // block that starts next
+  std::vector<Arrival> pool_;     // pieces asked for and not served
+  Arrival served_ = {};           // the piece that memory is at
+  double served_at_ = never;      // when it is done; never: none
   std::deque<Arrival> arrivals_;  // tiles served, on their last way
   Events steps_, starts_;
   std::vector<std::int64_t> done_;

@@ -7,16 +7,16 @@
 #include "base/checked.h"
 #include "predict/block_order.h"
 #include "predict/handed_over.h"
-#include "predict/round_waits.h"
 #include "predict/launch_order.h"
+#include "predict/round_waits.h"
 #include "predict/sm_time_rates.h"
 #include "predict/time_parts.h"
 
 namespace tilescope {
 namespace {
 
-// Blocks placed one by one. Where a launch begins depends on the launches before it: where all blocks start at once, which
-// of them meet on a unit is the mean over all beginnings.
+// Blocks placed one by one. Where a launch begins depends on the launches before it: where all blocks start at once,
+// which of them meet on a unit is the mean over all beginnings.
 Placement placed_one_by_one(const BoundIsland& bound, std::int64_t resident, const BlockClocks& clocks) {
   const std::vector<std::int64_t> steps = steps_in_issue_order(bound);
   const std::int64_t units = bound.hardware.units.value, blocks = std::ssize(steps),
@@ -43,8 +43,8 @@ double first_block_start(const HardwareProfile& hardware) {
 IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island, const Faster& faster = as_it_is,
                        Inputs inputs = Inputs::in_sequence) {
   const std::int64_t blocks = grid_blocks(bound);
-  const double steps = std::max(1.0, bound.nest.guarded() ? steps_of(bound)
-                                                          : static_cast<double>(checked_mul(blocks, steps_of(bound.nest))));
+  const double steps = std::max(
+      1.0, bound.nest.guarded() ? steps_of(bound) : static_cast<double>(checked_mul(blocks, steps_of(bound.nest))));
   const std::int64_t units = bound.hardware.units.value,
                      resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
   const bool equal = !bound.nest.guarded();
@@ -59,7 +59,8 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
     // Blocks that only wait and move bytes begin together: until their first loads have come, nothing is busy but who
     // starts blocks.
     if (!bound.how.waits.loads.empty()) {
-      const double each = std::max(mean * std::max(how.demand.memory, how.demand.issue), sm_rates(bound.hardware).block_beside);
+      const double each =
+          std::max(mean * std::max(how.demand.memory, how.demand.issue), sm_rates(bound.hardware).block_beside);
       placed.clocks = std::max(placed.clocks, static_cast<double>(ceil_div(blocks, units)) * each + mean * how.latency);
     }
     placed.busy = held * placed.clocks;
@@ -68,7 +69,8 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const SmStep step = sm_step(bound, island, steps, faster, inputs);
   const Placement placed = placed_with(step);
   // Counters are taken of an island by itself.
-  const bool differs = island.read_in_sequence < static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]);
+  const bool differs =
+      island.read_in_sequence < static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]);
   const Placement alone = differs ? placed_with(sm_step(bound, island, steps, faster, Inputs::in_memory)) : placed;
   const auto& seconds = island.resource_seconds;
   const auto at = [&](Resource resource, Lever lever) {
@@ -85,8 +87,15 @@ IslandTime island_time(const BoundIsland& bound, const IslandPrediction& island,
   const double last = step.lead + step.clocks.step[static_cast<std::size_t>(together - 1)] + step.trail;
   // Beyond a kernel that only stores, whose first block's start is not the launch's here (launch_seconds).
   const double ramp = by_memory ? measured->hbm.ramp->value + first_block_start(bound.hardware) : 0;
-  return {placed.clocks, alone.clocks, alone.busy, std::max(hbm, l2), hz, start, ramp,
-          by_memory ? last : 0, by_memory && measured->hbm.busy ? measured->hbm.busy->value : 1};
+  return {placed.clocks,
+          alone.clocks,
+          alone.busy,
+          std::max(hbm, l2),
+          hz,
+          start,
+          ramp,
+          by_memory ? last : 0,
+          by_memory && measured->hbm.busy ? measured->hbm.busy->value : 1};
 }
 
 // Until an island's first block starts, after the one ahead of it has ended. `passes`: more goes through the L2 from
@@ -134,7 +143,8 @@ double clocks_again(const Plan& plan, const HardwareProfile& hardware, const Poi
                     const Prediction& out, const Faster& faster = as_it_is) {
   if (!all_stays(hardware, out)) return -1;
   return island_time(bind_island(plan, hardware, point, number), out.islands[static_cast<std::size_t>(number)], faster,
-                     Inputs::in_l2).clocks;
+                     Inputs::in_l2)
+      .clocks;
 }
 
 // Adds what blocks and memory wait for each other.
@@ -191,7 +201,8 @@ void add_time(const BoundIsland& bound, Prediction& out) {
     total = total < 0 || island.resource_seconds[i] < 0 ? -1 : total + island.resource_seconds[i];
   }
   if (missing_sm_rate(bound, island)) return;
-  const double read = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]), kept = handed_over(bound, out);
+  const double read = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::hbm)][0]),
+               kept = handed_over(bound, out);
   island.floor = floor_in_sequence(bound, island, out, read - kept);
   // Where all blocks run at once, the last to end are those whose inputs are gone: they wait for memory every time.
   const bool gone = grid_blocks(bound) <= places(bound, island) && kept < written_earlier(bound, out);
@@ -225,9 +236,17 @@ void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point&
   time.sm_cycles = time.cold = 0;
   for (std::size_t i = 0; i < out.islands.size(); ++i) {
     const IslandPrediction& island = out.islands[i];
-    times[i] = {island.sm_clocks, island.sm_clocks, island.busy_clocks, island.floor, highest_clock(hardware, plan.kernel.islands[i]),
-                {.cold = island.first_start, .again = island.start}, island.ramp, island.last_clocks, 1,
-                sooner(hardware, island, out), clocks_again(plan, hardware, point, static_cast<int>(i), out)};
+    times[i] = {island.sm_clocks,
+                island.sm_clocks,
+                island.busy_clocks,
+                island.floor,
+                highest_clock(hardware, plan.kernel.islands[i]),
+                {.cold = island.first_start, .again = island.start},
+                island.ramp,
+                island.last_clocks,
+                1,
+                sooner(hardware, island, out),
+                clocks_again(plan, hardware, point, static_cast<int>(i), out)};
     add_uneven(plan, hardware, point, static_cast<int>(i), times[i], out);
     const Energy own = island_energy(hardware, plan.kernel.islands[i], island);
     energy.memory += own.memory, energy.tensor += own.tensor, energy.others += own.others;

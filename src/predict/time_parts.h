@@ -59,16 +59,16 @@ struct Uneven {
 
 // An island's time at any clock: what its blocks take on the units, but no less than its bytes at memory and L2.
 struct IslandTime {
-  double clocks = 0;            // from the first block's start to the last one's end
-  double alone = 0, busy = 0;   // the same of the island by itself, its inputs in memory (0: the same); that a unit then holds
-                                // a block, mean
-  double floor = 0;             // s
-  double most_hz = 0;           // the clock falls to this where tensor cores work, whatever the power
+  double clocks = 0;           // from the first block's start to the last one's end
+  double alone = 0, busy = 0;  // the same of the island by itself, its inputs in memory (0: the same); that a unit then
+                               // holds a block, mean
+  double floor = 0;    // s
+  double most_hz = 0;  // the clock falls to this where tensor cores work, whatever the power
   LaunchStart start = {};
-  double ramp = 0, last = 0;    // s until memory delivers at its rate; clocks from the last tile's arrival to the end
-  double share = 1;             // of a stream's time that a unit has blocks, for memory does not serve all alike
-  double sooner = 0;            // s that bytes which are in the L2 from run to run take less than those from memory
-  double again = -1;            // `clocks` where all that is loaded is there from run to run; < 0: it is not
+  double ramp = 0, last = 0;  // s until memory delivers at its rate; clocks from the last tile's arrival to the end
+  double share = 1;           // of a stream's time that a unit has blocks, for memory does not serve all alike
+  double sooner = 0;          // s that bytes which are in the L2 from run to run take less than those from memory
+  double again = -1;          // `clocks` where all that is loaded is there from run to run; < 0: it is not
   Uneven uneven = {};
   // Bytes that arrive one after the other: after the first have come, and before the last are worked on.
   double streamed(double hz) const { return floor > 0 ? floor + ramp + last / hz : 0; }
@@ -94,7 +94,8 @@ Uneven uneven_time(const BoundIsland& bound, const IslandPrediction& island, dou
 // Bytes over a boundary, both ways.
 double moved(const IslandPrediction& island, Boundary boundary);
 
-// Whether so many bytes stay in the L2 from one run to the next, as measured with each unit at its own; no where nobody did.
+// Whether so many bytes stay in the L2 from one run to the next, as measured with each unit at its own; no where nobody
+// did.
 bool stays_in_l2(const HardwareProfile& hardware, double bytes);
 
 // The clock that tensor cores reach: measured, else of the datasheet.

@@ -36,8 +36,8 @@ double l2_bandwidth(const HardwareProfile& hardware) {
 }
 
 // s in which the L2 serves so many bytes that units read. What units of one group ask for together leaves the L2 once:
-// streamed tiles, of which several units read the same at about the same time. None gets more than all of them reading the
-// same bytes.
+// streamed tiles, of which several units read the same at about the same time. None gets more than all of them reading
+// the same bytes.
 double l2_read_seconds(const BoundIsland& bound, const IslandPrediction& island, const Prediction& out, double bytes) {
   const auto& l2 = bound.hardware.measured->l2;
   const double each = bytes / l2.read_private->value;
@@ -47,7 +47,8 @@ double l2_read_seconds(const BoundIsland& bound, const IslandPrediction& island,
   for (const Term& term : out.terms) {
     if (term.island != bound.number || term.boundary != Boundary::l2 || term.direction != Direction::read) continue;
     const auto id = static_cast<ArrayId>(term.array);
-    const double same = term.array >= 0 && bound.streams(id) ? static_cast<double>(at_work) / tiles_at_work(bound, id, at_work) : 1;
+    const double same =
+        term.array >= 0 && bound.streams(id) ? static_cast<double>(at_work) / tiles_at_work(bound, id, at_work) : 1;
     all += static_cast<double>(term.bytes);
     leave += static_cast<double>(term.bytes) / asked_together(same, bound.hardware.l2_groups->value.size());
   }
@@ -133,7 +134,9 @@ double off_line_seconds(const BoundIsland& bound, const Prediction& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   double bytes = 0;
   for (const Term& term : out.terms) {
-    if (term.island != bound.number || term.boundary != Boundary::hbm || term.direction != Direction::read || term.array < 0) continue;
+    if (term.island != bound.number || term.boundary != Boundary::hbm || term.direction != Direction::read ||
+        term.array < 0)
+      continue;
     const auto id = static_cast<ArrayId>(term.array);
     if (!bound.streams(id) || copied_in_bulk(bound, id) || !in_shared_memory(bound, id)) continue;
     std::int64_t runs = 1, run = 1, tile = 0;
@@ -151,8 +154,11 @@ double off_line_seconds(const BoundIsland& bound, const Prediction& out) {
     if (tile == 0 || !one_piece) continue;
     // Scales lie in an array of their own.
     const std::int64_t bits_of_value = bits(bound.point.dtypes[index(id)].format);
-    const auto in_bytes = [&](std::int64_t values) { return std::max<std::int64_t>(1, checked_mul(values, bits_of_value) / 8); };
-    bytes += static_cast<double>(term.bytes) * off_line_part(runs, in_bytes(run), in_bytes(tile), bound.hardware.line_bytes->value);
+    const auto in_bytes = [&](std::int64_t values) {
+      return std::max<std::int64_t>(1, checked_mul(values, bits_of_value) / 8);
+    };
+    bytes += static_cast<double>(term.bytes) *
+             off_line_part(runs, in_bytes(run), in_bytes(tile), bound.hardware.line_bytes->value);
   }
   return bytes * std::max(0.0, 1 / measured->hbm.read_off_line->value - 1 / measured->hbm.read->value);
 }
@@ -182,7 +188,8 @@ LaunchStart launch_start(const BoundIsland& bound, const IslandPrediction& islan
     std::int64_t sharers = 1;  // blocks that begin with the same tile
     for (const BoundLoop& loop : bound.nest.all())
       if (loop.group && !bound.nest.carries(diagram.array(id).axes, loop.axis)) sharers *= loop.trips;
-    bytes += static_cast<double>(ceil_div(first, sharers)) * static_cast<double>(asked_ahead(bound, id) * tile_bytes(bound, id));
+    bytes += static_cast<double>(ceil_div(first, sharers)) *
+             static_cast<double>(asked_ahead(bound, id) * tile_bytes(bound, id));
   }
   const double cold = std::max(0.0, hbm_seconds(bound.hardware, bytes, 0));
   const auto& measured = bound.hardware.measured;
@@ -200,7 +207,8 @@ AroundProducts around_products(const BoundIsland& bound) {
     if (loads(bound, id)) {
       const Axes axes = diagram.array(id).axes;
       loaded += static_cast<double>(touched_bytes(bound, id, {}));
-      distinct += static_cast<double>(bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, axes, false)));
+      distinct +=
+          static_cast<double>(bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, axes, false)));
     }
     if (stores(bound, id))
       stored += static_cast<double>(bytes_of(bound.point, diagram, id, visits_of(bound, id).visits));
@@ -237,7 +245,8 @@ std::array<double, resource_count> resource_seconds(const BoundIsland& bound, co
   const double apart = off_line_seconds(bound, out);
   const double l2 = measured_l2(bound, island, out);
   return {
-      hbm[0] + hbm[1] == 0 ? 0 : hbm_seconds(hardware, static_cast<double>(hbm[0]), static_cast<double>(hbm[1])) + apart,
+      hbm[0] + hbm[1] == 0 ? 0
+                           : hbm_seconds(hardware, static_cast<double>(hbm[0]), static_cast<double>(hbm[1])) + apart,
       l2 > 0 ? l2 : over(moved(island, Boundary::l2), l2_bandwidth(hardware)),
       over(moved(island, Boundary::smem), smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown),
       tensor_seconds(bound, island.work),

@@ -36,7 +36,8 @@ std::int64_t scaled(double rate, std::int64_t count) {
   return static_cast<std::int64_t>(std::llround(rate * static_cast<double>(count)));
 }
 
-// Of points over these axes, in whole tiles, those that threads compute where they go beyond an axis' end or stop at it.
+// Of points over these axes, in whole tiles, those that threads compute where they go beyond an axis' end or stop at
+// it.
 std::int64_t computed(const BoundIsland& bound, Axes axes, std::int64_t points) {
   if (bound.how.computes_multiples.empty() && bound.how.computes_sizes.empty()) return points;
   const Diagram& diagram = bound.plan.schedule.diagram;
@@ -65,9 +66,10 @@ std::int64_t elements(const BoundIsland& bound, const std::string& name, bool ev
   if (!id) return 0;  // of another diagram that the schedule is applied to
   const Axes axes = diagram.array(*id).axes;
   const bool whole = !bound.how.existing_rows;
-  return computed(bound, axes, every_step ? points(bound, axes, whole)
-                                          : touched_values(stores(bound, *id) ? bound.leaving(*id) : bound.nest, sums(bound, whole),
-                                                           axes, {.whole_tiles = whole}));
+  return computed(bound, axes,
+                  every_step ? points(bound, axes, whole)
+                             : touched_values(stores(bound, *id) ? bound.leaving(*id) : bound.nest, sums(bound, whole),
+                                              axes, {.whole_tiles = whole}));
 }
 
 // Steps of all rows. Where lanes take them side by side, some idle in the last round: no thread's operation, but one of
@@ -94,13 +96,16 @@ double masked_scores(const BoundIsland& bound, double score_points) {
   const Mask& mask = *nest.mask;
   const std::int64_t past = key.size - query.size;
   double cut = 0;
-  if (mask.kind == Mask::Kind::causal || mask.kind == Mask::Kind::window) cut += cut_tiles(query.tile, key.tile, past + 1);
+  if (mask.kind == Mask::Kind::causal || mask.kind == Mask::Kind::window)
+    cut += cut_tiles(query.tile, key.tile, past + 1);
   if (mask.kind == Mask::Kind::window) cut += cut_tiles(query.tile, key.tile, past - mask.window + 1);
   double blocks = static_cast<double>(query.trips);
   for (const BoundLoop& loop : nest.all())
     if (&loop != &query && &loop != &key) blocks *= static_cast<double>(loop.trips);
-  const auto left = static_cast<double>(bound.whole.tiles.area - bound.scored.tiles.area);  // of the last tiles, not computed
-  return std::min(score_points, blocks * (cut * static_cast<double>(query.tile * key.tile) - left / static_cast<double>(query.trips)));
+  const auto left =
+      static_cast<double>(bound.whole.tiles.area - bound.scored.tiles.area);  // of the last tiles, not computed
+  return std::min(score_points, blocks * (cut * static_cast<double>(query.tile * key.tile) -
+                                          left / static_cast<double>(query.trips)));
 }
 
 // Elements, in every step, of tiles whose format the products that take them do not compute in.
@@ -123,21 +128,26 @@ void add_pipes(const BoundIsland& bound, Work& work) {
   const std::int64_t keys = bound.nest.size(score_axes.back());  // of a whole row, when no loop cuts it
   const bool whole = !bound.how.existing_rows;
   std::int64_t score_points = visited_points(bound.nest, whole ? bound.scored : bound.live, score_axes, whole);
-  if (!bound.nest.loop_over(score_axes.back())) score_points = checked_mul(score_points / keys, ceil_div(keys, bound.how.row_multiple) * bound.how.row_multiple);
+  if (!bound.nest.loop_over(score_axes.back()))
+    score_points = checked_mul(score_points / keys, ceil_div(keys, bound.how.row_multiple) * bound.how.row_multiple);
   const std::int64_t row_steps = points(bound, row_axes(bound, scores), whole), lanes = row_lanes(bound);
-  const std::int64_t rows = rows_once(bound, scores), output_steps = computed(bound, output_axes, points(bound, output_axes, whole));
-  const std::int64_t outputs =
-      computed(bound, output_axes, touched_values(bound.finish, sums(bound, whole), output_axes, {.whole_tiles = whole}));
+  const std::int64_t rows = rows_once(bound, scores),
+                     output_steps = computed(bound, output_axes, points(bound, output_axes, whole));
+  const std::int64_t outputs = computed(
+      bound, output_axes, touched_values(bound.finish, sums(bound, whole), output_axes, {.whole_tiles = whole}));
   const std::int64_t threads = checked_mul(consumer_warps(bound), lanes_of_warp(bound));
   for (std::size_t i = 0; i < pipe_count; ++i) {
     const WorkRates& rate = bound.how.work[i];
     std::int64_t& of_outputs = work.of_outputs[i];
     for (const auto& [array, number] : rate.per_element) of_outputs += scaled(number, elements(bound, array, false));
-    for (const auto& [array, number] : rate.per_element_step) of_outputs += scaled(number, elements(bound, array, true));
+    for (const auto& [array, number] : rate.per_element_step)
+      of_outputs += scaled(number, elements(bound, array, true));
     of_outputs += scaled(rate.per_output_step, output_steps) + scaled(rate.per_output, outputs);
     if (rate.per_unpacked > 0) of_outputs += scaled(rate.per_unpacked, unpacked_elements(bound));
-    if (rate.per_thread_step > 0) work.of_threads[i] = scaled(rate.per_thread_step, checked_mul(threads, points(bound, {}, true)));
-    const std::int64_t of_steps = checked_mul(scaled(rate.per_row_step, steps_taken(bound, static_cast<Pipe>(static_cast<int>(i)), row_steps)), lanes);
+    if (rate.per_thread_step > 0)
+      work.of_threads[i] = scaled(rate.per_thread_step, checked_mul(threads, points(bound, {}, true)));
+    const std::int64_t of_steps = checked_mul(
+        scaled(rate.per_row_step, steps_taken(bound, static_cast<Pipe>(static_cast<int>(i)), row_steps)), lanes);
     const std::int64_t per_row = of_steps / bound.how.step_lanes + checked_mul(scaled(rate.per_row, rows), lanes);
     if (rate.per_masked_score > 0)
       work.pipes[i] += std::llround(rate.per_masked_score * masked_scores(bound, static_cast<double>(score_points)));
@@ -188,18 +198,25 @@ void add_operator(const BoundIsland& bound, int position, Work& work) {
   const Operator& op = diagram.operators[static_cast<std::size_t>(position)];
   const Domain axes = domain_of(diagram, op);
   const Axes domain = axes.view();
-  const auto exponentials = [&](std::int64_t number, Axes where) { work.exp = checked_add(work.exp, checked_mul(number, points(bound, where, false))); };
+  const auto exponentials = [&](std::int64_t number, Axes where) {
+    work.exp = checked_add(work.exp, checked_mul(number, points(bound, where, false)));
+  };
   switch (op.kind) {
     case OperatorKind::softmax: {
       exponentials(1, domain);
-      const int scores = score_array(bound);  // the running state is rescaled a row and step; merged, the tile's part too
-      if (scores >= 0 && streams_along(bound, *op.along)) exponentials(bound.island.merges_tiles ? 2 : 1, row_axes(bound, scores));
+      const int scores =
+          score_array(bound);  // the running state is rescaled a row and step; merged, the tile's part too
+      if (scores >= 0 && streams_along(bound, *op.along))
+        exponentials(bound.island.merges_tiles ? 2 : 1, row_axes(bound, scores));
       return;
     }
-    case OperatorKind::merge: return exponentials(1, statistics_of(diagram, op));  // each part is rescaled a row
+    case OperatorKind::merge:
+      return exponentials(1, statistics_of(diagram, op));  // each part is rescaled a row
     case OperatorKind::pointwise:
-    case OperatorKind::reduction: return exponentials(calls_of_exp(*op.expression), domain);
-    case OperatorKind::contraction: break;
+    case OperatorKind::reduction:
+      return exponentials(calls_of_exp(*op.expression), domain);
+    case OperatorKind::contraction:
+      break;
   }
   const std::int64_t whole = product_points(bound, position);
   work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, points(bound, domain, false)));
@@ -219,11 +236,15 @@ void add_operator(const BoundIsland& bound, int position, Work& work) {
 std::int64_t visible_pairs_twice(const Point& point) {
   const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
   switch (point.mask.kind) {
-    case Mask::Kind::none: return checked_mul(checked_mul(2, q), x);
-    case Mask::Kind::causal: return checked_mul(std::min(q, x), checked_add(std::max<std::int64_t>(0, x - q), x));
-    case Mask::Kind::window: return checked_mul(2, LiveTiles(point.mask, q, x, 1, 1).sums(false).area);
+    case Mask::Kind::none:
+      return checked_mul(checked_mul(2, q), x);
+    case Mask::Kind::causal:
+      return checked_mul(std::min(q, x), checked_add(std::max<std::int64_t>(0, x - q), x));
+    case Mask::Kind::window:
+      return checked_mul(2, LiveTiles(point.mask, q, x, 1, 1).sums(false).area);
     case Mask::Kind::blocks:
-      return checked_mul(2, LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false).area);
+      return checked_mul(
+          2, LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false).area);
   }
   return 0;
 }
@@ -237,7 +258,8 @@ void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
   const bool masked = guard && has(guard->query) && has(guard->key);
   std::int64_t points_twice = masked ? visible_pairs_twice(bound.point) : 2;
   for (const AxisId axis : domain.view())
-    if (!masked || (axis != guard->query && axis != guard->key)) points_twice = checked_mul(points_twice, diagram.axes[index(axis)].size_in(bound.point.workload));
+    if (!masked || (axis != guard->query && axis != guard->key))
+      points_twice = checked_mul(points_twice, diagram.axes[index(axis)].size_in(bound.point.workload));
   work.model_flop = checked_add(work.model_flop, points_twice);
 }
 
@@ -258,7 +280,8 @@ void add_work(const BoundIsland& bound, Prediction& out) {
   Work& work = out.islands[static_cast<std::size_t>(bound.number)].work;
   for (const int number : bound.island.operators) {
     add_operator(bound, number, work);
-    if (runs_first_here(bound, number)) add_model_flop(bound, bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)], work);
+    if (runs_first_here(bound, number))
+      add_model_flop(bound, bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)], work);
   }
   add_pipes(bound, work);
 }
@@ -290,7 +313,8 @@ void add_register_traffic(const BoundIsland& bound, Prediction& out) {
     const MmaShape mma = product.mma;
     const std::int64_t width = bits(product.computes_in), flop = checked_mul(2, product_points(bound, product.op));
     const std::int64_t instructions = flop / (2 * mma.m * mma.n * mma.k), accumulator = 4 * mma.m * mma.n;
-    const bool a = !product.wide || product.operands[0].kept || !product.operands[0].in_smem;  // a warpgroup's instruction reads the rest from smem
+    const bool a = !product.wide || product.operands[0].kept ||
+                   !product.operands[0].in_smem;  // a warpgroup's instruction reads the rest from smem
     const std::int64_t inputs = ((a ? mma.m * mma.k : 0) + (product.wide ? 0 : mma.k * mma.n)) * width / 8;
     read = checked_add(read, checked_mul(instructions, inputs + accumulator));
     write = checked_add(write, checked_mul(instructions, accumulator));
@@ -304,7 +328,8 @@ void add_register_traffic(const BoundIsland& bound, Prediction& out) {
   }
   const auto add = [&](Cause cause, Direction direction, std::int64_t bytes) {
     if (bytes == 0) return;
-    out.terms.push_back({.island = bound.number, .boundary = Boundary::reg, .direction = direction, .cause = cause, .bytes = bytes});
+    out.terms.push_back(
+        {.island = bound.number, .boundary = Boundary::reg, .direction = direction, .cause = cause, .bytes = bytes});
     std::int64_t& total = island.traffic[static_cast<std::size_t>(Boundary::reg)][static_cast<std::size_t>(direction)];
     total = checked_add(total, bytes);
   };

@@ -22,8 +22,9 @@ std::string render_markdown(const nlohmann::json& data);
 // Every number, one a row: point,label,kernel,quantity,level,predicted,measured,ratio,tolerance,verdict (RFC 4180).
 std::string render_csv(const nlohmann::json& data);
 
-// The page of the kernel family, from one object of schema "tilescope/family/1": a table with a row a kernel, and ladders
-// of speed. It has no script; `assets` must hold family.html, family.css and page.css. The CSV holds the table alone.
+// The page of the kernel family, from one object of schema "tilescope/family/1": a table with a row a kernel, and
+// ladders of speed. It has no script; `assets` must hold family.html, family.css and page.css. The CSV holds the table
+// alone.
 std::string render_family_html(const nlohmann::json& data, const std::filesystem::path& assets);
 std::string render_family_markdown(const nlohmann::json& data);
 std::string render_family_csv(const nlohmann::json& data);

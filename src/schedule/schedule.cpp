@@ -30,10 +30,12 @@ std::vector<std::string> parameter_names(const Schedule& schedule) {
 TileSize read_tile_size(const Node& node, const Schedule& schedule, bool parts) {
   const std::string text = node.text();
   if (text.empty()) return {};
-  if (text.find_first_not_of("0123456789") == std::string::npos) return {.parameter = -1, .literal = node.integer(1, largest_tile), .parts = parts};
+  if (text.find_first_not_of("0123456789") == std::string::npos)
+    return {.parameter = -1, .literal = node.integer(1, largest_tile), .parts = parts};
   const int parameter = schedule.find_parameter(text);
   if (parameter < 0)
-    node.report(fmt::format("{} is a positive integer or a parameter of this schedule, found '{}'{}", parts ? "a number of parts" : "a tile", text,
+    node.report(fmt::format("{} is a positive integer or a parameter of this schedule, found '{}'{}",
+                            parts ? "a number of parts" : "a tile", text,
                             did_you_mean(text, parameter_names(schedule))));
   return {.parameter = parameter, .literal = 1, .parts = parts};
 }
@@ -77,7 +79,8 @@ void read_operators(const Node& list, const Diagram& diagram, Island& island) {
     }
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
-      item.report(fmt::format("'{}' is not an operator of diagram '{}'{}", name, diagram.name, did_you_mean(name, names)));
+      item.report(
+          fmt::format("'{}' is not an operator of diagram '{}'{}", name, diagram.name, did_you_mean(name, names)));
     else if (contains(island.operators, found - names.begin()))
       item.report(fmt::format("operator '{}' is already in this island", name));
     else island.operators.push_back(static_cast<int>(found - names.begin()));
@@ -111,7 +114,8 @@ void read_accumulates(const Node& map, Schedule& schedule, Island& island) {
     Stored stored{.result = *id, .as = *id, .zeroed = zeroed};
     const auto way = std::find(ways.begin(), ways.end(), by);
     if (way != ways.end()) stored.by = static_cast<Accumulate>(way - ways.begin());
-    if (stored.by != Accumulate::rewriting && not_zeroed) initialised.report("atomic additions and reductions add to an array that was zeroed before");
+    if (stored.by != Accumulate::rewriting && not_zeroed)
+      initialised.report("atomic additions and reductions add to an array that was zeroed before");
     if (const auto as = node.find("as")) stored.as = add_accumulator(schedule, *id, as->text());
     island.stored_as.push_back(stored);
   }
@@ -124,13 +128,17 @@ void read_loops(const Node& list, const Schedule& schedule, Island& island) {
     if (!loop) continue;
     const auto same_axis = [&](const Loop& other) { return other.axis == loop->axis; };
     const auto other = std::find_if(island.loops.begin(), island.loops.end(), same_axis);
-    const bool chunks = other != island.loops.end() && other->partition == Partition::group && loop->partition == Partition::stream;
-    if (other != island.loops.end() && !chunks) item.report("this axis already has a loop in the island; only a group may be cut again by a stream");
-    if (loop->partition == Partition::group && streamed) item.report("group loops stand before all stream loops: they are the grid");
+    const bool chunks =
+        other != island.loops.end() && other->partition == Partition::group && loop->partition == Partition::stream;
+    if (other != island.loops.end() && !chunks)
+      item.report("this axis already has a loop in the island; only a group may be cut again by a stream");
+    if (loop->partition == Partition::group && streamed)
+      item.report("group loops stand before all stream loops: they are the grid");
     streamed = streamed || loop->partition == Partition::stream;
     island.loops.push_back(*loop);
   }
-  if (island.loops.size() > max_loops) list.report(fmt::format("an island may have at most {} loops, found {}", max_loops, island.loops.size()));
+  if (island.loops.size() > max_loops)
+    list.report(fmt::format("an island may have at most {} loops, found {}", max_loops, island.loops.size()));
 }
 
 // An island that runs operators of the diagram, or that merges or converts what an earlier one left.
@@ -138,7 +146,8 @@ void read_island_work(const Node& node, Schedule& schedule, Island& island) {
   const auto merges = node.find("merges"), converts = node.find("converts");
   if (!merges && !converts) return read_operators(node["operators"], schedule.diagram, island);
   const Node& source = merges ? *merges : *converts;
-  if (const auto extra = node.find("operators")) extra->report("an island runs operators, merges partial results or converts accumulators: one of the three");
+  if (const auto extra = node.find("operators"))
+    extra->report("an island runs operators, merges partial results or converts accumulators: one of the three");
   const std::string name = source.text();
   if (name.empty()) return;
   const int earlier = schedule.find_island(name);
@@ -149,13 +158,15 @@ void read_island_work(const Node& node, Schedule& schedule, Island& island) {
   if (merges) {
     const int op = add_merge(schedule, from);
     if (schedule.diagram.operators[static_cast<std::size_t>(op)].inputs.empty())
-      source.report(fmt::format("island '{}' leaves no partial results; none of its groups is over a folded axis", from.name));
+      source.report(
+          fmt::format("island '{}' leaves no partial results; none of its groups is over a folded axis", from.name));
     island.operators.push_back(op);
     return;
   }
   for (const Stored& stored : from.stored_as)
     if (stored.as != stored.result) island.operators.push_back(add_conversion(schedule, stored));
-  if (island.operators.empty()) source.report(fmt::format("island '{}' has no accumulator of another format", from.name));
+  if (island.operators.empty())
+    source.report(fmt::format("island '{}' has no accumulator of another format", from.name));
 }
 
 // A group over an axis that results fold over, and that they are not accumulated over, is a split.
@@ -173,12 +184,14 @@ void split_folds(const Node& node, const Primitives& primitives, Schedule& sched
     const auto again = [&](const Loop& other) { return &other != &island.loops[l] && other.axis == axis; };
     const bool cut_again = std::any_of(island.loops.begin(), island.loops.end(), again);
     if (folded) split_fold(schedule, primitives, island, l);
-    else if (cut_again) node["loops"].report("no result of this island folds over an axis that has two loops; one is enough");
+    else if (cut_again)
+      node["loops"].report("no result of this island folds over an axis that has two loops; one is enough");
   }
 }
 
 Island read_island(const Node& node, const Primitives& primitives, Schedule& schedule, const Document& document) {
-  node.only({"name", "operators", "merges", "converts", "omits", "accumulates", "update", "skips_masked_tiles", "loops"});
+  node.only(
+      {"name", "operators", "merges", "converts", "omits", "accumulates", "update", "skips_masked_tiles", "loops"});
   Island island;
   island.name = node["name"].text();
   read_island_work(node, schedule, island);
@@ -200,9 +213,7 @@ Island read_island(const Node& node, const Primitives& primitives, Schedule& sch
 void check_islands(const Node& list, const Schedule& schedule) {
   const std::vector<Node> nodes = list.items();
   for (std::size_t op = 0; op < schedule.diagram.operators.size(); ++op) {
-    const auto runs = [&](const Island& island) {
-      return contains(island.operators, static_cast<int>(op));
-    };
+    const auto runs = [&](const Island& island) { return contains(island.operators, static_cast<int>(op)); };
     if (std::none_of(schedule.islands.begin(), schedule.islands.end(), runs))
       list.report(fmt::format("no island runs operator '{}'; add it to one", schedule.diagram.operators[op].name));
   }
@@ -214,8 +225,10 @@ void check_islands(const Node& list, const Schedule& schedule) {
       const auto id = static_cast<ArrayId>(static_cast<int>(a));
       if (schedule.diagram.arrays[a].role == ArrayRole::input || !schedule.reads(island, id)) continue;
       const auto end = schedule.islands.begin() + static_cast<std::ptrdiff_t>(i);
-      if (std::none_of(schedule.islands.begin(), end, [&](const Island& earlier) { return schedule.writes(earlier, id); }))
-        nodes[i].report(fmt::format("island '{}' reads '{}' before any island writes it", island.name, schedule.diagram.arrays[a].name));
+      if (std::none_of(schedule.islands.begin(), end,
+                       [&](const Island& earlier) { return schedule.writes(earlier, id); }))
+        nodes[i].report(fmt::format("island '{}' reads '{}' before any island writes it", island.name,
+                                    schedule.diagram.arrays[a].name));
     }
   }
 }
@@ -231,7 +244,8 @@ bool Schedule::reads(const Island& island, ArrayId id) const {
     return std::any_of(island.operators.begin(), island.operators.end(), by);
   };
   const auto& whole = diagram.array(id).alias_of;
-  return fetched(id) && !produced_by(diagram, island, id) && !(whole && fetched(*whole));  // a view comes with its source
+  return fetched(id) && !produced_by(diagram, island, id) &&
+         !(whole && fetched(*whole));  // a view comes with its source
 }
 
 bool Schedule::writes(const Island& island, ArrayId id) const {
@@ -277,9 +291,11 @@ Schedule load_schedule(const fs::path& file, const fs::path& models_directory, c
   schedule.diagram = other_diagram.empty() ? load_diagram(models_directory / "diagrams" / (diagram_name + ".yaml"))
                                            : find_diagram(other_diagram, models_directory);
   const Node parameters = root["parameters"];
-  for (const auto& [name, node] : parameters.entries()) schedule.parameters.push_back({name, node.integer(1, largest_tile)});
+  for (const auto& [name, node] : parameters.entries())
+    schedule.parameters.push_back({name, node.integer(1, largest_tile)});
   if (schedule.parameters.size() > max_parameters)
-    parameters.report(fmt::format("a schedule may have at most {} parameters, found {}", max_parameters, schedule.parameters.size()));
+    parameters.report(
+        fmt::format("a schedule may have at most {} parameters, found {}", max_parameters, schedule.parameters.size()));
   schedule.source = schedule.diagram;
   const Primitives primitives = expand(schedule.diagram);
   for (const Node& node : root["islands"].items()) {
@@ -287,7 +303,8 @@ Schedule load_schedule(const fs::path& file, const fs::path& models_directory, c
     if (follows && !document.clean()) break;  // after a finding, what the earlier islands leave is not known
     schedule.islands.push_back(read_island(node, primitives, schedule, document));
   }
-  if (root["islands"].is_list() && schedule.islands.empty()) root["islands"].report("a schedule needs at least one island");
+  if (root["islands"].is_list() && schedule.islands.empty())
+    root["islands"].report("a schedule needs at least one island");
   if (document.clean()) check_islands(root["islands"], schedule);  // after a finding, values may be placeholders
   document.finish();
   return schedule;
@@ -298,17 +315,23 @@ Diagram find_diagram(const std::string& name_or_file, const fs::path& models_dir
   std::error_code ignored;
   if (name_or_file.find('/') == std::string::npos && fs::exists(shipped, ignored)) return load_diagram(shipped);
   if (fs::exists(name_or_file, ignored)) return load_diagram(name_or_file);
-  throw InputError(Diagnostic{.path = "diagram", .message = fmt::format("no diagram or file '{}'{}", name_or_file,
-                                  did_you_mean(name_or_file, shipped_names(models_directory / "diagrams")))});
+  throw InputError(
+      Diagnostic{.path = "diagram",
+                 .message = fmt::format("no diagram or file '{}'{}", name_or_file,
+                                        did_you_mean(name_or_file, shipped_names(models_directory / "diagrams")))});
 }
 
-Schedule find_schedule(const std::string& name_or_file, const fs::path& models_directory, const std::string& other_diagram) {
+Schedule find_schedule(const std::string& name_or_file, const fs::path& models_directory,
+                       const std::string& other_diagram) {
   const fs::path shipped = models_directory / "schedules" / (name_or_file + ".yaml");
   std::error_code ignored;
-  if (name_or_file.find('/') == std::string::npos && fs::exists(shipped, ignored)) return load_schedule(shipped, models_directory, other_diagram);
+  if (name_or_file.find('/') == std::string::npos && fs::exists(shipped, ignored))
+    return load_schedule(shipped, models_directory, other_diagram);
   if (fs::exists(name_or_file, ignored)) return load_schedule(name_or_file, models_directory, other_diagram);
-  throw InputError(Diagnostic{.path = "--schedule", .message = fmt::format("no schedule or file '{}'{}", name_or_file,
-                                  did_you_mean(name_or_file, shipped_names(models_directory / "schedules")))});
+  throw InputError(
+      Diagnostic{.path = "--schedule",
+                 .message = fmt::format("no schedule or file '{}'{}", name_or_file,
+                                        did_you_mean(name_or_file, shipped_names(models_directory / "schedules")))});
 }
 
 std::vector<std::string> shipped_names(const fs::path& directory) {

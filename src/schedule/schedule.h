@@ -97,12 +97,14 @@ struct Schedule {
   int find_island(const std::string& island_name) const;        // -1: none
 };
 
-// Reads models/schedules/*.yaml and the diagram it names from models/diagrams, or another diagram that has the same axes
-// and operators. Throws InputError with every finding.
-Schedule load_schedule(const std::filesystem::path& file, const std::filesystem::path& models_directory, const std::string& other_diagram = {});
+// Reads models/schedules/*.yaml and the diagram it names from models/diagrams, or another diagram that has the same
+// axes and operators. Throws InputError with every finding.
+Schedule load_schedule(const std::filesystem::path& file, const std::filesystem::path& models_directory,
+                       const std::string& other_diagram = {});
 
 // A shipped schedule's name or a file. InputError with did-you-mean.
-Schedule find_schedule(const std::string& name_or_file, const std::filesystem::path& models_directory, const std::string& other_diagram = {});
+Schedule find_schedule(const std::string& name_or_file, const std::filesystem::path& models_directory,
+                       const std::string& other_diagram = {});
 Diagram find_diagram(const std::string& name_or_file, const std::filesystem::path& models_directory);
 
 // Names of the shipped files of one kind ("schedules", "workloads"), sorted.

@@ -20,7 +20,8 @@ Probe probe_of(const Tree& tree) {
 }
 Probe shipped(const std::string& name) { return probe_of(tree_of_file(models / "schedules" / (name + ".yaml"))); }
 
-void refused(const std::string& schedule, const std::string& path, const std::string& text, const std::string& message) {
+void refused(const std::string& schedule, const std::string& path, const std::string& text,
+             const std::string& message) {
   const Probe probe = shipped(schedule);
   CAPTURE(path);
   probe.expect_replaced(path, text, message);
@@ -72,7 +73,8 @@ TEST_CASE("every field of a schedule that is wrong, missing, given twice or miss
                                 {"islands[*].loops[*].partition", "one of group, stream"},
                                 {"islands[*].loops[*].tile", "text"},
                                 {"islands[*].loops[*].parts", "text", Need::free}};
-  for (const std::string name : {"flash2", "standard", "flash1-printed", "split-kv", "flash2-backward"}) check_fields(shipped(name), rules);
+  for (const std::string name : {"flash2", "standard", "flash1-printed", "split-kv", "flash2-backward"})
+    check_fields(shipped(name), rules);
 }
 
 TEST_CASE("a schedule that names an axis, operator or array its diagram lacks is told which it has") {
@@ -83,7 +85,9 @@ TEST_CASE("a schedule that names an axis, operator or array its diagram lacks is
   refused("standard", "islands[1].operators[0]", "-1",
           "'-1' is not an operator of diagram 'attention'; known: scores, softmax, values");
   refused("standard", "islands[1].omits[0]", "O", "'O' is not an output of this island's operators");
-  refused("flash2", "diagram", "atention", "expected one of " + join(shipped_names(models / "diagrams"), ", ") + ", found 'atention'; did you mean 'attention'?");
+  refused("flash2", "diagram", "atention",
+          "expected one of " + join(shipped_names(models / "diagrams"), ", ") +
+              ", found 'atention'; did you mean 'attention'?");
 }
 
 TEST_CASE("a tile is a positive size or a parameter") {
@@ -131,8 +135,8 @@ TEST_CASE("an island that reads what no earlier island wrote is found") {
   std::swap(tree.children[5].children[0], tree.children[5].children[1]);  // softmax before qk
   const Probe probe = probe_of(tree);
   const Written written = write(tree);
-  CHECK(probe.findings(written.text) ==
-        probe.line(written.values.at("islands[0]"), "islands[0]", "island 'softmax' reads 'S' before any island writes it"));
+  CHECK(probe.findings(written.text) == probe.line(written.values.at("islands[0]"), "islands[0]",
+                                                   "island 'softmax' reads 'S' before any island writes it"));
 }
 
 TEST_CASE("a schedule has no more parameters than a point has room for") {
@@ -145,8 +149,15 @@ TEST_CASE("a schedule has no more parameters than a point has room for") {
 }
 
 TEST_CASE("an unknown schedule is refused with the nearest or all known names") {
-  CHECK_THROWS_WITH_AS(find_schedule("flash", models), ("error: --schedule: no schedule or file 'flash'" + did_you_mean("flash", shipped_names(models / "schedules"))).c_str(), InputError);
-  CHECK_THROWS_WITH_AS(find_schedule("1234567890", models),
-                       ("error: --schedule: no schedule or file '1234567890'; known: " + join(shipped_names(models / "schedules"), ", ")).c_str(), InputError);
+  CHECK_THROWS_WITH_AS(
+      find_schedule("flash", models),
+      ("error: --schedule: no schedule or file 'flash'" + did_you_mean("flash", shipped_names(models / "schedules")))
+          .c_str(),
+      InputError);
+  CHECK_THROWS_WITH_AS(
+      find_schedule("1234567890", models),
+      ("error: --schedule: no schedule or file '1234567890'; known: " + join(shipped_names(models / "schedules"), ", "))
+          .c_str(),
+      InputError);
   CHECK_THROWS_WITH_AS(find_schedule("/", models), "/: error: is a directory, expected a file", InputError);
 }

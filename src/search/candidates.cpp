@@ -40,7 +40,8 @@ void for_each_contraction(const Plan& plan, Visit visit) {
     if (!how.uses_tensor_cores()) continue;
     for (const int number : plan.schedule.islands[i].operators) {
       const Operator& op = plan.schedule.diagram.operators[static_cast<std::size_t>(number)];
-      if (op.kind == OperatorKind::contraction) visit(plan.schedule.islands[i], how, sides_of(plan.schedule.diagram, op));
+      if (op.kind == OperatorKind::contraction)
+        visit(plan.schedule.islands[i], how, sides_of(plan.schedule.diagram, op));
     }
   }
 }
@@ -69,8 +70,8 @@ void add(std::vector<std::int64_t>& list, std::int64_t value) {
 }
 
 // One side of one contraction: its last cut axis is tiled by instructions, the axes outside it are shared or not.
-void add_side(const Plan& plan, const Point& base, const Island& island, const IslandImplementation& how, const std::vector<AxisId>& side, bool is_rows,
-              std::vector<std::vector<std::int64_t>>& candidates) {
+void add_side(const Plan& plan, const Point& base, const Island& island, const IslandImplementation& how,
+              const std::vector<AxisId>& side, bool is_rows, std::vector<std::vector<std::int64_t>>& candidates) {
   std::vector<AxisId> cut;
   for (const AxisId axis : side)
     if (parameter_of(island, axis) >= 0) cut.push_back(axis);
@@ -98,10 +99,12 @@ void add_side(const Plan& plan, const Point& base, const Island& island, const I
 
 }  // namespace
 
-std::vector<std::vector<std::int64_t>> tile_candidates(const Plan& plan, const HardwareProfile& hardware, const Point& base) {
+std::vector<std::vector<std::int64_t>> tile_candidates(const Plan& plan, const HardwareProfile& hardware,
+                                                       const Point& base) {
   std::vector<std::vector<std::int64_t>> candidates(plan.schedule.parameters.size());
   for_each_contraction(plan, [&](const Island& island, const IslandImplementation& how, const Sides& sides) {
-    for (const auto* side : {&sides.rows, &sides.columns, &sides.summed}) add_side(plan, base, island, how, *side, side == &sides.rows, candidates);
+    for (const auto* side : {&sides.rows, &sides.columns, &sides.summed})
+      add_side(plan, base, island, how, *side, side == &sides.rows, candidates);
   });
   for (const Chunking& cut : plan.schedule.chunks) {
     if (cut.length.parameter < 0 || !cut.length.parts) continue;

@@ -1,4 +1,5 @@
-// Which sizes of a schedule's parameters are worth trying, from what the parameters cut: nothing here knows their names.
+// Which sizes of a schedule's parameters are worth trying, from what the parameters cut: nothing here knows their
+// names.
 #pragma once
 
 #include <vector>
@@ -8,16 +9,19 @@
 namespace tilescope {
 
 // Candidates of every parameter, by position in Schedule::parameters:
-//  - a tile of the innermost cut axis of a matrix operand's side: 1, 2, 3, 4, 6 ... 16 times the extent of the descriptor's
+//  - a tile of the innermost cut axis of a matrix operand's side: 1, 2, 3, 4, 6 ... 16 times the extent of the
+//  descriptor's
 //    matrix instruction, up to 256 and up to the axis, rounded up; also those sizes divided by the length of an outer
 //    axis of the same side, with which they may share a tile (query heads of a group);
 //  - a tile of such an outer axis: one or all of it;
 //  - the number of parts of a split: 1, 2, 3, 4, 6, 8 ... up to the units of the GPU;
 //  - a parameter that cuts no matrix operand keeps its value, as nothing of its footprint is modelled.
-std::vector<std::vector<std::int64_t>> tile_candidates(const Plan& plan, const HardwareProfile& hardware, const Point& base);
+std::vector<std::vector<std::int64_t>> tile_candidates(const Plan& plan, const HardwareProfile& hardware,
+                                                       const Point& base);
 
-// Whether whole matrix instructions cover the tiles of every contraction and its warps take equal shares. The warps lie along
-// the queries (without a mask's axes: along the rows), where a contraction's result has them, else over all of its tile.
+// Whether whole matrix instructions cover the tiles of every contraction and its warps take equal shares. The warps lie
+// along the queries (without a mask's axes: along the rows), where a contraction's result has them, else over all of
+// its tile.
 bool tiles_fit_instructions(const Plan& plan, const Point& point);
 
 inline constexpr std::int64_t fewest_warps = 4;

@@ -15,7 +15,8 @@ constexpr std::array<std::int64_t, 3> warp_choices{fewest_warps, 8, 12};
 using Sizes = std::vector<std::vector<std::int64_t>>;
 
 // Every built tile, with every size of what the host chooses at run time and `fixed` leaves open.
-std::vector<Point> points_of_variants(const Plan& plan, const HardwareProfile& hardware, const Point& base, const std::vector<int>& fixed) {
+std::vector<Point> points_of_variants(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                                      const std::vector<int>& fixed) {
   std::vector<Point> points;
   for (const KernelVariant& variant : plan.kernel.variants) {
     if (!serves(plan, base, variant)) continue;
@@ -25,10 +26,12 @@ std::vector<Point> points_of_variants(const Plan& plan, const HardwareProfile& h
   if (plan.kernel.free.empty()) return points;
   const Sizes sizes = tile_candidates(plan, hardware, base);
   for (int i = 0; i < static_cast<int>(sizes.size()); ++i) {
-    if (!plan.kernel.is_free(plan.schedule.parameters[static_cast<std::size_t>(i)].name) || contains(fixed, i)) continue;
+    if (!plan.kernel.is_free(plan.schedule.parameters[static_cast<std::size_t>(i)].name) || contains(fixed, i))
+      continue;
     std::vector<Point> more;
     for (const Point& point : points)
-      for (const std::int64_t size : sizes[static_cast<std::size_t>(i)]) more.push_back(point), more.back().tiles[static_cast<std::size_t>(i)] = size;
+      for (const std::int64_t size : sizes[static_cast<std::size_t>(i)])
+        more.push_back(point), more.back().tiles[static_cast<std::size_t>(i)] = size;
     points = std::move(more);
   }
   return points;
@@ -47,7 +50,8 @@ bool too_many(const Sizes& sizes) {
 bool thin(Sizes& sizes) {
   bool thinned = false;
   while (too_many(sizes)) {
-    auto& longest = *std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    auto& longest =
+        *std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
     std::vector<std::int64_t> kept;
     for (std::size_t i = 0; i < longest.size(); i += 2) kept.push_back(longest[i]);
     longest = std::move(kept), thinned = true;
@@ -77,12 +81,14 @@ void judge(const HardwareProfile& hardware, const Point& point, const Prediction
     result.infeasible.push_back({.point = point, .runnable = false, .row = {}});
     return;
   }
-  const auto too_big = std::find_if(prediction.footprint.begin(), prediction.footprint.end(), [](const FootprintRow& row) { return !row.fits(); });
+  const auto too_big = std::find_if(prediction.footprint.begin(), prediction.footprint.end(),
+                                    [](const FootprintRow& row) { return !row.fits(); });
   if (too_big != prediction.footprint.end()) {
     result.infeasible.push_back({.point = point, .row = *too_big});
     return;
   }
-  Candidate candidate{.point = point, .seconds = prediction.time.total, .busy_seconds = busy_seconds(hardware, prediction)};
+  Candidate candidate{
+      .point = point, .seconds = prediction.time.total, .busy_seconds = busy_seconds(hardware, prediction)};
   candidate.l2_bytes = prediction.traffic[1][0] + prediction.traffic[1][1];
   candidate.hbm_bytes = prediction.traffic[0][0] + prediction.traffic[0][1];
   candidate.bound_by = prediction.time.bound_by;
@@ -98,7 +104,8 @@ double busy_seconds(const HardwareProfile& hardware, const Prediction& predictio
   if (prediction.time.modelled) return prediction.time.total;
   double total = 0;
   for (const IslandPrediction& island : prediction.islands) {
-    const double idle = std::max(1.0, static_cast<double>(hardware.units.value) / static_cast<double>(std::max<std::int64_t>(1, island.blocks)));
+    const double idle = std::max(
+        1.0, static_cast<double>(hardware.units.value) / static_cast<double>(std::max<std::int64_t>(1, island.blocks)));
     double slowest = 0;
     for (std::size_t i = 0; i < resource_count; ++i) {
       const auto resource = static_cast<Resource>(static_cast<int>(i));
@@ -110,16 +117,19 @@ double busy_seconds(const HardwareProfile& hardware, const Prediction& predictio
   return total;
 }
 
-std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options, bool* thinned) {
+std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                                 const SearchOptions& options, bool* thinned) {
   if (!plan.kernel.variants.empty()) return points_of_variants(plan, hardware, base, options.fixed);
   Sizes sizes = tile_candidates(plan, hardware, base);
-  for (const int position : options.fixed) sizes[static_cast<std::size_t>(position)] = {base.tiles[static_cast<std::size_t>(position)]};
+  for (const int position : options.fixed)
+    sizes[static_cast<std::size_t>(position)] = {base.tiles[static_cast<std::size_t>(position)]};
   const bool left_out = thin(sizes);
   if (thinned) *thinned = left_out;
   return points_of_grid(plan, base, sizes);
 }
 
-SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options) {
+SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                          const SearchOptions& options) {
   SearchResult result;
   const std::vector<Point> points = search_points(plan, hardware, base, options, &result.thinned);
   Prediction prediction;

@@ -23,8 +23,8 @@ struct FellOut {
   FootprintRow row;      // the first level that is too small
 };
 
-// A prediction's time takes all units as busy. Where fewer blocks than units are launched, shared memory, tensor cores and
-// pipes of the others stand still; the choice of a tile, or of the parts of a split, must see that.
+// A prediction's time takes all units as busy. Where fewer blocks than units are launched, shared memory, tensor cores
+// and pipes of the others stand still; the choice of a tile, or of the parts of a split, must see that.
 double busy_seconds(const HardwareProfile& hardware, const Prediction& prediction);
 
 struct SearchResult {
@@ -44,10 +44,12 @@ struct SearchOptions {
 
 // Tries every built variant of a kernel, or the candidates below for an assumed implementation. `base` gives everything
 // but the tiles. Throws CountOverflow.
-SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options = {});
+SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                          const SearchOptions& options = {});
 
 // The points that are tried: every combination of candidates.h, with 4, 8 and 12 warps, whose tiles whole matrix
 // instructions and warps cover. `thinned` (may be null) is set when sizes were left out.
-std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options, bool* thinned);
+std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                                 const SearchOptions& options, bool* thinned);
 
 }  // namespace tilescope

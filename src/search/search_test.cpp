@@ -37,22 +37,26 @@ Tiles tiles_of(const Plan& plan, const Point& point) {
 }  // namespace
 
 TEST_CASE("candidates follow from what a parameter cuts") {
-  const Plan flash2 = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR), split = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
+  const Plan flash2 = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR),
+             split = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
   const Tiles all{16, 32, 48, 64, 96, 128, 192, 256};
   const Point long_heads = point_of(flash2, {1, 8, 8, 4096, 4096, 128, 128});
   CHECK(candidates_of(flash2, long_heads, "q") == all);
   CHECK(candidates_of(flash2, long_heads, "kv") == all);
   CHECK(candidates_of(flash2, long_heads, "pack") == Tiles{1});
   const Point few_keys = point_of(flash2, {1, 8, 8, 1, 20, 128, 128});
-  CHECK(candidates_of(flash2, few_keys, "kv") == Tiles{16, 32});          // 20 rounded up
-  CHECK(candidates_of(flash2, few_keys, "q") == Tiles{16, 32, 48, 64});   // four warps have 64 rows
+  CHECK(candidates_of(flash2, few_keys, "kv") == Tiles{16, 32});         // 20 rounded up
+  CHECK(candidates_of(flash2, few_keys, "q") == Tiles{16, 32, 48, 64});  // four warps have 64 rows
   const Point grouped = point_of(split, {1, 32, 8, 1, 4096, 128, 128});
   CHECK(candidates_of(split, grouped, "pack") == Tiles{1, 4});
   CHECK(candidates_of(split, grouped, "q") == Tiles{4, 8, 12, 16, 24, 32, 48, 64});
-  CHECK(candidates_of(split, grouped, "splits") == Tiles{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128});  // 132 units
-  CHECK(candidates_of(split, point_of(split, {1, 32, 8, 1, 40, 128, 128}), "splits") == Tiles{1, 2, 3});       // ceil(40 / 16) parts
+  CHECK(candidates_of(split, grouped, "splits") ==
+        Tiles{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128});  // 132 units
+  CHECK(candidates_of(split, point_of(split, {1, 32, 8, 1, 40, 128, 128}), "splits") ==
+        Tiles{1, 2, 3});  // ceil(40 / 16) parts
   const Plan standard = load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR);
-  CHECK(candidates_of(standard, point_of(standard, {1, 8, 8, 4096, 4096, 128, 128}), "softmax_rows") == Tiles{1});  // cuts no matrix operand
+  CHECK(candidates_of(standard, point_of(standard, {1, 8, 8, 4096, 4096, 128, 128}), "softmax_rows") ==
+        Tiles{1});  // cuts no matrix operand
   Plan matmul = load_plan_for_schedule("matmul", TILESCOPE_SOURCE_DIR);
   set_size(matmul.schedule.diagram, "b", 48);
   CHECK(candidates_of(matmul, default_point(matmul), "a") == all);
@@ -60,7 +64,8 @@ TEST_CASE("candidates follow from what a parameter cuts") {
 }
 
 TEST_CASE("every searched point is whole matrix instructions and warps, none twice, within the bound") {
-  for (const char* name : {"standard", "flash1", "flash1-printed", "flash2", "split-kv", "flash1-backward", "flash2-backward", "flash2-backward-split", "matmul"}) {
+  for (const char* name : {"standard", "flash1", "flash1-printed", "flash2", "split-kv", "flash1-backward",
+                           "flash2-backward", "flash2-backward-split", "matmul"}) {
     CAPTURE(name);
     const Plan plan = load_plan_for_schedule(name, TILESCOPE_SOURCE_DIR);
     for (const Workload& workload : {Workload{1, 8, 2, 1024, 2048, 128, 128}, Workload{1, 8, 8, 1, 1000, 64, 64}}) {
@@ -96,7 +101,8 @@ TEST_CASE("the search finds what trying every multiple of 16 finds, where its ca
           predict(plan, h200(), point, prediction);
           if (!prediction.feasible) continue;
           best = std::min(best, busy_seconds(h200(), prediction));
-          if (tried.contains(q) && tried.contains(kv)) best_tried = std::min(best_tried, busy_seconds(h200(), prediction));
+          if (tried.contains(q) && tried.contains(kv))
+            best_tried = std::min(best_tried, busy_seconds(h200(), prediction));
         }
     CHECK(result.feasible.front().busy_seconds == doctest::Approx(best_tried));
     CHECK(result.feasible.front().busy_seconds <= 1.3 * best);  // what the sizes in between would save
@@ -119,7 +125,8 @@ TEST_CASE("fixed parameters keep their value, progress counts to the end, and ea
   CHECK(!result.thinned);
   REQUIRE(!result.feasible.empty());
   for (const Candidate& candidate : result.feasible) CHECK(candidate.point.tiles[splits] == 5);
-  for (const FellOut& fallen : result.infeasible) CHECK(static_cast<double>(fallen.row.bytes) > fallen.row.capacity_bytes);
+  for (const FellOut& fallen : result.infeasible)
+    CHECK(static_cast<double>(fallen.row.bytes) > fallen.row.capacity_bytes);
 }
 
 TEST_CASE("few queries over many keys are split over the units, many queries are not") {

@@ -80,8 +80,7 @@ class Search {
 std::vector<std::string> kept_outputs(const std::vector<Expression>& section) {
   std::vector<std::string> kept;
   for (const Expression& value : section)
-    if (value.kind() == Expression::Kind::array && !contains(kept, value.name()))
-      kept.push_back(value.name());
+    if (value.kind() == Expression::Kind::array && !contains(kept, value.name())) kept.push_back(value.name());
   return kept;
 }
 

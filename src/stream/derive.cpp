@@ -239,8 +239,7 @@ class Derivation {
 
   void add_assumptions(const std::vector<std::string>& more) {
     for (const std::string& each : more)
-      if (!contains(witness_.assumptions, each))
-        witness_.assumptions.push_back(each);
+      if (!contains(witness_.assumptions, each)) witness_.assumptions.push_back(each);
   }
 
   void finalise(const Output& output) {

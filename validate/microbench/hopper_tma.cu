@@ -117,8 +117,12 @@ void measure_tma(Microbench& bench) {
       note(all, 16384, per_box<128, 8>(bench, near, bench.units(), 1024, 500));
   bench.add_curve(one), bench.add_curve(all);
   const Map row(near, 1);
-  MicrobenchCurve handed{"boxes of 128 B handed to the copy engine by one thread, one barrier for all", "boxes", "clk until all are there", {}};
-  handed.points = {{1, burst<1>(bench, row)}, {8, burst<8>(bench, row)}, {24, burst<24>(bench, row)}, {40, burst<40>(bench, row)}};
+  MicrobenchCurve handed{"boxes of 128 B handed to the copy engine by one thread, one barrier for all",
+                         "boxes",
+                         "clk until all are there",
+                         {}};
+  handed.points = {
+      {1, burst<1>(bench, row)}, {8, burst<8>(bench, row)}, {24, burst<24>(bench, row)}, {40, burst<40>(bench, row)}};
   bench.add_curve(handed);
   bench.add("tma.issue", {(handed.points[3].second - handed.points[1].second) / 32},
             "40 boxes of 128 B that one thread hands over, less 8, a box");

@@ -92,8 +92,8 @@ void add_interval(Microbench& bench, const std::string& key) {
                   1.0 / (steps * groups));
   };
   bench.add(key + ".n" + std::to_string(n), interval(Body::most_groups),
-            std::to_string(Body::most_groups) + " warpgroups; one alone: " +
-                std::to_string(median_of(interval(1))).substr(0, 6) + " clk");
+            std::to_string(Body::most_groups) +
+                " warpgroups; one alone: " + std::to_string(median_of(interval(1))).substr(0, 6) + " clk");
 }
 
 template <class Element, Source source>

@@ -18,9 +18,9 @@ __global__ void __launch_bounds__(threads)
     working_kernel(unsigned ns, const uint4* from, uint4* to, std::size_t count, Times* times) {
   const unsigned long long begin = timer_ns();
   const std::size_t first = std::size_t{blockIdx.x} * threads + threadIdx.x;
-  for (std::size_t i = first; i < count; i += std::size_t{gridDim.x} * threads)
-    to[i] = load_16(from + i);
-  while (timer_ns() - begin < ns) {}
+  for (std::size_t i = first; i < count; i += std::size_t{gridDim.x} * threads) to[i] = load_16(from + i);
+  while (timer_ns() - begin < ns) {
+  }
   if (threadIdx.x % 32 == 0) times[(blockIdx.x * threads + threadIdx.x) / 32] = {begin, timer_ns()};
 }
 

@@ -97,7 +97,8 @@ void measure_local(Microbench& bench) {
     const double once = seconds(rounds), twice = seconds(2 * rounds);
     if (i > 0) samples.push_back(static_cast<double>(both.bytes) * threads * units * rounds / (twice - once));
   }
-  bench.add("l2.write_and_read", samples, "each way: every SM stores 64 KiB of local memory and loads it again, past L1");
+  bench.add("l2.write_and_read", samples,
+            "each way: every SM stores 64 KiB of local memory and loads it again, past L1");
 }
 
 }  // namespace tilescope::validate

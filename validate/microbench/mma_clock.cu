@@ -21,10 +21,11 @@ struct ProductsAndPauses {
 #pragma unroll
       for (int i = 0; i < products; ++i) {
         float(&d)[4] = c[i % chains];
-        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                     "{%0,%1,%2,%3};"
-                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+        asm volatile(
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+            "{%0,%1,%2,%3};"
+            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
       }
 #pragma unroll 1
       for (int i = 0; i < pause; ++i) asm volatile("fma.rn.f32 %0, %0, %1, %1;" : "+f"(x) : "f"(0.3f));
@@ -45,7 +46,8 @@ void measure_mma_clock(Microbench& bench) {
   for (const int part : {4, 2, 1})
     for (const int pause : {0, 24, 96})
       found.push_back(run_timed(ProductsAndPauses{pause}, {bench.units() / part, ProductsAndPauses::threads, 0},
-                                clocks / (200 + 4 * pause)).clock_hz);
+                                clocks / (200 + 4 * pause))
+                          .clock_hz);
   bench.add("clock.mma_most", found,
             "m16n8k16 by 8 warps on a quarter, half and all of the SMs, back to back and after pauses");
 }

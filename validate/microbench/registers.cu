@@ -28,7 +28,8 @@ struct Drawn {
   __device__ __forceinline__ static void multiply_add(float a, float b, float& sum) { sum = __fmaf_rn(a, b, sum); }
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
     float a[factors], b[factors], sum[sums];
-    for (int i = 0; i < factors; ++i) a[i] = 0.5f + 0.001f * static_cast<float>(threadIdx.x + i), b[i] = 0.7f - 0.5f * a[i];
+    for (int i = 0; i < factors; ++i)
+      a[i] = 0.5f + 0.001f * static_cast<float>(threadIdx.x + i), b[i] = 0.7f - 0.5f * a[i];
     for (int i = 0; i < sums; ++i) sum[i] = static_cast<float>(i);
     watch.start();
 #pragma unroll 1
@@ -50,8 +51,8 @@ double clocks(const Microbench& bench) {
 }  // namespace
 
 void measure_registers(Microbench& bench) {
-  MicrobenchCurve curve{"multiply-adds of three registers, two warps a scheduler", "draw of factors and sums",
-                        "clk a multiply-add", {}};
+  MicrobenchCurve curve{
+      "multiply-adds of three registers, two warps a scheduler", "draw of factors and sums", "clk a multiply-add", {}};
   curve.points = {{1, clocks<1, 8, 16>(bench)},    {2, clocks<2, 8, 16>(bench)},   {3, clocks<3, 8, 16>(bench)},
                   {4, clocks<4, 16, 16>(bench)},   {5, clocks<5, 16, 16>(bench)},  {6, clocks<6, 16, 16>(bench)},
                   {7, clocks<7, 16, 32>(bench)},   {8, clocks<8, 16, 32>(bench)},  {9, clocks<9, 16, 32>(bench)},

@@ -18,8 +18,8 @@ __device__ __forceinline__ void wait_copies() {
 // Each block streams `tiles` tiles of `bytes` from a range of its own, `stages` - 1 of them ahead (one stage: none).
 // `busy`: its SM takes the place of its first clock. `work`: clocks that each thread spins over a tile.
 template <int stages>
-__global__ void __launch_bounds__(threads) stream_kernel(const char* source, int bytes, int tiles, bool busy, int work,
-                                                         Span* spans) {
+__global__ void __launch_bounds__(threads)
+    stream_kernel(const char* source, int bytes, int tiles, bool busy, int work, Span* spans) {
   extern __shared__ __align__(128) unsigned char shared[];
   const unsigned base = static_cast<unsigned>(__cvta_generic_to_shared(shared));
   const char* from = source + static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(tiles) * bytes;
@@ -38,7 +38,8 @@ __global__ void __launch_bounds__(threads) stream_kernel(const char* source, int
     __syncthreads();
     if constexpr (stages > 1) copy(tile + stages - 1);
     if (work > 0)
-      for (const long long end = clock64() + work; clock64() < end;) {}
+      for (const long long end = clock64() + work; clock64() < end;) {
+      }
   }
   wait_copies<0>();
   __syncthreads();
@@ -100,7 +101,8 @@ void measure_streams(Microbench& bench) {
     ramps.push_back(shorter - empty - few * a_tile);
   }
   bench.add("hbm.ramp", ramps,
-            "two blocks an SM stream 4 and 32 tiles of 32 KiB, two ahead: the time of no tile, less a kernel that only stores");
+            "two blocks an SM stream 4 and 32 tiles of 32 KiB, two ahead: the time of no tile, less a kernel that only "
+            "stores");
   std::vector<double> shares;
   for (int i = 0; i < bench.repeats(); ++i) {
     flush.enqueue(nullptr);

@@ -66,8 +66,8 @@ LaunchFacts facts_of(const Geometry& g) {
   static const auto attribute_of =
       driver_function<CUresult (*)(int*, CUfunction_attribute, CUfunction)>("cuFuncGetAttribute");
   static const auto function_of = driver_function<CUresult (*)(CUfunction*, CUkernel)>("cuKernelGetFunction");
-  static const auto occupancy_of = driver_function<CUresult (*)(int*, CUfunction, int, std::size_t)>(
-      "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  static const auto occupancy_of =
+      driver_function<CUresult (*)(int*, CUfunction, int, std::size_t)>("cuOccupancyMaxActiveBlocksPerMultiprocessor");
   CUfunction function = g.function;
   int probe = 0;
   if (attribute_of(&probe, CU_FUNC_ATTRIBUTE_NUM_REGS, function) != CUDA_SUCCESS)  // a launch may name a CUkernel

@@ -33,17 +33,21 @@ const char* answered(const Function& function) {
 
 Json point_json(const MeasurePoint& p) {
   const PointWorkload& w = p.workload;
-  return {{"id", point_id(p)}, {"kernel", p.kernel},     {"mask", p.mask},         {"dtype", to_string(p.dtype)},
-          {"batch", w.batch},  {"heads_q", w.heads_q},   {"heads_kv", w.heads_kv}, {"q_len", w.q_len},
-          {"kv_len", w.kv_len}, {"head_dim", w.d_qk},    {"splits", p.splits}};
+  return {{"id", point_id(p)},  {"kernel", p.kernel},   {"mask", p.mask},         {"dtype", to_string(p.dtype)},
+          {"batch", w.batch},   {"heads_q", w.heads_q}, {"heads_kv", w.heads_kv}, {"q_len", w.q_len},
+          {"kv_len", w.kv_len}, {"head_dim", w.d_qk},   {"splits", p.splits}};
 }
 
 Json launch_json(const WatchedLaunch& launch) {
   const LaunchFacts& f = launch.facts;
-  return {{"kernel", launch.kernel},           {"grid", f.grid},
-          {"block", f.block},                  {"registers", f.registers_per_thread},
-          {"static_smem", f.static_smem},      {"dynamic_smem", f.dynamic_smem},
-          {"local_bytes", f.local_bytes_per_thread}, {"blocks_per_unit", f.blocks_per_unit}};
+  return {{"kernel", launch.kernel},
+          {"grid", f.grid},
+          {"block", f.block},
+          {"registers", f.registers_per_thread},
+          {"static_smem", f.static_smem},
+          {"dynamic_smem", f.dynamic_smem},
+          {"local_bytes", f.local_bytes_per_thread},
+          {"blocks_per_unit", f.blocks_per_unit}};
 }
 
 // The experiment's warps are a fact of the launch; so is the largest block of the call.
