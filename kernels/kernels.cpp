@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "common/family.h"
 #include "kernel_api.h"
+#include "kernels/common/family.h"
 
 namespace tilescope::kernels {
 namespace {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "kernel_api.h"
-#include "predict/point.h"
+#include "predict/point/point.h"
 
 namespace tilescope::kernels {
 namespace {

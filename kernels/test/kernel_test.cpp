@@ -9,7 +9,7 @@
 
 #include "error_bound.h"
 #include "oracle.h"
-#include "predict/point.h"
+#include "predict/point/point.h"
 #include "test/device_run.h"
 #include "test/options.h"
 

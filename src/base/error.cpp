@@ -29,4 +29,8 @@ std::string to_string(const Diagnostic& diagnostic) {
 InputError::InputError(std::vector<Diagnostic> diagnostics)
     : std::runtime_error(joined(diagnostics)), diagnostics_(std::move(diagnostics)) {}
 
+void refuse(const std::string& path, const std::string& message) {
+  throw InputError(Diagnostic{.path = path, .message = message});
+}
+
 }  // namespace tilescope

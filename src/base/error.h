@@ -37,6 +37,9 @@ class InputError : public std::runtime_error {
   std::vector<Diagnostic> diagnostics_;
 };
 
+// Throws an InputError of one finding; `path` names the option or the place in a file.
+[[noreturn]] void refuse(const std::string& path, const std::string& message);
+
 // No GPU, no permission for counters, or the device failed. Exit status 3.
 class DeviceError : public std::runtime_error {
  public:

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/derive_bounds.h"
 #include "diagram/roles.h"
-#include "stream/verify.h"
+#include "stream/check/verify.h"
 
 namespace tilescope::cli {
 namespace {
@@ -272,7 +272,7 @@ std::string sections_as_text(const std::vector<PageSection>& sections) {
     for (const PageTable& page_table : section.tables) {
       Table table{.title = page_table.title, .columns = page_table.columns, .rows = {}};
       for (const auto& row : page_table.rows) table.rows.emplace_back(row.begin(), row.end());
-      if (!table.rows.empty()) text += "\n" + render(table, Format::text);
+      if (!table.rows.empty()) text += "\n" + render(table, OutputFormat::text);
     }
   }
   return text;

@@ -2,7 +2,7 @@
 // exact counts are listed; empty: none.
 #pragma once
 
-#include "cli/table.h"
+#include "cli/output/table.h"
 #include "derive/derivation.h"
 #include "draw/derivation_page.h"
 

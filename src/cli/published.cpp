@@ -52,9 +52,9 @@ ExitStatus validate_published(const Arguments& arguments) {
                                   .message = "goes with records, not with --published; give one of them"});
   const std::vector<PublishedResult> results =
       compare_published(validate::read_published(*arguments.text("published")), data_directory());
-  const Format format = arguments.format();
-  if (format == Format::json) deliver(arguments, to_json(results).dump(1) + "\n");
-  else deliver(arguments, render(format == Format::csv ? rows_of(results) : table_of(results), format));
+  const OutputFormat format = arguments.format();
+  if (format == OutputFormat::json) deliver(arguments, to_json(results).dump(1) + "\n");
+  else deliver(arguments, render(format == OutputFormat::csv ? rows_of(results) : table_of(results), format));
   const bool held =
       std::all_of(results.begin(), results.end(), [](const PublishedResult& result) { return result.passed(); });
   return held ? ExitStatus::done : ExitStatus::answer_no;

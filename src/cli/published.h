@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "cli/options.h"
+#include "cli/input/options.h"
 
 namespace tilescope::cli {
 

@@ -1,7 +1,7 @@
 // Reading records with their experiments and comparing them: shared by validate and report.
 #pragma once
 
-#include "cli/options.h"
+#include "cli/input/options.h"
 #include "compare/compare.h"
 
 namespace tilescope::cli {

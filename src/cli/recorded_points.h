@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compare/compare.h"
-#include "validate/record.h"
+#include "records/record.h"
 
 namespace tilescope::cli {
 

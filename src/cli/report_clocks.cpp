@@ -4,13 +4,13 @@
 #include <map>
 
 #include "cli/report_pictures.h"
-#include "predict/time_parts.h"
+#include "predict/time/time_parts.h"
 
 namespace tilescope::cli {
 namespace {
 
-constexpr double shortest_seconds = 100e-6;  // below, the profiler's own cycles and launches blur cycles over seconds
-constexpr double at_limit = 0.999;           // of the limit
+constexpr double shortest_of_clocks = 100e-6;  // below, the profiler's own cycles and launches blur cycles over seconds
+constexpr double at_limit = 0.999;             // of the limit
 
 bool reports_cap(const validate::Clocks& clocks) {
   return std::any_of(clocks.throttle.begin(), clocks.throttle.end(),
@@ -55,7 +55,7 @@ Json picture_clocks(const std::vector<PictureRecord>& records, const HardwarePro
   std::int64_t both = 0, model = 0, gpu = 0, neither = 0;
   for (const PictureRecord& record : records) {
     const TimePrediction& time = record.prediction().time;
-    if (!record.compared->record.clocks || !time.modelled || time.watts <= 0 || record.seconds < shortest_seconds)
+    if (!record.compared->record.clocks || !time.modelled || time.watts <= 0 || record.seconds < shortest_of_clocks)
       continue;
     const bool says = at_power_limit(time, hardware), reports = reports_cap(*record.compared->record.clocks);
     ++(says && reports ? both : says ? model : reports ? gpu : neither);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/record_label.h"
+#include "cli/output/record_label.h"
 #include "search/search.h"
 
 namespace tilescope::cli {

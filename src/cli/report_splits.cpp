@@ -6,14 +6,14 @@
 #include <set>
 
 #include "cli/report_pictures.h"
-#include "predict/sm_time.h"
-#include "predict/time_parts.h"
+#include "predict/sm/step_time.h"
+#include "predict/time/time_parts.h"
 
 namespace tilescope::cli {
 namespace {
 
-constexpr std::size_t most_records = 5;     // of a kernel
-constexpr double shortest_seconds = 20e-6;  // a kernel's records below this are left out where it has longer ones
+constexpr std::size_t most_records = 5;       // of a kernel
+constexpr double shortest_of_splits = 20e-6;  // a kernel's records below this are left out where it has longer ones
 enum Unit : std::size_t { tensor, smem, xu, fma, alu, issue, l2, hbm, unit_count };
 constexpr std::array<const char*, unit_count> unit_names{"tensor", "smem", "xu", "fma", "alu", "issue", "l2", "hbm"};
 using UnitSeconds = std::array<double, unit_count>;
@@ -87,8 +87,8 @@ Json named(const UnitSeconds& seconds, bool zeros) {
 std::vector<const PictureRecord*> chosen(std::vector<const PictureRecord*> records) {
   std::stable_sort(records.begin(), records.end(),
                    [](const auto* a, const auto* b) { return a->seconds > b->seconds; });
-  if (records.front()->seconds >= shortest_seconds)
-    std::erase_if(records, [](const auto* r) { return r->seconds < shortest_seconds; });
+  if (records.front()->seconds >= shortest_of_splits)
+    std::erase_if(records, [](const auto* r) { return r->seconds < shortest_of_splits; });
   std::set<std::string> seen;  // a point that two experiments measured
   std::erase_if(records, [&](const auto* r) { return !seen.insert(r->label).second; });
   if (records.size() <= most_records) return records;

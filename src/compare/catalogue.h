@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "predict/point.h"
+#include "predict/point/point.h"
 
 namespace tilescope {
 

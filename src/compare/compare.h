@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "predict/json.h"
-#include "validate/experiment.h"
-#include "validate/record.h"
+#include "predict/explain/prediction_json.h"
+#include "records/experiment.h"
+#include "records/record.h"
 
 namespace tilescope {
 

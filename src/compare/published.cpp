@@ -143,16 +143,16 @@ std::vector<double> ranks(std::span<const double> values) {
   return rank;
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json score_json(const PublishedScore& score) {
   return {{"n", score.error.n},
-          {"mape", number(score.error.mean)},
-          {"median", number(score.error.median)},
-          {"p90", number(score.error.p90)},
-          {"worst", number(score.error.worst)},
-          {"bias", number(score.bias)},
-          {"rank", number(score.rank)}};
+          {"mape", number_or_null(score.error.mean)},
+          {"median", number_or_null(score.error.median)},
+          {"p90", number_or_null(score.error.p90)},
+          {"worst", number_or_null(score.error.worst)},
+          {"bias", number_or_null(score.bias)},
+          {"rank", number_or_null(score.rank)}};
 }
 
 }  // namespace
@@ -194,7 +194,7 @@ Json to_json(const std::vector<PublishedResult>& results) {
                       {"measured", row.measured},
                       {"predicted", row.fits() ? Json(row.predicted) : Json(nullptr)},
                       {"roofline", row.roofline},
-                      {"ratio", row.fits() ? number(row.predicted / row.measured) : Json(nullptr)},
+                      {"ratio", row.fits() ? number_or_null(row.predicted / row.measured) : Json(nullptr)},
                       {"fits", row.fits()}});
     tables.push_back({{"name", result.name},
                       {"hardware", result.hardware},

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compare/compare.h"
-#include "validate/published.h"
+#include "records/published.h"
 
 namespace tilescope {
 

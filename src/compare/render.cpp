@@ -9,7 +9,7 @@ namespace tilescope {
 namespace {
 
 // Counts are exact integers; times are not.
-Json number(double value) {
+Json whole_or_real(double value) {
   return value == std::floor(value) && std::abs(value) < 9e15 ? Json(static_cast<std::int64_t>(value)) : Json(value);
 }
 
@@ -37,8 +37,8 @@ Json to_json(const Comparison& comparison) {
                     {"quantity", row.quantity + (row.direction.empty() ? "" : " " + row.direction)},
                     {"level", row.level},
                     {"direction", row.direction},
-                    {"predicted", number(row.predicted)},
-                    {"measured", number(row.measured)},
+                    {"predicted", whole_or_real(row.predicted)},
+                    {"measured", whole_or_real(row.measured)},
                     {"ratio", row.measured == 0 ? Json(nullptr) : finite(row.predicted / row.measured)},
                     {"tolerance", row.tolerance ? Json(*row.tolerance) : Json(nullptr)},
                     {"slack", row.slack},

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::array<std::string_view, extent_count> names{"batch",  "heads_kv", "group", "q_len",
                                                            "kv_len", "d_qk",     "d_v"};
-constexpr std::int64_t largest_extent = std::int64_t{1} << 40;
-
 }  // namespace
 
 std::string to_string(Extent extent) { return std::string(names[static_cast<std::size_t>(extent)]); }

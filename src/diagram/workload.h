@@ -11,6 +11,9 @@
 
 namespace tilescope {
 
+constexpr std::int64_t largest_extent = std::int64_t{1}
+                                        << 40;  // of any axis: products of a few still fit 64 bits or overflow visibly
+
 // Extents a diagram's axes may be sized by.
 enum class Extent { batch, heads_kv, group, q_len, kv_len, d_qk, d_v };
 inline constexpr std::size_t extent_count = 7;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "draw/flow.h"
-#include "draw/order.h"
+#include "draw/layout/flow.h"
+#include "draw/layout/order.h"
 #include "draw/test_xml.h"
 
 namespace tilescope {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "draw/geometry.h"
+#include "draw/layout/geometry.h"
 
 namespace tilescope::draw {
 namespace {

@@ -1,7 +1,7 @@
 // Draws what has a place.
 #pragma once
 
-#include "draw/geometry.h"
+#include "draw/layout/geometry.h"
 
 namespace tilescope::draw {
 

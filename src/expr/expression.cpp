@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "base/contains.h"
+#include "expr/characters.h"
 #include "expr/functions.h"
 
 namespace tilescope {
@@ -21,9 +22,6 @@ struct Expression::Node {
 namespace {
 
 using Kind = Expression::Kind;
-
-bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool digit(char c) { return c >= '0' && c <= '9'; }
 
 void check_name(const std::string& name) {
   if (!is_expression_name(name)) throw std::invalid_argument("an expression cannot name '" + name + "'");

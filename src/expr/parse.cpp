@@ -6,13 +6,12 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "expr/characters.h"
 #include "expr/functions.h"
 
 namespace tilescope {
 namespace {
 
-bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool digit(char c) { return c >= '0' && c <= '9'; }
 bool space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 class Parser {

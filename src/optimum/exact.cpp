@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "optimum/tropical.h"
+#include "optimum/program/tropical.h"
 
 namespace tilescope {
 namespace {

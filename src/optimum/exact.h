@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "optimum/power_product.h"
+#include "optimum/program/power_product.h"
 #include "optimum/tile_problem.h"
 
 namespace tilescope {

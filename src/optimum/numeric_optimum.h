@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "optimum/geometric_program.h"
+#include "optimum/program/geometric_program.h"
 #include "optimum/tile_problem.h"
 
 namespace tilescope {

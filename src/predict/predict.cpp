@@ -2,7 +2,7 @@
 
 #include "base/checked.h"
 #include "cost/live_tiles.h"
-#include "predict/island.h"
+#include "predict/point/bound_island.h"
 
 namespace tilescope {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "predict/point.h"
+#include "predict/point/point.h"
 
 namespace tilescope {
 

@@ -24,7 +24,7 @@ FamilyNumber read_number(const Fields& f) {
           .outside = f.number("outside").value_or(0)};
 }
 
-FamilyRow read_row(const Fields& f) {
+FamilyRow read_family_row(const Fields& f) {
   FamilyRow row{.kernel = f.text("kernel", true),
                 .summary = f.text("summary"),
                 .schedule = f.text("schedule"),
@@ -109,7 +109,7 @@ Family read_family(const nlohmann::json& data) {
   }
   if (family.title.empty()) family.title = "The kernel family";
   family.points = f.number("points").value_or(0);
-  f.each("kernels", true, [&](const Fields& k) { family.rows.push_back(read_row(k)); });
+  f.each("kernels", true, [&](const Fields& k) { family.rows.push_back(read_family_row(k)); });
   f.each("ladders", true, [&](const Fields& l) { family.ladders.push_back(read_ladder(l)); });
   if (!problems.empty()) throw InputError(std::move(problems));
   return family;

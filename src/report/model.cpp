@@ -6,7 +6,7 @@
 
 #include "base/contains.h"
 #include "report/fields.h"
-#include "report/text_format.h"
+#include "report/text/text_format.h"
 
 namespace tilescope::report {
 namespace {

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "report/fields.h"
 #include "report/pictures.h"
-#include "report/text_format.h"
+#include "report/text/text_format.h"
 
 namespace tilescope::report {
 namespace {

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "base/error.h"
-#include "report/chart.h"
+#include "report/charts/chart.h"
 #include "report/fields.h"
+#include "report/page/sections.h"
 #include "report/report.h"
-#include "report/sections.h"
 
 using namespace tilescope::report;
 using nlohmann::json;

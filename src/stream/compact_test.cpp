@@ -1,7 +1,7 @@
 // Partial results kept as outputs: the state of a split-KV kernel (theory.md 4.2, P5 "split-KV comes free").
+#include "stream/check/verify.h"
 #include "stream/quotient.h"
 #include "stream/test_cascades.h"
-#include "stream/verify.h"
 
 namespace tilescope {
 namespace {

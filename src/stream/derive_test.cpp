@@ -1,7 +1,7 @@
 // theory.md 4.2, P3-P5, and 7 (c): what is streamable, with which state, and what is refused with which reason.
 #include "expr/simplify.h"
+#include "stream/check/verify.h"
 #include "stream/test_cascades.h"
-#include "stream/verify.h"
 
 namespace tilescope {
 namespace {

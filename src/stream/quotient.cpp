@@ -11,12 +11,12 @@ namespace tilescope {
 namespace {
 
 using Kind = Expression::Kind;
-using Terms = std::vector<Expression>;  // a sum of products
-constexpr std::size_t most_terms = 256;
+using Summands = std::vector<Expression>;  // a sum of products
+constexpr std::size_t most_summands = 256;
 
 struct TooLong {};
 
-void add_terms(const Expression& e, bool negative, Terms& terms) {
+void add_terms(const Expression& e, bool negative, Summands& terms) {
   if (is_sum(e)) {
     add_terms(e.operands()[0], negative, terms);
     return add_terms(e.operands()[1], negative != (e.kind() == Kind::subtract), terms);
@@ -24,25 +24,25 @@ void add_terms(const Expression& e, bool negative, Terms& terms) {
   terms.push_back(negative ? -e : e);
 }
 
-Terms collected(const Terms& terms) {
+Summands like_summands_joined(const Summands& terms) {
   Expression sum;
   for (const Expression& term : terms) sum = sum + term;
-  Terms result;
+  Summands result;
   add_terms(simplify(sum), false, result);
-  if (result.size() > most_terms) throw TooLong{};
+  if (result.size() > most_summands) throw TooLong{};
   return result;
 }
 
-Terms product(const Terms& a, const Terms& b) {
-  if (a.size() * b.size() > most_terms) throw TooLong{};
-  Terms result;
+Summands product(const Summands& a, const Summands& b) {
+  if (a.size() * b.size() > most_summands) throw TooLong{};
+  Summands result;
   for (const Expression& x : a)
     for (const Expression& y : b) result.push_back(x * y);
-  return collected(result);
+  return like_summands_joined(result);
 }
 
 struct Quotient {
-  Terms top, bottom{Expression::number(1)};
+  Summands top, bottom{Expression::number(1)};
 };
 
 Quotient product(const Quotient& a, const Quotient& b) { return {product(a.top, b.top), product(a.bottom, b.bottom)}; }
@@ -61,9 +61,9 @@ Quotient quotient(const Expression& e) {
     case Kind::add:
     case Kind::subtract: {
       const Quotient a = quotient(operands[0]), b = quotient(operands[1]);
-      Terms top = product(a.top, b.bottom);
+      Summands top = product(a.top, b.bottom);
       for (const Expression& term : product(b.top, a.bottom)) top.push_back(e.kind() == Kind::subtract ? -term : term);
-      return {collected(top), product(a.bottom, b.bottom)};
+      return {like_summands_joined(top), product(a.bottom, b.bottom)};
     }
     default:
       break;
@@ -80,9 +80,9 @@ Quotient quotient(const Expression& e) {
 bool equal(const Expression& a, const Expression& b) {
   if (proven_equal(a, b)) return true;
   const Quotient left = quotient(simplify(a)), right = quotient(simplify(b));
-  Terms difference = product(left.top, right.bottom);
+  Summands difference = product(left.top, right.bottom);
   for (const Expression& term : product(right.top, left.bottom)) difference.push_back(-term);
-  const Terms rest = collected(difference);
+  const Summands rest = like_summands_joined(difference);
   return rest.size() == 1 && rest[0].is_number(0);
 }
 

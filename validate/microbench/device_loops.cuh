@@ -1,7 +1,7 @@
 // Loops over global memory that several topics use: 16 bytes a thread and load, past L1, eight loads in flight.
 #pragma once
 
-#include "validate/microbench/span.cuh"
+#include "validate/microbench/memory/span.cuh"
 
 namespace tilescope::validate {
 

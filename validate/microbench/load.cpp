@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "validate/cuda_check.h"
+#include "validate/measure/cuda_check.h"
 
 namespace tilescope::validate {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "validate/nvml.h"
+#include "validate/measure/nvml.h"
 
 namespace tilescope::validate {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "validate/microbench/load.h"
-#include "validate/microbench/span.cuh"
+#include "validate/microbench/memory/span.cuh"
 
 namespace tilescope::validate {
 

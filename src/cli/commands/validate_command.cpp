@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "cli/cli.h"
+#include "cli/output/help.h"
+#include "cli/published.h"
+#include "cli/recorded.h"
+
+namespace tilescope::cli {
+namespace {
+
+Json percent(double relative) {
+  return relative > 1e6 ? Json("infinite") : Json(fmt::format("{:.3f} %", 100 * relative));
+}
+
+Table summary_table(const Comparison& comparison) {
+  Table table{.title = fmt::format("{} points: relative error of the prediction, by kernel and quantity",
+                                   comparison.points.size()),
+              .columns = {"kernel", "quantity", "n", "outside", "mean", "median", "p90", "worst"},
+              .rows = {}};
+  for (const SummaryRow& row : comparison.summary)
+    table.rows.push_back({row.kernel, row.quantity, row.n, row.failed, percent(row.mean), percent(row.median),
+                          percent(row.p90), percent(row.worst)});
+  return table;
+}
+
+Table row_table(const Comparison& comparison, bool failed_only) {
+  Table table{.title = failed_only ? "rows outside their tolerance" : "",
+              .columns = {"point", "kernel", "quantity", "predicted", "measured", "ratio", "tolerance", "slack",
+                          "verdict", "reason"},
+              .rows = {}};
+  for (const ComparisonRow& row : comparison.rows) {
+    if (failed_only && row.verdict != Verdict::fail) continue;
+    table.rows.push_back({row.point, row.kernel, row.label(), row.predicted, row.measured,
+                          row.measured == 0 ? Json(nullptr) : Json(row.predicted / row.measured),
+                          row.tolerance ? Json(*row.tolerance) : Json(nullptr), row.slack, to_string(row.verdict),
+                          row.reason});
+  }
+  return table;
+}
+
+}  // namespace
+
+ExitStatus validate_command(const std::vector<std::string>& words) {
+  const auto specs =
+      recorded_options() +
+      std::vector<OptionSpec>{
+          {"junit", "also write JUnit XML to this file"},
+          {"errors", "also write the time error by GPU and kernel, which predict states (validate/errors.json)"},
+          {"published", "instead: times that others published, a directory of tables (validate/published)"}} +
+      output_options();
+  if (help_wanted(words, "validate [--recorded DIRECTORY] [--experiment FILE] | --published DIRECTORY", specs,
+                  "  tilescope validate\n  tilescope validate --recorded my_records --format json -o comparison.json "
+                  "--junit junit.xml\n"
+                  "  tilescope validate --published validate/published\n"
+                  "Exit status 1 when a row leaves its tolerance, a published table its bars, or the tiles predicted "
+                  "to be fastest are\n"
+                  "over 5 % slower than the fastest in the mean of 12 or more workloads of a kernel.\n"))
+    return ExitStatus::done;
+  const Arguments arguments("validate", words, specs, 0);
+  const OutputFormat format = arguments.format();
+  if (arguments.has("published")) return validate_published(arguments);
+  const Comparison comparison = compare_recorded(arguments);
+  const std::vector<SearchRegret> regrets = search_regret(comparison);
+  if (format == OutputFormat::json) deliver(arguments, to_json(comparison).dump(1) + "\n");
+  else if (format == OutputFormat::csv) deliver(arguments, render(row_table(comparison, false), format));
+  else {
+    const Table failed = row_table(comparison, true);
+    std::string out = render(summary_table(comparison), format) + "\n";
+    for (const Calibration& bar : calibration(comparison))
+      out += fmt::format("{}: the p90 error of a kernel's other records held {:.0f} % of {} records\n", bar.quantity,
+                         100 * bar.held, bar.n);
+    for (const SearchRegret& regret : regrets)
+      out += fmt::format(
+          "search regret of {} on {}: {:.2f} % (geometric mean of {} workloads, {} tiles), worst {:.2f} % ({}){}\n",
+          regret.kernel, regret.hardware, 100 * regret.mean, regret.workloads, regret.tiles, 100 * regret.worst,
+          regret.worst_workload, regret.within_bar ? "" : ": over the bar of 5 %");
+    out += failed.rows.empty() ? "every judged row is within its tolerance\n" : render(failed, format);
+    deliver(arguments, out);
+  }
+  if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));
+  if (const auto errors = arguments.text("errors")) write_file(*errors, error_summary(comparison).dump(1) + "\n");
+  const bool good_search =
+      std::all_of(regrets.begin(), regrets.end(), [](const SearchRegret& regret) { return regret.within_bar; });
+  return comparison.passed() && good_search ? ExitStatus::done : ExitStatus::answer_no;
+}
+
+}  // namespace tilescope::cli

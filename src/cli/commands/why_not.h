@@ -1,0 +1,13 @@
+// explain --why-not AXIS:PARTITION
+#pragma once
+
+#include "base/error.h"
+#include "cli/input/options.h"
+
+namespace tilescope::cli {
+
+// Prints, for every kernel of the schedule, whether its nest may partition the axis so, and the rule that forbids it.
+// Done when every kernel allows it, else the answer is no.
+ExitStatus print_why_not(const Arguments& arguments, const Schedule& schedule);
+
+}  // namespace tilescope::cli

@@ -1,0 +1,95 @@
+// Which plan a command speaks of: --kernel, --schedule, --diagram, --size and --pass.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/contains.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/input/options.h"
+#include "derive/why_not.h"
+
+namespace tilescope::cli {
+namespace {
+
+constexpr std::int64_t largest_size = std::int64_t{1} << 40;
+
+// What is predicted of a pass when neither a schedule nor a kernel is named.
+std::string default_schedule(const std::string& pass) { return pass == "backward" ? "flash2-backward" : "flash2"; }
+
+std::optional<std::string> read_pass(const Arguments& arguments) {
+  static const std::vector<std::string> passes{"forward", "backward"};
+  const auto pass = arguments.text("pass");
+  if (pass && !contains(passes, *pass))
+    refuse("--pass", fmt::format("expected forward or backward, found '{}'{}", *pass,
+                                 nearest(*pass, passes) ? did_you_mean(*pass, passes) : ""));
+  return pass;
+}
+
+// A schedule that another diagram was not written for says why in one line, not in one a loop.
+Plan plan_on_diagram(const std::string& schedule, const std::string& diagram) {
+  try {
+    return load_plan_for_schedule(schedule, data_directory(), diagram);
+  } catch (const InputError& error) {
+    const Diagnostic& first = error.diagnostics().front();
+    if (first.path == "--schedule" || first.path == "schedule") throw;
+    refuse("--diagram", fmt::format("schedule '{}' does not fit diagram '{}': {}: {}; give another --schedule",
+                                    schedule, diagram, first.path, first.message));
+  }
+}
+
+// "a=1024,b=2k"
+void apply_sizes(Diagram& diagram, const std::vector<std::string>& given) {
+  std::set<std::string> seen;
+  for (const std::string& list : given)
+    for (const std::string& part : split(list, ',')) {
+      const std::size_t equals = part.find('=');
+      const auto value = equals == std::string::npos ? std::nullopt : parse_count(part.substr(equals + 1));
+      if (!value || *value < 1 || *value > largest_size || equals == 0)
+        refuse(
+            "--size",
+            fmt::format("expected NAME=SIZE[,NAME=SIZE...] with positive sizes, as in a=1024,b=2k, found '{}'", part));
+      const std::string name = part.substr(0, equals);
+      if (!seen.insert(name).second) refuse("--size", fmt::format("'{}' is given twice", name));
+      set_size(diagram, name, *value);
+    }
+}
+
+}  // namespace
+
+Plan read_plan(const Arguments& arguments, const std::optional<std::string>& kernel,
+               const std::optional<std::string>& schedule) {
+  const auto pass = read_pass(arguments), diagram = arguments.text("diagram");
+  if (kernel && schedule) refuse("--kernel", "give --kernel or --schedule, not both: a kernel names its schedule");
+  if (kernel && diagram)
+    refuse("--diagram",
+           "give --kernel or --diagram, not both: a kernel computes its schedule's diagram; use --schedule");
+  Plan plan;
+  if (kernel) {
+    plan = load_plan_for_kernel(*kernel, data_directory());
+  } else if (diagram) {
+    const Diagram wanted = find_diagram(*diagram, data_directory() / "models");
+    plan = plan_on_diagram(schedule.value_or(default_schedule(pass.value_or(pass_of(wanted)))), *diagram);
+  } else {
+    plan = load_plan_for_schedule(schedule.value_or(default_schedule(pass.value_or("forward"))), data_directory());
+  }
+  if (const std::string own = pass_of(plan.schedule.diagram); pass && *pass != own)
+    refuse("--pass", fmt::format("expected {}, as {} '{}' is, found '{}'; leave --pass out or choose another {}", own,
+                                 kernel ? "kernel" : "schedule", kernel ? plan.kernel.name : plan.schedule.name, *pass,
+                                 kernel ? "kernel" : "schedule"));
+  const bool own_file = schedule && schedule->find('/') != std::string::npos;
+  if (diagram || own_file)  // shipped pairs are known to be legal
+    if (const std::string why = illegal(plan.schedule); !why.empty())
+      refuse("--schedule",
+             fmt::format(
+                 "'{}' cannot run on diagram '{}': kernel {}; choose another schedule, derive lists the legal ones",
+                 plan.schedule.name, plan.schedule.diagram.name, why));
+  apply_sizes(plan.schedule.diagram, arguments.all("size"));
+  return plan;
+}
+
+Plan read_plan(const Arguments& arguments) {
+  return read_plan(arguments, arguments.text("kernel"), arguments.text("schedule"));
+}
+
+}  // namespace tilescope::cli

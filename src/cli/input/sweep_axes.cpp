@@ -1,0 +1,181 @@
+#include "cli/input/sweep_axes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/contains.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/output/labels.h"
+
+namespace tilescope::cli {
+namespace {
+
+constexpr std::size_t most_values = 1000000;
+constexpr std::int64_t largest_value = std::int64_t{1} << 40;
+constexpr std::int64_t most_warps = 64;
+
+struct NamedExtent {
+  const char* name;    // of the axis
+  const char* option;  // that gives the same size
+  std::int64_t Workload::*extent;
+};
+constexpr std::array<NamedExtent, 7> named_extents{{{"batch", "batch", &Workload::batch},
+                                                    {"heads_q", "heads-q", &Workload::heads_q},
+                                                    {"heads_kv", "heads-kv", &Workload::heads_kv},
+                                                    {"q_len", "q-len", &Workload::q_len},
+                                                    {"kv_len", "kv-len", &Workload::kv_len},
+                                                    {"head_dim", "head-dim", &Workload::d_qk},
+                                                    {"v_head_dim", "v-head-dim", &Workload::d_v}}};
+
+const NamedExtent& named(std::int64_t Workload::*extent) {
+  return *std::find_if(named_extents.begin(), named_extents.end(),
+                       [&](const NamedExtent& known) { return known.extent == extent; });
+}
+
+// A size that follows another one when nothing else gives it.
+struct Follower {
+  std::int64_t Workload::*leader, Workload::*follower;
+  bool workload_gives_it;  // --workload states it on its own
+};
+constexpr std::array<Follower, 3> followers{{{&Workload::heads_q, &Workload::heads_kv, true},
+                                             {&Workload::q_len, &Workload::kv_len, true},
+                                             {&Workload::d_qk, &Workload::d_v, false}}};
+
+bool sets(const SweepAxis& axis, std::int64_t Workload::*extent) { return contains(axis.extents, extent); }
+
+// "first:last:xF" multiplies by F, "first:last:+S" (or ":S") adds S; or a comma list.
+std::vector<std::int64_t> parse_values(const std::string& text) {
+  std::vector<std::int64_t> values;
+  const std::vector<std::string> parts = split(text, ':');
+  const auto number = [&](std::string_view word) {
+    const auto value = parse_count(word);
+    if (!value || *value < 1 || *value > largest_value)
+      refuse("--axis", fmt::format("expected integers from 1 to 2^40, found '{}' in '{}'", word, text));
+    return *value;
+  };
+  if (parts.size() == 1) {
+    for (const std::string& word : split(text, ',')) values.push_back(number(word));
+    return values;
+  }
+  if (parts.size() != 3 || parts[2].empty())
+    refuse("--axis", fmt::format("expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP or a list A,B,C, found '{}'", text));
+  const bool times = parts[2][0] == 'x';
+  const std::int64_t step = number(times || parts[2][0] == '+' ? parts[2].substr(1) : parts[2]);
+  if (times && step < 2) refuse("--axis", "a factor must be at least 2");
+  const std::int64_t last = number(parts[1]);
+  for (std::int64_t value = number(parts[0]); value <= last;) {
+    values.push_back(value);
+    if (values.size() > most_values) refuse("--axis", fmt::format("'{}' gives more than {} values", text, most_values));
+    if (times ? __builtin_mul_overflow(value, step, &value) : __builtin_add_overflow(value, step, &value)) break;
+  }
+  if (values.empty()) refuse("--axis", fmt::format("'{}' is an empty range: FIRST is above LAST", text));
+  return values;
+}
+
+SweepAxis parse_axis(const std::string& text, const Plan& plan) {
+  const std::vector<std::string> tiles = tile_columns(plan);  // the parameters in order, then warps
+  std::vector<std::string> names;
+  for (const NamedExtent& known : named_extents) names.emplace_back(known.name);
+  names.emplace_back("seqlen");
+  names.insert(names.end(), tiles.begin(), tiles.end());
+  const std::size_t equals = text.find('=');
+  std::string name = text.substr(0, equals);
+  std::replace(name.begin(), name.end(), '-', '_');
+  if (equals == std::string::npos)
+    refuse("--axis", fmt::format("expected NAME=VALUES, as in q_len=1k:128k:x2, found '{}'", text));
+  if (!contains(names, name)) refuse("--axis", fmt::format("unknown axis '{}'{}", name, did_you_mean(name, names)));
+  SweepAxis axis{.name = name, .values = parse_values(text.substr(equals + 1))};
+  for (const NamedExtent& known : named_extents)
+    if (name == known.name) axis.extents.push_back(known.extent);
+  if (name == "seqlen") axis.extents = {&Workload::q_len, &Workload::kv_len};
+  if (const auto tile = std::find(tiles.begin(), tiles.end() - 1, name); tile != tiles.end() - 1)
+    axis.tile = static_cast<int>(tile - tiles.begin());
+  axis.warps = name == tiles.back();
+  const auto too_many =
+      std::find_if(axis.values.begin(), axis.values.end(), [](std::int64_t value) { return value > most_warps; });
+  if (axis.warps && too_many != axis.values.end())
+    refuse("--axis", fmt::format("warps must be from 1 to {}, found {}", most_warps, *too_many));
+  return axis;
+}
+
+// Two axes over the same size would leave one without effect.
+void refuse_overlap(const std::vector<SweepAxis>& axes, const SweepAxis& axis) {
+  for (const SweepAxis& other : axes) {
+    if (other.name == axis.name)
+      refuse("--axis", fmt::format("axes '{0}' and '{0}' both set {0}; give one", axis.name));
+    for (const auto extent : other.extents)
+      if (sets(axis, extent))
+        refuse("--axis",
+               fmt::format("axes '{}' and '{}' both set {}; give one", other.name, axis.name, named(extent).name));
+  }
+}
+
+void add_followers(std::vector<SweepAxis>& axes, const Arguments& arguments) {
+  for (const Follower& pair : followers) {
+    if (arguments.has(named(pair.follower).option) || (pair.workload_gives_it && arguments.has("workload"))) continue;
+    if (std::any_of(axes.begin(), axes.end(), [&](const SweepAxis& axis) { return sets(axis, pair.follower); }))
+      continue;
+    for (SweepAxis& axis : axes)
+      if (sets(axis, pair.leader)) axis.extents.push_back(pair.follower);
+  }
+}
+
+}  // namespace
+
+std::vector<SweepAxis> read_axes(const Arguments& arguments, const Plan& plan) {
+  std::vector<SweepAxis> axes;
+  for (const std::string& text : arguments.all("axis")) {
+    SweepAxis axis = parse_axis(text, plan);
+    refuse_overlap(axes, axis);
+    if (axis.name == "seqlen" && arguments.has("kv-len"))
+      refuse("--axis", "'seqlen' sets kv_len, which --kv-len holds fixed; sweep q_len instead or leave out --kv-len");
+    axes.push_back(std::move(axis));
+  }
+  if (axes.empty()) refuse("--axis", "is missing: give at least one axis to sweep, as in --axis seqlen=1k:128k:x2");
+  add_followers(axes, arguments);
+  const std::string mask = arguments.text("mask").value_or("");
+  for (const SweepAxis& axis : axes)
+    if (mask.starts_with("block-sparse") && (sets(axis, &Workload::q_len) || sets(axis, &Workload::kv_len)))
+      refuse(
+          "--axis",
+          fmt::format("'{}' changes the lengths, and mask '{}' is drawn for one q_len and kv_len; sweep another axis "
+                      "or use another mask",
+                      axis.name, mask));
+  return axes;
+}
+
+std::vector<std::string> options_of_first_values(const std::vector<SweepAxis>& axes, const Arguments& arguments) {
+  std::vector<std::string> words;
+  for (const SweepAxis& axis : axes)
+    if (!axis.extents.empty() && !arguments.has(named(axis.extents.front()).option)) {
+      words.push_back(std::string("--") + named(axis.extents.front()).option);
+      words.push_back(std::to_string(axis.values.front()));
+    }
+  return words;
+}
+
+void set_point(Point& point, const Point& base, const Plan& plan, const std::vector<SweepAxis>& axes,
+               const std::vector<std::size_t>& at, bool tile_fixed) {
+  point.workload = base.workload;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    for (const auto extent : axes[i].extents) point.workload.*extent = axes[i].values[at[i]];
+  point.tiles = base.tiles;
+  point.warps = base.warps;
+  if (!tile_fixed) default_tile(point, plan);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].tile >= 0) point.tiles[static_cast<std::size_t>(axes[i].tile)] = axes[i].values[at[i]];
+    if (axes[i].warps) point.warps = axes[i].values[at[i]];
+  }
+}
+
+std::string place(const std::vector<SweepAxis>& axes, const std::vector<std::size_t>& at) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    parts.push_back(fmt::format("{}={}", axes[i].name, axes[i].values[at[i]]));
+  return join(parts, ", ");
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,203 @@
+#include "kernel/descriptor/descriptor.h"
+
+#include <tuple>
+
+#include "base/contains.h"
+#include "kernel/descriptor/read_fields.h"
+
+namespace tilescope {
+namespace reading {
+namespace {
+
+std::vector<std::string> array_names(const Diagram& diagram) {
+  std::vector<std::string> names;
+  for (const Array& array : diagram.arrays) names.push_back(array.name);
+  return names;
+}
+
+}  // namespace
+
+void check_array(const Node& node, const std::string& name, const Diagram& diagram) {
+  if (!diagram.find_array(name))
+    node.report(fmt::format("'{}' is not an array of diagram '{}'{}", name, diagram.name,
+                            did_you_mean(name, array_names(diagram))));
+}
+
+std::vector<std::string> read_array_names(const Node& list, const Diagram& diagram) {
+  std::vector<std::string> names;
+  for (const Node& item : list.items()) {
+    const std::string name = item.text();
+    if (name.empty()) continue;
+    check_array(item, name, diagram);
+    add_once(names, name, item);
+  }
+  return names;
+}
+
+namespace {
+
+void read_support(const Node& root, const Diagram& diagram, KernelDescriptor& kernel) {
+  static const std::vector<std::string> masks{"none", "causal", "window", "block-sparse"};
+  kernel.formats = read_formats(root["dtypes"], diagram);
+  for (const FormatChoice& choice : kernel.formats)
+    if (!choice.empty() && !contains(kernel.dtypes, choice.front().second))
+      kernel.dtypes.push_back(choice.front().second);
+  for (const Node& item : root["head_dims"].items()) add_once(kernel.head_dims, item.integer(1, 4096), item);
+  const Node mask_list = root["masks"];
+  for (const Node& item : mask_list.items()) {
+    const std::string mask = item.one_of(masks);
+    if (is_one_of(item, masks)) add_once(kernel.masks, mask, item);
+  }
+  if (mask_list.is_list() && mask_list.items().empty()) mask_list.report("is an empty list; list at least 'none'");
+  const auto limits = root.find("limits");
+  if (!limits) return;
+  limits->only({"head_dim", "q_len", "kv_len", "compute_capability"});
+  if (const auto head_dim = limits->find("head_dim")) kernel.largest_head_dim = head_dim->integer(1, 4096);
+  if (const auto q_len = limits->find("q_len")) kernel.largest_q_len = q_len->integer(1, std::int64_t{1} << 40);
+  if (const auto kv_len = limits->find("kv_len")) kernel.largest_kv_len = kv_len->integer(1, std::int64_t{1} << 40);
+  if (const auto capability = limits->find("compute_capability"))
+    kernel.least_compute_capability = capability->number(1, 99);
+}
+
+// sizes: {pages: {of: kv_len, per: 64}}
+void read_sizes(const Node& map, const Diagram& diagram, KernelDescriptor& kernel) {
+  std::vector<std::string> known;
+  for (const Axis& axis : diagram.axes)
+    if (!axis.extent && !axis.chunks_of) known.push_back(axis.size);
+  for (const auto& [name, node] : map.entries()) {
+    node.only({"of", "per"});
+    if (!contains(known, name))
+      node.report(fmt::format("'{}' is not a size of diagram '{}'s own{}", name, diagram.name,
+                              known.empty() ? "" : did_you_mean(name, known)));
+    const std::string of = node["of"].one_of(extent_names());
+    kernel.sizes[name] = {parse_extent(of).value_or(Extent::kv_len), node["per"].integer(1, 1 << 20)};
+  }
+}
+
+void read_layout(const Node& root, const Schedule& schedule, KernelDescriptor& kernel) {
+  if (const auto padded = root.find("padded_rows"))
+    for (const auto& [array, multiple] : padded->entries()) {
+      check_array(multiple, array, schedule.diagram);
+      kernel.padded_rows[array] = multiple.integer(1, 4096);
+    }
+  if (const auto packed = root.find("packed_rows")) kernel.packed_rows = packed->boolean();
+  if (const auto whole = root.find("whole_tile_parts")) kernel.whole_tile_parts = whole->boolean();
+  std::vector<std::string> parameters;
+  for (const Parameter& parameter : schedule.parameters) parameters.push_back(parameter.name);
+  if (const auto free = root.find("free"))
+    for (const Node& item : free->items()) {
+      const std::string name = item.one_of(parameters);
+      if (is_one_of(item, parameters)) add_once(kernel.free, name, item);
+    }
+}
+
+// The schedule's islands in its order, each implemented once, or once for any number of steps.
+void order_islands(const Node& list, const Schedule& schedule, KernelDescriptor& kernel) {
+  std::vector<IslandImplementation> ordered;
+  for (const Island& island : schedule.islands) {
+    std::vector<IslandImplementation> found;
+    for (const IslandImplementation& candidate : kernel.islands)
+      if (candidate.name == island.name) found.push_back(candidate);
+    const auto fewer = [](const IslandImplementation& a, const IslandImplementation& b) {
+      return a.steps.least < b.steps.least;
+    };
+    std::stable_sort(found.begin(), found.end(), fewer);
+    std::int64_t next = 1;  // least steps that none found so far runs for; 0: all are served
+    for (const IslandImplementation& each : found) {
+      if (next == 0 || each.steps.least != next || (each.steps.most != 0 && each.steps.most < next)) next = -1;
+      if (next < 0) break;
+      next = each.steps.most == 0 ? 0 : each.steps.most + 1;
+    }
+    if (found.size() != 1 && next != 0)
+      list.report(fmt::format(
+          "island '{}' of schedule '{}' must be described once, or once for any number of 'steps', found {} times",
+          island.name, schedule.name, found.size()));
+    else if (next != 0)
+      list.report(fmt::format(
+          "island '{}' of schedule '{}' is described for some numbers of steps only; describe it for the others too",
+          island.name, schedule.name));
+    else {
+      ordered.push_back(found.front());
+      kernel.others.insert(kernel.others.end(), found.begin() + 1, found.end());
+    }
+  }
+  kernel.islands = std::move(ordered);
+}
+
+void read_variants(const Document& document, const Schedule& schedule, KernelDescriptor& kernel) {
+  const std::vector<FormatChoice> formats =
+      document.clean() ? kernel.formats : std::vector<FormatChoice>{};  // else some may be missing
+  for (const Node& node : document.root()["variants"].items()) {
+    const KernelVariant variant = read_variant(node, schedule, formats);
+    if (document.clean() && variant.consumer_warps > variant.warps)
+      node["consumer_warps"].report(
+          fmt::format("are part of the block's {} warps, found {}", variant.warps, variant.consumer_warps));
+    const auto same = [&](const KernelVariant& v) {
+      return std::tie(v.head_dim, v.v_head_dim, v.tile_q, v.tile_kv, v.other_tiles, v.warps, v.stages) ==
+                 std::tie(variant.head_dim, variant.v_head_dim, variant.tile_q, variant.tile_kv, variant.other_tiles,
+                          variant.warps, variant.stages) &&
+             (v.formats.empty() || variant.formats.empty() ||
+              std::find_first_of(v.formats.begin(), v.formats.end(), variant.formats.begin(), variant.formats.end()) !=
+                  v.formats.end());
+    };
+    if (document.clean() && std::any_of(kernel.variants.begin(), kernel.variants.end(), same))
+      node.report(fmt::format("tile {}x{} with {} warps at head_dim {} is listed twice; remove one", variant.tile_q,
+                              variant.tile_kv, variant.warps, variant.head_dim));
+    kernel.variants.push_back(variant);
+  }
+}
+
+}  // namespace
+}  // namespace reading
+
+std::string to_string(Pipe pipe) {
+  static const std::array<std::string, pipe_count> names{"xu",         "ffma",    "fadd",   "fmul",  "alu",
+                                                         "conversion", "shuffle", "shared", "others"};
+  return names[static_cast<std::size_t>(pipe)];
+}
+
+const ProductImplementation* IslandImplementation::find_product(std::string_view op) const {
+  for (const ProductImplementation& product : products)
+    if (product.op == op) return &product;
+  return nullptr;
+}
+
+bool KernelVariant::holds(const std::string& array) const { return contains(registers_hold, array); }
+bool KernelVariant::reads_through_l1(const std::string& array) const { return contains(l1_reads, array); }
+
+std::int64_t KernelVariant::tile(std::string_view parameter) const {
+  if (parameter == "q") return tile_q;
+  if (parameter == "kv") return tile_kv;
+  const auto found = other_tiles.find(std::string(parameter));
+  return found == other_tiles.end() ? 0 : found->second;
+}
+
+bool KernelDescriptor::is_free(std::string_view parameter) const { return contains(free, parameter); }
+
+KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::filesystem::path& models_directory) {
+  const Document document = Document::load(file);
+  document.expect_schema("tilescope/kernel/1");
+  const Node root = document.root();
+  root.only({"schema", "kernel", "schedule", "diagram", "sizes", "summary", "dtypes", "head_dims", "masks", "limits",
+             "padded_rows", "packed_rows", "whole_tile_parts", "free", "islands", "variants"});
+  KernelDescriptor kernel;
+  kernel.file = file.string();
+  kernel.name = root["kernel"].text();
+  kernel.summary = root["summary"].text();
+  kernel.schedule_name = root["schedule"].one_of(shipped_names(models_directory / "schedules"));
+  if (const auto diagram = root.find("diagram"))
+    kernel.diagram_name = diagram->one_of(shipped_names(models_directory / "diagrams"));
+  if (!document.clean()) document.finish();
+  const Schedule schedule = find_schedule(kernel.schedule_name, models_directory, kernel.diagram_name);
+  if (const auto sizes = root.find("sizes")) reading::read_sizes(*sizes, schedule.diagram, kernel);
+  reading::read_support(root, schedule.diagram, kernel);
+  reading::read_layout(root, schedule, kernel);
+  for (const Node& node : root["islands"].items()) kernel.islands.push_back(reading::read_island(node, schedule));
+  if (document.clean())
+    reading::order_islands(root["islands"], schedule, kernel);  // after a finding, names may be placeholders
+  reading::read_variants(document, schedule, kernel);
+  document.finish();
+  return kernel;
+}
+
+}  // namespace tilescope

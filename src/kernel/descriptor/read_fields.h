@@ -1,0 +1,36 @@
+// Internal to the descriptor's reader: names are checked against the schedule, findings go to the document.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/contains.h"
+#include "base/text.h"
+#include "config/reader.h"
+#include "kernel/descriptor/descriptor.h"
+
+namespace tilescope::reading {
+
+inline bool is_one_of(const Node& node, const std::vector<std::string>& choices) {
+  return node.is_scalar() && contains(choices, node.text());
+}
+
+// After a finding `item` may hold a placeholder, which is no repetition.
+template <class T>
+void add_once(std::vector<T>& list, const T& value, const Node& item) {
+  const bool repeated = contains(list, value);
+  if (repeated && item.is_scalar()) item.report(fmt::format("'{}' is listed twice", item.text()));
+  if (repeated && item.is_map()) item.report("is listed twice; remove one");
+  if (!repeated) list.push_back(value);
+}
+
+void check_array(const Node& node, const std::string& name, const Diagram& diagram);
+std::vector<std::string> read_array_names(const Node& list, const Diagram& diagram);
+std::vector<FormatChoice> read_formats(const Node& list, const Diagram& diagram);
+IslandImplementation read_island(const Node& node, const Schedule& schedule);
+KernelVariant read_variant(const Node& node, const Schedule& schedule, const std::vector<FormatChoice>& kernel_formats);
+
+}  // namespace tilescope::reading

@@ -1,0 +1,215 @@
+// Terms explain totals: they sum to them, and where a formula is only sizes and tiles its value is the term's bytes.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/text.h"
+#include "predict/explain/prediction_json.h"
+
+namespace tilescope {
+namespace {
+
+using Names = std::map<std::string, std::int64_t>;
+
+// Value of a text such as "ceil(q_len/128)", "8*ceil(group/8)", "(ceil(kv_len/256) - 1)", "2", by recursive descent.
+class Evaluator {
+ public:
+  Evaluator(std::string text, const Names& names) : text_(std::move(text)), names_(names) {}
+  std::int64_t value() {
+    const std::int64_t result = sum();
+    REQUIRE_MESSAGE(at_ == text_.size(), text_);
+    return result;
+  }
+
+ private:
+  bool take(char c) {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  std::int64_t sum() {
+    std::int64_t left = product();
+    while (true) {
+      if (take('+')) left += product();
+      else if (take('-')) left -= product();
+      else return left;
+    }
+  }
+  std::int64_t product() {
+    std::int64_t left = atom();
+    while (take('*')) left *= atom();
+    return left;
+  }
+  std::int64_t atom() {
+    if (take('(')) {
+      const std::int64_t inner = sum();
+      REQUIRE(take(')'));
+      return inner;
+    }
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    std::string word;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_'))
+      word += text_[at_++];
+    REQUIRE_MESSAGE(!word.empty(), text_);
+    if (word == "ceil") {
+      REQUIRE(take('('));
+      const std::int64_t above = sum_until_slash();
+      const std::int64_t below = sum();
+      REQUIRE(take(')'));
+      return (above + below - 1) / below;
+    }
+    if (std::isdigit(static_cast<unsigned char>(word[0]))) return std::stoll(word);
+    REQUIRE_MESSAGE(names_.contains(word), word);
+    return names_.at(word);
+  }
+  std::int64_t sum_until_slash() {
+    const std::int64_t above = sum();
+    REQUIRE(take('/'));
+    return above;
+  }
+
+  std::string text_;
+  const Names& names_;
+  std::size_t at_ = 0;
+};
+
+Names sizes_of(const Diagram& diagram, const Workload& workload) {
+  Names names;
+  for (const Axis& axis : diagram.axes) names[axis.size] = axis.size_in(workload);
+  return names;
+}
+
+struct Case {
+  const char *schedule, *diagram;
+};
+const Case cases[] = {{"standard", ""},
+                      {"flash1", ""},
+                      {"flash1-printed", ""},
+                      {"flash2", ""},
+                      {"split-kv", ""},
+                      {"flash1-backward", ""},
+                      {"flash2-backward", ""},
+                      {"flash2-backward-split", ""},
+                      {"matmul", ""},
+                      {"flash2", "attention_paged"},
+                      {"flash2", "mla_expanded"},
+                      {"flash2", "mla_absorbed"}};
+
+void add(Json& totals, const Json& term) {
+  const std::string key = term["boundary"].get<std::string>() + term["direction"].get<std::string>();
+  totals[key] = totals.value(key, std::int64_t{0}) + term["bytes"].get<std::int64_t>();
+}
+
+}  // namespace
+
+TEST_CASE("the terms of every schedule sum to its totals and its kernels', and formulas of sizes give the bytes") {
+  const HardwareProfile h200 = find_profile("h200_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
+  int evaluated = 0;
+  std::set<std::string> kinds;
+  for (const Case& c : cases)
+    for (const char* mask : {"none", "causal", "window:100"})
+      for (const Workload& workload : {Workload{2, 8, 2, 300, 1000, 64, 128}, Workload{1, 4, 4, 512, 512, 64, 64}}) {
+        const Plan plan = load_plan_for_schedule(c.schedule, TILESCOPE_SOURCE_DIR, c.diagram);
+        CAPTURE(c.schedule);
+        CAPTURE(c.diagram);
+        CAPTURE(mask);
+        Point point = default_point(plan);
+        point.workload = workload, point.mask = *parse_mask(mask);
+        Prediction prediction;
+        predict(plan, h200, point, prediction);
+        const Json json = to_json(plan, h200, point, prediction);
+        Json totals = Json::object();
+        for (const Json& term : json["terms"]) add(totals, term);
+        for (const Json& level : json["traffic"])
+          for (const std::string direction : {"read", "write"})
+            CHECK(totals.value(level["level"].get<std::string>() + direction, std::int64_t{0}) ==
+                  level[direction + "_bytes"].get<std::int64_t>());
+        std::int64_t hbm = 0, l2 = 0;
+        double seconds = 0;
+        for (const Json& kernel : json["kernels"])
+          hbm += kernel["hbm_bytes"].get<std::int64_t>(), l2 += kernel["l2_bytes"].get<std::int64_t>(),
+              seconds += kernel["seconds"].get<double>();
+        CHECK(hbm == prediction.traffic[0][0] + prediction.traffic[0][1]);
+        CHECK(l2 == prediction.traffic[1][0] + prediction.traffic[1][1]);
+        CHECK(seconds + prediction.time.launch == doctest::Approx(prediction.time.cold));
+        const Names names = sizes_of(plan.schedule.diagram, workload);
+        for (const Json& term : json["terms"]) {
+          const std::string text = term["formula"].get<std::string>();
+          const std::size_t times = text.rfind(" x ");
+          if (times == std::string::npos || !text.ends_with(" B")) continue;
+          if (text.find("sum of") != std::string::npos || text.find("tensor_flop") != std::string::npos ||
+              text.find("waves") != std::string::npos || text.find("live") != std::string::npos)
+            continue;
+          std::string product = text.substr(0, times);
+          const std::size_t warps = product.find(" * warps that need it");
+          const bool by_warps = warps != std::string::npos;
+          if (by_warps) product.erase(warps);
+          const std::int64_t width = std::stoll(text.substr(times + 3)),
+                             value = Evaluator(product, names).value() * width;
+          const std::int64_t bytes = term["bytes"].get<std::int64_t>();
+          CAPTURE(text);
+          CAPTURE(term["island"]);
+          CAPTURE(term["array"]);
+          if (by_warps) CHECK((bytes == value || bytes == value * point.warps));
+          else CHECK(bytes == value);
+          kinds.insert(term["boundary"].get<std::string>() + term["direction"].get<std::string>());
+          ++evaluated;
+        }
+      }
+  MESSAGE("formulas evaluated: " << evaluated);
+  CHECK(evaluated > 800);
+  CHECK(kinds == std::set<std::string>{"hbmread", "hbmwrite", "l2read", "l2write", "smemread", "smemwrite"});
+}
+
+TEST_CASE("the loops a term gives as its cause are those of its schedule, with chunks by the axis they cut") {
+  const Plan plan = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
+  Point point = default_point(plan);
+  point.workload = {1, 1, 1, 16, 4096, 64, 64};
+  Prediction prediction;
+  predict(plan, HardwareProfile{}, point, prediction);
+  std::map<std::string, std::string> found;
+  for (const Term& term : prediction.terms)
+    if (term.array >= 0 && term.boundary == Boundary::l2)
+      found[plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name + " " + to_string(term.direction)] =
+          join(because(plan, point, term), "; ");
+  CHECK(found["Q read"] == "x:group(8 parts) repeats it");
+  CHECK(found["K read"] == "x:group(8 parts) cuts it; x:stream(128) cuts it");
+  CHECK(found["O_part read"] == "x:stream(8 parts) cuts it");
+}
+
+TEST_CASE("pseudocode names each level, the bytes of a step and the feature that moves them") {
+  const auto has = [](const std::string& text, const std::string& part) {
+    CHECK_MESSAGE(text.find(part) != std::string::npos, part);
+  };
+  const std::string hardware = std::string(TILESCOPE_SOURCE_DIR) + "/hardware";
+  const Plan backward = load_plan_for_schedule("flash2-backward", TILESCOPE_SOURCE_DIR);
+  Point point = default_point(backward);
+  point.workload = {1, 1, 1, 1024, 1024, 64, 64};
+  const std::string text = pseudocode(backward, find_profile("a100_sxm_80", hardware), point);
+  for (const char* kernel : {"kernel preprocess: 16 blocks", "kernel main: 8 blocks", "kernel convert: 16 blocks"})
+    has(text, kernel);
+  has(text, "load K tile");
+  has(text, "l2 -> smem, 16,384 bytes, cp.async");
+  has(text, "dQ_acc += dQ tile");
+  has(text, "16,384 bytes, atomic addition");
+  has(text, "D <- sum of O*dO");
+  has(text, "P <- exp(S");
+  has(text, "1,048,576 FLOP, 256 matrix instructions m16n8k16");
+  has(text, "dQ <- convert dQ_acc");
+  has(text, "allocate registers");
+  const std::string old_gpu = pseudocode(backward, find_profile("v100_sxm2", hardware), point);
+  has(old_gpu, "l2 -> smem, 16,384 bytes, load through registers");
+  const Plan flash1 = load_plan_for_schedule("flash1", TILESCOPE_SOURCE_DIR);
+  Point first = default_point(flash1);
+  first.workload = {1, 1, 1, 1024, 1024, 64, 64};
+  const std::string streamed = pseudocode(flash1, HardwareProfile{}, first);
+  for (const char* part : {"load O tile, but zero on the first visit", "store m tile", "again at every visit",
+                           "tile and state are merged"})
+    has(streamed, part);
+}
+
+}  // namespace tilescope

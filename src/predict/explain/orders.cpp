@@ -1,0 +1,103 @@
+#include "predict/explain/orders.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/contains.h"
+#include "base/text.h"
+
+namespace tilescope {
+namespace {
+
+std::size_t busiest_island(const Prediction& prediction) {
+  const auto less = [](const IslandPrediction& a, const IslandPrediction& b) {
+    return a.work.tensor_flop < b.work.tensor_flop;
+  };
+  return static_cast<std::size_t>(std::max_element(prediction.islands.begin(), prediction.islands.end(), less) -
+                                  prediction.islands.begin());
+}
+
+// The tiles of a head that blocks own: queries or keys.
+std::string rows_of(const IslandImplementation& how) {
+  return contains(how.block_order, "q") ? "q" : contains(how.block_order, "kv") ? "kv" : "";
+}
+
+IslandImplementation plain(const IslandImplementation& how, const std::vector<std::string>& order, bool rows_fall) {
+  IslandImplementation changed = how;
+  changed.block_order = order, changed.sections.reset();
+  const std::string rows = rows_of(how);
+  changed.falling.erase(rows);
+  if (rows_fall) changed.falling[rows] = When::always;
+  return changed;
+}
+
+// Sections of so many KV heads: a budget of as many bytes, of which each head takes one.
+IslandImplementation in_sections(const IslandImplementation& how, std::int64_t heads, bool rows_fall) {
+  IslandImplementation changed = plain(how, how.block_order, rows_fall);
+  changed.sections = Sections{.when = When::always,
+                              .order = {"heads", rows_of(how)},
+                              .arrays = {},
+                              .l2_share = 0,
+                              .bytes = heads,
+                              .equal = false};
+  return changed;
+}
+
+std::string own_name(const IslandImplementation& how) {
+  std::string text = join(how.block_order, ", ");
+  for (const auto& [dimension, when] : how.falling)
+    if (contains(how.block_order, dimension))
+      text += fmt::format(", {} falling{}", dimension, when == When::causal ? " (causal)" : "");
+  if (how.sections)
+    text += fmt::format("; sections of heads{}: {}", how.sections->when == When::causal ? " (causal)" : "",
+                        join(how.sections->order, ", "));
+  return text;
+}
+
+}  // namespace
+
+std::vector<OrderedTraffic> traffic_by_order(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  Point walked = point;
+  walked.l2 = L2Model::walk;
+  Prediction prediction;
+  std::vector<OrderedTraffic> found;
+  const auto add = [&](const Plan& ordered, const std::string& name, bool own) {
+    predict(ordered, hardware, walked, prediction);
+    found.push_back({name, own, prediction.traffic[0][0], prediction.traffic[0][1]});
+  };
+  add(plan, "", true);
+  const std::size_t island = busiest_island(prediction);
+  const IslandImplementation& how = plan.kernel.islands[island];
+  found.front().order = own_name(how);
+  const std::string rows = rows_of(how);
+  if (rows.empty()) return found;
+  Plan other = plan;
+  const auto try_order = [&](const IslandImplementation& changed, const std::string& name) {
+    other.kernel.islands[island] = changed;
+    add(other, name, false);
+  };
+  std::vector<std::string> inner, outer;  // the tiles of a head fastest, and slowest
+  for (const std::string& dimension : how.block_order)
+    (dimension == "heads" || dimension == "batch" ? outer : inner).push_back(dimension);
+  std::vector<std::string> by_head = inner, by_tile = outer;
+  by_head.insert(by_head.end(), outer.begin(), outer.end()), by_tile.insert(by_tile.end(), inner.begin(), inner.end());
+  const bool masked = point.mask.kind != Mask::Kind::none;
+  for (const bool falls : {false, true}) {
+    if (falls && !masked) continue;  // without a mask a direction is as good as the other
+    const std::string row = (falls ? "falling " : "") + rows;
+    try_order(plain(how, by_head, falls), fmt::format("{}, one head after the other", row));
+    try_order(plain(how, by_tile, falls), fmt::format("all heads in turns, {} slowest", row));
+    if (inner.size() > 1) continue;
+    for (std::int64_t heads = 2; heads < point.workload.batch * point.workload.heads_kv; heads *= 2)
+      try_order(in_sections(how, heads, falls),
+                fmt::format("sections of {} KV heads in turns, {} slowest", heads, row));
+  }
+  const auto less = [](const OrderedTraffic& a, const OrderedTraffic& b) {
+    return a.read_bytes + a.write_bytes < b.read_bytes + b.write_bytes;
+  };
+  std::stable_sort(found.begin(), found.end(), less);
+  return found;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,187 @@
+#include "predict/grid/block_order.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/contains.h"
+
+namespace tilescope {
+namespace {
+
+constexpr std::array<const char*, 4> names{"q", "kv", "heads", "batch"};
+
+bool applies(When when, const Mask& mask) { return when == When::always || mask.kind == Mask::Kind::causal; }
+
+// Bytes of an array that belong to one head of K and V.
+std::int64_t bytes_a_kv_head(const BoundIsland& bound, ArrayId id) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  std::int64_t values = 1;
+  for (const AxisId axis : diagram.array(id).axes) {
+    const std::optional<Extent>& extent = diagram.axes[index(axis)].extent;
+    if (extent != Extent::batch && extent != Extent::heads_kv) values = checked_mul(values, bound.nest.size(axis));
+  }
+  return bytes_of(bound.point, diagram, id, values);
+}
+
+}  // namespace
+
+const char* BlockOrder::dimension_of(const BoundIsland& bound, const BoundLoop& loop) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Axis& own = diagram.axes[index(loop.axis)];
+  const std::optional<Extent> size =
+      own.chunks_of ? diagram.axes[index(*own.chunks_of)].extent : own.extent;  // parts of the keys are keys
+  return size == Extent::q_len    ? names[q]
+         : size == Extent::kv_len ? names[kv]
+         : size == Extent::batch  ? names[batch]
+                                  : names[heads];
+}
+
+bool BlockOrder::falls(const BoundIsland& bound, const char* dimension) {
+  const auto found = bound.how.falling.find(dimension);
+  return found != bound.how.falling.end() && applies(found->second, bound.point.mask);
+}
+
+// As many KV heads as have the listed arrays within the budget, at least one, each with all its query heads.
+std::int64_t BlockOrder::section_heads(const BoundIsland& bound) const {
+  const Sections& sections = *bound.how.sections;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const MemoryLevel* l2 = bound.hardware.level("l2");
+  const double budget = sections.bytes > 0         ? static_cast<double>(sections.bytes)
+                        : l2 && l2->capacity_bytes ? sections.l2_share * l2->capacity_bytes->value
+                                                   : 0;
+  std::int64_t bytes = 0;
+  for (const std::string& name : sections.arrays)
+    if (const auto id = diagram.find_array(name)) bytes = checked_add(bytes, bytes_a_kv_head(bound, *id));
+  std::int64_t kv_heads = 1, per_kv_head = 1;
+  for (const BoundLoop& loop : bound.nest.all())
+    if (loop.group && dimension_of(bound, loop) == names[heads])
+      (diagram.axes[index(loop.axis)].extent == Extent::heads_kv ? kv_heads : per_kv_head) *= loop.trips;
+  const std::int64_t cut = across_batches_ ? checked_mul(kv_heads, count_[batch]) : kv_heads;
+  std::int64_t taken = std::clamp<std::int64_t>(
+      static_cast<std::int64_t>(budget / static_cast<double>(std::max<std::int64_t>(1, bytes))), 1, cut);
+  while (!across_batches_ && cut % taken != 0) --taken;
+  return taken * per_kv_head;
+}
+
+BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
+  count_.fill(1);
+  for (const BoundLoop& loop : bound.nest.all())
+    for (int d = 0; d < dimensions; ++d)
+      if (loop.group && dimension_of(bound, loop) == names[static_cast<std::size_t>(d)])
+        count_[static_cast<std::size_t>(d)] = checked_mul(count_[static_cast<std::size_t>(d)], loop.trips);
+  for (int d = 0; d < dimensions; ++d) {
+    falls_[static_cast<std::size_t>(d)] = falls(bound, names[static_cast<std::size_t>(d)]);
+    blocks_ = checked_mul(blocks_, count_[static_cast<std::size_t>(d)]);
+  }
+  const auto add = [&](auto& list, std::size_t& size, const std::string& name) {
+    const auto d = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    list[size++] = {static_cast<Dimension>(d), count_[d]};
+  };
+  const auto& listed = bound.how.block_order;
+  for (const std::string& name : listed) add(order_, order_count_, name);
+  for (const char* name : {"q", "kv", "heads", "batch"})  // what the descriptor leaves out has one block, or is slowest
+    if (!contains(listed, name)) add(order_, order_count_, name);
+  if (bound.how.sections && applies(bound.how.sections->when, bound.point.mask)) {
+    across_batches_ = !bound.how.sections->equal;
+    smaller_first_ = bound.how.sections->smaller_first;
+    section_ = section_heads(bound);
+    cut_heads_ = across_batches_ ? checked_mul(count_[heads], count_[batch]) : count_[heads];
+    for (const std::string& name : bound.how.sections->order) add(inside_, inside_count_, name);
+  }
+  const Nest& nest = bound.nest;
+  if (!nest.guarded()) return;
+  if (!nest.keys_are_chunked()) live_.push_back(nest.live_tiles());
+  else
+    for (std::int64_t chunk = 0; chunk < nest.chunked.chunks(); ++chunk)
+      live_.push_back(nest.live_tiles_of_chunk(chunk));
+}
+
+// Loops of one dimension count together, the inner one fastest.
+void BlockOrder::place(BlockPlace& place, Dimension dimension, std::int64_t trip) const {
+  const Nest& nest = bound_.nest;
+  if (falls_[static_cast<std::size_t>(dimension)]) trip = count_[static_cast<std::size_t>(dimension)] - 1 - trip;
+  for (std::size_t i = nest.loop_count; i-- > 0;) {
+    const BoundLoop& loop = nest.loops[i];
+    if (!loop.group || dimension_of(bound_, loop) != names[static_cast<std::size_t>(dimension)]) continue;
+    place[i] = trip % loop.trips;
+    trip /= loop.trips;
+  }
+}
+
+BlockPlace BlockOrder::at(std::int64_t number) const {
+  BlockPlace result{};
+  if (section_ == 0) {
+    for (std::size_t i = 0; i < order_count_; ++i) {
+      place(result, order_[i].dimension, number % order_[i].count);
+      number /= order_[i].count;
+    }
+    return result;
+  }
+  std::int64_t per_head = 1;  // blocks of a head inside a section
+  for (std::size_t i = 0; i < inside_count_; ++i) per_head *= inside_[i].dimension == heads ? 1 : inside_[i].count;
+  const std::int64_t cut = number / (cut_heads_ * per_head);
+  std::int64_t within = number % (cut_heads_ * per_head);
+  if (smaller_first_) within = (within + cut_heads_ / section_ * section_ * per_head) % (cut_heads_ * per_head);
+  const std::int64_t section = within / (section_ * per_head), first = section * section_;
+  std::int64_t rest = within - first * per_head, head = 0;
+  for (std::size_t i = 0; i < inside_count_; ++i) {
+    const bool is_head = inside_[i].dimension == heads;
+    const std::int64_t count = is_head ? std::min(section_, cut_heads_ - first) : inside_[i].count;
+    if (is_head) head = first + rest % count;
+    else place(result, inside_[i].dimension, rest % count);
+    rest /= count;
+  }
+  place(result, heads, head % count_[heads]);
+  std::int64_t outer = cut;  // dimensions that sections do not order, as the grid has them
+  if (across_batches_) place(result, batch, head / count_[heads]);
+  for (std::size_t i = 0; i < order_count_; ++i) {
+    const auto same = [&](const Digit& digit) { return digit.dimension == order_[i].dimension; };
+    if (std::any_of(inside_.begin(), inside_.begin() + static_cast<std::ptrdiff_t>(inside_count_), same) ||
+        (across_batches_ && order_[i].dimension == batch))
+      continue;
+    place(result, order_[i].dimension, outer % order_[i].count);
+    outer /= order_[i].count;
+  }
+  return result;
+}
+
+std::int64_t BlockOrder::steps(const BlockPlace& place) const {
+  const Nest& nest = bound_.nest;
+  std::int64_t steps = 1;
+  for (std::size_t i = 0; i < nest.loop_count; ++i) {
+    const int at = static_cast<int>(i);
+    if (nest.loops[i].group || (nest.guarded() && (at == nest.query_loop || at == nest.key_loop))) continue;
+    const bool in_chunk = nest.chunked.present() && at == nest.chunked.inner;
+    steps = checked_mul(steps,
+                        in_chunk ? ceil_div(nest.chunked.length_of(place[static_cast<std::size_t>(nest.chunked.outer)]),
+                                            nest.chunked.tile)
+                                 : nest.loops[i].trips);
+  }
+  if (!nest.guarded()) return steps;
+  const LiveTiles& live =
+      live_[nest.keys_are_chunked() ? static_cast<std::size_t>(place[static_cast<std::size_t>(nest.chunked.outer)])
+                                    : 0];
+  const auto query = static_cast<std::size_t>(nest.query_loop), key = static_cast<std::size_t>(nest.key_loop);
+  const bool own_query = nest.loops[query].group, own_key = nest.loops[key].group;
+  const auto of_query = [&](std::int64_t tile) {
+    if (own_key) return std::int64_t{live.live(tile, place[key])};
+    if (live.is_band()) return live.keys_of(tile).count();
+    std::int64_t count = 0;
+    for (std::int64_t j = 0; j < live.key_tiles(); ++j) count += live.live(tile, j);
+    return count;
+  };
+  if (own_query) return checked_mul(steps, of_query(place[query]));
+  if (own_key && live.is_band()) return checked_mul(steps, live.queries_of(place[key]).count());
+  std::int64_t pairs = 0;
+  for (std::int64_t i = 0; i < live.query_tiles(); ++i) pairs = checked_add(pairs, of_query(i));
+  return checked_mul(steps, pairs);
+}
+
+std::vector<std::int64_t> steps_in_issue_order(const BoundIsland& bound) {
+  const BlockOrder order(bound);
+  std::vector<std::int64_t> steps(static_cast<std::size_t>(order.size()));
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = order.steps(order.at(static_cast<std::int64_t>(i)));
+  return steps;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,176 @@
+#include "predict/grid/placement.h"
+
+#include <algorithm>
+#include <array>
+#include <queue>
+#include <utility>
+#include <vector>
+
+namespace tilescope {
+namespace {
+
+constexpr double least_pace = 1e-3;  // where one more block adds nothing
+
+// Work is counted in clocks of a full unit; a unit with fewer blocks works it off faster, and older blocks get ahead.
+struct PlacingUnit {
+  std::vector<double> left;  // work of each block on the unit, the oldest first
+  double at = 0;             // the time of `left`
+  std::int64_t version = 0;  // of the last event put in the queue
+};
+
+struct PlacingEvent {
+  double time;
+  std::int64_t unit, version;
+  bool operator>(const PlacingEvent& other) const { return time != other.time ? time > other.time : unit > other.unit; }
+};
+
+class Device {
+ public:
+  Device(std::int64_t units, std::int64_t resident, const BlockClocks& clocks)
+      : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks) {
+    const double full = clocks.step[static_cast<std::size_t>(resident - 1)];
+    for (std::size_t j = 1; j <= static_cast<std::size_t>(resident); ++j)
+      done_by_[j] = static_cast<double>(j) * (clocks.step[j - 1] > 0 ? full / clocks.step[j - 1] : 1);
+  }
+
+  void start(std::int64_t unit, double time, double work) {
+    advance(unit, time);
+    PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
+    u.left.push_back(work);
+    announce(unit);
+  }
+
+  // The next blocks that end, all at one time: their units (again for each block), and the time. Empty: none is left.
+  const std::vector<std::int64_t>& end(double& time) {
+    freed_.clear();
+    while (!events_.empty()) {
+      const PlacingEvent event = events_.top();
+      if (!freed_.empty() && event.time > time * (1 + 1e-12)) break;
+      events_.pop();
+      PlacingUnit& u = units_[static_cast<std::size_t>(event.unit)];
+      if (event.version != u.version) continue;
+      advance(event.unit, event.time);
+      u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u)));
+      announce(event.unit);
+      freed_.push_back(event.unit), time = event.time;
+    }
+    return freed_;
+  }
+
+  std::size_t held(std::int64_t unit) const { return units_[static_cast<std::size_t>(unit)].left.size(); }
+
+  double busy() const { return busy_; }
+
+ private:
+  // Work a clock of the i-th oldest block of a unit that holds `count`: an even share of what all get done, or, were
+  // the oldest served first everywhere, what it adds to those before it.
+  double pace(std::size_t i, std::size_t count) const {
+    const double first = std::max(least_pace, done_by_[i + 1] - done_by_[i]);
+    const double ahead = static_cast<std::int64_t>(count) > clocks_.even ? clocks_.oldest_first : 0;
+    return (1 - ahead) * done_by_[count] / static_cast<double>(count) + ahead * first;
+  }
+  std::size_t next_of(const PlacingUnit& u) const {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < u.left.size(); ++i)
+      if (u.left[i] / pace(i, u.left.size()) < u.left[best] / pace(best, u.left.size())) best = i;
+    return best;
+  }
+  void advance(std::int64_t unit, double time) {
+    PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
+    for (std::size_t i = 0; i < u.left.size(); ++i) u.left[i] -= (time - u.at) * pace(i, u.left.size());
+    if (!u.left.empty()) busy_ += time - u.at;
+    u.at = time;
+  }
+  void announce(std::int64_t unit) {
+    PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
+    ++u.version;
+    if (u.left.empty()) return;
+    const std::size_t next = next_of(u);
+    events_.push({u.at + std::max(0.0, u.left[next]) / pace(next, u.left.size()), unit, u.version});
+  }
+
+  std::vector<PlacingUnit> units_;
+  std::int64_t resident_;
+  const BlockClocks& clocks_;
+  std::array<double, most_resident + 1> done_by_{};  // work a clock of so many blocks on a unit
+  std::vector<std::int64_t> freed_;
+  std::priority_queue<PlacingEvent, std::vector<PlacingEvent>, std::greater<>> events_;
+  double busy_ = 0;
+};
+
+// A step where so many blocks are at theirs, between the whole numbers.
+double step_between(const BlockClocks& clocks, double blocks) {
+  const auto low = static_cast<std::size_t>(std::max(1.0, blocks)) - 1,
+             high = std::min(low + 1, clocks.step.size() - 1);
+  const double part = std::max(0.0, blocks - 1 - static_cast<double>(low));
+  return clocks.step[low] + part * std::max(0.0, clocks.step[high] - clocks.step[low]);
+}
+
+}  // namespace
+
+double BlockClocks::of_block(double steps, std::int64_t resident) const {
+  if (steps <= 0 && empty >= 0) return empty;
+  double clocks = steps * step[static_cast<std::size_t>(resident - 1)] + fixed;
+  if (!apart || resident < 2 || clocks <= 0) return clocks;
+  // Of the blocks, those at their steps: as many as the part of its time that a block is.
+  for (int i = 0; i < 40; ++i) {
+    const double busy = static_cast<double>(resident) * (clocks - fixed) / clocks;
+    clocks = (clocks + steps * step_between(*this, std::min(busy, static_cast<double>(resident))) + fixed) / 2;
+  }
+  return clocks;
+}
+
+Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, std::int64_t resident,
+                       const BlockClocks& clocks, std::span<const std::int32_t> first) {
+  resident = std::clamp<std::int64_t>(resident, 1, most_resident);
+  Device device(units, resident, clocks);
+  std::size_t next = 0;
+  const std::size_t places = static_cast<std::size_t>(units * resident);
+  for (; next < std::min(steps.size(), places); ++next)
+    device.start(first.empty() ? static_cast<std::int64_t>(next) % units : first[next], 0,
+                 clocks.of_block(static_cast<double>(steps[next]), resident));
+  Placement placed;
+  // Of places that are free at the same time, those on the emptiest units come first.
+  std::vector<std::int64_t> free;
+  while (!(free = device.end(placed.clocks)).empty()) {
+    while (!free.empty() && next < steps.size()) {
+      std::sort(free.begin(), free.end(), [&](std::int64_t a, std::int64_t b) {
+        return std::pair(device.held(a), a) < std::pair(device.held(b), b);
+      });
+      const std::size_t least = device.held(free.front());
+      std::vector<std::int64_t> later;
+      std::int64_t last = -1;
+      for (const std::int64_t unit : free) {
+        if (next < steps.size() && unit != last && device.held(unit) == least)
+          device.start(unit, placed.clocks, clocks.of_block(static_cast<double>(steps[next++]), resident));
+        else later.push_back(unit);
+        last = unit;
+      }
+      free.swap(later);
+    }
+  }
+  placed.busy = device.busy() / static_cast<double>(units);
+  return placed;
+}
+
+Placement place_equal_blocks(std::int64_t blocks, double steps, std::int64_t units, std::int64_t resident,
+                             const BlockClocks& clocks) {
+  resident = std::clamp<std::int64_t>(resident, 1, most_resident);
+  const double work = clocks.of_block(steps, resident), full = clocks.step[static_cast<std::size_t>(resident - 1)];
+  const std::int64_t waves = blocks / (units * resident), left = blocks % (units * resident);
+  const auto time_of = [&](std::int64_t on_a_unit) {
+    if (on_a_unit == 0) return 0.0;
+    if (clocks.apart) return clocks.of_block(steps, on_a_unit);
+    const double now = clocks.step[static_cast<std::size_t>(on_a_unit - 1)];
+    return full > 0 ? work * now / full : work;
+  };
+  const std::int64_t more = left / units, rest = left % units;  // `rest` units hold one block more than the others
+  Placement placed;
+  placed.clocks = static_cast<double>(waves) * work + time_of(more + (rest > 0 ? 1 : 0));
+  placed.busy = static_cast<double>(waves) * work +
+                (static_cast<double>(rest) * time_of(more + 1) + static_cast<double>(units - rest) * time_of(more)) /
+                    static_cast<double>(units);
+  return placed;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,162 @@
+#include "predict/grid/placement.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+using namespace tilescope;
+
+namespace {
+
+BlockClocks shared(double alone, std::int64_t resident) {
+  BlockClocks clocks;
+  for (int j = 0; j < most_resident; ++j) clocks.step[static_cast<std::size_t>(j)] = alone * (1 + 0.5 * j);
+  clocks.fixed = 3 * alone * (1 + 0.5 * static_cast<double>(resident - 1));
+  return clocks;
+}
+
+// Blocks of one unit by small steps of time: each waits for `fixed`, then takes its step at the pace of those at
+// theirs.
+double unit_by_small_steps(const BlockClocks& clocks, int resident, int blocks, double dt) {
+  struct Block {
+    double waits, work;
+  };
+  std::vector<Block> on;
+  int started = 0;
+  double time = 0;
+  for (; started < blocks || !on.empty(); time += dt) {
+    // Blocks of the first round come one after the other: what follows is out of step.
+    while (static_cast<int>(on.size()) < resident && started < blocks)
+      on.push_back({clocks.fixed * (started < resident ? 0.3 * started : 1.0), 1}), ++started;
+    const auto working = std::count_if(on.begin(), on.end(), [](const Block& block) { return block.waits <= 0; });
+    for (Block& block : on)
+      if (block.waits > 0) block.waits -= dt;
+      else block.work -= dt / clocks.step[static_cast<std::size_t>(working - 1)];
+    std::erase_if(on, [](const Block& block) { return block.work <= 0; });
+  }
+  return time;
+}
+
+// The slow obvious way: small steps of time, every block advanced on its own.
+double by_small_steps(const std::vector<std::int64_t>& steps, std::int64_t units, std::int64_t resident,
+                      const BlockClocks& clocks, double dt) {
+  std::vector<std::vector<double>> left(static_cast<std::size_t>(units));
+  const double full = clocks.step[static_cast<std::size_t>(resident - 1)];
+  std::size_t next = 0;
+  const auto work = [&] { return static_cast<double>(steps[next++]) * full + clocks.fixed; };
+  const auto fewer = [](const auto& a, const auto& b) { return a.size() < b.size(); };
+  const auto fill = [&] {
+    while (next < steps.size()) {
+      const auto emptiest = std::min_element(left.begin(), left.end(), fewer);
+      if (emptiest->size() == static_cast<std::size_t>(resident)) return;
+      emptiest->push_back(work());
+    }
+  };
+  fill();
+  double time = 0;
+  for (bool running = true; running; time += dt) {
+    running = false;
+    for (auto& unit : left) {
+      if (unit.empty()) continue;
+      const double pace = full / clocks.step[unit.size() - 1];
+      for (double& block : unit) block -= dt * pace;
+      std::erase_if(unit, [](double block) { return block <= 1e-9; });
+    }
+    fill();
+    for (const auto& unit : left) running = running || !unit.empty();
+  }
+  return time - dt;
+}
+
+}  // namespace
+
+TEST_CASE("equal blocks placed one by one take what the closed form says") {
+  for (const std::int64_t blocks : {1, 3, 5, 10, 15, 16, 17, 40, 61})
+    for (const std::int64_t resident : {1, 2, 3}) {
+      const BlockClocks clocks = shared(7, resident);
+      const std::vector<std::int64_t> steps(static_cast<std::size_t>(blocks), 12);
+      const Placement one_by_one = place_blocks(steps, 5, resident, clocks),
+                      closed = place_equal_blocks(blocks, 12, 5, resident, clocks);
+      CHECK(one_by_one.clocks == doctest::Approx(closed.clocks));
+      CHECK(one_by_one.busy == doctest::Approx(closed.busy));
+    }
+}
+
+TEST_CASE("unequal blocks agree with a simulation in small steps of time") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::int64_t> steps(static_cast<std::size_t>(1 + random() % 40));
+    for (auto& s : steps) s = static_cast<std::int64_t>(random() % 20);
+    const auto units = static_cast<std::int64_t>(1 + random() % 5),
+               resident = static_cast<std::int64_t>(1 + random() % 3);
+    const BlockClocks clocks = shared(10, resident);
+    const double exact = place_blocks(steps, units, resident, clocks).clocks;
+    CHECK(by_small_steps(steps, units, resident, clocks, 0.05) == doctest::Approx(exact).epsilon(0.02));
+  }
+}
+
+TEST_CASE("one long block after many short ones is the tail") {
+  BlockClocks clocks;
+  clocks.step.fill(1);
+  std::vector<std::int64_t> steps(20, 10);
+  steps.back() = 100;
+  CHECK(place_blocks(steps, 4, 1, clocks).clocks == doctest::Approx(40 + 100));
+  std::swap(steps.front(), steps.back());
+  CHECK(place_blocks(steps, 4, 1, clocks).clocks == doctest::Approx(100));
+}
+
+TEST_CASE("a block without a step takes no time to load") {
+  BlockClocks clocks;
+  clocks.step.fill(10);
+  clocks.fixed = 100;
+  const std::vector<std::int64_t> steps{0, 0, 3};
+  CHECK(place_blocks(steps, 1, 1, clocks).clocks == doctest::Approx(100 + 100 + 130));
+  clocks.empty = 7;
+  CHECK(place_blocks(steps, 1, 1, clocks).clocks == doctest::Approx(7 + 7 + 130));
+}
+
+TEST_CASE("no block takes no time") {
+  BlockClocks clocks;
+  clocks.step.fill(1);
+  CHECK(place_blocks({}, 4, 2, clocks).clocks == 0);
+  CHECK(place_equal_blocks(0, 10, 4, 2, clocks).clocks == 0);
+}
+
+TEST_CASE("blocks that are out of step go faster while others wait") {
+  BlockClocks clocks;
+  for (int j = 0; j < most_resident; ++j) clocks.step[static_cast<std::size_t>(j)] = 1000 * (1 + 0.7 * j);
+  for (const double fixed : {300.0, 1500.0, 4000.0}) {
+    CAPTURE(fixed);
+    clocks.fixed = fixed, clocks.apart = false;
+    const double in_step = clocks.of_block(1, 3);
+    clocks.apart = true;
+    CHECK(clocks.of_block(1, 1) == 1000 + fixed);
+    CHECK(clocks.of_block(1, 3) < in_step);
+    CHECK(clocks.of_block(1, 3) >= 1000 + fixed);
+    CHECK(clocks.of_block(1, 3) * 200 / 3 ==
+          doctest::Approx(unit_by_small_steps(clocks, 3, 200, 2)).epsilon(0.15));  // a mean number of blocks, no queue
+  }
+}
+
+TEST_CASE("of blocks that share a unit the older gets ahead, so that the next one finds a place beside the younger") {
+  BlockClocks clocks;
+  clocks.step.fill(0);
+  clocks.step[0] = 10, clocks.step[1] = 15;  // two together get 4/3 of what one gets done
+  // Two units, two long pairs of which one is a little longer, and two blocks more. Shared evenly, one unit is free at
+  // once for both; where the older is first, each unit takes one.
+  const std::vector<std::int64_t> steps{100, 110, 100, 110, 100, 100};
+  CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));
+  clocks.oldest_first = 1;
+  // In the second unit the older goes at 1 step in 10 clocks, the younger at one in 30: done at 1100, when the younger
+  // has 110 - 36.7 steps left, until 1833.3; the sixth block, begun at 1100, has 100 - 24.4 left then, and ends last.
+  CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(1100 + 733.33 + 755.56).epsilon(1e-4));
+  clocks.even = 2;
+  CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));
+  clocks.even = 1;
+  // Nothing else changes what a unit gets done: blocks that all stay to the end.
+  clocks.oldest_first = 0.5;
+  const std::vector<std::int64_t> one{100};
+  CHECK(place_blocks(one, 2, 2, clocks).clocks == doctest::Approx(1000));
+}

@@ -1,0 +1,176 @@
+#include "predict/l2/cache.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilescope {
+namespace {
+
+constexpr std::int64_t finest_piece = 64 << 10;     // bytes
+constexpr int slices = 4;                           // sets of different chance, each with a part of a piece
+constexpr std::int64_t most_fragments = 1 << 21;    // larger data is handled in larger pieces
+constexpr std::uint64_t mix = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+
+// Where the curve of percentages passes one half, in a straight line between its points; 0: there is no curve.
+double half_of(const std::map<std::int64_t, Sourced<double>>& curve) {
+  if (curve.size() < 2) return 0;
+  constexpr double percent = 55;  // the middle of the part after the half: the first that counts as gone
+  auto above = std::next(curve.begin());
+  while (std::next(above) != curve.end() && static_cast<double>(above->first) < percent) ++above;
+  const auto below = std::prev(above);
+  const double x0 = static_cast<double>(below->first), x1 = static_cast<double>(above->first);
+  return below->second.value + (above->second.value - below->second.value) * (percent - x0) / (x1 - x0);
+}
+
+}  // namespace
+
+CacheShape cache_shape(const HardwareProfile& hardware) {
+  const MemoryLevel* l2 = hardware.level("l2");
+  CacheShape shape;
+  if (hardware.l2_partitions)
+    shape.partitions =
+        static_cast<int>(std::clamp<std::int64_t>(hardware.l2_partitions->value, 1, L2Cache::most_partitions));
+  shape.capacity = l2 && l2->capacity_bytes ? std::llround(l2->capacity_bytes->value) : 0;
+  if (hardware.l2_ways) shape.ways = hardware.l2_ways->value;
+  if (hardware.l2_ways && hardware.l2_dirty_ways)
+    shape.dirty = std::min(1.0, static_cast<double>(hardware.l2_dirty_ways->value) / static_cast<double>(shape.ways));
+  shape.half_gone = static_cast<double>(shape.capacity) / shape.partitions;
+  shape.half_written = static_cast<double>(shape.capacity);
+  if (!hardware.measured) return shape;
+  if (const double half = half_of(hardware.measured->l2.gone); half > 0) shape.half_gone = half;
+  if (const double half = half_of(hardware.measured->l2.written); half > 0) shape.half_written = half;
+  return shape;
+}
+
+// Which sets an address has is not known in detail. Assumed: every period of addresses goes round the sets once, from a
+// place of its own. Contiguous data is then even but for its ends, as sweeps of one range show (misses begin at 0.93 of
+// the room and are complete at 1.15), and ranges far apart are independent. Slices of the L2 have chances of their own.
+void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t bytes) {
+  const auto all = static_cast<std::int64_t>(sets_.size()) / partitions_, groups = all / slices;  // groups: of a slice
+  fragments_.clear(), first_.clear();
+  for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
+    first_.push_back(static_cast<int>(fragments_.size()));
+    for (int p = first[entry]; p < first[entry + 1]; ++p) {
+      const CachePiece& piece = pieces[static_cast<std::size_t>(p)];
+      if (all == 1) {  // no sets: each entry is looked after whole
+        if (piece.bytes > 0) fragments_.push_back({0, static_cast<int>(piece.bytes / partitions_)});
+        continue;
+      }
+      for (std::int64_t at = piece.address; at < piece.address + piece.bytes;) {
+        const std::int64_t number = at / bytes, end = std::min((number + 1) * bytes, piece.address + piece.bytes);
+        const int part = static_cast<int>((end - at) / partitions_ / slices);
+        for (int slice = 0; slice < slices; ++slice) {
+          const auto chance = static_cast<std::uint64_t>(number / groups * slices + slice + 1) * mix;
+          const auto turn = static_cast<std::int64_t>(chance >> 33);
+          fragments_.push_back({static_cast<int>((number + turn) % groups * slices + slice), part});
+        }
+        at = end;
+      }
+    }
+  }
+  first_.push_back(static_cast<int>(fragments_.size()));
+}
+
+void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first) {
+  partitions_ = shape.partitions;
+  std::int64_t groups = 1, bytes = finest_piece;
+  if (shape.ways > 0) {
+    std::int64_t all = 0;
+    for (const CachePiece& piece : pieces) all += piece.bytes;
+    while (all / bytes > most_fragments) bytes *= 2;
+    groups = std::max<std::int64_t>(1, shape.capacity / shape.ways / bytes) * slices;
+  }
+  room_ = shape.capacity / partitions_ / groups;
+  dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
+  const auto parts = static_cast<std::size_t>(partitions_);
+  sets_.assign(static_cast<std::size_t>(groups) * parts, {});
+  dirty_.assign(static_cast<std::size_t>(groups) * parts, {});
+  cut(pieces, first, bytes);
+  links_.assign(fragments_.size() * parts * parts, {});
+  dirty_links_.assign(fragments_.size() * parts, {});
+  written_.assign(fragments_.size() * parts, never);
+}
+
+std::size_t L2Cache::line(std::size_t fragment, int side, int home) const {
+  return (fragment * static_cast<std::size_t>(partitions_) + static_cast<std::size_t>(side)) *
+             static_cast<std::size_t>(partitions_) +
+         static_cast<std::size_t>(home);
+}
+
+void L2Cache::take(std::vector<Link>& links, List& list, std::size_t at, std::int64_t bytes) {
+  const Link link = links[at];
+  (link.previous < 0 ? list.newest : links[static_cast<std::size_t>(link.previous)].next) = link.next;
+  (link.next < 0 ? list.oldest : links[static_cast<std::size_t>(link.next)].previous) = link.previous;
+  links[at].previous = absent;
+  list.bytes -= bytes;
+}
+
+void L2Cache::put(std::vector<Link>& links, List& list, std::size_t at, std::int64_t bytes) {
+  links[at] = {-1, list.newest};
+  (list.newest < 0 ? list.oldest : links[static_cast<std::size_t>(list.newest)].previous) = static_cast<int>(at);
+  list.newest = static_cast<int>(at);
+  list.bytes += bytes;
+}
+
+// Unwritten contents go to DRAM.
+void L2Cache::clean(std::size_t fragment, int home) {
+  const std::size_t at = fragment * static_cast<std::size_t>(partitions_) + static_cast<std::size_t>(home);
+  if (written_[at] != unwritten) return;
+  written_[at] = written;
+  const Fragment& own = fragments_[fragment];
+  take(dirty_links_, dirty_[static_cast<std::size_t>(own.group * partitions_ + home)], at, own.part);
+}
+
+void L2Cache::drop_oldest(List& set) {
+  const auto at = static_cast<std::size_t>(set.oldest), parts = static_cast<std::size_t>(partitions_);
+  const std::size_t fragment = at / (parts * parts), side = at / parts % parts, home = at % parts;
+  take(links_, set, at, fragments_[fragment].part);
+  if (side == home) clean(fragment, static_cast<int>(home));
+}
+
+bool L2Cache::use(std::size_t fragment, int side, int home) {
+  const Fragment& own = fragments_[fragment];
+  List& set = sets_[static_cast<std::size_t>(own.group * partitions_ + side)];
+  const std::size_t at = line(fragment, side, home);
+  const bool there = links_[at].previous != absent;
+  if (there && set.newest == static_cast<int>(at)) return true;
+  if (there) take(links_, set, at, own.part);
+  put(links_, set, at, own.part);
+  while (set.bytes > room_) drop_oldest(set);
+  return there;
+}
+
+std::int64_t L2Cache::read(int entry, int side) {
+  std::int64_t missing = 0;
+  const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
+  const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
+  for (std::size_t f = first; f < end; ++f)
+    for (int home = 0; home < partitions_; ++home) {
+      if (use(f, side, home)) continue;  // nobody asks the home
+      if (home != side && use(f, home, home)) continue;
+      missing += fragments_[f].part;
+    }
+  return missing;
+}
+
+L2Cache::Stored L2Cache::store(int entry) {
+  Stored result;
+  const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
+  const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
+  for (std::size_t f = first; f < end; ++f)
+    for (int home = 0; home < partitions_; ++home) {
+      const std::int64_t part = fragments_[f].part;
+      if (!use(f, home, home)) result.lacked += part;
+      const std::size_t at = f * static_cast<std::size_t>(partitions_) + static_cast<std::size_t>(home);
+      if (written_[at] == written) result.written += part;
+      List& stored = dirty_[static_cast<std::size_t>(fragments_[f].group * partitions_ + home)];
+      if (written_[at] == unwritten) take(dirty_links_, stored, at, part);
+      written_[at] = unwritten;
+      put(dirty_links_, stored, at, part);
+      if (links_[line(f, home, home)].previous == absent) clean(f, home);  // it had no room at all
+      while (stored.bytes > dirty_room_) clean(static_cast<std::size_t>(stored.oldest / partitions_), home);
+    }
+  return result;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,186 @@
+// The cache against plain lists of lines, and against what sweeps over an H200's L2 read from DRAM.
+#include "predict/l2/cache.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "base/contains.h"
+
+namespace tilescope {
+namespace {
+
+HardwareProfile profile(const std::string& id) {
+  return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/" + id + ".yaml");
+}
+
+// One set for each of two partitions: lines by (entry, home), the most recent first.
+struct PlainL2 {
+  std::int64_t room, dirty_room;
+  std::vector<std::int64_t> bytes;
+  std::array<std::vector<std::pair<int, int>>, 2> sets{};
+  std::array<std::vector<int>, 2> dirty{};  // of each home, the last stored first
+  std::array<std::vector<int>, 2> ever_stored{};
+
+  bool use(int entry, int side, int home) {
+    auto& set = sets[static_cast<std::size_t>(side)];
+    const std::pair line{entry, home};
+    const auto found = std::find(set.begin(), set.end(), line);
+    const bool there = found != set.end();
+    if (there) set.erase(found);
+    set.insert(set.begin(), line);
+    const auto sum = [&](std::int64_t all, const auto& other) { return all + part(other.first); };
+    while (std::accumulate(set.begin(), set.end(), std::int64_t{0}, sum) > room) {
+      if (set.back().second == side) std::erase(dirty[static_cast<std::size_t>(side)], set.back().first);
+      set.pop_back();
+    }
+    return there;
+  }
+  std::int64_t part(int entry) const { return bytes[static_cast<std::size_t>(entry)] / 2; }
+  std::int64_t read(int entry, int side) {
+    std::int64_t missing = 0;
+    for (const int home : {0, 1})
+      if (!use(entry, side, home) && (home == side || !use(entry, home, home))) missing += part(entry);
+    return missing;
+  }
+  L2Cache::Stored store(int entry) {
+    L2Cache::Stored result;
+    for (const int home : {0, 1}) {
+      auto& list = dirty[static_cast<std::size_t>(home)];
+      auto& ever = ever_stored[static_cast<std::size_t>(home)];
+      if (!use(entry, home, home)) result.lacked += part(entry);
+      const bool stored = contains(ever, entry);
+      if (stored && !contains(list, entry)) result.written += part(entry);
+      if (!stored) ever.push_back(entry);
+      std::erase(list, entry);
+      list.insert(list.begin(), entry);
+      std::int64_t all = 0;
+      for (std::size_t i = 0; i < list.size(); ++i)
+        if ((all += part(list[i])) > dirty_room) list.resize(i);
+    }
+    return result;
+  }
+};
+
+// Entries of one piece each, at the given places.
+void place(L2Cache& cache, const CacheShape& shape, const std::vector<CachePiece>& pieces) {
+  std::vector<int> first(pieces.size() + 1);
+  std::iota(first.begin(), first.end(), 0);
+  cache.reset(shape, pieces, first);
+}
+
+enum class Sweep { by_all, by_one, added };
+
+// Part of the bytes that come from DRAM in the second and later of five sweeps over `ranges` ranges at random places,
+// all advancing together, 64 KiB at a time. Mean of some draws.
+double missing_again(Sweep sweep, double mib, int ranges) {
+  constexpr std::int64_t chunk = 64 << 10, pool = std::int64_t{2} << 30;
+  const CacheShape shape = cache_shape(profile("h200_sxm"));
+  const int draws = ranges < 10 ? 12 : 2, length = static_cast<int>(mib * 16 / ranges);
+  double missing = 0;
+  for (int draw = 0; draw < draws; ++draw) {
+    std::mt19937 random(static_cast<unsigned>(draw + 1));
+    std::vector<CachePiece> pieces;
+    std::vector<int> owner;
+    for (int i = 0; i < length; ++i)
+      for (int r = 0; r < ranges; ++r) pieces.push_back({0, chunk}), owner.push_back(i * ranges + r);
+    const std::int64_t part = pool / ranges;
+    for (int r = 0; r < ranges; ++r) {
+      const std::int64_t start =
+          r * part +
+          static_cast<std::int64_t>(random() % static_cast<unsigned>((part - length * chunk) / chunk)) * chunk;
+      for (int i = 0; i < length; ++i) pieces[static_cast<std::size_t>(i * ranges + r)].address = start + i * chunk;
+    }
+    L2Cache cache;
+    place(cache, shape, pieces);
+    std::int64_t again = 0;
+    constexpr int sweeps = 5;
+    for (int round = 0; round < sweeps; ++round)
+      for (int i = 0; i < static_cast<int>(pieces.size()); ++i) {
+        const int side = sweep == Sweep::by_one ? static_cast<int>(std::mt19937(static_cast<unsigned>(i))() % 2) : 0;
+        std::int64_t now = 0;
+        if (sweep == Sweep::added) now = cache.store(i).lacked;
+        else now = cache.read(i, side) + (sweep == Sweep::by_all ? cache.read(i, 1) : 0);
+        if (round > 0) again += now;
+      }
+    missing += static_cast<double>(again) / static_cast<double>(pieces.size() * chunk * (sweeps - 1)) / draws;
+  }
+  return missing;
+}
+
+}  // namespace
+
+TEST_CASE("one set behaves as plain lists of lines do") {
+  std::mt19937 random(5);
+  for (const std::int64_t capacity : {40, 100, 400}) {
+    std::vector<CachePiece> pieces(40);
+    for (auto& piece : pieces) piece.bytes = 2 * static_cast<std::int64_t>(1 + random() % 6);
+    PlainL2 plain{capacity / 2, capacity / 4, {}};
+    for (const auto& piece : pieces) plain.bytes.push_back(piece.bytes);
+    L2Cache cache;
+    place(cache, {.capacity = capacity, .partitions = 2, .ways = 0, .dirty = 0.5}, pieces);
+    for (int i = 0; i < 5000; ++i) {
+      const auto entry = static_cast<int>(random() % (i % 1000 < 500 ? 40 : 9));
+      if (random() % 3 == 0) {
+        const L2Cache::Stored found = cache.store(entry), expected = plain.store(entry);
+        REQUIRE(found.lacked == expected.lacked);
+        REQUIRE(found.written == expected.written);
+      } else {
+        const auto side = static_cast<int>(random() % 2);
+        REQUIRE(cache.read(entry, side) == plain.read(entry, side));
+      }
+    }
+  }
+}
+
+TEST_CASE("an entry of several pieces is each of them") {
+  const CacheShape shape{.capacity = 1 << 20, .partitions = 2, .ways = 16, .dirty = 0.5};
+  const std::vector<CachePiece> pieces{{0, 1000}, {300000, 70000}, {900000, 65536}};
+  const std::vector<int> first{0, 2, 3};
+  L2Cache cache;
+  cache.reset(shape, pieces, first);
+  const auto whole = [](std::int64_t bytes, std::int64_t found) { return found <= bytes && found > bytes - 40; };
+  CHECK(whole(71000, cache.read(0, 0)));
+  CHECK(cache.read(0, 0) == 0);
+  CHECK(cache.read(0, 1) == 0);  // the other side's copy comes from the home
+  CHECK(whole(65536, cache.store(1).lacked));
+  CHECK(cache.store(1).written == 0);
+}
+
+// Measured: DRAM bytes of sweeps by counter (validate/microbench/l2_reuse.cu), see the profile's measured.l2. One
+// chance of the machine's against a mean of chances here: worst 0.12 of pieces and of additions, 0.25 of 8 ranges.
+TEST_CASE("sweeps over an H200's L2 find again what they found") {
+  const auto near = [](double found, double measured, double by) {
+    CAPTURE(measured);
+    CHECK(std::abs(found - measured) < by);
+  };
+  for (const auto& [mib, part] :
+       {std::pair{12., 0.01}, {16., .064}, {20., .2}, {24., .34}, {28., .49}, {32., .645}, {40., .86}})
+    near(missing_again(Sweep::by_all, mib, static_cast<int>(mib * 16)), part, 0.13);  // 64 KiB pieces
+  for (const auto& [mib, part] : {std::pair{20., .003}, {24., .07}, {28., .42}, {32., .64}, {38., .94}})
+    near(missing_again(Sweep::by_all, mib, 8), part, 0.26);
+  for (const auto& [mib, part] : {std::pair{26., 0.}, {28., .014}, {30., .264}, {32., .7}, {34., .9}, {38., 1.}})
+    near(missing_again(Sweep::by_all, mib, 1), part, 0.2);
+  for (const auto& [mib, part] : {std::pair{16., 0.001}, {24., .042}, {32., .176}, {40., .39}, {48., .64}, {56., .83}})
+    near(missing_again(Sweep::by_one, mib, static_cast<int>(mib * 16)), part, 0.13);
+  for (const auto& [mib, part] : {std::pair{48., 0.}, {60., .32}, {64., .775}, {72., 1.}})
+    near(missing_again(Sweep::added, mib, 1), part, 0.16);
+}
+
+TEST_CASE("a profile without ways has a sharp cache of its capacity") {
+  const HardwareProfile a100 = profile("a100_sxm_80");
+  const CacheShape shape = cache_shape(a100);
+  CHECK(shape.capacity == static_cast<std::int64_t>(a100.level("l2")->capacity_bytes->value));
+  CHECK(shape.ways == 0);
+  CHECK(shape.half_gone == doctest::Approx(static_cast<double>(shape.capacity) / shape.partitions));
+  const CacheShape h200 = cache_shape(profile("h200_sxm"));
+  CHECK(h200.partitions == 2);
+  CHECK(h200.ways == 16);
+  CHECK(h200.dirty == 0.5);
+  CHECK(h200.half_gone > 25 << 20);
+  CHECK(h200.half_gone < 35 << 20);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,144 @@
+#include "predict/l2/tiles.h"
+
+#include <algorithm>
+
+namespace tilescope {
+namespace {
+
+// How many tiles an axis of the nest has, and how far each loop moves along them.
+struct Cut {
+  std::int64_t tiles = 1, tile = 0;
+  int outer = -1, inner = -1;  // loops; outer: over chunks
+};
+
+Cut cut_of(const Nest& nest, AxisId axis) {
+  Cut cut{.tiles = 1, .tile = nest.size(axis), .outer = -1, .inner = -1};
+  for (std::size_t i = 0; i < nest.loop_count; ++i)
+    if (nest.loops[i].axis == axis)
+      cut.inner = static_cast<int>(i), cut.tiles = nest.loops[i].trips, cut.tile = nest.loops[i].tile;
+  if (nest.chunked.present() && nest.chunked.of == axis)
+    cut.outer = nest.chunked.outer, cut.tiles *= nest.chunked.chunks();
+  return cut;
+}
+
+// Elements of tile `number` along the axis; 0 past the end of a short chunk.
+std::int64_t extent(const Nest& nest, AxisId axis, const Cut& cut, std::int64_t number) {
+  if (cut.outer < 0) return std::min(cut.tile, nest.size(axis) - number * cut.tile);
+  const std::int64_t per_chunk = cut.tiles / nest.chunked.chunks();
+  return std::clamp<std::int64_t>(nest.chunked.length_of(number / per_chunk) - number % per_chunk * cut.tile, 0,
+                                  cut.tile);
+}
+
+// Appends the bytes of all tiles of an array, the last axis fastest.
+void list_bytes(const BoundIsland& bound, ArrayId id, std::int64_t tiles, std::vector<std::int64_t>& bytes) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const std::vector<AxisId>& axes = diagram.array(id).axes;
+  std::vector<Cut> cuts;
+  for (const AxisId axis : axes) cuts.push_back(cut_of(bound.nest, axis));
+  std::int64_t values_before = -1, bytes_before = 0;
+  for (std::int64_t number = 0; number < tiles; ++number) {
+    std::int64_t values = 1, rest = number;
+    for (std::size_t a = axes.size(); a-- > 0;) {
+      values = checked_mul(values, extent(bound.nest, axes[a], cuts[a], rest % cuts[a].tiles));
+      rest /= cuts[a].tiles;
+    }
+    if (values != values_before)
+      values_before = values, bytes_before = padded_bytes_of(bound.point, diagram, id, values);
+    bytes.push_back(bytes_before);
+  }
+}
+
+TileStream::Kind kind_of_store(const BoundIsland& bound, ArrayId id) {
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  const Visits found = visits_of(bound, id);
+  if (found.visits == found.distinct && !how.zeroed) return TileStream::Kind::store;
+  return how.by == Accumulate::rewriting ? TileStream::Kind::update : TileStream::Kind::add;
+}
+
+bool together(const TileStream& a, const TileStream& b) {
+  return a.kind == b.kind && a.every_step == b.every_step && a.zeroed == b.zeroed && a.stride == b.stride;
+}
+
+// False: the tiles cannot be numbered.
+bool number_tiles(const BoundIsland& bound, ArrayId id, TileStream& stream, std::int64_t& tiles) {
+  const Nest& nest = bound.nest;
+  const std::vector<AxisId>& axes = bound.plan.schedule.diagram.array(id).axes;
+  tiles = 1;
+  for (std::size_t a = axes.size(); a-- > 0;) {
+    const Cut cut = cut_of(nest, axes[a]);
+    for (const BoundLoop& loop : nest.all())  // chunks of an axis that no inner loop walks
+      if (bound.plan.schedule.diagram.axes[index(loop.axis)].chunks_of == axes[a] && cut.outer < 0) return false;
+    if (cut.inner >= 0)
+      stream.stride[static_cast<std::size_t>(cut.inner)] =
+          nest.loops[static_cast<std::size_t>(cut.inner)].trips > 1 ? tiles : 0;
+    if (cut.outer >= 0)
+      stream.stride[static_cast<std::size_t>(cut.outer)] = checked_mul(tiles, cut.tiles / nest.chunked.chunks());
+    tiles = checked_mul(tiles, cut.tiles);
+    if (tiles > most_tiles) return false;
+  }
+  return true;
+}
+
+// Pieces by entry. Arrays lie one behind the other, each from a page's start; the tiles of one are contiguous and
+// follow one another as the array's rows do, where a tile takes its last axis whole.
+void place(const std::vector<std::vector<std::int64_t>>& bytes, TileStreams& out) {
+  constexpr std::int64_t page = 2 << 20;
+  std::vector<std::int64_t> next;  // address of each array's next tile
+  std::int64_t free = 0;
+  for (const std::vector<std::int64_t>& tiles : bytes) {
+    next.push_back(free);
+    std::int64_t size = 0;
+    for (const std::int64_t tile : tiles) size = checked_add(size, tile);
+    free = checked_mul(ceil_div(checked_add(free, size), page), page);
+  }
+  for (const TileStream& stream : out.list) {
+    std::vector<std::size_t> arrays;
+    for (std::size_t a = 0; a < bytes.size(); ++a)
+      if (stream.share[a] != 0) arrays.push_back(a);
+    for (std::size_t tile = 0; tile < bytes[arrays.front()].size(); ++tile) {
+      out.first.push_back(static_cast<int>(out.pieces.size()));
+      for (const std::size_t a : arrays) {
+        out.pieces.push_back({next[a], bytes[a][tile]});
+        next[a] += bytes[a][tile];
+      }
+    }
+  }
+  out.first.push_back(static_cast<int>(out.pieces.size()));
+}
+
+}  // namespace
+
+bool tile_streams(const BoundIsland& bound, TileStreams& out) {
+  out = {};
+  const std::size_t arrays = bound.plan.schedule.diagram.arrays.size();
+  std::vector<std::vector<std::int64_t>> bytes(arrays);  // by array and tile
+  std::int64_t entries = 0;
+  for (std::size_t i = 0; i < arrays; ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const bool loaded = loads(bound, id), stored = stores(bound, id);
+    if (!loaded && !stored) continue;
+    TileStream stream;
+    if (stored)
+      stream.kind = kind_of_store(bound, id), stream.zeroed = bound.plan.schedule.how_stored(bound.island, id).zeroed;
+    else stream.every_step = fetched_every_step(bound, id);
+    std::int64_t tiles = 1;
+    if (!number_tiles(bound, id, stream, tiles)) return false;
+    list_bytes(bound, id, tiles, bytes[i]);
+    const std::int64_t share = bytes[i].front();
+    const auto same = std::find_if(out.list.begin(), out.list.end(),
+                                   [&](const TileStream& other) { return together(stream, other); });
+    if (same != out.list.end()) {
+      same->share[i] = share;
+      continue;
+    }
+    if (entries + tiles > most_tiles) return false;
+    stream.share[i] = share;
+    stream.first = static_cast<int>(entries);
+    entries += tiles;
+    out.list.push_back(stream);
+  }
+  place(bytes, out);
+  return true;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,271 @@
+#include "predict/l2/walk.h"
+
+#include <algorithm>
+
+#include "predict/grid/block_order.h"
+#include "predict/l2/sides.h"
+#include "predict/l2/tiles.h"
+
+namespace tilescope {
+namespace {
+
+constexpr int most_streams = 16;
+
+// A block on a unit: where its streams stand, and the tile each stream of tiles is at.
+struct Slot {
+  std::int64_t next_time = 0, pace = 0;
+  bool busy = false, fresh = false;              // fresh: in its first step
+  std::array<int, most_streams> base{}, tile{};  // entry at trip 0 of all stream loops; entry held, -1: none yet
+  BlockPlace at{};
+  std::array<TileRange, max_loops> range{};  // of each stream loop
+};
+
+// A stream of tiles that a block's steps move, and the loops that do.
+struct Moving {
+  std::size_t stream = 0, loops = 0;
+  std::array<std::size_t, max_loops> loop{};
+  std::array<int, max_loops> stride{};
+};
+
+class Walker {
+ public:
+  Walker(const BoundIsland& bound, const TileStreams& tiles, const CacheShape& shape, const WalkOptions& options)
+      : bound_(bound),
+        nest_(bound.nest),
+        tiles_(tiles),
+        options_(options),
+        order_(bound),
+        partitions_(shape.partitions) {
+    cache_.reset(shape, tiles.pieces, tiles.first);
+    seen_.assign(tiles.entries(), 0);
+    for (std::size_t i = 0; i < nest_.loop_count; ++i)
+      if (!nest_.loops[i].group) {
+        stream_loops_[stream_count_] = i;
+        falls_[stream_count_++] = BlockOrder::falls(bound, BlockOrder::dimension_of(bound, nest_.loops[i]));
+      }
+    for (std::size_t i = 0; i < tiles.list.size(); ++i) {
+      Moving moving{.stream = i};
+      for (std::size_t l = 0; l < stream_count_; ++l)
+        if (const std::int64_t stride = tiles.list[i].stride[stream_loops_[l]]; stride != 0)
+          moving.loop[moving.loops] = stream_loops_[l], moving.stride[moving.loops++] = static_cast<int>(stride);
+      (moving.loops > 0 || tiles.list[i].every_step ? moving_ : fixed_).push_back(moving);
+    }
+    for (int side = 0; side < partitions_; ++side) used_at_[static_cast<std::size_t>(side)].assign(tiles.entries(), -1);
+    if (nest_.guarded()) list_live();
+  }
+
+  void run(std::int64_t resident, L2Walk& out) {
+    std::vector<Slot> slots(static_cast<std::size_t>(std::min(resident, order_.size())));
+    const auto units = static_cast<std::size_t>(std::max<std::int64_t>(1, bound_.hardware.units.value));
+    const std::int64_t full = ceil_div(resident, static_cast<std::int64_t>(units));
+    const std::vector<int> sides = sides_of_blocks(bound_.hardware, partitions_, order_.size());
+    std::vector<std::int64_t> busy(units, 0);  // blocks of each unit, which share its throughput
+    std::int64_t running = 0;
+    for (std::size_t s = 0; s < slots.size(); ++s)
+      if (start(slots[s], 0)) ++running, ++busy[s % units];
+    for (std::int64_t now = 0; running > 0; now += unit)
+      for (std::size_t s = 0; s < slots.size(); ++s) {
+        Slot& slot = slots[s];
+        const int side = sides[s % units];
+        while (slot.busy && slot.next_time <= now) {
+          step(slot, side, now);
+          slot.next_time += slot.pace * busy[s % units] / full;
+          ++steps_;
+          if (advance(slot)) continue;
+          finish(slot);
+          if (!start(slot, slot.next_time)) --running, --busy[s % units];
+        }
+      }
+    out.steps = steps_;
+    give(out);
+  }
+
+ private:
+  static constexpr std::int64_t unit = 1024;  // of time: a step without drift
+
+  // Live ranges by query tile and by key tile, for each chunk of the keys.
+  void list_live() {
+    const std::int64_t chunks = nest_.keys_are_chunked() ? nest_.chunked.chunks() : 1;
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk)
+      live_.push_back(nest_.keys_are_chunked() ? nest_.live_tiles_of_chunk(chunk) : nest_.live_tiles());
+    for (const LiveTiles& live : live_) {
+      std::vector<TileRange>& keys = keys_of_.emplace_back();
+      std::vector<TileRange>& queries = queries_of_.emplace_back();
+      for (std::int64_t i = 0; i < live.query_tiles(); ++i) keys.push_back(live.key_span(i));
+      for (std::int64_t j = 0; j < live.key_tiles(); ++j) queries.push_back(live.query_span(j));
+    }
+  }
+
+  std::size_t chunk_of(const Slot& slot) const {
+    return nest_.keys_are_chunked() ? static_cast<std::size_t>(slot.at[static_cast<std::size_t>(nest_.chunked.outer)])
+                                    : 0;
+  }
+
+  // What stream `level` runs over, where the loops around it stand.
+  TileRange range_of(const Slot& slot, std::size_t level) const {
+    const std::size_t loop = stream_loops_[level];
+    const int at = static_cast<int>(loop);
+    if (nest_.guarded() && (at == nest_.query_loop || at == nest_.key_loop)) {
+      const auto other = static_cast<std::size_t>(at == nest_.query_loop ? nest_.key_loop : nest_.query_loop);
+      const std::size_t chunk = chunk_of(slot);
+      const bool other_is_set = nest_.loops[other].group || other < loop;
+      if (at == nest_.query_loop)
+        return other_is_set ? queries_of_[chunk][static_cast<std::size_t>(slot.at[other])]
+                            : TileRange{0, live_[chunk].query_tiles()};
+      return other_is_set ? keys_of_[chunk][static_cast<std::size_t>(slot.at[other])]
+                          : TileRange{0, live_[chunk].key_tiles()};
+    }
+    if (nest_.chunked.present() && at == nest_.chunked.inner)
+      return {0, ceil_div(nest_.chunked.length_of(slot.at[static_cast<std::size_t>(nest_.chunked.outer)]),
+                          nest_.chunked.tile)};
+    return {0, nest_.loops[loop].trips};
+  }
+
+  // Sets the streams from `level` on to their first step. False: none of the steps from here on the level runs over is
+  // live.
+  bool enter(Slot& slot, std::size_t level) const {
+    for (; level < stream_count_; ++level) {
+      const TileRange range = range_of(slot, level);
+      slot.range[level] = range;
+      slot.at[stream_loops_[level]] = falls_[level] ? range.end - 1 : range.first;
+      if (range.empty()) return next(slot, level);
+    }
+    return dead(slot) ? next(slot, level) : true;
+  }
+
+  // The next step of the streams outside `level`, which starts anew.
+  bool next(Slot& slot, std::size_t level) const {
+    while (level-- > 0) {
+      std::int64_t& at = slot.at[stream_loops_[level]];
+      const bool more = falls_[level] ? --at >= slot.range[level].first : ++at < slot.range[level].end;
+      if (more) return enter(slot, level + 1);
+    }
+    return false;
+  }
+  bool advance(Slot& slot) const { return next(slot, stream_count_); }
+
+  // A block mask leaves holes in a range; two guarded axes without a stream have no range.
+  bool dead(const Slot& slot) const {
+    if (!nest_.guarded()) return false;
+    return !live_[chunk_of(slot)].live(slot.at[static_cast<std::size_t>(nest_.query_loop)],
+                                       slot.at[static_cast<std::size_t>(nest_.key_loop)]);
+  }
+
+  // The slot's next block. False: there is none left.
+  bool start(Slot& slot, std::int64_t time) {
+    slot.busy = false;
+    while (next_block_ < order_.size()) {
+      slot.at = order_.at(next_block_++);
+      slot.tile.fill(-1);
+      bool works = enter(slot, 0);
+      for (std::size_t i = 0; i < tiles_.list.size(); ++i) {
+        const TileStream& stream = tiles_.list[i];
+        slot.base[i] = stream.first;
+        for (std::size_t l = 0; l < nest_.loop_count; ++l)
+          if (nest_.loops[l].group) slot.base[i] += static_cast<int>(slot.at[l] * stream.stride[l]);
+      }
+      if (!works) {  // it stores what it owns all the same, where the kernel says so
+        for (std::size_t i = 0; i < tiles_.list.size() && bound_.how.writes_masked_rows; ++i)
+          if (tiles_.list[i].kind == TileStream::Kind::store) slot.tile[i] = slot.base[i];
+        finish(slot);
+        continue;
+      }
+      jitter_ = jitter_ * 6364136223846793005u + 1442695040888963407u;
+      slot.pace =
+          unit + static_cast<std::int64_t>(options_.drift * static_cast<double>(jitter_ >> 33) / 2147483648.0 * unit);
+      slot.next_time = time;
+      return slot.busy = slot.fresh = true;
+    }
+    return false;
+  }
+
+  void step(Slot& slot, int side, std::int64_t now) {
+    if (slot.fresh)
+      for (const Moving& fixed : fixed_) touch(slot, side, now, fixed.stream, slot.base[fixed.stream]);
+    slot.fresh = false;
+    for (const Moving& moving : moving_) {
+      int tile = slot.base[moving.stream];
+      for (std::size_t l = 0; l < moving.loops; ++l)
+        tile += static_cast<int>(slot.at[moving.loop[l]]) * moving.stride[l];
+      touch(slot, side, now, moving.stream, tile);
+    }
+  }
+
+  void touch(Slot& slot, int side, std::int64_t now, std::size_t i, int tile) {
+    const TileStream& stream = tiles_.list[i];
+    if (tile == slot.tile[i] && !stream.every_step) return;
+    const bool load = stream.kind == TileStream::Kind::load;
+    if (!load && slot.tile[i] >= 0) leave(i, slot.tile[i]);
+    slot.tile[i] = tile;
+    const auto entry = static_cast<std::size_t>(tile);
+    const bool again = seen_[entry] != 0;
+    if (!load && !(stream.kind == TileStream::Kind::update && (again || stream.zeroed))) return;
+    std::int64_t& used_at = used_at_[static_cast<std::size_t>(side)][entry];
+    if (load && used_at == now) return;  // another block of this side asks for it at the same time
+    used_at = now;
+    const std::int64_t missing = cache_.read(tile, side);
+    if (again) fetched_[i] += missing;
+    seen_[entry] = 1;
+  }
+
+  // A stored tile goes to the L2.
+  void leave(std::size_t i, int tile) {
+    const auto entry = static_cast<std::size_t>(tile);
+    const L2Cache::Stored stored = cache_.store(tile);
+    written_[i] += stored.written;
+    if (tiles_.list[i].kind == TileStream::Kind::add && seen_[entry]) fetched_[i] += stored.lacked;
+    seen_[entry] = 1;
+  }
+
+  void finish(Slot& slot) {
+    for (std::size_t i = 0; i < tiles_.list.size(); ++i)
+      if (tiles_.list[i].kind != TileStream::Kind::load && slot.tile[i] >= 0) leave(i, slot.tile[i]);
+  }
+
+  // Bytes of a stream belong to its arrays by their shares of a tile.
+  void give(L2Walk& out) const {
+    for (std::size_t i = 0; i < tiles_.list.size(); ++i) {
+      std::int64_t all = 0;
+      for (const std::int64_t share : tiles_.list[i].share) all += share;
+      for (std::size_t a = 0; a < max_arrays; ++a) {
+        const double share = all == 0 ? 0 : static_cast<double>(tiles_.list[i].share[a]) / static_cast<double>(all);
+        out.arrays[a].fetched_again += static_cast<std::int64_t>(static_cast<double>(fetched_[i]) * share + 0.5);
+        out.arrays[a].written_again += static_cast<std::int64_t>(static_cast<double>(written_[i]) * share + 0.5);
+      }
+    }
+  }
+
+  const BoundIsland& bound_;
+  const Nest& nest_;
+  const TileStreams& tiles_;
+  const WalkOptions& options_;
+  BlockOrder order_;
+  L2Cache cache_;
+  int partitions_;
+  std::array<std::size_t, max_loops> stream_loops_{};
+  std::array<bool, max_loops> falls_{};
+  std::size_t stream_count_ = 0;
+  std::vector<LiveTiles> live_;
+  std::vector<std::vector<TileRange>> keys_of_, queries_of_;
+  std::vector<Moving> fixed_, moving_;
+  std::vector<char> seen_;                                        // tiles that have been in the L2 before
+  std::array<std::vector<std::int64_t>, 4> used_at_;              // by side: when a tile was last read
+  std::array<std::int64_t, most_streams> fetched_{}, written_{};  // bytes
+  std::int64_t next_block_ = 0, steps_ = 0;
+  std::uint64_t jitter_ = 1;
+};
+
+}  // namespace
+
+bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident_blocks, L2Walk& out,
+             const WalkOptions& options) {
+  out = {};
+  TileStreams tiles;
+  if (!tile_streams(bound, tiles) || tiles.list.size() > most_streams) return false;
+  const std::int64_t steps = visited_points(bound.nest, bound.live, {}, false);
+  if (steps > options.most_steps) return false;
+  Walker(bound, tiles, shape, options).run(std::max<std::int64_t>(1, resident_blocks), out);
+  return true;
+}
+
+}  // namespace tilescope

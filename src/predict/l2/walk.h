@@ -1,0 +1,35 @@
+// Which tile loads hit the L2: the island's blocks run on their units in issue order, step by step, and every tile that
+// they touch goes through the cache. An answer, not a closed form: time grows with the steps.
+#pragma once
+
+#include <cstdint>
+
+#include "predict/l2/cache.h"
+#include "predict/point/bound_island.h"
+
+namespace tilescope {
+
+// Bytes beyond one fetch and one write-back of everything, which is counted exactly elsewhere.
+struct WalkedArray {
+  std::int64_t fetched_again = 0;  // tiles that had been in the L2 and come from DRAM once more
+  std::int64_t written_again = 0;  // contents that went to DRAM and were replaced by newer ones
+};
+
+struct L2Walk {
+  std::array<WalkedArray, max_arrays> arrays{};  // by ArrayId
+  std::int64_t steps = 0;
+};
+
+struct WalkOptions {
+  // Blocks do not run at one speed. 0: all do, a step is a step; 0.1: a block's steps take up to 10 % longer, evenly
+  // distributed by a fixed sequence. For looking at sensitivity.
+  double drift = 0;
+  std::int64_t most_steps = std::int64_t{1} << 26;  // about a second
+};
+
+// False: the island has too many steps or tiles, or tiles that cannot be numbered; the closed form answers then.
+// resident_blocks: blocks that run at once on the device.
+bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident_blocks, L2Walk& out,
+             const WalkOptions& options = {});
+
+}  // namespace tilescope

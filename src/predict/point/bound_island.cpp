@@ -1,0 +1,269 @@
+#include "predict/point/bound_island.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/contains.h"
+
+namespace tilescope {
+
+namespace {
+
+// Packed rows: one query head a KV head with the queries of all of its group, each of which sees what the last one
+// does.
+Nest bind_nest(const Plan& plan, const Island& island, const Point& point) {
+  static const Mask unmasked{};
+  const std::span<const std::int64_t> tiles{point.tiles.data(), point.tiles.size()};
+  if (!plan.kernel.packed_rows) return tilescope::bind_nest(plan.schedule, island, point.workload, point.mask, tiles);
+  Workload packed = point.workload;
+  packed.q_len = checked_mul(packed.q_len, packed.size(Extent::group)), packed.heads_q = packed.heads_kv;
+  return tilescope::bind_nest(plan.schedule, island, packed, unmasked, tiles);
+}
+
+// Of several implementations of an island, the one that runs for so many steps.
+const IslandImplementation& implementation(const KernelDescriptor& kernel, int number, const Nest& nest) {
+  const IslandImplementation& first = kernel.islands[static_cast<std::size_t>(number)];
+  if (kernel.others.empty() || first.steps.hold(steps_of(nest))) return first;
+  const auto runs = [&](const IslandImplementation& other) {
+    return other.name == first.name && other.steps.hold(steps_of(nest));
+  };
+  return *std::find_if(kernel.others.begin(), kernel.others.end(), runs);  // the reader saw to it that there is one
+}
+
+// The pair of queries and keys that a mask guards, found where there is none: a row that ends early is a kind of mask.
+void guard_unmasked(Nest& nest) {
+  if (nest.guarded() || nest.mask->kind != Mask::Kind::none || nest.chunked.present()) return;
+  nest.find_guarded_pair();
+  if (nest.query_loop < 0 || nest.key_loop < 0) nest.query_loop = nest.key_loop = -1;
+}
+
+// The sums less the keys of each block's last tile that lie behind the last multiple of `multiple` with a key that a
+// row of its tile of queries sees. Bands on keys that are not cut into parts.
+NestSums stopped(const Nest& nest, NestSums sums, std::int64_t multiple, bool whole_tiles) {
+  if (multiple == 0 || nest.keys_are_chunked() || !nest.live_tiles().is_band()) return sums;
+  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
+                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
+  const LiveTiles seen(*nest.mask, query.size, key.size, query.tile, 1);  // to the key
+  for (std::int64_t tile = 0; tile < query.trips; ++tile) {
+    const TileRange keys = seen.keys_of(tile);
+    if (keys.empty()) continue;
+    const std::int64_t start = (keys.end - 1) / key.tile * key.tile,
+                       end = whole_tiles ? start + key.tile : std::min(start + key.tile, key.size);
+    const std::int64_t behind =
+        std::max<std::int64_t>(0, end - start - ceil_div(keys.end - start, multiple) * multiple);
+    sums.tiles.keys_pairs -= behind;
+    sums.tiles.area -= behind * (whole_tiles ? query.tile : seen.rows(tile));
+  }
+  return sums;
+}
+
+// The sums less the scores that no instruction computes (NarrowScores). Rows past the end of a tile see what the last
+// one sees.
+NestSums narrowed(const Nest& nest, NestSums sums, const NarrowScores& narrow) {
+  if (narrow.keys == 0 || nest.keys_are_chunked() || !nest.live_tiles().is_band()) return sums;
+  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
+                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
+  const LiveTiles tiles = nest.live_tiles(), seen(*nest.mask, query.size, key.size, narrow.rows, 1);
+  std::int64_t left = 0;  // keys, for each `rows` rows
+  for (std::int64_t tile = 0; tile < query.trips; ++tile) {
+    const TileRange range = tiles.keys_of(tile);
+    if (range.empty()) continue;
+    const std::int64_t start = (range.end - 1) * key.tile;
+    for (std::int64_t row = tile * query.tile; row < (tile + 1) * query.tile; row += narrow.rows) {
+      const std::int64_t end = seen.keys_of(std::min(row / narrow.rows, seen.query_tiles() - 1)).end;
+      left += std::max<std::int64_t>(
+          0, key.tile - ceil_div(std::max<std::int64_t>(1, end - start), narrow.keys) * narrow.keys);
+    }
+  }
+  sums.tiles.keys_pairs -= left * narrow.rows / query.tile;
+  sums.tiles.area -= left * narrow.rows;
+  return sums;
+}
+
+}  // namespace
+
+std::int64_t number_for(const BoundIsland& bound, const BySize& by, std::int64_t otherwise) {
+  const auto axis = by.axis.empty() ? std::nullopt : bound.plan.schedule.diagram.find_axis(by.axis);
+  if (!axis || by.numbers.empty()) return otherwise;
+  const auto found = by.numbers.lower_bound(bound.nest.size(*axis));
+  return found == by.numbers.end() ? by.numbers.rbegin()->second : found->second;
+}
+
+std::int64_t steps_of(const Nest& nest) {
+  std::int64_t steps = 1;
+  for (const BoundLoop& loop : nest.all())
+    if (!loop.group) steps = checked_mul(steps, loop.trips);
+  return steps;
+}
+
+std::int64_t row_lanes(const BoundIsland& bound) {
+  const RowThreads& threads = bound.how.row_threads;
+  if (threads.columns == 0) return bound.how.row_replication;
+  return ceil_div(ceil_div(bound.point.workload.d_v, threads.columns), threads.multiple) * threads.multiple;
+}
+
+std::int64_t warps_of_block(const BoundIsland& bound) {
+  return bound.how.warps > 0 ? bound.how.warps : bound.point.warps;
+}
+
+std::int64_t lanes_of_warp(const BoundIsland& bound) {
+  return bound.hardware.warp_size ? bound.hardware.warp_size->value : 32;
+}
+
+std::int64_t grid_blocks(const BoundIsland& bound) {
+  const int output = output_array(bound);
+  if (bound.how.row_threads.columns == 0 || !bound.how.existing_rows || output < 0) return bound.nest.blocks();
+  const Axes axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(output)].axes;
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < axes.size(); ++i) rows = checked_mul(rows, bound.nest.size(axes[i]));
+  return ceil_div(checked_mul(rows, row_lanes(bound)), warps_of_block(bound) * lanes_of_warp(bound));
+}
+
+BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {
+  const Island& island = plan.schedule.islands[static_cast<std::size_t>(number)];
+  const Nest nest = bind_nest(plan, island, point);
+  BoundIsland bound{.plan = plan,
+                    .point = point,
+                    .hardware = hardware,
+                    .number = number,
+                    .island = island,
+                    .how = implementation(plan.kernel, number, nest),
+                    .variant = selected_variant(plan, point),
+                    .nest = nest,
+                    .finish = {},
+                    .live = {},
+                    .whole = {},
+                    .summed = {},
+                    .scored = {}};
+  if (bound.how.stops_at_last_key > 0 || bound.how.narrow_scores.keys > 0) guard_unmasked(bound.nest);
+  if (bound.nest.guarded()) {
+    bound.live = stopped(bound.nest, sums_of(bound.nest, false), bound.how.stops_at_last_key > 0, false);
+    bound.whole = sums_of(bound.nest, true);
+    bound.summed = stopped(bound.nest, bound.whole, bound.how.stops_at_last_key, true);
+    bound.scored = narrowed(bound.nest, bound.whole, bound.how.narrow_scores);
+  }
+  bound.finish = bound.nest;
+  if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
+  return bound;
+}
+
+bool BoundIsland::streams(ArrayId id) const {
+  const Axes axes = plan.schedule.diagram.array(id).axes;
+  const auto moves = [&](const BoundLoop& loop) { return !loop.group && nest.carries(axes, loop.axis); };
+  return std::any_of(nest.all().begin(), nest.all().end(), moves);
+}
+
+const Nest& BoundIsland::leaving(ArrayId id) const { return streams(id) ? nest : finish; }
+
+bool loads(const BoundIsland& bound, ArrayId id) { return bound.plan.schedule.reads(bound.island, id); }
+
+bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
+  return contains(bound.how.loads_every_step, bound.plan.schedule.diagram.array(id).name);
+}
+
+bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
+  return bound.how.loads_by == "tma" &&
+         !contains(bound.how.loaded_by_threads, bound.plan.schedule.diagram.array(id).name);
+}
+
+bool stores(const BoundIsland& bound, ArrayId id) {
+  if (!bound.plan.schedule.writes(bound.island, id)) return false;
+  const auto kept_there = [&](const Stored& stored) {
+    return stored.as == id;
+  };  // state and partial results are needed again
+  const auto& stored_as = bound.island.stored_as;
+  if (bound.how.stores_log_sum_exp || std::any_of(stored_as.begin(), stored_as.end(), kept_there)) return true;
+  // A softmax's outputs after its first are per-row statistics.
+  for (const int op : bound.island.operators) {
+    const Operator& candidate = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)];
+    if (candidate.kind != OperatorKind::softmax) continue;
+    for (std::size_t i = 1; i < candidate.outputs.size(); ++i)
+      if (candidate.outputs[i] == id) return false;
+  }
+  return true;
+}
+
+std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id) {
+  std::int64_t values = 1;
+  for (const AxisId axis : bound.plan.schedule.diagram.array(id).axes) {
+    std::int64_t extent = bound.nest.size(axis);
+    for (const BoundLoop& loop : bound.nest.all())
+      if (loop.axis == axis) extent = loop.tile;
+    values = checked_mul(values, extent);
+  }
+  return bytes_of(bound.point, bound.plan.schedule.diagram, id, values);
+}
+
+std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const NestSums& live = options.whole_tiles ? bound.whole : bound.live;
+  const std::int64_t values = touched_values(bound.nest, live, diagram.array(id).axes, options);
+  return options.whole_tiles ? bytes_of(bound.point, diagram, id, values)
+                             : padded_bytes_of(bound.point, diagram, id, values);
+}
+
+const NestSums& sums_of_product(const BoundIsland& bound, int op) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Operator& product = diagram.operators[static_cast<std::size_t>(op)];
+  const auto has_key = [&](ArrayId id) { return diagram.guard && diagram.array(id).has(diagram.guard->key); };
+  if (std::none_of(product.inputs.begin(), product.inputs.end(), has_key)) return bound.whole;
+  return std::any_of(product.outputs.begin(), product.outputs.end(), has_key) ? bound.scored : bound.summed;
+}
+
+Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
+  const Axes axes = bound.plan.schedule.diagram.array(id).axes;
+  const NestSums& sums = whole_tiles ? bound.whole : bound.live;
+  const Nest& nest = bound.leaving(id);
+  Visits found{
+      touched_values(nest, sums, axes, {.resident = !fetched_every_step(bound, id), .whole_tiles = whole_tiles}),
+      distinct_values(nest, sums, axes, whole_tiles)};
+  // What a stream never visits is stored once all the same, where the kernel says so and nothing was there before.
+  if (!nest.guarded() || !bound.how.writes_masked_rows || bound.plan.schedule.how_stored(bound.island, id).zeroed)
+    return found;
+  const std::int64_t all = distinct_values(bound.finish, sums, axes, whole_tiles), unseen = all - found.distinct;
+  return {checked_add(found.visits, unseen), all};
+}
+
+bool zeroed_by_another(const BoundIsland& bound, ArrayId id) {
+  const std::string& name = bound.plan.schedule.diagram.array(id).name;
+  const auto& islands = bound.plan.kernel.islands;
+  return std::any_of(islands.begin(), islands.end(), [&](const IslandImplementation& each) {
+    return &each != &bound.how && contains(each.zeroes, name);
+  });
+}
+
+StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id) {
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  const Axes axes = bound.plan.schedule.diagram.array(id).axes;
+  if (how.zeroed) {
+    StoreCounts counts = stored_values(bound.leaving(id), bound.live, axes, how);
+    if (zeroed_by_another(bound, id)) counts.zeros = 0;
+    return counts;
+  }
+  const Visits found = visits_of(bound, id);
+  return {found.visits, found.visits - found.distinct};
+}
+
+int score_array(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  if (!diagram.guard) return -1;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
+    if (diagram.arrays[i].has(diagram.guard->query) && diagram.arrays[i].has(diagram.guard->key))
+      return static_cast<int>(i);
+  return -1;
+}
+
+int output_array(const BoundIsland& bound) {
+  const Schedule& schedule = bound.plan.schedule;
+  for (auto op = bound.island.operators.rbegin(); op != bound.island.operators.rend(); ++op)
+    for (const ArrayId id : schedule.diagram.operators[static_cast<std::size_t>(*op)].outputs) {
+      if (schedule.writes(bound.island, id)) return static_cast<int>(id);
+      for (const Stored& stored : bound.island.stored_as)  // partial results stand for theirs
+        if (stored.result == id &&
+            schedule.diagram.array(stored.as).axes.size() > schedule.diagram.array(id).axes.size())
+          return static_cast<int>(stored.as);
+    }
+  return -1;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,180 @@
+// What a thread block keeps in shared memory and registers, and how many blocks a unit can hold.
+#include <algorithm>
+
+#include "base/checked.h"
+#include "predict/work/products.h"
+
+namespace tilescope {
+namespace {
+
+constexpr std::int64_t accumulator_bytes = 4;  // fp32 accumulators, by instruction definition
+constexpr std::int64_t bookkeeping_registers =
+    40;  // addresses, loop state, fragments in flight: an assumption, occupancy only
+
+std::int64_t tile_values(const BoundIsland& bound, ArrayId id) {
+  const std::int64_t width = bits(bound.point.dtypes[index(id)].format);
+  return width >= 8 ? tile_bytes(bound, id) / (width / 8) : tile_bytes(bound, id) * (8 / width);
+}
+
+// What lies there during the steps, and the results that take its place when the last step is done.
+Allocations shared_memory(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  Allocations steps, results;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const bool leaves = stores(bound, id) && !bound.streams(id);
+    if (leaves && (passes_through_smem(bound, id) ||
+                   (bound.how.output_through_smem && static_cast<int>(i) == output_array(bound))))
+      results.add({id, false, 1, tile_bytes(bound, id)});
+    else if (loads(bound, id) ? in_shared_memory(bound, id) : passes_through_smem(bound, id))
+      steps.add({id, false, stages_of(bound, id), tile_bytes(bound, id)});
+  }
+  Allocations& larger = results.bytes > steps.bytes ? results : steps;
+  larger.bytes = checked_add(larger.bytes, bound.how.smem_extra_bytes);
+  return larger;
+}
+
+// fp32 scores live from their product to the last map or softmax that uses them, in place; `last` of each operator's
+// result.
+int last_map_of(const BoundIsland& bound, int op) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  std::array<bool, max_arrays> in_place{};
+  in_place[index(diagram.operators[static_cast<std::size_t>(op)].outputs.front())] = true;
+  const std::size_t rank = diagram.array(diagram.operators[static_cast<std::size_t>(op)].outputs.front()).axes.size();
+  int last = op;
+  for (const int later : bound.island.operators) {
+    const Operator& candidate = diagram.operators[static_cast<std::size_t>(later)];
+    const auto uses = [&](ArrayId id) { return in_place[index(id)]; };
+    if (later <= op || candidate.kind == OperatorKind::contraction ||
+        std::none_of(candidate.inputs.begin(), candidate.inputs.end(), uses))
+      continue;
+    last = later;
+    for (const ArrayId result : candidate.outputs)
+      if (diagram.array(result).axes.size() == rank) in_place[index(result)] = true;
+  }
+  return last;
+}
+
+// A result that is read, updated and written at every visit: its tile is fetched beside the others.
+bool rewritten(const BoundIsland& bound, ArrayId result) {
+  for (const Stored& stored : bound.island.stored_as)
+    if (stored.result == result) return stored.by == Accumulate::rewriting;
+  return stores(bound, result);
+}
+
+// Whether the accumulator of `op` is alive while `now` runs: always when no stream moves its tile.
+bool alive(const BoundIsland& bound, int op, int now) {
+  const ArrayId result = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)].outputs.front();
+  return !bound.streams(result) || rewritten(bound, result) || (op <= now && now <= last_map_of(bound, op));
+}
+
+// Maximum and sum of each row of a streamed softmax, in every lane that repeats them.
+void add_row_state(const BoundIsland& bound, const Operator& op, Allocations& held) {
+  if (op.kind != OperatorKind::softmax || !bound.nest.loop_over(*op.along)) return;
+  const ArrayId scores = op.inputs.front();
+  const std::int64_t keys = std::max<std::int64_t>(1, bound.nest.loop_over(*op.along)->tile);
+  held.add({op.outputs.back(), true, 1,
+            checked_mul(tile_values(bound, scores) / keys, bound.how.row_replication * 2 * accumulator_bytes)});
+}
+
+Allocations registers_during(const BoundIsland& bound, int now) {
+  Allocations held;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (const int op : bound.island.operators) {
+    const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
+    add_row_state(bound, candidate, held);
+    if (candidate.kind != OperatorKind::contraction || !alive(bound, op, now)) continue;
+    const ProductImplementation* own = bound.how.find_product(candidate.name);
+    const std::int64_t values = ceil_div(tile_values(bound, candidate.outputs.front()), own ? own->parts : 1);
+    held.add({candidate.outputs.front(), true, 1, checked_mul(values, accumulator_bytes)});
+  }
+  for (std::size_t i = 0; i < diagram.arrays.size() && bound.variant; ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (bound.variant->holds(diagram.arrays[i].name)) held.add({id, false, 1, tile_bytes(bound, id)});
+  }
+  return held;
+}
+
+// At the operator where they are most.
+Allocations registers(const BoundIsland& bound) {
+  Allocations most;
+  for (const int now : bound.island.operators) {
+    Allocations held = registers_during(bound, now);
+    if (held.bytes > most.bytes) most = held;
+  }
+  return most;
+}
+
+double block_registers_capacity(const BoundIsland& bound) {
+  const HardwareProfile& hardware = bound.hardware;
+  if (!hardware.max_registers_per_thread || !hardware.warp_size) return 0;
+  std::int64_t each = hardware.max_registers_per_thread->value;
+  if (bound.variant && bound.variant->consumer_registers > 0) each = std::min(each, bound.variant->consumer_registers);
+  return static_cast<double>(each * hardware.warp_size->value * consumer_warps(bound) * 4);
+}
+
+// Registers that a block occupies: as stated after their redistribution, else what its threads are bound to need.
+std::int64_t block_registers(const BoundIsland& bound, std::int64_t bytes) {
+  const std::int64_t warp = bound.hardware.warp_size->value, consumers = consumer_warps(bound),
+                     threads = bound.point.warps * warp;
+  const std::int64_t needed = std::min<std::int64_t>(255, bytes / 4 / (consumers * warp) + bookkeeping_registers);
+  const KernelVariant* stated = bound.variant && bound.variant->consumer_registers > 0 ? bound.variant : nullptr;
+  if (!stated) return threads * ceil_div(needed, 8) * 8;
+  const std::int64_t others = stated->producer_registers > 0 ? stated->producer_registers : stated->consumer_registers;
+  return consumers * warp * stated->consumer_registers + (threads - consumers * warp) * others;
+}
+
+const char* largest_of(const BoundIsland& bound, const Allocations& list) {
+  return list.largest >= 0 ? bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(list.largest)].name.c_str()
+                           : "";
+}
+
+}  // namespace
+
+Allocations allocations(const BoundIsland& bound, Boundary level) {
+  return level == Boundary::smem ? shared_memory(bound) : registers(bound);
+}
+
+void Allocations::add(const Allocation& allocation) {
+  if (count < list.size()) list[count++] = allocation;
+  bytes = checked_add(bytes, allocation.bytes());
+  if (allocation.bytes() > largest_bytes)
+    largest_bytes = allocation.bytes(), largest = static_cast<int>(allocation.array);
+}
+
+void add_footprint(const BoundIsland& bound, Prediction& out) {
+  if (!bound.how.uses_tensor_cores()) return;  // where a plain kernel keeps its tiles is its own affair
+  const MemoryLevel* smem = bound.hardware.level("smem");
+  const Allocations shared = shared_memory(bound), held_registers = registers(bound);
+  const double smem_capacity = smem && smem->capacity_per_block_bytes ? smem->capacity_per_block_bytes->value : 0;
+  out.footprint.push_back({Boundary::smem, bound.number, shared.bytes, smem_capacity, largest_of(bound, shared)});
+  out.footprint.push_back({Boundary::reg, bound.number, held_registers.bytes, block_registers_capacity(bound),
+                           largest_of(bound, held_registers)});
+}
+
+std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out) {
+  if (bound.point.blocks_per_unit > 0) return bound.point.blocks_per_unit;
+  const HardwareProfile& hardware = bound.hardware;
+  std::int64_t blocks = hardware.max_blocks_per_unit ? hardware.max_blocks_per_unit->value : 32;
+  const std::int64_t warps = std::max<std::int64_t>(1, warps_of_block(bound));
+  if (hardware.max_warps_per_unit) blocks = std::min(blocks, hardware.max_warps_per_unit->value / warps);
+  const std::int64_t registers = number_for(bound, bound.how.registers_of, bound.how.registers);
+  if (registers > 0 && hardware.registers_per_unit && hardware.warp_size)
+    blocks = std::min(
+        blocks, hardware.registers_per_unit->value / (warps * hardware.warp_size->value * ceil_div(registers, 8) * 8));
+  for (const FootprintRow& row : out.footprint) {
+    if (row.island != bound.number) continue;
+    const MemoryLevel* smem = hardware.level("smem");
+    if (row.level == Boundary::smem && smem && smem->capacity_bytes) {
+      const double reserved = smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0;
+      blocks = std::min(
+          blocks, static_cast<std::int64_t>(smem->capacity_bytes->value / (static_cast<double>(row.bytes) + reserved)));
+    }
+    if (row.level == Boundary::reg && hardware.registers_per_unit && hardware.warp_size) {
+      blocks = std::min(blocks, hardware.registers_per_unit->value / block_registers(bound, row.bytes));
+    }
+  }
+  return std::max<std::int64_t>(1, blocks);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,190 @@
+#include "predict/point/point.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/contains.h"
+#include "base/error.h"
+#include "base/text.h"
+
+namespace tilescope {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Kernel names are those of the descriptors in the folders below kernels/.
+std::vector<std::pair<std::string, fs::path>> shipped_kernels(const fs::path& kernels_directory) {
+  std::vector<std::pair<std::string, fs::path>> found;
+  std::error_code ignored;
+  for (const auto& folder : fs::directory_iterator(kernels_directory, ignored)) {
+    if (!folder.is_directory()) continue;
+    for (const auto& entry : fs::directory_iterator(folder.path(), ignored)) {
+      const std::string file = entry.path().filename().string();
+      if (file == "kernel.yaml") found.emplace_back(folder.path().filename().string(), entry.path());
+      else if (file.ends_with(".kernel.yaml")) found.emplace_back(file.substr(0, file.size() - 12), entry.path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// What the descriptor adds to the schedule.
+void complete(Schedule& schedule, const KernelDescriptor& kernel) {
+  for (Axis& axis : schedule.diagram.axes)
+    if (const auto size = kernel.sizes.find(axis.size); size != kernel.sizes.end() && !axis.extent)
+      axis.extent = size->second.of, axis.per = size->second.per;
+  for (Chunking& cut : schedule.chunks)
+    for (const Island& island : schedule.islands)
+      for (const Loop& loop : island.loops)
+        if (kernel.whole_tile_parts && loop.axis == cut.of && loop.partition == Partition::stream && !loop.tile.parts)
+          cut.unit = loop.tile;
+  for (std::size_t i = 0; i < schedule.islands.size(); ++i)
+    for (Stored& stored : schedule.islands[i].stored_as)
+      for (const std::string& name : kernel.islands[i].reductions)
+        if (name == schedule.diagram.array(stored.result).name || name == schedule.diagram.array(stored.as).name)
+          stored.by = Accumulate::reduction;
+}
+
+}  // namespace
+
+Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_directory) {
+  const auto kernels = shipped_kernels(data_directory / "kernels");
+  fs::path file;
+  std::vector<std::string> names;
+  for (const auto& [name, path] : kernels) {
+    names.push_back(name);
+    if (name == name_or_file) file = path;
+  }
+  std::error_code ignored;
+  if (file.empty() && fs::is_regular_file(name_or_file, ignored)) file = name_or_file;
+  if (file.empty())
+    throw InputError(Diagnostic{.path = "--kernel",
+                                .message = fmt::format("no kernel or descriptor file '{}'{}", name_or_file,
+                                                       did_you_mean(name_or_file, names))});
+  Plan plan;
+  plan.kernel = load_descriptor(file, data_directory / "models");
+  plan.schedule = find_schedule(plan.kernel.schedule_name, data_directory / "models", plan.kernel.diagram_name);
+  complete(plan.schedule, plan.kernel);
+  plan.assumed = false;
+  return plan;
+}
+
+Plan load_plan_for_schedule(const std::string& name_or_file, const fs::path& data_directory,
+                            const std::string& other_diagram) {
+  Plan plan;
+  plan.schedule = find_schedule(name_or_file, data_directory / "models", other_diagram);
+  const fs::path assumed = data_directory / "models" / "implementations" / (plan.schedule.name + ".yaml");
+  std::error_code ignored;
+  if (!fs::exists(assumed, ignored))
+    throw InputError(Diagnostic{
+        .file = name_or_file,
+        .path = "schedule",
+        .message = fmt::format(
+            "no implementation is known for schedule '{}'{}", plan.schedule.name,
+            did_you_mean(plan.schedule.name, shipped_names(data_directory / "models" / "implementations")))});
+  plan.kernel = load_descriptor(assumed, data_directory / "models");
+  // A file may use a shipped schedule's name for other islands.
+  const auto same = [](const Island& island, const IslandImplementation& how) { return island.name == how.name; };
+  if (!std::equal(plan.schedule.islands.begin(), plan.schedule.islands.end(), plan.kernel.islands.begin(),
+                  plan.kernel.islands.end(), same))
+    throw InputError(Diagnostic{.file = name_or_file,
+                                .path = "islands",
+                                .message = fmt::format("are not those that {} implements", assumed.string())});
+  return plan;
+}
+
+Point default_point(const Plan& plan) {
+  const Schedule& schedule = plan.schedule;
+  Point point;
+  for (std::size_t i = 0; i < schedule.diagram.arrays.size(); ++i) {
+    const auto padded = plan.kernel.padded_rows.find(schedule.diagram.arrays[i].name);
+    point.row_multiple[i] = padded == plan.kernel.padded_rows.end() ? 1 : padded->second;
+  }
+  for (std::size_t i = 0; i < schedule.parameters.size(); ++i) point.tiles[i] = schedule.parameters[i].default_value;
+  set_dtype(point, schedule.diagram, "", Dtype{Format::fp16});
+  for (const char* key : {"l", "acc"}) set_dtype(point, schedule.diagram, key, Dtype{Format::fp32});
+  set_dtype(point, schedule.diagram, "index", Dtype{Format::int32});
+  return point;
+}
+
+bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dtype dtype) {
+  bool found = false;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const std::string& own = diagram.arrays[i].dtype_key;
+    const bool matches = key.empty()   ? own != "l" && own != "acc" && own != "index"
+                         : key == "kv" ? own == "k" || own == "v"
+                                       : own == key;
+    if (matches) point.dtypes[i] = dtype, found = true;
+  }
+  return found;
+}
+
+void set_formats(Point& point, const Diagram& diagram, const FormatChoice& choice) {
+  for (const auto& [key, dtype] : choice) set_dtype(point, diagram, key, dtype);
+}
+
+bool has_formats(const Plan& plan, const Point& point, const FormatChoice& choice) {
+  const Diagram& diagram = plan.schedule.diagram;
+  Point wanted = point;
+  set_formats(wanted, diagram, choice);
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const auto moves = [&](const Island& island) {
+      return plan.schedule.reads(island, id) || plan.schedule.writes(island, id);
+    };
+    if (wanted.dtypes[i] != point.dtypes[i] &&
+        std::any_of(plan.schedule.islands.begin(), plan.schedule.islands.end(), moves))
+      return false;
+  }
+  return true;
+}
+
+bool serves(const Plan& plan, const Point& point, const KernelVariant& variant) {
+  const Workload& w = point.workload;
+  if (variant.head_dim != 0 && variant.head_dim != w.d_qk) return false;
+  if (variant.v_head_dim != 0 && variant.v_head_dim != w.d_v) return false;
+  const auto fits = [&](const FormatChoice& choice) { return has_formats(plan, point, choice); };
+  return variant.formats.empty() || std::any_of(variant.formats.begin(), variant.formats.end(), fits);
+}
+
+const KernelVariant* selected_variant(const Plan& plan, const Point& point) {
+  const auto& parameters = plan.schedule.parameters;
+  for (const KernelVariant& variant : plan.kernel.variants) {
+    bool same =
+        variant.warps == point.warps && (point.stages == 0 || variant.stages == 0 || variant.stages == point.stages);
+    for (std::size_t i = 0; i < parameters.size() && same; ++i) {
+      const std::int64_t built = variant.tile(parameters[i].name);
+      same = built == 0 || built == point.tiles[i];
+    }
+    if (same && serves(plan, point, variant)) return &variant;
+  }
+  return nullptr;
+}
+
+void take_variant(Point& point, const Schedule& schedule, const KernelVariant& variant) {
+  for (std::size_t i = 0; i < schedule.parameters.size(); ++i)
+    if (const std::int64_t built = variant.tile(schedule.parameters[i].name); built > 0) point.tiles[i] = built;
+  point.warps = variant.warps, point.stages = variant.stages;
+}
+
+std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
+  const Dtype dtype = point.dtypes[index(id)];
+  const std::int64_t last = diagram.axes[index(diagram.array(id).axes.back())].size_in(point.workload);
+  if (dtype.scale_group == 0 && bits(dtype.format) % 8 == 0) return checked_mul(values, bits(dtype.format) / 8);
+  if (values % last != 0) return ceil_div(checked_mul(values, bits(dtype.format)), 8);  // a row cut by tiles
+  const std::int64_t row_bytes = ceil_div(checked_mul(last, bits(dtype.format)), 8) +
+                                 (dtype.scale_group == 0 ? 0 : ceil_div(last, dtype.scale_group) * dtype.scale_bytes);
+  return checked_mul(values / last, row_bytes);
+}
+
+std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
+  const std::int64_t multiple = point.row_multiple[index(id)];
+  const std::int64_t last = diagram.axes[index(diagram.array(id).axes.back())].size_in(point.workload);
+  if (multiple <= 1 || values % last != 0) return bytes_of(point, diagram, id, values);
+  const std::int64_t elements = checked_mul(values / last, ceil_div(last, multiple) * multiple);
+  return ceil_div(checked_mul(elements, bits(point.dtypes[index(id)].format)), 8);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,78 @@
+// One question to the model: this schedule or kernel, on this workload, with these formats and tiles, on this GPU.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "diagram/conventions.h"
+#include "hardware/profile.h"
+#include "kernel/descriptor/descriptor.h"
+
+namespace tilescope {
+
+// What stays the same over a sweep: read once, shared by many points.
+struct Plan {
+  Schedule schedule;
+  KernelDescriptor kernel;
+  bool assumed = true;  // the descriptor is the schedule's assumed implementation, not a kernel's
+};
+
+// Reads the named kernel (or file) and its schedule, or the named schedule (on its own diagram or another one) and its
+// assumed implementation.
+// A schedule is completed by what the kernel does with it: sizes that follow from others, parts of whole tiles,
+// reductions.
+Plan load_plan_for_kernel(const std::string& name_or_file, const std::filesystem::path& data_directory);
+Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory,
+                            const std::string& other_diagram = {});
+
+// How DRAM traffic is found: a closed form over waves of blocks, or a walk of all blocks through the cache.
+enum class L2Model { closed, walk };
+
+struct Point {
+  Workload workload;
+  Mask mask;
+  std::array<Dtype, max_arrays> dtypes{};            // by ArrayId
+  std::array<std::int64_t, max_parameters> tiles{};  // by position in Schedule::parameters
+  std::int64_t warps = 4;
+  std::int64_t stages = 0;                              // of a kernel's variants that differ in them; 0: any
+  std::array<std::int64_t, max_arrays> row_multiple{};  // by ArrayId: rows in memory are padded to this many elements
+  std::int64_t blocks_per_unit = 0;                     // resident blocks a unit; 0: derived from the footprint
+  L2Model l2 = L2Model::closed;
+  double drift = 0;  // of the walk: blocks' steps take up to this part longer
+};
+
+// A point with the schedule's default tiles, fp16 everywhere but the fp32 log-sum-exp, and the kernel's row padding.
+Point default_point(const Plan& plan);
+
+// Sets the format of every array whose dtype key matches: "" means all values (not l, acc: statistics and accumulators;
+// not index), "kv" means k and v. False: no such key.
+bool set_dtype(Point& point, const Diagram& diagram, const std::string& key, Dtype dtype);
+void set_formats(Point& point, const Diagram& diagram, const FormatChoice& choice);
+
+// Whether the point's arrays that any island moves have these formats.
+bool has_formats(const Plan& plan, const Point& point, const FormatChoice& choice);
+
+// Why the plan cannot run the point (unsupported dtype, head_dim, mask, tile combination ...); empty: it can.
+std::vector<std::string> unsupported(const Plan& plan, const Point& point);
+
+// Why the kernel's machine code does not run on this GPU; empty: it does, or there is no kernel.
+std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware);
+
+// Whether a variant is built for the point's head dimensions and formats, whatever its tile.
+bool serves(const Plan& plan, const Point& point, const KernelVariant& variant);
+
+// The built variant that the point selects; nullptr for an assumed implementation.
+const KernelVariant* selected_variant(const Plan& plan, const Point& point);
+
+// Gives the point the tile and warps of a built variant.
+void take_variant(Point& point, const Schedule& schedule, const KernelVariant& variant);
+
+// Bytes of `values` elements of an array; scales belong to whole rows of its last axis. Odd bit counts round up.
+std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
+
+// The same for whole rows as they lie in memory, with their padding, which the kernel moves along.
+std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
+
+}  // namespace tilescope

@@ -1,0 +1,150 @@
+// Which points a kernel is built for, and which GPUs its machine code runs on.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+
+#include "base/contains.h"
+#include "base/text.h"
+#include "predict/point/point.h"
+
+namespace tilescope {
+namespace {
+
+std::string mask_name(const Mask& mask) {
+  switch (mask.kind) {
+    case Mask::Kind::none:
+      return "none";
+    case Mask::Kind::causal:
+      return "causal";
+    case Mask::Kind::window:
+      return "window";
+    case Mask::Kind::blocks:
+      return "block-sparse";
+  }
+  return {};
+}
+
+// "128x64 with 4 warps": the sizes a variant states, in the schedule's order.
+std::string tile_text(const Schedule& schedule, std::span<const std::int64_t> sizes, const KernelVariant& stated,
+                      std::int64_t warps, std::int64_t stages) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < schedule.parameters.size(); ++i)
+    if (stated.tile(schedule.parameters[i].name) > 0) parts.push_back(std::to_string(sizes[i]));
+  return fmt::format("{} with {} warps{}", join(parts, "x"), warps,
+                     stages > 0 ? fmt::format(" and {} stages", stages) : "");
+}
+
+std::string tile_list(const Plan& plan, const Point& point) {
+  std::vector<std::string> tiles;
+  for (const KernelVariant& v : plan.kernel.variants) {
+    if (!serves(plan, point, v)) continue;
+    std::array<std::int64_t, max_parameters> sizes{};
+    for (std::size_t i = 0; i < plan.schedule.parameters.size(); ++i)
+      sizes[i] = v.tile(plan.schedule.parameters[i].name);
+    tiles.push_back(tile_text(plan.schedule, sizes, v, v.warps, v.stages));
+  }
+  return tiles.empty() ? "none" : join(tiles, ", ");
+}
+
+bool is_value(const Array& array) {
+  return array.dtype_key != "l" && array.dtype_key != "acc" && array.dtype_key != "index";
+}
+
+// One format for all arrays is looked at array by array; kernels with mixed formats are built for whole combinations.
+void check_formats(const Plan& plan, const Point& point, std::vector<std::string>& found) {
+  const KernelDescriptor& kernel = plan.kernel;
+  if (kernel.formats.empty()) return;
+  const auto uniform = [](const FormatChoice& choice) { return choice.size() == 1; };
+  if (!std::all_of(kernel.formats.begin(), kernel.formats.end(), uniform)) {
+    std::vector<std::string> built;
+    for (const FormatChoice& choice : kernel.formats) {
+      if (has_formats(plan, point, choice)) return;
+      built.push_back(to_string(choice));
+    }
+    found.push_back(
+        fmt::format("kernel '{}' is not built for these formats; built: --dtype {}", kernel.name, join(built, " or ")));
+    return;
+  }
+  for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
+    const Array& array = plan.schedule.diagram.arrays[i];
+    if (!is_value(array)) continue;
+    if (!contains(kernel.dtypes, point.dtypes[i]))
+      found.push_back(
+          fmt::format("kernel '{}' has no {} path for {}", kernel.name, to_string(point.dtypes[i]), array.name));
+    else if (!plan.assumed && point.dtypes[i] != point.dtypes[0])
+      found.push_back(fmt::format("kernel '{}' takes one dtype for all arrays, found {} for {}", kernel.name,
+                                  to_string(point.dtypes[i]), array.name));
+  }
+}
+
+void check_limits(const Plan& plan, const Point& point, std::vector<std::string>& found) {
+  const KernelDescriptor& kernel = plan.kernel;
+  const Workload& w = point.workload;
+  const auto own_depth = [](const KernelVariant& variant) { return variant.v_head_dim > 0; };
+  if (!plan.assumed && w.d_v != w.d_qk && std::none_of(kernel.variants.begin(), kernel.variants.end(), own_depth))
+    found.push_back(
+        fmt::format("kernel '{}' needs v_head_dim = head_dim, found {} and {}", kernel.name, w.d_v, w.d_qk));
+  const auto limit = [&](const char* name, std::int64_t largest, std::int64_t given) {
+    if (largest > 0 && given > largest)
+      found.push_back(fmt::format("kernel '{}' takes a {} of at most {}, found {}", kernel.name, name, largest, given));
+  };
+  limit("head_dim", kernel.largest_head_dim, w.d_qk);
+  limit("q_len", kernel.largest_q_len, w.q_len);
+  limit("kv_len", kernel.largest_kv_len, w.kv_len);
+}
+
+// Sizes that no variant states are the schedule's, unless the host chooses them.
+void check_fixed_sizes(const Plan& plan, const Point& point, std::vector<std::string>& found) {
+  const KernelDescriptor& kernel = plan.kernel;
+  for (std::size_t i = 0; i < plan.schedule.parameters.size() && !kernel.variants.empty(); ++i) {
+    const Parameter& parameter = plan.schedule.parameters[i];
+    if (kernel.variants.front().tile(parameter.name) == 0 && !kernel.is_free(parameter.name) &&
+        point.tiles[i] != parameter.default_value)
+      found.push_back(fmt::format("kernel '{}' is built for tile {} = {} only, found {}", kernel.name, parameter.name,
+                                  parameter.default_value, point.tiles[i]));
+  }
+}
+
+void check_tile(const Plan& plan, const Point& point, std::vector<std::string>& found) {
+  const KernelDescriptor& kernel = plan.kernel;
+  if (!kernel.variants.empty() && !selected_variant(plan, point))
+    found.push_back(
+        fmt::format("kernel '{}' has no tile {} at head_dim {}; built: {}", kernel.name,
+                    tile_text(plan.schedule, point.tiles, kernel.variants.front(), point.warps, point.stages),
+                    point.workload.d_qk, tile_list(plan, point)));
+}
+
+}  // namespace
+
+std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
+  const KernelDescriptor& kernel = plan.kernel;
+  std::vector<std::string> found;
+  check_formats(plan, point, found);
+  const std::string mask = mask_name(point.mask);
+  if (!contains(kernel.masks, mask))
+    found.push_back(
+        fmt::format("kernel '{}' has no mask '{}'; it has {}", kernel.name, mask, join(kernel.masks, ", ")));
+  check_limits(plan, point, found);
+  check_fixed_sizes(plan, point, found);
+  const std::int64_t d = point.workload.d_qk;
+  const bool built = kernel.head_dims.empty() || contains(kernel.head_dims, d);
+  if (built) check_tile(plan, point, found);
+  else
+    found.push_back(fmt::format("kernel '{}' is not built for head_dim {}; built: {}", kernel.name, d,
+                                fmt::join(kernel.head_dims, ", ")));
+  return found;
+}
+
+std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware) {
+  if (plan.assumed || plan.kernel.least_compute_capability == 0) return {};
+  if (hardware.vendor != "NVIDIA")
+    return fmt::format("kernel '{}' is CUDA code, {} is a GPU of {}", plan.kernel.name, hardware.id, hardware.vendor);
+  const double capability = std::strtod(hardware.compute_capability.c_str(), nullptr);
+  if (capability >= plan.kernel.least_compute_capability) return {};
+  return fmt::format("kernel '{}' needs compute capability {:.1f} or later, {} has {}", plan.kernel.name,
+                     plan.kernel.least_compute_capability, hardware.id, hardware.compute_capability);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,87 @@
+#include "predict/sm/block_waits.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.h"
+#include "predict/l2/handed_over.h"
+#include "predict/time/time_parts.h"
+
+namespace tilescope {
+namespace {
+
+// Times that a thread waits for loads of an array in all its steps.
+double times_of(const BoundIsland& bound, const Waits::Loads& loads, ArrayId id) {
+  const std::int64_t steps = bound.streams(id) ? steps_of(bound.nest) : 1;
+  std::int64_t side_by_side = loads.lanes;
+  if (loads.columns > 0) {
+    const std::int64_t threads = warps_of_block(bound) * lanes_of_warp(bound),
+                       block_columns = std::max<std::int64_t>(1, bound.how.row_threads.columns) * threads,
+                       columns = std::min(bound.point.workload.d_v, block_columns);
+    side_by_side = std::max<std::int64_t>(1, threads * loads.columns / columns);
+  }
+  // Threads with one step fewer may wait longer: what is left of a group is loaded one by one.
+  const auto waits = [&](std::int64_t own) { return own / loads.group * loads.times + own % loads.group; };
+  const std::int64_t most = ceil_div(steps, side_by_side);
+  return static_cast<double>(steps % side_by_side == 0 ? waits(most) : std::max(waits(most), waits(most - 1)));
+}
+
+// Clocks in which the L2 serves one reading of an array of which all warps read lone sectors: few lines, each asked for
+// by many warps, and a slice gives one sector after the other.
+double clocks_of_fullest_slice(const BoundIsland& bound, const IslandPrediction& island, ArrayId id, std::int64_t reads,
+                               const SmRates& rates) {
+  const HardwareProfile& hardware = bound.hardware;
+  const auto read = static_cast<double>(sector_read_bytes(bound, id));
+  if (read == 0 || rates.l2_few_lines <= 0 || !hardware.l2_slices || !hardware.line_bytes) return 0;
+  const double all =
+      static_cast<double>(touched_bytes(bound, id, {})) / static_cast<double>(hardware.line_bytes->value);
+  const double at_once =
+      std::min(1.0, static_cast<double>(places(bound, island)) / static_cast<double>(grid_blocks(bound)));
+  const double lines = std::max(1.0, all), of_line = read / static_cast<double>(reads) / lines;
+  // Measured of 32 lines: as many sectors of each are asked for, and the fullest slice has so many of them.
+  constexpr double measured_lines = 32;
+  const std::int64_t slices = hardware.l2_slices->value;
+  const double of_a_line =
+      measured_lines / (rates.l2_few_lines * lines_of_fullest_slice(measured_lines, slices));  // clk/B
+  return of_line * of_a_line * lines_of_fullest_slice(std::max(1.0, lines * at_once), slices);
+}
+
+}  // namespace
+
+double lines_of_fullest_slice(double lines, std::int64_t slices) {
+  const double mean = lines / static_cast<double>(slices);
+  if (mean > 64) return mean + std::sqrt(2 * mean * std::log(static_cast<double>(slices)));  // of normal distributions
+  double at_most = 0, exactly = std::exp(-mean), fullest = 0;  // of one slice: Poisson's distribution
+  for (int k = 0; k < 4096; ++k) {
+    at_most += exactly, exactly *= mean / (k + 1);
+    const double beyond = 1 - std::pow(std::min(1.0, at_most), static_cast<double>(slices));
+    fullest += beyond;
+    if (k > mean && beyond < 1e-9) break;
+  }
+  return std::max({fullest, mean, std::min(1.0, lines)});
+}
+
+BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates) {
+  BlockWaits waits;
+  const Waits& how = bound.how.waits;
+  if (how.loads.empty()) return waits;
+  const bool all_stays = stays_in_l2(bound.hardware, moved(island, Boundary::hbm));
+  for (const Waits::Loads& loads : how.loads) {
+    const auto id = bound.plan.schedule.diagram.find_array(loads.array);
+    if (!id) continue;
+    const auto entry = bound.how.sector_reads.find(loads.array);
+    const std::int64_t reads = entry == bound.how.sector_reads.end() ? 1 : entry->second;
+    const double times = times_of(bound, loads, *id), later = static_cast<double>(reads - 1);
+    // The block's warps wait for lines of both partitions: for the far one's, or for a slice that all ask.
+    const double busy = clocks_of_fullest_slice(bound, island, *id, reads, rates);
+    const double hits = std::max(busy, times * rates.l2_far), fresh = std::max(busy, times * rates.far_memory());
+    waits.alone += fresh + later * hits;
+    waits.again += (all_stays && from_earlier_island(bound, *id) ? hits : fresh) + later * hits;
+  }
+  const double both = static_cast<double>(how.shuffles) * rates.shuffle_chain +
+                      static_cast<double>(how.barriers) * rates.block_barrier(warps_of_block(bound));
+  waits.alone += both, waits.again += both;
+  return waits;
+}
+
+}  // namespace tilescope

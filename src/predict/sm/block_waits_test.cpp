@@ -1,0 +1,72 @@
+// What blocks without products wait for where all of them read the same few lines of the L2.
+#include "predict/sm/block_waits.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+
+#include "predict/described_kernel.h"
+
+namespace tilescope {
+
+TEST_CASE("lines of the fullest slice: the mean of hashes drawn at random") {
+  std::mt19937 random(7);
+  for (const int slices : {8, 94})
+    for (const int lines : {1, 4, 24, 116, 480, 3000, 9000}) {
+      constexpr int draws = 400;
+      double sum = 0;
+      for (int draw = 0; draw < draws; ++draw) {
+        std::vector<int> held(static_cast<std::size_t>(slices));
+        for (int i = 0; i < lines; ++i) ++held[random() % held.size()];
+        sum += *std::max_element(held.begin(), held.end());
+      }
+      CAPTURE(slices);
+      CAPTURE(lines);
+      CHECK(lines_of_fullest_slice(lines, slices) ==
+            doctest::Approx(sum / draws).epsilon(lines < slices ? 0.12 : 0.05));
+    }
+}
+
+TEST_CASE("warps that read sectors of few lines wait for the slice that has most of them") {
+  const Plan plan = load_plan_for_kernel("mla_decode", TILESCOPE_SOURCE_DIR);
+  HardwareProfile hardware = h200();
+  MeasuredRates& rates = *hardware.measured;
+  rates.l2.read_few_lines = {32.0 * 32, "M"};  // a clock for a sector of each of 32 lines
+  HardwareProfile without = hardware;
+  without.measured->l2.read_few_lines = {};
+  // Requests of each line by walking every warp of the merge: rows of 4-byte statistics side by side, part after part;
+  // a block has 128 columns of a row, and each of its four warps reads all parts' statistics of it.
+  constexpr std::int64_t batch = 4, heads = 16, queries = 2, parts = 29, rows = batch * heads * queries;
+  std::map<std::int64_t, std::int64_t> requests;
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (int block = 0; block < 512 / 128; ++block)
+      for (int warp = 0; warp < 4; ++warp)
+        for (std::int64_t part = 0; part < parts; ++part) ++requests[(part * rows + row) * 4 / 128];
+  REQUIRE(requests.size() == parts * 4);
+  for (const auto& [line, count] : requests) REQUIRE(count == 512);
+  Point point = point_of(plan, {batch, heads, 1, queries, 7241, 576, 512});
+  point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = parts;
+  Prediction out;
+  predict(plan, hardware, point, out);
+  const auto waits = [&](const HardwareProfile& profile) {
+    return block_waits(bind_island(plan, profile, point, 1), out.islands[1], sm_rates(profile)).again;
+  };
+  const double slices = static_cast<double>(hardware.l2_slices->value);
+  REQUIRE(slices == 94);
+  const double of_a_line = 1 / lines_of_fullest_slice(32, 94),
+               served = 512 * of_a_line * lines_of_fullest_slice(116, 94);
+  // Twice: for the maximum and for the weights.
+  CHECK(waits(hardware) - waits(without) == doctest::Approx(2 * (served - rates.l2.latency_far->value)));
+}
+
+// 512 blocks of 4 warps, 128 rows of statistics, on an H200: mean clocks of four readings in a row of so many parts.
+TEST_CASE("the law of the fullest slice against readings of few lines on an H200, a third of them at worst") {
+  const double sector = 32 * 32 / h200().measured->l2.read_few_lines->value / lines_of_fullest_slice(32, 94);
+  for (const auto& [parts, clocks] : std::map<int, double>{{6, 1620}, {16, 2212}, {29, 3031}, {120, 5586}}) {
+    CAPTURE(parts);
+    CHECK(512 * sector * lines_of_fullest_slice(parts * 4, 94) == doctest::Approx(clocks).epsilon(0.34));
+  }
+}
+
+}  // namespace tilescope

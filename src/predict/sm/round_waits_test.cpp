@@ -1,0 +1,164 @@
+// Products of threads (reference_fp32): what their rounds ask of a unit and wait for.
+#include "predict/sm/round_waits.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "predict/grid/block_order.h"
+#include "predict/l2/handed_over.h"
+#include "predict/sm/rates.h"
+#include "predict/sm/textbook.h"
+
+using namespace tilescope;
+
+namespace {
+
+constexpr int qk = 0, pv = 2;  // islands
+
+HardwareProfile with_latencies() {
+  HardwareProfile hardware = textbook();
+  auto& m = *hardware.measured;
+  m.l2.latency_near = {300, "M"}, m.l2.latency_far = {500, "M"}, m.smem.latency = {20, "M"};
+  m.l2.capacity_private = {50e6, "M"}, m.hbm.latency = {1000 / hardware.boost_hz->value, "M"};
+  return hardware;
+}
+
+}  // namespace
+
+TEST_CASE("products of threads take wavefronts, slots of the schedulers, waits for banks and for every round") {
+  const Plan plan = load_plan_for_kernel("reference_fp32", data);
+  HardwareProfile hardware = with_latencies();
+  hardware.measured->smem.latency = {};
+  const SmStep step = step_of(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
+  const auto& rounds = plan.kernel.islands[qk].rounds;
+  REQUIRE(rounds.bank_waits.always > 0);
+  CHECK(step.demand.smem == doctest::Approx(64 * 128));  // 0.375 + 0.625 wavefronts an element of Q and of K
+  // Four rounds of 32 terms; two of the eight warps on a scheduler.
+  const double banks = 4.0 * 2 * static_cast<double>(rounds.bank_waits.always);
+  CHECK(step.demand.issue == doctest::Approx((64 * 64 * (128 + 1 + 12.7) + 64 * 128 * 52.25) / 128 + banks));
+  // The two warps of a scheduler overlap: the network of two customers, worked out by hand.
+  const double smem = step.demand.smem / 2, issue = step.demand.issue / 2;
+  const Prediction out = predicted(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
+  const RoundWaits& asked = out.islands[qk].round_waits[static_cast<std::size_t>(Inputs::in_sequence)];
+  CHECK(asked.near + asked.far + asked.memory == doctest::Approx(4));
+  const double loads = 4 * (asked.near * 300 + asked.far * 500 + asked.memory * (1000 + 100));
+  const double one = smem + issue + loads, again = loads + smem * (1 + smem / one) + issue * (1 + issue / one);
+  CHECK(step.clocks.step[0] == doctest::Approx(again).epsilon(1e-6));
+}
+
+TEST_CASE("who waits for memory: every block that reads a tile while it is on its way, counted block by block") {
+  const Plan plan = load_plan_for_kernel("reference_fp32", data);
+  const HardwareProfile hardware = with_latencies();
+  for (const std::int64_t length : {256, 1024, 4096}) {
+    CAPTURE(length);
+    const Point point = attention(plan, 8, length, 64, 64, 8);
+    const Prediction out = predicted(plan, hardware, point);
+    const BoundIsland bound = bind_island(plan, hardware, point, qk);
+    const Diagram& diagram = plan.schedule.diagram;
+    // Of the blocks that run at once, the tiles that they ask for, and how many ask for each.
+    const BlockOrder order(bound);
+    const std::int64_t together = std::min<std::int64_t>(order.size(), 132 * out.islands[qk].blocks_per_unit);
+    double expected = 0;
+    for (const char* name : {"Q", "K"}) {
+      const ArrayId id = *diagram.find_array(name);
+      std::set<std::vector<std::int64_t>> tiles;
+      for (std::int64_t number = 0; number < together; ++number) {
+        const BlockPlace place = order.at(number);
+        std::vector<std::int64_t> tile;
+        for (std::size_t i = 0; i < bound.nest.loop_count; ++i)
+          if (bound.nest.carries(diagram.array(id).axes, bound.nest.loops[i].axis)) tile.push_back(place[i]);
+        tiles.insert(tile);
+      }
+      const double readers = static_cast<double>(together) / static_cast<double>(tiles.size());
+      const double all = static_cast<double>(order.size()) * 64 * 128 * 2;  // bytes that blocks load of it
+      expected += 2 * std::min(1.0, read_alone(bound, out, id) * readers / all);
+    }
+    const auto by_inputs = round_waits(bound, out, false);
+    const RoundWaits& waits = by_inputs[static_cast<std::size_t>(Inputs::in_memory)];
+    CHECK(waits.memory ==
+          doctest::Approx(expected).epsilon(0.08));  // a wave that ends amid a head is taken to reach its end
+    CHECK(waits.near == doctest::Approx(4 - waits.memory));
+    CHECK(waits.far == 0);
+    if (length == 256) CHECK(waits.memory == doctest::Approx(4));  // all blocks begin at once, with nothing there
+    CHECK(by_inputs[static_cast<std::size_t>(Inputs::in_l2)].memory == 0);
+  }
+}
+
+TEST_CASE(
+    "what the island before has written is in the L2, half of it far; V comes from memory, or from the last run") {
+  Plan plan = load_plan_for_kernel("reference_fp32", data);
+  HardwareProfile hardware = with_latencies();
+  const Point point = attention(plan, 4, 1024, 64, 64, 8);
+  const Prediction out = predicted(plan, hardware, point);
+  const BoundIsland bound = bind_island(plan, hardware, point, pv);
+  CHECK(out.islands[pv].read_in_sequence == doctest::Approx(4.0 * 1024 * 128 * 2));  // V: P is in the L2
+  const auto& waits = out.islands[pv].round_waits;
+  const auto of = [&](Inputs inputs) { return waits[static_cast<std::size_t>(inputs)]; };
+  CHECK(of(Inputs::in_memory).memory == doctest::Approx(3));  // two for P, one for V
+  CHECK(of(Inputs::in_sequence).far == doctest::Approx(2));
+  CHECK(of(Inputs::in_sequence).memory == doctest::Approx(1));
+  CHECK(of(Inputs::in_l2).near == doctest::Approx(1));
+  // One warp on each scheduler: waits are not hidden, and add up. 64 keys are two rounds.
+  const SmRates rates = sm_rates(hardware);
+  Point narrow = point;
+  narrow.warps = 4;
+  const auto latency = [&](Inputs inputs) {
+    const BoundIsland alone = bind_island(plan, hardware, narrow, pv);
+    return sm_step(alone, out.islands[pv], 4.0 * 16 * 16, as_it_is, inputs).latency;
+  };
+  CHECK(latency(Inputs::in_memory) - latency(Inputs::in_sequence) ==
+        doctest::Approx(2 * 2 * (rates.far_memory() - 500)));
+  CHECK(latency(Inputs::in_sequence) - latency(Inputs::in_l2) == doctest::Approx(2 * 1 * (rates.far_memory() - 300)));
+  const double before = latency(Inputs::in_sequence);
+  plan.kernel.islands[pv].rounds.shared_waits.by.numbers[128] += 10;
+  CHECK(latency(Inputs::in_sequence) - before == doctest::Approx(2 * 10 * 20));
+  // No copy is under way before the first round: what the copy engine takes from memory is no part of a block.
+  const auto fixed = [&] {
+    const Prediction now = predicted(plan, hardware, point);
+    return sm_step(bind_island(plan, hardware, point, pv), now.islands[pv], 4.0 * 16 * 16).clocks.fixed;
+  };
+  const double at_once = fixed();
+  hardware.measured->tma.latency_hbm = {9000 / hardware.boost_hz->value, "M"};
+  CHECK(fixed() == doctest::Approx(at_once));
+}
+
+TEST_CASE("multiply-adds of any head_dim and length: what the kernels' loops execute, counted loop by loop") {
+  const HardwareProfile hardware = with_latencies();
+  const auto round_up = [](std::int64_t size, std::int64_t to) { return (size + to - 1) / to * to; };
+  const auto columns = [](std::int64_t d) { return d <= 64 ? 64 : d <= 128 ? 128 : 256; };  // of the instances
+  const auto ffma = [&](const char* kernel, const Workload& workload) {
+    const Plan plan = load_plan_for_kernel(kernel, data);
+    Point point = attention(plan, 3, 256, 64, 64, 8);
+    point.workload = workload;
+    const Prediction out = predicted(plan, hardware, point);
+    std::vector<std::int64_t> counts;
+    for (const IslandPrediction& island : out.islands)
+      counts.push_back(island.work.pipes[static_cast<std::size_t>(Pipe::ffma)]);
+    return counts;
+  };
+  for (const std::int64_t d : {40, 64, 80, 192, 256})
+    for (const auto& [q, x] : {std::pair<std::int64_t, std::int64_t>{256, 256}, {300, 741}, {97, 544}}) {
+      CAPTURE(d);
+      CAPTURE(q);
+      CAPTURE(x);
+      const Workload workload{.batch = 2, .heads_q = 3, .heads_kv = 3, .q_len = q, .kv_len = x, .d_qk = d, .d_v = d};
+      std::int64_t scores = 0, values = 0;
+      for (std::int64_t row = 0; row < q; row += 64) {
+        for (std::int64_t key = 0; key < x; key += 64)
+          for (std::int64_t term = 0; term < d; term += 32) scores += 64 * 64 * 32;
+        for (std::int64_t key = 0; key < x; key += 32) values += 64 * 32 * columns(d);
+      }
+      const std::vector<std::int64_t> forward = ffma("reference_fp32", workload);
+      CHECK(forward[qk] == 6 * scores);
+      CHECK(forward[pv] == 6 * values);
+      // The backward pass: dV and dK of 64 keys go through the queries, dQ through the keys.
+      const std::vector<std::int64_t> backward = ffma("reference_backward", workload);
+      const std::int64_t pairs = round_up(q, 64) * round_up(x, 64);
+      CHECK(backward[1] == 6 * (scores + pairs));  // and one a score
+      CHECK(backward[2] == 6 * scores);
+      CHECK(backward[3] == 6 * round_up(x, 64) * round_up(q, 32) * columns(d));
+      CHECK(backward[4] == backward[3]);
+      CHECK(backward[5] == 6 * values);
+    }
+}

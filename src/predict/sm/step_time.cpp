@@ -1,0 +1,273 @@
+#include "predict/sm/step_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "predict/sm/block_waits.h"
+#include "predict/sm/demand.h"
+#include "predict/sm/queueing_network.h"
+#include "predict/sm/turns.h"
+#include "predict/time/time_parts.h"
+
+namespace tilescope {
+namespace {
+
+// Schedulers pick the oldest warp that can issue, so blocks on a unit do not share it evenly (beside.oldest_first), but
+// where there are no more warps than these on each: microbenchmark on an H200, one mix of instructions, ends equal to
+// 0.04 %.
+constexpr std::int64_t warps_served_alike = 2;
+
+// Of the FLOP of all products of a step, the last one's.
+double last_product_share(const BoundIsland& bound) {
+  double last = 0, all = 0;
+  for_each_product(bound, [&](const Product& product) { all += last = size_of(bound, product); });
+  return all > 0 ? last / all : 0;
+}
+
+// Of the vector work of a group's step, what runs under its own last product. Where that takes its operand in parts,
+// the special functions of each part run under the part before: all but those of the first, of the first of the warps.
+// Under wgmma everything takes longer, maxima above all.
+double hidden_under_products(const BoundIsland& bound, const StepDemand& d, const SmRates& rates, double together) {
+  const double last = last_product_share(bound);
+  if (const std::int64_t part = bound.how.special_parts; part > 0 && bound.plan.schedule.diagram.guard) {
+    const double first = static_cast<double>(part) / step_extent(bound, bound.plan.schedule.diagram.guard->key);
+    const double special = std::max(d.xu, d.fma_scores) * std::max(0.0, 1 - first / together);
+    return std::min(std::max(d.tensor, d.smem) * last, special);
+  }
+  if (!bound.variant || !bound.variant->pipelined) return 0;
+  const SmRates::Beside beside = bound.how.tensor_path == "wgmma" ? rates.wgmma : SmRates::Beside{};
+  double left = d.tensor * last, hidden = 0;
+  const double special = std::max(d.xu, d.fma_scores), slower_special = d.xu >= d.fma_scores ? beside.xu : beside.fma;
+  for (const auto& [work, slower] : {std::pair(d.alu, beside.alu), std::pair(special, slower_special)}) {
+    const double part = std::min(work, left / (1 + slower));
+    hidden += part, left -= part * (1 + slower);
+  }
+  return hidden;
+}
+
+// A customer: warps that go through a step together, `together` of them a scheduler. They are in the same phase at the
+// same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
+Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, const SmRates& rates,
+                 double together) {
+  const double schedulers = std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads});
+  // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
+  if (!bound.how.waits.loads.empty()) {
+    Network network{{d.memory, schedulers}, latency.barrier};
+    // The warp that does most goes through its instructions' fixed latencies while the others wait for it.
+    const double own = d.issue / std::max(1.0, static_cast<double>(warps_of_block(bound)) / 4) * bound.how.stall_clocks;
+    network.delay += std::max(0.0, own - network.demand[1]);
+    return network;
+  }
+  // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
+  // A block's warps on a scheduler share both, between its barriers; blocks share what that leaves.
+  if (bound.how.rounds.depth > 0) {
+    const Network warps{{d.smem / together, schedulers / together}, latency.barrier};
+    return {{d.smem, schedulers}, warps.round(static_cast<std::int64_t>(together)) - d.smem - schedulers};
+  }
+  // Warps of mma.sync copy, work out addresses and multiply in turn; beside wgmma addresses run under products.
+  // Who takes turns comes to every unit in the same order, for the same time each.
+  const bool in_order = bound.how.tensor_path == "mma.sync", wgmma = bound.how.tensor_path == "wgmma";
+  const double matrix = wgmma ? std::max({d.products, d.smem - d.bulk, d.threads})
+                              : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
+  Network network{{matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
+                  latency.barrier,
+                  d.issue,
+                  bound.how.overlap == Overlap::ping_pong,
+                  wgmma};
+  if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
+  const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
+  for (std::size_t i = 0; i < waits.size(); ++i)
+    network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
+  // What warps add to memory leaves, in order, through the pipe by which they reach shared memory: their waits for
+  // tiles, loads of rows and stores come behind it; products under way and the other warps' work do not.
+  network.demand[5] = d.added;
+  network.demand[4] = d.local, network.delay += latency.local;
+  const double served = std::accumulate(network.demand.begin(), network.demand.end(), 0.0);
+  // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
+  if (wgmma && together > 1) network.delay += latency.matrix;
+  network.delay -= hidden_under_products(bound, d, rates, together);
+  // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes,
+  // all else waits for the fixed latencies of its own instructions, pipes free or not.
+  if (in_order && bound.how.stall_clocks > 0) {
+    const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(bound);
+    // Copies enter while the stores ahead of them leave.
+    double chain = products + std::max(0.0, d.copies - latency.stores) + latency.barrier + latency.local;
+    for (const double each : waits) chain += each;
+    // Products that wait for shared memory leave room for the special functions of the next part.
+    if (bound.how.special_parts > 0)
+      chain -= std::min((products - d.tensor) * last, hidden_under_products(bound, d, rates, together));
+    // Statistics of rows are wanted when the maxima of the first product's scores are known.
+    const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together + latency.alu;
+    chain += std::max(0.0, latency.statistics - before);
+    chain += (d.issue - d.issue_products) / together * bound.how.stall_clocks;
+    network.delay = std::max(network.delay, chain - served);
+  }
+  // The same, where the machine code has been followed through a step: all waits within the unit are in it.
+  if (in_order && bound.variant && bound.variant->warp_clocks.step > 0) {
+    network.delay = bound.variant->warp_clocks.step + latency.barrier + latency.local - served;
+    // While a scheduler issues a product, it issues nothing else.
+    if (rates.mma_interval > 1) network.issue += d.tensor * (1 - 1 / rates.mma_interval);
+  }
+  return network;
+}
+
+// The same where groups take turns at the special functions, all arithmetic of the step among them: the others are at
+// their products meanwhile.
+double round_of_turns(const BoundIsland& bound, const Network& alone, const StepDemand& d, const SmRates& rates,
+                      std::int64_t customers) {
+  const double last = last_product_share(bound), fma = d.fma_scores + d.fma_outputs;
+  double special = std::max(d.xu, fma);
+  const double busy = special > 0 ? std::min(1.0, static_cast<double>(customers - 1) * d.tensor / special) : 0;
+  special *= 1 + busy * (d.xu >= fma ? rates.wgmma.xu : rates.wgmma.fma);
+  const double products = alone.demand[0], own = alone.demand[2] + alone.delay;
+  double round = products + own + special + rates.turn;
+  for (int i = 0; i < 8; ++i) {  // an instruction waits while another group's is issued
+    const double waits = alone.issue * std::min(1.0, static_cast<double>(customers - 1) * alone.issue / round);
+    round = SpecialTurns{products * (1 - last), products * last, own + waits, special, rates.turn}.round(customers);
+  }
+  return round;
+}
+
+// Clocks of a customer's step while `customers` share the unit. mma.sync: pipes beside it hold it up. wgmma: they run
+// slower the more of the time others keep the tensor cores busy, which depends on the answer; the others' products wait
+// where the scheduler issues one rescaling after the other.
+double round_of(const BoundIsland& bound, const Network& alone, const StepDemand& d, const SmRates& rates,
+                std::int64_t customers) {
+  Network network = alone;
+  const double floor = static_cast<double>(customers) * d.smem;
+  if (customers == 1) return std::max(floor, network.round(1));
+  if (bound.how.tensor_path == "mma.sync") {
+    const double held = d.tensor + rates.mma.xu * d.xu + rates.mma.fma * (d.fma_scores + d.fma_outputs) +
+                        rates.mma.alu * (d.alu + d.threads);
+    const double vector = alone.demand[1] + alone.demand[2] + alone.demand[3],
+                 more = std::clamp(held - alone.demand[0], 0.0, vector);
+    network.demand[0] += more;
+    for (std::size_t i = 1; i < 4; ++i) network.demand[i] *= vector > 0 ? 1 - more / vector : 1;
+    // Nor does it take longer than one after the other, where the machine code says what one takes.
+    const bool followed = bound.variant && bound.variant->warp_clocks.step > 0;
+    return std::min(network.round(customers), followed ? static_cast<double>(customers) * alone.round(1) : HUGE_VAL);
+  }
+  if (bound.how.tensor_path != "wgmma") return network.round(customers);
+  if (bound.how.overlap == Overlap::special_turns)
+    return std::max(floor, round_of_turns(bound, alone, d, rates, customers));
+  if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4) network.demand[0] += rates.turn;
+  const double matrix = network.demand[0];
+  double round = network.round(customers);
+  for (int i = 0; i < 8; ++i) {
+    const double others = static_cast<double>(customers - 1) * d.tensor,
+                 busy = std::min(1.0, others / std::max(1.0, round - d.tensor));
+    network.demand[0] = matrix + rates.wgmma_held * busy * alone.demand[3];
+    network.demand[1] = alone.demand[1] * (1 + busy * (d.xu >= d.fma_scores ? rates.wgmma.xu : rates.wgmma.fma));
+    network.demand[2] = alone.demand[2] * (1 + busy * rates.wgmma.alu);
+    network.demand[3] = alone.demand[3] * (1 + busy * rates.wgmma.fma);
+    const double before = std::exchange(round, network.round(customers));
+    if (std::abs(round - before) < 1e-4 * before) break;
+  }
+  return std::max(floor, round);
+}
+
+// Bytes that the threads of a block store after its steps.
+double stored_after_steps(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double bytes = 0;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (!bound.streams(id) && stores(bound, id))
+      bytes += static_cast<double>(bytes_of(bound.point, diagram, id, visits_of(bound, id).visits));
+  }
+  return bytes / static_cast<double>(std::max<std::int64_t>(1, bound.nest.blocks()));
+}
+
+// Clocks of a block from its start until it asks for its first copy: its own instructions, what its threads load and
+// wait for before that, and the copy engine's description of the tensors.
+double lead_of(const BoundIsland& bound, const SmRates& rates) {
+  double clocks = bound.variant ? bound.variant->warp_clocks.before : 0;
+  if (!bound.how.loads_first.empty() || bound.how.loads_by == "tma") clocks += rates.hbm;
+  return clocks;
+}
+
+}  // namespace
+
+bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island) {
+  if (missing_sm_rate(bound.hardware)) return true;
+  for (std::size_t i = 0; i < format_count; ++i)
+    if (island.work.tensor_flop_in[i] > 0 && tensor_flop_per_clock(bound, static_cast<Format>(static_cast<int>(i))) < 0)
+      return true;
+  return false;
+}
+
+SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster,
+               Inputs inputs) {
+  const SmRates rates = sm_rates(bound.hardware);
+  SmStep step;
+  const bool waits = !bound.how.waits.loads.empty();
+  step.demand = demand_of(bound, island, rates, steps, faster);
+  // In lockstep a block is one customer. Otherwise each warpgroup is one, with its part of the block's step.
+  const bool lockstep = bound.how.overlap == Overlap::lockstep;
+  const std::int64_t a_scheduler = std::max<std::int64_t>(1, consumer_warps(bound) / 4),
+                     customers = lockstep ? 1 : a_scheduler;
+  StepDemand part = step.demand;
+  for (double* each : part.all()) *each /= static_cast<double>(customers);
+  const Network alone = customer(bound, part, latency_of(bound, island, rates, steps, inputs, faster), rates,
+                                 lockstep ? static_cast<double>(a_scheduler) : 1);
+  step.latency = alone.delay;
+  const std::int64_t resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
+  for (std::int64_t j = 1; j <= resident; ++j)
+    step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, alone, part, rates, j * customers);
+  step.work = step.clocks.step;
+  const double shortest = copies_ahead(bound, island, rates, steps, inputs) / faster_by(faster, Lever::latency);
+  for (double& clocks : step.clocks.step)
+    if (clocks > 0) clocks = std::max(clocks, shortest);
+  // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
+  // too, and asks for each further tile's queries when the last scores are done: their copy runs under the last
+  // product. All its warps wait for it, so they go through the first step together: one phase after the other.
+  step.lead = lead_of(bound, rates) / faster_by(faster, Lever::latency);
+  step.trail = bound.variant ? bound.variant->warp_clocks.after : 0;
+  const double copy = rates.copy_hbm / faster_by(faster, Lever::latency),
+               start = rates.block_start / faster_by(faster, Lever::latency);
+  const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
+  double together = alone.delay + hidden_under_products(bound, part, rates, at_once);
+  for (const double each : alone.demand) together += static_cast<double>(customers) * each;
+  // Threads that stage operands in rounds have no copy under way before the first: a round's waits have all of it.
+  const bool in_rounds = bound.how.rounds.depth > 0;
+  step.clocks.fixed = bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound))
+                                           : start + step.lead + (in_rounds ? 0 : copy) + step.trail;
+  if (bound.how.persistent || customers > 1) step.clocks.fixed += std::max(0.0, together - step.clocks.step[0]);
+  // Blocks that no stream runs through come and go; of others, all of a unit's end together.
+  const auto loops = bound.nest.all();
+  step.clocks.apart = !bound.how.persistent &&
+                      std::all_of(loops.begin(), loops.end(), [](const BoundLoop& loop) { return loop.group; });
+  // Nothing covers the first tile's copy.
+  if (bound.how.persistent)
+    step.once =
+        start + rates.hbm / faster_by(faster, Lever::latency) + std::min(copy, part.tensor * last_product_share(bound));
+  step.clocks.oldest_first = rates.oldest_first;
+  step.clocks.even = std::max<std::int64_t>(1, warps_served_alike / a_scheduler);
+  if (waits) {
+    const BlockWaits both = block_waits(bound, island, rates);
+    step.clocks.fixed = step.once = step.lead = step.trail = 0, step.alone = both.alone - both.again;
+    return step;
+  }
+  // A block that stays has the copy engine ask for its next tile before it stores; after the first tiles, which all ask
+  // for at once, each asks at its own time. Warps that store results themselves do nothing else while these leave the
+  // unit, those of one block at about the same time; what the copy engine stores leaves under the next tile, but for
+  // the last one's. Threads that copy for themselves ask when they have stored, and their loads queue behind the
+  // stores.
+  if (bound.how.persistent && bound.how.loads_by == "tma") {
+    const double stores = rates.local_store > 0 ? stored_after_steps(bound) / rates.local_store : 0;
+    (bound.how.stores_by == "tma" ? step.once : step.clocks.fixed) += stores;
+    step.clocks.empty = stores;
+    return step;
+  }
+  const AroundProducts around = around_products(bound);
+  const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);
+  const double load = in_rounds ? 0 : around.load;
+  step.clocks.fixed += (load + around.store) * hz;
+  step.clocks.empty = start + around.store * hz;  // results of rows that see no key
+  step.once -= load * hz;                         // the first blocks' tiles are the launch's start
+  return step;
+}
+
+}  // namespace tilescope

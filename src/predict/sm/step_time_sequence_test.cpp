@@ -1,0 +1,198 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "predict/l2/handed_over.h"
+#include "predict/sm/block_waits.h"
+#include "predict/sm/queueing_network.h"
+#include "predict/sm/textbook.h"
+#include "predict/sm/turns.h"
+
+using namespace tilescope;
+
+TEST_CASE("a launch waits until its first blocks have their first tiles, for longer when the L2 is empty") {
+  HardwareProfile hardware = textbook();
+  auto& m = *hardware.measured;
+  m.hbm.read = {4e12, "M"}, m.hbm.write = {4e12, "M"}, m.l2.read_private = {8e12, "M"}, m.l2.write = {4e12, "M"};
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  const Point point = attention(plan, 16, 4096, 128, 64, 8);
+  const auto start = [&] {
+    const Prediction out = predicted(plan, hardware, point);
+    return launch_start(bind_island(plan, hardware, point, 0), out.islands[0]);
+  };
+  // One block on each of 132 units: a tile of Q each, and of K and V for each of the five heads that they begin with.
+  const double bytes = 132 * 128 * 128 * 2 + 2 * 5 * 64 * 128 * 2;
+  CHECK(start().cold == doctest::Approx(bytes / 4e12));
+  CHECK(start().again == start().cold);
+  m.l2.capacity_private = {1e9, "M"};
+  CHECK(start().again == doctest::Approx(bytes / 8e12));
+}
+
+TEST_CASE("a launch finds its own data in the L2 unless more passes through it from run to run than it holds") {
+  HardwareProfile hardware = textbook();
+  auto& m = *hardware.measured;
+  m.l2.capacity_private = {50e6, "M"}, m.launch.interval = {1e-6, "M"};
+  const Plan plan = load_plan_for_kernel("reference", data);
+  const auto launches = [&](std::int64_t length) {
+    return predicted(plan, hardware, attention(plan, 8, length, 128, 128, 4)).time.launch;
+  };
+  CHECK(launches(4096) == doctest::Approx(3e-6));  // nobody measured the other
+  m.launch.interval_from_memory = {2e-6, "M"};
+  CHECK(launches(512) == doctest::Approx(3e-6));
+  CHECK(launches(4096) == doctest::Approx(6e-6));  // S and P, each written and read: 1 GB
+}
+
+TEST_CASE("a merge of parts has a block a row and 128 columns, and waits for loads, shuffles and barriers in turn") {
+  const Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = textbook();
+  hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
+  hardware.measured->l2.capacity_private = {50e6, "M"};
+  Point point = attention(plan, 32, 8192, 128, 64, 4);
+  point.workload.q_len = 2;
+  const auto set_tile = [&](const char* name, std::int64_t value) {
+    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name))] = value;
+  };
+  set_tile("q", 16), set_tile("kv", 64), set_tile("splits", 4);
+  CHECK(predicted(plan, hardware, point).islands[1].blocks == 8);  // a thread has eight columns: eight rows a block
+  set_tile("splits", 64);
+  const Prediction many = predicted(plan, hardware, point);
+  CHECK(many.islands[1].blocks == 64);  // 32 heads of two queries
+  const BoundIsland bound = bind_island(plan, hardware, point, 1);
+  SmRates rates = sm_rates(hardware);
+  rates.hbm = 1000, rates.shuffle_chain = 20;
+  const BlockWaits waits = block_waits(bound, many.islands[1], rates);
+  // Log-sum-exps: 2 of a lane, twice; O: 16 of a thread, two eights of four waits each.
+  const double others = 10 * 20 + 2 * rates.block_barrier(4);
+  CHECK(waits.again == doctest::Approx((2 + 2 + 8) * 500 + others));  // an earlier island wrote them; some line is far
+  CHECK(waits.alone == doctest::Approx((2 + 8) * (1000 + 100) + 2 * 500 + others));
+  CHECK(handed_over(bound, many) > 0);
+  CHECK(handed_over(bind_island(plan, hardware, point, 0), many) == 0);
+}
+
+TEST_CASE(
+    "a tile of keys that begins in the middle of a line takes longer: half of the heads, where their number is odd") {
+  const Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = textbook();
+  hardware.measured->hbm.read = {4e12, "M"}, hardware.measured->hbm.read_off_line = {3.2e12, "M"};
+  const auto more = [&](std::int64_t keys, Format format) {
+    Point point = attention(plan, 2, keys, 16, 64, 4);
+    point.workload.batch = 16, point.workload.q_len = 1, point.workload.d_qk = point.workload.d_v = 64;
+    for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i)
+      if (const std::string& name = plan.schedule.diagram.arrays[i].name; name == "K" || name == "V")
+        point.dtypes[i].format = format;
+    return off_line_seconds(bind_island(plan, hardware, point, 0), predicted(plan, hardware, point));
+  };
+  CHECK(more(70896, Format::fp8_e4m3) == 0);
+  CHECK(more(70897, Format::fp8_e4m3) == doctest::Approx(2 * 16 * 70897 * 64.0 * (1 / 3.2e12 - 1 / 4e12)));
+  CHECK(more(70897, Format::fp16) == 0);
+}
+
+TEST_CASE("bytes that stream begin with a ramp and end with the last tile's step; no run is faster than the host") {
+  const IslandTime streams{.clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
+  CHECK(streams.seconds(1e9) == doctest::Approx(3.5e-6));
+  CHECK(streams.seconds(0.5e9) == doctest::Approx(4e-6));
+  const IslandTime alike{
+      .clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500, .share = 0.9};
+  CHECK(alike.busy_cycles() == doctest::Approx(0.9 * 3500));
+  const IslandTime works{.clocks = 9000, .busy = 9000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
+  CHECK(works.seconds(1e9) == doctest::Approx(9e-6));
+  const IslandTime nothing{.clocks = 100, .busy = 100, .floor = 0, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
+  CHECK(nothing.seconds(1e9) == doctest::Approx(1e-7));
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  HardwareProfile hardware = textbook();
+  hardware.measured->launch.host_interval = {1.0, "M"};
+  CHECK(predicted(plan, hardware, attention(plan, 1, 64, 64, 64, 4)).time.total == doctest::Approx(1.0));
+}
+
+TEST_CASE("wavefronts and instructions of products of threads are those that an H200 counted") {
+  const Plan plan = load_plan_for_kernel("reference_fp32", data);
+  const HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  const Prediction out = predicted(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
+  struct {
+    std::size_t island;
+    double wavefronts, instructions;
+  } const counted[] = {{0, 561'052'890, 2'065'170'432}, {2, 296'715'675, 1'656'782'848}};
+  for (const auto& [island, wavefronts, instructions] : counted) {
+    const auto& pipes = out.islands[island].work.pipes;
+    const auto shared = static_cast<double>(pipes[static_cast<std::size_t>(Pipe::shared)]);
+    double threads = -shared;
+    for (const std::int64_t each : pipes) threads += static_cast<double>(each);
+    CHECK(shared == doctest::Approx(wavefronts).epsilon(0.05));  // counted with a few that were repeated
+    CHECK(threads / 32 == doctest::Approx(instructions).epsilon(0.005));
+  }
+}
+
+TEST_CASE("of what an island wrote, the next finds what the bytes in between have not pushed out") {
+  const Plan plan = load_plan_for_kernel("reference", data);
+  HardwareProfile hardware = textbook();
+  // By the scores of so many heads, 1024 x 1024 in fp16; capacity in matrices of all heads' scores.
+  const auto kept = [&](std::int64_t heads, int island, double capacity) {
+    const double scores = static_cast<double>(heads) * 1024 * 1024 * 2;
+    hardware.measured->l2.capacity_private = {capacity * scores, "M"};
+    const Prediction out = predicted(plan, hardware, attention(plan, heads, 1024, 128, 128, 4));
+    const IslandPrediction& read = out.islands[static_cast<std::size_t>(island)];
+    return (static_cast<double>(read.traffic[static_cast<std::size_t>(Boundary::hbm)][0]) - read.read_in_sequence) /
+           scores;
+  };
+  CHECK(kept(32, 1, 4) == doctest::Approx(1));
+  CHECK(kept(32, 1, 0.5) == 0);
+  // Softmax drops a byte of S for each of P that it writes, and comes to the dropped ones next.
+  CHECK(kept(32, 1, 1.5) == doctest::Approx(0.4).epsilon(0.1));
+  // P V comes first to what softmax wrote first, which is gone; what it wrote last is there. 2 since, then 1 and V and
+  // O.
+  CHECK(kept(32, 2, 1.5) == doctest::Approx(1 - 0.5 / (2 - 1.25)).epsilon(0.02));
+  // With all blocks at once the ones that find nothing end last.
+  CHECK(kept(16, 2, 1.5) == 0);
+  CHECK(kept(16, 2, 4) == doctest::Approx(1));
+}
+
+TEST_CASE("as many blocks are resident as the registers of the instance for the size leave room for") {
+  const Plan plan = load_plan_for_kernel("reference", data);
+  const HardwareProfile hardware = textbook();
+  const auto resident = [&](int island, std::int64_t keys, std::int64_t head_dim) {
+    Point point = attention(plan, 16, 1024, 128, 128, 4);
+    point.workload.kv_len = keys, point.workload.d_qk = point.workload.d_v = head_dim;
+    return predicted(plan, hardware, point).islands[static_cast<std::size_t>(island)].blocks_per_unit;
+  };
+  CHECK(resident(0, 1024, 64) == 2);   // 181 registers of 128 threads
+  CHECK(resident(0, 1024, 128) == 3);  // 168
+  CHECK(resident(1, 2048, 128) == 8);  // softmax: 27 registers of 256 threads, warps are the limit
+  CHECK(resident(1, 2049, 128) == 8);
+  CHECK(resident(1, 4159, 128) == 5);  // 48
+  CHECK(resident(1, 20000, 128) == 1);
+}
+
+TEST_CASE("what stays in the L2 from run to run comes sooner than from memory, and not in the first run") {
+  const IslandTime memory{.clocks = 1000, .busy = 1000, .floor = 5e-6, .most_hz = 1e9};
+  const IslandTime stays{.clocks = 1000, .busy = 1000, .floor = 5e-6, .most_hz = 1e9, .sooner = 3e-6};
+  CHECK(memory.seconds(1e9) == doctest::Approx(5e-6));
+  CHECK(stays.seconds(1e9) == doctest::Approx(2e-6));
+  CHECK(stays.cold_seconds(1e9) == doctest::Approx(5e-6));
+  const IslandTime waits{.clocks = 9000, .busy = 9000, .floor = 5e-6, .most_hz = 1e9, .again = 7000};  // loads that hit
+  CHECK(waits.seconds(1e9) == doctest::Approx(7e-6));
+  CHECK(waits.cold_seconds(1e9) == doctest::Approx(9e-6));
+  const Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  Point point = attention(plan, 8, 2048, 128, 64, 4);
+  point.workload.q_len = 1, point.workload.batch = 4;
+  const auto total = [&] { return predicted(plan, hardware, point).time.total; };
+  const double with = total();  // 34 MB
+  hardware.measured->l2.capacity_private = {20e6, "M"};
+  CHECK(with < total());
+}
+
+TEST_CASE("tiles that a block asks for before its first step come together") {
+  Plan plan = load_plan_for_kernel("mla_decode", data);
+  HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
+  Point point = default_point(plan);
+  point.workload = {.batch = 128, .heads_q = 64, .heads_kv = 1, .q_len = 1, .kv_len = 4096, .d_qk = 576, .d_v = 512};
+  const auto cold = [&](std::int64_t stages) {
+    plan.kernel.islands[0].stages = stages;
+    const Prediction out = predicted(plan, hardware, point);
+    return launch_start(bind_island(plan, hardware, point, 0), out.islands[0]).cold;
+  };
+  constexpr double tile =
+      128.0 * 64 * 576 * 2;  // bytes, of 128 blocks: Q, and as many tiles of keys as there are stages
+  CHECK(cold(2) - cold(1) == doctest::Approx(tile / hardware.measured->hbm.read->value));
+  CHECK(cold(1) == doctest::Approx(2 * tile / hardware.measured->hbm.read->value));
+}

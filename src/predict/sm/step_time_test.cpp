@@ -1,0 +1,333 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "predict/sm/block_waits.h"
+#include "predict/sm/queueing_network.h"
+#include "predict/sm/textbook.h"
+#include "predict/sm/turns.h"
+
+using namespace tilescope;
+
+TEST_CASE("a step of one block takes its phases one after the other, at the rates of the units") {
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  const SmStep step = step_of(plan, textbook(), attention(plan, 16, 4096, 128, 64, 8));
+  CHECK(step.demand.tensor == doctest::Approx(4.0 * 128 * 64 * 128 / 2730.67));
+  CHECK(step.demand.xu == doctest::Approx(128.0 * 64 / 16).epsilon(0.1));
+  const double copies = 2 * 0.19 * 64 * 128 / 64;  // their addresses
+  CHECK(step.demand.alu == doctest::Approx(128.0 * 64 / 64 + 128.0 * 32 / 64 + copies).epsilon(0.02));
+  CHECK(step.demand.copies == doctest::Approx(2.0 * 64 * 128 * 2 / 128).epsilon(0.05));  // K and V, and the end's O
+  CHECK(step.demand.smem > step.demand.tensor);  // eight warps of 16 rows read K and V once each
+  // Exponentials of 16 keys of 64 come before P V of these: the first part's are not covered, but by the other warp.
+  const double exponentials = step.demand.xu * 16 / 64 / 2;
+  const double phases =
+      step.demand.smem + exponentials + step.demand.alu + step.demand.threads + step.demand.fma_outputs;
+  CHECK(step.clocks.step[0] == doctest::Approx(phases).epsilon(0.01));
+}
+
+TEST_CASE("exponentials run under the product that takes them in parts; copies of the same warps do not") {
+  Plan plan = load_plan_for_kernel("fused_mma", data);
+  const HardwareProfile hardware = textbook();
+  const Point point = attention(plan, 16, 4096, 128, 64, 8);
+  const SmStep parts = step_of(plan, hardware, point);
+  plan.kernel.islands[0].special_parts = 0;
+  const SmStep whole = step_of(plan, hardware, point);
+  CHECK(whole.clocks.step[0] - parts.clocks.step[0] == doctest::Approx(parts.demand.xu * (1 - 16.0 / 64 / 2)));
+  // A step of these tiles is bound by its products: copies add to it, though shared memory has time for them.
+  const Plan wide = load_plan_for_kernel("block_sparse", data);
+  const SmStep step = step_of(wide, hardware, attention(wide, 16, 4096, 128, 64, 4));
+  REQUIRE(step.demand.tensor > step.demand.smem - step.demand.copies);
+  CHECK(step.clocks.step[0] > step.demand.tensor + step.demand.copies + step.demand.alu + step.demand.threads);
+}
+
+TEST_CASE(
+    "tiles that no stream moves go to and from memory while all units wait, but for blocks that ask ahead for theirs") {
+  HardwareProfile hardware = textbook();
+  hardware.measured->hbm.read = {4000e9, "M"}, hardware.measured->hbm.write = {2000e9, "M"};
+  const double tile = 128 * 128 * 2, statistics = 128 * 4;  // of Q and of O; of L
+  const Plan threads = load_plan_for_kernel("fused_mma", data);
+  const Point point = attention(threads, 16, 4096, 128, 64, 8);
+  const AroundProducts around = around_products(bind_island(threads, hardware, point, 0));
+  CHECK(around.load == doctest::Approx(tile * 132 / 4000e9));
+  CHECK(around.store == doctest::Approx((tile + statistics) * 132 / 2000e9));
+  // Twice the time to load and to store: so much more a block, and nothing more a step.
+  const auto fixed = [&](const Plan& plan, const Point& at, double read, double write) {
+    hardware.measured->hbm.read->value = read, hardware.measured->hbm.write->value = write;
+    return step_of(plan, hardware, at).clocks.fixed;
+  };
+  const double hz = 1830e6;
+  CHECK(fixed(threads, point, 2000e9, 2000e9) - fixed(threads, point, 4000e9, 2000e9) ==
+        doctest::Approx(around.load * hz));
+  CHECK(fixed(threads, point, 4000e9, 1000e9) - fixed(threads, point, 4000e9, 2000e9) ==
+        doctest::Approx(around.store * hz));
+  const Plan bulk = load_plan_for_kernel("cudnn_forward", data);
+  const Point tiles = attention(bulk, 16, 4096, 128, 128, 12);
+  CHECK(fixed(bulk, tiles, 4000e9, 1000e9) == doctest::Approx(fixed(bulk, tiles, 4000e9, 2000e9)));
+  // Their first tiles are the launch's start; later ones they ask for each at its own time.
+  CHECK(fixed(bulk, tiles, 2000e9, 2000e9) == doctest::Approx(fixed(bulk, tiles, 4000e9, 2000e9)));
+}
+
+TEST_CASE("blocks that share a unit take longer each and less in all, and never less than its busiest part") {
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  const SmStep step = step_of(plan, textbook(), attention(plan, 16, 4096, 64, 64, 4));
+  CHECK(step.clocks.step[1] > step.clocks.step[0]);
+  CHECK(step.clocks.step[1] < 2 * step.clocks.step[0]);
+  CHECK(step.clocks.step[1] >= 2 * std::max(step.demand.tensor, step.demand.smem));
+}
+
+TEST_CASE("tiles that an edge of the mask cuts are compared, those between the edges not") {
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  const HardwareProfile hardware = textbook();
+  Point point = attention(plan, 4, 1024, 128, 64, 8);
+  const auto comparisons = [&] {
+    const Prediction out = predicted(plan, hardware, point);
+    const BoundIsland bound = bind_island(plan, hardware, point, 0);
+    const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
+    const auto rate = bound.how.work[static_cast<std::size_t>(Pipe::alu)];
+    const auto all = static_cast<double>(out.work.pipes[static_cast<std::size_t>(Pipe::alu)]);
+    const double scores = 128 * static_cast<double>(point.tiles[1]), values = scores;  // of K, and of V: head_dim 128
+    double others = rate.per_score * scores + rate.per_thread_step * 256;
+    for (const auto& [array, number] : rate.per_element_step) others += number * values;
+    return (all - steps * others) / rate.per_masked_score;
+  };
+  CHECK(std::abs(comparisons()) < 1);    // but for rounding
+  point.mask.kind = Mask::Kind::causal;  // the diagonal crosses two tiles of 64 keys in each of 8 tiles of 128 queries
+  CHECK(comparisons() == doctest::Approx(4 * 8 * 2 * 128 * 64));
+  point.tiles[1] = 128;  // and one of 128
+  CHECK(comparisons() == doctest::Approx(4 * 8 * 128 * 128));
+  point.tiles[1] = 64, point.mask.kind = Mask::Kind::window, point.mask.window = 256;  // two more at the other edge
+  CHECK(comparisons() == doctest::Approx(4 * 8 * 4 * 128 * 64));
+}
+
+TEST_CASE("units without a block are not busy, whatever the others wait for") {
+  HardwareProfile hardware = textbook();
+  hardware.measured->hbm.read = {4e12, "M"}, hardware.measured->hbm.write = {4e12, "M"};
+  const Plan plan = load_plan_for_kernel("backward_split", data);
+  const Prediction out = predicted(plan, hardware, attention(plan, 2, 1024, 128, 128, 12));  // 16 blocks an island
+  for (const IslandPrediction& island : out.islands) {
+    CHECK(island.sm_clocks > 0);
+    CHECK(island.busy_clocks > 0);
+    CHECK(island.busy_clocks <= 1.001 * island.seconds * 1.98e9 * 16 / 132);
+  }
+}
+
+TEST_CASE("a faster unit never makes a step longer") {
+  const Plan plan = load_plan_for_kernel("fused_wgmma", data);
+  const HardwareProfile hardware = textbook();
+  const Point point = attention(plan, 16, 2048, 128, 128, 12);
+  const Prediction out = predicted(plan, hardware, point);
+  const BoundIsland bound = bind_island(plan, hardware, point, 0);
+  const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)),
+               now = sm_step(bound, out.islands[0], steps).clocks.step[0];
+  for (std::size_t lever = 0; lever < lever_count; ++lever) {
+    Faster faster = as_it_is;
+    faster[lever] = 2;
+    // But for a rest: warps that wait less for a unit are more often in each other's way at the scheduler.
+    CHECK(sm_step(bound, out.islands[0], steps, faster).clocks.step[0] <= now * 1.002);
+  }
+}
+
+TEST_CASE("the clock falls until the power fits") {
+  HardwareProfile hardware = textbook();
+  const IslandTime light{.clocks = 1e6, .busy = 1e6, .floor = 0, .most_hz = 1.83e9};
+  const ClockAndPower free = sustained_clock(hardware, {&light, 1}, {.others = 0.1}, 0);
+  CHECK(free.hz == 1.83e9);
+  CHECK(free.watts == doctest::Approx(100 + 0.1 * 1.83e9 / 1e6));
+  const ClockAndPower held = sustained_clock(hardware, {&light, 1}, {.others = 0.4}, 0);
+  CHECK(held.watts == doctest::Approx(700).epsilon(1e-6));
+  CHECK(held.hz == doctest::Approx(600 / 0.4 * 1e6));
+  hardware.measured->power.busy.reset();
+  CHECK(sustained_clock(hardware, {&light, 1}, {.others = 0.4}, 0).watts == 0);
+}
+
+TEST_CASE("at a lower clock an operation takes less, but a byte of memory the same") {
+  HardwareProfile hardware = textbook();
+  hardware.measured->clock.most = {2e9, "M"}, hardware.measured->clock.tensor_most = {1.8e9, "M"};
+  hardware.measured->power.clock_exponent = {2, "M"};
+  const IslandTime island{.clocks = 1e6, .busy = 1e6, .floor = 0, .most_hz = 1.8e9};
+  const auto hz = [&](const Energy& energy) { return sustained_clock(hardware, {&island, 1}, energy, 0).hz; };
+  CHECK(hz({.memory = 0.4}) == doctest::Approx(1.5e9));  // 600 W = 0.4 J hz / 1e6
+  // 600 W = 0.4 J (hz / f)^2 hz / 1e6
+  CHECK(hz({.tensor = 0.4}) == doctest::Approx(std::cbrt(600 / 0.4 * 1e6 * 1.8e9 * 1.8e9)));
+  CHECK(hz({.others = 0.5}) == doctest::Approx(std::cbrt(600 / 0.5 * 1e6 * 2e9 * 2e9)));
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  CHECK(highest_clock(hardware, plan.kernel.islands.front()) == 1.8e9);
+}
+
+TEST_CASE("mma.sync has a highest clock of its own, at which its energy was measured") {
+  HardwareProfile hardware = textbook();
+  auto& m = *hardware.measured;
+  m.clock.most = {2e9, "M"}, m.clock.tensor_most = {1.8e9, "M"}, m.clock.mma_most = {1.7e9, "M"};
+  m.power.clock_exponent = {2, "M"}, m.power.mma[Format::fp16] = {1e-12, "M"};
+  const Plan plan = load_plan_for_kernel("fused_mma", data), wgmma = load_plan_for_kernel("fused_wgmma", data);
+  CHECK(highest_clock(hardware, plan.kernel.islands.front()) == 1.7e9);
+  CHECK(highest_clock(hardware, wgmma.kernel.islands.front()) == 1.8e9);
+  const Prediction out = predicted(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
+  const Energy energy = island_energy(hardware, plan.kernel.islands[0], out.islands[0]);
+  // Whoever takes it down from the clock of wgmma to its own finds what was measured.
+  CHECK(energy.tensor * std::pow(1.7 / 1.8, 2) == doctest::Approx(static_cast<double>(out.work.tensor_flop) * 1e-12));
+}
+
+TEST_CASE("products from registers have an energy of their own") {
+  HardwareProfile hardware = textbook();
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  const Prediction out = predicted(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
+  const auto tensor = [&] { return island_energy(hardware, plan.kernel.islands[0], out.islands[0]).tensor; };
+  const double from_shared = tensor();
+  hardware.measured->power.mma[Format::fp16] = {1e-12, "M"};
+  CHECK(tensor() == doctest::Approx(static_cast<double>(out.work.tensor_flop) * 1e-12));
+  CHECK(from_shared < static_cast<double>(out.work.tensor_flop) * 0.5e-12);  // less what its operands take apart
+  // Elements of one byte: half the operand bytes a FLOP.
+  const Plan bytes = load_plan_for_kernel("fused_fp8", data);
+  const double flop = 1e12;
+  IslandPrediction island;
+  island.work.tensor_flop_in[static_cast<std::size_t>(Format::fp8_e4m3)] = static_cast<std::int64_t>(flop);
+  hardware.measured->power.tensor[Format::fp8_e4m3] = {0.25e-12, "M"};
+  CHECK(island_energy(hardware, bytes.kernel.islands[0], island).tensor ==
+        doctest::Approx(flop * (0.25e-12 - 320.0 / (2 * 64 * 256) * 2e-12)));
+}
+
+TEST_CASE("without measured rates the slowest resource is the time, and says that it is a lower bound") {
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  HardwareProfile hardware = textbook();
+  const Point point = attention(plan, 16, 4096, 128, 64, 8);
+  const Prediction modelled = predicted(plan, hardware, point);
+  hardware.measured.reset();
+  const Prediction bound = predicted(plan, hardware, point);
+  CHECK(modelled.time.modelled);
+  CHECK_FALSE(bound.time.modelled);
+  CHECK(bound.time.total == doctest::Approx(*std::max_element(bound.time.seconds.begin(), bound.time.seconds.end())));
+  CHECK(modelled.time.total > bound.time.total);
+  CHECK(modelled.time.cold <= modelled.time.total * 1.0001);
+}
+
+TEST_CASE("blocks placed one by one see the tail that a causal mask leaves, and what would shorten it") {
+  const Plan plan = load_plan_for_kernel("fused_mma", data);
+  const HardwareProfile hardware = textbook();
+  Point point = attention(plan, 16, 4096, 128, 64, 8);
+  point.mask.kind = Mask::Kind::causal;
+  const Prediction mean = predicted(plan, hardware, point);
+  point.l2 = L2Model::walk;
+  const Prediction placed = predicted(plan, hardware, point);
+  CHECK(placed.time.sm_cycles > mean.time.sm_cycles);
+  CHECK(placed.time.busy_cycles == doctest::Approx(mean.time.busy_cycles).epsilon(0.1));
+  CHECK(placed.time.gain[static_cast<std::size_t>(Lever::smem)] > 0.02);
+  CHECK(mean.time.gain[static_cast<std::size_t>(Lever::smem)] == 0);
+}
+
+TEST_CASE("a network's round is its demands alone, and in numbers the busiest station's") {
+  const Network balanced{.demand = {10, 10, 10, 10}, .delay = 5};
+  CHECK(balanced.round(1) == doctest::Approx(45));
+  const Network queues{.demand = {10, 10, 10, 10}, .delay = 0};
+  for (const std::int64_t n : {1, 2, 5, 9})
+    CHECK(queues.round(n) == doctest::Approx(10.0 * static_cast<double>(n + 3)));  // the known answer of equal stations
+  const Network one{.demand = {100, 1, 1, 1}, .delay = 0};
+  CHECK(one.round(50) == doctest::Approx(5000).epsilon(0.01));
+  const Network issues{.demand = {10, 10, 10, 10}, .delay = 5, .issue = 20};
+  CHECK(issues.round(1) == doctest::Approx(45));  // nobody else's instructions
+  CHECK(issues.round(2) > balanced.round(2) + 5);
+  const Network turns{.demand = {50, 50, 0, 0}, .delay = 0, .in_turn = true};
+  const Network shared{.demand = {50, 50, 0, 0}, .delay = 0};
+  CHECK(turns.round(2) < shared.round(2));
+  CHECK(turns.round(2) >= 100);
+}
+
+TEST_CASE("a network's round is no less than the instructions of all its customers") {
+  const Network issues{.demand = {10, 10, 10, 10}, .delay = 5, .issue = 40};
+  CHECK(issues.round(1) == doctest::Approx(45));
+  CHECK(issues.round(40) == doctest::Approx(40.0 * 40).epsilon(0.01));
+}
+
+TEST_CASE("warps of mma.sync wait for their own instructions' latencies and for copies that nothing runs ahead of") {
+  Plan plan = load_plan_for_kernel("pytorch_efficient", data);
+  HardwareProfile hardware = textbook();
+  hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
+  Point point = attention(plan, 16, 2048, 64, 64, 4);
+  point.workload.d_qk = point.workload.d_v = 64;
+  IslandImplementation& how = plan.kernel.islands[0];
+  const auto step_with = [&](double stalls, bool in_product) {
+    how.stall_clocks = stalls, how.loads_in_product = in_product;
+    return step_of(plan, hardware, point);
+  };
+  const SmStep plain = step_with(0, false);
+  CHECK(step_with(0, true).latency - plain.latency ==
+        doctest::Approx(2 * 400));  // two products, half of the L2 is near
+  // Four warps, one a scheduler: a step of a block alone takes each instruction's clocks.
+  // Products take what their unit takes: their instructions' stall counts do not matter.
+  const double others = plain.demand.issue - plain.demand.issue_products;
+  CHECK(plain.demand.issue_products ==
+        doctest::Approx((2.0 * 64 * 64 * 64 / (16 * 8 * 16) + 104 * 1024.0 / 512) / 4).epsilon(0.5));
+  CHECK(step_with(14, false).latency - step_with(13, false).latency == doctest::Approx(others));
+  CHECK(step_with(14, false).clocks.step[0] >= 14 * others + plain.demand.tensor);
+  CHECK(step_with(1, false).latency == plain.latency);  // what pipes take anyway is longer
+}
+
+TEST_CASE("results that threads store in every step hold up their next copies, at the rate of a unit's stores") {
+  HardwareProfile hardware = textbook();
+  const auto clocks = [&](const char* kernel, double rate) {
+    if (rate > 0) hardware.measured->local.store = {rate, "M"};
+    const Plan plan = load_plan_for_kernel(kernel, data);
+    const SmStep step = step_of(plan, hardware, attention(plan, 132, 2048, 128, 128, 8));
+    return step.clocks.step[0];
+  };
+  // O of a step, 128 x 128 in fp16, and m and l: flash1 stores them, fused_mma keeps them.
+  const double without = clocks("flash1", 0), fast = clocks("flash1", 64), slow = clocks("flash1", 32);
+  constexpr double bytes = 128 * 128 * 2 + 2 * 128 * 4;
+  CHECK(fast - without == doctest::Approx(bytes / 64));
+  CHECK(slow - without == doctest::Approx(bytes / 32));
+  hardware.measured->local.store.reset();
+  const double kept = clocks("fused_mma", 0);
+  CHECK(clocks("fused_mma", 32) == kept);
+}
+
+namespace {
+
+// One query a head, keys in one part.
+Point decoding(const Plan& plan) {
+  Point point = attention(plan, 32, 8192, 128, 64, 4);
+  point.workload.q_len = 1;
+  const auto set_tile = [&](const char* name, std::int64_t value) {
+    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name))] = value;
+  };
+  set_tile("q", 16), set_tile("kv", 64), set_tile("splits", 1);
+  return point;
+}
+
+}  // namespace
+
+TEST_CASE("warps of mma.sync take what their machine code takes, before, in and after the steps") {
+  Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = textbook();
+  const Point point = decoding(plan);
+  const auto step_with = [&](WarpClocks clocks, bool first) {
+    for (KernelVariant& variant : plan.kernel.variants) variant.warp_clocks = clocks;
+    plan.kernel.islands[0].loads_first.clear();
+    if (first) plan.kernel.islands[0].loads_first.push_back("Q");
+    return step_of(plan, hardware, point);
+  };
+  hardware.measured->hbm.latency = {1e-6, "M"};
+  const SmStep none = step_with({}, false), slow = step_with({700, 90000, 500}, false),
+               first = step_with({700, 90000, 500}, true);
+  CHECK(slow.clocks.step[0] >= 90000);
+  CHECK(slow.clocks.step[0] < 91000);
+  CHECK(slow.clocks.fixed - none.clocks.fixed == doctest::Approx(700 + 500));
+  CHECK(first.lead - slow.lead == doctest::Approx(1e-6 * hardware.boost_hz->value));
+  CHECK(slow.lead == 700);
+  CHECK(slow.trail == 500);
+}
+
+TEST_CASE("a scheduler that issues a product issues nothing else, and blocks take no longer than one after the other") {
+  Plan plan = load_plan_for_kernel("split_kv", data);
+  HardwareProfile hardware = textbook();
+  const Point point = decoding(plan);
+  const auto pair_with = [&](double interval, double alone) {
+    for (KernelVariant& variant : plan.kernel.variants) variant.warp_clocks = {700, alone, 500};
+    hardware.measured->tensor.mma.clear();
+    if (interval > 0) hardware.measured->tensor.mma[Format::fp16] = {interval, "M"};
+    const SmStep step = step_of(plan, hardware, point);
+    CHECK(step.clocks.step[1] <= 2 * step.clocks.step[0] * (1 + 1e-9));
+    return step.clocks.step[1];
+  };
+  CHECK(pair_with(8, 1500) > pair_with(0, 1500));
+  CHECK(pair_with(8, 700) <= 2 * 900.0);
+}

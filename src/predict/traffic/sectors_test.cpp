@@ -1,0 +1,71 @@
+#include "predict/traffic/sectors.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace tilescope {
+
+TEST_CASE("stores in whole sectors equal a walk over every store's addresses") {
+  std::mt19937 random(7);
+  const auto between = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  for (int i = 0; i < 2000; ++i) {
+    const int lines = between(1, 20), length = between(1, 70), segment = between(1, 20);
+    std::int64_t bytes = 0;
+    for (int line = 0; line < lines; ++line)
+      for (int start = 0; start < length; start += segment) {
+        std::set<int> sectors;
+        for (int e = start; e < std::min(start + segment, length); ++e) sectors.insert((line * length + e) * 4 / 32);
+        bytes += static_cast<std::int64_t>(sectors.size()) * 32;
+      }
+    CAPTURE(lines);
+    CAPTURE(length);
+    CAPTURE(segment);
+    CHECK(sector_stores(lines, length, segment, 4, 32) == bytes);
+  }
+}
+
+TEST_CASE("aligned full segments move exactly their bytes, single elements a sector each") {
+  CHECK(sector_stores(16, 4096, 16, 4, 32) == 16 * 4096 * 4);
+  CHECK(sector_stores(256, 1, 16, 4, 32) == 256 * 32);
+}
+
+TEST_CASE("reads of a row's steps side by side equal a walk over every lane's address") {
+  std::mt19937 random(11);
+  const auto between = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  for (int i = 0; i < 2000; ++i) {
+    const int steps = between(1, 300), rows = between(1, 12), lanes = between(1, 40);
+    std::int64_t bytes = 0;
+    for (int row = 0; row < rows; ++row)
+      for (int first = 0; first < steps; first += lanes) {
+        std::set<int> sectors;
+        for (int step = first; step < std::min(first + lanes, steps); ++step)
+          sectors.insert((step * rows + row) * 4 / 32);
+        bytes += static_cast<std::int64_t>(sectors.size()) * 32;
+      }
+    CAPTURE(steps);
+    CAPTURE(rows);
+    CAPTURE(lanes);
+    CHECK(strided_reads(steps, rows, lanes, 4, 32) == bytes);
+  }
+}
+
+TEST_CASE("tiles that begin in the middle of a line are those that a walk over all of them finds") {
+  CHECK(off_line_part(32, 70896 * 64, 64 * 64, 128) == 0);
+  CHECK(off_line_part(32, 70897 * 64, 64 * 64, 128) == 0.5);
+  CHECK(off_line_part(1, 70897 * 64, 64 * 64, 128) == 0);
+  CHECK(off_line_part(4, 8, 96, 128) == 0.75);
+  for (const std::int64_t runs : {1, 3, 8, 301})
+    for (const std::int64_t run : {32, 4000, 4128, 12832})
+      for (const std::int64_t tile : {16, 96, 128, 4096}) {
+        std::int64_t off = 0, all = 0;
+        for (std::int64_t i = 0; i < runs; ++i)
+          for (std::int64_t at = 0; at < run; at += tile) ++all, off += (i * run + at) % 128 != 0;
+        CHECK(off_line_part(runs, run, tile, 128) ==
+              doctest::Approx(static_cast<double>(off) / static_cast<double>(all)));
+      }
+}
+
+}  // namespace tilescope

@@ -1,0 +1,176 @@
+// Spilled registers: bytes at each level against an L1 played through access by access, and against counters.
+#include <doctest/doctest.h>
+
+#include <numeric>
+#include <random>
+
+#include "predict/point/bound_island.h"
+#include "predict/sm/step_time.h"
+
+namespace tilescope {
+namespace {
+
+HardwareProfile h200() { return find_profile("h200_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware"); }
+
+struct Predicted {
+  Plan plan;
+  Point point;
+  Prediction prediction;
+};
+
+// case_study at 4 x 4096: heads of `head_dim`, tiles of 128 queries by one warpgroup; `change` edits the variant.
+template <class Change>
+Predicted case_study(std::int64_t head_dim, std::int64_t tile_kv, const HardwareProfile& hardware, Change change) {
+  Predicted one{.plan = load_plan_for_kernel("case_study", TILESCOPE_SOURCE_DIR), .point = {}, .prediction = {}};
+  one.point = default_point(one.plan);
+  for (KernelVariant& variant : one.plan.kernel.variants) {
+    if (variant.head_dim != head_dim || variant.tile_q != 128 || variant.tile_kv != tile_kv || variant.warps != 4)
+      continue;
+    change(variant);
+    take_variant(one.point, one.plan.schedule, variant);
+  }
+  const std::int64_t heads = 2048 / head_dim;
+  one.point.workload = {.batch = 4,
+                        .heads_q = heads,
+                        .heads_kv = heads,
+                        .q_len = 4096,
+                        .kv_len = 4096,
+                        .d_qk = head_dim,
+                        .d_v = head_dim};
+  predict(one.plan, hardware, one.point, one.prediction);
+  return one;
+}
+
+// Loads that miss when a sweep over `lines` goes round and round in a cache of `places` lines that drops one at random.
+double played(std::size_t lines, std::size_t places) {
+  std::mt19937 random(7);
+  std::vector<int> place_of(lines, -1);
+  std::vector<std::size_t> line_in;
+  std::size_t missed = 0, counted = 0;
+  for (int sweep = 0; sweep < 60; ++sweep)
+    for (std::size_t line = 0; line < lines; ++line) {
+      counted += sweep >= 20, missed += sweep >= 20 && place_of[line] < 0;
+      if (place_of[line] >= 0) continue;
+      std::size_t place = line_in.size();
+      if (place < places) line_in.push_back(line);
+      else place = random() % places, place_of[line_in[place]] = -1, line_in[place] = line;
+      place_of[line] = static_cast<int>(place);
+    }
+  return static_cast<double>(missed) / static_cast<double>(counted);
+}
+
+double missed_of(const Predicted& one) {
+  const LocalTraffic& local = one.prediction.islands[0].local;
+  return static_cast<double>(local.missed) / static_cast<double>(local.loaded);
+}
+
+}  // namespace
+
+TEST_CASE("loads of spilled registers miss an L1 as often as one that drops lines at random, played through") {
+  const HardwareProfile hardware = h200();
+  for (const std::int64_t frame : {64, 112, 120, 160, 256, 512, 4952}) {
+    CAPTURE(frame);  // two blocks of 128 threads sweep frames through the 28 KiB that shared memory leaves
+    const Predicted one = case_study(128, 128, hardware, [&](KernelVariant& variant) { variant.local.frame = frame; });
+    REQUIRE(one.prediction.islands[0].blocks_per_unit == 2);
+    const auto lines = static_cast<std::size_t>(frame * 256 / 128);
+    CHECK(missed_of(one) == doctest::Approx(played(lines, 28 * 8)).epsilon(0.03));
+  }
+  // Without a wish of the kernel's, shared memory is set aside for two blocks of 97 KiB: 61 KiB are left.
+  const Predicted roomy = case_study(
+      128, 128, hardware, [](KernelVariant& variant) { variant.local.frame = 240, variant.local.least_l1 = false; });
+  CHECK(missed_of(roomy) == 0);
+}
+
+TEST_CASE("of a launch with fewer blocks than units, each has its unit's L1 to itself") {
+  const HardwareProfile hardware = h200();
+  Predicted one = case_study(128, 128, hardware, [](KernelVariant&) {});
+  one.point.workload.batch = one.point.workload.heads_q = one.point.workload.heads_kv = 1;
+  one.prediction = {};
+  predict(one.plan, hardware, one.point, one.prediction);
+  const std::size_t frame = 256 * 128 / 128;  // lines
+  CHECK(missed_of(one) == doctest::Approx(played(frame, 28 * 8)).epsilon(0.05));
+}
+
+TEST_CASE("bytes of spilled registers are the threads' own, once a step and once a block") {
+  const HardwareProfile hardware = h200();
+  const auto spill = [](KernelVariant& variant) {
+    variant.local = {.frame = 512, .stored_step = 24, .loaded_step = 32, .stored = 5, .loaded = 7};
+  };
+  const Predicted with = case_study(128, 128, hardware, spill);
+  const Predicted none =
+      case_study(128, 128, hardware, [](KernelVariant& variant) { variant.local = {}, variant.spills = false; });
+  std::int64_t stored = 0, loaded = 0;
+  for (int block = 0; block < 32 * 16 * 4; ++block)
+    for (int thread = 0; thread < 128; ++thread) {
+      stored += 5, loaded += 7;
+      for (int step = 0; step < 32; ++step) stored += 24, loaded += 32;
+    }
+  const LocalTraffic& local = with.prediction.islands[0].local;
+  CHECK(local.stored == stored);
+  CHECK(local.loaded == loaded);
+  const auto l2 = static_cast<std::size_t>(Boundary::l2), hbm = static_cast<std::size_t>(Boundary::hbm);
+  CHECK(with.prediction.traffic[l2][1] - none.prediction.traffic[l2][1] == stored);
+  CHECK(with.prediction.traffic[l2][0] - none.prediction.traffic[l2][0] == local.missed);
+  CHECK(with.prediction.traffic[hbm] == none.prediction.traffic[hbm]);  // 16.5 MiB of frames stay in the L2, unwritten
+  CHECK(none.prediction.islands[0].local.stored == 0);
+  CHECK(spill_text(none.prediction).empty());
+  CHECK(spill_text(with.prediction).starts_with("spilled registers: 202,637,312 bytes stored"));
+}
+
+TEST_CASE("spilled tiles of the case study: bytes between the units and the L2 as counted on an H200") {
+  const HardwareProfile hardware = h200();
+  const auto as_built = [](KernelVariant&) {};
+  const auto check = [&](std::int64_t head_dim, std::int64_t tile_kv, double read, double written) {
+    CAPTURE(head_dim);
+    CAPTURE(tile_kv);
+    const auto l2 =
+        case_study(head_dim, tile_kv, hardware, as_built).prediction.traffic[static_cast<std::size_t>(Boundary::l2)];
+    CHECK(static_cast<double>(l2[0]) == doctest::Approx(read).epsilon(0.01));
+    CHECK(static_cast<double>(l2[1]) == doctest::Approx(written).epsilon(0.02));
+  };
+  check(128, 128, 8076623616, 4430233600);
+  check(256, 64, 37919697536, 33830731776);
+  check(256, 128, 36833485312, 32559857664);
+}
+
+TEST_CASE("time of spilled registers: what leaves the unit, its few warps' stores, loads waited for") {
+  HardwareProfile hardware = h200();
+  hardware.measured->local.store->value = 64, hardware.measured->local.store_one_warp->value = 8;
+  const auto step_of = [&](LocalMemory local) {
+    const Predicted one = case_study(256, 64, hardware, [&](KernelVariant& variant) { variant.local = local; });
+    return sm_step(bind_island(one.plan, hardware, one.point, 0), one.prediction.islands[0], 1024.0 * 64);
+  };
+  const SmStep dry = step_of({.frame = 2648});
+  const SmStep stores = step_of({.frame = 2648, .stored_step = 4016});
+  CHECK(stores.demand.local == doctest::Approx(128 * 4016 / 64.0));
+  CHECK(stores.latency - dry.latency ==
+        doctest::Approx(128 * 4016 * (1 / 32.0 - 1 / 64.0)));  // four warps, 8 B/clk each
+  const SmStep waits = step_of({.frame = 2648, .loaded_step = 64, .least_l1 = true, .waits = 10});
+  CHECK(waits.latency - dry.latency == doctest::Approx(10 * hardware.measured->local.latency->value).epsilon(0.01));
+  CHECK(dry.clocks.step[0] < stores.clocks.step[0]);
+}
+
+TEST_CASE("a wait for each wgmma costs each instruction's own") {
+  const HardwareProfile hardware = h200();
+  const auto latency_of = [&](bool each) {
+    const Predicted one =
+        case_study(128, 128, hardware, [&](KernelVariant& variant) { variant.waits_each = each, variant.local = {}; });
+    return sm_step(bind_island(one.plan, hardware, one.point, 0), one.prediction.islands[0], 2048.0 * 32).latency;
+  };
+  // Two row blocks: 2 x 128 / 16 instructions for the scores, as many for the values; two waits otherwise. 105 - 32
+  // clk.
+  CHECK(latency_of(true) - latency_of(false) == doctest::Approx((32 - 2) * 73).epsilon(0.001));
+}
+
+TEST_CASE("a variant that spills says so when nothing is known of it") {
+  const Predicted one = case_study(128, 128, h200(), [](KernelVariant& variant) { variant.local = {}; });
+  CHECK(spill_text(one.prediction) ==
+        "warning: this variant spills registers to memory; neither their traffic nor their time is in these figures");
+  HardwareProfile bare = h200();
+  bare.measured->local = {};
+  const Predicted timeless = case_study(128, 128, bare, [](KernelVariant&) {});
+  CHECK(spill_text(timeless.prediction)
+            .starts_with("warning: the time leaves them out, the profile has no measured.local; spilled"));
+}
+
+}  // namespace tilescope

@@ -1,0 +1,136 @@
+#include "predict/work/products.h"
+
+#include <algorithm>
+
+#include "base/contains.h"
+
+namespace tilescope {
+namespace {
+
+constexpr std::int64_t warpgroup = 4, widest_instruction = 256;
+
+// A view lies where its source lies.
+ArrayId source_of(const Diagram& diagram, ArrayId id) { return diagram.array(id).alias_of.value_or(id); }
+
+std::int64_t tile_extent(const BoundIsland& bound, AxisId axis) {
+  std::int64_t extent = bound.nest.size(axis);
+  for (const BoundLoop& loop : bound.nest.all())
+    if (loop.axis == axis) extent = loop.tile;
+  return extent;
+}
+
+// Of one step: elements along the axes of `one` that the other operand lacks.
+std::int64_t side(const BoundIsland& bound, const Array& one, const Array& other) {
+  std::int64_t extent = 1;
+  for (const AxisId axis : one.axes)
+    if (!other.has(axis)) extent = checked_mul(extent, tile_extent(bound, axis));
+  return extent;
+}
+
+// An assumed implementation keeps what its nest keeps; a built one what its variant says.
+bool kept(const BoundIsland& bound, const std::string& array) {
+  return bound.variant ? bound.variant->holds(array) : bound.plan.assumed;
+}
+
+// Fetches of each operand's tile a step. A warp of mma.sync fetches its part of both once; an instruction of a
+// warpgroup fetches its own rows and columns, whatever another one fetched.
+void count_copies(const BoundIsland& bound, const ProductImplementation* own, std::int64_t rows, std::int64_t columns,
+                  Product& product) {
+  WarpGrid grid = own ? own->grid : WarpGrid{};
+  const std::int64_t units = std::max<std::int64_t>(1, consumer_warps(bound) / (product.wide ? warpgroup : 1));
+  if (grid.rows == 0) {
+    const std::int64_t left = std::max<std::int64_t>(1, units / (std::max<std::int64_t>(1, grid.columns) * grid.depth));
+    grid.rows = std::min(left, ceil_div(rows, product.mma.m));
+    while (left % grid.rows != 0) --grid.rows;
+  }
+  if (grid.columns == 0) grid.columns = std::max<std::int64_t>(1, units / (grid.rows * grid.depth));
+  if (product.mma.n == 0)
+    product.mma.n = std::clamp<std::int64_t>(ceil_div(columns, grid.columns), 1, widest_instruction);
+  Operand &a = product.operands[0], &b = product.operands[1];
+  a.copies = product.wide && !a.kept ? ceil_div(columns, product.mma.n) : grid.columns;
+  b.copies = product.wide ? ceil_div(rows, product.mma.m) : grid.rows;
+}
+
+}  // namespace
+
+std::int64_t consumer_warps(const BoundIsland& bound) {
+  if (bound.how.warps > 0) return bound.how.warps;
+  return bound.variant && bound.variant->consumer_warps > 0 ? bound.variant->consumer_warps : bound.point.warps;
+}
+
+std::int64_t stages_of(const BoundIsland& bound, ArrayId id) {
+  const Array& array = bound.plan.schedule.diagram.array(id);
+  if (const auto own = bound.how.stages_of.find(array.name); own != bound.how.stages_of.end()) return own->second;
+  return bound.streams(id) && loads(bound, id) ? stages_of_streams(bound) : 1;
+}
+
+std::int64_t stages_of_streams(const BoundIsland& bound) {
+  return bound.variant && bound.variant->stages > 0 ? bound.variant->stages : bound.how.stages;
+}
+
+bool feeds_product(const BoundIsland& bound, ArrayId id) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (const int op : bound.island.operators) {
+    const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
+    if (candidate.kind != OperatorKind::contraction) continue;
+    for (const ArrayId input : candidate.inputs)
+      if (source_of(diagram, input) == id) return true;
+  }
+  return false;
+}
+
+bool passes_through_smem(const BoundIsland& bound, ArrayId id) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  if (bound.how.through_smem.empty()) return false;
+  if (contains(bound.how.through_smem, diagram.array(id).name)) return true;
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  return how.result != how.as && how.as == id && contains(bound.how.through_smem, diagram.array(how.result).name);
+}
+
+bool in_shared_memory(const BoundIsland& bound, ArrayId id) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const ArrayId source = source_of(diagram, id);
+  const std::string& name = diagram.array(source).name;
+  if (passes_through_smem(bound, source)) return true;
+  return loads(bound, source) && feeds_product(bound, source) && !contains(bound.how.direct, name);
+}
+
+// Narrower inputs are converted before the multiply.
+Format computes_in(const BoundIsland& bound, const Operator& op) {
+  const ProductImplementation* own = bound.how.find_product(op.name);
+  if (own && own->computes_in) return *own->computes_in;
+  if (bound.how.computes_in) return *bound.how.computes_in;
+  Format widest = bound.point.dtypes[index(op.inputs.front())].format;
+  for (const ArrayId id : op.inputs)
+    if (const Format format = bound.point.dtypes[index(id)].format; bits(format) > bits(widest)) widest = format;
+  return widest == Format::fp32 ? Format::tf32 : widest;
+}
+
+Product product_of(const BoundIsland& bound, int op) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
+  const ProductImplementation* own = bound.how.find_product(candidate.name);
+  Product product{.op = op,
+                  .operands = {},
+                  .mma = own && own->mma ? *own->mma : bound.how.mma,
+                  .computes_in = computes_in(bound, candidate)};
+  product.wide = bound.how.tensor_path == "wgmma";
+  product.mma.k = std::max<std::int64_t>(1, product.mma.k * 16 / bits(product.computes_in));
+  const bool second = own && !own->rows_of.empty() && diagram.array(candidate.inputs[1]).name == own->rows_of;
+  const ArrayId a = candidate.inputs[second ? 1 : 0], b = candidate.inputs[second ? 0 : 1];
+  const auto operand = [&](ArrayId id) {
+    const std::string& name = diagram.array(id).name;
+    return Operand{id, in_shared_memory(bound, id) && !(own && contains(own->registers, name)), kept(bound, name), 1};
+  };
+  product.operands = {operand(a), operand(b)};
+  if (product.wide) product.operands[1].kept = false;  // B is always read from shared memory
+  count_copies(bound, own, side(bound, diagram.array(a), diagram.array(b)),
+               side(bound, diagram.array(b), diagram.array(a)), product);
+  for (Operand& one : product.operands)
+    if (own)
+      if (const auto stated = own->fetches.find(diagram.array(one.id).name); stated != own->fetches.end())
+        one.copies = stated->second;
+  return product;
+}
+
+}  // namespace tilescope

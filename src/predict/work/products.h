@@ -1,0 +1,58 @@
+// Internal to predict: the matrix products of an island bound to a point, and what their operands cost in shared
+// memory.
+#pragma once
+
+#include <array>
+
+#include "predict/point/bound_island.h"
+
+namespace tilescope {
+
+// One operand of a product as it is fetched.
+struct Operand {
+  ArrayId id{};
+  bool in_smem = false;     // fetched from shared memory
+  bool kept = false;        // into registers, when its tile changes; else in every step
+  std::int64_t copies = 1;  // fetches of the whole tile each time
+};
+
+struct Product {
+  int op = -1;                        // position in Diagram::operators
+  std::array<Operand, 2> operands{};  // A, which has the rows of the result, and B
+  MmaShape mma;                       // k of the format it computes in
+  Format computes_in = Format::fp16;
+  bool wide = false;  // a warpgroup's instruction, which reads shared memory itself
+};
+
+// Contractions of two arrays; others (none are shipped) count as work without operands.
+template <class Visit>
+void for_each_product(const BoundIsland& bound, Visit visit);
+
+Product product_of(const BoundIsland& bound, int op);
+Format computes_in(const BoundIsland& bound, const Operator& op);
+
+// Whether an array lies in shared memory while the island runs: loaded there for a product, or passed through on
+// demand.
+bool in_shared_memory(const BoundIsland& bound, ArrayId id);
+bool feeds_product(const BoundIsland& bound, ArrayId id);  // a product of the island takes it or a view of it
+bool passes_through_smem(const BoundIsland& bound,
+                         ArrayId id);  // listed in through_smem, by its own name or its result's
+
+// Warps that issue products and hold the accumulators.
+std::int64_t consumer_warps(const BoundIsland& bound);
+
+// Copies of the array's tile that a block keeps in shared memory.
+std::int64_t stages_of(const BoundIsland& bound, ArrayId id);
+// Copies that a block holds of a tile that comes with every step, where the array has no number of its own.
+std::int64_t stages_of_streams(const BoundIsland& bound);
+
+template <class Visit>
+void for_each_product(const BoundIsland& bound, Visit visit) {
+  if (!bound.how.uses_tensor_cores()) return;
+  for (const int op : bound.island.operators) {
+    const Operator& candidate = bound.plan.schedule.diagram.operators[static_cast<std::size_t>(op)];
+    if (candidate.kind == OperatorKind::contraction && candidate.inputs.size() == 2) visit(product_of(bound, op));
+  }
+}
+
+}  // namespace tilescope

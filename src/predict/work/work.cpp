@@ -1,0 +1,341 @@
+// Operations: tensor FLOP of whole tiles, exponentials, thread operations by pipe, and the register traffic they cause.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/checked.h"
+#include "base/contains.h"
+#include "predict/work/products.h"
+
+namespace tilescope {
+namespace {
+
+const NestSums& sums(const BoundIsland& bound, bool whole) { return whole ? bound.whole : bound.live; }
+
+std::int64_t points(const BoundIsland& bound, Axes axes, bool whole) {
+  return visited_points(bound.nest, sums(bound, whole), axes, whole);
+}
+
+// The score array's axes without its last: one entry a query row.
+Axes row_axes(const BoundIsland& bound, int scores) {
+  const auto& axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(scores)].axes;
+  return {axes.data(), axes.size() - 1};
+}
+
+std::int64_t rows_once(const BoundIsland& bound, int scores) {
+  const bool whole = !bound.how.existing_rows;
+  return touched_values(bound.finish, sums(bound, whole), row_axes(bound, scores), {.whole_tiles = whole});
+}
+
+bool streams_along(const BoundIsland& bound, AxisId axis) {
+  const BoundLoop* loop = bound.nest.loop_over(axis);
+  return loop && !loop->group;
+}
+
+std::int64_t scaled(double rate, std::int64_t count) {
+  return static_cast<std::int64_t>(std::llround(rate * static_cast<double>(count)));
+}
+
+// Of points over these axes, in whole tiles, those that threads compute where they go beyond an axis' end or stop at
+// it.
+std::int64_t computed(const BoundIsland& bound, Axes axes, std::int64_t points) {
+  if (bound.how.computes_multiples.empty() && bound.how.computes_sizes.empty()) return points;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (const AxisId axis : axes) {
+    const BoundLoop* loop = bound.nest.loop_over(axis);
+    if (loop && (loop->group || bound.nest.guarded())) continue;
+    const std::string& name = diagram.axes[index(axis)].name;
+    const auto multiple = bound.how.computes_multiples.find(name);
+    const auto sizes = bound.how.computes_sizes.find(name);
+    const std::int64_t size = bound.nest.size(axis), now = loop ? checked_mul(loop->trips, loop->tile) : size;
+    std::int64_t all = now;
+    if (multiple != bound.how.computes_multiples.end()) all = ceil_div(size, multiple->second) * multiple->second;
+    if (sizes != bound.how.computes_sizes.end()) {
+      const auto found = std::lower_bound(sizes->second.begin(), sizes->second.end(), size);
+      if (found != sizes->second.end()) all = *found;
+    }
+    if (all != now) points = checked_mul(points / now, all);
+  }
+  return points;
+}
+
+// Of whole tiles (or the rows that exist): as often as the array's tile enters or leaves, or in every step.
+std::int64_t elements(const BoundIsland& bound, const std::string& name, bool every_step) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const auto id = diagram.find_array(name);
+  if (!id) return 0;  // of another diagram that the schedule is applied to
+  const Axes axes = diagram.array(*id).axes;
+  const bool whole = !bound.how.existing_rows;
+  return computed(bound, axes,
+                  every_step ? points(bound, axes, whole)
+                             : touched_values(stores(bound, *id) ? bound.leaving(*id) : bound.nest, sums(bound, whole),
+                                              axes, {.whole_tiles = whole}));
+}
+
+// Steps of all rows. Where lanes take them side by side, some idle in the last round: no thread's operation, but one of
+// the special-function pipe, which is counted in instructions of whole warps.
+std::int64_t steps_taken(const BoundIsland& bound, Pipe pipe, std::int64_t row_steps) {
+  const std::int64_t lanes = bound.how.step_lanes, steps = steps_of(bound.nest);
+  if (pipe != Pipe::xu || lanes == 1) return row_steps;
+  return checked_mul(row_steps / steps, ceil_div(steps, lanes) * lanes);
+}
+
+// Key tiles of a query tile that an edge of the mask crosses, on average: the tiles that hold the keys between what the
+// first and the last row see. Where tiles of both kinds line up (`from`: keys before the first row's edge), fewer.
+double cut_tiles(std::int64_t tile_q, std::int64_t tile_kv, std::int64_t from) {
+  const std::int64_t step = std::gcd(tile_q, tile_kv), off = (from % step + step) % step;
+  return 1 + static_cast<double>(tile_q - (off < 2 ? step : 0)) / static_cast<double>(tile_kv);
+}
+
+// Elements of the tiles of scores that the mask cuts; whole tiles, and no more than are visited.
+double masked_scores(const BoundIsland& bound, double score_points) {
+  const Nest& nest = bound.nest;
+  if (!nest.guarded() || nest.keys_are_chunked()) return 0;
+  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
+                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
+  const Mask& mask = *nest.mask;
+  const std::int64_t past = key.size - query.size;
+  double cut = 0;
+  if (mask.kind == Mask::Kind::causal || mask.kind == Mask::Kind::window)
+    cut += cut_tiles(query.tile, key.tile, past + 1);
+  if (mask.kind == Mask::Kind::window) cut += cut_tiles(query.tile, key.tile, past - mask.window + 1);
+  double blocks = static_cast<double>(query.trips);
+  for (const BoundLoop& loop : nest.all())
+    if (&loop != &query && &loop != &key) blocks *= static_cast<double>(loop.trips);
+  const auto left =
+      static_cast<double>(bound.whole.tiles.area - bound.scored.tiles.area);  // of the last tiles, not computed
+  return std::min(score_points, blocks * (cut * static_cast<double>(query.tile * key.tile) -
+                                          left / static_cast<double>(query.trips)));
+}
+
+// Elements, in every step, of tiles whose format the products that take them do not compute in.
+std::int64_t unpacked_elements(const BoundIsland& bound) {
+  std::int64_t all = 0;
+  for_each_product(bound, [&](const Product& product) {
+    for (const Operand& operand : product.operands)
+      if (loads(bound, operand.id) && bits(bound.point.dtypes[index(operand.id)].format) < bits(product.computes_in))
+        all = checked_add(all, points(bound, bound.plan.schedule.diagram.array(operand.id).axes, true));
+  });
+  return all;
+}
+
+void add_pipes(const BoundIsland& bound, Work& work) {
+  const int scores = score_array(bound), output = output_array(bound);
+  if (scores < 0 || output < 0) return;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const auto& score_axes = diagram.arrays[static_cast<std::size_t>(scores)].axes;
+  const auto& output_axes = diagram.arrays[static_cast<std::size_t>(output)].axes;
+  const std::int64_t keys = bound.nest.size(score_axes.back());  // of a whole row, when no loop cuts it
+  const bool whole = !bound.how.existing_rows;
+  std::int64_t score_points = visited_points(bound.nest, whole ? bound.scored : bound.live, score_axes, whole);
+  if (!bound.nest.loop_over(score_axes.back()))
+    score_points = checked_mul(score_points / keys, ceil_div(keys, bound.how.row_multiple) * bound.how.row_multiple);
+  const std::int64_t row_steps = points(bound, row_axes(bound, scores), whole), lanes = row_lanes(bound);
+  const std::int64_t rows = rows_once(bound, scores),
+                     output_steps = computed(bound, output_axes, points(bound, output_axes, whole));
+  const std::int64_t outputs = computed(
+      bound, output_axes, touched_values(bound.finish, sums(bound, whole), output_axes, {.whole_tiles = whole}));
+  const std::int64_t threads = checked_mul(consumer_warps(bound), lanes_of_warp(bound));
+  for (std::size_t i = 0; i < pipe_count; ++i) {
+    const WorkRates& rate = bound.how.work[i];
+    std::int64_t& of_outputs = work.of_outputs[i];
+    for (const auto& [array, number] : rate.per_element) of_outputs += scaled(number, elements(bound, array, false));
+    for (const auto& [array, number] : rate.per_element_step)
+      of_outputs += scaled(number, elements(bound, array, true));
+    of_outputs += scaled(rate.per_output_step, output_steps) + scaled(rate.per_output, outputs);
+    if (rate.per_unpacked > 0) of_outputs += scaled(rate.per_unpacked, unpacked_elements(bound));
+    if (rate.per_thread_step > 0)
+      work.of_threads[i] = scaled(rate.per_thread_step, checked_mul(threads, points(bound, {}, true)));
+    const std::int64_t of_steps = checked_mul(
+        scaled(rate.per_row_step, steps_taken(bound, static_cast<Pipe>(static_cast<int>(i)), row_steps)), lanes);
+    const std::int64_t per_row = of_steps / bound.how.step_lanes + checked_mul(scaled(rate.per_row, rows), lanes);
+    if (rate.per_masked_score > 0)
+      work.pipes[i] += std::llround(rate.per_masked_score * masked_scores(bound, static_cast<double>(score_points)));
+    work.pipes[i] += scaled(rate.per_score, score_points) + per_row + of_outputs + work.of_threads[i];
+  }
+}
+
+// Union of an operator's axes, without allocating.
+struct Domain {
+  std::array<AxisId, max_axes> axes{};
+  std::size_t count = 0;
+  Axes view() const { return {axes.data(), count}; }
+};
+
+Domain domain_of(const Diagram& diagram, const Operator& op) {
+  Domain domain;
+  for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
+    const auto axis = static_cast<AxisId>(static_cast<int>(i));
+    bool used = false;
+    for (const ArrayId id : op.inputs) used = used || diagram.array(id).has(axis);
+    for (const ArrayId id : op.outputs) used = used || diagram.array(id).has(axis);
+    if (used) domain.axes[domain.count++] = axis;
+  }
+  return domain;
+}
+
+std::int64_t calls_of_exp(const Expression& expression) {
+  std::int64_t calls = expression.is_call(Function::exp) ? 1 : 0;
+  for (const Expression& operand : expression.operands()) calls += calls_of_exp(operand);
+  return calls;
+}
+
+// The smallest of the partial results: one entry a row and part.
+Axes statistics_of(const Diagram& diagram, const Operator& merge) {
+  const auto fewer = [&](ArrayId a, ArrayId b) { return diagram.array(a).axes.size() < diagram.array(b).axes.size(); };
+  return diagram.array(*std::min_element(merge.inputs.begin(), merge.inputs.end(), fewer)).axes;
+}
+
+// Multiplications of a product's whole tiles.
+std::int64_t product_points(const BoundIsland& bound, int op) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Domain domain = domain_of(diagram, diagram.operators[static_cast<std::size_t>(op)]);
+  return computed(bound, domain.view(), visited_points(bound.nest, sums_of_product(bound, op), domain.view(), true));
+}
+
+void add_operator(const BoundIsland& bound, int position, Work& work) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Operator& op = diagram.operators[static_cast<std::size_t>(position)];
+  const Domain axes = domain_of(diagram, op);
+  const Axes domain = axes.view();
+  const auto exponentials = [&](std::int64_t number, Axes where) {
+    work.exp = checked_add(work.exp, checked_mul(number, points(bound, where, false)));
+  };
+  switch (op.kind) {
+    case OperatorKind::softmax: {
+      exponentials(1, domain);
+      const int scores =
+          score_array(bound);  // the running state is rescaled a row and step; merged, the tile's part too
+      if (scores >= 0 && streams_along(bound, *op.along))
+        exponentials(bound.island.merges_tiles ? 2 : 1, row_axes(bound, scores));
+      return;
+    }
+    case OperatorKind::merge:
+      return exponentials(1, statistics_of(diagram, op));  // each part is rescaled a row
+    case OperatorKind::pointwise:
+    case OperatorKind::reduction:
+      return exponentials(calls_of_exp(*op.expression), domain);
+    case OperatorKind::contraction:
+      break;
+  }
+  const std::int64_t whole = product_points(bound, position);
+  work.clipped_flop = checked_add(work.clipped_flop, checked_mul(2, points(bound, domain, false)));
+  if (bound.how.uses_tensor_cores()) {
+    std::int64_t& in_format = work.tensor_flop_in[static_cast<std::size_t>(computes_in(bound, op))];
+    in_format = checked_add(in_format, checked_mul(2, whole));
+    work.tensor_flop = checked_add(work.tensor_flop, checked_mul(2, whole));
+  } else {
+    std::int64_t& ffma = work.pipes[static_cast<std::size_t>(Pipe::ffma)];
+    ffma = checked_add(ffma, whole);
+  }
+}
+
+// The field's FLOP of a contraction: visible pairs, averaged as FlashAttention's benchmarks do for causal
+// (hopper/benchmark_attn.py: mean keys a row = (max(0, Nk - Nq) + Nk) / 2) over the rows that see a key, exact for
+// windows and block patterns.
+std::int64_t visible_pairs_twice(const Point& point) {
+  const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
+  switch (point.mask.kind) {
+    case Mask::Kind::none:
+      return checked_mul(checked_mul(2, q), x);
+    case Mask::Kind::causal:
+      return checked_mul(std::min(q, x), checked_add(std::max<std::int64_t>(0, x - q), x));
+    case Mask::Kind::window:
+      return checked_mul(2, LiveTiles(point.mask, q, x, 1, 1).sums(false).area);
+    case Mask::Kind::blocks:
+      return checked_mul(
+          2, LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false).area);
+  }
+  return 0;
+}
+
+void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
+  if (op.kind != OperatorKind::contraction) return;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Domain domain = domain_of(diagram, op);
+  const auto& guard = diagram.guard;
+  const auto has = [&](AxisId axis) { return contains(domain.view(), axis); };
+  const bool masked = guard && has(guard->query) && has(guard->key);
+  std::int64_t points_twice = masked ? visible_pairs_twice(bound.point) : 2;
+  for (const AxisId axis : domain.view())
+    if (!masked || (axis != guard->query && axis != guard->key))
+      points_twice = checked_mul(points_twice, diagram.axes[index(axis)].size_in(bound.point.workload));
+  work.model_flop = checked_add(work.model_flop, points_twice);
+}
+
+// The field counts an operator once, however many islands recompute it.
+bool runs_first_here(const BoundIsland& bound, int op) {
+  for (int i = 0; i < bound.number; ++i) {
+    const auto& earlier = bound.plan.schedule.islands[static_cast<std::size_t>(i)].operators;
+    if (contains(earlier, op)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::int64_t Work::fma_flop() const { return 2 * pipes[1] + pipes[2] + pipes[3]; }
+
+void add_work(const BoundIsland& bound, Prediction& out) {
+  Work& work = out.islands[static_cast<std::size_t>(bound.number)].work;
+  for (const int number : bound.island.operators) {
+    add_operator(bound, number, work);
+    if (runs_first_here(bound, number))
+      add_model_flop(bound, bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)], work);
+  }
+  add_pipes(bound, work);
+}
+
+namespace {
+
+// Operands that a warpgroup fetches into registers, not by its matrix instructions.
+std::int64_t kept_operand_bytes(const BoundIsland& bound, const Prediction& out) {
+  std::int64_t bytes = 0;
+  for (const Term& term : out.terms)
+    if (term.island == bound.number &&
+        ((term.cause == Cause::transpose && term.direction == Direction::read) ||
+         (term.cause == Cause::operand && bound.variant &&
+          bound.variant->holds(bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name))))
+      bytes = checked_add(bytes, term.bytes);
+  return bytes;
+}
+
+}  // namespace
+
+// Register traffic has no counter; it is defined as executed instructions by type times operand widths, on both the
+// predicted and the measured side: a matrix instruction reads A, B and the fp32 accumulator and writes the accumulator;
+// an FMA reads three 4-byte registers a thread, add and multiply two, an exponential one, each writes one.
+void add_register_traffic(const BoundIsland& bound, Prediction& out) {
+  IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
+  std::int64_t read = 0, write = 0;
+  std::int64_t fragments = island.operand_bytes;
+  for_each_product(bound, [&](const Product& product) {
+    const MmaShape mma = product.mma;
+    const std::int64_t width = bits(product.computes_in), flop = checked_mul(2, product_points(bound, product.op));
+    const std::int64_t instructions = flop / (2 * mma.m * mma.n * mma.k), accumulator = 4 * mma.m * mma.n;
+    const bool a = !product.wide || product.operands[0].kept ||
+                   !product.operands[0].in_smem;  // a warpgroup's instruction reads the rest from smem
+    const std::int64_t inputs = ((a ? mma.m * mma.k : 0) + (product.wide ? 0 : mma.k * mma.n)) * width / 8;
+    read = checked_add(read, checked_mul(instructions, inputs + accumulator));
+    write = checked_add(write, checked_mul(instructions, accumulator));
+  });
+  if (bound.how.tensor_path == "wgmma") fragments = kept_operand_bytes(bound, out);
+  static constexpr std::array<std::int64_t, arithmetic_pipes> operands{1, 3, 2, 2};
+  std::int64_t pointwise_read = 0, pointwise_write = 0;
+  for (std::size_t i = 0; i < arithmetic_pipes; ++i) {
+    pointwise_read = checked_add(pointwise_read, checked_mul(island.work.pipes[i], 4 * operands[i]));
+    pointwise_write = checked_add(pointwise_write, checked_mul(island.work.pipes[i], 4));
+  }
+  const auto add = [&](Cause cause, Direction direction, std::int64_t bytes) {
+    if (bytes == 0) return;
+    out.terms.push_back(
+        {.island = bound.number, .boundary = Boundary::reg, .direction = direction, .cause = cause, .bytes = bytes});
+    std::int64_t& total = island.traffic[static_cast<std::size_t>(Boundary::reg)][static_cast<std::size_t>(direction)];
+    total = checked_add(total, bytes);
+  };
+  add(Cause::mma, Direction::read, read), add(Cause::mma, Direction::write, write);
+  add(Cause::fragments, Direction::write, fragments);
+  add(Cause::pointwise, Direction::read, pointwise_read), add(Cause::pointwise, Direction::write, pointwise_write);
+}
+
+}  // namespace tilescope

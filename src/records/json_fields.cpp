@@ -1,0 +1,165 @@
+#include "records/json_fields.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace tilescope::validate {
+namespace {
+
+const nlohmann::json nothing = nlohmann::json::object();
+
+// The value as a message shows it: short, whatever was in the file.
+std::string shown(const nlohmann::json& value) {
+  std::string text = value.dump();
+  if (text.size() > 40) text = text.substr(0, 37) + "...";
+  return text;
+}
+
+}  // namespace
+
+JsonFields::JsonFields(const nlohmann::json& value, std::string file, std::string path,
+                       std::vector<Diagnostic>& findings)
+    : value_(&value), file_(std::move(file)), path_(std::move(path)), findings_(&findings) {}
+
+void JsonFields::report(const std::string& key, const std::string& message) const {
+  findings_->push_back({.file = file_, .path = path_.empty() ? key : path_ + "." + key, .message = message});
+}
+
+bool JsonFields::has(const std::string& key) const { return value_->contains(key); }
+
+std::vector<std::string> JsonFields::keys() const {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : value_->items()) names.push_back(key);
+  return names;
+}
+
+const nlohmann::json* JsonFields::find(const std::string& key) const {
+  const auto found = value_->find(key);
+  if (found != value_->end()) return &*found;
+  report(key, "is missing; the file is incomplete, measure the point again");
+  return nullptr;
+}
+
+JsonFields JsonFields::object(const std::string& key) const {
+  const nlohmann::json* value = find(key);
+  const std::string path = path_.empty() ? key : path_ + "." + key;
+  if (value != nullptr && !value->is_object()) report(key, "expected an object, found " + shown(*value));
+  return {value != nullptr && value->is_object() ? *value : nothing, file_, path, *findings_};
+}
+
+std::vector<JsonFields> JsonFields::objects(const std::string& key) const {
+  std::vector<JsonFields> all;
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return all;
+  if (!value->is_array()) {
+    report(key, "expected a list of objects, found " + shown(*value));
+    return all;
+  }
+  for (std::size_t i = 0; i < value->size(); ++i) {
+    const nlohmann::json& item = (*value)[i];
+    const std::string name = fmt::format("{}[{}]", key, i);
+    if (item.is_object()) all.emplace_back(item, file_, path_.empty() ? name : path_ + "." + name, *findings_);
+    else report(name, "expected an object, found " + shown(item));
+  }
+  return all;
+}
+
+std::string JsonFields::text(const std::string& key) const {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return {};
+  if (value->is_string() && !value->get_ref<const std::string&>().empty()) return value->get<std::string>();
+  report(key, "expected a text, found " + shown(*value));
+  return {};
+}
+
+bool JsonFields::is_amount(const std::string& key, const nlohmann::json& value) const {
+  if (value.is_number() && std::isfinite(value.get<double>()) && value.get<double>() >= 0) return true;
+  report(key, "expected a finite number that is not negative, found " + shown(value));
+  return false;
+}
+
+double JsonFields::number(const std::string& key) const {
+  const nlohmann::json* value = find(key);
+  return value != nullptr && is_amount(key, *value) ? value->get<double>() : 0;
+}
+
+bool JsonFields::is_count(const std::string& key, const nlohmann::json& value, std::int64_t least) const {
+  const bool fits = value.is_number_integer() &&
+                    (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX});
+  if (fits && value.get<std::int64_t>() >= least) return true;
+  report(key, fmt::format("expected an integer of at least {}, found {}", least, shown(value)));
+  return false;
+}
+
+std::int64_t JsonFields::integer(const std::string& key, std::int64_t least) const {
+  const nlohmann::json* value = find(key);
+  return value != nullptr && is_count(key, *value, least) ? value->get<std::int64_t>() : least;
+}
+
+bool JsonFields::boolean(const std::string& key) const {
+  const nlohmann::json* value = find(key);
+  if (value != nullptr && value->is_boolean()) return value->get<bool>();
+  if (value != nullptr) report(key, "expected true or false, found " + shown(*value));
+  return false;
+}
+
+std::vector<double> JsonFields::numbers(const std::string& key) const {
+  std::vector<double> all;
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return all;
+  if (!value->is_array()) report(key, "expected a list of numbers, found " + shown(*value));
+  else
+    for (std::size_t i = 0; i < value->size(); ++i) {
+      if (is_amount(fmt::format("{}[{}]", key, i), (*value)[i])) all.push_back((*value)[i].get<double>());
+    }
+  return all;
+}
+
+std::vector<std::int64_t> JsonFields::integers(const std::string& key, std::int64_t least) const {
+  std::vector<std::int64_t> all;
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return all;
+  if (!value->is_array()) report(key, "expected a list of integers, found " + shown(*value));
+  else
+    for (std::size_t i = 0; i < value->size(); ++i) {
+      if (is_count(fmt::format("{}[{}]", key, i), (*value)[i], least)) all.push_back((*value)[i].get<std::int64_t>());
+    }
+  return all;
+}
+
+std::vector<std::string> JsonFields::texts(const std::string& key) const {
+  std::vector<std::string> all;
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return all;
+  if (!value->is_array()) report(key, "expected a list of texts, found " + shown(*value));
+  else
+    for (std::size_t i = 0; i < value->size(); ++i) {
+      if ((*value)[i].is_string()) all.push_back((*value)[i].get<std::string>());
+      else report(fmt::format("{}[{}]", key, i), "expected a text, found " + shown((*value)[i]));
+    }
+  return all;
+}
+
+std::map<std::string, double> JsonFields::number_map(const std::string& key) const {
+  std::map<std::string, double> all;
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) return all;
+  if (!value->is_object()) {
+    report(key, "expected an object of numbers, found " + shown(*value));
+    return all;
+  }
+  for (const auto& [name, item] : value->items()) {
+    if (is_amount(fmt::format("{}[\"{}\"]", key, name), item)) all[name] = item.get<double>();
+  }
+  return all;
+}
+
+std::map<std::string, std::vector<double>> JsonFields::numbers_map(const std::string& key) const {
+  std::map<std::string, std::vector<double>> all;
+  const JsonFields inner = object(key);
+  for (const auto& [name, item] : inner.value_->items()) all[name] = inner.numbers(name);
+  return all;
+}
+
+}  // namespace tilescope::validate

@@ -1,0 +1,92 @@
+// A record: one measured point with everything needed to interpret it later. One JSON file, `tilescope/record/1`.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "records/point.h"
+
+namespace tilescope::validate {
+
+inline constexpr std::string_view record_schema = "tilescope/record/1";
+
+struct Environment {
+  std::string hardware;  // profile id the experiment named: "h200_sxm"
+  std::string gpu, chip, driver, cuda, cupti;
+  double sm_clock_max_hz = 0, memory_clock_hz = 0, power_limit_w = 0;
+  bool ecc = false;
+  std::int64_t l2_bytes = 0;
+  std::string date, revision;  // UTC "2026-11-20T17:03:00Z"; git revision of the code that measured
+};
+
+// What the runtime and the function's attributes say of one launch. Bytes; spills are bytes of local memory a thread.
+struct LaunchFacts {
+  std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::int64_t registers_per_thread = 0, static_smem = 0, dynamic_smem = 0, local_bytes_per_thread = 0;
+  std::int64_t blocks_per_unit = 0;
+};
+
+// One kernel launch of the schedule; its counters start with a cold, clean L2.
+struct Island {
+  std::string name;
+  LaunchFacts launch;
+  std::map<std::string, double> counters;  // metric -> value over this launch alone
+  std::map<std::string, double>
+      counters_with_flush;  // the same launch with a read of flush_bytes after it in the range
+  // Traffic is counted several times, because now and then something else on the GPU moves a few hundred KB; above
+  // stands the median, here every sample.
+  std::map<std::string, std::vector<double>> samples, samples_with_flush;
+};
+
+// State of the GPU in the middle of the steady-state runs.
+struct Clocks {
+  double sm_hz = 0, memory_hz = 0, power_w = 0, temperature_c = 0;
+  std::vector<std::string> throttle;  // reasons that NVML names, "none" never listed
+};
+
+struct Correctness {
+  double max_error = 0, tolerance = 0;  // absolute error of O against the double-precision oracle
+  std::int64_t checked_elements = 0;
+  bool passed = false;
+};
+
+struct Record {
+  std::string file;  // where it was read from; not stored
+  std::string experiment;
+  Environment environment;
+  MeasurePoint point;
+  std::map<std::string, double> counters;             // summed over islands
+  std::map<std::string, double> counters_with_flush;  // dram bytes with every dirty line written back, summed
+  double flush_bytes = 0;                             // read by each flush inside counters_with_flush
+  int passes = 0;                                     // of CUPTI, over all its sessions
+  std::vector<std::string> unavailable;               // metrics asked for that the chip lacks
+  std::vector<double> cold_seconds, steady_seconds;   // of the whole sequence of launches, every sample
+  std::optional<Clocks> clocks;                       // absent without NVML
+  Correctness correctness;
+  std::vector<Island> islands;  // at least one, in launch order
+};
+
+// "<directory>/<experiment>/<point id>.json"
+std::filesystem::path record_path(const std::filesystem::path& directory, const std::string& experiment,
+                                  const MeasurePoint& point);
+
+std::string to_json(const Record& record);
+
+// Writes atomically, creating the folder. Throws InputError when that is not possible.
+void write_record(const Record& record, const std::filesystem::path& file);
+
+// Throws InputError with every finding: not JSON (truncated), another schema, missing fields, wrong types, values
+// that are negative or not finite.
+Record read_record(const std::filesystem::path& file);
+Record parse_record(std::string_view text, const std::string& file_name);
+
+// All records below `directory`, sorted by path. Throws InputError with the findings of all of them, or when there
+// is no record.
+std::vector<Record> read_records(const std::filesystem::path& directory);
+
+}  // namespace tilescope::validate

@@ -1,0 +1,152 @@
+// Records to JSON: one line a section, so that a change of a measurement is readable as a diff.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "records/record.h"
+
+namespace tilescope::validate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Counters are whole numbers far below 2^53; written without ".0" they are shorter and diff better.
+Json compact(double value) {
+  if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+Json compact(const std::map<std::string, double>& values) {
+  Json object = Json::object();
+  for (const auto& [name, value] : values) object[name] = compact(value);
+  return object;
+}
+
+Json compact(const std::map<std::string, std::vector<double>>& samples) {
+  Json object = Json::object();
+  for (const auto& [name, values] : samples) {
+    object[name] = Json::array();
+    for (const double value : values) object[name].push_back(compact(value));
+  }
+  return object;
+}
+
+// Nanosecond resolution, below what CUDA events resolve.
+Json seconds(const std::vector<double>& samples) {
+  Json list = Json::array();
+  for (const double sample : samples) list.push_back(std::round(sample * 1e9) / 1e9);
+  return list;
+}
+
+Json environment_json(const Environment& e) {
+  return {{"hardware", e.hardware},
+          {"gpu", e.gpu},
+          {"chip", e.chip},
+          {"driver", e.driver},
+          {"cuda", e.cuda},
+          {"cupti", e.cupti},
+          {"sm_clock_max_hz", compact(e.sm_clock_max_hz)},
+          {"memory_clock_hz", compact(e.memory_clock_hz)},
+          {"power_limit_w", compact(e.power_limit_w)},
+          {"ecc", e.ecc},
+          {"l2_bytes", e.l2_bytes},
+          {"date", e.date},
+          {"revision", e.revision}};
+}
+
+Json point_json(const MeasurePoint& p) {
+  const PointWorkload& w = p.workload;
+  Json json = {{"kernel", p.kernel},
+               {"mask", p.mask},
+               {"workload",
+                {{"batch", w.batch},
+                 {"heads_q", w.heads_q},
+                 {"heads_kv", w.heads_kv},
+                 {"q_len", w.q_len},
+                 {"kv_len", w.kv_len},
+                 {"d_qk", w.d_qk},
+                 {"d_v", w.d_v}}},
+               {"dtype", to_string(p.dtype)},
+               {"tile", {{"q", p.tile_q}, {"kv", p.tile_kv}}},
+               {"warps", p.warps}};
+  for (const auto& [key, dtype] : p.dtypes) json["dtypes"][key] = to_string(dtype);
+  if (p.stages != 0) json["stages"] = p.stages;
+  if (p.splits != 0) json["splits"] = p.splits;
+  return json;
+}
+
+Json launch_json(const LaunchFacts& l) {
+  return {{"grid", l.grid},
+          {"block", l.block},
+          {"registers_per_thread", l.registers_per_thread},
+          {"smem_per_block", {{"static", l.static_smem}, {"dynamic", l.dynamic_smem}}},
+          {"spills", l.local_bytes_per_thread},
+          {"blocks_per_unit", l.blocks_per_unit}};
+}
+
+Json island_json(const Island& island) {
+  return {{"name", island.name},
+          {"launch", launch_json(island.launch)},
+          {"counters", compact(island.counters)},
+          {"counters_with_flush", compact(island.counters_with_flush)},
+          {"samples", compact(island.samples)},
+          {"samples_with_flush", compact(island.samples_with_flush)}};
+}
+
+Json clocks_json(const Clocks& c) {
+  return {{"sm_hz", compact(c.sm_hz)},
+          {"memory_hz", compact(c.memory_hz)},
+          {"power_w", compact(c.power_w)},
+          {"temperature_c", compact(c.temperature_c)},
+          {"throttle", c.throttle}};
+}
+
+}  // namespace
+
+std::string to_json(const Record& record) {
+  std::string text = "{\n";
+  const auto section = [&](std::string_view key, const Json& value) {
+    text += fmt::format("\"{}\":{},\n", key, value.dump());
+  };
+  section("schema", record_schema);
+  section("experiment", record.experiment);
+  section("environment", environment_json(record.environment));
+  section("point", point_json(record.point));
+  section("counters", compact(record.counters));
+  section("counters_with_flush", compact(record.counters_with_flush));
+  section("flush_bytes", compact(record.flush_bytes));
+  section("passes", record.passes);
+  section("unavailable", record.unavailable);
+  section("seconds", {{"cold", seconds(record.cold_seconds)}, {"steady", seconds(record.steady_seconds)}});
+  if (record.clocks) section("clocks", clocks_json(*record.clocks));
+  section("correctness", {{"max_error", record.correctness.max_error},
+                          {"tolerance", record.correctness.tolerance},
+                          {"checked_elements", record.correctness.checked_elements},
+                          {"passed", record.correctness.passed}});
+  if (record.islands.size() == 1) section("launch", launch_json(record.islands.front().launch));
+  text += "\"islands\":[";
+  for (std::size_t i = 0; i < record.islands.size(); ++i) {
+    text += (i == 0 ? "\n" : ",\n") + island_json(record.islands[i]).dump();
+  }
+  return text + "\n]}\n";
+}
+
+std::filesystem::path record_path(const std::filesystem::path& directory, const std::string& experiment,
+                                  const MeasurePoint& point) {
+  return directory / experiment / (point_id(point) + ".json");
+}
+
+void write_record(const Record& record, const std::filesystem::path& file) {
+  std::error_code error;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
+  if (error) {
+    throw InputError(Diagnostic{.file = file.parent_path().string(),
+                                .message = fmt::format("the folder cannot be created: {}", error.message())});
+  }
+  write_file(file, to_json(record));
+}
+
+}  // namespace tilescope::validate

@@ -1,0 +1,114 @@
+#include "report/charts/chart.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace tilescope::report;
+using nlohmann::json;
+
+namespace {
+
+Report one_point() {
+  Report report;
+  report.hardware = {.id = "h200",
+                     .name = "H200",
+                     .roofs = {{"hbm", "datasheet", 4.8e12}, {"l2", "measured", 1e13}},
+                     .peaks = {{"fp16", "tensor", 9.6e14}, {"fp8_e4m3", "tensor", 1.9e15}}};
+  Point point{.id = "p", .kernel = "k", .label = "point", .dtype = "fp16"};
+  point.predicted = {.traffic = {{"hbm", 3000, 1000}, {"l2", 6000, 2000}, {"register", 9000, {}}},
+                     .work = {{"tensor_flop", 1e6}},
+                     .seconds = 1e-6};
+  point.measured = Side{.traffic = {{"hbm", 4000, {}}}, .work = {{"tensor_flop", 1e6}}, .seconds = 2e-6};
+  report.points.push_back(point);
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("A mark of the roofline stands at FLOP per byte of its level and FLOP per second") {
+  const json marks = roofline_chart(one_point())["datasets"]["marks"];
+  REQUIRE(marks.size() == 3);  // hbm and l2 predicted, hbm measured; the register level has no roof
+  CHECK(marks[0]["level"] == "hbm");
+  CHECK(marks[0]["x"].get<double>() == doctest::Approx(250));
+  CHECK(marks[0]["y"].get<double>() == doctest::Approx(1e12));
+  CHECK(marks[1]["x"].get<double>() == doctest::Approx(125));
+  CHECK(marks[2]["side"] == "measured");
+  CHECK(marks[2]["x"].get<double>() == doctest::Approx(250));
+  CHECK(marks[2]["y"].get<double>() == doctest::Approx(5e11));
+}
+
+TEST_CASE("A sloped roof ends at the ridge under the highest peak of its dtype") {
+  const json roofs = roofline_chart(one_point())["datasets"]["roofs"];
+  REQUIRE(roofs.size() == 2);  // one dtype in use, two levels
+  CHECK(roofs[0]["x2"].get<double>() == doctest::Approx(200));
+  CHECK(roofs[0]["y2"].get<double>() == doctest::Approx(9.6e14));
+  CHECK(roofs[1]["x2"].get<double>() == doctest::Approx(96));
+}
+
+TEST_CASE("There is no roofline without roofs, without time or without work") {
+  Report no_roofs = one_point(), no_time = one_point(), no_work = one_point();
+  no_roofs.hardware.roofs.clear();
+  no_time.points[0].predicted.seconds.reset();
+  no_time.points[0].measured.reset();
+  no_work.points[0].predicted.work.clear();
+  no_work.points[0].measured.reset();
+  CHECK(roofline_chart(no_roofs).is_null());
+  CHECK(roofline_chart(no_time).is_null());
+  CHECK(roofline_chart(no_work).is_null());
+}
+
+TEST_CASE("Levels are listed outermost first and an unmeasured number has no bar") {
+  const Report report = one_point();
+  CHECK(traffic_levels(report) == std::vector<std::string>{"hbm", "l2", "register"});
+  const json hbm = traffic_chart(report, "hbm")["data"]["values"][0];
+  CHECK(hbm["pr"] == 3000);
+  CHECK(hbm["mr"] == 4000);
+  CHECK_FALSE(hbm.contains("mw"));
+  CHECK_FALSE(traffic_chart(report, "l2")["data"]["values"][0].contains("mr"));
+  CHECK(traffic_chart(report, "tmem").is_null());
+}
+
+TEST_CASE("The error chart has one strip a quantity and a band a tolerance, wide enough for the largest error") {
+  Report report = one_point();
+  CHECK(error_chart(report).is_null());
+  report.rows = {{.point = "p",
+                  .kernel = "k",
+                  .quantity = "read_bytes",
+                  .level = "hbm",
+                  .ratio = 1.5,
+                  .tolerance = 0.03,
+                  .verdict = "fail"},
+                 {.point = "p", .kernel = "k", .quantity = "seconds", .ratio = 0.5, .verdict = "info"}};
+  const json spec = error_chart(report);
+  CHECK(spec["layer"][0]["data"]["values"] == json::parse(R"([{"name": "HBM read", "low": -0.03, "high": 0.03}])"));
+  const json domain = spec["layer"][2]["encoding"]["x"]["scale"]["domain"];
+  CHECK(domain[1].get<double>() > 0.5);
+  CHECK(domain[0].get<double>() < -0.5);
+  CHECK(domain[0].get<double>() > -1);
+  CHECK(spec["layer"][2]["encoding"]["y"]["sort"] == json::parse(R"(["HBM read", "time"])"));
+}
+
+TEST_CASE("A tile that does not fit says which memory is too small and by how much") {
+  Report report = one_point();
+  CHECK(tile_chart(report).is_null());
+  report.tile_map = TileMap{.kernel = "k",
+                            .cells = {{.q = 64, .kv = 32, .seconds = 1e-3, .l2_read_bytes = 2e6},
+                                      {.q = 256,
+                                       .kv = 256,
+                                       .feasible = false,
+                                       .level = "smem",
+                                       .needed_bytes = 262144,
+                                       .available_bytes = 232448}}};
+  const json cells = tile_chart(report)["data"]["values"];
+  CHECK(cells[0]["s"] == "1.000 ms");
+  CHECK(cells[0]["b"] == "2.000 MB");
+  CHECK(cells[1]["fits"] == "no, shared memory is too small: needs 256 KiB, has 227 KiB");
+  CHECK_FALSE(cells[1].contains("seconds"));
+}
+
+TEST_CASE("Every chart describes itself in words for readers who do not see it") {
+  Report report = one_point();
+  for (const json& spec : {roofline_chart(report), traffic_chart(report, "hbm")})
+    CHECK(spec["description"].get<std::string>().size() > 40);
+}

@@ -1,0 +1,71 @@
+#include "report/page/headline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace tilescope::report {
+namespace {
+
+// Without a ratio (something was measured as zero) a failure is beyond every size.
+double size_of(const Row& row) {
+  if (row.ratio) return std::abs(*row.ratio - 1);
+  return row.verdict == "fail" ? std::numeric_limits<double>::infinity() : 0;
+}
+
+// Multiples of the tolerance; an exact comparison (tolerance 0) that fails is beyond every multiple.
+double use_of(const Row& row) {
+  const double tolerance = row.tolerance.value_or(0);
+  if (tolerance > 0) return size_of(row) / tolerance;
+  return size_of(row) > 0 ? 1e9 + size_of(row) : 0;
+}
+
+// What failed comes before what an absolute allowance lets pass, whatever their sizes.
+bool worse(const Row& a, const Row& b) {
+  if (a.verdict != b.verdict) return a.verdict == "fail";
+  return use_of(a) > use_of(b);
+}
+
+std::string counted(int n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
+
+}  // namespace
+
+Headline headline_of(const Report& report) {
+  Headline headline;
+  std::set<std::string> kernels;
+  headline.points = static_cast<int>(report.points.size());
+  for (const Point& point : report.points) {
+    headline.measured_points += point.measured.has_value();
+    kernels.insert(point.kernel);
+  }
+  headline.kernels.assign(kernels.begin(), kernels.end());
+  for (const Row& row : report.rows) {
+    if (row.verdict == "info") ++headline.informative;
+    if (row.verdict != "pass" && row.verdict != "fail") continue;
+    ++headline.checked;
+    ++(row.verdict == "pass" ? headline.passed : headline.failed);
+    if (row.verdict == "fail") headline.failures.push_back(row);
+    if (!headline.worst || worse(row, *headline.worst)) headline.worst = row;
+  }
+  std::stable_sort(headline.failures.begin(), headline.failures.end(),
+                   [](const Row& a, const Row& b) { return size_of(a) > size_of(b); });
+  return headline;
+}
+
+std::string headline_sentence(const Report& report, const Headline& headline) {
+  const std::string chip = report.hardware.chip.empty() ? "" : fmt::format(" ({})", report.hardware.chip);
+  if (headline.points == 0) return fmt::format("For {}{} there are no points yet.", report.hardware.name, chip);
+  const std::string what = fmt::format("{} of {}", counted(headline.points, "point"),
+                                       counted(static_cast<int>(headline.kernels.size()), "kernel"));
+  const std::string measured = headline.measured_points == 0 ? "none of them measured"
+                               : headline.measured_points == headline.points
+                                   ? "every one measured"
+                                   : fmt::format("{} of them measured", headline.measured_points);
+  return fmt::format("On {}{}, {} {} predicted and {}.", report.hardware.name, chip, what,
+                     headline.points == 1 ? "was" : "were", measured);
+}
+
+}  // namespace tilescope::report

@@ -1,0 +1,153 @@
+// The sections of the pictures of accuracy: where time goes, DRAM over length, residuals, clock and power.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/charts/chart.h"
+#include "report/page/html_parts.h"
+#include "report/page/sections.h"
+#include "report/text/text_format.h"
+
+namespace tilescope::report {
+namespace {
+
+constexpr const char* kNone = "This report has no pictures of accuracy.";
+
+// Groups first, where there are both, then every kernel of the list in its order.
+template <typename List>
+std::vector<Choice> choices_of(const List& list, std::vector<Choice> choices) {
+  const auto theirs = [](const auto& item) { return item.third_party; };
+  const bool both = std::any_of(list.begin(), list.end(), theirs) && !std::all_of(list.begin(), list.end(), theirs);
+  const bool grouped = choices.empty();  // nothing shows them all: one group must
+  if (both || (grouped && !std::all_of(list.begin(), list.end(), theirs)))
+    choices.push_back({kOurs, both ? "our kernels" : "all kernels"});
+  if (both || (grouped && std::all_of(list.begin(), list.end(), theirs)))
+    choices.push_back({kTheirs, both ? "third-party kernels" : "all kernels"});
+  for (const auto& item : list)
+    if (std::none_of(choices.begin(), choices.end(), [&](const Choice& c) { return c.value == item.kernel; }))
+      choices.push_back({item.kernel, item.kernel});
+  return choices;
+}
+
+std::string controls(const std::string& charts, const std::vector<Choice>& choices) {
+  return "<div class=\"controls\">\n" + control_html("Kernel", "kernel", charts, choices) + "</div>\n";
+}
+
+std::string quantity_title(const std::string& quantity) {
+  if (quantity == "hbm_read_bytes") return "Bytes read from DRAM, cold";
+  if (quantity == "busy_cycles") return "Clocks in which a multiprocessor holds a block";
+  return "Time, back to back";
+}
+
+// The third-party kernels' entry where there is one.
+bool any_third_party(const Pictures& pictures) {
+  return std::any_of(pictures.residuals.begin(), pictures.residuals.end(),
+                     [](const Residual& r) { return r.third_party; });
+}
+
+}  // namespace
+
+std::string split_html(const Report& report) {
+  if (!report.pictures) return empty_html(kNone);
+  if (report.pictures->splits.empty()) return empty_html("No record has a time that the model splits.");
+  constexpr Shape kShapes[] = {Shape::diamond, Shape::triangle,       Shape::cross,  Shape::triangle_down,
+                               Shape::stroke,  Shape::triangle_right, Shape::square, Shape::circle};
+  static_assert(std::size(kShapes) == std::size(kUnits));
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < std::size(kUnits); ++i)
+    keys.push_back(key_html(kShapes[i], kUnits[i].name, fmt::format("var(--{})", kUnits[i].key)));
+  keys.push_back(key_html(Shape::bar, "it waits", "var(--waits)", "outlined"));
+  keys.push_back(key_html(Shape::bar, "multiprocessors without a block", "var(--idle)", "outlined"));
+  keys.push_back(key_html(Shape::bar, "launch", "var(--launch)", "outlined"));
+  return controls("split", choices_of(report.pictures->splits, {})) + legend_html(keys) +
+         figure_html(
+             "split",
+             "A bar is the predicted time, the dashed line the measured one (back to back, median); the text above a "
+             "bar says both, the predicted one first. A bar begins with the unit that is the busiest, in its "
+             "colour, as long as it would take at full rate and at the predicted clock; schedules of several kernels "
+             "show one part for each of these units. Then "
+             "come the time in which that unit waits (latencies, other units, turns between warps), multiprocessors "
+             "without a block (the last wave, unequal "
+             "blocks), and launches. Marks below show what each unit would take alone: they overlap. Shown are, of " +
+                 records_text(*report.pictures) +
+                 ", the longest of each kernel; for a kernel by itself up to five, evenly from its longest to its "
+                 "shortest above 20 µs (below, where it has none above).");
+}
+
+std::string lengths_html(const Report& report) {
+  if (!report.pictures) return empty_html(kNone);
+  const Pictures& pictures = *report.pictures;
+  if (pictures.lengths.empty()) return empty_html("No kernel has records of three lengths that are otherwise equal.");
+  std::string html =
+      legend_html({key_html(Shape::circle, "measured"), key_html(Shape::circle, "predicted", "var(--hbm)", "hollow"),
+                   key_html(Shape::stroke, "compulsory: inputs once, outputs once", "var(--ink-2)"),
+                   key_html(Shape::stroke, "without a cache: what the multiprocessors ask of the L2", "var(--l2)")}) +
+      "<div class=\"levels three\">\n";
+  for (std::size_t i = 0; i < pictures.lengths.size(); ++i) {
+    const LengthSeries& series = pictures.lengths[i];
+    html += fmt::format("<section class=\"level\"><h3 class=\"name\">{}</h3><p class=\"quiet\">{}</p>{}</section>\n",
+                        escape_html(series.kernel), escape_html(series.label),
+                        figure_html(fmt::format("length-{}", i), ""));
+  }
+  return html +
+         "</div>\n<p class=\"quiet\">Both axes are logarithmic. DRAM bytes are reads plus writes, of a launch that "
+         "begins with a cold L2 and ends when everything "
+         "written has left it. Shown is every kernel, with tile, heads and mask, that has records of three or more "
+         "lengths over a factor of four, of " +
+         escape_html(records_text(pictures)) + ".</p>\n";
+}
+
+std::string residuals_html(const Report& report) {
+  if (!report.pictures) return empty_html(kNone);
+  const Pictures& pictures = *report.pictures;
+  if (pictures.residuals.empty()) return empty_html("Nothing was compared.");
+  std::vector<std::string> keys{key_html(Shape::circle, "our kernels, within the bar", "var(--pass)"),
+                                key_html(Shape::circle, "outside", "var(--fail)", "hollow")};
+  if (any_third_party(pictures)) {
+    keys.push_back(key_html(Shape::triangle, "third-party kernels, within the bar", "var(--pass)"));
+    keys.push_back(key_html(Shape::triangle, "outside", "var(--fail)", "hollow"));
+  }
+  keys.push_back(key_html(Shape::bar, "error bar", "var(--ink)", "band"));
+  std::string html =
+      controls("residual-", choices_of(pictures.residuals, {{kEverything, "all kernels"}})) + legend_html(keys);
+  for (const char* quantity : kResidualQuantities)
+    if (!residual_chart(report, quantity).is_null())
+      html += fmt::format("<h3>{}</h3>\n{}", quantity_title(quantity),
+                          figure_html(std::string("residual-") + quantity, ""));
+  return html + "<p class=\"quiet\">" + escape_html(records_text(pictures)) +
+         ", a mark each, over their measured size; above zero the prediction is too high. Errors beyond 100 % stand on "
+         "the edge. The error bar of one kernel is what "
+         "<code>tilescope predict</code> states for it, by regime (under 20 µs, memory, compute, spills); for a group "
+         "of "
+         "kernels it is the one that holds nine of ten of its "
+         "records. No bar is stated for clocks: theirs holds nine of ten of the kernel's records. Marks are filled or "
+         "hollow by the bar of their own kernel and regime.</p>\n";
+}
+
+std::string clocks_html(const Report& report) {
+  if (!report.pictures) return empty_html(kNone);
+  const Pictures& pictures = *report.pictures;
+  if (pictures.clocks.empty()) return empty_html("No record has a clock, or the model has no energies of this GPU.");
+  const double all = pictures.both + pictures.model_only + pictures.gpu_only + pictures.neither;
+  return legend_html({key_html(Shape::circle, "predicted", "var(--hbm)", "hollow"), key_html(Shape::square, "NVML"),
+                      key_html(Shape::bar, "cycles over seconds: from, to", "var(--waits)", "outlined"),
+                      key_html(Shape::triangle_down, "the GPU reported its power cap", "var(--fail)")}) +
+         "<div class=\"levels\">\n<section class=\"level\"><h3>SM clock</h3>" + figure_html("clock", "") +
+         "</section>\n<section class=\"level\"><h3>Board power</h3>" + figure_html("power", "") +
+         "</section>\n</div>\n<p class=\"quiet\">" +
+         escape_html(fmt::format("The longest record of each kernel, of {}, where it runs at least 100 µs. The GPU's "
+                                 "own readings are weak witnesses: NVML's power is an average over about a "
+                                 "second, of which the runs fill a fifth, so it reads low; its clock reads higher than "
+                                 "cycles over seconds. The run's clock lies between cycles in which a "
+                                 "multiprocessor holds a block and elapsed cycles with the profiler's own, both over "
+                                 "seconds and counted cold. Whether the power cap slows the GPU down is "
+                                 "exact: of {} records model and GPU agree in {} ({} at the limit, {} below); the "
+                                 "model alone says so in {}, the GPU alone in {}.",
+                                 records_text(pictures), plain_number(all),
+                                 plain_number(pictures.both + pictures.neither), plain_number(pictures.both),
+                                 plain_number(pictures.neither), plain_number(pictures.model_only),
+                                 plain_number(pictures.gpu_only))) +
+         "</p>\n";
+}
+
+}  // namespace tilescope::report

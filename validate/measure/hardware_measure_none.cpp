@@ -1,0 +1,14 @@
+// hardware_measure.h for a build without CUDA: says so.
+#include "base/error.h"
+#include "validate/measure/counters.h"
+#include "validate/measure/hardware_measure.h"
+
+namespace tilescope::validate {
+
+GpuAtHand gpu_at_hand() { throw DeviceError(preflight().message); }
+
+std::vector<double> bare_host_intervals(bool) { return {}; }
+
+HardwareMeasurement measure_hardware(const HardwareMeasureOptions&) { throw DeviceError(preflight().message); }
+
+}  // namespace tilescope::validate

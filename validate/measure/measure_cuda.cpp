@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "base/error.h"
+#include "validate/measure/measure.h"
+#include "validate/measure/point_run.h"
+
+namespace tilescope::validate {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// While alive, SIGINT asks for a stop after the current point; a second one ends the program as usual.
+class InterruptGuard {
+ public:
+  InterruptGuard() {
+    interrupted = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = 1; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~InterruptGuard() { sigaction(SIGINT, &before_, nullptr); }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+bool already_recorded(const std::filesystem::path& file, const MeasurePoint& point) {
+  if (!std::filesystem::is_regular_file(file)) return false;
+  try {
+    return read_record(file).point == point;
+  } catch (const InputError&) {
+    return false;  // damaged or of an older schema: measure it again
+  }
+}
+
+// A folder that cannot be written to is found out before the GPU has worked for nothing.
+void prepare_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  const char* why = error ? nullptr : ::access(folder.c_str(), W_OK) == 0 ? nullptr : std::strerror(errno);
+  if (!error && why == nullptr) return;
+  throw InputError(
+      Diagnostic{.file = folder.string(),
+                 .message = fmt::format("records cannot be written here: {}; name another output directory",
+                                        error ? error.message() : std::string(why))});
+}
+
+// The record of a point; a device error says at which point it happened.
+Record run_named_point(Bench& bench, const MeasurePoint& point, const ChosenVariant& chosen) {
+  try {
+    return run_point(bench, point, chosen);
+  } catch (const DeviceError& error) {
+    throw DeviceError(fmt::format("at {}: {}", point_id(point), error.what()));
+  }
+}
+
+// Measures one point, or finds out why not; fills everything of `progress` but its index.
+void measure_point(Bench& bench, const MeasurePoint& listed, const MeasureOptions& options, MeasureProgress& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  const ChosenVariant chosen = choose_variant(listed);
+  const MeasurePoint point = chosen.problem.empty() ? completed(listed, chosen) : listed;
+  progress.point = point_id(point);
+  if (!chosen.problem.empty()) {
+    progress.state = PointState::unsupported;
+    progress.message = chosen.problem;
+    return;
+  }
+  const std::filesystem::path file = record_path(options.output, bench.experiment, point);
+  if (options.resume && already_recorded(file, point)) {
+    progress.state = PointState::kept;
+    return;
+  }
+  bench.environment.date = utc_now();
+  const Record record = run_named_point(bench, point, chosen);
+  write_record(record, file);
+  progress.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  progress.state = record.correctness.passed ? PointState::measured : PointState::incorrect;
+  if (!record.correctness.passed) {
+    progress.message = fmt::format("error {:.3g} against a tolerance of {:.3g}", record.correctness.max_error,
+                                   record.correctness.tolerance);
+  }
+}
+
+}  // namespace
+
+MeasureReport measure(const Experiment& experiment, const HardwareProfile& profile, const MeasureOptions& options) {
+  if (experiment.hardware != profile.id) {
+    throw InputError(
+        Diagnostic{.file = experiment.file,
+                   .path = "hardware",
+                   .message = fmt::format("names {}, but the profile given is {}", experiment.hardware, profile.id)});
+  }
+  prepare_folder(options.output / experiment.name);
+  require_counters();
+  Bench bench = make_bench(experiment, profile, options.revision);
+  bench.data_directory = options.data_directory;
+  const InterruptGuard guard;
+  MeasureReport report;
+  for (std::size_t i = 0; i < experiment.points.size() && interrupted == 0; ++i) {
+    MeasureProgress progress;
+    progress.index = i + 1;
+    progress.total = experiment.points.size();
+    measure_point(bench, experiment.points[i], options, progress);
+    switch (progress.state) {
+      case PointState::measured:
+        ++report.measured;
+        break;
+      case PointState::kept:
+        ++report.kept;
+        break;
+      case PointState::unsupported:
+        report.unsupported.push_back(progress.point + ": " + progress.message);
+        break;
+      case PointState::incorrect:
+        ++report.measured;
+        report.incorrect.push_back(progress.point + ": " + progress.message);
+        break;
+    }
+    if (options.progress) options.progress(progress);
+    report.interrupted = interrupted != 0 && i + 1 < experiment.points.size();
+  }
+  return report;
+}
+
+}  // namespace tilescope::validate

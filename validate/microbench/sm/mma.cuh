@@ -1,0 +1,51 @@
+// mma.sync: how often a sub-partition starts one, and the latency of a chain over its sums.
+#pragma once
+
+#include "validate/microbench/memory/span.cuh"
+
+#define TILESCOPE_MMA_OPERANDS "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+
+namespace tilescope::validate {
+
+template <class Mma, int chains>
+struct MmaStream {
+  static constexpr int steps = 64;  // products of a chain in a round
+  __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
+    unsigned c[chains][4], a[4], b[chains][2];
+    for (int i = 0; i < 4; ++i) a[i] = 0x38003800u + (threadIdx.x << i);
+    for (int i = 0; i < chains; ++i)
+      for (int j = 0; j < 2; ++j) b[i][j] = 0x34003400u + (threadIdx.x << j) + static_cast<unsigned>(i);
+    for (int i = 0; i < chains; ++i)
+      for (int j = 0; j < 4; ++j) c[i][j] = 0;
+    watch.start();
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+      for (int step = 0; step < steps; ++step) {
+        if constexpr (Mma::emulated) a[step % 4] += 0x10001u;  // else it multiplies once and adds ever after
+#pragma unroll
+        for (int i = 0; i < chains; ++i) Mma::step(c[i], a, b[i]);
+      }
+    }
+    watch.stop();
+    unsigned all = 0;
+    for (int i = 0; i < chains; ++i)
+      for (int j = 0; j < 4; ++j) all ^= c[i][j];
+    return all;
+  }
+};
+
+template <class Mma>
+void add_mma(Microbench& bench, const std::string& format, const std::string& shape) {
+  using Many = MmaStream<Mma, 4>;
+  using One = MmaStream<Mma, 1>;
+  constexpr int warps = 16;
+  const double per_partition = 1.0 * warps / 4 * 4 * Many::steps;
+  bench.add("tensor.mma." + format,
+            scaled(cycles_per_round(bench, Many{}, {bench.units(), 32 * warps, 0}, 10), 1 / per_partition),
+            shape + ", 4 warps a sub-partition, 4 chains each");
+  bench.add("tensor.mma_latency." + format, scaled(cycles_per_round(bench, One{}, {1, 32, 0}, 20), 1.0 / One::steps),
+            shape + ", one warp, each sum the next one's input");
+}
+
+}  // namespace tilescope::validate
