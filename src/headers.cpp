@@ -1,1 +1,0 @@
-// Gives the precompiled headers a target to be built by.

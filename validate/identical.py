@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Shows that a change of the code changed no prediction: every judged and shown row of `tilescope validate`, recorded and
+published, is compared with validate/predictions.sha256 to the last digit.
+
+    identical.py TILESCOPE              exit status 1 and the kernels that differ, when a row differs
+    identical.py TILESCOPE --update     write the file anew, after a change that is meant (CHANGELOG says which)
+
+The file holds a SHA-256 a kernel over the sorted rows, so it stays small; a row is its point, quantity, level, direction,
+predicted and measured value.
+"""
+import argparse
+import collections
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+STORED = ROOT / "validate" / "predictions.sha256"
+
+
+def printed(program, *arguments):
+    """The JSON that the program prints; a row out of its tolerance (status 1) is not this script's business."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as file:
+        status = subprocess.run([program, "validate", *arguments, "--format", "json", "-o", file.name]).returncode
+        if status not in (0, 1):
+            sys.exit(f"identical.py: {program} validate {' '.join(arguments)} failed with status {status}")
+        return json.load(open(file.name))
+
+
+def hashes(program):
+    rows = collections.defaultdict(list)
+    for row in printed(program)["rows"]:
+        rows[row["kernel"]].append([row[k] for k in ("point", "quantity", "level", "direction", "predicted", "measured")])
+    for table in printed(program, "--published", str(ROOT / "validate" / "published"))["tables"]:
+        rows["published:" + table["name"]] += [[row[k] for k in ("point", "predicted", "roofline", "measured")]
+                                               for row in table["rows"]]
+    if sum(map(len, rows.values())) < 20000:
+        sys.exit("identical.py: fewer than 20,000 rows: records are missing, so nothing is shown")
+    return {name: (hashlib.sha256("\n".join(sorted(json.dumps(row) for row in of)).encode()).hexdigest(), len(of))
+            for name, of in rows.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--update", action="store_true")
+    arguments = parser.parse_args()
+    now = hashes(arguments.program)
+    if arguments.update:
+        STORED.write_text("".join(f"{digest} {count} {name}\n" for name, (digest, count) in sorted(now.items())))
+        return
+    before = {name: (digest, int(count)) for digest, count, name in (line.split(" ", 2) for line in STORED.read_text().splitlines())}
+    differing = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    if differing:
+        sys.exit(f"identical.py: predictions or records differ: {', '.join(differing)}")
+    print(f"{sum(count for _, count in now.values())} rows of {len(now)} kernels and tables are identical")
+
+
+if __name__ == "__main__":
+    main()
