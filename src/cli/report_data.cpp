@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cli/output/record_label.h"
+#include "predict/explain/pseudocode.h"
 #include "search/search.h"
 
 namespace tilescope::cli {

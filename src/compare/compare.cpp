@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "compare/catalogue.h"
 #include "diagram/block_mask.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 namespace {

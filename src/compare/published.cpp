@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compare/catalogue.h"
+#include "predict/point/support.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 namespace {

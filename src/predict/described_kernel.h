@@ -1,11 +1,12 @@
 // What tests of described kernels share: a kernel from the lines of its descriptor, and what is predicted of it.
 #pragma once
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <fstream>
 
-#include "predict/prediction.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 

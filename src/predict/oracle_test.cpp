@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cost/transfer.h"
-#include "predict/prediction.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 namespace {

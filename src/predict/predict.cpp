@@ -1,3 +1,5 @@
+#include "predict/predict.h"
+
 #include <algorithm>
 
 #include "base/checked.h"
@@ -106,6 +108,12 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   out.feasible = out.runnable && std::all_of(out.footprint.begin(), out.footprint.end(),
                                              [](const FootprintRow& row) { return row.fits(); });
   finish_time(plan, hardware, point, out);
+}
+
+Prediction predict(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  Prediction out;
+  predict(plan, hardware, point, out);
+  return out;
 }
 
 }  // namespace tilescope

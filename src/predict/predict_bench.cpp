@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "predict/prediction.h"
+#include "predict/predict.h"
 
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // both are replaced below
 

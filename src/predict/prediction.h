@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hardware/profile.h"
 #include "predict/point/point.h"
 
 namespace tilescope {
@@ -141,23 +142,5 @@ struct Prediction {
   bool feasible = true;  // runnable and every footprint fits
   TimePrediction time;
 };
-
-// Predicts a point. `out` is cleared and refilled, so that a sweep reuses its memory. Throws CountOverflow.
-void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);
-
-// "Q" tile moves because...: one term's formula in the sizes and tiles of the schedule, and the loops that cause it.
-std::string formula(const Plan& plan, const Point& point, const Term& term);
-std::vector<std::string> because(const Plan& plan, const Point& point, const Term& term);
-
-// The schedule as pseudocode: what a block allocates, loops, and for every load, store and operator the levels, the
-// bytes or FLOP of a step and the feature of the GPU that does it. Without a GPU (an empty profile) copies name no
-// feature.
-std::string pseudocode(const Plan& plan, const HardwareProfile& hardware, const Point& point);
-
-// One line on spilled registers: their bytes, or a warning that traffic or time leave them out. Empty: none spill.
-std::string spill_text(const Prediction& prediction);
-
-// Rates the prediction wanted and the profile does not state, e.g. "levels.l2.bandwidth".
-std::vector<std::string> missing_rates(const HardwareProfile& hardware, const Prediction& prediction);
 
 }  // namespace tilescope

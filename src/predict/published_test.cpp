@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "predict/prediction.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 namespace {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/contains.h"
+#include "predict/predict.h"
 #include "search/candidates.h"
 
 namespace tilescope {

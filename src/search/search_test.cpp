@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "predict/predict.h"
 #include "search/candidates.h"
 
 namespace tilescope {

@@ -8,6 +8,8 @@
 #include "cli/input/best_tile.h"
 #include "cli/output/help.h"
 #include "cli/output/labels.h"
+#include "predict/explain/notes.h"
+#include "predict/predict.h"
 
 namespace tilescope::cli {
 namespace {

@@ -13,6 +13,7 @@
 #include "cli/output/help.h"
 #include "draw/diagram_svg.h"
 #include "lower/result.h"
+#include "predict/explain/pseudocode.h"
 #include "predict/prediction.h"
 
 namespace tilescope::cli {

@@ -14,7 +14,10 @@
 #include "cli/output/help.h"
 #include "cli/output/labels.h"
 #include "predict/explain/bounds.h"
+#include "predict/explain/notes.h"
 #include "predict/explain/orders.h"
+#include "predict/explain/pseudocode.h"
+#include "predict/predict.h"
 
 namespace tilescope::cli {
 namespace {

@@ -13,6 +13,8 @@
 #include "cli/input/sweep_axes.h"
 #include "cli/output/help.h"
 #include "cli/output/labels.h"
+#include "predict/point/support.h"
+#include "predict/predict.h"
 
 namespace tilescope::cli {
 namespace {

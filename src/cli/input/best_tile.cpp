@@ -1,6 +1,7 @@
 #include "cli/input/best_tile.h"
 
 #include "base/error.h"
+#include "predict/point/support.h"
 
 namespace tilescope::cli {
 

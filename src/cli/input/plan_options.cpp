@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/input/options.h"
 #include "derive/why_not.h"
+#include "predict/point/plan.h"
 
 namespace tilescope::cli {
 namespace {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "predict/predict.h"
+
 namespace tilescope {
 namespace {
 

@@ -7,7 +7,10 @@
 #include <string>
 
 #include "base/text.h"
+#include "predict/explain/because.h"
 #include "predict/explain/prediction_json.h"
+#include "predict/explain/pseudocode.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "base/contains.h"
 #include "base/text.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 namespace {

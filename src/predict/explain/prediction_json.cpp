@@ -1,6 +1,9 @@
 #include "predict/explain/prediction_json.h"
 
+#include "predict/explain/because.h"
 #include "predict/explain/bounds.h"
+#include "predict/explain/formula.h"
+#include "predict/explain/notes.h"
 
 namespace tilescope {
 namespace {

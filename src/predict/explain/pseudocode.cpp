@@ -1,4 +1,5 @@
-// A schedule as pseudocode, line by line with what the line moves or does and what of the GPU does it.
+#include "predict/explain/pseudocode.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

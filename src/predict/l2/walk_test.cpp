@@ -9,6 +9,7 @@
 #include <map>
 
 #include "predict/grid/block_order.h"
+#include "predict/point/support.h"
 
 namespace tilescope {
 namespace {

@@ -2,7 +2,7 @@
 // fit.
 #include <doctest/doctest.h>
 
-#include "predict/prediction.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 namespace {

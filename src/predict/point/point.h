@@ -2,30 +2,13 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "diagram/conventions.h"
-#include "hardware/profile.h"
-#include "kernel/descriptor/descriptor.h"
+#include "predict/point/plan.h"
 
 namespace tilescope {
-
-// What stays the same over a sweep: read once, shared by many points.
-struct Plan {
-  Schedule schedule;
-  KernelDescriptor kernel;
-  bool assumed = true;  // the descriptor is the schedule's assumed implementation, not a kernel's
-};
-
-// Reads the named kernel (or file) and its schedule, or the named schedule (on its own diagram or another one) and its
-// assumed implementation.
-// A schedule is completed by what the kernel does with it: sizes that follow from others, parts of whole tiles,
-// reductions.
-Plan load_plan_for_kernel(const std::string& name_or_file, const std::filesystem::path& data_directory);
-Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory,
-                            const std::string& other_diagram = {});
 
 // How DRAM traffic is found: a closed form over waves of blocks, or a walk of all blocks through the cache.
 enum class L2Model { closed, walk };
@@ -53,12 +36,6 @@ void set_formats(Point& point, const Diagram& diagram, const FormatChoice& choic
 
 // Whether the point's arrays that any island moves have these formats.
 bool has_formats(const Plan& plan, const Point& point, const FormatChoice& choice);
-
-// Why the plan cannot run the point (unsupported dtype, head_dim, mask, tile combination ...); empty: it can.
-std::vector<std::string> unsupported(const Plan& plan, const Point& point);
-
-// Why the kernel's machine code does not run on this GPU; empty: it does, or there is no kernel.
-std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware);
 
 // Whether a variant is built for the point's head dimensions and formats, whatever its tile.
 bool serves(const Plan& plan, const Point& point, const KernelVariant& variant);

@@ -1,4 +1,5 @@
-// Which points a kernel is built for, and which GPUs its machine code runs on.
+#include "predict/point/support.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 
 #include "base/contains.h"
 #include "base/text.h"
-#include "predict/point/point.h"
 
 namespace tilescope {
 namespace {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "predict/described_kernel.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 

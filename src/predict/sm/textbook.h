@@ -1,6 +1,7 @@
 // What tests of the time model share: a GPU with round rates, and steps of kernels on it.
 #pragma once
 
+#include "predict/predict.h"
 #include "predict/sm/step_time.h"
 #include "predict/time/time_parts.h"
 

@@ -1,12 +1,9 @@
 // Spilled registers: local memory that threads store to and load from in every step. Stores go through L1 to the L2 at
 // once (counted on an H200: every byte); loads find in L1 what it has kept.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/checked.h"
-#include "base/text.h"
 #include "predict/l2/cache.h"
 #include "predict/point/bound_island.h"
 #include "predict/work/products.h"
@@ -81,23 +78,6 @@ void add_local(const BoundIsland& bound, Prediction& out) {
   const double overwritten = steps * std::min(frame, threads * local.stored_step);
   term.boundary = Boundary::hbm, term.bytes = whole(written_part(bound, frames * units) * overwritten);
   add_term(bound, out, term);
-}
-
-std::string spill_text(const Prediction& prediction) {
-  if (!prediction.time.spills) return {};
-  if (!prediction.time.spills_traffic)
-    return "warning: this variant spills registers to memory; neither their traffic nor their time is in these figures";
-  LocalTraffic all;
-  for (const IslandPrediction& island : prediction.islands) {
-    all.stored = checked_add(all.stored, island.local.stored),
-    all.loaded = checked_add(all.loaded, island.local.loaded);
-    all.missed = checked_add(all.missed, island.local.missed);
-  }
-  const std::string text =
-      fmt::format("spilled registers: {} bytes stored to L2, {} loaded, {} of them from L2", with_thousands(all.stored),
-                  with_thousands(all.loaded), with_thousands(all.missed));
-  return prediction.time.spills_time ? text
-                                     : "warning: the time leaves them out, the profile has no measured.local; " + text;
 }
 
 }  // namespace tilescope

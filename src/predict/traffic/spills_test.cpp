@@ -4,7 +4,9 @@
 #include <numeric>
 #include <random>
 
+#include "predict/explain/notes.h"
 #include "predict/point/bound_island.h"
+#include "predict/predict.h"
 #include "predict/sm/step_time.h"
 
 namespace tilescope {

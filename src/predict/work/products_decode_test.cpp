@@ -6,6 +6,8 @@
 #include <set>
 
 #include "predict/described_kernel.h"
+#include "predict/point/support.h"
+#include "predict/predict.h"
 
 namespace tilescope {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "cost/live_tiles.h"
 #include "predict/described_kernel.h"
+#include "predict/point/support.h"
 
 namespace tilescope {
 namespace {

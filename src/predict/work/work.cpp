@@ -274,8 +274,6 @@ bool runs_first_here(const BoundIsland& bound, int op) {
 
 }  // namespace
 
-std::int64_t Work::fma_flop() const { return 2 * pipes[1] + pipes[2] + pipes[3]; }
-
 void add_work(const BoundIsland& bound, Prediction& out) {
   Work& work = out.islands[static_cast<std::size_t>(bound.number)].work;
   for (const int number : bound.island.operators) {

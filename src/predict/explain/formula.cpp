@@ -1,4 +1,5 @@
-// Words for a prediction: names, formulas and causing loops of terms.
+#include "predict/explain/formula.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -176,24 +177,6 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
 
 }  // namespace
 
-std::string to_string(Boundary boundary) {
-  static const std::array<std::string, boundary_count> names{"hbm", "l2", "smem", "register"};
-  return names[static_cast<std::size_t>(boundary)];
-}
-
-std::string to_string(Direction direction) { return direction == Direction::read ? "read" : "write"; }
-
-std::string to_string(Resource resource) {
-  static const std::array<std::string, resource_count> names{"hbm", "l2", "smem", "tensor", "xu", "fma"};
-  return names[static_cast<std::size_t>(resource)];
-}
-
-std::string to_string(Lever lever) {
-  static const std::array<std::string, lever_count> names{"hbm", "l2",  "smem",    "tensor", "xu",
-                                                          "fma", "alu", "latency", "power"};
-  return names[static_cast<std::size_t>(lever)];
-}
-
 std::string formula(const Plan& plan, const Point& point, const Term& term) {
   const HardwareProfile none;
   if (term.cause == Cause::missed)
@@ -219,46 +202,6 @@ std::string formula(const Plan& plan, const Point& point, const Term& term) {
       return term.direction == Direction::read ? "4 B x (3 ffma + 2 fadd + 2 fmul + 1 xu)"
                                                : "4 B x (ffma + fadd + fmul + xu)";
   }
-}
-
-std::vector<std::string> because(const Plan& plan, const Point& point, const Term& term) {
-  std::vector<std::string> reasons;
-  if (term.array < 0) return reasons;
-  const HardwareProfile none;
-  const BoundIsland bound = bind_island(plan, none, point, term.island);
-  const Array& array = plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)];
-  const bool stored = stores(bound, static_cast<ArrayId>(term.array)),
-             cached = term.boundary == Boundary::hbm && term.fits_cache;
-  const auto& axes = plan.schedule.diagram.axes;
-  for (int i = 0; i <= term.last_loop; ++i) {
-    const BoundLoop& loop = bound.nest.loops[static_cast<std::size_t>(i)];
-    if (loop.trips <= 1) continue;
-    const auto& of = axes[index(loop.axis)].chunks_of;
-    const std::string axis =
-        of ? fmt::format("{}:{}({} parts)", axes[index(*of)].name, loop.group ? "group" : "stream", loop.trips)
-           : fmt::format("{}:{}{}", axes[index(loop.axis)].name, loop.group ? "group" : "stream",
-                         loop.tile > 1 ? fmt::format("({})", loop.tile) : "");
-    const bool cuts = bound.nest.carries(array.axes, loop.axis);
-    reasons.push_back(fmt::format("{} {} it", axis,
-                                  cuts     ? "cuts"
-                                  : cached ? "shares"
-                                  : stored ? "comes back to"
-                                           : "repeats"));
-  }
-  return reasons;
-}
-
-std::vector<std::string> missing_rates(const HardwareProfile& hardware, const Prediction& prediction) {
-  static const std::array<std::string, resource_count> fields{"levels.hbm.bandwidth",
-                                                              "levels.l2.bandwidth",
-                                                              "levels.smem.bandwidth_per_cycle",
-                                                              "compute.tensor (for this dtype)",
-                                                              "compute.exp2",
-                                                              "compute.fp32_fma"};
-  std::vector<std::string> missing;
-  for (std::size_t i = 0; i < fields.size(); ++i)
-    if (prediction.time.seconds[i] < 0) missing.push_back(fmt::format("{} of {}", fields[i], hardware.id));
-  return missing;
 }
 
 }  // namespace tilescope

@@ -1,8 +1,13 @@
+#include "predict/explain/error_bar.h"
+
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/files.h"
-#include "predict/explain/prediction_json.h"
 
 namespace tilescope {
+
+using nlohmann::ordered_json;
 
 std::string regime_of(const Prediction& prediction) {
   if (prediction.time.spills) return "spills";
@@ -18,15 +23,15 @@ std::optional<TimeError> recorded_error(const std::filesystem::path& file, const
   if (!std::filesystem::exists(file, ignored)) return std::nullopt;
   std::optional<TimeError> all, own;
   try {
-    const Json json = Json::parse(read_file(file));
-    for (const Json& row : json.at("rows")) {
+    const ordered_json json = ordered_json::parse(read_file(file));
+    for (const ordered_json& row : json.at("rows")) {
       if (row.at("hardware") != hardware || row.at("kernel") != kernel || row.at("quantity") != quantity) continue;
       const TimeError error{row.at("mape").get<double>(), row.at("p90").get<double>(), row.at("n").get<std::int64_t>(),
                             row.at("basis").get<std::string>()};
       if (!row.contains("regime") || row.at("regime").is_null()) all = error;
       else if (row.at("regime") == regime) own = error;
     }
-  } catch (const Json::exception& error) {
+  } catch (const ordered_json::exception& error) {
     throw InputError(Diagnostic{
         .file = file.string(),
         .message = std::string("is not an error summary; write it with tilescope validate --errors: ") + error.what()});

@@ -1,0 +1,26 @@
+// A schedule and how it is implemented.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "kernel/descriptor/descriptor.h"
+
+namespace tilescope {
+
+// What stays the same over a sweep: read once, shared by many points.
+struct Plan {
+  Schedule schedule;
+  KernelDescriptor kernel;
+  bool assumed = true;  // the descriptor is the schedule's assumed implementation, not a kernel's
+};
+
+// Reads the named kernel (or file) and its schedule, or the named schedule (on its own diagram or another one) and its
+// assumed implementation.
+// A schedule is completed by what the kernel does with it: sizes that follow from others, parts of whole tiles,
+// reductions.
+Plan load_plan_for_kernel(const std::string& name_or_file, const std::filesystem::path& data_directory);
+Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory,
+                            const std::string& other_diagram = {});
+
+}  // namespace tilescope

@@ -1,0 +1,15 @@
+// The front door of the room: what a schedule or kernel moves and takes, for one point on one GPU.
+#pragma once
+
+#include "predict/prediction.h"
+
+namespace tilescope {
+
+// Traffic of every memory level, work, footprint and time of a point. Throws CountOverflow where a count exceeds 64
+// bits.
+Prediction predict(const Plan& plan, const HardwareProfile& hardware, const Point& point);
+
+// The same for the points of a sweep: `out` is cleared and refilled, so that its memory is used again.
+void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);
+
+}  // namespace tilescope
