@@ -44,6 +44,22 @@ bool comes_back(AxisBits axes, const AxisLoops& loops, std::size_t loop) {
   return false;
 }
 
+// Whether another fold of the region, which does not run over `axis`, takes what follows from `fold`. Such a fold takes
+// the value once, so the value must be complete: partial sums over `axis` are not what a maximum or an exponential
+// needs.
+bool another_fold_takes(const Primitives& primitives, const Region& region, ArrayId fold, AxisId axis) {
+  std::set<ArrayId> follows{fold};
+  for (const int number : region.primitives) {  // in an order in which they can run
+    const Primitive& primitive = primitives.list[static_cast<std::size_t>(number)];
+    const bool takes = std::any_of(primitive.inputs.begin(), primitive.inputs.end(),
+                                   [&](ArrayId input) { return follows.contains(input); });
+    if (!takes) continue;
+    if (primitive.fold && !primitive.folds(axis)) return true;
+    if (!primitive.fold) follows.insert(primitive.output);
+  }
+  return false;
+}
+
 }  // namespace
 
 KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel) : primitives_(&primitives) {
@@ -87,8 +103,9 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
       for (const Result& result : results_) {
         if ((result.folded & bit(axis)) == 0) continue;
         const Primitive& producer = primitives.list[static_cast<std::size_t>(primitives.producer(result.id))];
-        const bool runs_along =
-            (producer.folds(axis) || !producer.fold) && contains(result.state.at(axis), primitive.output);
+        const bool runs_along = (producer.folds(axis) || !producer.fold) &&
+                                contains(result.state.at(axis), primitive.output) &&
+                                !another_fold_takes(primitives, kernel.region, primitive.output, axis);
         if (!runs_along) inner.waited |= bit(axis);
       }
     inner_.push_back(inner);

@@ -228,8 +228,18 @@ class Builder {
     if (!guarded()) return whole(id);
     const Array& array = diagram_.array(id);
     if (!array.has(diagram_.guard->query) && !array.has(diagram_.guard->key)) return whole(id);
-    return Polynomial(external(fmt::format("live_values.{}.{}", island_->name, array.name), whole(id),
+    const bool pairs = array.has(diagram_.guard->query) && array.has(diagram_.guard->key);
+    return Polynomial(external(fmt::format("live_values.{}.{}", island_->name, array.name),
+                               pairs ? distinct_pairs(id) : whole(id),
                                {.kind = SymbolSource::Kind::distinct, .island = number_, .array = id}));
+  }
+
+  // Scores outside the mask's live tiles are never visited, so of these arrays only the live share is distinct.
+  Polynomial distinct_pairs(ArrayId id) {
+    Polynomial count = relaxed_live_of(id, true, true, false);
+    for (const AxisId along : diagram_.array(id).axes)
+      if (!of_pair(along)) count = count * Polynomial(size(along));
+    return count;
   }
 
   void add_terms() {

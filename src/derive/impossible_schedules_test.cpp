@@ -1,0 +1,65 @@
+// Schedules that cannot exist, or that move less than any schedule can, are neither legal nor ranked.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "derive/derivation.h"
+
+namespace tilescope {
+namespace {
+
+std::string bundled_models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
+
+FusedKernel all_of(const Primitives& primitives) {
+  std::vector<ArrayId> outputs;
+  for (std::size_t a = 0; a < primitives.diagram.arrays.size(); ++a)
+    if (primitives.diagram.arrays[a].role == ArrayRole::output)
+      outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
+  return kernel_for(primitives, outputs, {});
+}
+
+}  // namespace
+
+TEST_CASE("a contraction is complete before an exponential or a maximum sees it") {
+  const Diagram diagram = find_diagram("cross_entropy", bundled_models());
+  const Primitives primitives = expand(diagram);
+  const KernelRules rules(primitives, all_of(primitives));
+  const auto axis = [&](const char* name) { return *diagram.find_axis(name); };
+  // The width outside the vocabulary: every step of the vocabulary would see logits summed over a part of the width.
+  const std::string why =
+      rules.why_not({{axis("t"), Partition::group}, {axis("h"), Partition::stream}, {axis("v"), Partition::stream}});
+  CHECK(why.find("needs it complete") != std::string::npos);
+  CHECK(rules.why_not({{axis("t"), Partition::group}, {axis("v"), Partition::stream}, {axis("h"), Partition::stream}})
+            .empty());
+}
+
+TEST_CASE("no ranked schedule moves less than the compulsory bytes, whatever the mask") {
+  std::mt19937_64 random(20261122);
+  std::uniform_int_distribution<std::int64_t> width(1, 4096), length(1, 12);
+  const Diagram attention = find_diagram("attention", bundled_models());
+  int judged = 0;
+  for (int i = 0; i < 12; ++i) {
+    const std::int64_t keys = 256 * length(random), window = width(random) % keys + 1;
+    Mask mask;
+    mask.kind = Mask::Kind::window, mask.window = window;
+    if (i % 4 == 3) mask.kind = Mask::Kind::causal;
+    const Derivation derivation = derive({.diagram = attention,
+                                          .workload = {1, 1, 1, keys, keys, 64, 64},
+                                          .mask = mask,
+                                          .memory = 30000,
+                                          .most_nests = 3000},
+                                         bundled_models());
+    for (const RankedFusion& fusion : derivation.ranked) {
+      CAPTURE(keys);
+      CAPTURE(window);
+      CHECK(fusion.traffic >= derivation.compulsory * (1 - 1e-9));
+      for (const RankedKernel& kernel : fusion.kernels) {
+        CHECK(kernel.best.traffic > 0);
+        ++judged;
+      }
+    }
+  }
+  CHECK(judged > 100);
+}
+
+}  // namespace tilescope
