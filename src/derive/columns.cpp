@@ -18,10 +18,10 @@ class Liveness {
     for (int step = 0; step < static_cast<int>(inside_.size()); ++step) made_[at(step).output] = step;
   }
 
-  std::vector<Column> run(std::int64_t buffers) const {
-    std::vector<Column> columns;
+  std::vector<LiveColumn> run(std::int64_t buffers) const {
+    std::vector<LiveColumn> columns;
     for (int step = 0; step < static_cast<int>(inside_.size()); ++step) {
-      Column column{at(step).name, {}};
+      LiveColumn column{at(step).name, {}};
       for (std::size_t a = 0; a < primitives_.diagram.arrays.size(); ++a) {
         const auto id = static_cast<ArrayId>(static_cast<int>(a));
         if (live_at(id, step)) column.live.push_back({id, fetched_every_step(id) ? buffers : 1});
@@ -121,7 +121,7 @@ class Liveness {
 
 }  // namespace
 
-std::vector<Column> columns_of(const Island& island, const Primitives& primitives, std::int64_t buffers) {
+std::vector<LiveColumn> columns_of(const Island& island, const Primitives& primitives, std::int64_t buffers) {
   return Liveness(island, primitives).run(buffers);
 }
 

@@ -14,7 +14,7 @@ struct Live {
   std::int64_t copies = 1;
 };
 
-struct Column {
+struct LiveColumn {
   std::string at;  // the primitive that runs
   std::vector<Live> live;
 };
@@ -24,6 +24,6 @@ struct Column {
 // from where they are computed to their last use. A map writes over an input of the same shape that nothing needs any
 // more. `buffers`: copies of a tile that every step fetches. Primitives must be those of the island's schedule:
 // expand(schedule.diagram).
-std::vector<Column> columns_of(const Island& island, const Primitives& primitives, std::int64_t buffers);
+std::vector<LiveColumn> columns_of(const Island& island, const Primitives& primitives, std::int64_t buffers);
 
 }  // namespace tilescope

@@ -89,7 +89,7 @@ std::string order_free_key(const Expression& simplified) {
   return fmt::format("{}({})", to_string(simplified.function()), fmt::join(keys, ","));
 }
 
-void Product::multiply(double value, int exponent) {
+void FlatProduct::multiply(double value, int exponent) {
   const double powered = apply(Function::pow, value, std::abs(exponent));
   const bool lost = powered == 0 && value != 0;
   const auto factor = lost ? std::nullopt : exponent < 0 ? reduced(1, powered) : reduced(powered, 1);
@@ -100,9 +100,9 @@ void Product::multiply(double value, int exponent) {
                        to_text(Expression::number(value))});  // x/0, 1e300*1e300: left as written
 }
 
-void Product::multiply(const Expression& base, int exponent, std::size_t place) {
+void FlatProduct::multiply(const Expression& base, int exponent, std::size_t place) {
   const std::string key = order_free_key(base);
-  const auto same = std::find_if(factors.begin(), factors.end(), [&](const Factor& f) { return f.key == key; });
+  const auto same = std::find_if(factors.begin(), factors.end(), [&](const Power& f) { return f.key == key; });
   if (same == factors.end()) {
     const auto at = static_cast<std::ptrdiff_t>(std::min(place, factors.size()));
     factors.insert(factors.begin() + at, {base, exponent, key});
@@ -111,7 +111,7 @@ void Product::multiply(const Expression& base, int exponent, std::size_t place) 
   }
 }
 
-void Product::join_roots() {
+void FlatProduct::join_roots() {
   for (std::size_t i = 0; i < factors.size(); ++i) {
     const bool root = factors[i].base.is_call(Function::sqrt), inverse = factors[i].base.is_call(Function::rsqrt);
     if (!root && !inverse) continue;
@@ -119,10 +119,10 @@ void Product::join_roots() {
     int halves = root ? factors[i].exponent : -factors[i].exponent;
     const std::string other = order_free_key(Expression::call(root ? Function::rsqrt : Function::sqrt, {inside}));
     const auto partner =
-        std::find_if(factors.begin(), factors.end(), [&](const Factor& factor) { return factor.key == other; });
+        std::find_if(factors.begin(), factors.end(), [&](const Power& factor) { return factor.key == other; });
     if (partner == factors.end() && std::abs(halves) < 2) continue;
     if (partner != factors.end()) halves += root ? -partner->exponent : partner->exponent;
-    std::erase_if(factors, [key = factors[i].key, &other](const Factor& factor) {
+    std::erase_if(factors, [key = factors[i].key, &other](const Power& factor) {
       return factor.key == key || factor.key == other;
     });
     const int odd = halves % 2;
@@ -133,12 +133,12 @@ void Product::join_roots() {
   }
 }
 
-Expression Product::rebuilt() const {
+Expression FlatProduct::rebuilt() const {
   const bool undefined =
-      std::any_of(factors.begin(), factors.end(), [](const Factor& factor) { return factor.base.is_number(0); });
+      std::any_of(factors.begin(), factors.end(), [](const Power& factor) { return factor.base.is_number(0); });
   if (constant.top == 0 && !undefined) return Expression::number(0);
   std::vector<Expression> above, below;
-  for (const Factor& factor : factors)
+  for (const Power& factor : factors)
     (factor.exponent > 0 ? above : below).push_back(power(factor.base, std::abs(factor.exponent)));
   if (constant.top == -1 && !above.empty()) above.front() = -above.front();
   else if (constant.top != 1 || above.empty()) above.insert(above.begin(), Expression::number(constant.top));
@@ -151,30 +151,30 @@ Expression Product::rebuilt() const {
   return below.empty() ? chain(above) : chain(above) / chain(below);
 }
 
-void Sum::add(const Product& product) {
+void FlatSum::add(const FlatProduct& product) {
   if (product.constant.top == 0) return;
   std::vector<std::string> keys;
-  for (const Product::Factor& factor : product.factors)
+  for (const FlatProduct::Power& factor : product.factors)
     keys.push_back(fmt::format("{}^{}", factor.key, factor.exponent));
   std::sort(keys.begin(), keys.end());
   const std::string key = fmt::format("{}", fmt::join(keys, "*"));
-  for (Term& term : terms) {
+  for (Summand& term : terms) {
     if (term.key != key) continue;
     const auto folded = sum(term.product.constant, product.constant);
     if (!folded) continue;  // would overflow: stays a term of its own
     term.product.constant = *folded;
-    std::erase_if(terms, [](const Term& each) { return each.product.constant.top == 0; });
+    std::erase_if(terms, [](const Summand& each) { return each.product.constant.top == 0; });
     return;
   }
   terms.push_back({product, key});
 }
 
-Expression Sum::rebuilt() const {
-  std::vector<Product> ordered;
-  for (const Term& term : terms) ordered.push_back(term.product);
+Expression FlatSum::rebuilt() const {
+  std::vector<FlatProduct> ordered;
+  for (const Summand& term : terms) ordered.push_back(term.product);
   // A positive term first, so that m - x is not -x + m; constants last.
-  std::stable_partition(ordered.begin(), ordered.end(), [](const Product& term) { return !term.factors.empty(); });
-  const auto positive = [](const Product& term) { return term.constant.top > 0; };
+  std::stable_partition(ordered.begin(), ordered.end(), [](const FlatProduct& term) { return !term.factors.empty(); });
+  const auto positive = [](const FlatProduct& term) { return term.constant.top > 0; };
   if (const auto first = std::find_if(ordered.begin(), ordered.end(), positive); first != ordered.end())
     std::rotate(ordered.begin(), first, first + 1);
   if (ordered.empty()) return Expression::number(0);

@@ -10,14 +10,14 @@
 namespace tilescope {
 
 // constant * product of base^exponent
-struct Product {
-  struct Factor {
+struct FlatProduct {
+  struct Power {
     Expression base;
     int exponent;
     std::string key;
   };
   Ratio constant{};
-  std::vector<Factor> factors{};
+  std::vector<Power> factors{};
 
   void multiply(double value, int exponent);  // a value that cannot be folded in becomes a factor
   void multiply(const Expression& base, int exponent, std::size_t place = std::string::npos);  // place: of a new factor
@@ -26,14 +26,14 @@ struct Product {
 };
 
 // Sum of products that differ in their factors.
-struct Sum {
-  struct Term {
-    Product product;
+struct FlatSum {
+  struct Summand {
+    FlatProduct product;
     std::string key;  // of the factors, not of the constant
   };
-  std::vector<Term> terms{};
+  std::vector<Summand> terms{};
 
-  void add(const Product& product);
+  void add(const FlatProduct& product);
   Expression rebuilt() const;
 };
 

@@ -45,28 +45,28 @@ class Simplifier {
  public:
   Expression simplified(const Expression& expression) const {
     if (is_sum(expression)) {
-      Sum sum;
+      FlatSum sum;
       collect(expression, Ratio{}, sum);
       return sum.rebuilt();
     }
     if (!is_product(expression) && !expression.is_call(Function::exp))
       return expression.kind() == Kind::call ? called(expression) : expression;
-    const Product product = as_product(expression);
+    const FlatProduct product = as_product(expression);
     if (product.factors.size() != 1 || product.factors[0].exponent != 1 || !is_sum(product.factors[0].base))
       return product.rebuilt();
-    Sum sum;  // c*(a + b) = c*a + c*b
+    FlatSum sum;  // c*(a + b) = c*a + c*b
     add_scaled(product, sum);
     return sum.rebuilt();
   }
 
  private:
-  void collect(const Expression& expression, Ratio scale, Sum& sum) const {
+  void collect(const Expression& expression, Ratio scale, FlatSum& sum) const {
     if (is_sum(expression)) {
       collect(expression.operands()[0], scale, sum);
       if (expression.kind() == Kind::subtract) scale.top = -scale.top;
       return collect(expression.operands()[1], scale, sum);
     }
-    Product product = as_product(expression);
+    FlatProduct product = as_product(expression);
     const auto constant = tilescope::product(product.constant, scale);
     if (constant) product.constant = *constant;
     else product.multiply(Expression::number(scale.top) / Expression::number(scale.bottom), 1);
@@ -74,15 +74,15 @@ class Simplifier {
   }
 
   // A product that is a constant times one sum joins term by term.
-  void add_scaled(const Product& product, Sum& sum) const {
+  void add_scaled(const FlatProduct& product, FlatSum& sum) const {
     const bool distributes =
         product.factors.size() == 1 && product.factors[0].exponent == 1 && is_sum(product.factors[0].base);
     if (distributes) collect(product.factors[0].base, product.constant, sum);
     else sum.add(product);
   }
 
-  Product as_product(const Expression& expression) const {
-    Product product;
+  FlatProduct as_product(const Expression& expression) const {
+    FlatProduct product;
     Exponentials exponents;
     gather(expression, 1, product, exponents);
     if (!exponents.parts.empty()) join_exponentials(exponents, product);
@@ -90,7 +90,7 @@ class Simplifier {
     return product;
   }
 
-  void gather(const Expression& expression, int exponent, Product& product, Exponentials& exponents) const {
+  void gather(const Expression& expression, int exponent, FlatProduct& product, Exponentials& exponents) const {
     const auto operands = expression.operands();
     if (exponent == 0) return;
     if (expression.kind() == Kind::multiply || expression.kind() == Kind::divide) {
@@ -120,13 +120,13 @@ class Simplifier {
   }
 
   // exp(a)^p * exp(b)^q = exp(p*a + q*b), and integer multiples of logarithms leave the exponent.
-  void join_exponentials(const Exponentials& exponents, Product& product) const {
-    Sum argument;
+  void join_exponentials(const Exponentials& exponents, FlatProduct& product) const {
+    FlatSum argument;
     for (const auto& [part, exponent] : exponents.parts)
       collect(part, Ratio{.top = static_cast<double>(exponent)}, argument);
-    Sum rest;
+    FlatSum rest;
     Exponentials more;
-    for (const Sum::Term& term : argument.terms) {
+    for (const FlatSum::Summand& term : argument.terms) {
       const auto& [constant, factors] = term.product;
       const bool logarithm = factors.size() == 1 && factors[0].exponent == 1 &&
                              factors[0].base.is_call(Function::log) && constant.bottom == 1 &&
@@ -161,7 +161,7 @@ class Simplifier {
     const Expression whole = Expression::call(Function::log, {of});
     if (of.is_call(Function::exp)) return of.operands()[0];
     if (!is_product(of)) return whole;
-    Product product = as_product(of);
+    FlatProduct product = as_product(of);
     const auto exponential = std::find_if(product.factors.begin(), product.factors.end(),
                                           [](const auto& factor) { return factor.base.is_call(Function::exp); });
     if (exponential == product.factors.end()) return whole;

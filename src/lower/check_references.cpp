@@ -27,7 +27,7 @@ void unique_names(const Node& list, std::set<std::string>& seen) {
 
 // A scope that nothing is made of, or that holds no whole number of the copied threads.
 void check_scope(const Node& node, const Variable& variable, const Lowering& lowering) {
-  const Copies& copies = lowering.copies;
+  const ResidentCopies& copies = lowering.copies;
   if (variable.scope == Scope::warpgroup && copies.scope == Scope::warp)
     return node.report("'warpgroup' is larger than the 'warp' that is copied; use block");
   if (variable.scope != Scope::block && copies.threads % threads_of(variable.scope, lowering) != 0)
@@ -62,7 +62,7 @@ void check_variable(const Node& node, const Variable& variable, const Lowering& 
 }
 
 // Every operation in exactly one phase.
-void check_phases(const Node& node, const Overlap& overlap, const Names& operations) {
+void check_phases(const Node& node, const PhaseOverlap& overlap, const Names& operations) {
   if (overlap.style != "phases") return;
   Names named;
   for (const auto& phase : overlap.phases)

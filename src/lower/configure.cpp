@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t bytes_per_register = 4;
 
-bool in_plan(const Variable& variable, const Plan& plan) {
+bool in_plan(const Variable& variable, const LoweringPlan& plan) {
   return variable.plans.empty() || contains(variable.plans, plan.name);
 }
 
@@ -19,7 +19,7 @@ std::int64_t bytes_of(const Variable& variable, const Sizes& sizes) {
   return ceil_div(checked_mul(value_of(variable.shape, sizes), variable.bits), 8);
 }
 
-std::vector<VariableUse> place_variables(const Lowering& lowering, const Plan& plan) {
+std::vector<VariableUse> place_variables(const Lowering& lowering, const LoweringPlan& plan) {
   std::vector<VariableUse> uses;
   for (const Variable& variable : lowering.variables) {
     if (!in_plan(variable, plan)) continue;
@@ -45,7 +45,7 @@ std::int64_t capacity_of(const Lowering& lowering, const MemoryLevel& level) {
 
 LevelFit fit_level(const Lowering& lowering, const MemoryLevel& level, const std::vector<VariableUse>& uses) {
   LevelFit fit{level.name, capacity_of(lowering, level), 0, 0, {}, 0};
-  const Copies& copies = lowering.copies;
+  const ResidentCopies& copies = lowering.copies;
   for (const VariableUse& use : uses) {
     if (use.level != level.name) continue;
     if (use.scope == Scope::block && copies.scope != Scope::block)
@@ -80,7 +80,7 @@ RegisterUse round_registers(const Lowering& lowering, LevelFit& fit) {
 // Copies that the unit's thread limits allow; 0 is "not known".
 std::int64_t thread_limit(const Lowering& lowering) {
   const HardwareProfile& hardware = lowering.hardware;
-  const Copies& copies = lowering.copies;
+  const ResidentCopies& copies = lowering.copies;
   if (copies.scope != Scope::block)
     return hardware.max_threads_per_block ? hardware.max_threads_per_block->value / copies.threads : 0;
   std::int64_t limit = hardware.max_blocks_per_unit ? hardware.max_blocks_per_unit->value : 0;
@@ -91,7 +91,7 @@ std::int64_t thread_limit(const Lowering& lowering) {
 
 }  // namespace
 
-Configuration configure(const Lowering& lowering, const Plan& plan) {
+Configuration configure(const Lowering& lowering, const LoweringPlan& plan) {
   Configuration result;
   result.variables = place_variables(lowering, plan);
   const std::int64_t threads = thread_limit(lowering);
@@ -112,7 +112,7 @@ Configuration configure(const Lowering& lowering, const Plan& plan) {
   return result;
 }
 
-std::int64_t streamed_bytes(const Lowering& lowering, const Plan& plan) {
+std::int64_t streamed_bytes(const Lowering& lowering, const LoweringPlan& plan) {
   std::int64_t bytes = 0;
   for (const Variable& variable : lowering.variables)
     if (in_plan(variable, plan))

@@ -10,7 +10,7 @@ namespace tilescope::lower {
 std::vector<DivisorResult> check_divisors(const Lowering& lowering, const Sizes& sizes) {
   std::vector<DivisorResult> results;
   std::map<std::string, std::size_t> position;
-  for (const Divisor& divisor : lowering.divisors) {
+  for (const SizeDivisor& divisor : lowering.divisors) {
     const auto [entry, is_new] = position.emplace(divisor.size, results.size());
     if (is_new) results.push_back({divisor.size, sizes.at(divisor.size), 1, {}, true});
     DivisorResult& result = results[entry->second];

@@ -51,7 +51,7 @@ Json throughput_json(const PlanResult& plan) {
   const Throughput& t = plan.throughput;
   Json operations = Json::array(), pipes = Json::array();
   for (const OperationClocks& o : t.operations) {
-    const char* unit = o.unit == Unit::flop ? "FLOP" : o.unit == Unit::count ? "operation" : "byte";
+    const char* unit = o.unit == AmountUnit::flop ? "FLOP" : o.unit == AmountUnit::count ? "operation" : "byte";
     operations.push_back({{"name", o.name},
                           {"pipe", o.pipe},
                           {"unit", unit},

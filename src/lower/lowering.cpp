@@ -40,9 +40,9 @@ void read_dtypes(const Node& node, ReadState& state) {
   }
 }
 
-Plan read_plan(const Node& node, const ReadState& state, const Overlap& overlap) {
+LoweringPlan read_plan(const Node& node, const ReadState& state, const PhaseOverlap& overlap) {
   node.only({"name", "sizes", "overlap"});
-  Plan plan{node["name"].text(), state.sizes, overlap};
+  LoweringPlan plan{node["name"].text(), state.sizes, overlap};
   if (const auto sizes = node.find("sizes"))
     for (const auto& [name, value] : sizes->entries()) {
       if (!state.sizes.contains(name))
@@ -64,13 +64,13 @@ std::int64_t threads_of(Scope scope, const Lowering& lowering) {
 
 std::string to_string(Scope scope) { return scope_names()[static_cast<std::size_t>(scope)]; }
 
-std::int64_t value_of(const Factor& factor, const Sizes& sizes) {
+std::int64_t value_of(const SizeFactor& factor, const Sizes& sizes) {
   return factor.size.empty() ? factor.number : sizes.at(factor.size);
 }
 
-std::int64_t value_of(const Product& product, const Sizes& sizes) {
+std::int64_t value_of(const SizeProduct& product, const Sizes& sizes) {
   std::int64_t value = 1;
-  for (const Factor& factor : product) value = checked_mul(value, value_of(factor, sizes));
+  for (const SizeFactor& factor : product) value = checked_mul(value, value_of(factor, sizes));
   return value;
 }
 
@@ -96,7 +96,7 @@ Lowering load_lowering(const std::filesystem::path& file, const std::filesystem:
   for (const Node& item : root["variables"].items()) lowering.variables.push_back(read_variable(item, state));
   if (const auto rates = root.find("rates")) read_rates(*rates, state);
   read_work(root["work"], state);
-  const Overlap overlap = read_overlap(root["overlap"]);
+  const PhaseOverlap overlap = read_overlap(root["overlap"]);
   for (const Node& item : root["plans"].items()) lowering.plans.push_back(read_plan(item, state, overlap));
   if (document.clean()) check_references(root, lowering);  // after a finding, names may be placeholders
   document.finish();

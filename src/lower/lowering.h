@@ -17,17 +17,17 @@ namespace tilescope::lower {
 using Sizes = std::map<std::string, std::int64_t>;  // axis sizes and tiles by name, in values
 
 // A size by its name, or a number.
-struct Factor {
+struct SizeFactor {
   std::string size;  // empty: the number
   std::int64_t number = 1;
 };
-using Product = std::vector<Factor>;
+using SizeProduct = std::vector<SizeFactor>;
 
-std::int64_t value_of(const Factor& factor, const Sizes& sizes);
-std::int64_t value_of(const Product& product, const Sizes& sizes);  // throws CountOverflow
+std::int64_t value_of(const SizeFactor& factor, const Sizes& sizes);
+std::int64_t value_of(const SizeProduct& product, const Sizes& sizes);  // throws CountOverflow
 
 // What a size must be a multiple of, and why.
-struct Divisor {
+struct SizeDivisor {
   std::string size;
   std::int64_t multiple = 1;
   std::string because;
@@ -36,7 +36,7 @@ struct Divisor {
 enum class Scope { warp, warpgroup, block };  // innermost first
 
 // What a unit (SM) holds as many of as fit; each owns `rows` rows of the grouped axis, so N of them make g = N * rows.
-struct Copies {
+struct ResidentCopies {
   Scope scope = Scope::warpgroup;
   std::string rows;
   std::int64_t threads = 0;
@@ -44,7 +44,7 @@ struct Copies {
 
 struct Variable {
   std::string name, array;
-  Product shape;
+  SizeProduct shape;
   std::int64_t bits = 0;  // of one value
   std::string level;      // "smem", "register", "tmem"
   Scope scope = Scope::block;
@@ -55,19 +55,19 @@ struct Variable {
   std::string source;              // id in Lowering::sources; empty: the file's
 };
 
-enum class Unit { flop, count, bytes };
+enum class AmountUnit { flop, count, bytes };
 
-struct Operation {
+struct PipeOperation {
   std::string name, pipe;  // "tensor", "exp2", "fma", "alu", "smem"
-  Unit unit = Unit::flop;
-  Product amount;  // in one iteration of Work::rows rows; values of `bits` bits for Unit::bytes
+  AmountUnit unit = AmountUnit::flop;
+  SizeProduct amount;  // in one iteration of Work::rows rows; values of `bits` bits for AmountUnit::bytes
   std::int64_t bits = 0;
   double rate = 0;  // FLOP, operations or bytes a clock and unit
   std::string rate_source;
 };
 
 // An operand of a matrix instruction; only those in shared memory are read from it.
-struct Operand {
+struct MatmulOperand {
   std::string array, level;
   std::int64_t bits = 0;
 };
@@ -75,28 +75,28 @@ struct Operand {
 // C[m,n] += A[m,k] B[n,k] in instructions of `mma`: whole instruction tiles are executed, and each reads its operands.
 struct Matmul {
   std::string name;
-  Factor m, n, k;
-  Operand a, b;
+  SizeFactor m, n, k;
+  MatmulOperand a, b;
   double rate = 0;  // tensor FLOP a clock and unit
   std::string rate_source;
 };
 
 // The instruction's tile on one unit. A pair of units (ctas: 2) shares B: each supplies 1 / ctas of its rows.
 struct MmaTile {
-  Factor m, n, ctas;
+  SizeFactor m, n, ctas;
 };
 
 // Operations in one phase overlap across pipes; phases follow each other. Full overlap is one phase of everything,
 // serial is a phase for each operation.
-struct Overlap {
+struct PhaseOverlap {
   std::string style = "full";  // "full", "serial", "phases"
   std::vector<std::vector<std::string>> phases;
 };
 
-struct Plan {
+struct LoweringPlan {
   std::string name;
   Sizes sizes;  // the file's, with this plan's own
-  Overlap overlap;
+  PhaseOverlap overlap;
 };
 
 struct Lowering {
@@ -104,15 +104,15 @@ struct Lowering {
   HardwareProfile hardware;
   std::map<std::string, std::string> sources;
   std::map<std::string, Dtype> dtypes;  // of arrays
-  std::vector<Divisor> divisors;
-  Copies copies;
+  std::vector<SizeDivisor> divisors;
+  ResidentCopies copies;
   std::vector<Variable> variables;
   std::string work_rows;  // rows of the grouped axis that one iteration's amounts stand for
-  std::vector<Operation> operations;
+  std::vector<PipeOperation> operations;
   MmaTile mma;
   std::vector<Matmul> matmuls;
   double smem_bytes_per_clock = 0;  // of the hardware; read when a matmul's operand is in shared memory
-  std::vector<Plan> plans;
+  std::vector<LoweringPlan> plans;
 };
 
 std::string to_string(Scope scope);

@@ -67,12 +67,13 @@ TEST_CASE("Napkin on Hopper: divisors combine by their least common multiple (th
 TEST_CASE("FlashAttention-3's overlap takes 4/3 of the ideal time in fp16 and 5/3 in fp8") {
   Lowering lowering = load("napkin_hopper");
   const auto operation = [](const std::string& name, const std::string& on, double clocks) {
-    return Operation{name, on, on == "tensor" ? Unit::flop : Unit::count, {{"", 240}}, 0, 240 / clocks, "theory 3.4"};
+    return PipeOperation{
+        name, on, on == "tensor" ? AmountUnit::flop : AmountUnit::count, {{"", 240}}, 0, 240 / clocks, "theory 3.4"};
   };
-  const auto relative = [&](double product, const Overlap& overlap) {
+  const auto relative = [&](double product, const PhaseOverlap& overlap) {
     lowering.operations = {operation("scores", "tensor", product), operation("softmax", "exp2", 4 / 0.6),
                            operation("values", "tensor", product)};
-    Plan plan = lowering.plans[0];
+    LoweringPlan plan = lowering.plans[0];
     plan.overlap = overlap;
     return pipeline(lowering, plan).bound_clocks / (2 * product);
   };

@@ -20,7 +20,7 @@ void add(std::vector<Entry>& entries, const std::string& owner, OperationClocks 
 }
 
 // Bytes that `rows` x k values of an operand take.
-std::int64_t operand_bytes(const Operand& operand, std::int64_t rows, std::int64_t k) {
+std::int64_t operand_bytes(const MatmulOperand& operand, std::int64_t rows, std::int64_t k) {
   return ceil_div(checked_mul(checked_mul(rows, k), operand.bits), 8);
 }
 
@@ -31,15 +31,15 @@ void add_matmul(std::vector<Entry>& entries, const Lowering& lowering, const Mat
   const std::int64_t tile_m = value_of(lowering.mma.m, sizes), tile_n = value_of(lowering.mma.n, sizes);
   const std::int64_t tiles = checked_mul(ceil_div(m, tile_m), ceil_div(n, tile_n));
   const std::int64_t flop = checked_mul(checked_mul(tiles, 2 * tile_m), checked_mul(tile_n, k));
-  add(entries, matmul.name, {matmul.name, "tensor", matmul.rate_source, Unit::flop, flop, matmul.rate, 0});
+  add(entries, matmul.name, {matmul.name, "tensor", matmul.rate_source, AmountUnit::flop, flop, matmul.rate, 0});
   const std::int64_t b_rows = ceil_div(tile_n, value_of(lowering.mma.ctas, sizes));
   const std::string source = lowering.hardware.id + " levels.smem.bandwidth_per_cycle";
-  const auto read = [&](const Operand& operand, std::int64_t rows) {
+  const auto read = [&](const MatmulOperand& operand, std::int64_t rows) {
     if (operand.level != "smem") return;
     const std::int64_t bytes = checked_mul(tiles, operand_bytes(operand, rows, k));
     add(entries, matmul.name,
-        {matmul.name + " reads " + operand.array, "smem", source, Unit::bytes, bytes, lowering.smem_bytes_per_clock,
-         0});
+        {matmul.name + " reads " + operand.array, "smem", source, AmountUnit::bytes, bytes,
+         lowering.smem_bytes_per_clock, 0});
   };
   read(matmul.a, tile_m);
   read(matmul.b, b_rows);
@@ -48,9 +48,9 @@ void add_matmul(std::vector<Entry>& entries, const Lowering& lowering, const Mat
 std::vector<Entry> entries_of(const Lowering& lowering, const Sizes& sizes) {
   std::vector<Entry> entries;
   for (const Matmul& matmul : lowering.matmuls) add_matmul(entries, lowering, matmul, sizes);
-  for (const Operation& operation : lowering.operations) {
+  for (const PipeOperation& operation : lowering.operations) {
     std::int64_t amount = value_of(operation.amount, sizes);
-    if (operation.unit == Unit::bytes) amount = ceil_div(checked_mul(amount, operation.bits), 8);
+    if (operation.unit == AmountUnit::bytes) amount = ceil_div(checked_mul(amount, operation.bits), 8);
     add(entries, operation.name,
         {operation.name, operation.pipe, operation.rate_source, operation.unit, amount, operation.rate, 0});
   }
@@ -83,7 +83,7 @@ void add_phase(const std::vector<PipeClocks>& pipes, Throughput& result) {
   else if (!busiest.empty() && result.bound_by != busiest) result.bound_by = "several phases";
 }
 
-void bound(const std::vector<Entry>& entries, const Overlap& overlap, Throughput& result) {
+void bound(const std::vector<Entry>& entries, const PhaseOverlap& overlap, Throughput& result) {
   if (overlap.style == "full") return add_phase(result.pipes, result);
   std::vector<std::vector<std::string>> phases = overlap.phases;
   if (overlap.style == "serial")  // a product's operand reads still go with it
@@ -95,7 +95,7 @@ void bound(const std::vector<Entry>& entries, const Overlap& overlap, Throughput
 
 }  // namespace
 
-Throughput pipeline(const Lowering& lowering, const Plan& plan) {
+Throughput pipeline(const Lowering& lowering, const LoweringPlan& plan) {
   const std::vector<Entry> entries = entries_of(lowering, plan.sizes);
   Throughput result;
   result.rows = plan.sizes.at(lowering.work_rows);

@@ -13,7 +13,7 @@ Scope read_scope(const Node& node) {
 }
 
 // The coalescing granule: a line of the hardware in values of the array (128 B / width; theory 3.1).
-void read_granule(const Node& node, const ReadState& state, Divisor& divisor) {
+void read_granule(const Node& node, const ReadState& state, SizeDivisor& divisor) {
   std::string array;
   const std::int64_t width_bits = read_array(node, state, array);
   divisor.because = fmt::format("coalesced rows of {}", array);
@@ -30,9 +30,9 @@ const std::vector<std::string>& scope_names() {
   return names;
 }
 
-Divisor read_divisor(const Node& node, const ReadState& state) {
+SizeDivisor read_divisor(const Node& node, const ReadState& state) {
   node.only({"size", "multiple", "because", "coalesced"});
-  Divisor divisor;
+  SizeDivisor divisor;
   divisor.size = read_size_name(node["size"], state);
   const auto multiple = node.find("multiple"), because = node.find("because"), coalesced = node.find("coalesced");
   if (multiple) divisor.multiple = multiple->integer(1, most_size);
@@ -45,7 +45,7 @@ Divisor read_divisor(const Node& node, const ReadState& state) {
 
 void read_copies(const Node& node, ReadState& state) {
   node.only({"scope", "rows", "threads"});
-  Copies& copies = state.lowering.copies;
+  ResidentCopies& copies = state.lowering.copies;
   const Node scope = node["scope"];
   copies.scope = read_scope(scope);
   copies.rows = read_size_name(node["rows"], state);

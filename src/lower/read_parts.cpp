@@ -13,7 +13,7 @@ std::string read_size_name(const Node& node, const ReadState& state) {
   return name;
 }
 
-Factor read_factor(const Node& node, const ReadState& state) {
+SizeFactor read_factor(const Node& node, const ReadState& state) {
   const std::string text = node.text();
   if (text.empty()) return {};
   const bool number = std::string("0123456789+-.").find(text.front()) != std::string::npos;
@@ -21,9 +21,9 @@ Factor read_factor(const Node& node, const ReadState& state) {
   return {read_size_name(node, state), 1};
 }
 
-Product read_product(const Node& node, const ReadState& state) {
+SizeProduct read_product(const Node& node, const ReadState& state) {
   constexpr std::size_t most_factors = 8;
-  Product product;
+  SizeProduct product;
   for (const Node& item : node.items()) product.push_back(read_factor(item, state));
   if (node.is_list() && product.empty()) node.report("is an empty list; write [1] for one");
   if (product.size() > most_factors)
@@ -49,9 +49,9 @@ std::int64_t read_array(const Node& node, const ReadState& state, std::string& n
   return 8;
 }
 
-Overlap read_overlap(const Node& node) {
+PhaseOverlap read_overlap(const Node& node) {
   node.only({"style", "phases"});
-  Overlap overlap;
+  PhaseOverlap overlap;
   const Node style = node["style"];
   overlap.style = style.one_of({"full", "serial", "phases"});
   const auto phases = node.find("phases");

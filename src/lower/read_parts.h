@@ -28,15 +28,15 @@ struct ReadState {
 
 inline constexpr std::int64_t most_size = 1 << 24;
 
-Factor read_factor(const Node& node, const ReadState& state);
-Product read_product(const Node& node, const ReadState& state);
+SizeFactor read_factor(const Node& node, const ReadState& state);
+SizeProduct read_product(const Node& node, const ReadState& state);
 std::string read_size_name(const Node& node, const ReadState& state);
 std::string read_source(const Node& node, const ReadState& state);
 
 // Bits of a value of the array that `node` names.
 std::int64_t read_array(const Node& node, const ReadState& state, std::string& name);
 
-Overlap read_overlap(const Node& node);
+PhaseOverlap read_overlap(const Node& node);
 void read_rates(const Node& node, ReadState& state);
 
 // The number format that `node` names; nullopt after a finding.
@@ -47,10 +47,10 @@ Rate tensor_rate(const Node& node, const ReadState& state, std::optional<Format>
 Rate smem_rate(const Node& node, const ReadState& state);
 
 // The rate of the operation at `node`: its own `rate`, or the profile's for its pipe, unit and dtype.
-Rate read_rate(const Node& node, const ReadState& state, const Operation& operation);
+Rate read_rate(const Node& node, const ReadState& state, const PipeOperation& operation);
 
 const std::vector<std::string>& scope_names();  // as Scope
-Divisor read_divisor(const Node& node, const ReadState& state);
+SizeDivisor read_divisor(const Node& node, const ReadState& state);
 void read_copies(const Node& node, ReadState& state);
 Variable read_variable(const Node& node, const ReadState& state);
 void read_work(const Node& node, ReadState& state);

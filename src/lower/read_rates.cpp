@@ -13,7 +13,8 @@ void missing_rate(const Node& node, const ReadState& state, const std::string& w
 }
 
 // The profile's rate for an operation that names none of its own; `format`: its dtype, fp32 when it gives none.
-Rate profile_rate(const Node& node, const ReadState& state, const Operation& operation, std::optional<Format> format) {
+Rate profile_rate(const Node& node, const ReadState& state, const PipeOperation& operation,
+                  std::optional<Format> format) {
   const HardwareProfile& hardware = state.lowering.hardware;
   if (operation.pipe == "tensor") return tensor_rate(node["dtype"], state, format);
   if (operation.pipe == "smem") return smem_rate(node, state);
@@ -22,7 +23,7 @@ Rate profile_rate(const Node& node, const ReadState& state, const Operation& ope
     return {hardware.exp2_per_cycle->value, hardware.id + " compute.exp2"};
   if (operation.pipe == "fma" && *format == Format::fp32 && hardware.fp32_fma_per_cycle) {
     const double lanes = hardware.fp32_fma_per_cycle->value;
-    return {operation.unit == Unit::flop ? 2 * lanes : lanes, hardware.id + " compute.fp32"};
+    return {operation.unit == AmountUnit::flop ? 2 * lanes : lanes, hardware.id + " compute.fp32"};
   }
   missing_rate(node, state, fmt::format("pipe '{}' in {}", operation.pipe, to_string(*format)));
   return {};
@@ -69,7 +70,7 @@ Rate smem_rate(const Node& node, const ReadState& state) {
   return {};
 }
 
-Rate read_rate(const Node& node, const ReadState& state, const Operation& operation) {
+Rate read_rate(const Node& node, const ReadState& state, const PipeOperation& operation) {
   const auto dtype = node.find("dtype");
   const std::optional<Format> format = dtype ? read_format(*dtype) : Format::fp32;
   const auto given = node.find("rate");

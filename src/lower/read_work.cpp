@@ -12,16 +12,16 @@ namespace {
 const std::vector<std::string> pipes{"tensor", "exp2", "fma", "alu", "smem"};
 
 // What an amount may be given in on a pipe. An FMA lane's multiply-add is 1 count and 2 FLOP.
-bool takes(const std::string& pipe, Unit unit) {
-  if (unit == Unit::bytes) return pipe == "smem";
-  if (unit == Unit::flop) return pipe == "tensor" || pipe == "fma";
+bool takes(const std::string& pipe, AmountUnit unit) {
+  if (unit == AmountUnit::bytes) return pipe == "smem";
+  if (unit == AmountUnit::flop) return pipe == "tensor" || pipe == "fma";
   return pipe == "exp2" || pipe == "fma" || pipe == "alu";
 }
 
 // The one of flop, count and values that is given. False after a finding.
-bool read_amount(const Node& node, const ReadState& state, Operation& operation) {
-  constexpr std::array<std::pair<const char*, Unit>, 3> keys{
-      {{"flop", Unit::flop}, {"count", Unit::count}, {"values", Unit::bytes}}};
+bool read_amount(const Node& node, const ReadState& state, PipeOperation& operation) {
+  constexpr std::array<std::pair<const char*, AmountUnit>, 3> keys{
+      {{"flop", AmountUnit::flop}, {"count", AmountUnit::count}, {"values", AmountUnit::bytes}}};
   int given = 0;
   const char* last = "";
   for (const auto& [key, unit] : keys)
@@ -43,23 +43,23 @@ bool read_amount(const Node& node, const ReadState& state, Operation& operation)
   return false;
 }
 
-Operation read_operation(const Node& node, const ReadState& state) {
+PipeOperation read_operation(const Node& node, const ReadState& state) {
   node.only({"name", "pipe", "dtype", "flop", "count", "values", "array", "rate"});
-  Operation operation;
+  PipeOperation operation;
   operation.name = node["name"].text();
   operation.pipe = node["pipe"].one_of(pipes);
   if (!read_amount(node, state, operation)) return operation;
   std::string array;
-  if (operation.unit == Unit::bytes) operation.bits = read_array(node["array"], state, array);
+  if (operation.unit == AmountUnit::bytes) operation.bits = read_array(node["array"], state, array);
   else if (const auto extra = node.find("array")) extra->report("only 'values' belong to an array; remove this key");
   Rate rate = read_rate(node, state, operation);
   operation.rate = rate.per_clock, operation.rate_source = std::move(rate.source);
   return operation;
 }
 
-Operand read_operand(const Node& node, const ReadState& state) {
+MatmulOperand read_operand(const Node& node, const ReadState& state) {
   node.only({"array", "level"});
-  Operand operand;
+  MatmulOperand operand;
   operand.bits = read_array(node["array"], state, operand.array);
   operand.level = node["level"].one_of({"smem", "tmem", "register"});
   return operand;

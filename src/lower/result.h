@@ -48,7 +48,7 @@ struct Configuration {
 
 struct OperationClocks {
   std::string name, pipe, rate_source;
-  Unit unit = Unit::flop;
+  AmountUnit unit = AmountUnit::flop;
   std::int64_t amount = 0;
   double rate = 0, clocks = 0;
 };
@@ -97,9 +97,9 @@ LoweringResult evaluate(const Lowering& lowering);
 
 // The steps of one plan. (Napkin section 5: divisor superscripts, table 2, table 3 and figure 34.)
 std::vector<DivisorResult> check_divisors(const Lowering& lowering, const Sizes& sizes);
-Configuration configure(const Lowering& lowering, const Plan& plan);
-Throughput pipeline(const Lowering& lowering, const Plan& plan);
-std::int64_t streamed_bytes(const Lowering& lowering, const Plan& plan);
+Configuration configure(const Lowering& lowering, const LoweringPlan& plan);
+Throughput pipeline(const Lowering& lowering, const LoweringPlan& plan);
+std::int64_t streamed_bytes(const Lowering& lowering, const LoweringPlan& plan);
 
 std::string to_text(const LoweringResult& result);
 Json to_json(const LoweringResult& result);

@@ -27,7 +27,8 @@ std::vector<std::string> problems_of(const Lowering& lowering, const PlanResult&
 }
 
 // k g_q / f against bytes / B: every unit loads its own tiles, nothing is shared through the cache (theory 3.3).
-std::optional<BandwidthTest> test_bandwidth(const Lowering& lowering, const Plan& plan, const PlanResult& result) {
+std::optional<BandwidthTest> test_bandwidth(const Lowering& lowering, const LoweringPlan& plan,
+                                            const PlanResult& result) {
   const HardwareProfile& hardware = lowering.hardware;
   const MemoryLevel* memory = hardware.level("hbm");
   const auto& clock = hardware.tensor_hz ? hardware.tensor_hz : hardware.boost_hz;
@@ -49,7 +50,7 @@ std::optional<BandwidthTest> test_bandwidth(const Lowering& lowering, const Plan
 
 LoweringResult evaluate(const Lowering& lowering) {
   LoweringResult result{lowering, {}};
-  for (const Plan& plan : lowering.plans) {
+  for (const LoweringPlan& plan : lowering.plans) {
     PlanResult row{plan.name,
                    plan.sizes,
                    plan.overlap.style,

@@ -30,13 +30,13 @@ std::int64_t cached_head_values(const StreamedHead& head, std::int64_t blocks, s
   return checked_add(checked_mul(head.q_len, head.qo_width), checked_mul(keys_and_values, passes));
 }
 
-double cross_transfer_cost(const PowerLaw& law, const Family& family) {
+double cross_transfer_cost(const PowerLaw& law, const ChildFamily& family) {
   const double from_parent = evaluate(law, intermediate_memory(family.child_memory, family.children));
   const double into_children = evaluate(law, family.child_memory);
   return family.parent_cost * from_parent + family.cross_cost * (into_children - from_parent);
 }
 
-double cross_transfer_saving(const PowerLaw& law, const Family& family) {
+double cross_transfer_saving(const PowerLaw& law, const ChildFamily& family) {
   return family.parent_cost * evaluate(law, family.child_memory) - cross_transfer_cost(law, family);
 }
 

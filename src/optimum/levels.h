@@ -49,14 +49,14 @@ std::int64_t cached_head_values(const StreamedHead& head, std::int64_t blocks, s
 
 // Theorem 3 (section 4.5, A.2.2): `children` of one family, of `child_memory` each, take every value once from the
 // parent at parent_cost and pass it among themselves at cross_cost.
-struct Family {
+struct ChildFamily {
   double child_memory = 0;
   double children = 1;
   double parent_cost = 0, cross_cost = 0;
 };
-double cross_transfer_cost(const PowerLaw& law, const Family& family);
+double cross_transfer_cost(const PowerLaw& law, const ChildFamily& family);
 
 // What the sideways path saves against every child filling itself from the parent; 0 children saved for 1 child.
-double cross_transfer_saving(const PowerLaw& law, const Family& family);
+double cross_transfer_saving(const PowerLaw& law, const ChildFamily& family);
 
 }  // namespace tilescope

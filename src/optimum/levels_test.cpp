@@ -169,7 +169,7 @@ TEST_CASE("theorem 3 equals counting which blocks of a cluster load each key and
         }
     const double qd = static_cast<double>(q), xd = static_cast<double>(x), dd = static_cast<double>(d);
     const PowerLaw law{{4 * xd * qd * dd * dd, 1}, {2 * qd * dd, 0}};
-    const Family family{2.0 * static_cast<double>(g) * dd, static_cast<double>(n), 3, 2};
+    const ChildFamily family{2.0 * static_cast<double>(g) * dd, static_cast<double>(n), 3, 2};
     CHECK(cross_transfer_cost(law, family) ==
           doctest::Approx(static_cast<double>(3 * from_parent + 2 * sideways)).epsilon(1e-13));
   }

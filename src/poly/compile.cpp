@@ -64,14 +64,14 @@ class ProgramBuilder {
       return static_cast<Slot>(1 + program_.input_count_ + definition.position);
     const Slot first = slot_of(definition.first);
     if (definition.kind == SymbolKind::ceil_ratio)
-      return derived(Program::Operation::ceil, first, slot_of(definition.second));
+      return derived(Program::DerivedBy::ceil, first, slot_of(definition.second));
     Slot most_trips = slot_of(definition.movers.front());
     for (std::size_t i = 1; i < definition.movers.size(); ++i)
-      most_trips = derived(Program::Operation::largest, most_trips, slot_of(definition.movers[i]));
-    return derived(Program::Operation::gate, first, most_trips);
+      most_trips = derived(Program::DerivedBy::largest, most_trips, slot_of(definition.movers[i]));
+    return derived(Program::DerivedBy::gate, first, most_trips);
   }
 
-  Slot derived(Program::Operation operation, Slot a, Slot b) {
+  Slot derived(Program::DerivedBy operation, Slot a, Slot b) {
     const auto next = supplied() + static_cast<Slot>(program_.derived_.size());
     const auto [place, is_new] = derived_.try_emplace({operation, a, b}, next);
     if (is_new) program_.derived_.push_back({operation, a, b});
@@ -134,7 +134,7 @@ class ProgramBuilder {
   const Symbols& symbols_;
   Program program_;
   std::vector<Factors> factors_;  // of program_.terms_
-  std::map<std::tuple<Program::Operation, Slot, Slot>, Slot> derived_;
+  std::map<std::tuple<Program::DerivedBy, Slot, Slot>, Slot> derived_;
   std::map<Pair, Slot> products_;
   Slot first_product_ = 0;
 };

@@ -11,14 +11,14 @@ void Program::derive(std::span<std::int64_t> slots) const {
     const std::int64_t a = slots[step.a], b = slots[step.b];
     std::int64_t value = 0;
     switch (step.operation) {
-      case Operation::ceil:
+      case DerivedBy::ceil:
         if (b < 1 || a < 0) throw std::domain_error("a trip count needs a size of at least 0 and a tile of at least 1");
         value = ceil_div(a, b);
         break;
-      case Operation::gate:
+      case DerivedBy::gate:
         value = b > 1 ? a : 1;
         break;
-      case Operation::largest:
+      case DerivedBy::largest:
         value = std::max(a, b);
         break;
     }
@@ -43,7 +43,7 @@ void Program::run(std::span<const std::int64_t> inputs, std::span<const std::int
 
   bool overflow = false;  // checked once: a branch an operation would cost more than the operation
   std::size_t next = supplied + derived_.size();
-  for (const Product& step : products_)
+  for (const SlotProduct& step : products_)
     overflow |= __builtin_mul_overflow(slots[step.a], slots[step.b], &slots[next++]);
   std::size_t term = 0;
   for (std::size_t i = 0; i < sums_.size(); ++i) {

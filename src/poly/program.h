@@ -27,19 +27,19 @@ class Program {
  private:
   friend class ProgramBuilder;
   using Slot = std::uint32_t;  // 0 holds 1, then inputs, externals, derived symbols, products
-  enum class Operation { ceil, gate, largest };
+  enum class DerivedBy { ceil, gate, largest };
   struct Derived {
-    Operation operation;
+    DerivedBy operation;
     Slot a, b;
   };
-  struct Product {
+  struct SlotProduct {
     Slot a, b;
   };
-  struct Term {
+  struct SumTerm {
     std::int64_t coefficient;  // times the sum's denominator
     Slot product;
   };
-  struct Sum {
+  struct TermSum {
     std::size_t end;  // of its terms, which follow the previous sum's
     std::int64_t denominator;
   };
@@ -48,9 +48,9 @@ class Program {
 
   std::size_t input_count_ = 0, external_count_ = 0;
   std::vector<Derived> derived_;
-  std::vector<Product> products_;
-  std::vector<Term> terms_;
-  std::vector<Sum> sums_;
+  std::vector<SlotProduct> products_;
+  std::vector<SumTerm> terms_;
+  std::vector<TermSum> sums_;
 };
 
 // Throws std::invalid_argument for an exponent that is negative or not an integer: relaxed polynomials have no exact

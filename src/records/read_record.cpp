@@ -98,10 +98,10 @@ Clocks read_clocks(const JsonFields& json) {
   return clocks;
 }
 
-std::vector<Island> read_islands(const JsonFields& root) {
-  std::vector<Island> islands;
+std::vector<MeasuredLaunch> read_islands(const JsonFields& root) {
+  std::vector<MeasuredLaunch> islands;
   for (const JsonFields& json : root.objects("islands")) {
-    Island island;
+    MeasuredLaunch island;
     island.name = json.text("name");
     island.launch = read_launch(json.object("launch"));
     island.counters = json.number_map("counters");

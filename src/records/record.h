@@ -32,7 +32,7 @@ struct LaunchFacts {
 };
 
 // One kernel launch of the schedule; its counters start with a cold, clean L2.
-struct Island {
+struct MeasuredLaunch {
   std::string name;
   LaunchFacts launch;
   std::map<std::string, double> counters;  // metric -> value over this launch alone
@@ -68,7 +68,7 @@ struct Record {
   std::vector<double> cold_seconds, steady_seconds;   // of the whole sequence of launches, every sample
   std::optional<Clocks> clocks;                       // absent without NVML
   Correctness correctness;
-  std::vector<Island> islands;  // at least one, in launch order
+  std::vector<MeasuredLaunch> islands;  // at least one, in launch order
 };
 
 // "<directory>/<experiment>/<point id>.json"

@@ -53,7 +53,7 @@ Record example() {
   record.clocks =
       Clocks{.sm_hz = 1.755e9, .memory_hz = 3.2e9, .power_w = 650.5, .temperature_c = 51, .throttle = {"sw_power_cap"}};
   record.correctness = {.max_error = 1.5e-3, .tolerance = 2e-3, .checked_elements = 4096, .passed = true};
-  Island island;
+  MeasuredLaunch island;
   island.name = "qk";
   island.launch = {.grid = {8, 16, 1},
                    .block = {128, 1, 1},

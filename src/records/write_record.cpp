@@ -87,7 +87,7 @@ Json launch_json(const LaunchFacts& l) {
           {"blocks_per_unit", l.blocks_per_unit}};
 }
 
-Json island_json(const Island& island) {
+Json island_json(const MeasuredLaunch& island) {
   return {{"name", island.name},
           {"launch", launch_json(island.launch)},
           {"counters", compact(island.counters)},

@@ -31,7 +31,7 @@ struct FamilyRow {
   std::vector<FamilyNumber> numbers{};
 };
 
-struct Change {
+struct LadderChange {
   std::string quantity{}, title{};
   Number before{}, after{}, factor{};
   Number counted_before{}, counted_after{}, counted_factor{};
@@ -42,7 +42,7 @@ struct Gain {  // over the step before
   std::string bound_before{};
   Number bound_before_seconds{}, bound_before_seconds_now{};
   bool path_changed = false;  // other instructions for the products, or other formats for them
-  std::vector<Change> changes{};
+  std::vector<LadderChange> changes{};
 };
 
 struct ClockState {
@@ -50,7 +50,7 @@ struct ClockState {
   std::vector<std::string> throttle{};
 };
 
-struct Step {
+struct LadderStep {
   std::string kernel{}, summary{}, implementation{}, bound_by{}, path{};
   bool third_party = false;
   Number variants{}, seconds{}, predicted_seconds{}, nearness{};
@@ -62,10 +62,10 @@ struct Step {
 struct Ladder {
   std::string title{}, pass{}, kind{};  // kind: "flop" or "bytes"
   bool fits_l2 = false;
-  std::vector<Step> steps{};  // slowest first
+  std::vector<LadderStep> steps{};  // slowest first
 };
 
-struct Family {
+struct FamilyPage {
   std::string title{}, generated{}, revision{};
   Hardware hardware{};
   double points = 0;
@@ -76,9 +76,9 @@ struct Family {
 inline constexpr const char* kFamilySchema = "tilescope/family/1";
 
 // Throws InputError with every wrong field.
-Family read_family(const nlohmann::json& data);
+FamilyPage read_family(const nlohmann::json& data);
 
-std::string family_rows_html(const Family& family);
-std::string family_ladders_html(const Family& family);
+std::string family_rows_html(const FamilyPage& family);
+std::string family_ladders_html(const FamilyPage& family);
 
 }  // namespace tilescope::report

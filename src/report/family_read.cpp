@@ -59,12 +59,12 @@ Gain read_gain(const Fields& f) {
   return gain;
 }
 
-Step read_step(const Fields& f) {
-  Step step{.kernel = f.text("kernel", true),
-            .summary = f.text("summary"),
-            .implementation = f.text("implementation"),
-            .bound_by = f.text("bound_by"),
-            .path = f.text("path")};
+LadderStep read_step(const Fields& f) {
+  LadderStep step{.kernel = f.text("kernel", true),
+                  .summary = f.text("summary"),
+                  .implementation = f.text("implementation"),
+                  .bound_by = f.text("bound_by"),
+                  .path = f.text("path")};
   step.third_party = f.boolean("third_party", false);
   step.variants = f.number("variants");
   step.seconds = f.number("seconds", true);
@@ -93,7 +93,7 @@ Ladder read_ladder(const Fields& f) {
 
 }  // namespace
 
-Family read_family(const nlohmann::json& data) {
+FamilyPage read_family(const nlohmann::json& data) {
   std::vector<Diagnostic> problems;
   const Fields f(data, "", problems);
   const std::string schema = f.text("schema", true);
@@ -101,7 +101,7 @@ Family read_family(const nlohmann::json& data) {
     problems.push_back({.file = "report data",
                         .path = "schema",
                         .message = fmt::format("expected {}, found {}", kFamilySchema, schema)});
-  Family family{.title = f.text("title"), .generated = f.text("generated"), .revision = f.text("revision")};
+  FamilyPage family{.title = f.text("title"), .generated = f.text("generated"), .revision = f.text("revision")};
   if (const auto hardware = f.object("hardware", true)) {
     family.hardware = {
         .id = hardware->text("id", true), .name = hardware->text("name"), .chip = hardware->text("chip")};

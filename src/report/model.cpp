@@ -37,8 +37,8 @@ Side read_measured(const Fields& f) {
   return side;
 }
 
-Point read_point(const Fields& f) {
-  Point point{.id = f.text("id", true), .kernel = f.text("kernel", true), .label = f.text("label")};
+ReportPoint read_point(const Fields& f) {
+  ReportPoint point{.id = f.text("id", true), .kernel = f.text("kernel", true), .label = f.text("label")};
   if (point.label.empty()) point.label = point.id;
   if (const auto prediction = f.object("prediction", true)) {
     prediction->each("traffic", false, [&](const Fields& t) { point.predicted.traffic.push_back(read_traffic(t)); });
@@ -73,8 +73,8 @@ Hardware read_hardware(const Fields& f) {
   return hardware;
 }
 
-Row read_row(const Fields& f) {
-  Row row{.point = f.text("point", true), .kernel = f.text("kernel"), .quantity = f.text("quantity", true)};
+ReportRow read_row(const Fields& f) {
+  ReportRow row{.point = f.text("point", true), .kernel = f.text("kernel"), .quantity = f.text("quantity", true)};
   row.level = f.text("level");
   row.predicted = f.number("predicted");
   row.measured = f.number("measured");
@@ -114,8 +114,8 @@ TileMap read_tile_map(const Fields& f) {
   return map;
 }
 
-Derivation read_derivation(const Fields& f) {
-  Derivation derivation{.point = f.text("point"), .title = f.text("title"), .pseudocode = f.text("pseudocode")};
+ReportDerivation read_derivation(const Fields& f) {
+  ReportDerivation derivation{.point = f.text("point"), .title = f.text("title"), .pseudocode = f.text("pseudocode")};
   derivation.paragraphs = f.texts("paragraphs");
   f.each("terms", false, [&](const Fields& t) {
     derivation.terms.push_back({t.text("boundary", true), t.text("array"), t.text("direction"), t.text("formula"),
@@ -125,10 +125,10 @@ Derivation read_derivation(const Fields& f) {
 }
 
 // A label that several points share is no label: theirs get the id as well.
-void tell_apart(std::vector<Point>& points) {
+void tell_apart(std::vector<ReportPoint>& points) {
   std::map<std::string, int> uses;
-  for (const Point& point : points) ++uses[point.label];
-  for (Point& point : points)
+  for (const ReportPoint& point : points) ++uses[point.label];
+  for (ReportPoint& point : points)
     if (uses[point.label] > 1 && point.label != point.id) point.label += " (" + point.id + ")";
 }
 
@@ -175,8 +175,8 @@ Traffic at_level(const Side& side, const std::string& level) {
 }
 
 // Everything the point itself carries, predicted beside measured.
-std::vector<Row> rows_of(const Point& point) {
-  std::vector<Row> rows;
+std::vector<ReportRow> rows_of(const ReportPoint& point) {
+  std::vector<ReportRow> rows;
   const Side none;
   const Side& measured = point.measured ? *point.measured : none;
   const auto add = [&](const std::string& quantity, const std::string& level, Number predicted, Number observed) {
@@ -210,20 +210,20 @@ std::vector<Row> rows_of(const Point& point) {
 
 }  // namespace
 
-std::vector<Row> all_rows(const Report& report) {
-  std::vector<Row> rows = report.rows;
+std::vector<ReportRow> all_rows(const Report& report) {
+  std::vector<ReportRow> rows = report.rows;
   // By the name that is shown: the comparison's "traffic read" at hbm is the point's "read_bytes" at hbm.
   std::set<std::pair<std::string, std::string>> known;
-  for (const Row& row : rows) known.emplace(row.point, quantity_name(row.quantity, row.level));
-  for (const Point& point : report.points)
-    for (Row& row : rows_of(point))
+  for (const ReportRow& row : rows) known.emplace(row.point, quantity_name(row.quantity, row.level));
+  for (const ReportPoint& point : report.points)
+    for (ReportRow& row : rows_of(point))
       if (!known.contains({row.point, quantity_name(row.quantity, row.level)})) rows.push_back(std::move(row));
   return rows;
 }
 
 bool only_operands(const Report& report, const std::string& level) {
   bool operands = false;
-  for (const Point& point : report.points) {
+  for (const ReportPoint& point : report.points) {
     if (!point.measured) continue;
     const Traffic traffic = at_level(*point.measured, level);
     if (traffic.read_bytes || traffic.write_bytes) return false;
@@ -239,7 +239,7 @@ Traffic shown_traffic(const Report& report, const Side& side, const std::string&
 }
 
 std::string label_of(const Report& report, const std::string& id) {
-  for (const Point& point : report.points)
+  for (const ReportPoint& point : report.points)
     if (point.id == id) return point.label;
   return id;
 }

@@ -26,7 +26,7 @@ struct Side {
   Number seconds{}, seconds_cold{}, clock_hz{};
 };
 
-struct Point {
+struct ReportPoint {
   std::string id{}, kernel{}, label{}, dtype{}, bound_by{};
   std::string key{};  // its place in the list, as text: what the page's data calls it, since ids are long and recur
   Side predicted{};
@@ -34,7 +34,7 @@ struct Point {
 };
 
 // One comparison: `ratio` is predicted / measured, `tolerance` the allowed |ratio - 1|, `reason` why that much.
-struct Row {
+struct ReportRow {
   std::string point{}, kernel{}, quantity{}, level{};
   Number predicted{}, measured{}, ratio{}, tolerance{};
   std::string verdict{};  // pass, fail, info; empty when nothing was compared
@@ -76,27 +76,27 @@ struct TileMap {
   std::vector<Tile> cells{};
 };
 
-struct Term {
+struct ReportTerm {
   std::string boundary{}, array{}, direction{}, formula{};
   Number bytes{};
   std::vector<std::string> because{};
 };
 
-struct Derivation {
+struct ReportDerivation {
   std::string point{}, title{}, pseudocode{};
   std::vector<std::string> paragraphs{};
-  std::vector<Term> terms{};
+  std::vector<ReportTerm> terms{};
 };
 
 struct Report {
   std::string title{}, generated{}, revision{};
   std::vector<std::string> notes{};  // how it was measured, a sentence each; empty: the page's general words
   Hardware hardware{};
-  std::vector<Point> points{};
-  std::vector<Row> rows{};
+  std::vector<ReportPoint> points{};
+  std::vector<ReportRow> rows{};
   std::vector<Summary> summary{};
   std::optional<TileMap> tile_map{};
-  std::optional<Derivation> derivation{};
+  std::optional<ReportDerivation> derivation{};
   std::optional<Pictures> pictures{};
 };
 
@@ -104,7 +104,7 @@ struct Report {
 Report read_report(const nlohmann::json& data);
 
 // The comparison's rows, then one row a number that a point has and the comparison does not mention.
-std::vector<Row> all_rows(const Report& report);
+std::vector<ReportRow> all_rows(const Report& report);
 
 // True when the level's measurements hold operand reads but no total: then only operand reads can be set side by side.
 bool only_operands(const Report& report, const std::string& level);

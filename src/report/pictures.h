@@ -13,7 +13,7 @@ namespace tilescope::report {
 class Fields;
 
 // Predicted and measured of one quantity of a record, and the error that is stated for its kernel (a fraction).
-struct Pair {
+struct PredictedMeasured {
   double predicted = 0, measured = 0, bar = 0;
 };
 
@@ -24,7 +24,7 @@ inline constexpr const char* kResidualQuantities[] = {"hbm_read_bytes", "busy_cy
 struct Residual {
   std::string kernel{}, label{};
   bool third_party = false;
-  std::map<std::string, Pair> quantities{};
+  std::map<std::string, PredictedMeasured> quantities{};
 };
 
 // The error bar of a kernel in a regime ("all", "*ours", "*theirs": of a group, in all regimes), over the sizes of its

@@ -102,7 +102,7 @@ Record measure_point(const MeasurePoint& point, Call call, Call timed, const Jso
   record.steady_seconds = timing.steady;
   record.clocks = timing.clocks;
   for (const WatchedLaunch& launch : launches) {
-    Island island;
+    MeasuredLaunch island;
     island.name = short_name(launch.kernel);
     island.launch = launch.facts;
     record.islands.push_back(std::move(island));

@@ -42,7 +42,7 @@ void count_traffic(Bench& bench, const CountedRun& run, Record& record) {
       for (const bool flush_inside : {false, true}) run(marker, sample_prefix(sample, flush_inside), flush_inside);
   });
   for (std::size_t i = 0; i < record.islands.size(); ++i) {
-    Island& island = record.islands[i];
+    MeasuredLaunch& island = record.islands[i];
     for (int sample = 0; sample < traffic_samples; ++sample) {
       for (const auto& [metric, value] : counted.values.at(range_name(sample_prefix(sample, false), i)))
         island.samples[metric].push_back(value);
@@ -72,7 +72,7 @@ void count_islands(Bench& bench, const CountedRun& run, Record& record) {
   record.flush_bytes = static_cast<double>(bench.flush.bytes());
   count_traffic(bench, run, record);
   count_work(bench, run, record);
-  for (const Island& island : record.islands) {
+  for (const MeasuredLaunch& island : record.islands) {
     sum_into(record.counters, island.counters);
     sum_into(record.counters_with_flush, island.counters_with_flush);
   }

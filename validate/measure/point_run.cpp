@@ -95,7 +95,7 @@ void run_counted(const std::vector<kernels::Launch>& launches, const L2Flush& fl
 
 void count_launches(Bench& bench, const std::vector<kernels::Launch>& launches, Record& record) {
   for (const kernels::Launch& launch : launches) {
-    Island island;
+    MeasuredLaunch island;
     island.name = launch.island;
     island.launch = facts(launch);
     record.islands.push_back(std::move(island));

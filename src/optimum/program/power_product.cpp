@@ -59,7 +59,7 @@ void PowerProduct::multiply(const Polynomial& base, const Rational& exponent) {
   if (primitive.terms().size() == 1) return;  // it is 1
   const auto place =
       std::lower_bound(factors_.begin(), factors_.end(), primitive,
-                       [](const Factor& factor, const Polynomial& sum) { return before(factor.base, sum); });
+                       [](const PowerFactor& factor, const Polynomial& sum) { return before(factor.base, sum); });
   if (place == factors_.end() || !(place->base == primitive)) {
     factors_.insert(place, {primitive, exponent});
     return;
@@ -97,7 +97,7 @@ void PowerProduct::multiply_integer(std::int64_t base, const Rational& exponent)
 std::optional<Polynomial> PowerProduct::expanded() const {
   if (!roots_.empty()) return std::nullopt;
   Polynomial product(rational_);
-  for (const Factor& factor : factors_) {
+  for (const PowerFactor& factor : factors_) {
     if (!factor.exponent.is_integer() || factor.exponent < 0) return std::nullopt;
     product = product * power(factor.base, factor.exponent);
   }
@@ -107,7 +107,7 @@ std::optional<Polynomial> PowerProduct::expanded() const {
 double PowerProduct::evaluate(const Symbols& symbols, const Valuation& values) const {
   double product = tilescope::evaluate(Polynomial(rational_), symbols, values);
   for (const auto& [base, exponent] : roots_) product *= std::pow(static_cast<double>(base), exponent.to_double());
-  for (const Factor& factor : factors_)
+  for (const PowerFactor& factor : factors_)
     product *= std::pow(tilescope::evaluate(factor.base, symbols, values), factor.exponent.to_double());
   return product;
 }
@@ -118,7 +118,7 @@ std::string PowerProduct::to_text(const Symbols& symbols) const {
   if (!bare || (roots_.empty() && factors_.empty()))
     parts.push_back(tilescope::to_text(Polynomial(rational_), symbols));
   for (const auto& [base, exponent] : roots_) parts.push_back(power_text(std::to_string(base), exponent));
-  for (const Factor& factor : factors_)
+  for (const PowerFactor& factor : factors_)
     parts.push_back(power_text('(' + tilescope::to_text(factor.base, symbols) + ')', factor.exponent));
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : "*") + part;

@@ -26,10 +26,10 @@ class PowerProduct {
   friend bool operator==(const PowerProduct&, const PowerProduct&) = default;
 
  private:
-  struct Factor {
+  struct PowerFactor {
     Polynomial base;  // two terms or more without a common factor
     Rational exponent;
-    friend bool operator==(const Factor&, const Factor&) = default;
+    friend bool operator==(const PowerFactor&, const PowerFactor&) = default;
   };
 
   void multiply_number(const Rational& base, const Rational& exponent);
@@ -37,7 +37,7 @@ class PowerProduct {
 
   Monomial rational_{};                       // coefficient and powers of single symbols
   std::map<std::int64_t, Rational> roots_{};  // of numbers; exponents in (0, 1)
-  std::vector<Factor> factors_{};             // sorted by base
+  std::vector<PowerFactor> factors_{};        // sorted by base
 };
 
 }  // namespace tilescope

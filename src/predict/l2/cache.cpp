@@ -97,15 +97,15 @@ std::size_t L2Cache::line(std::size_t fragment, int side, int home) const {
          static_cast<std::size_t>(home);
 }
 
-void L2Cache::take(std::vector<Link>& links, List& list, std::size_t at, std::int64_t bytes) {
-  const Link link = links[at];
+void L2Cache::take(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes) {
+  const LruLink link = links[at];
   (link.previous < 0 ? list.newest : links[static_cast<std::size_t>(link.previous)].next) = link.next;
   (link.next < 0 ? list.oldest : links[static_cast<std::size_t>(link.next)].previous) = link.previous;
   links[at].previous = absent;
   list.bytes -= bytes;
 }
 
-void L2Cache::put(std::vector<Link>& links, List& list, std::size_t at, std::int64_t bytes) {
+void L2Cache::put(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes) {
   links[at] = {-1, list.newest};
   (list.newest < 0 ? list.oldest : links[static_cast<std::size_t>(list.newest)].previous) = static_cast<int>(at);
   list.newest = static_cast<int>(at);
@@ -153,8 +153,8 @@ std::int64_t L2Cache::read(int entry, int side) {
   return missing;
 }
 
-L2Cache::Stored L2Cache::store(int entry) {
-  Stored result;
+L2Cache::StoreTraffic L2Cache::store(int entry) {
+  StoreTraffic result;
   const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
   const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
   for (std::size_t f = first; f < end; ++f)

@@ -49,10 +49,10 @@ class L2Cache {
   std::int64_t read(int entry, int side);
   // The entry is stored or added to: bytes it lacked, which an addition fetches; and bytes of its earlier contents that
   // had gone to DRAM (0 when it was never stored).
-  struct Stored {
+  struct StoreTraffic {
     std::int64_t lacked = 0, written = 0;
   };
-  Stored store(int entry);
+  StoreTraffic store(int entry);
 
  private:
   static constexpr int absent = -2;  // previous of a line that is in no list
@@ -62,30 +62,30 @@ class L2Cache {
     int part = 0;  // bytes at each home
   };
   // A line of a fragment in a set's order of use, or in the order in which its group was stored.
-  struct Link {
+  struct LruLink {
     int previous = absent, next = -1;  // -1: none
   };
   struct List {
     int oldest = -1, newest = -1;
     std::int64_t bytes = 0;
   };
-  enum Written : char { never, unwritten, written };
+  enum WriteState : char { never, unwritten, written };
 
   std::size_t line(std::size_t fragment, int side, int home) const;
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t bytes);
   bool use(std::size_t fragment, int side, int home);  // whether it was there
   void drop_oldest(List& set);
   void clean(std::size_t fragment, int home);
-  static void take(std::vector<Link>& links, List& list, std::size_t at, std::int64_t bytes);
-  static void put(std::vector<Link>& links, List& list, std::size_t at, std::int64_t bytes);
+  static void take(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes);
+  static void put(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes);
 
   int partitions_ = 1;
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
   std::vector<int> first_;                  // fragment of each entry
   std::vector<Fragment> fragments_;
-  std::vector<Link> links_, dirty_links_;  // by line(); by fragment and home
-  std::vector<List> sets_, dirty_;         // by group and side; by group and home
-  std::vector<Written> written_;           // by fragment and home
+  std::vector<LruLink> links_, dirty_links_;  // by line(); by fragment and home
+  std::vector<List> sets_, dirty_;            // by group and side; by group and home
+  std::vector<WriteState> written_;           // by fragment and home
 };
 
 }  // namespace tilescope

@@ -45,8 +45,8 @@ struct PlainL2 {
       if (!use(entry, side, home) && (home == side || !use(entry, home, home))) missing += part(entry);
     return missing;
   }
-  L2Cache::Stored store(int entry) {
-    L2Cache::Stored result;
+  L2Cache::StoreTraffic store(int entry) {
+    L2Cache::StoreTraffic result;
     for (const int home : {0, 1}) {
       auto& list = dirty[static_cast<std::size_t>(home)];
       auto& ever = ever_stored[static_cast<std::size_t>(home)];
@@ -124,7 +124,7 @@ TEST_CASE("one set behaves as plain lists of lines do") {
     for (int i = 0; i < 5000; ++i) {
       const auto entry = static_cast<int>(random() % (i % 1000 < 500 ? 40 : 9));
       if (random() % 3 == 0) {
-        const L2Cache::Stored found = cache.store(entry), expected = plain.store(entry);
+        const L2Cache::StoreTraffic found = cache.store(entry), expected = plain.store(entry);
         REQUIRE(found.lacked == expected.lacked);
         REQUIRE(found.written == expected.written);
       } else {

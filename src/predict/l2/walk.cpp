@@ -211,7 +211,7 @@ class Walker {
   // A stored tile goes to the L2.
   void leave(std::size_t i, int tile) {
     const auto entry = static_cast<std::size_t>(tile);
-    const L2Cache::Stored stored = cache_.store(tile);
+    const L2Cache::StoreTraffic stored = cache_.store(tile);
     written_[i] += stored.written;
     if (tiles_.list[i].kind == TileStream::Kind::add && seen_[entry]) fetched_[i] += stored.lacked;
     seen_[entry] = 1;

@@ -26,7 +26,7 @@ struct Strips {
 Strips strips_of(const Report& report) {
   Strips strips;
   std::map<std::string, std::set<double>> tolerances;
-  for (const Row& row : report.rows) {
+  for (const ReportRow& row : report.rows) {
     if (!row.ratio) continue;
     const std::string name = quantity_name(row.quantity, row.level);
     if (!contains(strips.order, name)) strips.order.push_back(name);

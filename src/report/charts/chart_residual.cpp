@@ -176,7 +176,8 @@ json residual_data(const Report& report) {
     for (const char* quantity : kResidualQuantities) {
       const auto pair = residual.quantities.find(quantity);
       const bool known = pair != residual.quantities.end();
-      for (const double Pair::*part : {&Pair::predicted, &Pair::measured, &Pair::bar})
+      for (const double PredictedMeasured::*part :
+           {&PredictedMeasured::predicted, &PredictedMeasured::measured, &PredictedMeasured::bar})
         row.push_back(known ? rounded(pair->second.*part) : json(nullptr));
     }
     rows.push_back(std::move(row));

@@ -56,7 +56,7 @@ double flop_of(const Side& side) {
 }
 
 // The point's place at one level, or nothing when a number that it needs is missing.
-json mark_of(const Point& point, const Side& side, const Traffic& traffic) {
+json mark_of(const ReportPoint& point, const Side& side, const Traffic& traffic) {
   const double bytes = traffic.read_bytes.value_or(0) + traffic.write_bytes.value_or(0);
   const double flop = flop_of(side);
   if (bytes <= 0 || flop <= 0 || side.seconds.value_or(0) <= 0) return nullptr;
@@ -68,7 +68,7 @@ json mark_of(const Point& point, const Side& side, const Traffic& traffic) {
 
 json marks_of(const Report& report) {
   json marks = json::array();
-  for (const Point& point : report.points) {
+  for (const ReportPoint& point : report.points) {
     const auto add = [&](const Side& side, const char* name) {
       for (const Traffic& traffic : side.traffic) {
         const bool has_roof = std::any_of(report.hardware.roofs.begin(), report.hardware.roofs.end(),
@@ -281,7 +281,7 @@ json point_layers(const Hardware& hardware, const Range& x, const Range& y) {
 
 std::vector<std::string> roofline_dtypes(const Report& report) {
   std::map<std::string, int> uses;
-  for (const Point& point : report.points) ++uses[point.dtype];
+  for (const ReportPoint& point : report.points) ++uses[point.dtype];
   std::vector<std::string> dtypes;
   for (const auto& [dtype, n] : uses)
     if (!dtype.empty()) dtypes.push_back(dtype);

@@ -15,7 +15,7 @@ Report one_point() {
                      .name = "H200",
                      .roofs = {{"hbm", "datasheet", 4.8e12}, {"l2", "measured", 1e13}},
                      .peaks = {{"fp16", "tensor", 9.6e14}, {"fp8_e4m3", "tensor", 1.9e15}}};
-  Point point{.id = "p", .kernel = "k", .label = "point", .dtype = "fp16"};
+  ReportPoint point{.id = "p", .kernel = "k", .label = "point", .dtype = "fp16"};
   point.predicted = {.traffic = {{"hbm", 3000, 1000}, {"l2", 6000, 2000}, {"register", 9000, {}}},
                      .work = {{"tensor_flop", 1e6}},
                      .seconds = 1e-6};

@@ -12,7 +12,7 @@ using nlohmann::json;
 // One object a point: predicted and measured, read and write. An absent number is left out, so its bar is too.
 json traffic_rows(const Report& report, const std::string& level) {
   json rows = json::array();
-  for (const Point& point : report.points) {
+  for (const ReportPoint& point : report.points) {
     json row = {{"id", point.key}};
     const auto put = [&](const char* key, const Number& value) {
       if (value) row[key] = *value;
@@ -52,7 +52,7 @@ json x_of(const char* field) {
 
 std::vector<std::string> traffic_levels(const Report& report) {
   std::set<std::string> present;
-  for (const Point& point : report.points) {
+  for (const ReportPoint& point : report.points) {
     for (const Traffic& t : point.predicted.traffic) present.insert(t.level);
     if (point.measured)
       for (const Traffic& t : point.measured->traffic) present.insert(t.level);

@@ -14,7 +14,7 @@ namespace tilescope {
 namespace report {
 namespace {
 
-std::string lead_html(const Family& family) {
+std::string lead_html(const FamilyPage& family) {
   const auto third = static_cast<double>(
       std::count_if(family.rows.begin(), family.rows.end(), [](const FamilyRow& row) { return row.third_party; }));
   const auto count = [](double n) { return data_html(n, plain_number(n)); };
@@ -35,15 +35,15 @@ std::string lead_html(const Family& family) {
 
 std::string render_family_html(const nlohmann::json& data, const std::filesystem::path& assets) {
   using namespace report;
-  const Family content = read_family(data);
+  const FamilyPage content = read_family(data);
   Report head;
   head.hardware = content.hardware, head.generated = content.generated, head.revision = content.revision;
-  const Values values{{"title", escape_html(content.title)},
-                      {"css", asset(assets, "page.css") + asset(assets, "family.css")},
-                      {"meta", meta_html(head)},
-                      {"lead", lead_html(content)},
-                      {"family", family_rows_html(content)},
-                      {"ladders", family_ladders_html(content)}};
+  const TemplateValues values{{"title", escape_html(content.title)},
+                              {"css", asset(assets, "page.css") + asset(assets, "family.css")},
+                              {"meta", meta_html(head)},
+                              {"lead", lead_html(content)},
+                              {"family", family_rows_html(content)},
+                              {"ladders", family_ladders_html(content)}};
   return filled(asset(assets, "family.html"), values, assets / "family.html");
 }
 

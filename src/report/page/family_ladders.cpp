@@ -20,7 +20,7 @@ struct Scale {
 
 Scale scale_of(const Ladder& ladder) {
   Scale scale;
-  for (const Step& step : ladder.steps) {
+  for (const LadderStep& step : ladder.steps) {
     scale.flop = std::max({scale.flop, step.flop_per_second.value_or(0), step.predicted_flop_per_second.value_or(0)});
     scale.seconds = std::max({scale.seconds, step.seconds.value_or(0), step.predicted_seconds.value_or(0)});
     scale.bytes = std::max(scale.bytes, step.kv_bytes.value_or(0));
@@ -36,7 +36,7 @@ std::string bar_html(const char* css_class, const Number& value, const Number& p
   return html + "</span>";
 }
 
-std::string bars_html(const Ladder& ladder, const Step& step, const Scale& scale) {
+std::string bars_html(const Ladder& ladder, const LadderStep& step, const Scale& scale) {
   if (ladder.kind == "flop") return bar_html("speed", step.flop_per_second, step.predicted_flop_per_second, scale.flop);
   return bar_html("speed", step.seconds, step.predicted_seconds, scale.seconds) +
          bar_html("size", step.kv_bytes, {}, scale.bytes);
@@ -47,7 +47,7 @@ std::string tera_html(const Number& flop_per_second) {
   return data_html(flop_per_second, fmt::format("{:.1f} TFLOP/s", flop_per_second.value_or(0) / 1e12));
 }
 
-std::string value_html(const Ladder& ladder, const Step& step) {
+std::string value_html(const Ladder& ladder, const LadderStep& step) {
   const std::string time = amount_html("seconds", step.seconds);
   const auto line = [](const std::string& html) { return "<span class=\"quiet\">" + html + "</span>"; };
   if (ladder.kind == "flop") return "<strong>" + tera_html(step.flop_per_second) + "</strong>" + line(time);
@@ -60,7 +60,7 @@ std::string fact_html(const char* name, const std::string& html) {
 }
 
 // What the model says of the step: of the resource that bound the step before, and of the one that binds now.
-std::string model_html(const Step& step) {
+std::string model_html(const LadderStep& step) {
   const std::string now = fmt::format("{}, bound by {}", amount_html("seconds", step.predicted_seconds),
                                       escape_html(resource_name(step.bound_by)));
   if (!step.gain) return now;
@@ -70,14 +70,14 @@ std::string model_html(const Step& step) {
                      amount_html("seconds", g.bound_before_seconds), now);
 }
 
-std::string nearness_html(const Step* before, const Step& step) {
+std::string nearness_html(const LadderStep* before, const LadderStep& step) {
   const std::string now = percent_html(step.nearness) + " of the speed that the model allows";
   if (!before || !step.gain) return now;
   return fmt::format("{}: {}, {} before", factor_html(step.gain->nearness_factor), now, percent_html(before->nearness));
 }
 
-std::string path_html(const Step* before, const Step& step) {
-  const auto one = [](const Step& s) {
+std::string path_html(const LadderStep* before, const LadderStep& step) {
+  const auto one = [](const LadderStep& s) {
     return escape_html(s.path.empty() ? "none" : s.path) +
            (s.path_flop_per_second ? ", at most " + tera_html(s.path_flop_per_second) : "");
   };
@@ -86,7 +86,7 @@ std::string path_html(const Step* before, const Step& step) {
   return one(step) + "; before: " + one(*before);
 }
 
-std::string clock_html(const Step& step) {
+std::string clock_html(const LadderStep& step) {
   if (!step.clocks) return {};
   const ClockState& c = *step.clocks;
   std::string html = fmt::format("{}, {} of {}", amount_html("sm_hz", c.sm_hz),
@@ -98,7 +98,7 @@ std::string clock_html(const Step& step) {
   return html;
 }
 
-std::string change_html(const Change& c) {
+std::string change_html(const LadderChange& c) {
   return fmt::format(
       "<tr data-quantity=\"{}\"><th scope=\"row\">{}</th><td class=\"n\">{} → {}</td><td class=\"n\">{}</td><td "
       "class=\"n\">{}</td></tr>",
@@ -106,24 +106,24 @@ std::string change_html(const Change& c) {
       amount_html(c.quantity, c.after), less_html(c.factor), less_html(c.counted_factor));
 }
 
-std::string changes_html(const Step& step) {
+std::string changes_html(const LadderStep& step) {
   if (!step.gain || step.gain->changes.empty()) return {};
   std::string html =
       "<table class=\"changes\"><thead><tr><th scope=\"col\">predicted</th><th scope=\"col\" class=\"n\">before → "
       "now</th><th scope=\"col\" class=\"n\">model</th>"
       "<th scope=\"col\" class=\"n\">counters</th></tr></thead><tbody>";
-  for (const Change& change : step.gain->changes) html += change_html(change);
+  for (const LadderChange& change : step.gain->changes) html += change_html(change);
   return html + "</tbody></table>";
 }
 
-std::string why_html(const Step* before, const Step& step) {
+std::string why_html(const LadderStep* before, const LadderStep& step) {
   return "<dl>" + fact_html("model", model_html(step)) + fact_html("nearness", nearness_html(before, step)) +
          fact_html("products", path_html(before, step)) + fact_html("changed", changes_html(step)) +
          fact_html("clock", clock_html(step)) + "</dl>";
 }
 
 std::string step_html(const Ladder& ladder, std::size_t i, const Scale& scale) {
-  const Step& step = ladder.steps[i];
+  const LadderStep& step = ladder.steps[i];
   const std::string variants = step.variants.value_or(1) > 1
                                    ? fmt::format(" <span class=\"quiet\">fastest of {} measured</span>",
                                                  data_html(step.variants, plain_number(step.variants)))
@@ -141,7 +141,7 @@ std::string step_html(const Ladder& ladder, std::size_t i, const Scale& scale) {
 
 std::string ladder_html(const Ladder& ladder, bool open) {
   const Scale scale = scale_of(ladder);
-  const Step& fastest = ladder.steps.back();
+  const LadderStep& fastest = ladder.steps.back();
   std::string html = fmt::format(
       "<details class=\"ladder\"{}><summary><h3>{}</h3><span class=\"quiet\">{} steps to {}</span></summary>\n",
       open ? " open" : "", escape_html(ladder.title), ladder.steps.size(), escape_html(fastest.kernel));
@@ -159,12 +159,12 @@ std::string ladder_html(const Ladder& ladder, bool open) {
 
 }  // namespace
 
-std::string family_ladders_html(const Family& family) {
+std::string family_ladders_html(const FamilyPage& family) {
   if (family.ladders.empty()) return empty_html("No workload was measured with two kernels or formats.");
-  std::string html = legend_html({key_html(Shape::bar, "measured", "var(--ours)"),
-                                  key_html(Shape::bar, "measured, third party", "var(--theirs)"),
-                                  key_html(Shape::bar, "predicted", "var(--ink)", "hollow"),
-                                  key_html(Shape::bar, "bytes of K and V", "var(--rule)")});
+  std::string html = legend_html({key_html(MarkShape::bar, "measured", "var(--ours)"),
+                                  key_html(MarkShape::bar, "measured, third party", "var(--theirs)"),
+                                  key_html(MarkShape::bar, "predicted", "var(--ink)", "hollow"),
+                                  key_html(MarkShape::bar, "bytes of K and V", "var(--rule)")});
   std::set<std::string> shown;  // the first ladder of each pass and kind stands open
   for (const Ladder& ladder : family.ladders)
     if (!ladder.steps.empty()) html += ladder_html(ladder, shown.insert(ladder.pass + ladder.kind).second);

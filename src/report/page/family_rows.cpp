@@ -61,10 +61,10 @@ std::string row_html(const FamilyRow& row) {
 
 }  // namespace
 
-std::string family_rows_html(const Family& family) {
+std::string family_rows_html(const FamilyPage& family) {
   if (family.rows.empty()) return empty_html("No kernel was measured.");
-  std::string html =
-      legend_html({key_html(Shape::circle, "predicted", "var(--ink)", "hollow"), key_html(Shape::circle, "counted")});
+  std::string html = legend_html(
+      {key_html(MarkShape::circle, "predicted", "var(--ink)", "hollow"), key_html(MarkShape::circle, "counted")});
   html += "<table class=\"family\"><thead><tr><th scope=\"col\">Kernel</th>";
   for (const FamilyNumber& number : family.rows.front().numbers)
     html += "<th scope=\"col\">" + escape_html(number.title) + "</th>";

@@ -11,20 +11,20 @@ namespace tilescope::report {
 namespace {
 
 // Without a ratio (something was measured as zero) a failure is beyond every size.
-double size_of(const Row& row) {
+double size_of(const ReportRow& row) {
   if (row.ratio) return std::abs(*row.ratio - 1);
   return row.verdict == "fail" ? std::numeric_limits<double>::infinity() : 0;
 }
 
 // Multiples of the tolerance; an exact comparison (tolerance 0) that fails is beyond every multiple.
-double use_of(const Row& row) {
+double use_of(const ReportRow& row) {
   const double tolerance = row.tolerance.value_or(0);
   if (tolerance > 0) return size_of(row) / tolerance;
   return size_of(row) > 0 ? 1e9 + size_of(row) : 0;
 }
 
 // What failed comes before what an absolute allowance lets pass, whatever their sizes.
-bool worse(const Row& a, const Row& b) {
+bool worse(const ReportRow& a, const ReportRow& b) {
   if (a.verdict != b.verdict) return a.verdict == "fail";
   return use_of(a) > use_of(b);
 }
@@ -37,12 +37,12 @@ Headline headline_of(const Report& report) {
   Headline headline;
   std::set<std::string> kernels;
   headline.points = static_cast<int>(report.points.size());
-  for (const Point& point : report.points) {
+  for (const ReportPoint& point : report.points) {
     headline.measured_points += point.measured.has_value();
     kernels.insert(point.kernel);
   }
   headline.kernels.assign(kernels.begin(), kernels.end());
-  for (const Row& row : report.rows) {
+  for (const ReportRow& row : report.rows) {
     if (row.verdict == "info") ++headline.informative;
     if (row.verdict != "pass" && row.verdict != "fail") continue;
     ++headline.checked;
@@ -51,7 +51,7 @@ Headline headline_of(const Report& report) {
     if (!headline.worst || worse(row, *headline.worst)) headline.worst = row;
   }
   std::stable_sort(headline.failures.begin(), headline.failures.end(),
-                   [](const Row& a, const Row& b) { return size_of(a) > size_of(b); });
+                   [](const ReportRow& a, const ReportRow& b) { return size_of(a) > size_of(b); });
   return headline;
 }
 

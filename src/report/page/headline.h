@@ -12,8 +12,8 @@ struct Headline {
   int points = 0, measured_points = 0;
   std::vector<std::string> kernels;
   int checked = 0, passed = 0, failed = 0, informative = 0;
-  std::vector<Row> failures;  // largest error first
-  std::optional<Row> worst;   // the checked row that uses up most of its tolerance, or exceeds it most
+  std::vector<ReportRow> failures;  // largest error first
+  std::optional<ReportRow> worst;   // the checked row that uses up most of its tolerance, or exceeds it most
 };
 
 Headline headline_of(const Report& report);

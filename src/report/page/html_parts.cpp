@@ -7,25 +7,25 @@
 namespace tilescope::report {
 namespace {
 
-const char* drawing(Shape shape) {
+const char* drawing(MarkShape shape) {
   switch (shape) {
-    case Shape::circle:
+    case MarkShape::circle:
       return R"(<circle cx="8" cy="8" r="5"/>)";
-    case Shape::square:
+    case MarkShape::square:
       return R"(<rect x="3.5" y="3.5" width="9" height="9"/>)";
-    case Shape::triangle:
+    case MarkShape::triangle:
       return R"(<path d="M8 2.5 14 13H2z"/>)";
-    case Shape::triangle_down:
+    case MarkShape::triangle_down:
       return R"(<path d="M8 13.5 14 3H2z"/>)";
-    case Shape::triangle_right:
+    case MarkShape::triangle_right:
       return R"(<path d="M3 2.5 13.5 8 3 13.5z"/>)";
-    case Shape::stroke:
+    case MarkShape::stroke:
       return R"(<path d="M2.5 8h11" stroke-width="3"/>)";
-    case Shape::diamond:
+    case MarkShape::diamond:
       return R"(<path d="M8 2 13 8 8 14 3 8z"/>)";
-    case Shape::cross:
+    case MarkShape::cross:
       return R"(<path d="M6 2h4v4h4v4h-4v4H6v-4H2V6h4z"/>)";
-    case Shape::bar:
+    case MarkShape::bar:
       return R"(<rect x="1" y="3" width="14" height="10"/>)";
   }
   return "";
@@ -50,11 +50,11 @@ std::string figure_html(const std::string& id, const std::string& caption) {
   return fmt::format("<figure><div class=\"chart\" id=\"{}\"></div>{}</figure>\n", escape_html(id), below);
 }
 
-std::string table_html(const std::string& name, const std::vector<Column>& columns,
+std::string table_html(const std::string& name, const std::vector<TableColumn>& columns,
                        const std::vector<std::vector<std::string>>& html_cells) {
   std::string html = fmt::format(R"(<div class="scroll" tabindex="0" role="region" aria-label="{}"><table><thead><tr>)",
                                  escape_html(name));
-  for (const Column& column : columns)
+  for (const TableColumn& column : columns)
     html +=
         fmt::format(R"(<th scope="col"{}>{}</th>)", column.number ? R"( class="n")" : "", escape_html(column.title));
   html += "</tr></thead><tbody>\n";
@@ -69,7 +69,7 @@ std::string table_html(const std::string& name, const std::vector<Column>& colum
   return html + "</tbody></table></div>\n";
 }
 
-std::string key_html(Shape shape, const std::string& meaning, const std::string& colour, const char* css_class) {
+std::string key_html(MarkShape shape, const std::string& meaning, const std::string& colour, const char* css_class) {
   return fmt::format(R"(<li class="{}" style="--c: {}"><svg viewBox="0 0 16 16" aria-hidden="true">{}</svg>{}</li>)",
                      css_class, escape_html(colour), drawing(shape), escape_html(meaning));
 }

@@ -20,19 +20,19 @@ std::string control_html(const std::string& name, const std::string& signal, con
 // The place where page.js draws the chart of this id.
 std::string figure_html(const std::string& id, const std::string& caption);
 
-struct Column {
+struct TableColumn {
   std::string title{};
   bool number = false;  // set right-aligned
 };
 
 // Scrolls sideways on its own where the screen is narrow. The first cell of a row is its header.
-std::string table_html(const std::string& name, const std::vector<Column>& columns,
+std::string table_html(const std::string& name, const std::vector<TableColumn>& columns,
                        const std::vector<std::vector<std::string>>& html_cells);
 
-enum class Shape { circle, square, triangle, triangle_down, triangle_right, diamond, cross, stroke, bar };
+enum class MarkShape { circle, square, triangle, triangle_down, triangle_right, diamond, cross, stroke, bar };
 
 // One entry of a legend: the shape in a CSS colour, hollow or filled, and its meaning.
-std::string key_html(Shape shape, const std::string& meaning, const std::string& colour = "var(--ink)",
+std::string key_html(MarkShape shape, const std::string& meaning, const std::string& colour = "var(--ink)",
                      const char* css_class = "");
 std::string legend_html(const std::vector<std::string>& html_keys);
 

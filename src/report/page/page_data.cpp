@@ -42,7 +42,7 @@ json charts_of(const Report& report) {
 
 json page_data(const Report& report) {
   json points = json::array();
-  for (const Point& point : report.points)
+  for (const ReportPoint& point : report.points)
     points.push_back({{"key", point.key},
                       {"id", point.id},
                       {"label", point.label},
@@ -57,7 +57,7 @@ json page_data(const Report& report) {
   std::map<std::string, std::size_t> place;
   for (std::size_t i = 0; i < report.points.size(); ++i) place.emplace(report.points[i].id, i);
   std::map<std::pair<std::string, std::string>, std::size_t> index;
-  for (const Row& row : all_rows(report)) {
+  for (const ReportRow& row : all_rows(report)) {
     const auto [entry, added] = index.try_emplace({row.quantity, row.level}, index.size());
     if (added)
       quantities.push_back({row.quantity, row.level, quantity_name(row.quantity, row.level), unit_of(row.quantity)});

@@ -9,7 +9,7 @@
 
 namespace tilescope::report {
 
-std::string filled(const std::string& page, const Values& values, const std::filesystem::path& file) {
+std::string filled(const std::string& page, const TemplateValues& values, const std::filesystem::path& file) {
   std::string out;
   std::size_t from = 0;
   for (;;) {

@@ -7,11 +7,11 @@
 
 namespace tilescope::report {
 
-using Values = std::map<std::string, std::string, std::less<>>;
+using TemplateValues = std::map<std::string, std::string, std::less<>>;
 
 // Replaces every {{name}} once, in one pass: what a value contains is never looked at again. Throws InputError for a
 // name that has no value.
-std::string filled(const std::string& page, const Values& values, const std::filesystem::path& file);
+std::string filled(const std::string& page, const TemplateValues& values, const std::filesystem::path& file);
 
 // The content of a file of the assets folder. Throws InputError that says how to make the folder.
 std::string asset(const std::filesystem::path& assets, const char* name);

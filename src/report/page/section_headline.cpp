@@ -28,7 +28,7 @@ std::string facts_html(const Headline& headline) {
   return html + "</dl>\n";
 }
 
-std::string worst_html(const Report& report, const Row& row) {
+std::string worst_html(const Report& report, const ReportRow& row) {
   const auto whole = [](const std::string& text) { return "<span class=\"whole\">" + text + "</span>"; };
   return fmt::format(
       "<p class=\"worst\"><strong>Worst checked number:</strong> {} of <em>{}</em>, predicted {}, measured {}, error "
@@ -43,7 +43,7 @@ std::string failures_html(const Report& report, const Headline& headline) {
   constexpr std::size_t kShown = 12;
   std::vector<std::vector<std::string>> cells;
   for (std::size_t i = 0; i < std::min(kShown, headline.failures.size()); ++i) {
-    const Row& row = headline.failures[i];
+    const ReportRow& row = headline.failures[i];
     cells.push_back({escape_html(label_of(report, row.point)), escape_html(quantity_name(row.quantity, row.level)),
                      quantity_text(row.quantity, row.predicted), quantity_text(row.quantity, row.measured),
                      "<strong class=\"bad\">" + error_text(row.ratio) + "</strong>", tolerance_text(row.tolerance)});

@@ -50,15 +50,16 @@ bool any_third_party(const Pictures& pictures) {
 std::string split_html(const Report& report) {
   if (!report.pictures) return empty_html(kNone);
   if (report.pictures->splits.empty()) return empty_html("No record has a time that the model splits.");
-  constexpr Shape kShapes[] = {Shape::diamond, Shape::triangle,       Shape::cross,  Shape::triangle_down,
-                               Shape::stroke,  Shape::triangle_right, Shape::square, Shape::circle};
+  constexpr MarkShape kShapes[] = {MarkShape::diamond,       MarkShape::triangle, MarkShape::cross,
+                                   MarkShape::triangle_down, MarkShape::stroke,   MarkShape::triangle_right,
+                                   MarkShape::square,        MarkShape::circle};
   static_assert(std::size(kShapes) == std::size(kUnits));
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < std::size(kUnits); ++i)
     keys.push_back(key_html(kShapes[i], kUnits[i].name, fmt::format("var(--{})", kUnits[i].key)));
-  keys.push_back(key_html(Shape::bar, "it waits", "var(--waits)", "outlined"));
-  keys.push_back(key_html(Shape::bar, "multiprocessors without a block", "var(--idle)", "outlined"));
-  keys.push_back(key_html(Shape::bar, "launch", "var(--launch)", "outlined"));
+  keys.push_back(key_html(MarkShape::bar, "it waits", "var(--waits)", "outlined"));
+  keys.push_back(key_html(MarkShape::bar, "multiprocessors without a block", "var(--idle)", "outlined"));
+  keys.push_back(key_html(MarkShape::bar, "launch", "var(--launch)", "outlined"));
   return controls("split", choices_of(report.pictures->splits, {})) + legend_html(keys) +
          figure_html(
              "split",
@@ -79,9 +80,10 @@ std::string lengths_html(const Report& report) {
   const Pictures& pictures = *report.pictures;
   if (pictures.lengths.empty()) return empty_html("No kernel has records of three lengths that are otherwise equal.");
   std::string html =
-      legend_html({key_html(Shape::circle, "measured"), key_html(Shape::circle, "predicted", "var(--hbm)", "hollow"),
-                   key_html(Shape::stroke, "compulsory: inputs once, outputs once", "var(--ink-2)"),
-                   key_html(Shape::stroke, "without a cache: what the multiprocessors ask of the L2", "var(--l2)")}) +
+      legend_html(
+          {key_html(MarkShape::circle, "measured"), key_html(MarkShape::circle, "predicted", "var(--hbm)", "hollow"),
+           key_html(MarkShape::stroke, "compulsory: inputs once, outputs once", "var(--ink-2)"),
+           key_html(MarkShape::stroke, "without a cache: what the multiprocessors ask of the L2", "var(--l2)")}) +
       "<div class=\"levels three\">\n";
   for (std::size_t i = 0; i < pictures.lengths.size(); ++i) {
     const LengthSeries& series = pictures.lengths[i];
@@ -101,13 +103,13 @@ std::string residuals_html(const Report& report) {
   if (!report.pictures) return empty_html(kNone);
   const Pictures& pictures = *report.pictures;
   if (pictures.residuals.empty()) return empty_html("Nothing was compared.");
-  std::vector<std::string> keys{key_html(Shape::circle, "our kernels, within the bar", "var(--pass)"),
-                                key_html(Shape::circle, "outside", "var(--fail)", "hollow")};
+  std::vector<std::string> keys{key_html(MarkShape::circle, "our kernels, within the bar", "var(--pass)"),
+                                key_html(MarkShape::circle, "outside", "var(--fail)", "hollow")};
   if (any_third_party(pictures)) {
-    keys.push_back(key_html(Shape::triangle, "third-party kernels, within the bar", "var(--pass)"));
-    keys.push_back(key_html(Shape::triangle, "outside", "var(--fail)", "hollow"));
+    keys.push_back(key_html(MarkShape::triangle, "third-party kernels, within the bar", "var(--pass)"));
+    keys.push_back(key_html(MarkShape::triangle, "outside", "var(--fail)", "hollow"));
   }
-  keys.push_back(key_html(Shape::bar, "error bar", "var(--ink)", "band"));
+  keys.push_back(key_html(MarkShape::bar, "error bar", "var(--ink)", "band"));
   std::string html =
       controls("residual-", choices_of(pictures.residuals, {{kEverything, "all kernels"}})) + legend_html(keys);
   for (const char* quantity : kResidualQuantities)
@@ -129,9 +131,10 @@ std::string clocks_html(const Report& report) {
   const Pictures& pictures = *report.pictures;
   if (pictures.clocks.empty()) return empty_html("No record has a clock, or the model has no energies of this GPU.");
   const double all = pictures.both + pictures.model_only + pictures.gpu_only + pictures.neither;
-  return legend_html({key_html(Shape::circle, "predicted", "var(--hbm)", "hollow"), key_html(Shape::square, "NVML"),
-                      key_html(Shape::bar, "cycles over seconds: from, to", "var(--waits)", "outlined"),
-                      key_html(Shape::triangle_down, "the GPU reported its power cap", "var(--fail)")}) +
+  return legend_html({key_html(MarkShape::circle, "predicted", "var(--hbm)", "hollow"),
+                      key_html(MarkShape::square, "NVML"),
+                      key_html(MarkShape::bar, "cycles over seconds: from, to", "var(--waits)", "outlined"),
+                      key_html(MarkShape::triangle_down, "the GPU reported its power cap", "var(--fail)")}) +
          "<div class=\"levels\">\n<section class=\"level\"><h3>SM clock</h3>" + figure_html("clock", "") +
          "</section>\n<section class=\"level\"><h3>Board power</h3>" + figure_html("power", "") +
          "</section>\n</div>\n<p class=\"quiet\">" +

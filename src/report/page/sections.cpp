@@ -35,7 +35,7 @@ std::string tolerances_html(const Report& report) {
   };
   std::map<std::pair<std::string, std::string>, Use> uses;
   std::vector<std::pair<std::string, std::string>> order;
-  for (const Row& row : report.rows) {
+  for (const ReportRow& row : report.rows) {
     if (row.verdict.empty()) continue;
     const auto [entry, added] = uses.try_emplace({tolerance_text(row.tolerance), row.reason});
     if (added) order.push_back(entry->first);
@@ -53,14 +53,14 @@ std::string tolerances_html(const Report& report) {
 }
 
 bool any_allowance(const Report& report) {
-  for (const Row& row : report.rows)
+  for (const ReportRow& row : report.rows)
     if (row.verdict == "pass" && row.ratio && row.tolerance && std::abs(*row.ratio - 1) > *row.tolerance) return true;
   return false;
 }
 
-std::string terms_html(const std::vector<Term>& terms) {
+std::string terms_html(const std::vector<ReportTerm>& terms) {
   std::vector<std::vector<std::string>> cells;
-  for (const Term& term : terms) {
+  for (const ReportTerm& term : terms) {
     std::string why = "<code>" + escape_html(term.formula) + "</code>";
     if (!term.because.empty()) why += "<br><span class=\"quiet\">" + escape_html(join(term.because, " · ")) + "</span>";
     cells.push_back({escape_html(level_name(term.boundary)), escape_html(term.array), escape_html(term.direction),
@@ -77,7 +77,7 @@ std::string roofline_html(const Report& report) {
   std::vector<Choice> dtypes, levels{{kEverything, "all levels"}};
   for (const std::string& dtype : roofline_dtypes(report)) dtypes.push_back({dtype, dtype});
   std::vector<std::string> keys;
-  constexpr Shape kShapes[] = {Shape::circle, Shape::square, Shape::triangle, Shape::diamond};
+  constexpr MarkShape kShapes[] = {MarkShape::circle, MarkShape::square, MarkShape::triangle, MarkShape::diamond};
   std::string operands;
   for (const Roof& roof : report.hardware.roofs) {
     const std::string name = level_name(roof.level), brief = level_short(roof.level);
@@ -88,8 +88,8 @@ std::string roofline_html(const Report& report) {
       operands += " For " + name +
                   " the bytes are operand reads of matrix instructions, on both sides, because only they were counted.";
   }
-  keys.push_back(key_html(Shape::circle, "predicted", "var(--ink)", "hollow"));
-  keys.push_back(key_html(Shape::circle, "measured"));
+  keys.push_back(key_html(MarkShape::circle, "predicted", "var(--ink)", "hollow"));
+  keys.push_back(key_html(MarkShape::circle, "measured"));
   return controls_html(control_html("Data type", "dtype", "roofline", dtypes) +
                        control_html("Level", "level", "roofline", levels) +
                        control_html("Kernel", "kernel", "roofline", kernel_choices(report))) +
@@ -106,12 +106,12 @@ std::string traffic_html(const Report& report) {
   const std::vector<std::string> levels = traffic_levels(report);
   if (levels.empty()) return empty_html("No point carries traffic.");
   std::vector<Choice> points;
-  for (const Point& point : report.points)
+  for (const ReportPoint& point : report.points)
     points.push_back({point.key, point.label, report.derivation && report.derivation->point == point.id});
   std::string html = controls_html(control_html("Point", "point", "traffic-", points)) +
                      "<p class=\"point-facts\" id=\"point-facts\" aria-live=\"polite\"></p>\n" +
-                     legend_html({key_html(Shape::bar, "read", "var(--ink-2)"),
-                                  key_html(Shape::bar, "write", "var(--ink)", "hollow")}) +
+                     legend_html({key_html(MarkShape::bar, "read", "var(--ink-2)"),
+                                  key_html(MarkShape::bar, "write", "var(--ink)", "hollow")}) +
                      "<div class=\"levels\">\n";
   for (const std::string& level : levels) {
     if (traffic_chart(report, level).is_null()) continue;
@@ -128,12 +128,12 @@ std::string errors_html(const Report& report) {
       "Right of zero the prediction is too high, left of it too low. The axis is linear near zero and logarithmic "
       "further out; "
       "marks are spread over the height of their strip only so that equal errors do not hide each other.";
-  std::vector<std::string> keys{key_html(Shape::circle, "within tolerance", "var(--pass)"),
-                                key_html(Shape::cross, "outside", "var(--fail)"),
-                                key_html(Shape::diamond, "no tolerance", "var(--info)", "hollow"),
-                                key_html(Shape::bar, "tolerance", "var(--ink)", "band")};
+  std::vector<std::string> keys{key_html(MarkShape::circle, "within tolerance", "var(--pass)"),
+                                key_html(MarkShape::cross, "outside", "var(--fail)"),
+                                key_html(MarkShape::diamond, "no tolerance", "var(--info)", "hollow"),
+                                key_html(MarkShape::bar, "tolerance", "var(--ink)", "band")};
   if (any_allowance(report)) {
-    keys.insert(keys.begin() + 1, key_html(Shape::circle, "within an absolute allowance", "var(--pass)", "hollow"));
+    keys.insert(keys.begin() + 1, key_html(MarkShape::circle, "within an absolute allowance", "var(--pass)", "hollow"));
     caption += " The experiment allows some quantities a few bytes beside the tolerance; small sizes can need them.";
   }
   return controls_html(control_html("Kernel", "kernel", "errors", kernel_choices(report))) + legend_html(keys) +
@@ -154,7 +154,7 @@ std::string tiles_html(const Report& report) {
 
 std::string derivation_html(const Report& report) {
   if (!report.derivation) return empty_html("This report has no derivation.");
-  const Derivation& d = *report.derivation;
+  const ReportDerivation& d = *report.derivation;
   std::string html = d.title.empty() ? "" : "<h3>" + escape_html(d.title) + "</h3>\n";
   html += "<div class=\"derivation\"><div class=\"prose\">\n";
   for (const std::string& paragraph : d.paragraphs) html += "<p>" + escape_html(paragraph) + "</p>\n";

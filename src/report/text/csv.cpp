@@ -7,7 +7,7 @@ namespace tilescope {
 std::string render_csv(const nlohmann::json& data) {
   const report::Report content = report::read_report(data);
   std::string out = "point,label,kernel,quantity,level,predicted,measured,ratio,tolerance,verdict\n";
-  for (const report::Row& row : report::all_rows(content)) {
+  for (const report::ReportRow& row : report::all_rows(content)) {
     for (const std::string& cell :
          {row.point, report::label_of(content, row.point), row.kernel, row.quantity, row.level})
       out += report::escape_csv(cell) + ',';

@@ -15,7 +15,7 @@ using namespace report;
 
 std::string times(const Number& factor) { return factor ? fmt::format("×{:.2f}", *factor) : "–"; }
 
-std::string table(const Family& family) {
+std::string table(const FamilyPage& family) {
   std::string out =
       "## Kernel family\n\n| kernel | records | shown | quantity | predicted | counted | error | worst "
       "|\n|---|--:|---|---|--:|--:|--:|--:|\n";
@@ -35,7 +35,7 @@ std::string ladder(const Ladder& l) {
   std::string out = "## " + escape_markdown(l.title) +
                     "\n\n| kernel | formats and tile | time | TFLOP/s | K, V | predicted time | bound by | gain | by "
                     "the model |\n|---|---|--:|--:|--:|--:|---|--:|--:|\n";
-  for (const Step& s : l.steps)
+  for (const LadderStep& s : l.steps)
     out += fmt::format("| {}{} | {} | {} | {:.1f} | {} | {} | {} | {} | {} |\n", escape_markdown(s.kernel),
                        s.third_party ? " (third party)" : "", escape_markdown(s.implementation),
                        quantity_short("seconds", s.seconds), s.flop_per_second.value_or(0) / 1e12,
@@ -48,7 +48,7 @@ std::string ladder(const Ladder& l) {
 }  // namespace
 
 std::string render_family_markdown(const nlohmann::json& data) {
-  const Family content = read_family(data);
+  const FamilyPage content = read_family(data);
   std::string out = fmt::format("# {}\n\nGenerated {} at revision {}.\n\n", escape_markdown(content.title),
                                 escape_markdown(content.generated), escape_markdown(content.revision));
   if (!content.rows.empty()) out += table(content);
@@ -57,7 +57,7 @@ std::string render_family_markdown(const nlohmann::json& data) {
 }
 
 std::string render_family_csv(const nlohmann::json& data) {
-  const Family content = read_family(data);
+  const FamilyPage content = read_family(data);
   std::string out = "kernel,implementation,workload,quantity,predicted,measured,ratio,absent\n";
   for (const FamilyRow& row : content.rows)
     for (const FamilyNumber& n : row.numbers) {

@@ -21,7 +21,7 @@ std::string failures(const Report& content, const Headline& headline) {
   std::string out =
       "## Outside tolerance\n\n| point | quantity | predicted | measured | ratio | tolerance "
       "|\n|---|---|--:|--:|--:|--:|\n";
-  for (const Row& row : headline.failures)
+  for (const ReportRow& row : headline.failures)
     out +=
         fmt::format("| {} | {} | {} | {} | {} | {} |\n", escape_markdown(label_of(content, row.point)),
                     escape_markdown(quantity_name(row.quantity, row.level)), quantity_text(row.quantity, row.predicted),
@@ -41,13 +41,13 @@ std::string summary(const Report& content) {
   return out + "\n";
 }
 
-std::string derivation(const Derivation& d) {
+std::string derivation(const ReportDerivation& d) {
   std::string out = "## " + (d.title.empty() ? std::string("Derivation") : escape_markdown(d.title)) + "\n\n";
   for (const std::string& paragraph : d.paragraphs) out += escape_markdown(paragraph) + "\n\n";
   if (!d.pseudocode.empty()) out += fenced(d.pseudocode);
   if (d.terms.empty()) return out;
   out += "| boundary | array | direction | bytes | formula | because |\n|---|---|---|--:|---|---|\n";
-  for (const Term& term : d.terms) {
+  for (const ReportTerm& term : d.terms) {
     std::string causes;
     for (const std::string& cause : term.because) causes += (causes.empty() ? "" : "; ") + escape_markdown(cause);
     out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", escape_markdown(term.boundary), escape_markdown(term.array),
