@@ -5,7 +5,7 @@
 namespace tilescope::kernels {
 namespace {
 
-// Half the smallest step of the format near 0 that matters beside values of at most 1. P in e4m3 is held times 2^8.
+// Half the smallest step of the format near 0, which is the error of values far below 1. P in e4m3 is held times 2^8.
 double smallest(Dtype dtype) { return dtype == Dtype::fp16 ? 0x1p-25 : dtype == Dtype::fp8_e4m3 ? 0x1p-18 : 0.0; }
 // The format in which a product computes: that of its operand, once scales have been applied.
 Dtype computed(Dtype operand, Dtype out) {

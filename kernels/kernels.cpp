@@ -1,4 +1,4 @@
-// The registry: finds the folder a variant belongs to and hands the question on.
+// The registry: finds the folder that implements a variant and forwards the call.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

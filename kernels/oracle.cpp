@@ -56,8 +56,8 @@ void one_head(const OracleInput& input, std::int64_t head, OracleResult& out) {
   }
 }
 
-// All query heads of one KV head, one after the other, so that no two threads add to one dK or dV. `kv_head` counts
-// over batch x heads_kv.
+// All query heads of one KV head, one after the other, so that no two threads add to the same dK or dV. `kv_head`
+// counts over batch x heads_kv.
 void one_backward(const OracleInput& input, const float* d_o, std::int64_t kv_head, BackwardOracle& out, double& dot) {
   const Shape& s = input.shape;
   const std::int64_t group = s.heads_q / s.heads_kv;

@@ -1,4 +1,4 @@
-// Attention in double precision on the CPU: what every kernel is compared with. Knows nothing of CUDA.
+// Attention in double precision on the CPU, the reference for every kernel. Uses no CUDA.
 #pragma once
 
 #include <vector>
@@ -23,25 +23,27 @@ struct OracleInput {
 // o, l and what an error bound needs. A row that sees no key has o = 0, l = -inf and zeros elsewhere.
 struct OracleResult {
   std::vector<double> o;       // [batch, heads_q, q_len, d_v]
-  std::vector<double> weight;  // like o: sum over keys of P |V|, the size of what was added up
+  std::vector<double> weight;  // like o: sum over keys of P |V|, the magnitude of the added terms
   std::vector<double> l;       // [batch, heads_q, q_len]
   std::vector<double> score;   // like l: largest |S| of a visible key
-  std::vector<double> dot;     // like l: largest scale * sum |Q| |K| of a visible key, what rounding in S grows with
-  double value_max = 0;        // largest |V|
+  std::vector<double>
+      dot;  // like l: largest scale * sum |Q| |K| of a visible key; the rounding error of S is proportional to it
+  double value_max = 0;  // largest |V|
 };
 
-// `threads` 0: one a hardware thread.
+// `threads`: 0 uses one per hardware thread.
 OracleResult attention_oracle(const OracleInput& input, unsigned threads = 0);
 
 // The gradients of sum(O * dO). D of a row is sum(O * dO); dS = P * (dP - D) is the gradient of the scaled scores.
-// `*_size`: what was added up, with absolute values: sum P |dO| for dV, scale * sum P |dP - D| |Q| for dK, and with |K|
-// for dQ: a relative error of P or dS costs at most that much of it. `*_slip`: scale * sum P (|dO| |V| + |dO| |O|) |Q|
-// (dQ: |K|): a relative error of the terms that dP and D add up costs at most that much of it.
+// `*_size`: the sum of the absolute values of the added terms: sum P |dO| for dV, scale * sum P |dP - D| |Q| for dK,
+// and the same with |K| for dQ. A relative error e of P or dS changes the gradient by at most e times it. `*_slip`:
+// scale * sum P (|dO| |V| + |dO| |O|) |Q| (dQ: |K|). A relative error e of the terms of dP and D changes the gradient
+// by at most e times it.
 struct BackwardOracle {
   std::vector<double> d_q, d_q_size, d_q_slip;  // [batch, heads_q, q_len, d_qk]
   std::vector<double> d_k, d_k_size, d_k_slip;  // [batch, heads_kv, kv_len, d_qk]
   std::vector<double> d_v, d_v_size;            // [batch, heads_kv, kv_len, d_v]
-  std::vector<double> o, l;                     // of the forward pass: what the kernel is given, before rounding
+  std::vector<double> o, l;                     // of the forward pass: the kernel's inputs, before rounding
   double dot = 0;                               // largest scale * sum |Q| |K| of a visible key
 };
 

@@ -18,8 +18,8 @@ const std::vector<backward::Instance>& backward::instances() {
 }
 
 std::int64_t backward::heads_a_turn(const Shape& s, Mask mask) {
-  // Q, dO and the fp32 sums of dQ of a KV head's queries, in half of the L2 of
-  // an H200, which both its partitions share.
+  // Q, dO and the fp32 sums of dQ of a KV head's queries, in half of the L2 of an H200: each of its two partitions
+  // caches what its own SMs read.
   constexpr std::int64_t budget = 25 << 20;
   const std::int64_t bytes = s.heads_q / s.heads_kv * s.q_len * s.d_qk * (2 + 2 + 4);
   std::int64_t heads = mask == Mask::causal ? std::clamp(budget / bytes, std::int64_t{1}, s.heads_kv) : 1;

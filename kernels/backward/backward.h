@@ -11,7 +11,7 @@
 
 namespace tilescope::kernels::backward {
 
-constexpr int consumer_groups = 2;  // warpgroups that compute; a third one loads
+constexpr int consumer_groups = 2;  // warpgroups that compute; one more warpgroup loads
 constexpr int threads = (consumer_groups + 1) * 128;
 constexpr int group_keys = 64;  // of a tile that one of them owns
 constexpr int group_rows = 64;  // likewise, queries
@@ -21,11 +21,9 @@ constexpr int barrier_bytes = 128;  // of shared memory, for up to three stages
 // Tensor maps are over [batch * heads][length][head_dim]; a box is 64 elements
 // (128 bytes) of `tile` rows.
 //
-// Grid: x = key tiles of `turn` KV heads, the heads fastest; y = such groups of
-// heads; z = batch. Without a mask a turn is one head. Under a causal mask the
-// first key tiles have the most queries: several heads a turn begin their
-// longest blocks early, so that the last blocks to run are short, as many heads
-// as L2 holds the queries of.
+// Grid: x = key tiles of a group of `turn` KV heads, heads fastest; y = groups of heads; z = batch. Without a mask a
+// group is one head. Under a causal mask the first key tiles have the most queries. Grouping several heads starts their
+// longest blocks early, so that the last blocks are short. The group has as many heads as have their queries in L2.
 struct MainParams {
   CUtensorMap q, k, v, d_o, d_k, d_v;
   const float *l, *d;                // [batch, heads_q, q_len]
@@ -35,7 +33,7 @@ struct MainParams {
   float scale, scale_log2;
 };
 
-// KV heads a turn: a divisor of heads_kv.
+// KV heads in a group of the grid's order: a divisor of heads_kv.
 std::int64_t heads_a_turn(const Shape& shape, Mask mask);
 
 // The query kernel of the variant without atomics.

@@ -1,4 +1,5 @@
-// Registers of the warpgroup products: to shared memory, to sums in global memory, and out of the compiler's way.
+// Helpers for the registers of warpgroup products: stores to shared memory, sums in global memory, and hints that keep
+// the compiler from moving or carrying them.
 #pragma once
 
 #include "backward/backward.h"
@@ -27,16 +28,16 @@ __device__ __forceinline__ void add_4(float* destination, float a, float b, floa
       : "memory");
 }
 
-// The old values of these registers are not needed: the next product overwrites them. Without it the compiler would
-// carry them to the product, which is in-out.
+// Declares that the old values of these registers are not needed, because the next product overwrites them. Otherwise
+// the compiler would preserve them up to the product, whose operand is in-out.
 template <int count>
 __device__ __forceinline__ void overwrite(float (&registers)[count]) {
 #pragma unroll
   for (int i = 0; i < count; ++i) asm volatile("" : "=f"(registers[i]));
 }
 
-// The same value, but anew at each call: what is computed from it cannot be hoisted out of the loop, where it would
-// occupy registers that the accumulators need.
+// Returns the same value, opaque to the compiler at each call. Values computed from it cannot be hoisted out of the
+// loop, where they would occupy registers that the accumulators need.
 __device__ __forceinline__ std::uint32_t anew(std::uint32_t value) {
   std::uint32_t copy;
   asm volatile("mov.b32 %0, %1;\n" : "=r"(copy) : "r"(value));

@@ -10,9 +10,8 @@
 
 namespace tilescope::kernels::backward {
 
-// A tile of tile_q queries arrives at once and is worked on in parts of part_q,
-// which the registers must hold. with_dq: without it dQ is left to a kernel of
-// its own (query.cuh).
+// A tile of tile_q queries is loaded at once and processed in parts of part_q, whose accumulators must fit the
+// registers. with_dq: false leaves dQ to a separate kernel (query.cuh).
 template <class T, int head_dim, int tile_q, int part_q_, int stages_, bool with_dq>
 struct Main {
   static constexpr int part_q = part_q_, parts = tile_q / part_q;
@@ -30,8 +29,8 @@ struct Main {
   static constexpr int outputs = head_dim / 2;
   static_assert(!with_dq || (parts == 1 && tile_q * head_dim == 64 * 128), "each consumer folds a 64 x 64 part of dQ");
 
-  // Barriers: K and V have landed; per stage: Q with its rows of L and D has
-  // landed, dO has, and both have been read.
+  // Barriers: K and V are loaded; per stage: Q with its rows of L and D is loaded, dO is loaded, and both have been
+  // read.
   static __device__ __forceinline__ std::uint32_t barrier(std::uint32_t base, int which, int stage = 0) {
     return base + barriers_at + 8 * (which < 2 ? which : 2 + (which - 2) * stages + stage);
   }
@@ -91,7 +90,7 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
   const int warpgroup = static_cast<int>(threadIdx.x) / 128, lane = static_cast<int>(threadIdx.x) & 31;
   const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 32 % 4, 0);
 
-  // Blocks take turns in `turn` heads, tile by tile: see backward.h.
+  // Consecutive blocks alternate over `turn` heads, tile by tile: see backward.h.
   const std::uint32_t tile_number = divide(blockIdx.x, p.turn);
   const int first_key = static_cast<int>(tile_number) * M::tile_kv;
   const int kv_head =
@@ -129,8 +128,7 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
       wait_barrier(M::barrier(base, M::q_empty, stage), free);
       if (warp > 0) {
         // L by one warp, D by another. -L log2(e) is what the exponential
-        // needs. A row that sees no key, and one past the end, gets -inf: its P
-        // are zeros.
+        // needs. Rows without a visible key and rows past the end get -inf, so that their P is zero.
         const float* source = (warp == 1 ? p.l : p.d) + static_cast<std::int64_t>(head) * p.q_len;
         const std::uint32_t rows = base + M::rows_at + (stage * 2 + warp - 1) * tile_q * 4;
 #pragma unroll
@@ -155,8 +153,8 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
 
   take_registers<240>();
   const std::uint32_t own_rows = base + warpgroup * group_keys * 128;  // with k_at or v_at: this warpgroup's keys
-  // dV of a tile is started as soon as P is there, under the work on dS, where
-  // the registers suffice: P is then alive twice, exact and rounded.
+  // Where the registers suffice, dV of a tile starts as soon as P is computed and overlaps the work on dS. P is then
+  // held twice, in fp32 and rounded.
   constexpr bool early = with_dq && part_q == 64;
   float d_k[M::outputs] = {}, d_v[M::outputs] = {};
   float s[M::scores], d_p[M::scores], d_q[32];
@@ -171,7 +169,8 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
   auto arrived = [&](int which, int n) {
     wait_barrier(M::barrier(base, which, n / parts % stages), n / parts / stages & 1);
   };
-  // With the last part. Every lane frees Q's stage, as each has read L and D there; one lane a warp that of dO.
+  // Called with the last part. Every lane releases Q's stage, because each lane has read L and D from it; one lane per
+  // warp releases dO's stage.
   auto release = [&](int which, int n) {
     if (n % parts == parts - 1 && (which == M::q_empty || (thread_index_now() & 31) == 0))
       arrive(M::barrier(base, which, n / parts % stages));
@@ -205,8 +204,7 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
       for (int half = 0; half < 2; ++half) {
         const int thread = thread_index_now();
         const int key = first_key + thread / 32 * 16 + thread % 32 / 4 + half * 8;
-        // The first of this thread's columns that sees the key; none where the
-        // key is past the end.
+        // The first of this thread's columns (queries) to which the key is visible; none if the key is past the end.
         const int first =
             (key < p.kv_len ? (p.causal ? key - offset : -(1 << 30)) : 1 << 30) - first_row - (thread & 3) * 2;
 #pragma unroll
@@ -232,8 +230,7 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
     if constexpr (early) start_d_v(n);
   };
 
-  // The query tile of the step, counted over all heads (where dQ is added up
-  // there).
+  // Index over all heads of the step's query tile, where its dQ is accumulated.
   int tile = kv_head * p.group * q_tiles + first_tile, first_row = first_tile * tile_q;
   auto advance = [&] {
     ++tile, first_row += part_q;
@@ -248,7 +245,7 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
       const int row = first_row + sum_row<tile_q>(thread / 128, thread % 128);
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        const float* x = d_q + i / 2 * 8 + i % 2 * 2;  // i is known, and so is the register
+        const float* x = d_q + i / 2 * 8 + i % 2 * 2;  // i is a compile-time constant, so x is a register
         add_4(sum + i * 512, x[0], x[1], x[4], x[5], row + i % 2 * 8 < p.q_len);
       }
     }
@@ -288,7 +285,7 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
     if constexpr (!early) start_d_v(n);
     fence_operands();
     if constexpr (with_dq) {
-      sync_named(1, consumer_groups * 128);  // both warpgroups' dS are there
+      sync_named(1, consumer_groups * 128);  // dS of both warpgroups is in shared memory
       M::query_products(d_q, d_s_tile, base + M::k_at, warpgroup);
       commit_products();
     }
@@ -314,7 +311,7 @@ __global__ void __launch_bounds__(threads, 1) backward_main(const __grid_constan
   pin(d_k);
   add_to_d_q();
 
-  sync_named(1, consumer_groups * 128);  // nobody reads K any more
+  sync_named(1, consumer_groups * 128);  // all warps are done with K
   const std::uint32_t out_v = base + M::v_at + warpgroup * 64 * head_dim * 2;
   const std::uint32_t out_k = base + M::k_at + warpgroup * 64 * head_dim * 2;
   stage_out<T>(

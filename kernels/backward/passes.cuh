@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(pass_threads) preprocess(const RowParams p) {
     float sum = 0.0f;
 #pragma unroll
     for (int chunk = 0; chunk < head_dim / 8; chunk += lanes) {  // of 16 bytes
-      uint4 a{}, b{};                                            // rows past the end are worked on like the others
+      uint4 a{}, b{};                                            // rows past the end are processed like the others
       if (row < p.q_len) {
         const std::int64_t at = (head * p.q_len + row) * (head_dim / 8) + chunk + lane % lanes;
         a = reinterpret_cast<const uint4*>(p.o)[at], b = reinterpret_cast<const uint4*>(p.d_o)[at];

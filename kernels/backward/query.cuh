@@ -6,7 +6,7 @@
 
 namespace tilescope::kernels::backward {
 
-// A tile of tile_kv keys arrives at once and is worked on in parts of part_kv.
+// A tile of tile_kv keys is loaded at once and processed in parts of part_kv.
 template <class T, int head_dim, int tile_kv, int part_kv, int stages_>
 struct Query {
   static constexpr int parts = tile_kv / part_kv;
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(threads, 1) backward_query(const __grid_consta
   const int warpgroup = static_cast<int>(threadIdx.x) / 128, lane = static_cast<int>(threadIdx.x) & 31;
   const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 32 % 4, 0);
 
-  // Under a causal mask the last query tiles are the longest: they come first.
+  // Under a causal mask the last query tiles are the longest, so they run first.
   const int first_row = static_cast<int>(p.causal ? gridDim.x - 1 - blockIdx.x : blockIdx.x) * M::tile_q;
   const int head = static_cast<int>(blockIdx.z * gridDim.y + blockIdx.y);
   const int kv_head = static_cast<int>(blockIdx.z) * p.heads_kv + static_cast<int>(divide(blockIdx.y, p.group));
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(threads, 1) backward_query(const __grid_consta
     const std::int64_t at = static_cast<std::int64_t>(head) * p.q_len + row;
     l[half] = row < p.q_len ? p.l[at] : -INFINITY;
     d[half] = row < p.q_len ? p.d[at] : 0.0f;
-    // P of a row that sees no key, and of one past the end, is zero.
+    // P is zero for rows without a visible key and for rows past the end.
     l[half] = multiply_always(l[half], -1.4426950408889634f);
     if (l[half] == INFINITY) l[half] = -INFINITY;
   }

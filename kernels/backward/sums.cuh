@@ -1,4 +1,4 @@
-// Where the sums of dQ lie between the kernels.
+// The memory layout of the dQ sums that the kernels pass to each other.
 #pragma once
 
 namespace tilescope::kernels::backward {

@@ -8,7 +8,7 @@
 
 namespace tilescope::kernels::backward_split {
 
-// Both kernels have tiles of 128 queries and 128 keys; what streams is worked on in parts of 64 rows.
+// Both kernels use tiles of 128 queries and 128 keys, and process the streamed tile in parts of 64 rows.
 template <class T, int head_dim, int stages>
 Instance instance(Dtype dtype) {
   using namespace backward;

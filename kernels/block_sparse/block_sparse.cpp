@@ -57,7 +57,8 @@ std::vector<Launch> prepare_block_sparse(const Variant& variant, const Problem& 
   if (problem.mask == Mask::blocks) {
     params.block_mask = problem.block_mask;
     params.mask_columns = static_cast<int>(ceil_div(s.kv_len, problem.block_kv));
-    // A block beyond the array is as good as one that ends with it, and its tiles can be counted in 32 bits.
+    // A mask block larger than the array is equivalent to one of the array's size, whose tiles can be counted in 32
+    // bits.
     params.q_tiles =
         make_divisor(ceil_div(std::min(problem.block_q, round_up(s.q_len, variant.tile_q)), variant.tile_q));
     params.kv_tiles =

@@ -9,7 +9,7 @@ namespace tilescope::kernels::block_sparse {
 
 using device::Fragment4;
 
-// min_blocks: blocks a multiprocessor should hold at least; with the threads it caps the registers. pace: see
+// min_blocks: least number of resident blocks per SM; together with the block size it caps the registers. pace: see
 // AttentionTile::after_sums. Grid: x = query tiles (fastest), y = query heads, z = batch.
 template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q, int min_blocks, bool pace>
 __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardParams p) {
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
   }
   while (j < end) {
     device::wait_copies<0>();
-    __syncthreads();  // this tile has landed for all, and nobody reads the one before any more
+    __syncthreads();  // this tile has arrived, and all warps are done with the previous one
     if (const int next = next_live_tile(list, j + 1); next < end) copy_kv(next, stage ^ 1);
     device::commit_copies();
     float s[F::row_blocks][F::key_blocks][4] = {};

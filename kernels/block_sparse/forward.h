@@ -14,17 +14,17 @@ struct ForwardParams {
   void* o;
   float* l;
   const std::uint8_t* block_mask;  // null: no block mask
-  int mask_columns;                // blocks in a row of it
+  int mask_columns;                // blocks in a row of the mask
   Divisor q_tiles, kv_tiles;       // tiles along a mask block
   int q_len, kv_len, heads_kv, causal;
-  int window;          // with causal: keys a query sees; no_window: all up to its own
+  int window;          // with causal: number of keys visible to a query; no_window: all keys up to its own position
   Divisor group;       // query heads that share one KV head
-  std::uint32_t zero;  // always 0, which the compiler does not know
-  float scale_log2;    // scale * log2(e): softmax runs on powers of two
+  std::uint32_t zero;  // always 0, but the compiler cannot know it
+  float scale_log2;    // scale * log2(e): the softmax uses exp2
 };
 
-constexpr int no_window = 1 << 30;  // beyond every length, and sums with lengths stay within 32 bits
-constexpr int stages = 2;           // K tiles, and V tiles, in shared memory at once: one in use, one arriving
+constexpr int no_window = 1 << 30;  // larger than every length; sums with lengths still fit 32 bits
+constexpr int stages = 2;  // K tiles, and V tiles, in shared memory: one is in use while the next one is loaded
 
 // The list of live tiles in shared memory: a byte a KV tile in groups of 32, and a group that ends it.
 constexpr int list_bytes = 8192;
@@ -42,7 +42,7 @@ struct Instance {
   bool hold_q = false;             // Q fragments stay in registers over the KV loop
 };
 
-// All of them, in the order of the dtypes and head_dims below.
+// All built combinations, in the order of the dtypes and head_dims below.
 const std::vector<Instance>& instances();
 
 // Defined by instances/*.cu, one file a dtype.

@@ -1,5 +1,5 @@
-// Which KV tiles a block visits, as a list in shared memory: one code path for a block mask, a sliding window, a causal
-// mask and none.
+// The list of KV tiles that a block visits, in shared memory. One code path serves block masks, sliding windows, causal
+// masks and no mask.
 #pragma once
 
 #include "block_sparse/forward.h"
@@ -14,7 +14,7 @@ __device__ __forceinline__ int first_visible_key(const ForwardParams& p, int row
   return row + p.kv_len - p.q_len - p.window + 1;
 }
 
-// KV tiles up to the last one that a row up to last_row may see; not positive: none.
+// Number of KV tiles up to the last one visible to rows up to last_row; zero or negative: none.
 template <int tile_kv>
 __device__ __forceinline__ int end_of_tiles(const ForwardParams& p, int last_row) {
   return (last_visible_key(p, last_row) + tile_kv) / tile_kv;
@@ -34,10 +34,11 @@ __device__ __forceinline__ int lowest_bit(std::uint32_t bits) {
   return at;
 }
 
-// All threads of the block write the list of the tiles that rows [first_row, last_row] see. Tiles come in groups of 32;
-// list[tile] is how far the first live tile from it on is, 0 for itself, or, where its group has none, how far the next
-// group is, with bit 7 set. Behind the last group stands a live tile. Row `mask_row` of the block mask is read once, a
-// byte a lane: its bytes, out to whole sectors, are the mask's traffic.
+// All threads of the block write the list of tiles visible to rows [first_row, last_row]. Tiles are grouped by 32.
+// list[tile] is the distance from `tile` to the first live tile of its group at or after it (0: the tile itself
+// is live). If the group has no such tile, it is the distance to the next group, with bit 7 set. The entry after the
+// last group is marked live and ends the list. Row `mask_row` of the block mask is read once, one byte per lane: its
+// bytes, rounded out to whole sectors, are the mask's traffic.
 template <int tile_kv, int warps>
 __device__ __forceinline__ void list_live_tiles(const ForwardParams& p, std::uint8_t* list, int first_row, int last_row,
                                                 std::uint32_t mask_row) {

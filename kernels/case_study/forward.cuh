@@ -76,7 +76,7 @@ struct Tiles {
         max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
         max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
         max = fmaxf(rows.max[m][half], __fmul_rn(max, scale_log2));
-        // A row that has seen no key yet keeps max = -inf; 0 stands in for it so that no inf - inf arises.
+        // A row without a visible key so far keeps max = -inf. Using 0 in its place avoids inf - inf.
         negative_max[half] = max == -INFINITY ? 0.0f : -max;
         correction[half] = exp2_fast(__fadd_rn(rows.max[m][half], negative_max[half]));
         rows.max[m][half] = max;
@@ -201,14 +201,14 @@ __global__ void __launch_bounds__(warpgroups * 128) forward(const __grid_constan
     wait_barrier(k_full, j & 1);
     float s[F::blocks][tile_kv / 2];
     F::scores(s, q_tile + static_cast<std::uint32_t>(warp / 4 * F::blocks * 64 * 128), k_tile);
-    __syncthreads();  // nobody reads K_j any more
+    __syncthreads();  // all warps are done with K_j
     if (issuer && j + 1 < steps) load(k_tile, &p.k, k_full, F::kv_bytes, (j + 1) * tile_kv, kv_head);
     if ((j + 1) * tile_kv > full_keys) F::mask(s, p, first_row + warp_row + lane / 4, j * tile_kv + (lane & 3) * 2);
     std::uint32_t probabilities[F::blocks][tile_kv / 16][4];
     F::softmax(s, o, probabilities, rows, p.scale_log2);
     wait_barrier(v_full, j & 1);
     F::values(o, probabilities, v_tile);
-    __syncthreads();  // nobody reads V_j any more
+    __syncthreads();  // all warps are done with V_j
   }
   F::finish(o, rows, q_tile, warp_row, p.l + static_cast<std::int64_t>(head) * p.q_len + first_row,
             p.q_len - first_row);

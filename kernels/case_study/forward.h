@@ -15,7 +15,7 @@ struct ForwardParams {
   float* l;
   int q_len, kv_len, heads_kv, causal;
   Divisor group;     // query heads that share one KV head
-  float scale_log2;  // scale * log2(e): softmax runs on powers of two
+  float scale_log2;  // scale * log2(e): the softmax uses exp2
 };
 
 constexpr int barrier_bytes = 64;  // three mbarriers, behind the tiles

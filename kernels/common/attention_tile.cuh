@@ -1,4 +1,4 @@
-// What a warp-per-rows attention kernel does with one tile of queries and one of keys, by mma.sync. Each warp owns
+// The work of an attention kernel on one tile of queries and one tile of keys with mma.sync. Each warp owns
 // tile_q / warps whole rows; scores, probabilities and the output accumulator stay in its registers.
 #pragma once
 
@@ -98,7 +98,7 @@ struct AttentionTile {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const float max = fmaxf(rows.max[m][half], __fmul_rn(row_max(s[m], half), scale_log2));
-        // A row that has seen no key yet keeps max = -inf; 0 stands in for it so that no inf - inf arises.
+        // A row without a visible key so far keeps max = -inf. Using 0 in its place avoids inf - inf.
         negative_max[m][half] = max == -INFINITY ? 0.0f : -max;
         correction[half] = exp2_fast(__fadd_rn(rows.max[m][half], negative_max[m][half]));
         rows.max[m][half] = max;
@@ -128,10 +128,10 @@ struct AttentionTile {
       }
   }
 
-  // All bits that appear in the row sums, and `zero`, which is 0: an address offset of 0 that is known only when the
-  // sums are. Left alone, the compiler puts off the additions to the end of the KV step, to put the matrix products
-  // first, and keeps every exponential in a register until then. That is faster where registers suffice; where they
-  // do not (`pace`), V of 16 keys is loaded through this offset, after the exponentials before it have been added up.
+  // The bits of the row sums, ANDed with `zero`, which is 0: an address offset of 0 that depends on the sums. By
+  // default the compiler delays the additions to the end of the KV step, in order to issue the matrix products first,
+  // and keeps every exponential in a register until then. That is faster where registers suffice. Where they do not
+  // (`pace`), V of 16 keys is loaded through this offset, which forces the preceding exponentials to be added first.
   static __device__ __forceinline__ std::uint32_t after_sums(const Rows& rows, std::uint32_t zero) {
     std::uint32_t bits = 0;
 #pragma unroll

@@ -21,7 +21,7 @@ struct Family {
   std::vector<Mask> masks = {Mask::none, Mask::causal};
   bool v_in_k = false;
   Results results = {};
-  std::int64_t (*splits)(const Variant&, const Problem&) = nullptr;  // null: the keys are not divided
+  std::int64_t (*splits)(const Variant&, const Problem&) = nullptr;  // null: the kernel does not split the keys
 };
 
 Family backward_family();
@@ -37,7 +37,7 @@ Family fused_wgmma_family();
 Family reference_backward_family();
 Family reference_family();
 Family reference_fp32_family();
-std::vector<Family> mla_decode_families();  // one a descriptor
+std::vector<Family> mla_decode_families();  // one per descriptor
 std::vector<Family> split_kv_families();
 
 // What is wrong with a shape for every kernel here (sizes not positive, heads not divisible, grid limits), or empty.

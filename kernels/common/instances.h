@@ -1,4 +1,4 @@
-// The list of built combinations that a kernel folder keeps: made of its parts, searched by variant.
+// The list of built combinations of a kernel folder: concatenated from its parts, searched by variant.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace tilescope::kernels {
 
-// All combinations of the parts (one a file of instances/), in order.
+// All combinations of the parts (one part per file of instances/), in order.
 template <class Instance>
 std::vector<Instance> joined(std::initializer_list<std::vector<Instance> (*)()> parts) {
   std::vector<Instance> all;
@@ -20,7 +20,7 @@ std::vector<Instance> joined(std::initializer_list<std::vector<Instance> (*)()> 
   return all;
 }
 
-// The combination that is the variant; there must be one.
+// The combination of the variant, which must exist.
 template <class Instance>
 const Instance& instance_of(const std::vector<Instance>& all, const Variant& variant) {
   return *std::find_if(all.begin(), all.end(), [&](const Instance& i) { return i.variant == variant; });

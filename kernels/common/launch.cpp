@@ -9,7 +9,7 @@ namespace {
 
 void check(cudaError_t status, const std::string& island, const char* what) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // the error has been taken; leave none behind for the next call
+  cudaGetLastError();  // the error is reported here; clear it so that the next call does not return it
   throw DeviceError(fmt::format("{}: {}: {}", island, what, cudaGetErrorString(status)));
 }
 
@@ -36,7 +36,7 @@ Launch describe_launch(std::string island, const void* function, const LaunchSha
                                   shape.dynamic_smem_bytes, limit));
   check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.dynamic_smem_bytes),
         launch.island, "cannot set the shared memory size");
-  // The split between L1 and shared memory decides how many blocks fit; ask for all of it.
+  // The split between L1 and shared memory decides how many blocks fit; request the largest shared memory.
   check(cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared),
         launch.island, "cannot set the shared memory carveout");
   cudaFuncAttributes attributes{};

@@ -1,4 +1,4 @@
-// From a __global__ function and its one parameter struct to a Launch.
+// Builds a Launch from a __global__ function and its parameter struct.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,8 +15,8 @@ struct LaunchShape {
   dim3 grid;
   unsigned threads = 0;
   int dynamic_smem_bytes = 0;
-  // Blocks may come onto the GPU once every block of the launch before has executed griddepcontrol.launch_dependents;
-  // its results are there only after griddepcontrol.wait (programmatic dependent launch, sm_90).
+  // Blocks may become resident once every block of the previous launch has executed griddepcontrol.launch_dependents.
+  // Its results are visible only after griddepcontrol.wait (programmatic dependent launch, sm_90).
   bool early = false;
 };
 
@@ -24,7 +24,7 @@ struct LaunchShape {
 // is no device, it lacks the shared memory, or the machine code does not fit it.
 Launch describe_launch(std::string island, const void* function, const LaunchShape& shape);
 
-// An attribute of the current device. DeviceError, which names `who` asks, when there is none.
+// An attribute of the current device. Without a device: DeviceError, which names the caller `who`.
 int device_attribute(const std::string& who, cudaDeviceAttr attribute);
 
 // Enqueues `function` with `parameters`; DeviceError on a launch error.

@@ -49,7 +49,7 @@ __device__ __forceinline__ void arrive_named(int barrier, int threads) {
   asm volatile("bar.arrive %0, %1;\n" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-// Registers a thread of the executing warpgroup (all four warps); a multiple of 8 in 24 to 256.
+// Sets the registers per thread of the executing warpgroup (all four warps); a multiple of 8 in 24 to 256.
 template <int registers>
 __device__ __forceinline__ void give_up_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(registers));

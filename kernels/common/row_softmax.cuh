@@ -37,14 +37,15 @@ struct Packet<float> {
   }
 };
 
-// Shared scratch of one reduction: a value a warp, and what becomes of their combination.
+// Shared scratch of one reduction: one value per warp, and the final result.
 struct Reduction {
   float partial[softmax_threads / 32];
   float result;
 };
 
-// finish(all values combined), in every thread. The first warp combines the warps' values and thread 0 alone finishes
-// them: so the executed work is the same for short rows, whose idle warps the compiler lets skip what they do not need.
+// Returns finish(all values combined) in every thread. The first warp combines the warps' values, and thread 0 alone
+// calls finish(). The executed work is thus the same for short rows, where the compiler lets idle warps skip unneeded
+// work.
 template <class Combine, class Finish>
 __device__ __forceinline__ float reduce_block(float value, Reduction& scratch, Combine combine, Finish finish) {
   constexpr int warps = softmax_threads / 32;
@@ -63,8 +64,8 @@ __device__ __forceinline__ float reduce_block(float value, Reduction& scratch, C
   return scratch.result;
 }
 
-// Grid: x = query rows, y = query heads, z = batch. `values`: fp32 values a thread holds; a warp whose 32 packets all
-// lie past the row does no work for them, so scores are processed in whole 32-packet pieces.
+// Grid: x = query rows, y = query heads, z = batch. `values`: fp32 values a thread holds; a warp skips 32 packets that
+// all lie past the row, so scores are processed in whole groups of 32 packets.
 template <class T, int values>
 __global__ void __launch_bounds__(softmax_threads) row_softmax(const SoftmaxParams params) {
   constexpr int size = Packet<T>::size, packets = values / size;
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(softmax_threads) row_softmax(const SoftmaxPara
 #pragma unroll
     for (int e = 0; e < size; ++e) max = fmaxf(max, x[i][e]);
   }
-  // A fully masked row has the maximum -inf, for which 0 stands in: P = 0.
+  // A fully masked row has the maximum -inf; using 0 in its place gives P = 0.
   const float scaled_max = reduce_block(
       max, of_max, [](float a, float b) { return fmaxf(a, b); },
       [](float all) { return all == -INFINITY ? 0.0f : __fmul_rn(all, log2e); });

@@ -1,5 +1,5 @@
-// The few instructions the tensor-core kernels are made of: cp.async, ldmatrix, mma.sync, ex2. Each function is one
-// instruction, so that what a kernel executes can be read off its source and counted.
+// The instructions of the tensor-core kernels: cp.async, ldmatrix, mma.sync, ex2. Each function is one instruction, so
+// that a kernel's executed instructions can be counted in its source.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -51,22 +51,22 @@ __device__ __forceinline__ Fragment4 load_matrices_transposed(std::uint32_t addr
   return f;
 }
 
-// 16 bytes to global memory in one store, in so many words: nvcc 13.0 splits a uint4 assignment into four 4-byte
-// stores, and what L1 does not merge of them reaches L2 as sectors written in parts (up to 1.25x the bytes measured).
+// Stores 16 bytes to global memory with one explicit instruction. nvcc 13.0 splits a uint4 assignment into four 4-byte
+// stores; those that L1 does not merge reach L2 as partially written sectors (up to 1.25x the bytes measured).
 __device__ __forceinline__ void store_16(void* destination, const uint4& value) {
   asm volatile("st.global.v4.b32 [%0], {%1,%2,%3,%4};\n" ::"l"(destination), "r"(value.x), "r"(value.y), "r"(value.z),
                "r"(value.w)
                : "memory");
 }
 
-// a * b, executed also where the result is then masked away, so that the executed work follows from the tiles alone.
+// a * b, executed also where the result is masked afterwards, so that the executed work depends on the tiles only.
 __device__ __forceinline__ float multiply_always(float a, float b) {
   float product;
   asm volatile("mul.rn.f32 %0, %1, %2;\n" : "=f"(product) : "f"(a), "f"(b));
   return product;
 }
 
-// One MUFU.EX2 each: without .ftz the compiler would add range handling. ex2(-inf) is 0.
+// One MUFU.EX2 each. Without .ftz the compiler would add range handling. ex2(-inf) is 0.
 __device__ __forceinline__ float exp2_fast(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;\n" : "=f"(y) : "f"(x));

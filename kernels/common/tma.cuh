@@ -8,7 +8,7 @@
 
 namespace tilescope::kernels::device {
 
-// What L2 does with the lines of a load: keep what many blocks read again, let go of what one block reads once.
+// L2 eviction policy of a load: keep lines that many blocks read again, evict first the lines that are read once.
 constexpr std::uint64_t evict_first = 0x12f0000000000000, evict_last = 0x14f0000000000000;
 
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
@@ -55,7 +55,7 @@ __device__ __forceinline__ void store_tile(const CUtensorMap* map, std::uint32_t
 }
 
 __device__ __forceinline__ void commit_stores() { asm volatile("cp.async.bulk.commit_group;\n" ::: "memory"); }
-// Waits until this thread's stores have read their shared memory, which may then be written again.
+// Waits until this thread's stores have read their shared memory. It may be overwritten afterwards.
 __device__ __forceinline__ void wait_stores_read() { asm volatile("cp.async.bulk.wait_group.read 0;\n" ::: "memory"); }
 // Waits until this thread's stores are done.
 __device__ __forceinline__ void wait_stores() { asm volatile("cp.async.bulk.wait_group 0;\n" ::: "memory"); }

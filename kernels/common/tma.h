@@ -1,4 +1,4 @@
-// Tensor maps: what the tensor memory accelerator of sm_90 is told about an array.
+// Tensor maps: the description of an array for the tensor memory accelerator (TMA) of sm_90.
 //
 // A tile of `rows` rows lies in shared memory as panels of 128 bytes of each row: panel p holds bytes [128 p, 128 p +
 // 128) of every row, rows 128 bytes apart, 16-byte chunks XOR-swizzled by the row (SWIZZLE_128B). That is the layout

@@ -6,7 +6,7 @@
 // four columns 4 (t % 4) and on; + 16). So 16 columns of D, rounded and packed, are the A of a following product.
 //
 // Rules. fence_operands() before the first product that uses registers written otherwise; commit(); wait<pending>()
-// before the registers of D (or A) are touched, which pin() makes the compiler respect.
+// before the registers of D (or A) are used; pin() keeps the compiler from moving that use.
 #pragma once
 
 #include <type_traits>

@@ -26,7 +26,7 @@ std::string unsupported(const Variant& variant, const Shape& shape, Mask) {
 
 std::int64_t rows_of(const Shape& s) { return s.batch * s.heads_q * s.q_len; }
 
-// The statistics m and then l of every row, fp32. They are results of the schedule, but not L: L = (m + log2 l) ln 2.
+// The statistics m and then l of every row, fp32. The schedule returns them instead of L, with L = (m + log2 l) ln 2.
 std::size_t statistics_bytes(const Variant&, const Problem& problem) {
   return static_cast<std::size_t>(round_up(rows_of(problem.shape), 64)) * 2 * sizeof(float);
 }

@@ -26,8 +26,8 @@ struct Step : device::AttentionTile<T, head_dim, tile_q, tile_kv, warps, false> 
   using typename F::Rows;
   using typename F::Tile;
 
-  // The state of this thread's rows as it stands in global memory; rows from valid_rows on, and all of them at the
-  // first visit (valid_rows = 0), have none. Past L1, which may hold what it was earlier.
+  // Reads the state of this thread's rows from global memory. Rows from valid_rows on have no state; at the first visit
+  // (valid_rows = 0) no row has one. The loads bypass L1, which may hold an older value.
   static __device__ __forceinline__ void load_rows(Rows& rows, const float* m, const float* l, int row,
                                                    int valid_rows) {
 #pragma unroll
@@ -40,9 +40,9 @@ struct Step : device::AttentionTile<T, head_dim, tile_q, tile_kv, warps, false> 
       }
   }
 
-  // Joins the tile's own result (`values`: unnormalised, relative to its own maxima) with the state: O of the staged
-  // tile (none at the first visit) is replaced by the sum, weighted, normalised and rounded; the statistics go to
-  // global memory, eight rows a store.
+  // Merges the tile's own result (`values`: unnormalised, relative to the tile's maxima) with the state. The staged
+  // tile of O (none at the first visit) is replaced by the weighted, normalised and rounded sum. The statistics are
+  // stored to global memory, eight rows per store.
   static __device__ __forceinline__ void merge(const float (&values)[row_blocks][out_blocks][4], Rows& tile, Rows& old,
                                                std::uint32_t o_tile, bool first_visit, float* m_out, float* l_out,
                                                int row, int valid_rows) {
@@ -56,7 +56,7 @@ struct Step : device::AttentionTile<T, head_dim, tile_q, tile_kv, warps, false> 
         sum = __fadd_rn(sum, __shfl_xor_sync(0xffffffffu, sum, 1));
         sum = __fadd_rn(sum, __shfl_xor_sync(0xffffffffu, sum, 2));
         const float max = fmaxf(old.max[i][half], tile.max[i][half]);
-        // A row that has seen no key yet keeps max = -inf; 0 stands in for it so that no inf - inf arises.
+        // A row without a visible key so far keeps max = -inf. Using 0 in its place avoids inf - inf.
         const float negative = max == -INFINITY ? 0.0f : -max;
         const float decay = device::exp2_fast(__fadd_rn(old.max[i][half], negative));
         const float entry = device::exp2_fast(__fadd_rn(tile.max[i][half], negative));
@@ -87,7 +87,7 @@ struct Step : device::AttentionTile<T, head_dim, tile_q, tile_kv, warps, false> 
   }
 };
 
-// O = 0, m = -inf, l = 0 of the first `rows` rows: those of query tiles that no step visits.
+// Writes O = 0, m = -inf, l = 0 to the first `rows` rows, which belong to query tiles that no step visits.
 template <class T, int head_dim, int threads>
 __device__ __forceinline__ void write_unseen(T* o, float* m, float* l, int rows) {
   constexpr int chunks = head_dim / 8;
@@ -96,7 +96,7 @@ __device__ __forceinline__ void write_unseen(T* o, float* m, float* l, int rows)
   for (int row = static_cast<int>(threadIdx.x); row < rows; row += threads) m[row] = -INFINITY, l[row] = 0.0f;
 }
 
-// min_blocks: blocks a multiprocessor should hold at least; with the threads it caps the registers. pace: see
+// min_blocks: least number of resident blocks per SM; together with the block size it caps the registers. pace: see
 // AttentionTile::after_sums. Grid: x = query heads, y = batch.
 template <class T, int head_dim, int tile_q, int tile_kv, int warps, int min_blocks, bool pace>
 __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardParams p) {
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
   int stage = 0;
   for (int j = 0; j * tile_kv < p.kv_len; ++j) {
     int i = first_seeing_row(p, j * tile_kv) / tile_q;
-    __syncthreads();  // nobody reads the tiles before any more
+    __syncthreads();  // all warps are done with the previous tiles
     const std::int64_t first_key = static_cast<std::int64_t>(j) * tile_kv * head_dim;
     Tile::template copy_from<tile_kv, F::threads>(k_tile, k + first_key, head_dim, p.kv_len - j * tile_kv);
     Tile::template copy_from<tile_kv, F::threads>(v_tile, v + first_key, head_dim, p.kv_len - j * tile_kv);
@@ -133,9 +133,9 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
     device::commit_copies();
     for (; i * tile_q < p.q_len; ++i, stage ^= 1) {
       device::wait_copies<0>();
-      __syncthreads();  // Q has landed for all; nobody reads the Q tile before any more; O of the step before is stored
+      __syncthreads();  // Q has arrived; all warps are done with the previous Q tile; O of the previous step is stored
       const int first_row = i * tile_q, left = p.q_len - first_row;
-      if (j > 0)  // each warp loads its own rows of O, while it computes
+      if (j > 0)  // each warp loads its own rows of O while it computes
         Tile::template copy_part<F::row_blocks * 16, 32>(lane, o_tile + warp_row * Tile::pitch,
                                                          out(first_row + warp_row), head_dim, left - warp_row);
       device::commit_copies();

@@ -17,13 +17,15 @@ using fused_wgmma::claim_slots;
 
 constexpr int barrier_bytes = 256;
 
-// V: of 2-byte elements; in e4m3 with its keys as rows, transposed in shared memory; in e4m3, transposed before.
+// Format of V. wide: 2-byte elements. rows: e4m3 with its keys as rows, transposed in shared memory. columns: e4m3,
+// transposed by a previous launch.
 enum class Values { wide, rows, columns };
 constexpr const char* name_of(Values values) {  // the kernel's
   return values == Values::wide ? "fused_fp8_qk" : values == Values::rows ? "fused_fp8" : "fused_fp8_vt";
 }
 
-// V transposed before lies in panels of so many keys, which divide a tile and what one block transposes.
+// Keys in a panel of V that a previous launch has transposed. They divide a tile and the keys that one block
+// transposes.
 constexpr int value_panel(int tile_kv) { return tile_kv % 64 == 0 ? 64 : 32; }
 
 // A V tile as the product reads it: V^T in panels of 128 keys, or V itself where its elements have 2 bytes.
@@ -50,7 +52,7 @@ constexpr int transpose_threads = 256, transpose_keys = 64;  // of a block
 struct Instance {
   Variant variant;
   const void* function = nullptr;   // the __global__ function
-  const void* transpose = nullptr;  // the one of the launch before it, if there is one
+  const void* transpose = nullptr;  // the __global__ function of the launch that transposes V, if there is one
 };
 
 const std::vector<Instance>& instances();

@@ -51,7 +51,7 @@ Family family_of(const Variant& variant) {
   }
 }
 
-// Keys of a head in V^T: whole blocks of the launch that transposes; what lies past the last key is zeros.
+// Keys of a head in V^T: whole blocks of the transposing launch; entries past the last key are zeros.
 std::int64_t transposed_keys(const Shape& s) { return round_up(s.kv_len, fused_fp8::transpose_keys); }
 
 std::size_t workspace(const Variant& variant, const Problem& problem) {
@@ -80,8 +80,8 @@ std::string descale_problem(const Problem& p) {
 }
 
 // The order of the query tiles (Schedule in fused_wgmma): without a mask head by head; with one, sections of as many
-// heads as have their K and V in half of L2, longest tiles first. A smaller section goes first: the last one has tiles
-// enough for all units, short ones at its end, so that they end together.
+// heads as have their K and V in half of L2, longest tiles first. A smaller section runs first. The last section then
+// has enough tiles for all SMs and ends with short ones, so that all SMs finish at nearly the same time.
 void order_tiles(ForwardParams& p, const Problem& problem, const Variant& variant) {
   const Shape& s = problem.shape;
   const std::int64_t heads = s.batch * s.heads_q, group = s.heads_q / s.heads_kv;
@@ -102,12 +102,12 @@ void order_tiles(ForwardParams& p, const Problem& problem, const Variant& varian
 }
 
 // V^T in the workspace as tiles of `tile_kv` keys: dimensions (byte of a row, row of a panel, panel, head). A panel is
-// one run of bytes, already as shared memory wants it (transpose.cuh), so that its rows may be cut anywhere.
+// contiguous and already has its shared-memory layout (transpose.cuh), so that it may be cut into rows of any length.
 CUtensorMap transposed_map(const Problem& problem, int tile_kv) {
   const Shape& s = problem.shape;
   const auto panel = static_cast<std::uint64_t>(fused_fp8::value_panel(tile_kv));
   const auto keys = static_cast<std::uint64_t>(transposed_keys(s)), columns = static_cast<std::uint64_t>(s.d_v);
-  constexpr std::uint64_t row = 256;  // the longest that a box takes
+  constexpr std::uint64_t row = 256;  // the longest row that a box may have
   const std::uint64_t rows = panel * columns / row;
   return make_tensor_map(problem.workspace, 1,
                          {row, rows, keys / panel, static_cast<std::uint64_t>(s.batch * s.heads_kv)},
@@ -158,7 +158,7 @@ std::vector<Launch> prepare_fp8(const Variant& variant, const Problem& problem) 
   std::vector<Launch> list;
   if (values == Values::columns) {
     list.push_back(transposition(instance, problem));
-    shape.early = true;  // its first Q K^T needs no V
+    shape.early = true;  // the first Q K^T does not need V
   }
   list.push_back(make_launch("forward", instance.function, shape, params));
   return list;

@@ -1,4 +1,4 @@
-// V^T in e4m3 for the products of forward.cuh, in a launch of its own.
+// A separate launch that writes V^T in e4m3, the operand of P V.
 #pragma once
 
 #include "fused_fp8/forward.cuh"
@@ -7,11 +7,11 @@ namespace tilescope::kernels::fused_fp8 {
 
 using namespace device;
 
-// V^T as tiles want it in shared memory: panels of `panel` keys one after the other, each head_dim rows of `panel`
-// bytes, swizzled as the product's descriptors say (Panels), so that a tile is one run of bytes and so are 64 keys.
+// V^T in the layout of the shared-memory tiles: consecutive panels of `panel` keys, each head_dim rows of `panel`
+// bytes, swizzled as the product's descriptors say (Panels), so that a tile is contiguous, and so are 64 keys.
 // Orders of keys and columns as in forward.cuh.
 //
-// A block turns over 64 keys of a head. Rows of `in` are 16 bytes longer than their contents, so that 8 of them lie in
+// A block transposes 64 keys of a head. Rows of `in` are 16 bytes longer than their contents, so that 8 of them lie in
 // different banks. Grid: x = blocks of 64 keys, y = KV heads of all batch entries.
 template <int head_dim, int panel>
 __global__ void __launch_bounds__(transpose_threads) transpose(const __grid_constant__ TransposeParams p) {
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(transpose_threads) transpose(const __grid_cons
 #pragma unroll
   for (int i = 0; i < each; ++i) {
     const int at = thread + i * transpose_threads;
-    bytes[i] = make_uint4(0, 0, 0, 0);  // past the last key: a probability of 0 times what lies there must be 0
+    bytes[i] = make_uint4(0, 0, 0, 0);  // past the last key: zeros, so that a probability of 0 times the value is 0
     if (first_key + at / chunks < p.kv_len) bytes[i] = __ldcs(v + at);
   }
 #pragma unroll

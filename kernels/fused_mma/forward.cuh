@@ -13,7 +13,7 @@ __device__ __forceinline__ int last_visible_key(const ForwardParams& p, int row)
   return p.causal ? min(p.kv_len - 1, row + p.kv_len - p.q_len) : p.kv_len - 1;
 }
 
-// min_blocks: blocks a multiprocessor should hold at least; with the threads it caps the registers. pace: see
+// min_blocks: least number of resident blocks per SM; together with the block size it caps the registers. pace: see
 // after_sums. Grid: x = query tiles (fastest), y = query heads, z = batch.
 template <class T, int head_dim, int tile_q, int tile_kv, int warps, bool hold_q, int min_blocks, bool pace>
 __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardParams p) {
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) forward(const ForwardP
   }
   for (int j = 0; j < steps; ++j) {
     device::wait_copies<0>();
-    __syncthreads();  // tile j has landed for all, and nobody reads tile j - 1 any more
+    __syncthreads();  // tile j has arrived, and all warps are done with tile j - 1
     if (j + 1 < steps) copy_k(j + 1), copy_v(j + 1);
     device::commit_copies();
     if constexpr (hold_q) {

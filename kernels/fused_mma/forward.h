@@ -15,11 +15,11 @@ struct ForwardParams {
   float* l;
   int q_len, kv_len, heads_kv, causal;
   Divisor group;       // query heads that share one KV head
-  std::uint32_t zero;  // always 0, which the compiler does not know
-  float scale_log2;    // scale * log2(e): softmax runs on powers of two
+  std::uint32_t zero;  // always 0, but the compiler cannot know it
+  float scale_log2;    // scale * log2(e): the softmax uses exp2
 };
 
-constexpr int stages = 2;  // K tiles, and V tiles, in shared memory at once: one in use, one arriving
+constexpr int stages = 2;  // K tiles, and V tiles, in shared memory: one is in use while the next one is loaded
 
 // Shared memory of a block: the Q tile (O is staged there at the end) and the K and V tiles, of 2-byte elements.
 constexpr int smem_bytes(int head_dim, int tile_q, int tile_kv) {
@@ -33,7 +33,7 @@ struct Instance {
   bool hold_q = false;  // Q fragments stay in registers over the KV loop; otherwise ldmatrix re-reads them every step
 };
 
-// All of them, in the order of the dtypes and head_dims below.
+// All built combinations, in the order of the dtypes and head_dims below.
 const std::vector<Instance>& instances();
 
 // Defined by instances/*.cu, one file a dtype and head_dim.

@@ -4,7 +4,7 @@
 
 #include "common/tma.cuh"
 #include "common/wgmma.cuh"
-#include "fused_wgmma/forward.h"
+#include "fused_wgmma/work.cuh"
 
 namespace tilescope::kernels::fused_wgmma {
 
@@ -12,11 +12,7 @@ using device::Element;
 using device::Major;
 using device::Wgmma;
 
-// How many tiles beyond the first of each block have been asked for, one count a launch in flight. Zero between
-// launches.
-static __device__ unsigned claimed[claim_slots];
-
-// Where a ring of shared-memory buffers stands: the buffer and the parity of its current round.
+// Position in a ring of shared-memory buffers: the buffer, and the parity of the current round.
 template <int stages>
 struct Ring {
   int stage = 0, parity = 0;
@@ -25,35 +21,6 @@ struct Ring {
   }
 };
 
-// A query tile and the KV tiles [first, last) that some row of it sees.
-struct Work {
-  int row, head, kv_head, first, last;
-};
-
-// Which query tile is the `index`-th. Heads come in sections, one after the other; a section's tiles are ordered by
-// falling query position (with a causal mask: longest first), then by head. Without a mask a section is one head. A
-// smaller last section comes before the others: at the end of the launch there are tiles for all units then.
-template <int tile_q, int tile_kv>
-__device__ __forceinline__ Work work_at(const ForwardParams& p, int index) {
-  const auto tiles = static_cast<std::uint32_t>(p.tiles);
-  std::uint32_t place = static_cast<std::uint32_t>(index) + static_cast<std::uint32_t>(p.first_tile);
-  if (place >= tiles) place -= tiles;
-  const auto section = divide(place, p.section_tiles);
-  const std::uint32_t in_section = place - section * p.section_tiles.value;
-  const int first_head = static_cast<int>(section) * p.section_heads;
-  const Divisor& heads = first_head == p.last_section_first ? p.last_section : p.section;
-  const auto from_end = divide(in_section, heads);
-  Work work;
-  work.row = (p.tiles_q - 1 - static_cast<int>(from_end)) * tile_q;
-  work.head = first_head + static_cast<int>(in_section - from_end * heads.value);
-  work.kv_head = static_cast<int>(divide(static_cast<std::uint32_t>(work.head), p.group));
-  const int shift = p.kv_len - p.q_len, last_row = min(work.row + tile_q, p.q_len) - 1;
-  const int last_key = p.causal ? min(p.kv_len - 1, last_row + shift) : p.kv_len - 1;
-  work.last = (last_key + tile_kv) / tile_kv;
-  work.first = p.window > 0 ? max(0, work.row + shift - p.window + 1) / tile_kv : 0;
-  return work;
-}
-
 template <class T, int head_dim, int warpgroups, int tile_kv, int stages, bool overlap>
 struct Forward {
   static constexpr int tile_q = 64 * warpgroups, threads = 128 * (warpgroups + 1);
@@ -61,7 +28,7 @@ struct Forward {
   static constexpr int q_bytes = group_bytes * warpgroups, kv_bytes = tile_kv * head_dim * 2;
   static constexpr int smem = smem_bytes(head_dim, tile_q, tile_kv, stages);
   static constexpr int min_blocks = warpgroups == 1 && 2 * (smem + 1024) <= 228 * 1024 ? 2 : 1;
-  // Registers a thread: what the producer gives up goes to the consumers.
+  // Registers per thread: the producer releases registers that the consumers then allocate.
   static constexpr int producer_registers = warpgroups == 3 ? 32 : 24;
   static constexpr int consumer_registers = warpgroups == 3 ? 160 : warpgroups == 2 ? 240 : 232;
   using Mma = Element<T>;
@@ -92,14 +59,6 @@ struct Forward {
       device::init_barrier(bar.v_empty(i), warpgroups * 4);
     }
     device::fence_barrier_init();
-  }
-
-  // The block's next tile: whoever is free takes the next of the order. A launch asks `tiles` times in all, of which
-  // the last resets the count.
-  static __device__ __forceinline__ int claim(const ForwardParams& p) {
-    const unsigned asked = atomicAdd(claimed + p.claim_slot, 1u);
-    if (asked == static_cast<unsigned>(p.tiles) - 1) claimed[p.claim_slot] = 0;
-    return static_cast<int>(asked + gridDim.x);
   }
 
   // ---- producer: one thread ----
@@ -186,8 +145,8 @@ struct Forward {
     }
   }
 
-  // One online-softmax step: S becomes exp2(S * scale_log2 - max), maxima and sums are brought up to date, and
-  // `correction` is what earlier sums (and O) were multiplied by.
+  // One online-softmax step: S becomes exp2(S * scale_log2 - max), maxima and sums are updated, and `correction` is the
+  // factor applied to earlier sums (and to O).
   static __device__ __forceinline__ void softmax(float (&s)[tile_kv / 2], Rows& rows, float (&correction)[2],
                                                  float scale_log2) {
     float negative_max[2];
@@ -199,7 +158,7 @@ struct Forward {
       max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 1));
       max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, 2));
       max = fmaxf(rows.max[half], __fmul_rn(max, scale_log2));
-      // A row that has seen no key yet keeps max = -inf; 0 stands in for it so that no inf - inf arises.
+      // A row without a visible key so far keeps max = -inf. Using 0 in its place avoids inf - inf.
       negative_max[half] = max == -INFINITY ? 0.0f : -max;
       correction[half] = device::exp2_fast(__fadd_rn(rows.max[half], negative_max[half]));
       rows.max[half] = max;
@@ -272,7 +231,7 @@ struct Forward {
     if (lane < 16 && row < p.q_len) p.l[static_cast<std::int64_t>(head) * p.q_len + row] = lane < 8 ? low : high;
   }
 
-  // A tile none of whose rows sees a key: O = 0, L = -inf.
+  // Stores a tile without any visible key: O = 0, L = -inf.
   static __device__ __forceinline__ void finish_empty(const ForwardParams& p, const Work& work, int group) {
     const int thread = static_cast<int>(threadIdx.x) & 127;
     constexpr int chunks = head_dim / 8;
@@ -293,7 +252,8 @@ struct Forward {
     auto release = [&](std::uint32_t barrier) {
       if (lane == 0) device::arrive(barrier);
     };
-    // Ping-pong: warpgroups take turns to issue their products, so that one's softmax runs under another's products.
+    // Ping-pong: the warpgroups alternate in issuing their products, so that the softmax of one overlaps the products
+    // of another.
     auto take_turn = [&] {
       if constexpr (warpgroups > 1) device::sync_named(1 + group, 256);
     };
@@ -320,7 +280,7 @@ struct Forward {
       }
       const int first_row = work.row + group * 64, row = first_row + thread / 32 * 16 + lane / 4;
       const int shift = p.kv_len - p.q_len;
-      // KV tiles in [unmasked_first, unmasked_last) are seen whole by every row of this warpgroup.
+      // KV tiles in [unmasked_first, unmasked_last) are fully visible to every row of this warpgroup.
       const int unmasked_last = (p.causal ? min(p.kv_len, first_row + shift + 1) : p.kv_len) / tile_kv;
       const int unmasked_first = p.window > 0 ? (first_row + 63 + shift - p.window + tile_kv) / tile_kv : 0;
       auto mask_tile = [&](float(&s)[tile_kv / 2], int n) {
@@ -398,7 +358,7 @@ struct Forward {
   }
 };
 
-// Grid: x = blocks that stay, at most as many as run at once.
+// Grid: x = persistent blocks, at most as many as can be resident at once.
 template <class T, int head_dim, int warpgroups, int tile_kv, int stages, bool overlap>
 __global__ void __launch_bounds__((Forward<T, head_dim, warpgroups, tile_kv, stages, overlap>::threads),
                                   (Forward<T, head_dim, warpgroups, tile_kv, stages, overlap>::min_blocks))

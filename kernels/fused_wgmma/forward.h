@@ -17,14 +17,14 @@ struct ForwardParams {
   float* l;
   int q_len, kv_len;
   int causal, window;  // window > 0: the last `window` visible keys only
-  int tiles, tiles_q;  // query tiles in all; of one head
-  int claim_slot;      // this launch's count of claimed tiles
-  int section_heads;   // see Schedule in forward.cuh
+  int tiles, tiles_q;  // query tiles of the launch; of one head
+  int claim_slot;      // index of this launch's counter of claimed tiles
+  int section_heads;   // heads in a section, see work_at in work.cuh
   Divisor section_tiles, section, last_section;
   int last_section_first;  // first head of the last section
-  int first_tile;          // the first to be claimed: of a last section that is smaller, else 0
+  int first_tile;          // position of the first tile: the start of the last section if that is smaller, else 0
   Divisor group;           // query heads that share one KV head
-  float scale_log2;        // scale * log2(e): softmax runs on powers of two
+  float scale_log2;        // scale * log2(e): the softmax uses exp2
 };
 
 constexpr int max_smem_bytes = 227 * 1024;
@@ -42,7 +42,7 @@ struct Instance {
   const void* function = nullptr;  // the __global__ function
 };
 
-// All of them, in the order of the dtypes and head_dims below.
+// All built combinations, in the order of the dtypes and head_dims below.
 const std::vector<Instance>& instances();
 
 // Defined by instances/*.cu, one file a dtype and head_dim.

@@ -31,16 +31,17 @@ std::vector<Variant> variants() { return variants_of(instances()); }
 std::string unsupported(const Variant& variant, const Shape& s, Mask) {
   if (std::string problem = head_dim_problem(fused_wgmma_family(), variant, s); !problem.empty()) return problem;
   const std::int64_t tiles = s.batch * s.heads_q * ceil_div(s.q_len, variant.tile_q);
-  constexpr std::int64_t most = std::numeric_limits<int>::max() - 65536;  // claims run past the end by a grid's blocks
+  constexpr std::int64_t most = std::numeric_limits<int>::max() -
+                                65536;  // claimed indices exceed the number of tiles by up to the number of blocks
   if (tiles > most)
     return fmt::format("the problem has {} query tiles of {} rows; the kernel counts at most {}", tiles, variant.tile_q,
                        most);
   return {};
 }
 
-// Heads whose tiles are taken in turns (see work_at in forward.cuh). With a causal mask: as many as have their keys and
-// values in half of L2 together (it is two halves that each hold what its SMs read), so that the long tiles of many
-// heads come first. Otherwise tiles are equally long and one head at a time is best for L2.
+// Heads in a section (see work_at in work.cuh). With a causal mask: as many heads as have their keys and values in half
+// of L2, so that the long tiles of many heads run first. Half, because each of the two L2 partitions caches what its
+// own SMs read. Without a mask all tiles are equally long, and one head at a time uses L2 best.
 std::int64_t heads_of_section(const Shape& s, Mask mask) {
   if (mask != Mask::causal) return 1;
   const std::int64_t kv_bytes = s.kv_len * (s.d_qk + s.d_v) * 2;

@@ -14,7 +14,8 @@ Instance instance(Dtype dtype) {
   return {variant, reinterpret_cast<const void*>(&forward<T, head_dim, warpgroups, tile_kv, stages, overlap>)};
 }
 
-// overlap wherever it is faster: not at head_dim 64, where the exponentials are the limit, nor with tiles of 64 keys.
+// overlap is set where it is faster: not at head_dim 64, where the exponentials are the bottleneck, and not with tiles
+// of 64 keys.
 template <class T>
 std::vector<Instance> head_dim_64(Dtype t) {
   return {

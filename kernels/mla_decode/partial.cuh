@@ -77,7 +77,7 @@ struct Softmax {
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(0xffffffffu, largest, 2));
       largest = fmaxf(max[half], __fmul_rn(largest, scale_log2));
-      // A row that has seen no key yet keeps max = -inf; 0 stands in for it so that no inf - inf arises.
+      // A row without a visible key so far keeps max = -inf. Using 0 in its place avoids inf - inf.
       const float negative = largest == -INFINITY ? 0.0f : -largest;
       correction[half] = device::exp2_fast(__fadd_rn(max[half], negative));
       max[half] = largest;

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(warps * 32) qk(const ProductParams p) {
       }
     }
   }
-  __syncthreads();  // nobody reads Q or K any more: S takes their place
+  __syncthreads();  // all warps are done with Q and K: S reuses their shared memory
 #pragma unroll
   for (int m = 0; m < row_blocks; ++m)
 #pragma unroll
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(warps * 32) pv(const ProductParams p) {
   copy(0);
   for (int j = 0; j < steps; ++j) {
     device::wait_copies<0>();
-    __syncthreads();  // tile j has landed for all, and nobody reads tile j - 1 any more
+    __syncthreads();  // tile j has arrived, and all warps are done with tile j - 1
     if (j + 1 < steps) copy(j + 1);
     const std::uint32_t stage = base + (j & 1) * stage_bytes;
     const std::uint32_t w_lane = WeightTile::a_lane(stage + warp_row * WeightTile::pitch, lane);
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(warps * 32) pv(const ProductParams p) {
       }
     }
   }
-  __syncthreads();  // nobody reads the stages any more: O takes their place
+  __syncthreads();  // all warps are done with the stages: O reuses their shared memory
 #pragma unroll
   for (int m = 0; m < row_blocks; ++m)
 #pragma unroll

@@ -1,6 +1,6 @@
 // Merges the parts of the keys: with L the log-sum-exp of the parts' L_part, O = sum of exp(L_part - L) O_part. Two
-// forms: `combine` gives a row blocks of its own, so that many parts are under way at once; `combine_few`, for up to
-// few_splits parts, gives a row only as many threads as it has 16-byte pieces of O.
+// forms: `combine` uses whole blocks per row, so that many parts are loaded concurrently; `combine_few`, for up to
+// few_splits parts, uses one thread per 16-byte piece of O.
 #pragma once
 
 #include "common/tensor_core.cuh"
@@ -59,12 +59,12 @@ __global__ void __launch_bounds__(combine_warps * 32) combine_few(const CombineP
 }
 
 // Grid: x = rows, y = groups of combine_columns columns. A warp takes every fourth part, its lanes four columns each;
-// the warps' sums meet in shared memory.
+// the warps' sums are added in shared memory.
 template <class T, int d_v>
 __global__ void __launch_bounds__(combine_warps * 32) combine(const CombineParams p) {
   constexpr int threads = combine_warps * 32, columns = d_v < combine_columns ? d_v : combine_columns;
   constexpr int lanes = columns / 4;      // that share a part, four columns each
-  constexpr int takes = threads / lanes;  // parts under way at once
+  constexpr int takes = threads / lanes;  // parts loaded concurrently
   constexpr float log2e = 1.4426950408889634f;
   __shared__ float weights[max_splits];
   __shared__ float4 sums[takes][lanes];
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(combine_warps * 32) combine(const CombineParam
   const float* const l_part = p.l_part + row;
 
   asm volatile("griddepcontrol.wait;\n" ::: "memory");  // see merge_launch.h
-  // Every warp finds the maximum and the sum for itself; all write the same weights.
+  // Every warp computes the maximum and the sum itself; all warps write the same weights.
   float max = -INFINITY;
   for (int s = lane; s < p.splits; s += 32) max = fmaxf(max, __ldcg(l_part + s * p.rows));
 #pragma unroll

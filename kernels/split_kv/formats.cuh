@@ -1,9 +1,9 @@
 // Formats of K and V: how 32-bit words of stored codes, as ldmatrix delivers them, become operands of mma.sync.
 //
 // A 16-byte chunk of a key holds `chunk_values` elements. ldmatrix gives lane 4 r + t the word t of key r's chunk
-// (plain, for K), or 2-byte unit r of the keys 2t and 2t + 1 (transposed, for V). Products over d may be summed in any
-// order, and output columns may stand in any order, as long as Q and the epilogue know: `q_column` and `o_column` say
-// which element of a chunk is meant, so that codes are unpacked where they lie and never shuffled.
+// (plain, for K), or 2-byte unit r of the keys 2t and 2t + 1 (transposed, for V). The sum over d may run in any order,
+// and output columns may be kept in any order, as long as Q and the epilogue use the same one. `q_column` and
+// `o_column` give that order, so that codes are unpacked in place and need no shuffles.
 #pragma once
 
 #include "common/tensor_core.cuh"
@@ -94,14 +94,15 @@ struct Int8 {
 };
 
 // A code v in bits 0-3 of 0x6400 is the fp16 number 1024 + (v + 8), once its sign bit is flipped; in bits 4-7 of
-// 0x5400, whose last place is 1/16, it is 64 + (v + 8). V has the 1032 or 72 subtracted. K keeps them: a product with Q
-// that starts from -(1032, 72) Q comes out right, and its scales are applied to the sums. The 32 columns of a scale
-// lose no more by this than 1032 * 2^-24 of their largest partial sum, far less than the codes' own rounding.
+// 0x5400, whose last place is 1/16, it is 64 + (v + 8). V has the 1032 or 72 subtracted. K keeps them: the accumulator
+// of the product with Q starts from -(1032, 72) Q instead, and the scales are applied to the sums. The rounding error
+// of the 32 columns of a scale is at most 1032 * 2^-24 of their largest partial sum, far below the rounding of the
+// codes.
 struct Int4 {
   using Compute = __half;
   static constexpr int chunk_values = 32, lift = 3, scale_group = kernels::scale_group(Dtype::int4);
   static constexpr std::uint32_t minus_1032 = 0xe408e408u, minus_72 = 0xd480d480u;  // pairs: even, odd nibbles' bases
-  // Nibble n of a word meets nibble n + 4 in one register; steps take the nibbles (0, 4), (1, 5) and (2, 6), (3, 7).
+  // Nibbles n and n + 4 of a word share one register; steps take the nibbles (0, 4), (1, 5) and (2, 6), (3, 7).
   static constexpr __host__ __device__ int q_column(int step, int part, int i, int t) {
     return 8 * t + 4 * i + 2 * step + part;
   }

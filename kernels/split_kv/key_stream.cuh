@@ -48,9 +48,9 @@ struct CodeTile {
     return (lane_base ^ static_cast<std::uint32_t>((pair & 3) << 5)) +
            static_cast<std::uint32_t>((pair >> 2) * 128 + row * bytes);
   }
-  // `threads` threads start copying `rows` rows, each thread the same number of chunks; of the thread's rows, the first
-  // `valid_rows` past its own are there: later ones become zeros and read nothing. `tile`, `source`: of the thread's
-  // first chunk; row 0 is a multiple of 8 rows into the tile.
+  // `threads` threads start copying `rows` rows, each thread the same number of chunks; rows from valid_rows on,
+  // counted from the thread's own first row, become zeros and read nothing. `tile`, `source`: of the thread's first
+  // chunk; row 0 is a multiple of 8 rows into the tile.
   template <int rows, int threads, bool all_valid>
   static __device__ __forceinline__ void copy(std::uint32_t tile, const char* source, int valid_rows) {
     constexpr int rows_a_pass = threads / chunks;

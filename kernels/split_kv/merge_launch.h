@@ -1,4 +1,4 @@
-// The launch of `combine`, which may start while the last blocks of `partial` are still at work.
+// The launch of `combine`, whose blocks may start while the last blocks of `partial` are still running.
 #pragma once
 
 #include "common/launch.h"
@@ -6,9 +6,9 @@
 
 namespace tilescope::kernels::split_kv {
 
-// `combine` or, for few parts, `combine_few`; both write rows of d_v values. Its blocks come onto the GPU once every
-// block of the kernel before has begun its last step
-// (griddepcontrol.launch_dependents), and wait there for that kernel's results (griddepcontrol.wait).
+// `combine` or, for few parts, `combine_few`; both write rows of d_v values. Its blocks can become resident once every
+// block of the previous kernel has begun its last step (griddepcontrol.launch_dependents), and then wait for that
+// kernel's results (griddepcontrol.wait).
 Launch merge_launch(const void* combine, const void* combine_few, int d_v, const CombineParams& params);
 
 }  // namespace tilescope::kernels::split_kv

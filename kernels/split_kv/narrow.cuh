@@ -1,6 +1,6 @@
 // One part of the keys of one KV head for at most 8 rows: as partial.cuh, with the two products transposed
-// (narrow_tile.cuh), so that unpacking codes is most of what is left to do. Every warp has all rows and a share of a
-// tile's keys, which it copies itself; the warps merge once, at the end.
+// (narrow_tile.cuh), so that most of the remaining work is unpacking codes. Every warp computes all rows for its share
+// of a tile's keys, which it copies itself; the warps merge once, at the end.
 #pragma once
 
 #include "split_kv/narrow_tile.cuh"
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) narrow_partial(const P
   int slot = 0;
   for (int tile = first_tile; tile < last_tile; ++tile) {
     device::wait_copies<stages - 2>();
-    __syncwarp();  // the warp's keys of the tile have landed, and none of its lanes reads the one before any more
+    __syncwarp();  // the warp's keys of this tile have arrived, and all its lanes are done with the previous tile
     stream.copy(p, last_tile, lane);
     const std::uint32_t at = first_stage + slot, k = at + first_key * P::kv_row;
     slot = slot == (stages - 1) * P::stage ? 0 : slot + P::stage;
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) narrow_partial(const P
 #pragma unroll
       for (int n = 1; n < P::key_blocks; ++n) max = fmaxf(max, fmaxf(s[n][i], s[n][i + 2]));
       max = fmaxf(row_max[i], __fmul_rn(warp_columns_max(max), p.scale_log2));
-      // A row that has seen no key yet keeps max = -inf; 0 stands in for it so that no inf - inf arises.
+      // A row without a visible key so far keeps max = -inf. Using 0 in its place avoids inf - inf.
       const float negative = max == -INFINITY ? 0.0f : -max;
       correction[i] = device::exp2_fast(__fadd_rn(row_max[i], negative));
       row_max[i] = max;
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(warps * 32, min_blocks) narrow_partial(const P
     }
   }
 
-  // Merge the warps: everything to the common maximum, through the stages' shared memory.
+  // Merge the warps through the shared memory of the stages, after rescaling every warp's sums to the common maximum.
   asm volatile("griddepcontrol.launch_dependents;\n" ::: "memory");  // see merge_launch.h
   device::wait_copies<0>();
   __syncthreads();

@@ -1,4 +1,5 @@
-// What host and device share of the split-KV kernels: `partial` folds one part of the keys, `combine` merges the parts.
+// What host and device share of the split-KV kernels: `partial` computes one part of the keys, `combine` merges the
+// parts.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct PartialParams {
   Divisor row_tiles;           // tiles that the rows of a KV head fill
   Divisor queries;             // q_len
   Divisor table_tiles;         // page_tiles
-  float scale_log2;            // scale * log2(e), times the descale of K: softmax runs on powers of two
+  float scale_log2;            // scale * log2(e), times the descale of K: the softmax uses exp2
   float v_descale;
 };
 
@@ -33,12 +34,12 @@ struct CombineParams {
 };
 
 constexpr int narrow_rows = 8;    // tile_q of narrow.cuh, which loads Q straight into registers
-constexpr int max_splits = 1024;  // the weights of a row's parts wait in shared memory
+constexpr int max_splits = 1024;  // the weights of a row's parts are kept in shared memory
 constexpr int combine_warps = 4;
 constexpr int combine_columns = 128;  // of O, a block of `combine`
-constexpr int few_splits = 4;         // up to so many, combine_few merges
+constexpr int few_splits = 4;         // largest number of parts for combine_few
 
-// Bytes a key takes in K (or in V), without its scales.
+// Bytes of a key in K (or in V), without its scales.
 constexpr int row_bytes(Dtype format, int head_dim) { return head_dim * bits_of(format) / 8; }
 // Bytes of a key's fp16 scales.
 constexpr int scale_row_bytes(Dtype format, int head_dim) {

@@ -1,4 +1,4 @@
-// Descriptors name exactly what was built.
+// Descriptors list exactly the built variants.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 // Kernel, formats of Q, K, V and O, head_dim, tile_q, tile_kv, warps, stages (0: the island's own).
 using Key = std::tuple<std::string, std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
-// As the descriptors spell it, scales included.
+// The dtype's name in descriptors, scales included.
 std::string name_of(Dtype dtype) {
   return to_string(dtype) + (scale_group(dtype) > 0 ? fmt::format(":g{}:b2", scale_group(dtype)) : "");
 }

@@ -80,7 +80,7 @@ Formats formats_of(const Variant& v) { return {v.dtype_q(), v.dtype_k(), v.dtype
 
 namespace {
 
-// The first d_v of each d_qk columns.
+// Copies the first d_v of each d_qk columns.
 Encoded first_columns(const Encoded& k, Dtype dtype, std::int64_t d_qk, std::int64_t d_v) {
   std::vector<float> values;
   for (std::size_t at = 0; at < k.values.size(); at += static_cast<std::size_t>(d_qk)) {
@@ -178,7 +178,7 @@ class Output {
   DeviceBuffer buffer_;
 };
 
-// K or V, and its scales, as the variant wants them.
+// K or V, and its scales, in the variant's format.
 struct Keys {
   std::unique_ptr<DeviceBuffer> data, scales;
 };

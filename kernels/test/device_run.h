@@ -12,15 +12,15 @@
 
 namespace tilescope::kernels {
 
-// Empty when a CUDA device can be used, else why not.
+// Empty if a CUDA device can be used, else the reason why not.
 std::string no_device_reason();
-// The same, but taken as a test's reason to skip: prints it once.
+// The same as a test's reason to skip; prints it once.
 bool skip_without_device();
 
 std::string describe(const Variant& variant);
 std::string describe(const Shape& shape, Mask mask);
 
-// Device memory, freed with the object. Throws DeviceError when it cannot be had.
+// Device memory, freed with the object. Throws DeviceError if the allocation fails.
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(std::size_t bytes);

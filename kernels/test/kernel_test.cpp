@@ -16,7 +16,7 @@
 namespace tilescope::kernels {
 namespace {
 
-// Number of wrong elements; the first few are reported.
+// Returns the number of wrong elements and reports the first few.
 int wrong_elements(const Variant& variant, const HostProblem& problem, const OracleResult& oracle,
                    const RunResult& result) {
   const auto d = static_cast<std::size_t>(problem.shape.d_v);
@@ -27,7 +27,7 @@ int wrong_elements(const Variant& variant, const HostProblem& problem, const Ora
   };
   for (std::size_t row = 0; row < oracle.l.size(); ++row) {
     const ErrorBound b = error_bound(variant, oracle, row, problem.shape.kv_len);
-    const bool stores_l = results_of(variant).writes_l;  // the others leave L alone
+    const bool stores_l = results_of(variant).writes_l;  // the other variants do not write L
     const double l_tolerance = b.delta + 0x1p-20 * (1.0 + std::abs(oracle.l[row]));
     if (!stores_l) {
       if (!std::isnan(result.l[row])) report("untouched L", row, result.l[row], NAN, 0);
@@ -51,7 +51,7 @@ OracleInput oracle_input(const HostProblem& problem) {
   return input;
 }
 
-// What the variants of a group have in common: they can be compared on one problem.
+// The properties shared by the variants of a group, which are compared on one problem.
 struct Group {
   Formats formats;
   int head_dim;
@@ -60,7 +60,7 @@ struct Group {
 };
 std::int64_t d_v_of(const Group& group) { return group.v_in_k ? group.head_dim - 64 : group.head_dim; }  // 64: rotary
 
-using Runs = std::map<std::string, int>;  // problems that a variant was compared on
+using Runs = std::map<std::string, int>;  // number of problems on which each variant was compared
 
 // Compares all forward variants of a group (and those of any head_dim) on one random problem.
 void compare_all(const Group& group, Shape shape, Mask mask, std::mt19937_64& random, Runs& runs) {

@@ -1,4 +1,4 @@
-// The oracle against attention written out by hand. Needs no GPU.
+// The oracle against attention computed by hand. Needs no GPU.
 #include "oracle.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What the kernels refuse, and with which sentence. Needs no GPU.
+// The problems that kernels reject, and the messages. Needs no GPU.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -127,7 +127,7 @@ TEST_CASE("bad pointers and scales are refused before anything is launched") {
 
 namespace {
 
-// A problem that the variant takes, on the host: it must be refused before anything is launched.
+// A problem that the variant accepts, on the host. A changed copy must be rejected before anything is launched.
 Problem small_problem(const Variant& variant, char* memory) {
   const std::int64_t d = variant.head_dim == 0 ? 64 : variant.head_dim;
   Problem p;
@@ -137,7 +137,7 @@ Problem small_problem(const Variant& variant, char* memory) {
   p.k_scales = p.v_scales = memory;
   if (variant.paged)
     p.block_table = reinterpret_cast<const std::int32_t*>(memory), p.page_size = variant.tile_kv, p.pages = 1;
-  p.splits = 1;  // what the kernel would choose depends on the GPU
+  p.splits = 1;  // the kernel's own choice depends on the GPU
   return p;
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("claims of the Hopper kernels come in sections of heads, falling queri
       REQUIRE(order.size() == all * tiles_q);
       const std::int64_t first_tile = all % section != 0 ? all / section * section * tiles_q : 0;
       std::set<std::pair<std::int64_t, std::int64_t>> seen;
-      for (std::int64_t n = 0; n < order.size(); ++n) {  // work_at() of forward.cuh
+      for (std::int64_t n = 0; n < order.size(); ++n) {  // work_at() of work.cuh
         const std::int64_t i = n + first_tile < order.size() ? n + first_tile : n + first_tile - order.size();
         const std::int64_t first_head = i / (section * tiles_q) * section, in_section = i % (section * tiles_q);
         const std::int64_t heads = std::min(section, all - first_head), from_end = in_section / heads;
