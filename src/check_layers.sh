@@ -30,13 +30,14 @@ allow schedule base config expr stream diagram
 allow cost base diagram schedule
 allow draw base expr stream diagram schedule
 allow derive base expr stream poly optimum diagram schedule cost
+allow boundaries base hardware optimum diagram schedule cost derive
 allow kernel base config diagram schedule
 allow predict base config expr optimum diagram schedule cost hardware kernel
 allow search base diagram schedule cost hardware kernel predict
 allow records base config diagram
 allow compare base diagram schedule cost hardware kernel predict records
 allow report base
-allow cli base config hardware poly optimum lower expr stream diagram schedule cost draw derive kernel predict search records compare report validate
+allow cli base config hardware poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search records compare report validate
 only 'yaml-cpp/' config
 only 'boost/' cli
 only 'cuda|cupti' none

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "cli/family.h"
-#include "cli/output/record_label.h"
+#include "records/record_label.h"
 
 namespace tilescope::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cli/family_data.h"
-#include "cli/output/record_label.h"
+#include "records/record_label.h"
 #include "cli/recorded_points.h"
 
 namespace {

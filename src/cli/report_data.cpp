@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "cli/output/record_label.h"
 #include "predict/explain/pseudocode.h"
+#include "records/record_label.h"
 #include "search/search.h"
 
 namespace tilescope::cli {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "cli/family.h"
-#include "cli/output/record_label.h"
+#include "records/record_label.h"
 
 namespace tilescope::cli {
 namespace {

@@ -5,25 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "base/page_section.h"
+
 namespace tilescope {
 
 struct PagePicture {
   std::string svg{};  // markup as diagram_svg gives it; all else in the page is text and is escaped
   std::string caption{};
-};
-
-struct PageTable {
-  std::string title{};
-  std::vector<std::string> columns{};
-  std::vector<std::vector<std::string>>
-      rows{};  // a shorter row ends in empty cells; cells beyond the columns are an error
-};
-
-struct PageSection {
-  std::string heading{};
-  std::vector<std::string> paragraphs{};
-  std::vector<std::string> listings{};  // preformatted
-  std::vector<PageTable> tables{};
 };
 
 struct DerivationPage {

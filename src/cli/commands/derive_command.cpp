@@ -6,11 +6,13 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "boundaries/levels.h"
 #include "cli/cli.h"
-#include "cli/derive_levels.h"
-#include "cli/derive_sections.h"
 #include "cli/input/options.h"
 #include "cli/output/help.h"
+#include "cli/output/sections_text.h"
+#include "derive/present/present.h"
+#include "draw/derivation_page.h"
 #include "draw/diagram_svg.h"
 #include "lower/result.h"
 #include "predict/explain/pseudocode.h"
@@ -193,8 +195,12 @@ ExitStatus derive_command(const std::vector<std::string>& words) {
                                                             : arguments.has("schedule") ? chosen->name
                                                                                         : "");
     if (chosen && (page || arguments.has("schedule"))) add_pseudocode(arguments, request, chosen->name, sections);
-    if (arguments.has("hardware"))
-      sections.insert(sections.begin() + 3, levels_section(request, models, read_hardware(arguments), 2));
+    if (arguments.has("hardware")) {
+      const HardwareProfile hardware = read_hardware(arguments);
+      constexpr double fp16_bytes = 2;
+      sections.insert(sections.begin() + 3,
+                      levels_section(boundary_optima(request, models, hardware, fp16_bytes), hardware.id, fp16_bytes));
+    }
     deliver(arguments,
             page ? page_of(diagram, chosen ? &*chosen : nullptr, std::move(sections)) : sections_as_text(sections));
   }

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/family_data.h"
 #include "cli/output/help.h"
-#include "cli/recorded.h"
+#include "cli/input/recorded_options.h"
 #include "cli/report_data.h"
 #include "cli/report_pictures.h"
 #include "report/report.h"

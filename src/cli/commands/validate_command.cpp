@@ -5,8 +5,8 @@
 #include "base/files.h"
 #include "cli/cli.h"
 #include "cli/output/help.h"
-#include "cli/published.h"
-#include "cli/recorded.h"
+#include "cli/commands/validate_published.h"
+#include "cli/input/recorded_options.h"
 
 namespace tilescope::cli {
 namespace {

@@ -1,16 +1,15 @@
-#include "cli/derive_sections.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
-#include "cli/derive_bounds.h"
+#include "derive/present/bounds.h"
+#include "derive/present/present.h"
 #include "diagram/roles.h"
 #include "stream/check/verify.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 namespace {
 
 std::string count(double values) {
@@ -263,19 +262,4 @@ std::vector<PageSection> derivation_sections(const Derivation& derivation, const
   return sections;
 }
 
-std::string sections_as_text(const std::vector<PageSection>& sections) {
-  std::string text;
-  for (const PageSection& section : sections) {
-    text += (text.empty() ? "" : "\n") + section.heading + "\n" + std::string(section.heading.size(), '=') + "\n";
-    for (const std::string& paragraph : section.paragraphs) text += paragraph + "\n";
-    for (const std::string& listing : section.listings) text += "\n" + listing;
-    for (const PageTable& page_table : section.tables) {
-      Table table{.title = page_table.title, .columns = page_table.columns, .rows = {}};
-      for (const auto& row : page_table.rows) table.rows.emplace_back(row.begin(), row.end());
-      if (!table.rows.empty()) text += "\n" + render(table, OutputFormat::text);
-    }
-  }
-  return text;
-}
-
-}  // namespace tilescope::cli
+}  // namespace tilescope

@@ -1,4 +1,4 @@
-#include "cli/published.h"
+#include "cli/commands/validate_published.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/derive_levels.h"
+#include "boundaries/levels.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "optimum/levels.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 namespace {
 
 struct BoundaryMemory {
@@ -45,11 +45,39 @@ std::vector<BoundaryMemory> boundaries(const HardwareProfile& hardware) {
   return found;
 }
 
+std::string kernel_text(const Derivation& derivation, const RankedKernel& kernel) {
+  std::string text = to_text(derivation.primitives.diagram, kernel.loops);
+  for (std::size_t i = 0; i < kernel.best.tiles.size(); ++i)
+    text +=
+        fmt::format(" {}={:.0f}", kernel.problem.symbolic.symbols[kernel.problem.tiles[i]].text, kernel.best.tiles[i]);
+  return text;
+}
+
 }  // namespace
 
-PageSection levels_section(const DeriveRequest& request, const std::filesystem::path& models_directory,
-                           const HardwareProfile& hardware, double value_bytes) {
-  PageSection section{.heading = "Level by level on " + hardware.id};
+std::vector<BoundaryOptimum> boundary_optima(const DeriveRequest& request,
+                                             const std::filesystem::path& models_directory,
+                                             const HardwareProfile& hardware, double value_bytes) {
+  std::vector<BoundaryOptimum> optima;
+  for (const BoundaryMemory& boundary : boundaries(hardware)) {
+    DeriveRequest here = request;
+    here.memory = std::floor(boundary.bytes / value_bytes), here.widths.clear(), here.ranked = 1;
+    const Derivation derivation = derive(here, models_directory);
+    BoundaryOptimum& optimum = optima.emplace_back();
+    optimum.boundary = boundary.name, optimum.memory = boundary.what;
+    optimum.memory_values = here.memory, optimum.bytes_per_second = boundary.bytes_per_second;
+    if (derivation.ranked.empty()) continue;
+    const RankedFusion& best = derivation.ranked.front();
+    optimum.found = true, optimum.names = best.names, optimum.traffic_values = best.traffic;
+    for (const RankedKernel& kernel : best.kernels) optimum.kernels.push_back(kernel_text(derivation, kernel));
+    if (boundary.bytes_per_second) optimum.seconds = best.traffic * value_bytes / *boundary.bytes_per_second;
+  }
+  return optima;
+}
+
+PageSection levels_section(const std::vector<BoundaryOptimum>& optima, const std::string& hardware_id,
+                           double value_bytes) {
+  PageSection section{.heading = "Level by level on " + hardware_id};
   section.paragraphs.push_back(
       fmt::format("Each boundary has its own best schedule and tiles; costs add up, so pairs of nests need not be "
                   "tried together. Values of {:g} bytes.",
@@ -57,29 +85,14 @@ PageSection levels_section(const DeriveRequest& request, const std::filesystem::
   PageTable table{.columns = {"boundary", "memory", "values", "best", "loops and tiles", "traffic", "microseconds"}};
   double total = 0;
   bool complete = true;
-  for (const BoundaryMemory& boundary : boundaries(hardware)) {
-    DeriveRequest here = request;
-    here.memory = std::floor(boundary.bytes / value_bytes), here.widths.clear(), here.ranked = 1;
-    const Derivation derivation = derive(here, models_directory);
-    std::vector<std::string> row{boundary.name, boundary.what, with_thousands(std::llround(here.memory))};
-    if (derivation.ranked.empty()) {
-      row.insert(row.end(), {"nothing fits", "", "", ""});
-      complete = false;
-    } else {
-      const RankedFusion& best = derivation.ranked.front();
-      std::vector<std::string> loops;
-      for (const RankedKernel& kernel : best.kernels) {
-        std::string text = to_text(derivation.primitives.diagram, kernel.loops);
-        for (std::size_t i = 0; i < kernel.best.tiles.size(); ++i)
-          text += fmt::format(" {}={:.0f}", kernel.problem.symbolic.symbols[kernel.problem.tiles[i]].text,
-                              kernel.best.tiles[i]);
-        loops.push_back(std::move(text));
-      }
-      const double seconds = boundary.bytes_per_second ? best.traffic * value_bytes / *boundary.bytes_per_second : 0;
-      total += seconds, complete = complete && boundary.bytes_per_second;
-      row.insert(row.end(), {join(best.names, ", "), join(loops, "; then "), with_thousands(std::llround(best.traffic)),
-                             boundary.bytes_per_second ? fmt::format("{:.1f}", seconds * 1e6) : "bandwidth unknown"});
-    }
+  for (const BoundaryOptimum& optimum : optima) {
+    std::vector<std::string> row{optimum.boundary, optimum.memory, with_thousands(std::llround(optimum.memory_values))};
+    if (optimum.found)
+      row.insert(row.end(), {join(optimum.names, ", "), join(optimum.kernels, "; then "),
+                             with_thousands(std::llround(optimum.traffic_values)),
+                             optimum.seconds ? fmt::format("{:.1f}", *optimum.seconds * 1e6) : "bandwidth unknown"});
+    else row.insert(row.end(), {"nothing fits", "", "", ""});
+    total += optimum.seconds.value_or(0), complete = complete && optimum.seconds;
     table.rows.push_back(std::move(row));
   }
   section.tables.push_back(std::move(table));
@@ -89,4 +102,4 @@ PageSection levels_section(const DeriveRequest& request, const std::filesystem::
   return section;
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

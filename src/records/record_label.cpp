@@ -1,8 +1,8 @@
-#include "cli/output/record_label.h"
+#include "records/record_label.h"
 
 #include <fmt/format.h>
 
-namespace tilescope::cli {
+namespace tilescope {
 
 std::string implementation_label(const validate::MeasurePoint& p) {
   std::string text = to_string(p.dtype);
@@ -27,4 +27,4 @@ std::string record_label(const validate::MeasurePoint& p) {
   return p.kernel + " " + implementation_label(p) + " " + workload_label(p);
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

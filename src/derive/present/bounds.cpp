@@ -1,11 +1,11 @@
-#include "cli/derive_bounds.h"
+#include "derive/present/bounds.h"
 
 #include <algorithm>
 
 #include "base/contains.h"
 #include "optimum/lower_bound.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 namespace {
 
 // A contraction's axes by who has them: m only the first input and the output, n only the second, k folded, the rest
@@ -70,4 +70,4 @@ std::vector<DiagramBound> bounds_of(const Derivation& derivation, const Diagram&
   return bounds;
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

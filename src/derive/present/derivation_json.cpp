@@ -1,11 +1,11 @@
-#include <cmath>
-
-#include "cli/derive_bounds.h"
-#include "cli/derive_sections.h"
+#include "derive/present/bounds.h"
+#include "derive/present/present.h"
 #include "diagram/roles.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 Json streams_json(const Derivation& derivation) {
   static const char* const kinds[] = {"absent", "woven", "folded", "refused"};
@@ -76,7 +76,7 @@ Json named_json(const NamedDerivation& named) {
 
 }  // namespace
 
-Json derivation_json(const Derivation& derivation, const Diagram& diagram) {
+nlohmann::ordered_json derivation_json(const Derivation& derivation, const Diagram& diagram) {
   Json roles = Json::object();
   for (const Operator& op : diagram.operators)
     for (std::size_t a = 0; a < diagram.axes.size(); ++a)
@@ -110,4 +110,4 @@ Json derivation_json(const Derivation& derivation, const Diagram& diagram) {
           {"schedules", named}};
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

@@ -5,7 +5,7 @@
 
 #include "records/point.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 
 // Formats, tile, warps, stages and splits: "fp16,kv=int4:g32:b2 64x64 4w s3 splits 8". What a point leaves open is left
 // out.
@@ -16,4 +16,4 @@ std::string workload_label(const validate::MeasurePoint& point);
 
 std::string record_label(const validate::MeasurePoint& point);  // kernel, implementation, workload
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

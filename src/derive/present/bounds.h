@@ -6,7 +6,7 @@
 
 #include "derive/derivation.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 
 struct DiagramBound {
   std::string name, holds_for, source;
@@ -20,4 +20,4 @@ struct DiagramBound {
 // of the request do not enter.
 std::vector<DiagramBound> bounds_of(const Derivation& derivation, const Diagram& diagram);
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

@@ -1,0 +1,22 @@
+#include "cli/input/recorded_options.h"
+
+#include "compare/recorded.h"
+
+namespace tilescope::cli {
+
+std::vector<OptionSpec> recorded_options() {
+  return {{"recorded", "directory of records (default validate/recorded)"},
+          {"experiment", "experiment YAML with the tolerances (default: each record's own)"}};
+}
+
+Comparison compare_recorded(const Arguments& arguments) {
+  const auto given = arguments.text("recorded");
+  return compare_recorded(arguments,
+                          given ? std::filesystem::path(*given) : data_directory() / "validate" / "recorded");
+}
+
+Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory) {
+  return tilescope::compare_recorded(directory, data_directory(), arguments.text("experiment"));
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,18 @@
+// The options that name records and their tolerances: shared by validate and report.
+#pragma once
+
+#include "cli/input/options.h"
+#include "compare/compare.h"
+
+namespace tilescope::cli {
+
+std::vector<OptionSpec> recorded_options();  // --recorded, --experiment
+
+// Compares the records of --recorded (default: those of the data directory) with the tolerances of --experiment
+// (default: each record's own).
+Comparison compare_recorded(const Arguments& arguments);
+
+// The same for the records of another directory.
+Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory);
+
+}  // namespace tilescope::cli

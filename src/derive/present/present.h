@@ -1,0 +1,21 @@
+// What `derive` found, in words and tables, and as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/page_section.h"
+#include "derive/derivation.h"
+
+namespace tilescope {
+
+// Axes and roles, streams, ranked schedules, the best in full, lower bounds, named schedules. `in_full`: the named
+// schedule whose exact counts are listed; empty: none.
+std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram,
+                                             const std::string& in_full);
+
+// {"schema": "tilescope/derivation/1", ...}
+nlohmann::ordered_json derivation_json(const Derivation& derivation, const Diagram& diagram);
+
+}  // namespace tilescope
