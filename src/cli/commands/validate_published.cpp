@@ -9,7 +9,7 @@
 namespace tilescope::cli {
 namespace {
 
-Json percent(double relative) { return fmt::format("{:.1f} %", 100 * relative); }
+Json rounded_percent(double relative) { return fmt::format("{:.1f} %", 100 * relative); }
 Json rank(double value) { return fmt::format("{:.3f}", value); }
 
 Table table_of(const std::vector<PublishedResult>& results) {
@@ -23,9 +23,10 @@ Table table_of(const std::vector<PublishedResult>& results) {
     if (result.least_rank) bars += fmt::format("{}{:.3g}", bars.empty() ? "" : ", ", *result.least_rank);
     bars = bars.empty() ? "-" : fmt::format("{}: {}", bars, result.passed() ? "held" : "NOT HELD");
     table.rows.push_back({result.name, result.hardware, result.rows.size(), result.model.error.n,
-                          percent(result.model.error.mean), percent(result.model.error.median),
-                          percent(result.model.error.worst), percent(result.model.bias), rank(result.model.rank), bars,
-                          percent(result.roofline.error.mean), rank(result.roofline.rank)});
+                          rounded_percent(result.model.error.mean), rounded_percent(result.model.error.median),
+                          rounded_percent(result.model.error.worst), rounded_percent(result.model.bias),
+                          rank(result.model.rank), bars, rounded_percent(result.roofline.error.mean),
+                          rank(result.roofline.rank)});
   }
   return table;
 }
