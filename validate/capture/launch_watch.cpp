@@ -100,8 +100,8 @@ std::string demangled(const char* symbol) {
   return name;
 }
 
-// While alive, `hook` is called before and after each launch but those made inside it. What it throws must not pass
-// through the driver: it is kept until finish().
+// During this object's lifetime, `hook` is called before and after each launch, except launches made by `hook` itself.
+// Its exceptions must not unwind through the driver, so they are stored and rethrown by finish().
 class Subscription {
  public:
   using Hook = std::function<void(bool before, const char* symbol, const Geometry& geometry)>;

@@ -1,4 +1,4 @@
-// Sees every kernel that this process launches, by whatever library, through CUPTI's callbacks.
+// Observes every kernel launch of this process, from any library, through CUPTI's callbacks.
 #pragma once
 
 #include <functional>
@@ -18,8 +18,8 @@ struct WatchedLaunch {
 // The kernels that `work` launches, in order. Throws DeviceError.
 std::vector<WatchedLaunch> launches_of(const std::function<void()>& work);
 
-// Runs `work` and calls `before` and `after` around each of its launches, with the launch's position. Launches that the
-// two make themselves are not watched. Throws DeviceError, also what `before` and `after` throw.
+// Runs `work` and calls `before` and `after` around each of its launches, with the launch's position. Launches made by
+// the two callbacks are ignored. Throws DeviceError, and the exceptions of `before` and `after`.
 void around_launches(const std::function<void()>& work, const std::function<void(std::size_t)>& before,
                      const std::function<void(std::size_t)>& after);
 

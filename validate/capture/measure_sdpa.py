@@ -19,10 +19,9 @@ import oracle
 aten = torch.ops.aten
 CALLBACK = ctypes.CFUNCTYPE(None)
 
-
 class Inputs:
-    """Random tensors of a point, standard normal, the same every time. Heads lie within a token, as a projection leaves
-    them, and are seen as [batch, heads, length, head_dim]: no kernel here needs a copy of them."""
+    """Random tensors of a point, standard normal, the same every time. The heads of a token are contiguous, as a
+    projection writes them, and are viewed as [batch, heads, length, head_dim]. No kernel here needs a copy."""
 
     def __init__(self, point):
         torch.manual_seed(1)
@@ -36,24 +35,20 @@ class Inputs:
     def normal(self, batch, heads, length, head_dim):
         return torch.randn(batch, length, heads, head_dim, device="cuda", dtype=self.dtype).transpose(1, 2)
 
-
 def flash_forward(x):
     def run():
         return aten._scaled_dot_product_flash_attention(x.q, x.k, x.v, 0.0, x.causal, False)
     return run, oracle.forward
-
 
 def efficient_forward(x):
     def run():
         return aten._scaled_dot_product_efficient_attention(x.q, x.k, x.v, None, True, 0.0, x.causal)
     return run, oracle.forward
 
-
 def cudnn_forward(x):
     def run():
         return aten._scaled_dot_product_cudnn_attention(x.q, x.k, x.v, None, True, 0.0, x.causal, False)
     return run, oracle.forward
-
 
 def flash_backward(x):
     o, l, cum_q, cum_k, q_len, kv_len, seed, offset, _ = flash_forward(x)[0]()
@@ -65,7 +60,6 @@ def flash_backward(x):
             x.d_o, x.q, x.k, x.v, o, l, cum_q, cum_k, q_len, kv_len, 0.0, x.causal, seed, offset)
     return run, oracle.backward
 
-
 KERNELS = {
     "pytorch_flash2": flash_forward,
     "pytorch_flash2_split": flash_forward,
@@ -75,7 +69,6 @@ KERNELS = {
     "pytorch_efficient": efficient_forward,
     "cudnn_forward": cudnn_forward,
 }
-
 
 class Library:
     """The functions of third_party.cpp."""
@@ -95,9 +88,8 @@ class Library:
             raise RuntimeError(answer["error"])
         return answer
 
-
 def graph_of(run):
-    """The call as a CUDA graph: replaying it costs the host next to nothing, so that short kernels can be timed."""
+    """The call as a CUDA graph: replaying it needs almost no host time, so that short kernels can be timed."""
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         run()
@@ -107,12 +99,10 @@ def graph_of(run):
         run()
     return graph
 
-
 def describe(launch):
     return (f"  {launch['kernel'][:300]}\n    grid {launch['grid']} block {launch['block']} "
             f"registers {launch['registers']} smem {launch['static_smem']}+{launch['dynamic_smem']} "
             f"local {launch['local_bytes']} blocks/SM {launch['blocks_per_unit']}")
-
 
 def measure(library, index, point, options):
     inputs = Inputs(point)
@@ -136,7 +126,6 @@ def measure(library, index, point, options):
     error, tolerance = correctness["max_error"], correctness["tolerance"]
     print(f"  {steady[len(steady) // 2] * 1e6:.1f} us, error {error:.2g} of {tolerance:.2g}")
 
-
 def read_options(arguments):
     options = {"library": "libtilescope_third_party.so", "experiment": "", "output": "", "data": ".",
                "revision": "unknown", "only": "", "launches": False}
@@ -148,7 +137,6 @@ def read_options(arguments):
     if not options["experiment"] or not (options["output"] or options["launches"]):
         sys.exit(__doc__)
     return options
-
 
 def main(arguments):
     options = read_options(arguments)
@@ -164,7 +152,6 @@ def main(arguments):
         except RuntimeError as error:
             print(f"  not measured: {error}", flush=True)
         torch.cuda.empty_cache()
-
 
 if __name__ == "__main__":
     main(sys.argv[1:])

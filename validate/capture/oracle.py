@@ -1,4 +1,4 @@
-"""Attention and its gradients in double precision, unfused, against what a kernel returned.
+"""Compares a kernel's output with unfused attention and its gradients in double precision.
 
 Whole heads are compared: the first of the first sequence and the last of the last one. Each element has its own
 tolerance, from the rounding of the number format and the size of what was added up (as validate/correctness.cpp does).
@@ -10,7 +10,6 @@ import torch
 SINGLE = 2.0 ** -20  # an fp32 dot product of a few thousand terms
 UNIT = {torch.float16: 2.0 ** -11, torch.bfloat16: 2.0 ** -8}
 SUBNORMAL = {torch.float16: 2.0 ** -25, torch.bfloat16: 0.0}
-
 
 class Head:
     """One head in double precision: P, and the relative error that a correct kernel may make in it."""
@@ -32,14 +31,12 @@ class Head:
         self.score_error = SINGLE * (1 + dot.amax(1, keepdim=True)) + self.subnormal
         self.p_error = torch.expm1(2 * self.score_error) + self.unit + SINGLE  # relative; a column
 
-
 def heads_of(inputs):
     batch, heads = inputs.q.shape[:2]
     return [Head(inputs, b, h) for b, h in sorted({(0, 0), (batch - 1, heads - 1)})]
 
-
 def worst_of(pairs):
-    """pairs: (got, expected, allowed). The element that comes nearest to its tolerance, or passes it."""
+    """pairs: (got, expected, allowed). Returns the element with the largest ratio of error to tolerance."""
     worst = {"ratio": -1.0, "max_error": 0.0, "tolerance": 1.0, "checked_elements": 0}
     for got, expected, allowed in pairs:
         error = (got.double() - expected).abs()
@@ -52,7 +49,6 @@ def worst_of(pairs):
     worst["passed"] = worst.pop("ratio") <= 1
     return worst
 
-
 def forward(inputs, outputs):
     pairs = []
     for x in heads_of(inputs):
@@ -64,9 +60,8 @@ def forward(inputs, outputs):
     result["passed"] = result["passed"] and bool(torch.isfinite(outputs[0]).all())
     return result
 
-
 def backward(inputs, outputs):
-    """Heads must not share keys: dK and dV are then a head's own."""
+    """Requires one KV head per query head, so that dK and dV belong to one head."""
     pairs = []
     for x in heads_of(inputs):
         d_o, o = inputs.d_o[x.batch, x.head].double(), inputs.o[x.batch, x.head].double()

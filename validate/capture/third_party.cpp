@@ -1,5 +1,6 @@
-// The C interface through which a script measures kernels that are not ours: it makes the calls, this counts, times and
-// writes the records. Every function returns JSON text, valid until the next call; {"error": ...} says what went wrong.
+// The C interface for measuring third-party kernels from a script. The script makes the calls; this library counts,
+// times and writes records. Every function returns JSON text that is valid until the next call; {"error": ...} holds
+// the error message.
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -50,7 +51,7 @@ Json launch_json(const WatchedLaunch& launch) {
           {"blocks_per_unit", f.blocks_per_unit}};
 }
 
-// The experiment's warps are a fact of the launch; so is the largest block of the call.
+// The experiment's number of warps must equal that of the call's largest block.
 void require_warps(const MeasurePoint& point, const std::vector<WatchedLaunch>& launches) {
   std::int64_t warps = 0;
   for (const WatchedLaunch& launch : launches) {
@@ -58,7 +59,9 @@ void require_warps(const MeasurePoint& point, const std::vector<WatchedLaunch>& 
     warps = std::max(warps, block[0] * block[1] * block[2] / 32);
   }
   if (point.warps != 0 && warps != point.warps)
-    throw DeviceError(point_id(point) + ": the call launches blocks of " + std::to_string(warps) + " warps");
+    throw DeviceError(point_id(point) + ": expected blocks of " + std::to_string(point.warps) +
+                      " warps as the experiment states, the call launches " + std::to_string(warps) +
+                      "; correct `warps`");
 }
 
 // The call's launches, each cold and in a range of its own.
@@ -146,7 +149,7 @@ const char* tilescope_launches(Call call) {
 }
 
 // Measures a point of the experiment and writes its record below `output`: {"file": ..., "counters": {...}}. `call`
-// does the work on the default stream, `timed` the same with as little work of the host as there can be.
+// does the work on the default stream; `timed` does the same with as little host work as possible.
 const char* tilescope_measure(int index, Call call, Call timed, const char* correctness, const char* output) {
   return answered([&] {
     const MeasurePoint& point = point_at(index);

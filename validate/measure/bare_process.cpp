@@ -16,7 +16,7 @@ namespace {
   } catch (const std::exception&) {
     status = 1;
   }
-  ::_exit(status);  // nothing of the parent's is flushed or ended twice
+  ::_exit(status);  // skips the exit handlers and stream flushes, which belong to the parent
 }
 
 }  // namespace

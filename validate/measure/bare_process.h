@@ -1,4 +1,5 @@
-// Work in a process of its own, which nothing has set up: CUPTI slows down every launch of a process that has it ready.
+// Runs work in a separate, fresh process: once CUPTI is initialised in a process, every launch of that process is
+// slower.
 #pragma once
 
 #include <functional>
@@ -6,8 +7,8 @@
 
 namespace tilescope::validate {
 
-// What `work` returns, run in a child process. Call it before this process has touched the GPU: a driver does not
-// outlive a fork. Empty when the child fails, whatever its reason.
+// Runs `work` in a child process and returns its result. Call it before this process uses the GPU, because CUDA does
+// not work after a fork. Empty if the child fails for any reason.
 std::vector<double> in_bare_process(const std::function<std::vector<double>()>& work);
 
 }  // namespace tilescope::validate

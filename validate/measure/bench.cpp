@@ -1,4 +1,4 @@
-// The GPU that a run measures on: what records say of it, and what all points of the run share.
+// The GPU of a measurement run: its description in records, and the state shared by all points of the run.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ std::string pci_bus_id(int device) {
   return text;
 }
 
-// H100 and H200 share a chip: the number of units and the memory tell them apart.
+// H100 and H200 have the same chip; they differ in the number of SMs and in memory.
 void require_same_gpu(const cudaDeviceProp& gpu, const std::string& chip, const HardwareProfile& profile) {
   const auto refuse = [&](const std::string& why) {
     throw DeviceError(

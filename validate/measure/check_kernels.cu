@@ -52,7 +52,7 @@ __global__ void instruction_kernel(const void* from, float* out, int rounds_left
     asm volatile("cp.async.wait_all;");
     unsigned wide[4], narrow;
     const unsigned wide_at = base + lane * 16;
-    // Another address each round, or the assembler forwards the last store to this load.
+    // A different address each round; otherwise the assembler forwards the last store to this load.
     const unsigned narrow_at = base + 4096 + (lane * 4 + static_cast<unsigned>(round) * 128) % 4096;
     asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];"
                  : "=r"(wide[0]), "=r"(wide[1]), "=r"(wide[2]), "=r"(wide[3])

@@ -14,8 +14,8 @@
 namespace tilescope::validate {
 namespace {
 
-// Rows that are compared at most, and the multiply-adds that the oracle may spend on them: around a second of one core.
-// A value of K or V that is read back and decoded for a window costs as much as some multiply-adds.
+// Limits of a comparison: the number of rows, and the oracle's multiply-adds (about a second of one core). Reading back
+// and decoding a value of K or V for a window counts as several multiply-adds.
 constexpr std::int64_t most_rows = 4096, fewest_windows = 4, longest_window = 64;
 constexpr double most_work = 2e9, work_per_value = 16;
 
@@ -28,7 +28,7 @@ struct Window {
 std::vector<Window> choose_windows(const kernels::Shape& s) {
   const std::int64_t heads = s.batch * s.heads_q;
   const double values = static_cast<double>(s.kv_len) * static_cast<double>(s.d_qk + s.d_v);
-  const auto affordable = [&](std::int64_t rows) {  // windows of so many rows
+  const auto affordable = [&](std::int64_t rows) {  // number of windows of `rows` rows within the limits
     const double work = values * (2.0 * static_cast<double>(rows) + work_per_value);
     return std::min(most_rows / rows, static_cast<std::int64_t>(most_work / work));
   };
@@ -96,7 +96,7 @@ std::vector<float> first_columns(const std::vector<float>& k, std::int64_t d_qk,
   return v;
 }
 
-// The rows of the block mask that a window of queries sees, one a query.
+// The rows of the block mask for a window of queries, one per query.
 std::vector<std::uint8_t> mask_rows(const kernels::Problem& problem, const Window& window) {
   const std::int64_t columns = (problem.shape.kv_len + problem.block_kv - 1) / problem.block_kv;
   std::vector<std::uint8_t> rows(product(window.rows, columns));
@@ -122,7 +122,7 @@ kernels::OracleResult expected_window(const kernels::Problem& problem, const ker
                                        product(window.rows, s.d_qk), variant.dtype_q());
   for (float& value : q) value *= problem.q_descale;
   kernels::OracleResult result;
-  if (visible == 0) {  // nothing to attend to: zeros
+  if (visible == 0) {  // no visible key: the output is zero
     result.o.assign(product(window.rows, s.d_v), 0);
     result.weight = result.o;
     result.score.assign(static_cast<std::size_t>(window.rows), 0);
@@ -165,7 +165,7 @@ Correctness check_output(const kernels::Problem& problem, const kernels::Variant
       const double allowed =
           kernels::error_bound(variant, expected, row, s.kv_len).of_output(expected.o[i], expected.weight[i]);
       const double error = std::abs(static_cast<double>(o[i]) - expected.o[i]);
-      if (!(error / allowed <= worst)) {  // a NaN wins, too
+      if (!(error / allowed <= worst)) {  // also true for NaN
         worst = error / allowed;
         result.max_error = error;
         result.tolerance = allowed;

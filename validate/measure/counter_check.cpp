@@ -1,5 +1,5 @@
-// Are the counters of this machine right? Runs work whose bytes and operations are known exactly and prints each
-// counter beside what it should read. Run once per machine before trusting a record made on it.
+// Checks the hardware counters of this machine: runs work with exactly known bytes and operations and prints each
+// counter beside its expected value. Run it once per machine before using records made there.
 //
 //   counter_check            table on stdout; exit 1 when a counter that records rely on is off by more than 1 %
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ void check_copies(const L2Flush& flush, CounterSession& session) {
   }
 }
 
-// Dirty-line method: how much flush does it take until all of a kernel's writes reach DRAM?
+// Finds how much flush traffic is needed until all dirty lines of a kernel have reached DRAM.
 void check_flush_sizes(CounterSession& session) {
   const std::size_t bytes = std::size_t{32} << 20;
   const DeviceBuffer to(bytes);

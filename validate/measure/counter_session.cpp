@@ -37,7 +37,7 @@ CUcontext current_context() {
   return context;
 }
 
-// The counters this device lets us read. A missing permission shows here first.
+// The counters that this device permits. A missing permission is detected here first.
 CUptiResult read_availability(CUcontext context, std::vector<std::uint8_t>& image) {
   auto params = TILESCOPE_PARAMS(CUpti_Profiler_GetCounterAvailability_Params);
   params.ctx = context;
@@ -56,7 +56,7 @@ std::vector<const char*> c_strings(const std::vector<std::string>& names) {
   return pointers;
 }
 
-// Enabled from construction to destruction, so that timing outside is not disturbed by the profiler.
+// The profiler is enabled from construction to destruction only, so that it does not disturb timing elsewhere.
 class RangeProfiler : public RangeMarker {
  public:
   explicit RangeProfiler(CUcontext context) {

@@ -13,10 +13,10 @@ namespace tilescope::validate {
 
 // ---- Host part: needs CUPTI's libraries but neither a driver nor a GPU. ----
 
-// What it would take to collect a set of metrics on one chip.
+// What collecting a set of metrics on one chip requires.
 struct CounterPlan {
   std::vector<std::string> unknown;  // names the chip does not have, in the order given
-  int passes = 0;                    // runs of the work needed for the others; 0 when none is left
+  int passes = 0;                    // runs of the work needed for the known metrics; 0 if there are none
 };
 
 // Version of the CUPTI library in use ("13.0.1"); nullopt: this program was built without CUPTI.
@@ -25,8 +25,8 @@ std::optional<std::string> cupti_version();
 // CUPTI chip names ("GH100") in CUPTI's order; empty when built without CUPTI.
 std::vector<std::string> supported_chips();
 
-// Resolves each name by itself (CUPTI refuses a whole list for one bad name) and counts the passes of the rest.
-// nullopt: built without CUPTI, or CUPTI does not support the chip. Throws DeviceError when CUPTI fails.
+// Resolves each name separately, because CUPTI rejects a whole list for one unknown name, and counts the passes of the
+// known ones. nullopt: built without CUPTI, or CUPTI does not support the chip. Throws DeviceError when CUPTI fails.
 std::optional<CounterPlan> plan_counters(const std::string& chip, const std::vector<std::string>& metrics);
 
 // ---- Device part. ----
@@ -35,7 +35,7 @@ enum class Readiness { ready, not_built, no_driver, no_device, not_permitted, fa
 
 struct Preflight {
   Readiness readiness = Readiness::not_built;
-  std::string message;  // one line: what is the matter and what to do about it; for `ready`, which GPU
+  std::string message;  // one line: the problem and its remedy; for `ready`, the GPU
 };
 
 // Whether counters can be read here: driver, device, permission. Creates the CUDA context as a side effect.
@@ -79,8 +79,8 @@ class CounterSession {
 
   // User ranges, user replay: runs all ranges once a pass. Throws DeviceError on a CUPTI failure or a dropped range.
   CounterResult collect(const std::vector<CounterRange>& ranges);
-  // The same where the ranges begin and end inside other code: calls `pass` once a pass, which marks every one of
-  // `ranges` once and does the same each time.
+  // For ranges that begin and end inside other code. Calls `pass` once per pass; each call must mark every one of
+  // `ranges` once and do the same work.
   CounterResult collect(const std::vector<std::string>& ranges, const std::function<void(RangeMarker&)>& pass);
   int passes() const;
 

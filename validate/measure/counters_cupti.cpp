@@ -84,7 +84,8 @@ SortedMetrics sort_metrics(const std::string& chip, const std::vector<std::strin
       continue;
     }
     sorted.unknown.push_back(metric);
-    scratch = std::make_unique<CuptiHost>(chip, availability);  // CUPTI 13.0: after one refusal it refuses everything
+    // A new object: in CUPTI 13.0, one that has rejected a metric rejects every later metric.
+    scratch = std::make_unique<CuptiHost>(chip, availability);
   }
   return sorted;
 }

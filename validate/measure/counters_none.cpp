@@ -1,4 +1,5 @@
-// counters.h for a build without CUPTI: says so, as values where the question has an answer, as an error where not.
+// counters.h for a build without CUPTI: returns empty values where the interface allows it, and throws DeviceError
+// elsewhere.
 #include "base/error.h"
 #include "validate/measure/counters.h"
 

@@ -31,7 +31,7 @@ void note_session(const CounterResult& counted, Record& record) {
   record.unavailable.insert(record.unavailable.end(), counted.unavailable.begin(), counted.unavailable.end());
 }
 
-// Samples of each launch alone and with a flush behind it.
+// Samples of each launch, once without and once with a flush after it.
 void count_traffic(Bench& bench, const CountedRun& run, Record& record) {
   std::vector<std::string> ranges;
   for (int sample = 0; sample < traffic_samples; ++sample)

@@ -1,4 +1,4 @@
-// The counters of a record: traffic several times over, the rest once, by launch and summed.
+// Collects the counters of a record, by launch and summed: traffic several times, the others once.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ using CountedRun = std::function<void(RangeMarker&, const std::string& prefix, b
 
 std::string range_name(const std::string& prefix, std::size_t island);
 
-// Fills the counters of record.islands, which are there with their names, and their sums. Throws DeviceError.
+// Fills the counters of record.islands, whose names must be set, and their sums. Throws DeviceError.
 void count_islands(Bench& bench, const CountedRun& run, Record& record);
 
 }  // namespace tilescope::validate

@@ -1,4 +1,4 @@
-// Shared by the files that talk to CUPTI: parameter structs with their size set, and results turned into errors.
+// Helpers for calls of CUPTI: parameter structs with their size set, and error codes turned into exceptions.
 #pragma once
 
 #include <cupti_profiler_host.h>
@@ -38,7 +38,7 @@ Params sized(std::size_t struct_size) {
 // CUPTI's host-side object for one chip: resolves metrics, schedules them into passes, evaluates counter data.
 class CuptiHost {
  public:
-  // availability: the device's image of permitted counters, or empty to ask about a chip that is not here.
+  // availability: the device's image of permitted counters; empty for a chip that is not in this machine.
   explicit CuptiHost(const std::string& chip, const std::vector<std::uint8_t>& availability = {});
   ~CuptiHost();
   CuptiHost(const CuptiHost&) = delete;
@@ -55,7 +55,7 @@ class CuptiHost {
   CUpti_Profiler_Host_Object* object_ = nullptr;
 };
 
-// Asks about each metric by itself, since one unknown name makes CUPTI refuse a whole list. Duplicates are dropped.
+// Checks each metric separately, because CUPTI rejects a whole list for one unknown name. Duplicates are dropped.
 struct SortedMetrics {
   std::vector<std::string> known, unknown;
 };

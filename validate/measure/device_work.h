@@ -1,4 +1,4 @@
-// Small device work that measuring needs: memory that frees itself, random inputs, the L2 flush.
+// Device helpers for measurements: owned memory, random inputs, the L2 flush.
 #pragma once
 
 #include <cstddef>
@@ -37,10 +37,10 @@ void fill_scales(void* data, std::size_t count, kernels::Dtype dtype, std::uint6
 std::vector<float> read_as_float(const void* data, std::size_t offset, std::size_t count, kernels::Dtype dtype);
 
 // Number of elements that are not finite: after filling an output with 0xFF bytes (NaN in fp32, fp16 and bf16)
-// these are the ones that a kernel left unwritten or got wrong.
+// these are the elements that a kernel did not write or computed as NaN or infinity.
 std::size_t count_not_finite(const void* data, std::size_t count, kernels::Dtype dtype);
 
-// Empties the L2 by reading: replaces every line and writes dirty ones back, and leaves no dirty line of its own.
+// Flushes the L2 by reading: every line is replaced, dirty lines are written back, and no new dirty line is created.
 class L2Flush {
  public:
   // Reads `multiple` times the L2 capacity of the current device.

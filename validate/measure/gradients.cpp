@@ -48,7 +48,7 @@ Head read_head(const kernels::Problem& p, kernels::Dtype dtype, std::int64_t hea
           rows(p.d_o, head, s.q_len, s.d_v, dtype),   rows(p.l, head, s.q_len, 1, kernels::Dtype::fp32)};
 }
 
-// A gradient row: its value, the size of what was added up, and of the terms of dP and D behind it.
+// A gradient row: its value, the sum of the absolute values of its terms, and the same for the terms of dP and D.
 struct Row {
   std::vector<double> value, size, slip;
   explicit Row(std::int64_t d) : value(static_cast<std::size_t>(d)), size(value), slip(value) {}
@@ -88,7 +88,7 @@ class Worst {
         accumulation_(std::max(0x1p-20, 4 * 0x1p-24 * std::sqrt(static_cast<double>(terms)))),
         terms_(terms) {}
 
-  // `dot`: the largest sum of |Q| |K| behind the row, which rounding in S grows with.
+  // `dot`: the largest sum of |Q| |K| of the row's scores; the rounding error of S is proportional to it.
   void compare(const std::vector<float>& got, const Row& expected, double dot_size) {
     const double delta = 0x1p-20 * (1 + dot_size);
     for (std::size_t i = 0; i < got.size(); ++i) {

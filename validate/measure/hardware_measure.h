@@ -1,5 +1,5 @@
-// `hardware measure`: the microbenchmarks of the GPU at hand, and the record of what they found. No CUDA types; CMake
-// picks hardware_measure_cuda.cpp or hardware_measure_none.cpp.
+// `hardware measure`: runs the microbenchmarks on the current GPU and writes a record of the results. No CUDA types;
+// CMake picks hardware_measure_cuda.cpp or hardware_measure_none.cpp.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,8 @@ struct GpuAtHand {
 // Throws DeviceError where there is no GPU or this build has no CUDA.
 GpuAtHand gpu_at_hand();
 
-// Empty when the profile describes this GPU, else what differs: compute capability, units, or memory by over 15 %.
+// Empty if the profile describes this GPU, else the difference: compute capability, number of SMs, or memory by over 15
+// %.
 std::string difference_from(const GpuAtHand& gpu, const HardwareProfile& profile);
 
 struct HardwareMeasureOptions {
@@ -42,11 +43,12 @@ struct HardwareMeasurement {
   double seconds = 0;
 };
 
-// s from one empty kernel to the next as the host launches them, in a process without CUPTI. To be called before all
-// else: gpu_at_hand sets CUPTI up. Empty: no GPU, or a build without CUDA.
+// Seconds between consecutive launches of empty kernels by the host, in a process without CUPTI. Call it first, because
+// gpu_at_hand initialises CUPTI. Empty: no GPU, or a build without CUDA.
 std::vector<double> bare_host_intervals(bool quick);
 
-// Runs every topic. Throws DeviceError when the device fails; counters that are not permitted only skip their topic.
+// Runs every topic. Throws DeviceError when the device fails; without permission for counters, only the topics that
+// need them are skipped.
 HardwareMeasurement measure_hardware(const HardwareMeasureOptions& options);
 
 // All samples, one value or curve a line.

@@ -23,7 +23,8 @@ struct Topic {
   bool hopper = false, counters = false;
 };
 
-// Launch first: it finds the clock that latencies in seconds are computed with. Power last: it heats the GPU.
+// `launch` runs first, because it measures the clock that converts latencies to seconds. `power` runs last, because it
+// heats the GPU.
 constexpr Topic topics[] = {
     {"launch and clock", measure_launch},
     {"gaps between kernels and blocks", measure_launch_gaps},

@@ -1,4 +1,4 @@
-// hardware_measure.h for a build without CUDA: says so.
+// hardware_measure.h for a build without CUDA: every function reports that.
 #include "base/error.h"
 #include "validate/measure/counters.h"
 #include "validate/measure/hardware_measure.h"

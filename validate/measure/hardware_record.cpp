@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Six digits: more than any of these repeats to.
+// Six digits, more than the repeatability of any of these values.
 double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
 
 Json rounded(const std::vector<double>& samples) {

@@ -30,7 +30,7 @@ std::string to_string(const MeasureProgress& progress);
 struct MeasureOptions {
   std::filesystem::path output;          // records go to <output>/<experiment>/<point id>.json
   std::filesystem::path data_directory;  // block masks are files below it
-  bool resume = true;                    // keep points whose record is already there, whatever revision wrote it
+  bool resume = true;                    // skip points that already have a record, whichever revision wrote it
   std::string revision = "unknown";      // of the code that measures (see source_revision)
   std::function<void(const MeasureProgress&)> progress;  // called after each point; may be empty
 };
@@ -38,7 +38,7 @@ struct MeasureOptions {
 struct MeasureReport {
   int measured = 0, kept = 0;
   std::vector<std::string> unsupported, incorrect;  // "<point id>: <why>"
-  bool interrupted = false;                         // SIGINT: the point at work was finished, the rest not begun
+  bool interrupted = false;  // SIGINT: the current point was finished, the remaining ones were not started
 };
 
 // Measures every point of the experiment on the current GPU. A point's record is written when it is done, so an
@@ -47,7 +47,7 @@ struct MeasureReport {
 MeasureReport measure(const Experiment& experiment, const HardwareProfile& profile, const MeasureOptions& options);
 
 // The metrics a record of this GPU holds: the profile's level and work counters, and those behind derived quantities.
-// Traffic is a set of its own, of few passes, because it is counted several times over.
+// Traffic is a separate set with few passes, because it is collected several times.
 struct MetricSets {
   std::vector<std::string> traffic;  // bytes between SM, L2 and HBM
   std::vector<std::string> work;     // everything else

@@ -10,12 +10,12 @@
 namespace tilescope::validate {
 namespace {
 
-// Asked for on every chip beside the profile's own counters; what a chip lacks is recorded as unavailable.
+// Requested on every chip in addition to the profile's counters. Metrics that a chip lacks are recorded as unavailable.
 constexpr const char* always[] = {
-    // traffic, seen from both sides
+    // traffic, counted at both ends of each link
     "dram__bytes_read.sum", "dram__bytes_write.sum", "l1tex__m_xbar2l1tex_read_bytes.sum",
     "l1tex__m_l1tex2xbar_write_bytes.sum", "lts__t_sectors_srcunit_tex_op_read.sum",
-    // shared memory: wavefronts of at most 128 B (shuffles are among them), and the bytes that instructions ask for
+    // shared memory: wavefronts of at most 128 B (shuffles included), and the bytes requested by instructions
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "sm__sass_data_bytes_mem_shared_op_ldsm.sum",
     "sm__sass_data_bytes_mem_shared_op_ld.sum", "sm__sass_data_bytes_mem_shared_op_st.sum",
@@ -30,7 +30,7 @@ constexpr const char* always[] = {
     "smsp__sass_inst_executed_op_shared_ld.sum", "smsp__sass_inst_executed_op_shared_st.sum",
     "smsp__sass_inst_executed_op_global_ld.sum", "smsp__sass_inst_executed_op_global_st.sum",
     "smsp__sass_inst_executed_op_ldgsts.sum",
-    // wgmma, the copy engine, additions that L2 makes
+    // wgmma, the copy engine (TMA), atomic additions executed in L2
     "smsp__inst_executed_pipe_tensor_op_gmma.sum", "sm__pipe_tensor_cycles_active.sum",
     "smsp__inst_executed_op_tma_ld.sum", "smsp__inst_executed_op_tma_st.sum", "lts__t_sectors_srcunit_tex_op_red.sum",
     // spills and cycles

@@ -15,7 +15,8 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// While alive, SIGINT asks for a stop after the current point; a second one ends the program as usual.
+// During this object's lifetime, the first SIGINT requests a stop after the current point; a second SIGINT ends the
+// program.
 class InterruptGuard {
  public:
   InterruptGuard() {
@@ -42,7 +43,7 @@ bool already_recorded(const std::filesystem::path& file, const MeasurePoint& poi
   }
 }
 
-// A folder that cannot be written to is found out before the GPU has worked for nothing.
+// Checks that the output folder is writable before any GPU time is spent.
 void prepare_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -63,7 +64,7 @@ Record run_named_point(Bench& bench, const MeasurePoint& point, const ChosenVari
   }
 }
 
-// Measures one point, or finds out why not; fills everything of `progress` but its index.
+// Measures one point, or determines why it cannot be measured. Fills all of `progress` except its index.
 void measure_point(Bench& bench, const MeasurePoint& listed, const MeasureOptions& options, MeasureProgress& progress) {
   const auto begin = std::chrono::steady_clock::now();
   const ChosenVariant chosen = choose_variant(listed);

@@ -1,4 +1,4 @@
-// measure.h for a build without CUDA: says so.
+// measure.h for a build without CUDA: every function reports that.
 #include "base/error.h"
 #include "validate/measure/measure.h"
 

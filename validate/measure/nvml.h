@@ -24,8 +24,8 @@ class Nvml {
   double power_limit_w() const;
   bool ecc() const;
   std::optional<Clocks> now() const;  // nullopt when not available
-  // Energy that the board took since the driver was loaded, in J, updated every few tens of milliseconds; nullopt where
-  // the GPU does not count it.
+  // Energy consumed by the board since the driver was loaded, in J, updated every few tens of milliseconds; nullopt if
+  // the GPU has no such counter.
   std::optional<double> energy_j() const;
 
  private:

@@ -98,8 +98,8 @@ void PointArrays::add_outputs(const kernels::Variant& variant) {
   problem_.workspace = poisoned(kernels::workspace_bytes(variant, problem_));
 }
 
-// By a kernel, or where none is built for the format and head_dim in double precision on the CPU (small problems: it
-// takes a second for 10^9 multiply-adds).
+// Computed by a kernel. If none is built for the format and head_dim, computed in double precision on the CPU (small
+// problems only: 10^9 multiply-adds take a second).
 void PointArrays::run_forward(const kernels::Variant& backward) {
   if (const auto variant = forward_for(backward, problem_)) {
     for (const kernels::Launch& launch : kernels::prepare(*variant, problem_)) launch.enqueue(nullptr);

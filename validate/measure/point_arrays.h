@@ -9,7 +9,7 @@
 
 namespace tilescope::validate {
 
-// What a point asks of a kernel beside its shape.
+// A point's requests to a kernel in addition to the shape.
 struct MaskData {
   std::int64_t window = 0, block_q = 0, block_kv = 0;
   std::vector<std::uint8_t> blocks;  // [query block, key block], 0 or 1

@@ -33,7 +33,7 @@ kernels::Dtype kernel_dtype(Format format) {
   }
 }
 
-// Equal formats, scales included: the kernels know one group size a format, of fp16 scales.
+// Compares formats, scales included. The kernels support one group size per format, with fp16 scales.
 bool same(kernels::Dtype built, const Dtype& asked) {
   return built == kernel_dtype(asked.format) && asked.scale_group == kernels::scale_group(built) &&
          asked.scale_bytes == (asked.scale_group > 0 ? 2 : 0);

@@ -14,7 +14,7 @@
 
 namespace tilescope::validate {
 
-// What all points of a run share.
+// State shared by all points of a run.
 struct Bench {
   L2Flush flush;
   CounterSession traffic, work;  // see MetricSets
@@ -43,7 +43,7 @@ struct ChosenVariant {
 // The built variant that a point names.
 ChosenVariant choose_variant(const MeasurePoint& point);
 
-// The point with what it left to the kernel: tiles, stages, splits.
+// The point completed with the kernel's choices: tiles, stages, splits.
 MeasurePoint completed(const MeasurePoint& point, const ChosenVariant& chosen);
 
 // Runs the point. The record's correctness tells whether the output was right. Throws DeviceError.

@@ -1,4 +1,4 @@
-// What the microbenchmarks share: where results go, how often things are repeated. No CUDA types.
+// Shared by the microbenchmarks: storage of results, number of repeats. No CUDA types.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct MicrobenchValue {
   std::string note;
 };
 
-// What a value was read off: (x, y) points that only the record keeps.
+// The curve from which a value was derived: (x, y) points, kept in the record only.
 struct MicrobenchCurve {
   std::string name, x, y;
   std::vector<std::pair<double, double>> points;
@@ -51,10 +51,10 @@ double median_of(std::vector<double> samples);
 // "1097": the nearest whole number, for notes.
 std::string whole(double value);
 
-// s from one empty kernel to the next as the host launches them.
+// Seconds between consecutive launches of empty kernels by the host.
 std::vector<double> host_intervals(const Microbench& bench);
 
-// One topic each; every value it can measure on this GPU is added.
+// One function per topic. Each adds every value that can be measured on this GPU.
 void measure_pipes(Microbench& bench);
 void measure_registers(Microbench& bench);
 void measure_hopper_pipes(Microbench& bench);

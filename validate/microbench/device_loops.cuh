@@ -1,4 +1,4 @@
-// Loops over global memory that several topics use: 16 bytes a thread and load, past L1, eight loads in flight.
+// Loops over global memory for several topics: 16 bytes per thread and load, bypassing L1, eight loads in flight.
 #pragma once
 
 #include "validate/microbench/memory/span.cuh"

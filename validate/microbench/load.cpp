@@ -16,8 +16,8 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Watches the energy counter, which moves in steps: power is the energy between the first and the last step seen in the
-// window, over the time between them.
+// Polls the energy counter, which increases in steps. Power is the energy between the first and the last step in the
+// window, divided by the time between them.
 class EnergyWatch {
  public:
   explicit EnergyWatch(const Nvml& nvml) : nvml_(nvml), start_(Clock::now()) {}

@@ -1,4 +1,4 @@
-// The GPU under one kind of load for long enough that its power settles. No CUDA types.
+// Runs one kind of load on the GPU until its power is steady. No CUDA types.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@ struct LoadResult {
   double operations_per_second = 0;
 };
 
-// `enqueue` puts one kernel of `operations` operations on the default stream and should take 2 to 20 ms; `clock_hz` is
-// asked for after the last one. The load lasts `seconds`, of which the first quarter warms up.
+// `enqueue` puts one kernel of `operations` operations on the default stream; it should run for 2 to 20 ms. `clock_hz`
+// is called after the last kernel. The load lasts `seconds`; the first quarter is warm-up.
 LoadResult run_load(const Nvml& nvml, double seconds, double operations, const std::function<void()>& enqueue,
                     const std::function<double()>& clock_hz);
 
-// Power with nothing to do.
+// Power of the idle GPU.
 double idle_watts(const Nvml& nvml, double seconds);
 
 }  // namespace tilescope::validate

@@ -1,4 +1,4 @@
-// A body (see span.cuh) as a load: the rounds that take about 8 ms, and the clock it ran at.
+// Runs a body (see span.cuh) as a steady load: the number of rounds that take about 8 ms, and the SM clock during them.
 #pragma once
 
 #include "validate/microbench/load.h"

@@ -1,4 +1,4 @@
-// What a pipe loses to wgmma at full rate in other warps.
+// How much slower a pipe is while other warps run wgmma at full rate.
 #include "common/wgmma.cuh"
 #include "validate/microbench/sm/beside.cuh"
 
@@ -8,10 +8,10 @@ namespace {
 namespace device = kernels::device;
 
 constexpr int groups = 2, n = 128, batch = 8, operations = 512;
-constexpr int batches = 8;  // a round of the pipe: more than it takes
+constexpr int batches = 8;  // batches per round of the pipe, enough to outlast it
 
-// Two warpgroups multiply, A from registers, for longer than the third needs for its rounds with the pipe; only its
-// time counts. `two`: operations of two chains' values.
+// Two warpgroups multiply with A from registers for longer than the third warpgroup needs for its rounds on the pipe.
+// Only the third one is timed. `two`: operations combine values of two chains.
 template <class Operation, int chains, bool two>
 struct BesideWide {
   bool products;

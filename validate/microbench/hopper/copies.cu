@@ -1,4 +1,4 @@
-// wgmma at full rate while the copy engine brings tiles into the same shared memory, for the record.
+// wgmma at full rate while the copy engine (TMA) loads tiles into the same shared memory. Kept in the record only.
 #include <cuda_fp16.h>
 
 #include "common/wgmma.cuh"
@@ -11,7 +11,7 @@ namespace device = kernels::device;
 
 constexpr int operands = 4 * piece, in_flight = 4, batch = 8;
 
-// Two warpgroups multiply from shared memory; one thread of the third brings pieces from L2 for as long as they do.
+// Two warpgroups multiply from shared memory. Meanwhile one thread of the third copies pieces from L2.
 template <int n>
 struct Fed {
   const char* from;
@@ -63,7 +63,7 @@ struct Fed {
   }
 };
 
-// Clocks of a product without and with copies, and the bytes a clock that these bring.
+// Clocks per product without and with copies, and the copies' bytes per clock.
 template <int n>
 void add_fed(Microbench& bench, MicrobenchCurve& slower, const DeviceBuffer& source, unsigned* brought) {
   using Body = Fed<n>;

@@ -1,4 +1,4 @@
-// One thread that has the copy engine bring pieces of 16 KiB into shared memory, a few of them in flight.
+// One thread that issues TMA copies of 16 KiB pieces into shared memory, with a few in flight.
 #pragma once
 
 #include "common/mbarrier.cuh"
@@ -13,7 +13,7 @@ struct Feed {
   std::uint32_t to, barriers;  // in shared memory: `in_flight` pieces; as many mbarriers of one arrival
   int in_flight;
 
-  // Brings pieces while `more(count)` says so, and waits for the last. Returns how many.
+  // Copies pieces while `more(count)` is true and waits for the last one. Returns their number.
   template <class More>
   __device__ __forceinline__ int operator()(More more) const {
     namespace device = kernels::device;

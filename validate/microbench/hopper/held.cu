@@ -1,5 +1,5 @@
-// What wgmma loses to arithmetic of other warps: the set-up of each product, its descriptors' registers and itself,
-// waits at the scheduler for its turn.
+// How much slower wgmma is while other warps do arithmetic: each product's set-up instructions (descriptors) and the
+// wgmma itself compete for issue slots.
 #include <cuda_fp16.h>
 
 #include "common/wgmma.cuh"
@@ -12,17 +12,18 @@ namespace device = kernels::device;
 
 constexpr int n = 64, steps = 16, operations = 128, panel = 64 * 128;
 
-// Of all blocks together: clocks of the products, rounds of the pipe.
+// Sums over all blocks: clocks of the products, rounds of the pipe.
 struct Tally {
   unsigned long long clocks, rounds;
 };
 
 // One warpgroup has chains of 16 products, both operands in shared memory and at new addresses in every chain, and
-// waits for each chain. Another goes through its operations until the first is done and counts how often.
+// waits for each chain. Another warpgroup repeats its operations until the first one is done and counts the
+// repetitions.
 struct Held {
   bool products, pipe;
   Tally* tally;
-  std::uint32_t stage_bytes = 4 * panel;  // known at run time only: descriptors are made in every chain
+  std::uint32_t stage_bytes = 4 * panel;  // known at run time only, so that every chain computes its descriptors
   static constexpr int threads = 256, stages = 2, shared_bytes = (4 + 4 * stages) * panel + 1024;
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
     __shared__ volatile int done;
@@ -36,7 +37,7 @@ struct Held {
       const unsigned y = operation::as_bits(1.0001f);
       watch.start();
       int round = 0;
-      // Alone, the same number of rounds as the products would have.
+      // Without products: the same number of rounds as with them.
 #pragma unroll 1
       for (; pipe && (products ? done == 0 : round < rounds); ++round) run_pipe<operation::Ffma, operations>(x, y);
       watch.stop();

@@ -1,4 +1,4 @@
-// The hand-over from one warp to another by mbarriers.
+// Latency of signalling from one warp to another through mbarriers.
 #include "common/mbarrier.cuh"
 #include "validate/microbench/memory/span.cuh"
 
@@ -28,7 +28,7 @@ struct HandOver {
   }
 };
 
-// A phase that is over: a fresh barrier's parity 1.
+// A completed phase: parity 1 of a fresh barrier.
 struct Passed {
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
     const std::uint32_t barrier = device::shared_address(shared);

@@ -5,7 +5,7 @@
 namespace tilescope::validate {
 namespace {
 
-// Four values to one register, as kernels need them: two conversions.
+// Converts four values into one register, as kernels do, with two instructions.
 struct CvtE4m3 {
   static __device__ __forceinline__ void step(unsigned& x, unsigned y) {
     asm volatile(
@@ -17,7 +17,7 @@ struct CvtE4m3 {
 };
 
 struct MmaE4m3 {
-  static constexpr bool emulated = true;  // unpacked to fp16 and added up apart on Hopper
+  static constexpr bool emulated = true;  // on Hopper: unpacked to fp16, with separate additions
   static __device__ __forceinline__ void step(unsigned (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " TILESCOPE_MMA_OPERANDS
                  : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])

@@ -1,4 +1,5 @@
-// Energy of a tensor FLOP: wgmma over random normal operands, on a few SMs (highest clock) and on all (power limit).
+// Energy of a tensor FLOP: wgmma on random normal operands, on a few SMs (at the highest clock) and on all SMs (at the
+// power limit).
 #include <cuda_fp8.h>
 
 #include <cmath>
@@ -12,7 +13,7 @@ namespace {
 
 namespace device = kernels::device;
 
-constexpr int n = 256, groups = 2, tiles = 4;  // B tiles that take turns, of n rows of 128 bytes
+constexpr int n = 256, groups = 2, tiles = 4;  // B tiles used in rotation, each of n rows of 128 bytes
 
 __device__ float normal(unsigned i) {  // Box-Muller over a hash
   unsigned a = i * 2654435761u + 12345u, b = a ^ 0x9e3779b9u;
@@ -33,8 +34,8 @@ __device__ unsigned packed(unsigned i) {
   }
 }
 
-// Products of 128 bytes of k a tile, two tiles to a sum as for head_dim 128. `fresh` is 0: were that known to the
-// assembler, it would drop sums that a new one replaces.
+// Products of 128 bytes of k a tile, two tiles to a sum as for head_dim 128. `fresh` is 0 at run time. If the assembler
+// knew that, it would remove sums that are overwritten.
 template <class Element>
 struct NormalProducts {
   int fresh = 0;
@@ -74,7 +75,7 @@ struct NormalProducts {
   }
 };
 
-// mma.sync on operands in registers, a few sets of them in turn; 16 warps.
+// mma.sync by 16 warps on operands in registers, with a few sets of operands in rotation.
 struct RegisterProducts {
   static constexpr int threads = 512, chains = 8, sets = 4, steps = 8;
   static constexpr double flop = 2.0 * 16 * 8 * 16 * steps * chains * threads / 32;
@@ -114,7 +115,8 @@ LoadResult products_on(const Nvml& nvml, double seconds, int blocks) {
   return steady_load(nvml, seconds, Body{}, {blocks, Body::threads, Body::shared_bytes}, Body::flop);
 }
 
-// What a tensor FLOP costs on a few SMs, where the power limit is far: between an eighth and three eighths of them.
+// Energy of a tensor FLOP on a few SMs, far below the power limit: from the difference between an eighth and three
+// eighths of the SMs.
 template <class Element>
 double add_energy(Microbench& bench, const Nvml& nvml, double seconds, const std::string& format, LoadCurves& curves) {
   const LoadResult few = products_on<Element>(nvml, seconds, bench.units() / 8);

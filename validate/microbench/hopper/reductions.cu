@@ -1,4 +1,4 @@
-// Additions to memory while the copy engine loads, for the record: both go through an SM's port to the L2.
+// Atomic additions to memory while the copy engine loads. Both use an SM's port to the L2. Kept in the record only.
 #include "validate/microbench/hopper/feed.cuh"
 
 namespace tilescope::validate {
@@ -8,8 +8,8 @@ namespace device = kernels::device;
 
 constexpr int in_flight = 2, added = 32768;  // bytes that a block's 8 warps add to in a round
 
-// In each round the warps of a block add to its own floats, and one thread brings `pieces` pieces; they do not wait for
-// each other, and the round takes what the slower of them does.
+// In each round the warps of a block add to the block's own floats, and one thread copies `pieces` pieces. They do not
+// wait for each other; the slower of the two determines the round's time.
 struct Both {
   float* to;
   const char* from;

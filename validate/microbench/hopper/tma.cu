@@ -1,4 +1,4 @@
-// The copy engine: the latency of one box, and for the record the bandwidth of many.
+// The copy engine (TMA): the latency of one box, and the bandwidth of many (in the record only).
 #include "common/tma.cuh"
 #include "common/tma.h"
 #include "validate/microbench/memory/span.cuh"
@@ -41,7 +41,7 @@ struct Boxes {
   }
 };
 
-// One thread hands over so many boxes of a row one after the other, all of one barrier, and waits for them.
+// One thread issues `boxes` boxes of one row each on one barrier and waits for all of them.
 template <int boxes>
 struct Burst {
   const CUtensorMap* map;

@@ -1,4 +1,4 @@
-// wgmma: how often an SM starts m64nNk16 (8 bits: k32), with A from shared memory or from registers.
+// wgmma: clocks between m64nNk16 instructions (8 bits: k32) on an SM, with A from shared memory or from registers.
 #include <cuda_fp16.h>
 
 #include "common/wgmma.cuh"
@@ -13,8 +13,8 @@ constexpr int a_bytes = 64 * 128, steps = 32;  // one panel of A; products of a 
 
 enum class Source { smem, reg };
 
-// Every warpgroup multiplies its own A by a B that all share, into its own sums. The warpgroups of a block take turns:
-// one, or as many as registers allow for.
+// Every warpgroup multiplies its own A by a shared B into its own accumulators. A block has one warpgroup, or as many
+// as the registers allow.
 template <class Element, int n, Source source>
 struct Products {
   static constexpr int most_groups = n <= 128 ? 3 : 2, threads = 128 * most_groups;
@@ -54,7 +54,7 @@ struct Products {
   }
 };
 
-// One product, waited for.
+// One product, followed by a wait for its completion.
 template <int n>
 struct OneProduct {
   static constexpr int threads = 128;
@@ -82,8 +82,8 @@ struct OneProduct {
   }
 };
 
-// The interval with as many warpgroups as registers allow for (three of n = 128, two of 256), which is what the SM can
-// do; one warpgroup alone goes to the record.
+// The interval with as many warpgroups as the registers allow (three for n = 128, two for 256), which is the SM's rate.
+// The interval of a single warpgroup is kept in the record only.
 template <class Element, int n, Source source>
 void add_interval(Microbench& bench, const std::string& key) {
   using Body = Products<Element, n, source>;

@@ -1,5 +1,5 @@
-// Whether blocks that share an SM get on evenly: schedulers pick the oldest warp that can issue, so the block that came
-// first gets ahead, as far as its warps do not wait for other things.
+// Scheduling bias between blocks that share an SM. Schedulers issue from the oldest ready warp, so the older block runs
+// faster, as far as its warps do not wait for memory or barriers.
 #include <map>
 
 #include "validate/microbench/sm/mma.cuh"
@@ -10,14 +10,14 @@ namespace {
 
 constexpr int threads = 256, rounds = 300;
 
-// SM, beginning and end of a block.
+// SM, start time and end time of a block.
 struct Mark {
   long long begin, end;
   unsigned unit;
 };
 
-// A block's round: products whose operands come by ldmatrix, special functions, maxima, a barrier. Chains without
-// meaning.
+// One round of a block: products with operands loaded by ldmatrix, special functions, maxima, a barrier. The computed
+// values have no meaning.
 template <int products, int loads, int specials, int maxima>
 __global__ void __launch_bounds__(threads) mix_kernel(Mark* marks, unsigned* sink) {
   extern __shared__ __align__(128) unsigned char shared[];
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(threads) mix_kernel(Mark* marks, unsigned* sin
   for (int round = 0; round < rounds; ++round) {
 #pragma unroll
     for (int i = 0; i < products; ++i) {
-      if (i % (products / loads) == 0) {  // warps share what they load; each load is of its own place
+      if (i % (products / loads) == 0) {  // warps load the same data; each load has its own address
         unsigned* const to = b + i % 2 * 4;
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                      : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -57,9 +57,9 @@ __global__ void __launch_bounds__(threads) mix_kernel(Mark* marks, unsigned* sin
   if (threadIdx.x == 0) marks[blockIdx.x] = {begin, clock64(), unit};
 }
 
-// How far the older of two equal blocks of a unit is served first, mean over units. `alone`: clocks of a block by
-// itself. Until the older ends the two get `both` blocks a clock done; of these it has half (0), or as much as by
-// itself (1).
+// Scheduling bias between two equal resident blocks of an SM, mean over SMs: 0 = fair, 1 = oldest first. `alone`:
+// clocks of a block that has the SM to itself. Until the older block ends, the two together progress at `both` blocks
+// per clock. The older block's share is half of that at bias 0, and its standalone rate at bias 1.
 double ahead(const std::vector<Mark>& marks, double alone) {
   std::map<unsigned, std::vector<Mark>> units;
   for (const Mark& mark : marks) units[mark.unit].push_back(mark);
@@ -78,13 +78,13 @@ template <int products, int loads, int specials, int maxima>
 std::vector<double> ahead_of(Microbench& bench) {
   const std::string name = whole(products) + " mma.sync, " + whole(loads) + " ldmatrix, " + whole(specials) + " ex2, " +
                            whole(maxima) + " maxima";
-  constexpr int shared = 96 << 10;  // room for two blocks
+  constexpr int shared = 96 << 10;  // two blocks fit an SM
   const auto kernel = mix_kernel<products, loads, specials, maxima>;
   check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared), "cudaFuncSetAttribute");
   const DeviceBuffer memory(sizeof(Mark) * static_cast<std::size_t>(2 * bench.units()) + 16);
   auto* marks = static_cast<Mark*>(memory.get());
   const auto run = [&](int blocks) {
-    for (int again = 0; again < 2; ++again)  // run after run, as kernels are timed: the second counts
+    for (int again = 0; again < 2; ++again)  // back to back, as kernels are timed; the second run is used
       kernel<<<static_cast<unsigned>(blocks), threads, shared>>>(
           marks, reinterpret_cast<unsigned*>(marks + 2 * bench.units()));
     check_cuda(cudaGetLastError(), "launching a microbenchmark");
@@ -115,8 +115,8 @@ std::vector<double> ahead_of(Microbench& bench) {
 
 }  // namespace
 
-// As in attention by mma.sync, where warps have 16 or 32 rows, which share a load's operands, and a score takes as many
-// products as heads of 64 or 128 have it take.
+// The instruction mix of attention by mma.sync: warps own 16 or 32 rows that share each loaded operand, and products
+// per score are those of head_dim 64 or 128.
 void measure_blocks(Microbench& bench) {
   const std::vector<double> of_mixes[] = {ahead_of<64, 32, 32, 32>(bench), ahead_of<64, 16, 32, 32>(bench),
                                           ahead_of<64, 32, 16, 16>(bench), ahead_of<64, 16, 16, 16>(bench)};

@@ -1,4 +1,4 @@
-// What it costs to start kernels and blocks.
+// The cost of starting kernels and blocks.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {
@@ -6,7 +6,7 @@ namespace {
 
 __global__ void empty_kernel() {}
 
-// Lets the kernel behind it in the stream come onto the SMs when its own work is done.
+// Lets the next kernel of the stream start on the SMs when its own work is done.
 __global__ void announcing_kernel(int clocks) {
   for (const long long end = clock64() + clocks; clock64() < end;) {
   }
@@ -20,7 +20,7 @@ __global__ void dependent_kernel() {
 #endif
 }
 
-// A light load that lasts long enough to read the clock off the two timers.
+// A light load, long enough to compute the SM clock from the two timers.
 struct Spin {
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
     unsigned x = threadIdx.x;
@@ -32,8 +32,8 @@ struct Spin {
   }
 };
 
-// Seconds of `launches` empty kernels. They wait in the queue behind a spin of `behind_us`, so that the host's pace
-// does not count; 0: it does.
+// Seconds of `launches` empty kernels. They are queued behind a spin of `behind_us`, so that the host's launch rate has
+// no influence. 0: no spin, the host's launch rate is included.
 std::vector<double> kernel_runs(const Microbench& bench, int launches, unsigned blocks, unsigned threads, int shared,
                                 int behind_us) {
   const DeviceBuffer memory(sizeof(Span) + 16);
@@ -49,7 +49,8 @@ std::vector<double> kernel_runs(const Microbench& bench, int launches, unsigned 
   return samples;
 }
 
-// Seconds of `pairs` kernels of 10 us on all SMs, each with a dependent one, launched early, behind it or without.
+// Seconds of `pairs` kernels of 10 us on all SMs, each followed by a dependent kernel that is launched early, or
+// by none.
 double pair_seconds(const Microbench& bench, int pairs, bool dependents) {
   const auto units = static_cast<unsigned>(bench.units());
   cudaLaunchAttribute early{};
@@ -57,7 +58,7 @@ double pair_seconds(const Microbench& bench, int pairs, bool dependents) {
   early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(units), config.blockDim = dim3(128), config.attrs = &early, config.numAttrs = 1;
-  announcing_kernel<<<1, 32>>>(4000000);  // the host's pace does not count
+  announcing_kernel<<<1, 32>>>(4000000);  // excludes the host's launch rate
   return event_seconds([&] {
     for (int i = 0; i < pairs; ++i) {
       announcing_kernel<<<units, 128>>>(20000);
@@ -69,7 +70,7 @@ double pair_seconds(const Microbench& bench, int pairs, bool dependents) {
 }  // namespace
 
 std::vector<double> host_intervals(const Microbench& bench) {
-  constexpr int launches = 2000;  // more than the queue of commands holds
+  constexpr int launches = 2000;  // more than fit into the command queue
   return scaled(kernel_runs(bench, launches, static_cast<unsigned>(bench.units()), 128, 0, 0), 1.0 / launches);
 }
 
@@ -83,7 +84,7 @@ void measure_launch(Microbench& bench) {
   for (const double sample : host_intervals(bench))
     host.points.emplace_back(static_cast<double>(host.points.size()), sample);
   bench.add_curve(host);
-  MicrobenchCurve empties{"empty kernels of one block an SM, 400 in the queue", "sample", "s a kernel", {}};
+  MicrobenchCurve empties{"empty kernels of one block per SM, 400 in the queue", "sample", "s a kernel", {}};
   for (const double sample : kernel_runs(bench, 400, units, 128, 0, 4000))
     empties.points.emplace_back(static_cast<double>(empties.points.size()), sample / 400);
   bench.add_curve(empties);
@@ -102,7 +103,7 @@ void measure_launch(Microbench& bench) {
   std::vector<double> one = kernel_runs(bench, 1, units, 128, 0, 100);
   for (double& sample : one) sample -= nothing;
   bench.add("launch.empty", one, "an empty kernel between two events, queued before, less two events alone");
-  // Shared memory of more than half an SM: one block at a time.
+  // Shared memory of more than half an SM, so that one block is resident at a time.
   int most = 0;
   check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), "cudaDeviceGetAttribute");
   const int shared = most / 4 * 3;

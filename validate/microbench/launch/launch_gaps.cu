@@ -1,5 +1,5 @@
-// What lies between kernels of a stream, and between blocks in one place of an SM, that have done something: the end of
-// either waits until its stores are on their way, which empty ones have none of.
+// The gap between consecutive kernels of a stream, and between consecutive blocks in one slot of an SM, when they do
+// work. The end of a kernel or block waits for its stores to be issued; empty kernels have none.
 #include <algorithm>
 
 #include "validate/microbench/device_loops.cuh"
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x % 32 == 0) times[(blockIdx.x * threads + threadIdx.x) / 32] = {begin, timer_ns()};
 }
 
-// A block of one busy warp that notes how long it was there.
+// A block with one busy warp that records its residence time.
 __global__ void lasting_kernel(int rounds, unsigned* clocks) {
   const long long begin = clock64();
   float x = static_cast<float>(threadIdx.x);
@@ -34,15 +34,15 @@ __global__ void lasting_kernel(int rounds, unsigned* clocks) {
   if (threadIdx.x == 0) clocks[blockIdx.x] = static_cast<unsigned>(clock64() - begin) + (x == 1.5f ? 1 : 0);
 }
 
-// s from the last warp's end of a kernel until the next one has a block on every SM, for each pair of `kernels`
-// kernels in a row: spins of 5 us, every other one a copy of `bytes` instead.
+// Seconds from the end of a kernel's last warp until the next kernel has a block on every SM, for each consecutive pair
+// of `kernels` kernels: spins of 5 us, with every other one replaced by a copy of `bytes`.
 std::vector<double> gaps(const Microbench& bench, int kernels, std::size_t bytes) {
   const unsigned spins = static_cast<unsigned>(bench.units()), copies = 4 * spins;
   const std::size_t warps = copies * threads / 32;
   const DeviceBuffer memory(sizeof(Times) * warps * static_cast<std::size_t>(kernels)), data(2 * bytes + 32);
   Times* times = static_cast<Times*>(memory.get());
   const uint4* from = static_cast<const uint4*>(data.get());
-  for (int turn = 0; turn < 2; ++turn)  // the first loads the code
+  for (int turn = 0; turn < 2; ++turn)  // the first run loads the code
     for (int i = 0; i < kernels; ++i) {
       const bool copy = bytes > 0 && i % 2 == 1;
       uint4* to = static_cast<uint4*>(data.get()) + bytes / 16;
@@ -72,7 +72,8 @@ double mean_of(const std::vector<double>& values) {
   return sum / static_cast<double>(values.size());
 }
 
-// s of a place on an SM between blocks of `size` threads, `resident` of them at a time, that last some `rounds`.
+// Seconds that a slot of an SM is empty between blocks of `size` threads, with `resident` blocks per SM that run some
+// `rounds`.
 double turn_seconds(const Microbench& bench, int size, int resident, int rounds, double hz) {
   constexpr int few = 4, many = 24;
   const int shared = (220 << 10) / resident - 2048;

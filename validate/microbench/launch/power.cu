@@ -1,4 +1,5 @@
-// Energy of an operation: power under a steady load of it, less the power of SMs that are only awake, over its rate.
+// Energy of an operation: power under a steady load of that operation, minus the power of SMs that only spin, divided
+// by the operation's rate.
 #include <cuda_fp16.h>
 
 #include "validate/microbench/device_loops.cuh"
@@ -21,7 +22,7 @@ struct Awake {
   }
 };
 
-// x' = c - x^2, which stays within [-2, 2] and never repeats: every bit of the operands keeps changing.
+// x' = c - x^2, which stays within [-2, 2] and is chaotic, so that every bit of the operands keeps changing.
 struct Squares {
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
     float x[chains];
@@ -41,8 +42,8 @@ struct Squares {
   }
 };
 
-// y' = s 2^(-y^2) + b: the Gauss map, which never repeats either. One ex2, one product, one multiply-add, and the
-// negation, which the assembler makes an addition of its own.
+// y' = s 2^(-y^2) + b: the Gauss map, also chaotic. One ex2, one product, one multiply-add, and the negation, for which
+// the assembler emits a separate addition.
 struct Exponentials {
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
     float y[chains];

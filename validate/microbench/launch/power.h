@@ -1,4 +1,4 @@
-// The parts of the power measurements that share what they found.
+// The parts of the power measurement, which use each other's results.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tilescope::validate {
 
-// Every load that ran, for the record: watts, clock and rate over its number.
+// All loads, for the record: watts, clock and rate against the load's index.
 class LoadCurves {
  public:
   void add(const std::string& name, const LoadResult& load) { names_.push_back(name), loads_.push_back(load); }

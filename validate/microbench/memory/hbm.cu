@@ -1,4 +1,4 @@
-// HBM: bandwidth of long streams, and latency of a dependent load that no cache holds.
+// HBM: bandwidth of long streams, and latency of a dependent load that misses every cache.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {

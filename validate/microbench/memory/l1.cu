@@ -1,5 +1,4 @@
-// How much L1 and shared memory divide between them: how large a range still hits L1 beside shared memory of a given
-// size.
+// The capacity that L1 and shared memory share: the largest range that still hits L1 for a given size of shared memory.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {
@@ -7,7 +6,7 @@ namespace {
 
 constexpr int kib = 1024;
 
-// One warp goes through a range, a load of 512 B after the other: each needs the one before, which is zero.
+// One warp reads a range with dependent loads of 512 B; each address depends on the previous value, which is zero.
 struct Sweep {
   const uint4* data;
   int bytes;
@@ -37,7 +36,8 @@ void measure_l1(Microbench& bench) {
   check_cuda(cudaMemset(buffer.get(), 0, buffer.size()), "cudaMemset");
   const auto* data = static_cast<const uint4*>(buffer.get());
   std::vector<double> together;
-  for (const int shared : {64, 100, 132, 164}) {  // sizes that the hardware sets aside, 1 KiB of it for itself
+  // Shared-memory sizes that the hardware supports, each including 1 KiB for the system.
+  for (const int shared : {64, 100, 132, 164}) {
     const Shape shape{1, 32, (shared - 1) * kib};
     const auto kernel = kernel_of<Sweep>();
     if (cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1) !=
@@ -54,7 +54,7 @@ void measure_l1(Microbench& bench) {
                           "clk of a load",
                           {{48, hit}}};
     const double most = hit + 0.05 * (miss - hit);
-    double fits = 0;  // where the curve passes it for the first time
+    double fits = 0;  // the size at which the curve first crosses the threshold
     for (int size = 64; size <= 240; size += 4) {
       curve.points.emplace_back(size, clocks(size));
       const auto [before, low] = curve.points[curve.points.size() - 2];

@@ -1,4 +1,5 @@
-// L2: bandwidth by who reads what, additions, and latency of lines near to an SM and far from it.
+// L2: bandwidth by access pattern, atomic additions, and latency of lines in the SM's own partition (near) and in the
+// other one (far).
 #include "validate/microbench/device_loops.cuh"
 #include "validate/microbench/memory/line_latency.cuh"
 
@@ -6,7 +7,7 @@ namespace tilescope::validate {
 namespace {
 
 constexpr int threads = 1024;
-constexpr std::size_t step = static_cast<std::size_t>(threads) * loads_in_flight;  // vectors of a block's trip
+constexpr std::size_t step = static_cast<std::size_t>(threads) * loads_in_flight;  // vectors per block and iteration
 
 // Bytes a clock, and bytes a second: the difference of R and 2 R rounds, by SM clocks and by events.
 template <class Body>
@@ -29,8 +30,8 @@ void add_bandwidth(Microbench& bench, const std::string& path, const Body& body,
   bench.add(per_clock, inverse(cycles_per_round(bench, body, {blocks, threads, 0}, rounds), bytes), note);
 }
 
-// Every lane a sector of another line, 256 bytes from its neighbour's, within 32 MiB; a warp waits for its loads when
-// it has asked for `in_flight`.
+// Every lane a sector of another line, 256 bytes from its neighbour's, within 32 MiB; a warp waits after every
+// `in_flight` loads.
 template <int in_flight>
 struct ScatteredLoop {
   const unsigned* data;
@@ -89,8 +90,8 @@ struct AddLoop {
   }
 };
 
-// `data`: 32 MiB of even numbers. A rate is what many loads in flight reach; those that a warp waits for one by one are
-// in the record.
+// `data`: 32 MiB of even numbers. A rate is measured with many loads in flight. Rates with one load in flight per warp
+// are in the record only.
 void add_scattered(Microbench& bench, const unsigned* data) {
   const auto rates = [&](auto body, int in_flight, int warps) {
     const int rounds = 96 / in_flight;
@@ -118,7 +119,8 @@ struct Latencies {
   double near = 0, far = 0;
 };
 
-// Splits the lines' latencies at the middle between the extremes' means until it no longer moves (two means).
+// Splits the latencies into two groups by two-means clustering: the threshold is the middle of the groups' means,
+// iterated until it is stable.
 Latencies two_groups(const std::vector<double>& samples) {
   const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
   Latencies centers{*low, *high};
@@ -135,8 +137,8 @@ Latencies two_groups(const std::vector<double>& samples) {
   return centers;
 }
 
-// Lines that SM 0 has loaded, loaded by another SM: near to it are those that belong to its own partition, or that SM
-// 0, in the same partition, has brought there.
+// Another SM loads lines that SM 0 has loaded. Near lines are those that the SM's own partition owns, or that SM 0 has
+// already loaded into the same partition.
 void add_latencies(Microbench& bench, const DeviceBuffer& buffer) {
   constexpr int lines = 512;
   check_cuda(cudaMemset(buffer.get(), 0, buffer.size()), "cudaMemset");
@@ -152,7 +154,7 @@ void add_latencies(Microbench& bench, const DeviceBuffer& buffer) {
     for (int i = 0; i < lines; i += 32) curve.points.emplace_back(i, sorted[static_cast<std::size_t>(i)]);
     bench.add_curve(curve);
     if (means.far - means.near < 60) {
-      near.push_back(median_of(sorted));  // one group: all near
+      near.push_back(median_of(sorted));  // only one group: all lines are near
     } else {
       near.push_back(means.near), far.push_back(means.far);
     }

@@ -1,4 +1,4 @@
-// How much L2 holds: DRAM bytes that repeated sweeps over a range still read, by counter, over the range's size.
+// L2 capacity: DRAM bytes (by counter) that repeated sweeps over a range still read, against the range's size.
 #include "validate/measure/counters.h"
 #include "validate/microbench/device_loops.cuh"
 
@@ -22,7 +22,7 @@ MicrobenchCurve miss_curve(const Microbench& bench, const DeviceBuffer& buffer, 
   std::vector<CounterRange> ranges;
   std::vector<double> sizes;
   for (std::size_t mib = 8; mib <= 96; mib += bench.quick() ? 8 : 2) {
-    // Private parts are whole trips of a block of fewer threads, so that sizes can be close together.
+    // Private ranges are whole iterations of smaller blocks, so that consecutive sizes can be close together.
     const std::size_t vectors = (mib << 20) / 16;
     const std::size_t trip = own ? 64 * loads_in_flight : step;
     const std::size_t count = (own ? vectors / static_cast<std::size_t>(bench.units()) : vectors) / trip * trip;
@@ -40,7 +40,7 @@ MicrobenchCurve miss_curve(const Microbench& bench, const DeviceBuffer& buffer, 
   return curve;
 }
 
-// The largest range of which nearly all hits, where the curve crosses between two sizes.
+// The largest range with nearly only hits, interpolated between the two sizes where the curve crosses the threshold.
 double knee(const MicrobenchCurve& curve) {
   double last = 0;
   for (std::size_t i = 0; i < curve.points.size(); ++i) {

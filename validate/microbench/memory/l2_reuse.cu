@@ -1,4 +1,4 @@
-// What L2 still holds of data used some time ago, by DRAM counters: sweeps over sets of ranges, again and again.
+// The L2 hit rate of reused data against the set's size, by DRAM counters: repeated sweeps over sets of ranges.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -14,7 +14,7 @@ constexpr std::size_t chunk_bytes = 64 << 10, pool_bytes = std::size_t{2} << 30;
 
 __device__ unsigned arrived, generation;
 
-// All blocks have come here.
+// A barrier over all blocks of the grid.
 __device__ void meet() {
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -69,10 +69,10 @@ std::vector<int> set_of(double mib, int ranges, unsigned seed) {
   return chunks;
 }
 
-// Part of the set that the second and later sweeps move to or from DRAM, by bytes of the set. Sets fill the less
-// evenly, the more ranges a set has; kernels sweep a few at a time: those of some heads in some arrays. Each size is
-// the mean of several sets of other ranges, for where they lie decides which of them meet in the cache's sets.
-// `pieces`: instead of ranges, chunks at places of their own, which meet as chance has it: how many ways sets have.
+// Part of the set that the second and later sweeps move to or from DRAM, by bytes of the set. The more ranges are
+// swept, the less evenly they fill the cache's sets. Kernels sweep a few ranges at a time: those of some heads in some
+// arrays. Each size is the mean over several choices of ranges, because their addresses decide which of them share
+// cache sets. `pieces`: chunks at random addresses instead of ranges, which shows the associativity.
 MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, bool store, bool pieces) {
   const char* metric = store ? "dram__bytes_write.sum" : "dram__bytes_read.sum";
   MicrobenchCurve curve{
@@ -117,7 +117,7 @@ MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, b
   return curve;
 }
 
-// The nearest curve that never falls: neighbors out of order take their mean.
+// Isotonic regression: the nearest non-decreasing curve. Neighbours that are out of order take their mean.
 std::vector<std::pair<double, double>> rising(const std::vector<std::pair<double, double>>& points) {
   std::vector<std::pair<double, int>> levels;  // mean, points
   for (const auto& [x, y] : points) {
@@ -135,7 +135,7 @@ std::vector<std::pair<double, double>> rising(const std::vector<std::pair<double
   return result;
 }
 
-// The size at which the curve passes a part; 0: it does not.
+// The size at which the curve reaches the given fraction; 0: it does not reach it.
 double crossing(const std::vector<std::pair<double, double>>& points, double part) {
   for (std::size_t i = 1; i < points.size(); ++i) {
     const auto [x0, y0] = points[i - 1];

@@ -1,12 +1,12 @@
-// L2 bandwidth by how many SMs read the same bytes at about the same time, for the record: what SMs of one group ask
-// for together leaves the L2 once.
+// L2 bandwidth against the number of SMs that read the same bytes at about the same time, in the record only.
+// Simultaneous requests of SMs of one group leave the L2 once.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {
 namespace {
 
-// Blocks read in groups of `sharers`, each group its own range: blocks next to each other, or as far apart as they can
-// be.
+// Blocks read in groups of `sharers`; each group reads its own range. A group has neighbouring blocks, or blocks as far
+// apart as possible.
 struct SharedLoop {
   const uint4* from;
   std::size_t count;

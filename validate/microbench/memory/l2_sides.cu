@@ -1,10 +1,11 @@
-// On which side of the L2 each SM is, and in which order a launch fills SMs, for the record: the profile's `groups`.
+// The L2 partition of each SM, and the order in which a launch fills the SMs, in the record only: the profile's
+// `groups`.
 #include "validate/microbench/memory/line_latency.cuh"
 
 namespace tilescope::validate {
 namespace {
 
-// All blocks stay until the last has come, so that each has an SM of its own.
+// All blocks stay resident until the last one has started, so that each has its own SM.
 __global__ void where_kernel(unsigned* units, unsigned* arrived) {
   units[blockIdx.x] = own_sm();
   atomicAdd(arrived, 1u);
@@ -34,7 +35,7 @@ void measure_l2_sides(Microbench& bench) {
   const DeviceBuffer memory(sizeof(unsigned) * static_cast<std::size_t>(bench.units() + 1));
   auto* const units = static_cast<unsigned*>(memory.get());
   check_cuda(cudaMemset(units, 0, memory.size()), "cudaMemset");
-  const int shared = 160 << 10;  // one block an SM
+  const int shared = 160 << 10;  // one block per SM
   int most = 0;
   check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), "cudaDeviceGetAttribute");
   if (most < shared) return;

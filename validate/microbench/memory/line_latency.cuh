@@ -1,12 +1,12 @@
-// How long an SM waits for lines that another one has loaded: those of its own partition are near.
+// Latency of lines that another SM has loaded. Lines of the SM's own L2 partition are near.
 #pragma once
 
 #include "validate/microbench/memory/span.cuh"
 
 namespace tilescope::validate {
 
-// On one SM: one thread loads line after line and notes how long each takes (null: only loads). Loading a line again
-// would find it in the SM's own partition, wherever it belongs.
+// On one SM, one thread loads line after line and records the latency of each (null: records nothing). Each line is
+// loaded once, because a second load would hit the SM's own partition, whichever partition owns the line.
 static __global__ void line_latency_kernel(const unsigned* data, int lines, int stride, unsigned sm, unsigned* cycles) {
   const unsigned own = own_sm();
   if (threadIdx.x != 0 || own != sm) return;
@@ -16,13 +16,13 @@ static __global__ void line_latency_kernel(const unsigned* data, int lines, int 
     unsigned v;
     const long long begin = clock64();
     asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(at + offset) : "memory");
-    offset = v & 1u;  // zero, but what follows must wait for it
+    offset = v & 1u;  // zero, but the next load depends on it
     const long long end = clock64() + offset;
     if (cycles != nullptr) cycles[i] = static_cast<unsigned>(end - begin);
   }
 }
 
-// Lines far apart, of many slices, in a buffer of zeros.
+// Lines that are far apart, in many L2 slices, in a buffer of zeros.
 class LineLatency {
  public:
   LineLatency(const unsigned* data, int lines, int units)
@@ -31,7 +31,7 @@ class LineLatency {
         units_(static_cast<unsigned>(units)),
         cycles_(sizeof(unsigned) * static_cast<std::size_t>(lines)) {}
 
-  // Clocks of each line's load by SM `sm`, after SM 0 has loaded them all.
+  // Clocks of the loads of all lines by SM `sm`, after SM 0 has loaded them all.
   std::vector<double> seen_by(unsigned sm) const {
     constexpr int stride = 32 * 33;  // words
     flush_.enqueue(nullptr);

@@ -1,4 +1,5 @@
-// Local memory, where a compiler keeps what has no register: out of the unit, back again, and when L1 answers.
+// Local memory, which holds register spills: the bandwidth of stores and loads beyond the SM, and the latency of an L1
+// hit.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {
@@ -51,7 +52,7 @@ struct Sweep {
   }
 };
 
-// One warp: each load's address needs the one before.
+// One warp; each load's address depends on the previous load.
 struct Chase {
   int bytes;
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
@@ -73,7 +74,7 @@ struct Chase {
 }  // namespace
 
 void measure_local(Microbench& bench) {
-  const int units = bench.units(), most = 197 * 1024;  // bytes of shared memory that leave L1 little
+  const int units = bench.units(), most = 197 * 1024;  // bytes of shared memory, so that L1 is small
   const auto of_unit = [&](const Sweep& body, int threads) {
     return inverse(cycles_per_round(bench, body, {1, threads, most}, 20), static_cast<double>(body.bytes) * threads);
   };

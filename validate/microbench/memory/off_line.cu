@@ -1,5 +1,5 @@
-// Streams of tiles that do not begin on a line: neighbors fetch the parts of a line apart, and the same bytes take
-// longer.
+// Streams of tiles that do not start at a cache line. Neighbouring warps fetch parts of the same line separately, so
+// the same bytes take longer.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {

@@ -1,10 +1,10 @@
-// Timing inside one SM: a body of work runs in every block, each warp notes the clock before and after, and a block
-// took from its first warp's beginning to its last warp's end. What a round costs is the difference between runs of R
-// and 2 R rounds, so that starting, filling and draining cancel.
+// Timing inside one SM. A body runs in every block, and each warp records the clock before and after it. A block's time
+// is from its first warp's start to its last warp's end. The cost of a round is the difference between runs of R and 2
+// R rounds divided by R, so that start-up, fill and drain cancel.
 //
 // A body is a struct with  __device__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const
-// which calls watch.start() when its inputs are ready and watch.stop() at its end, and returns something that depends
-// on all of its results, or the assembler would drop the work.
+// which calls watch.start() when its inputs are ready and watch.stop() at its end, and returns a value that depends on
+// all of its results; otherwise the assembler would remove the work.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -54,11 +54,11 @@ __global__ void __launch_bounds__(1024)
   extern __shared__ __align__(1024) unsigned char shared[];
   Stopwatch watch;
   const unsigned result = body(shared, rounds, watch);
-  if (result == 0x7fedcba9u) *sink = result;  // the compiler cannot know that it never is
+  if (result == 0x7fedcba9u) *sink = result;  // never true, but the compiler cannot know it
   if (threadIdx.x % 32 == 0) spans[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = watch.span;
 }
 
-// Bodies that hold many registers say so with `static constexpr int threads`.
+// A body that needs many registers declares its block size as `static constexpr int threads`.
 template <class Body>
 __global__ void __launch_bounds__(Body::threads, 1)
     wide_kernel(const __grid_constant__ Body body, int rounds, Span* spans, unsigned* sink) {

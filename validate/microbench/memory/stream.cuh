@@ -1,4 +1,4 @@
-// Bodies made of one instruction, repeated: many independent chains for its rate, one for its latency.
+// Bodies that repeat one instruction: in many independent chains for its rate, in one chain for its latency.
 #pragma once
 
 #include "validate/microbench/memory/span.cuh"

@@ -1,5 +1,5 @@
-// Streams of tiles through shared memory, as attention kernels have them: what a kernel takes beyond its bytes' time,
-// how fast one SM gets a tile, and how long streams take whose threads also work on each tile.
+// Streams of tiles through shared memory, as in attention kernels: a kernel's time in excess of its bytes' time, the
+// rate at which one SM receives a tile, and the time of streams whose threads also compute on each tile.
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {
@@ -16,7 +16,7 @@ __device__ __forceinline__ void wait_copies() {
 }
 
 // Each block streams `tiles` tiles of `bytes` from a range of its own, `stages` - 1 of them ahead (one stage: none).
-// `busy`: its SM takes the place of its first clock. `work`: clocks that each thread spins over a tile.
+// `busy`: `spans` gets the SM of a block in place of its first clock. `work`: clocks that each thread spins per tile.
 template <int stages>
 __global__ void __launch_bounds__(threads)
     stream_kernel(const char* source, int bytes, int tiles, bool busy, int work, Span* spans) {
@@ -59,12 +59,13 @@ void stream(const DeviceBuffer& source, Span* spans, int blocks, int bytes, int 
   check_cuda(cudaGetLastError(), "launching a microbenchmark");
 }
 
-// A kernel that does nothing but store, as all do: a sector a warp.
+// A kernel that only stores one sector per warp, as all of these kernels do.
 __global__ void storing_kernel(Span* spans) {
   if (threadIdx.x % 32 == 0) spans[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = {};
 }
 
-// Of the time from the first block's start to the last one's end, what an SM holds a block, mean over SMs.
+// Fraction of the time from the first block's start to the last block's end during which an SM holds a block, mean over
+// SMs.
 double busy_share(const std::vector<Span>& spans, int units) {
   unsigned long long first = ~0ull, last = 0;
   std::vector<unsigned long long> ends(static_cast<std::size_t>(units), 0);
@@ -95,7 +96,8 @@ void measure_streams(Microbench& bench) {
   const auto seconds = [&](int tiles) { return cold([&] { stream<3>(source, spans, blocks, bytes, tiles); }); };
   seconds(few), seconds(many);
   std::vector<double> ramps;
-  for (int i = 0; i < 8 * bench.repeats(); ++i) {  // a difference of some us, by events of half of one
+  // Eight times the usual samples: the difference is a few us, and events resolve half a us.
+  for (int i = 0; i < 8 * bench.repeats(); ++i) {
     const double empty = cold([&] { storing_kernel<<<static_cast<unsigned>(bench.units()), 32>>>(spans); });
     const double shorter = seconds(few), longer = seconds(many), a_tile = (longer - shorter) / (many - few);
     ramps.push_back(shorter - empty - few * a_tile);
@@ -112,8 +114,8 @@ void measure_streams(Microbench& bench) {
     shares.push_back(busy_share(host, bench.units()));
   }
   bench.add("hbm.busy", shares, "the same with 32 tiles: memory does not serve all SMs alike");
-  // Blocks and memory wait for each other where work takes nearly as long as bytes: what the time model's network of
-  // both (predict/stream_blocks.h) is compared with.
+  // Blocks and memory wait for each other where the work takes nearly as long as the bytes. These values are compared
+  // with the queueing network of the time model (stream_blocks.h).
   MicrobenchCurve curve{"streams of 12 tiles by work on each", "clocks a tile", "s", {}};
   for (const int work : {0, 500, 1000, 1500, 2000, 3000}) {
     std::vector<double> samples;

@@ -1,4 +1,4 @@
-// Barriers of a block, and the hand-over from one warpgroup to another by named barriers.
+// Block barriers, and the latency of signalling between warpgroups through named barriers.
 #include "validate/microbench/memory/span.cuh"
 
 namespace tilescope::validate {
@@ -19,7 +19,7 @@ struct BlockBarrier {
   }
 };
 
-// Two warpgroups take turns: each waits at its own barrier, then arrives at the other's.
+// Two warpgroups alternate: each waits at its own barrier, then arrives at the other's.
 struct HandOver {
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
     const int own = 1 + static_cast<int>(threadIdx.x / 128), other = 3 - own;
@@ -44,7 +44,7 @@ void measure_barriers(Microbench& bench) {
               scaled(cycles_per_round(bench, BlockBarrier{}, {1, 32 * warps, 0}, 200), 1.0 / steps),
               "bar.sync in a row");
   }
-  // A round is two hand-overs.
+  // A round is two signals.
   bench.add("sync.named_barrier", scaled(cycles_per_round(bench, HandOver{}, {1, 256, 0}, 2000), 0.5),
             "bar.arrive to the other warpgroup's passing bar.sync");
 }

@@ -1,5 +1,5 @@
-// What mma.sync at full rate loses to a pipe that the same warps use: registers' ports are shared. For the record also
-// what it loses to other warps' streams of operations on two registers each.
+// How much slower mma.sync at full rate is when the same warps also use another pipe, because register ports are
+// shared. In the record only: the same when other warps issue the operations, on two registers each.
 #include <type_traits>
 
 #include "validate/microbench/sm/beside.cuh"
@@ -17,8 +17,8 @@ struct Mma {
   }
 };
 
-// Every warp has 64 products a round, in `sums` chains, and `operations` of the pipe evenly between them, in `chains`
-// chains; the second operand is a kernel's parameter, for maxima another chain's register.
+// Every warp issues 64 products per round, in `sums` chains. `operations` of the pipe, in `chains` chains, are spread
+// evenly between them. The second operand is a kernel parameter; for maxima it is another chain's register.
 template <class Operation, int operations, int chains, int sums>
 struct Mixed {
   bool products, pipe;
@@ -58,7 +58,8 @@ struct Mixed {
   }
 };
 
-// The first four warps multiply (`products`), the others use the pipe: of both at once, the time of the slower.
+// The first four warps multiply (`products`), the others use the pipe. With both together, the slower one determines
+// the time.
 template <class Operation, int operations>
 struct Apart {
   bool products, pipe;
@@ -80,7 +81,8 @@ double clocks(const Microbench& bench, auto body, int threads) {
   return median_of(cycles_per_round(bench, body, {bench.units(), threads, 0}, 10));
 }
 
-// Clocks that products are held up by a clock of the pipe alone, where registers lie as so many chains have them.
+// Delay of the products, in clocks, per clock that the pipe would take without products, with the register assignment
+// of `chains` chains.
 template <class Operation, int operations, int chains, int sums>
 double held(const Microbench& bench) {
   using Body = Mixed<Operation, operations, chains, sums>;

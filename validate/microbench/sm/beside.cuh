@@ -1,4 +1,4 @@
-// Streams of one pipe, for what it costs beside matrix instructions.
+// Instruction streams of one pipe, to measure their cost next to matrix instructions.
 #pragma once
 
 #include "validate/microbench/memory/span.cuh"
@@ -6,8 +6,9 @@
 
 namespace tilescope::validate {
 
-// `count` operations of a thread, in as many chains as there are values: of a chain's own register and `y`, as kernels
-// scale sums and scores, or of two chains' values. Beside products they cost more or less with the registers they read.
+// `count` operations per thread, in as many chains as there are values. Each operation combines a chain's own register
+// with `y`, as kernels do when they scale sums and scores, or the values of two chains. Next to products, the cost of
+// an operation depends on the registers that it reads.
 template <class Operation, int count, int chains>
 __device__ __forceinline__ void run_pipe(unsigned (&x)[chains], unsigned y) {
 #pragma unroll

@@ -1,4 +1,5 @@
-// Clocks from an instruction whose time scoreboards tell to one that needs its result, or that writes what it reads.
+// Clocks from an instruction of variable latency (tracked by a scoreboard) to one that reads its result, or that
+// overwrites its operand.
 #include "validate/microbench/memory/span.cuh"
 
 namespace tilescope::validate {
@@ -10,7 +11,7 @@ __device__ __forceinline__ unsigned address_of(const unsigned char* shared) {
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-// Each lane's next row is where its word of the last matrices says: the first matrix holds the lanes' own addresses.
+// Each lane's next row address is its word of the last matrices, as the first matrix holds the lanes' own addresses.
 struct LoadMatrices {
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
     unsigned at = address_of(shared) + threadIdx.x * 16;
@@ -57,7 +58,7 @@ struct TransposeMatrix {
   }
 };
 
-// The offset of the next word of the kernel's parameters is the last one's value.
+// The value of each parameter word is the offset of the next one, so that loads depend on each other.
 struct LoadConstant {
   unsigned offsets[16];
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
@@ -73,7 +74,7 @@ struct LoadConstant {
   }
 };
 
-// A register that each turn of a loop writes in place, after a store to shared memory has read it, or without.
+// A register that each loop iteration overwrites, either after a store to shared memory has read it or without a store.
 template <bool stores>
 struct WriteInPlace {
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
@@ -111,8 +112,8 @@ void measure_latencies(Microbench& bench) {
             "one warp, all lanes a kernel parameter, its place from the last");
   const double without = median_of(step_of(bench, WriteInPlace<false>{}));
   std::vector<double> waits = step_of(bench, WriteInPlace<true>{});
-  // With the store, 7 clocks of other instructions stand between it and the write, by the machine code's stall counts,
-  // which add up to the same in both loops: what is longer, the write waited beyond those.
+  // With the store, the machine code's stall counts put 7 clocks of other instructions between it and the write. The
+  // stall counts of both loops add up to the same, so the difference in time is the write's additional wait.
   for (double& sample : waits) sample += 7 - without;
   bench.add("chains.operands_read", waits,
             "one warp: a loop that writes a register in place, with a store of it to shared memory 7 clk before less "

@@ -1,4 +1,4 @@
-// mma.sync: how often a sub-partition starts one, and the latency of a chain over its sums.
+// mma.sync: clocks between instructions of a sub-partition, and the latency of a chain through the accumulators.
 #pragma once
 
 #include "validate/microbench/memory/span.cuh"
@@ -22,7 +22,8 @@ struct MmaStream {
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
       for (int step = 0; step < steps; ++step) {
-        if constexpr (Mma::emulated) a[step % 4] += 0x10001u;  // else it multiplies once and adds ever after
+        // Without a new operand the compiler multiplies once and only repeats the addition.
+        if constexpr (Mma::emulated) a[step % 4] += 0x10001u;
 #pragma unroll
         for (int i = 0; i < chains; ++i) Mma::step(c[i], a, b[i]);
       }

@@ -1,5 +1,5 @@
-// The clock that an SM reaches while mma.sync keeps its tensor cores busy, far from the power limit. It does not
-// depend on how many SMs do; each time that products begin again after a pause costs some of it.
+// The SM clock while mma.sync keeps the tensor cores busy, far below the power limit. It does not depend on the number
+// of busy SMs. Each restart of products after a pause lowers it.
 #include "validate/microbench/memory/span.cuh"
 
 namespace tilescope::validate {
@@ -41,7 +41,7 @@ struct ProductsAndPauses {
 }  // namespace
 
 void measure_mma_clock(Microbench& bench) {
-  constexpr int clocks = 4000000;  // 2 ms: the first 15 us after a rest are slower
+  constexpr int clocks = 4000000;  // 2 ms, because the first 15 us after an idle period are slower
   std::vector<double> found;
   for (const int part : {4, 2, 1})
     for (const int pause : {0, 24, 96})

@@ -1,5 +1,5 @@
-// One instruction each, by name of the field that it measures. `step` makes a new value of two, so that results depend
-// on all that went before. All values are bits in 32-bit registers.
+// One instruction each, named by the profile field that it measures. `step` combines two values into a new one, so that
+// results depend on all previous steps. All values are bits in 32-bit registers.
 #pragma once
 
 namespace tilescope::validate::operation {
@@ -39,7 +39,7 @@ TILESCOPE_INTEGER(Iadd3, "{.reg .b32 t; add.u32 t, %0, %1; add.u32 %0, t, 77;}")
 TILESCOPE_INTEGER(Prmt, "prmt.b32 %0, %0, %1, %1;")
 TILESCOPE_INTEGER(Shuffle, "shfl.sync.bfly.b32 %0, %0, 1, 31, -1;")
 
-// The assembler knows that 1 / (1 / x) is x; a bit operation between keeps them apart.
+// The assembler simplifies 1 / (1 / x) to x; a bit operation in between prevents that.
 struct Rcp {
   static __device__ __forceinline__ void step(unsigned& x, unsigned) {
     asm volatile("{.reg .f32 t; mov.b32 t, %0; rcp.approx.ftz.f32 t, t; mov.b32 %0, t; xor.b32 %0, %0, 1;}" : "+r"(x));

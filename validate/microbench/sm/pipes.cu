@@ -6,7 +6,7 @@ namespace {
 
 using namespace operation;
 
-// Chains of multiply-adds beside chains of integer operations: what the schedulers issue when no pipe is full.
+// Chains of multiply-adds and chains of integer operations together: the issue rate when no pipe is saturated.
 template <int multiply_adds, int integers>
 struct Mixed {
   static constexpr int repeats = 384 / (multiply_adds + integers);

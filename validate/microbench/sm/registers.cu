@@ -1,5 +1,5 @@
-// Multiply-adds of three registers each. Registers lie in banks, so that some assignments hold an instruction up;
-// validate/round_clocks.py says from the machine code how long.
+// Multiply-adds of three registers each. Registers are banked, so that some register assignments delay an instruction;
+// validate/round_clocks.py computes the delay from the machine code.
 #include <utility>
 
 #include "validate/microbench/memory/span.cuh"
@@ -7,9 +7,9 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr int warps = 8, operations = 128;  // two warps a scheduler; of a thread and round
+constexpr int warps = 8, operations = 128;  // two warps per scheduler; operations per thread and round
 
-// `sums` sums in turn, each of factors drawn by a linear congruence from `seed`.
+// `sums` accumulators in rotation. Their factors are chosen by a linear congruential generator from `seed`.
 template <unsigned seed, int factors, int sums>
 struct Drawn {
   static constexpr int threads = 32 * warps;
@@ -41,7 +41,7 @@ struct Drawn {
   }
 };
 
-// Clocks of a scheduler for one of the operations of its warps.
+// Clocks per operation and scheduler.
 template <unsigned seed, int factors, int sums>
 double clocks(const Microbench& bench) {
   using Body = Drawn<seed, factors, sums>;

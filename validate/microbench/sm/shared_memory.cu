@@ -1,4 +1,4 @@
-// Shared memory: bytes a clock without conflicts, latency, and what ldmatrix and cp.async reach.
+// Shared memory: bytes per clock without bank conflicts, latency, and the bandwidth of ldmatrix and cp.async.
 #include "validate/microbench/memory/span.cuh"
 
 namespace tilescope::validate {
@@ -10,7 +10,7 @@ __device__ __forceinline__ unsigned address_of(const unsigned char* shared) {
   return static_cast<unsigned>(__cvta_generic_to_shared(shared));
 }
 
-// 4, 8 or 16 bytes a thread; a warp's are consecutive, and each step another warp's.
+// 4, 8 or 16 bytes per thread. A warp's bytes are consecutive; each step reads those of another warp.
 template <int width>
 __device__ __forceinline__ void load(unsigned (&v)[width / 4], unsigned at) {
   if constexpr (width == 4) {
@@ -91,7 +91,7 @@ struct Matrices {
   }
 };
 
-// Each load's value is the next one's address.
+// Each load returns the address of the next one.
 struct Chase {
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
     unsigned at = address_of(shared);
