@@ -46,9 +46,9 @@ struct Passed {
 
 void measure_mbarrier(Microbench& bench) {
   bench.add("sync.mbarrier", scaled(cycles_per_round(bench, HandOver{}, {1, 64, 64}, 2000), 0.5),
-            "mbarrier.arrive by one thread to another warp's passing try_wait");
+            "from mbarrier.arrive by one thread until another warp has passed try_wait");
   bench.add("sync.mbarrier_passed", cycles_per_round(bench, Passed{}, {1, 128, 64}, 2000),
-            "try_wait of a phase that is over, four warps");
+            "try_wait of a completed phase, four warps");
 }
 
 }  // namespace tilescope::validate

@@ -124,7 +124,7 @@ double add_energy(Microbench& bench, const Nvml& nvml, double seconds, const std
   curves.add("tensor " + format + " on 1/8 of the SMs", few), curves.add("tensor " + format + " on 3/8", more);
   bench.add("power.tensor." + format,
             {(more.watts - few.watts) / (more.operations_per_second - few.operations_per_second)},
-            "wgmma m64n256, A and B from shared memory: 3/8 of the SMs less 1/8, at " +
+            "wgmma m64n256, A and B from shared memory: difference of 3/8 and 1/8 of the SMs, at " +
                 std::to_string(static_cast<int>(more.clock_hz / 1e6)) + " MHz");
   return more.clock_hz;
 }
@@ -137,7 +137,7 @@ void add_register_energy(Microbench& bench, const Nvml& nvml, double seconds, Lo
   const LoadResult few = on(bench.units() / 8), more = on(bench.units() * 3 / 8);
   curves.add("mma fp16 on 1/8 of the SMs", few), curves.add("mma fp16 on 3/8", more);
   bench.add("power.mma.fp16", {(more.watts - few.watts) / (more.operations_per_second - few.operations_per_second)},
-            "m16n8k16, operands in registers: 3/8 of the SMs less 1/8");
+            "m16n8k16, operands in registers: difference of 3/8 and 1/8 of the SMs");
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ void add_register_energy(Microbench& bench, const Nvml& nvml, double seconds, Lo
 void measure_tensor_power(Microbench& bench, const Nvml& nvml, double seconds, const LoadResult& awake,
                           LoadCurves& curves) {
   const double light = add_energy<__half>(bench, nvml, seconds, "fp16", curves);
-  bench.add("clock.tensor_most", {light}, "wgmma on 3/8 of the SMs, far from the power limit");
+  bench.add("clock.tensor_most", {light}, "wgmma on 3/8 of the SMs, far below the power limit");
   add_energy<__nv_bfloat16>(bench, nvml, seconds, "bf16", curves);
   add_register_energy(bench, nvml, seconds, curves);
   add_energy<device::E4m3>(bench, nvml, seconds, "fp8_e4m3", curves);
@@ -160,7 +160,7 @@ void measure_tensor_power(Microbench& bench, const Nvml& nvml, double seconds, c
   const double all_joules = (all.watts - awake.watts) / all.operations_per_second;
   if (all.clock_hz < 0.97 * light)
     bench.add("power.clock_exponent", {std::log(all_joules / few_joules) / std::log(all.clock_hz / light)},
-              "energy of a FLOP of wgmma on all SMs against that on a few, over the ratio of their clocks");
+              "exponent of the clock in the energy of a wgmma FLOP: all SMs against a few SMs");
   curves.add("tensor bf16 on all", products_on<__nv_bfloat16>(nvml, seconds, bench.units()));
   curves.add("tensor fp8 on all", products_on<device::E4m3>(nvml, seconds, bench.units()));
 }

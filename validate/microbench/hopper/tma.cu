@@ -125,7 +125,7 @@ void measure_tma(Microbench& bench) {
       {1, burst<1>(bench, row)}, {8, burst<8>(bench, row)}, {24, burst<24>(bench, row)}, {40, burst<40>(bench, row)}};
   bench.add_curve(handed);
   bench.add("tma.issue", {(handed.points[3].second - handed.points[1].second) / 32},
-            "40 boxes of 128 B that one thread hands over, less 8, a box");
+            "per box of 128 B: 40 boxes issued by one thread, minus 8 boxes");
   bench.add("tma.latency_l2", scaled(per_box<64, 1>(bench, near, 1, 1024, 500), 1 / clock),
             "8 KiB, one at a time, from L2");
   const L2Flush flush;

@@ -130,8 +130,8 @@ void measure_blocks(Microbench& bench) {
     curve.points.emplace_back(static_cast<double>(curve.points.size()) + 1, median_of(mix));
   }
   bench.add("beside.oldest_first", mean,
-            "two blocks of 8 warps; rounds of 64 mma.sync, 16 or 32 ldmatrix, 16 or 32 ex2 and maxima, a barrier: mean "
-            "of four");
+            "bias between two resident blocks, 0 = fair, 1 = oldest first; blocks of 8 warps, rounds of 64 mma.sync, "
+            "16 or 32 ldmatrix, 16 or 32 ex2 and maxima, a barrier; mean of four mixes");
   bench.add_curve(curve);
 }
 

@@ -78,7 +78,7 @@ void measure_launch(Microbench& bench) {
   const auto units = static_cast<unsigned>(bench.units());
   std::vector<double> clocks;
   for (int i = 0; i < 5; ++i) clocks.push_back(run_timed(Spin{}, {bench.units(), 32, 0}, 3000000).clock_hz);
-  bench.add("clock.most", clocks, "every SM spins in one warp; SM clocks over the GPU's timer");
+  bench.add("clock.most", clocks, "one spinning warp per SM; SM clocks divided by the GPU timer");
   MicrobenchCurve host{
       "empty kernels in a row as the host hands them over, in the process that counts", "sample", "s a kernel", {}};
   for (const double sample : host_intervals(bench))
@@ -93,16 +93,17 @@ void measure_launch(Microbench& bench) {
     for (int i = 0; i <= bench.repeats(); ++i)
       dependents.push_back((pair_seconds(bench, 150, true) - pair_seconds(bench, 150, false)) / 150);
     dependents.erase(dependents.begin());
-    bench.add("launch.dependent", dependents, "announced when 10 us on every SM are done: what it adds to them");
+    bench.add("launch.dependent", dependents,
+              "time added by a dependent kernel that is released when 10 us of work on every SM are done");
   }
   const double lone = median_of(kernel_runs(bench, 50, units, 128, 0, 2000));
   std::vector<double> beside = kernel_runs(bench, 50, units * 128, 128, 0, 2000);
   for (double& sample : beside) sample = (sample - lone) / (50 * 127);
-  bench.add("launch.block_beside", beside, "empty blocks of 128 threads: 128 an SM less 1, all SMs");
+  bench.add("launch.block_beside", beside, "empty blocks of 128 threads on all SMs: 128 per SM minus 1 per SM");
   const double nothing = median_of(kernel_runs(bench, 0, 1, 32, 0, 100));
   std::vector<double> one = kernel_runs(bench, 1, units, 128, 0, 100);
   for (double& sample : one) sample -= nothing;
-  bench.add("launch.empty", one, "an empty kernel between two events, queued before, less two events alone");
+  bench.add("launch.empty", one, "an empty kernel between two queued events, minus the two events without it");
   // Shared memory of more than half an SM, so that one block is resident at a time.
   int most = 0;
   check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), "cudaDeviceGetAttribute");

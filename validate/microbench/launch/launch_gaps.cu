@@ -107,10 +107,10 @@ void measure_launch_gaps(Microbench& bench) {
     near.push_back(median_of(gaps(bench, 16, 0)));
     far.push_back(mean_of(gaps(bench, 16, std::size_t{96} << 20)));
   }
-  bench.add("launch.interval", near,
-            "kernels of 5 us that store a sector a warp: from the end of one until the next has a block "
-            "on every SM");
-  bench.add("launch.interval_from_memory", far, "the same, in turn with copies of 96 MiB: mean of 15");
+  bench.add(
+      "launch.interval", near,
+      "kernels of 5 us that store one sector per warp; from the end of one until the next has a block on every SM");
+  bench.add("launch.interval_from_memory", far, "the same, alternating with copies of 96 MiB; mean of 15");
   const double hz = bench.find("clock.most") ? bench.find("clock.most")->value : 0;
   if (hz <= 0) return;
   std::vector<double> turns;
@@ -118,8 +118,8 @@ void measure_launch_gaps(Microbench& bench) {
     for (const int resident : {1, 2, 4})
       for (const int rounds : {60, 250, 750}) turns.push_back(turn_seconds(bench, size, resident, rounds, hz));
   bench.add("launch.block", turns,
-            "blocks of 128 to 384 threads, 1 to 4 an SM, of 0.3 to 3.2 us that store 4 B: from one to the next "
-            "in its place");
+            "from the end of a block to the start of the next in its slot; blocks of 128 to 384 threads, 1 to 4 per "
+            "SM, 0.3 to 3.2 us long, that store 4 B");
 }
 
 }  // namespace tilescope::validate

@@ -131,9 +131,9 @@ void measure_power(Microbench& bench) {
   const int units = bench.units();
   const Shape all{units, 1024, 0};
   check_cuda(cudaDeviceSynchronize(), "waiting");
-  bench.add("power.idle", {idle_watts(nvml, 1.0)}, "a context and no kernel for 2 s");
+  bench.add("power.idle", {idle_watts(nvml, 1.0)}, "a context without kernels for 2 s");
   const LoadResult awake = steady_load(nvml, seconds, Awake{}, {units, 32, 0}, 1);
-  bench.add("power.busy", {awake.watts}, "one warp an SM, dependent integer instructions");
+  bench.add("power.busy", {awake.watts}, "one warp per SM, dependent integer instructions");
   LoadCurves curves;
   const auto per_operation = [&](const std::string& path, const LoadResult& load, const std::string& note) {
     curves.add(path, load);
@@ -148,7 +148,7 @@ void measure_power(Microbench& bench) {
   LoadResult exponentials = steady_load(nvml, seconds, Exponentials{}, all, operations);
   curves.add("power.ex2", exponentials);
   bench.add("power.ex2", {(exponentials.watts - awake.watts) / exponentials.operations_per_second - 3 * ffma},
-            "less three operations at the energy of ffma that feed it: a product, a negation, a multiply-add");
+            "minus the three operations that feed it (a product, a negation, a multiply-add), at the energy of ffma");
   per_operation("power.issue", steady_load(nvml, seconds, Integers{}, all, operations), "iadd3");
   per_operation("power.smem", steady_load(nvml, seconds, SharedLoads{}, {units, 1024, 32768}, 1024.0 * 16 * steps),
                 "ld.shared.v4");
@@ -158,7 +158,7 @@ void measure_power(Microbench& bench) {
     const auto* data = static_cast<const uint4*>(buffer.get());
     constexpr std::size_t trip = 1024 * loads_in_flight;
     per_operation("power.l2", steady_load(nvml, seconds, ReadLoop{data, trip, true}, all, trip * 16.0),
-                  "every SM its own 128 KiB");
+                  "every SM accesses its own 128 KiB");
     const std::size_t part = buffer.size() / 16 / static_cast<std::size_t>(units) / trip * trip;
     per_operation("power.hbm",
                   steady_load(nvml, seconds, ReadLoop{data, part, true}, all, static_cast<double>(part) * 16), "2 GiB");

@@ -107,12 +107,12 @@ void add_scattered(Microbench& bench, const unsigned* data) {
   ahead.points.emplace_back(4, median_of(rates(ScatteredLoop<4>{data}, 4, 32)));
   bench.add_curve(waited), bench.add_curve(ahead);
   bench.add("l2.read_scattered", rates(ScatteredLoop<8>{data}, 8, 32),
-            "all SMs, 32 warps with 8 loads in flight, each lane a 32-byte sector 256 B from the next");
+            "all SMs, 32 warps with 8 loads in flight; each lane loads a 32-byte sector, 256 B apart");
   constexpr int warps = 16;
   bench.add("l2.read_few_lines",
             inverse(cycles_per_round(bench, FewLinesLoop{data}, {bench.units(), 32 * warps, 0}, 40),
                     32.0 * 32 * warps * bench.units()),
-            "all SMs, 16 warps, each lane a 32-byte sector of one of 32 lines in a row");
+            "all SMs, 16 warps; each lane loads a 32-byte sector of one of 32 consecutive lines");
 }
 
 struct Latencies {
@@ -159,8 +159,9 @@ void add_latencies(Microbench& bench, const DeviceBuffer& buffer) {
       near.push_back(means.near), far.push_back(means.far);
     }
   }
-  bench.add("l2.latency_near", near, "lines in the partition of the SM that loads");
-  if (!far.empty()) bench.add("l2.latency_far", far, "lines only in the other partition, which another SM has loaded");
+  bench.add("l2.latency_near", near, "lines in the L2 partition of the loading SM");
+  if (!far.empty())
+    bench.add("l2.latency_far", far, "lines held only by the other partition, where another SM has loaded them");
 }
 
 }  // namespace
@@ -172,9 +173,9 @@ void measure_l2(Microbench& bench) {
   const int units = bench.units();
   const double bytes = static_cast<double>(step) * 16;
   add_bandwidth(bench, "l2.read_private", ReadLoop{data, step, true}, units, bytes * units, 200,
-                "l2.read_private_per_clock", "every SM its own 128 KiB");
+                "l2.read_private_per_clock", "every SM accesses its own 128 KiB");
   add_bandwidth(bench, "l2.read_shared", ReadLoop{data, 64 * step, false}, units, 64 * bytes * units, 10,
-                "l2.read_shared_per_clock", "all SMs the same 8 MiB in the same order");
+                "l2.read_shared_per_clock", "all SMs read the same 8 MiB in the same order");
   MicrobenchCurve curve{"l2 read of all SMs, same 8 MiB", "first trip of block b: b x this", "B/clk", {}};
   for (const std::size_t stagger : {std::size_t{0}, step, 7 * step}) {
     const ReadLoop body{data, 64 * step, false, stagger};
@@ -186,17 +187,17 @@ void measure_l2(Microbench& bench) {
             inverse(cycles_per_round(bench, ReadLoop{data, 4 * step, true}, {1, threads, 0}, 20), 4 * bytes),
             "one SM, 512 KiB");
   add_scattered(bench, static_cast<const unsigned*>(buffer.get()));
-  MicrobenchCurve few{"l2 read, every SM its own 128 KiB", "SMs that read", "B/clk a unit", {}};
+  MicrobenchCurve few{"l2 read, every SM accesses its own 128 KiB", "SMs that read", "B/clk a unit", {}};
   for (int blocks = 2; blocks <= units; blocks = blocks < units && blocks * 2 > units ? units : blocks * 2)
     few.points.emplace_back(
         blocks, bytes / median_of(cycles_per_round(bench, ReadLoop{data, step, true}, {blocks, threads, 0}, 20)));
   bench.add_curve(few);
   auto* writable = static_cast<uint4*>(buffer.get());
   add_bandwidth(bench, "l2.write", WriteLoop{writable, step}, units, bytes * units, 200, "",
-                "every SM its own 128 KiB");
+                "every SM accesses its own 128 KiB");
   check_cuda(cudaMemset(buffer.get(), 0, buffer.size()), "cudaMemset");
   add_bandwidth(bench, "atomics.red_fp32", AddLoop{reinterpret_cast<float*>(writable), 4 * step}, units, bytes * units,
-                100, "", "every SM its own 128 KiB, consecutive floats of a warp");
+                100, "", "every SM accesses its own 128 KiB, consecutive floats of a warp");
   add_latencies(bench, buffer);
 }
 

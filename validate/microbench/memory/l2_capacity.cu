@@ -64,7 +64,8 @@ void measure_l2_capacity(Microbench& bench) {
     const MicrobenchCurve curve = miss_curve(bench, buffer, own);
     bench.add_curve(curve);
     bench.add(own ? "l2.capacity_private" : "l2.capacity_shared", {knee(curve)},
-              own ? "swept by one SM a part: 95 % still hit" : "swept by all SMs together: 95 % still hit");
+              own ? "each part swept by one SM; largest size with 95 % hits"
+                  : "swept by all SMs together; largest size with 95 % hits");
   }
 }
 

@@ -157,8 +157,8 @@ void measure_l2_reuse(Microbench& bench) {
     for (int percent = 5; percent < 100; percent += 10)
       if (const double bytes = crossing(rising(curve.points), percent / 100.0); bytes > 0)
         bench.add((store ? "l2.written.p" : "l2.gone.p") + std::to_string(percent), {bytes},
-                  store ? "16 ranges, one after the other, a part stored by each SM"
-                        : "of a partition; 8 sets of 4 and 8 of 8 ranges, read by all SMs in step");
+                  store ? "16 consecutive ranges, each SM stores a part"
+                        : "per partition; mean of 8 sets of 4 ranges and 8 sets of 8 ranges, read by all SMs in step");
   }
 }
 

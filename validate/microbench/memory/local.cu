@@ -82,9 +82,9 @@ void measure_local(Microbench& bench) {
   bench.add("local.store_one_warp", of_unit({256, true, false}, 32), "one SM, one warp, 8 B a thread");
   constexpr int far = 4096, near = 64;
   bench.add("local.latency", scaled(cycles_per_round(bench, Chase{far}, {units, 32, most}, 10), 1.0 * wide / far),
-            "one warp an SM, each load's address needs the last, 128 KiB");
+            "one warp per SM, dependent loads, 128 KiB");
   bench.add("local.latency_l1", scaled(cycles_per_round(bench, Chase{near}, {1, 32, 0}, 100), 1.0 * wide / near),
-            "the same, 2 KiB");
+            "one warp per SM, dependent loads, 2 KiB");
   const Sweep both{256, true, true};
   constexpr int threads = 256, rounds = 400;
   DeviceBuffer memory(sizeof(Span) * static_cast<std::size_t>(units) * 32 + 16);
@@ -99,7 +99,7 @@ void measure_local(Microbench& bench) {
     if (i > 0) samples.push_back(static_cast<double>(both.bytes) * threads * units * rounds / (twice - once));
   }
   bench.add("l2.write_and_read", samples,
-            "each way: every SM stores 64 KiB of local memory and loads it again, past L1");
+            "per direction; every SM stores 64 KiB of local memory and loads it again, missing L1");
 }
 
 }  // namespace tilescope::validate

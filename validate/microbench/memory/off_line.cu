@@ -74,9 +74,8 @@ void measure_off_line(Microbench& bench) {
   bench.add_curve({"hbm read of two arrays, 147 MB each, in tiles of 4 KiB", "bytes past a line", "s", points});
   if (!rates.empty())
     bench.add("hbm.read_off_line", rates,
-              "512 blocks stream two arrays of 147 MB by cp.async, a warp 1 KiB of a tile of each at a time: what it "
-              "takes more from "
-              "64 B past a line than from its start, beside hbm.read");
+              "hbm.read scaled by the slowdown of streams that start 64 B after a line instead of at a line; 512 "
+              "blocks stream two arrays of 147 MB by cp.async, 1 KiB per warp and tile");
 }
 
 }  // namespace tilescope::validate

@@ -103,8 +103,8 @@ void measure_streams(Microbench& bench) {
     ramps.push_back(shorter - empty - few * a_tile);
   }
   bench.add("hbm.ramp", ramps,
-            "two blocks an SM stream 4 and 32 tiles of 32 KiB, two ahead: the time of no tile, less a kernel that only "
-            "stores");
+            "two blocks per SM stream 4 and 32 tiles of 32 KiB, two ahead; time extrapolated to 0 tiles, minus a "
+            "kernel that only stores");
   std::vector<double> shares;
   for (int i = 0; i < bench.repeats(); ++i) {
     flush.enqueue(nullptr);
@@ -113,7 +113,9 @@ void measure_streams(Microbench& bench) {
     check_cuda(cudaMemcpy(host.data(), spans, sizeof(Span) * host.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
     shares.push_back(busy_share(host, bench.units()));
   }
-  bench.add("hbm.busy", shares, "the same with 32 tiles: memory does not serve all SMs alike");
+  bench.add("hbm.busy", shares,
+            "fraction of the time during which an SM holds a block, same streams with 32 tiles; memory does not serve "
+            "all SMs equally");
   // Blocks and memory wait for each other where the work takes nearly as long as the bytes. These values are compared
   // with the queueing network of the time model (stream_blocks.h).
   MicrobenchCurve curve{"streams of 12 tiles by work on each", "clocks a tile", "s", {}};
@@ -140,7 +142,8 @@ void measure_streams(Microbench& bench) {
     return static_cast<double>(span.end - span.begin) / 200;
   };
   for (int i = 0; i < bench.repeats(); ++i) rates.push_back((16384.0 - 2048) / (a_tile(16384) - a_tile(2048)));
-  bench.add("hbm.read_one_unit", rates, "one SM, a tile at a time by cp.async: 16 against 2 KiB, L2 flushed before");
+  bench.add("hbm.read_one_unit", rates,
+            "one SM, one tile at a time by cp.async; tiles of 16 KiB against 2 KiB, L2 flushed before");
 }
 
 }  // namespace tilescope::validate

@@ -42,11 +42,11 @@ void measure_barriers(Microbench& bench) {
   for (const int warps : {1, 4, 8, 12, 16, 32}) {
     bench.add("sync.block_barrier.w" + std::to_string(warps),
               scaled(cycles_per_round(bench, BlockBarrier{}, {1, 32 * warps, 0}, 200), 1.0 / steps),
-              "bar.sync in a row");
+              "consecutive bar.sync");
   }
   // A round is two signals.
   bench.add("sync.named_barrier", scaled(cycles_per_round(bench, HandOver{}, {1, 256, 0}, 2000), 0.5),
-            "bar.arrive to the other warpgroup's passing bar.sync");
+            "from bar.arrive until the other warpgroup has passed bar.sync");
 }
 
 }  // namespace tilescope::validate

@@ -103,21 +103,21 @@ std::vector<double> step_of(const Microbench& bench, const Body& body) {
 }  // namespace
 
 void measure_latencies(Microbench& bench) {
-  bench.add("chains.ldmatrix", step_of(bench, LoadMatrices{}), "x4, one warp, each address from the last");
+  bench.add("chains.ldmatrix", step_of(bench, LoadMatrices{}), "x4, one warp, each address from the previous load");
   bench.add("smem.latency_wide", step_of(bench, WideLoad{}), "16 bytes a lane at one address, one warp");
   bench.add("chains.movmatrix", step_of(bench, TransposeMatrix{}), "one warp");
   LoadConstant constants{};
   for (unsigned i = 0; i < 16; ++i) constants.offsets[i] = (i + 1) % 16 * 4;
   bench.add("chains.constant", step_of(bench, constants),
-            "one warp, all lanes a kernel parameter, its place from the last");
+            "one warp, all lanes load a kernel parameter; its offset is the previous value");
   const double without = median_of(step_of(bench, WriteInPlace<false>{}));
   std::vector<double> waits = step_of(bench, WriteInPlace<true>{});
   // With the store, the machine code's stall counts put 7 clocks of other instructions between it and the write. The
   // stall counts of both loops add up to the same, so the difference in time is the write's additional wait.
   for (double& sample : waits) sample += 7 - without;
   bench.add("chains.operands_read", waits,
-            "one warp: a loop that writes a register in place, with a store of it to shared memory 7 clk before less "
-            "without");
+            "one warp: a loop that overwrites a register, with a store of it to shared memory 7 clk before, minus the "
+            "loop without the store");
 }
 
 }  // namespace tilescope::validate

@@ -44,9 +44,9 @@ void add_mma(Microbench& bench, const std::string& format, const std::string& sh
   const double per_partition = 1.0 * warps / 4 * 4 * Many::steps;
   bench.add("tensor.mma." + format,
             scaled(cycles_per_round(bench, Many{}, {bench.units(), 32 * warps, 0}, 10), 1 / per_partition),
-            shape + ", 4 warps a sub-partition, 4 chains each");
+            shape + ", 4 warps per sub-partition, 4 chains each");
   bench.add("tensor.mma_latency." + format, scaled(cycles_per_round(bench, One{}, {1, 32, 0}, 20), 1.0 / One::steps),
-            shape + ", one warp, each sum the next one's input");
+            shape + ", one warp, each result is the next accumulator");
 }
 
 }  // namespace tilescope::validate

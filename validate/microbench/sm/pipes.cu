@@ -53,13 +53,13 @@ void add_issue(Microbench& bench) {
   note(0.125, mixed_rate<8, 1>(bench)), note(0.25, mixed_rate<8, 2>(bench)), note(0.5, mixed_rate<8, 4>(bench));
   note(0.75, mixed_rate<8, 6>(bench)), note(1, mixed_rate<8, 8>(bench));
   bench.add_curve(curve);
-  bench.add("pipes.issue", best, "32 warps an SM; the best mix of ffma and lop3");
+  bench.add("pipes.issue", best, "32 warps per SM; the mix of ffma and lop3 with the highest rate");
 }
 
 }  // namespace
 
 void measure_pipes(Microbench& bench) {
-  const std::string many = "32 warps an SM, 8 chains a thread";
+  const std::string many = "32 warps per SM, 8 chains per thread";
   add_rate<Ex2>(bench, "pipes.ex2", many);
   add_rate<Rcp>(bench, "pipes.rcp", many);
   add_rate<Lg2>(bench, "pipes.lg2", many);
