@@ -7,7 +7,7 @@ PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev lib
 # A Node.js that is there already is used as it is.
 PACKAGES += $(if $(shell command -v npm),,nodejs npm) $(if $(shell command -v chromium),,chromium)
 
-.PHONY: demo check build deps bench clean
+.PHONY: demo check build deps bench docs clean
 
 demo: build
 	$(BUILD)/tilescope predict --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128 --tile q=128,kv=64,warps=4
@@ -34,6 +34,14 @@ deps:
 
 bench: build
 	$(BUILD)/src/tilescope_bench
+
+# Writes the generated tables, outputs and picture of the pages anew, then builds them as a site in build/site (needs mkdocs).
+docs: build
+	python3 docs/tools/commands.py $(BUILD)/tilescope --update
+	python3 docs/tools/accuracy.py $(BUILD)/tilescope
+	python3 docs/tools/picture.py $(BUILD)/tilescope
+	python3 docs/tools/links.py
+	python3 docs/tools/site.py
 
 clean:
 	rm -rf build

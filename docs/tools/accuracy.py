@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Writes the accuracy tables of the documentation from what `tilescope validate` prints, or checks them.
+
+usage: accuracy.py TILESCOPE [--check] [--junit FILE]
+
+Writes docs/accuracy.md (both tables in full) and the part of README.md between the lines `<!-- accuracy -->` and
+`<!-- end of accuracy -->`. --check writes nothing.
+--junit also writes what was judged as JUnit XML.
+Exit status: 0 written or equal, 1 something differs or a validation failed, 2 bad usage.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+PART = re.compile(r"(?s)(<!-- accuracy -->\n).*?(<!-- end of accuracy -->)")
+# Quantities of README's table: the name in the program's output, and what README calls it.
+QUANTITIES = [("tensor_flop", "tensor-core FLOP"), ("traffic l2 read", "L2 -> SM bytes"), ("traffic l2 write", "SM -> L2 bytes"), ("traffic hbm read", "HBM bytes read"),
+              ("traffic hbm write", "HBM bytes written"), ("busy_cycles", "SM cycles"), ("seconds", "time")]
+THIRD_PARTY = ("pytorch_", "cudnn_")
+PAGE = """# Accuracy
+
+<!-- Written by docs/tools/accuracy.py (`make docs`); do not edit. -->
+
+Predictions beside measurements: the relative error of each quantity. [The model](model.md) says what each stage leaves
+out, and [the origins of the numbers](origins.md) which inputs were counted in attention kernels.
+
+## Recorded measurements of one H200
+
+Every record in `validate/`, replayed by `tilescope validate --format md`. A quantity without a value for a kernel has no
+counter there. "Outside" counts the rows that leave the tolerance of their experiment; quantities without a tolerance are
+shown but not judged.
+
+{recorded}
+
+## Tables that others published
+
+`tilescope validate --published validate/published --format md`: measurements that nobody here made.
+[validate](../validate/README.md) names the sources. The roofline is FLOP over the peak rate or compulsory bytes over the
+bandwidth, whichever takes longer.
+
+{published}
+"""
+
+
+def validate(program, *options):
+    done = subprocess.run([program, "validate", "--quiet", "--format", "md", *options], cwd=TOP, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"tilescope validate {' '.join(options)}: exit status {done.returncode}\n{done.stderr}{done.stdout[-2000:]}")
+    return done.stdout.strip()
+
+
+def rows(markdown):
+    """The rows of a Markdown table as dictionaries by column."""
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in markdown.split("\n") if line.startswith("|")]
+    return [dict(zip(lines[0], line)) for line in lines[2:]]
+
+
+def summary(table):
+    """README's table: all records of our kernels, and of kernels that ship in PyTorch. Errors are in percent."""
+    columns = {"ours": lambda name: not name.startswith(THIRD_PARTY), "PyTorch's": lambda name: name.startswith(THIRD_PARTY)}
+    most = {}
+    lines = []
+    for name, title in QUANTITIES:
+        cells = []
+        for column, belongs in columns.items():
+            found = [row for row in table if row["quantity"] == name and belongs(row["kernel"])]
+            if not found:
+                raise SystemExit(f"tilescope validate: no row of {name}")
+            counts = [int(row["n"].replace(",", "")) for row in found]
+            mean = sum(count * percent(row["mean"]) for count, row in zip(counts, found)) / sum(counts)
+            most[column] = max(most.get(column, 0), sum(counts))
+            cells.append(f"{mean:.2f} | {max(percent(row['worst']) for row in found):.1f}")
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    head = "| error in % | " + " | ".join(f"{column} (n = {n:,}): mean | worst" for column, n in most.items()) + " |"
+    return "\n".join([head, "|---|--:|--:|--:|--:|", *lines]) + "\n"
+
+
+def percent(cell):
+    return float(cell.removesuffix("%"))
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("tilescope")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--junit")
+    given = parser.parse_args(arguments)
+    program = str(pathlib.Path(given.tilescope).resolve())
+    recorded = validate(program, *(["--junit", given.junit] if given.junit else []))
+    published = validate(program, "--published", "validate/published")
+    wanted = {TOP / "docs/accuracy.md": PAGE.format(recorded=recorded, published=published)}
+    readme = TOP / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    if not PART.search(text):
+        raise SystemExit("README.md: the lines <!-- accuracy --> and <!-- end of accuracy --> are missing")
+    wanted[readme] = PART.sub(lambda part: part.group(1) + summary(rows(recorded)) + part.group(2), text)
+    changed = [page for page, new in wanted.items() if not page.exists() or page.read_text(encoding="utf-8") != new]
+    for page in changed:
+        if given.check:
+            print(f"{page.relative_to(TOP)} is out of date: run `make docs`", file=sys.stderr)
+        else:
+            page.write_text(wanted[page], encoding="utf-8")
+            print(f"wrote {page.relative_to(TOP)}")
+    return 1 if given.check and changed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

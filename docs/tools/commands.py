@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Runs the commands that the documentation shows and compares what they print.
+
+usage: commands.py TILESCOPE [--update] [PAGE...]
+
+A fenced block that begins with `$ tilescope ...` is one command (a line that ends in a backslash goes on) and what it
+prints. A line `...` stands for any number of omitted lines. Columns may be separated by any number of spaces, and rules of
+dashes may have any length. --update rewrites the shown lines and keeps which ones are shown.
+Exit status: 0 all equal, 1 a difference or no command found, 2 bad usage.
+"""
+import difflib
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"(?ms)^```[a-z]*\n(\$ tilescope .*?)^```$")
+SKIP = "..."
+
+
+def split_block(block):
+    """The command line of a block, its lines as written, and the lines that it shows."""
+    lines = block.rstrip("\n").split("\n")
+    count = 1
+    while lines[count - 1].endswith("\\"):
+        count += 1
+    return " ".join(line.rstrip("\\") for line in lines[:count])[2:], lines[:count], lines[count:]
+
+
+def normal(line):
+    return re.sub(r"-{3,}", "---", re.sub(r"\s+", " ", line.strip()))
+
+
+def matches(shown, printed):
+    """Whether the printed lines are the shown ones, where `...` stands for any lines."""
+    reach = {0}  # how many printed lines may be used up
+    for line in shown:
+        if line.strip() == SKIP:
+            reach = set(range(min(reach), len(printed) + 1)) if reach else set()
+        else:
+            reach = {at + 1 for at in reach if at < len(printed) and normal(printed[at]) == normal(line)}
+    return len(printed) in reach
+
+
+def updated(shown, printed):
+    """The shown lines, each replaced by the printed line that is most like it; all of them where nothing was omitted."""
+    if not any(line.strip() == SKIP for line in shown):
+        return printed
+    result, at = [], 0
+    for line in shown:
+        if line.strip() == SKIP:
+            result.append(SKIP)
+            continue
+        rest = [difflib.SequenceMatcher(None, normal(line), normal(other)).ratio() for other in printed[at:]]
+        if rest and max(rest) >= 0.5:
+            at += rest.index(max(rest)) + 1
+            result.append(printed[at - 1])
+    return result
+
+
+def run(program, command):
+    words = shlex.split(command)
+    done = subprocess.run([program] + words[1:], cwd=TOP, capture_output=True, text=True, env={"COLUMNS": "80", "PATH": "/usr/bin:/bin"})
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"exit status {done.returncode}: {done.stderr.strip()}")
+    return [line.rstrip() for line in done.stdout.rstrip("\n").split("\n")]
+
+
+def check_page(program, page, update):
+    """The number of commands of a page, and what is wrong with them."""
+    text = page.read_text(encoding="utf-8")
+    count, problems = 0, []
+
+    def each(found):
+        nonlocal count
+        count += 1
+        command, written, shown = split_block(found.group(1))
+        try:
+            printed = run(program, command)
+        except RuntimeError as error:
+            problems.append(f"{page}: `{command}` failed: {error}")
+            return found.group(0)
+        if update:
+            shown = updated(shown, printed)
+        if not matches(shown, printed):
+            difference = difflib.unified_diff([normal(line) for line in shown], [normal(line) for line in printed],
+                                              "shown", "printed", lineterm="", n=0)
+            problems.append(f"{page}: `{command}` prints something else:\n  " + "\n  ".join(list(difference)[2:40]))
+        return found.group(0).split("\n")[0] + "\n" + "\n".join(written + shown) + "\n```"
+
+    new = BLOCK.sub(each, text)
+    if update and new != text:
+        page.write_text(new, encoding="utf-8")
+    return count, problems
+
+
+def main(arguments):
+    update = "--update" in arguments
+    words = [word for word in arguments if word != "--update"]
+    if not words:
+        print(__doc__, file=sys.stderr)
+        return 2
+    program = str(pathlib.Path(words[0]).resolve())
+    pages = [pathlib.Path(word) for word in words[1:]] or [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
+    total, problems = 0, []
+    for page in pages:
+        count, found = check_page(program, page, update)
+        total += count
+        problems += found
+    if total == 0:
+        problems.append("no command was found: expected fenced blocks that begin with `$ tilescope`")
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    print(f"{total} commands on {len(pages)} pages, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

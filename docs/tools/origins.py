@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Checks docs/origins.md against the kernels' descriptors.
+
+usage: origins.py [TOP]
+
+Each row of the page's tables names descriptors, a launch, a work rate, its value and its origin. The descriptors must have
+that value, and every rate of `alu` and `others` of every descriptor must be in a row: a count of instructions without a
+stated origin is an error. README.md must state how many counts come from attention counters. Exit status: 0 all true, 1 a row is wrong, one is missing, or nothing was checked.
+"""
+import pathlib
+import re
+import sys
+
+ROW = re.compile(r"(?m)^\| (`[^|]+`) \| ([^|]+) \| `([^|`]+)` \| ([\d.]+) \| ([^|]+) \| [^|]+ \|$")
+COUNTED = ("attention counters", "as `")
+MUST_BE_LISTED = ("alu.", "others.")
+
+
+def flow_map(text):
+    """The numbers of a flow mapping by path: `{per_score: 1, per_element: {K: 2}}` -> per_score, per_element.K."""
+    result, path, name = {}, [], ""
+    for word in re.findall(r"[\w.]+|[{}:,]", text):
+        if word == "{":
+            path.append(name)
+        elif word == "}":
+            path.pop()
+        elif re.fullmatch(r"[\d.]+", word):
+            result[".".join([*path[1:], name])] = float(word)
+        elif re.fullmatch(r"\w+", word):
+            name = word
+    return result
+
+
+def rates(descriptor):
+    """The work rates of a descriptor: {(launch, rate): value}. A launch that stands twice is told apart by its steps."""
+    result, launch, in_work = {}, "", False
+    for line in descriptor.read_text(encoding="utf-8").split("\n"):
+        line = line.split("#")[0].rstrip()
+        if found := re.match(r"  - name: (\w+)", line):
+            launch, in_work = found.group(1), False
+        elif found := re.match(r"    steps: \{(\w+): (\d+)\}", line):
+            launch = f"{launch}, {found.group(1)} {found.group(2)} steps"
+        elif found := re.match(r"    (\w+):", line):
+            in_work = found.group(1) == "work"
+        elif in_work and (found := re.match(r"      (\w+): (\{.*\})$", line)):
+            for rate, value in flow_map(found.group(2)).items():
+                result[launch, f"{found.group(1)}.{rate}"] = value
+    return result
+
+
+def main(arguments):
+    top = pathlib.Path(arguments[0] if arguments else pathlib.Path(__file__).parents[2]).resolve()
+    descriptors = {}
+    for file in sorted(top.glob("kernels/*/*kernel.yaml")):
+        name = re.search(r"(?m)^kernel: (\w+)", file.read_text(encoding="utf-8"))
+        descriptors[name.group(1)] = rates(file)
+    stated, problems = set(), []
+    rows = ROW.findall((top / "docs/origins.md").read_text(encoding="utf-8"))
+    for kernels, launch, rate, value, _origin in rows:
+        for kernel in re.findall(r"`(\w+)`", kernels):
+            found = descriptors.get(kernel, {}).get((launch.strip(), rate))
+            if found != float(value):
+                problems.append(f"docs/origins.md: {kernel}, {launch.strip()}, {rate}: the page says {value}, the descriptor {found}")
+            stated.add((kernel, launch.strip(), rate))
+    for kernel, found in descriptors.items():
+        for (launch, rate), value in found.items():
+            if rate.startswith(MUST_BE_LISTED) and (kernel, launch, rate) not in stated:
+                problems.append(f"docs/origins.md: no row for {kernel}, {launch}, {rate} = {value:g}: state where the value comes from")
+    counted = sum(len(re.findall(r"`\w+`", kernels)) for kernels, *_, origin in rows if origin.startswith(COUNTED))
+    readme = re.search(r"(\d+) instruction\s+counts", (top / "README.md").read_text(encoding="utf-8"))
+    if not readme or int(readme.group(1)) != counted:
+        problems.append(f"README.md: expected `{counted} instruction counts`, found `{readme.group(0) if readme else 'nothing'}`")
+    if not stated:
+        problems.append("docs/origins.md: no row was found")
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    print(f"{len(stated)} rates of {len(descriptors)} descriptors, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Tests of the documentation's tools: what they must reject is rejected."""
+import contextlib
+import io
+import pathlib
+import tempfile
+import unittest
+
+import commands
+import links
+import origins
+
+
+def quietly(function, *arguments):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        return function(*arguments)
+
+
+class Commands(unittest.TestCase):
+    def run_page(self, text, output, update=False):
+        """The exit status for a page, and the page afterwards; the program is a script that prints `output`."""
+        with tempfile.TemporaryDirectory() as folder:
+            program, page = pathlib.Path(folder, "tilescope"), pathlib.Path(folder, "page.md")
+            program.write_text(f"#!/bin/sh\ncat <<'END'\n{output}\nEND\n")
+            program.chmod(0o755)
+            page.write_text(text)
+            return quietly(commands.main, [str(program), str(page)] + ["--update"] * update), page.read_text()
+
+    def test_equal_output_passes_and_other_output_fails(self):
+        self.assertEqual(self.run_page("```\n$ tilescope x\na  1\nb\n```\n", "a 1\nb")[0], 0)
+        self.assertEqual(self.run_page("```\n$ tilescope x\na 1\nb\n```\n", "a 2\nb")[0], 1)
+        self.assertEqual(self.run_page("```\n$ tilescope x\na 1\n```\n", "a 1\nb")[0], 1)
+
+    def test_dots_stand_for_any_lines_but_the_shown_ones_keep_their_order(self):
+        self.assertEqual(self.run_page("```\n$ tilescope x\n...\nb\n...\n```\n", "a\nb\nc")[0], 0)
+        self.assertEqual(self.run_page("```\n$ tilescope x\n...\nb\na\n...\n```\n", "a\nb\nc")[0], 1)
+        self.assertEqual(self.run_page("```\n$ tilescope x\n...\na\n...\na\n...\n```\n", "a\nb")[0], 1)
+
+    def test_a_page_without_commands_fails(self):
+        self.assertEqual(self.run_page("no command\n", "")[0], 1)
+
+    def test_update_keeps_which_lines_are_shown(self):
+        status, page = self.run_page("```\n$ tilescope x\n...\nbytes 10\n...\n```\n", "a\nbytes 12\nc", update=True)
+        self.assertEqual((status, page), (0, "```\n$ tilescope x\n...\nbytes 12\n...\n```\n"))
+
+
+class Pages(unittest.TestCase):
+    def check(self, files, main):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                place = pathlib.Path(folder, name)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(text)
+            return quietly(main, [folder])
+
+    def links(self, readme, tour="| Where? | `a.cpp` | `act` |\n"):
+        return self.check({"README.md": readme, "docs/code-tour.md": tour, "a.cpp": "void act();"}, links.main)
+
+    def test_links_and_anchors_must_exist(self):
+        self.assertEqual(self.links("# One\n[a](a.cpp) [b](#one)\n"), 0)
+        self.assertEqual(self.links("[a](missing.cpp)\n"), 1)
+        self.assertEqual(self.links("# One\n[a](#two)\n"), 1)
+        self.assertEqual(self.links("no link\n"), 1)
+
+    def test_the_code_tour_names_functions_that_exist(self):
+        self.assertEqual(self.links("[a](a.cpp)\n", "| Where? | `a.cpp` | `other` |\n"), 1)
+        self.assertEqual(self.links("[a](a.cpp)\n", "| Where? | `b.cpp` | `act` |\n"), 1)
+        self.assertEqual(self.links("[a](a.cpp)\n", "nothing\n"), 1)
+
+    def origins(self, row, readme="1 instruction counts"):
+        descriptor = "kernel: mine\nislands:\n  - name: forward\n    work:\n      alu: {per_score: 2}\n"
+        return self.check({"README.md": readme, "docs/origins.md": row, "kernels/mine/kernel.yaml": descriptor}, origins.main)
+
+    def test_every_integer_rate_has_an_origin_and_the_stated_value(self):
+        row = "| `mine` | forward | `alu.per_score` | {} | attention counters | 1 |\n"
+        self.assertEqual(self.origins(row.format(2)), 0)
+        self.assertEqual(self.origins(row.format(3)), 1)
+        self.assertEqual(self.origins("no row\n"), 1)
+        self.assertEqual(self.origins(row.format(2), "2 instruction counts"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
