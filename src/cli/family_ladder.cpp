@@ -25,7 +25,7 @@ std::optional<double> resource_seconds(const Prediction& prediction, Resource re
 std::string path_of(const FamilyPoint& p) {
   std::set<std::string> paths;
   for (const IslandImplementation& island : p.plan().kernel.islands)
-    if (island.tensor_path != "none") paths.insert(island.tensor_path);
+    if (island.tensor_path != TensorPath::none) paths.insert(to_string(island.tensor_path));
   return fmt::format("{}", fmt::join(paths, " + "));
 }
 

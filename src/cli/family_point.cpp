@@ -90,7 +90,7 @@ std::string counter_of(const FamilyPoint& point, const HardwareProfile& hardware
   if (name == "operand_bytes") {
     const auto& islands = point.plan().kernel.islands;
     const bool warpgroups =
-        std::any_of(islands.begin(), islands.end(), [](const auto& island) { return island.tensor_path == "wgmma"; });
+        std::any_of(islands.begin(), islands.end(), [](const auto& island) { return island.path().warpgroup; });
     return work(warpgroups ? "smem_gmma_bytes" : "smem_ldsm_bytes");
   }
   const MemoryLevel* level = hardware.level(quantity.level);

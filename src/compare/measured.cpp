@@ -61,7 +61,7 @@ std::optional<RegisterTraffic> register_traffic(const validate::Record& record, 
   for (const IslandImplementation& island : plan.kernel.islands) {
     if (!island.uses_tensor_cores()) continue;
     const auto other_shape = [](const ProductImplementation& product) { return product.mma || product.computes_in; };
-    if (island.tensor_path == "wgmma" || island.computes_in ||
+    if (island.path().warpgroup || island.computes_in ||
         std::any_of(island.products.begin(), island.products.end(), other_shape))
       return std::nullopt;
     const auto flop = work(record.counters, hardware, "tensor_flop." + to_string(record.point.dtype));
@@ -88,7 +88,7 @@ SmemTraffic smem_traffic(const validate::Record& record, const HardwareProfile& 
   constexpr double bytes_per_copy = 16 * 32;
   const auto& islands = plan.kernel.islands;
   const bool wide =
-      std::any_of(islands.begin(), islands.end(), [](const auto& island) { return island.tensor_path == "wgmma"; });
+      std::any_of(islands.begin(), islands.end(), [](const auto& island) { return island.path().warpgroup; });
   const auto counter = [&](const char* key) { return work(record.counters, hardware, key); };
   const auto ldsm = counter("smem_ldsm_bytes"), gmma = counter("smem_gmma_bytes"), loads = counter("smem_load_bytes");
   const auto copies = counter("ldgsts_instructions"), stores = counter("smem_store_bytes");

@@ -22,9 +22,9 @@ LiveTiles::LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, 
       tile_kv_(tile_kv),
       query_tiles_(ceil_div(q_len, tile_q)),
       key_tiles_(ceil_div(kv_len, tile_kv)) {
-  const bool bounded_above = mask.kind == Mask::Kind::causal || mask.kind == Mask::Kind::window;
+  const bool bounded_above = mask.kind == MaskKind::causal || mask.kind == MaskKind::window;
   highest_offset_ = bounded_above ? kv_len - q_len : kv_len;
-  lowest_offset_ = mask.kind == Mask::Kind::window ? kv_len - q_len - mask.window + 1 : -q_len;
+  lowest_offset_ = mask.kind == MaskKind::window ? kv_len - q_len - mask.window + 1 : -q_len;
 }
 
 LiveTiles::LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t tile_q,
@@ -90,12 +90,12 @@ std::int64_t LiveTiles::keys(TileRange key_tiles) const {
 
 LiveSums LiveTiles::sums(bool whole_tiles) const {
   switch (mask_->kind) {
-    case Mask::Kind::none:
+    case MaskKind::none:
       return unmasked_sums(whole_tiles);
-    case Mask::Kind::causal:
-    case Mask::Kind::window:
+    case MaskKind::causal:
+    case MaskKind::window:
       return chunk_ ? chunk_sums(whole_tiles) : band_sums(whole_tiles);
-    case Mask::Kind::blocks:
+    case MaskKind::blocks:
       return block_sums(whole_tiles);
   }
   return {};
@@ -203,13 +203,13 @@ bool LiveTiles::blocks_touch(std::int64_t query_tile, std::int64_t key_tile) con
 bool sees(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t query, std::int64_t key) {
   const std::int64_t diagonal = query + kv_len - q_len;
   switch (mask.kind) {
-    case Mask::Kind::none:
+    case MaskKind::none:
       return true;
-    case Mask::Kind::causal:
+    case MaskKind::causal:
       return key <= diagonal;
-    case Mask::Kind::window:
+    case MaskKind::window:
       return key <= diagonal && key > diagonal - mask.window;
-    case Mask::Kind::blocks:
+    case MaskKind::blocks:
       return mask.blocks->live[static_cast<std::size_t>(query / mask.blocks->block_q)]
                               [static_cast<std::size_t>(key / mask.blocks->block_kv)];
   }

@@ -35,7 +35,7 @@ class LiveTiles {
 
   std::int64_t query_tiles() const { return query_tiles_; }
   std::int64_t key_tiles() const { return key_tiles_; }
-  bool is_band() const { return mask_->kind != Mask::Kind::blocks; }
+  bool is_band() const { return mask_->kind != MaskKind::blocks; }
   std::int64_t first_live_query() const;  // bands only: every query tile from here on sees a key
   bool live(std::int64_t query_tile, std::int64_t key_tile) const;
   TileRange keys_of(std::int64_t query_tile) const;   // bands only: live key tiles

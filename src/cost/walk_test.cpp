@@ -57,7 +57,7 @@ class RandomShapes {
     pattern->live.assign(static_cast<std::size_t>(rows), std::vector<bool>(static_cast<std::size_t>(columns)));
     for (auto& row : pattern->live)
       for (std::size_t j = 0; j < row.size(); ++j) row[j] = between(0, 1) == 1;
-    return Mask{.kind = Mask::Kind::blocks, .blocks = pattern, .text = "blocks"};
+    return Mask{.kind = MaskKind::blocks, .blocks = pattern, .text = "blocks"};
   }
 
   std::mt19937 engine_;

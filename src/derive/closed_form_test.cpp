@@ -37,23 +37,23 @@ struct Point {
   Int off() const { return x - q; }
   Int size(const char* axis) const { return diagram.axes[index(*diagram.find_axis(axis))].length; }
   Int tile(const char* parameter) const { return tiles[static_cast<std::size_t>(schedule.find_parameter(parameter))]; }
-  bool is(Mask::Kind kind) const { return mask.kind == kind; }
+  bool is(MaskKind kind) const { return mask.kind == kind; }
 
   // Keys of live tiles, summed over query tiles: what one head streams of K. Needs x >= q for bands.
   Int streamed_keys() const {
     Int sum = 0;
     for (Int i = 0; i < T_r(); ++i) {
       const Int hi = std::min((i + 1) * B_r, q) - 1 + off(), end = std::min((hi / B_c + 1) * B_c, x);
-      const Int t0 = is(Mask::Kind::window) ? std::max<Int>(0, i * B_r + off() - mask.window + 1) / B_c : 0;
-      for (Int j = 0; is(Mask::Kind::blocks) && j < T_c(); ++j) sum += live(i, j) ? std::min(B_c, x - j * B_c) : 0;
-      if (!is(Mask::Kind::blocks)) sum += is(Mask::Kind::none) ? x : end - t0 * B_c;
+      const Int t0 = is(MaskKind::window) ? std::max<Int>(0, i * B_r + off() - mask.window + 1) / B_c : 0;
+      for (Int j = 0; is(MaskKind::blocks) && j < T_c(); ++j) sum += live(i, j) ? std::min(B_c, x - j * B_c) : 0;
+      if (!is(MaskKind::blocks)) sum += is(MaskKind::none) ? x : end - t0 * B_c;
     }
     return sum;
   }
   bool live(Int i, Int j) const { return mask.blocks->live[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]; }
   // Rows that see a key; a block pattern may leave query blocks out, and nothing of theirs moves.
   Int live_rows() const {
-    if (!is(Mask::Kind::blocks)) return q;
+    if (!is(MaskKind::blocks)) return q;
     Int rows = 0;
     for (Int i = 0; i < T_r(); ++i) {
       bool any = false;
@@ -67,7 +67,7 @@ struct Point {
   Int swept_rows(bool stay) const {
     Int sum = 0;
     for (Int j = 0; j < T_c(); ++j) {
-      const Int first = is(Mask::Kind::causal) ? std::max<Int>(0, j * B_c - off()) / B_r : 0;
+      const Int first = is(MaskKind::causal) ? std::max<Int>(0, j * B_c - off()) / B_r : 0;
       sum += q - first * B_r;
       if (stay && j > 0 && first == T_r() - 1) sum -= q - (T_r() - 1) * B_r;
     }
@@ -79,20 +79,20 @@ struct Point {
 // published.
 struct Closed {
   std::string subject, schedule, diagram;
-  std::vector<Mask::Kind> masks;
+  std::vector<MaskKind> masks;
   std::function<Counts(const Point&)> counts;
   std::function<void(Schedule&)> change = [](Schedule&) {};
   std::function<void(Workload&)> shape = [](Workload&) {};
   std::function<Int(const Point&)> footprint = {};
 };
 
-Mask mask_of(Mask::Kind kind, RandomPoints& random, const Workload& workload, Int B_r, Int B_c) {
+Mask mask_of(MaskKind kind, RandomPoints& random, const Workload& workload, Int B_r, Int B_c) {
   switch (kind) {
-    case Mask::Kind::causal:
+    case MaskKind::causal:
       return *parse_mask("causal");
-    case Mask::Kind::window:
+    case MaskKind::window:
       return random.window(12);
-    case Mask::Kind::blocks:
+    case MaskKind::blocks:
       return random.blocks(workload, B_r, B_c);
     default:
       return {};
@@ -113,9 +113,9 @@ int check_closed(const Closed& closed, RandomPoints& random, int cases) {
       const int p = schedule.find_parameter(name);
       return p < 0 ? 1 : tiles[static_cast<std::size_t>(p)];
     };
-    const Mask::Kind kind =
+    const MaskKind kind =
         closed.masks[static_cast<std::size_t>(random.between(0, static_cast<Int>(closed.masks.size()) - 1))];
-    if (kind == Mask::Kind::causal || kind == Mask::Kind::window)
+    if (kind == MaskKind::causal || kind == MaskKind::window)
       workload.kv_len = std::max(workload.kv_len, workload.q_len);
     const Mask mask = mask_of(kind, random, workload, tile("q"), tile("kv"));
     const Point at{workload.batch,
@@ -142,7 +142,7 @@ int check_closed(const Closed& closed, RandomPoints& random, int cases) {
     CAPTURE(at.g_r);
     CAPTURE(at.B_r);
     CAPTURE(at.B_c);
-    const Counted& counted = kind == Mask::Kind::none ? plain : masked;
+    const Counted& counted = kind == MaskKind::none ? plain : masked;
     const std::vector<Int> outputs = counted.at(schedule, workload, mask, tiles);
     const Counts expected = closed.counts(at);
     REQUIRE(expected.size() == schedule.islands.size());
@@ -156,8 +156,7 @@ int check_closed(const Closed& closed, RandomPoints& random, int cases) {
   return cases;
 }
 
-constexpr auto none = Mask::Kind::none, causal = Mask::Kind::causal, window = Mask::Kind::window,
-               blocks = Mask::Kind::blocks;
+constexpr auto none = MaskKind::none, causal = MaskKind::causal, window = MaskKind::window, blocks = MaskKind::blocks;
 
 // FlashAttention-2 on a block's rows: Q in, O and L out once, K and V once a block.
 Counts flash2(const Point& p, Int width_q, Int width_kv, Int width_o) {

@@ -94,7 +94,7 @@ TEST_CASE("symbolic counts equal the walk for random legal nests of every shippe
         CAPTURE(workload.q_len);
         CAPTURE(workload.kv_len);
         CAPTURE(shown);
-        compare(schedule, mask.kind == Mask::Kind::none ? plain : masked, workload, mask, tiles, tally);
+        compare(schedule, mask.kind == MaskKind::none ? plain : masked, workload, mask, tiles, tally);
       }
     }
   }

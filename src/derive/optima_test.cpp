@@ -23,7 +23,7 @@ struct Case {
   Case(const std::string& name, const std::string& diagram, int island, const Workload& workload, const Mask& mask = {},
        const std::map<std::string, Rational>& widths = {})
       : schedule(find_schedule(name, models(), diagram)) {
-    problem = problem_of(schedule, {.masked = mask.kind != Mask::Kind::none}, island, widths);
+    problem = problem_of(schedule, {.masked = mask.kind != MaskKind::none}, island, widths);
     leave_out_ones(problem, schedule, workload);
     sizes = sizes_of(problem.symbolic, schedule, workload, mask),
     bounds = tile_bounds(problem.symbolic, schedule, workload);

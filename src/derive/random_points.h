@@ -67,7 +67,7 @@ class RandomPoints {
                          std::vector<bool>(static_cast<std::size_t>(ceil_div(workload.kv_len, block_kv))));
     for (auto& row : pattern->live)
       for (std::size_t j = 0; j < row.size(); ++j) row[j] = between(0, 1) == 1;
-    return Mask{.kind = Mask::Kind::blocks, .blocks = pattern, .text = "blocks"};
+    return Mask{.kind = MaskKind::blocks, .blocks = pattern, .text = "blocks"};
   }
 
  private:

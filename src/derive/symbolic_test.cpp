@@ -74,7 +74,7 @@ TEST_CASE("symbolic counts equal the walk for every named schedule on every diag
         CAPTURE(workload.q_len);
         CAPTURE(workload.kv_len);
         CAPTURE(fmt::format("{}", fmt::join(tiles, " ")));
-        compare(*schedule, mask.kind == Mask::Kind::none ? plain : masked, workload, mask, tiles);
+        compare(*schedule, mask.kind == MaskKind::none ? plain : masked, workload, mask, tiles);
         ++cases;
       }
     }

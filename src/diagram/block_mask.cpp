@@ -37,7 +37,7 @@ Mask load_block_mask(const std::filesystem::path& file, const Workload& workload
     rows.report(fmt::format("expected {} rows, one a query block of {}, found {}", expected, blocks->block_q,
                             blocks->live.size()));
   document.finish();
-  return Mask{.kind = Mask::Kind::blocks, .blocks = std::move(blocks), .text = "block-sparse:" + file.string()};
+  return Mask{.kind = MaskKind::blocks, .blocks = std::move(blocks), .text = "block-sparse:" + file.string()};
 }
 
 }  // namespace tilescope

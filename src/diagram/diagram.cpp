@@ -10,6 +10,7 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "config/read_kind.h"
 #include "config/reader.h"
 #include "expr/parse.h"
 
@@ -66,7 +67,7 @@ std::map<std::string, std::int64_t> read_sizes(const Node& root) {
   const auto map = root.find("sizes");
   if (!map) return sizes;
   for (const auto& [name, node] : map->entries()) {
-    if (parse_extent(name))
+    if (parse_kind<Extent>(name))
       node.report(fmt::format("'{}' is an extent of the workload already; choose another name", name));
     sizes[name] = node.integer(1, largest_size);
   }
@@ -74,13 +75,13 @@ std::map<std::string, std::int64_t> read_sizes(const Node& root) {
 }
 
 void read_axes(const Node& map, const std::map<std::string, std::int64_t>& own_sizes, Diagram& diagram) {
-  std::vector<std::string> known = extent_names();
+  std::vector<std::string> known = kind_names<Extent>();
   for (const auto& [name, value] : own_sizes) known.push_back(name);
   for (const auto& [name, node] : map.entries()) {
     node.only({"size"});
     check_name(node, name);
     const std::string size = node["size"].one_of(known);
-    Axis axis{.name = name, .size = size, .extent = parse_extent(size)};
+    Axis axis{.name = name, .size = size, .extent = parse_kind<Extent>(size)};
     if (const auto own = own_sizes.find(size); own != own_sizes.end()) axis.length = own->second;
     diagram.axes.push_back(std::move(axis));
   }
@@ -109,7 +110,6 @@ void read_alias(const Node& node, Array& array, const Diagram& diagram) {
 }
 
 void read_array_list(const Node& map, Diagram& diagram) {
-  static const std::vector<std::string> roles{"input", "interior", "output"};
   for (const auto& [name, node] : map.entries()) {
     node.only({"axes", "role", "dtype", "alias"});
     check_name(node, name);
@@ -119,9 +119,7 @@ void read_array_list(const Node& map, Diagram& diagram) {
       if (id && array.has(*id)) axis.report("axis appears twice in this array");
       if (id) array.axes.push_back(*id);
     }
-    const std::string role = node["role"].one_of(roles);
-    if (role == "interior") array.role = ArrayRole::interior;
-    if (role == "output") array.role = ArrayRole::output;
+    array.role = read_kind<ArrayRole>(node["role"]);
     const Node axes = node["axes"];
     if (axes.is_list() && axes.items().empty()) axes.report("is an empty list; an array has at least one axis");
     if (const auto alias = node.find("alias"); alias && !array.axes.empty()) read_alias(*alias, array, diagram);
@@ -161,24 +159,21 @@ void read_folded_axes(const Node& list, const Diagram& diagram, Operator& op) {
   if (list.is_list() && list.items().empty()) list.report("is an empty list; a reduction folds at least one axis");
 }
 
-constexpr const char* kind_names[] = {"contraction", "softmax", "pointwise", "reduction", "merge"};
 constexpr const char* fold_names[] = {"sum", "max", "min", "product"};
 
 Operator read_operator(const Node& node, const Diagram& diagram) {
-  static const std::vector<std::string> kinds(std::begin(kind_names), std::end(kind_names) - 1);  // no merge
   static const std::vector<std::string> folds(std::begin(fold_names), std::end(fold_names));
   node.only({"name", "kind", "along", "inputs", "outputs", "expression", "fold", "over", "reads"});
   Operator op{.name = node["name"].text(), .kind = OperatorKind::contraction};
-  const Node kind = node["kind"];
-  const std::string given = kind.one_of(kinds);
-  const auto found = std::find(kinds.begin(), kinds.end(), kind.is_scalar() ? kind.text() : std::string());
-  const bool known = found != kinds.end();
-  if (known) op.kind = static_cast<OperatorKind>(found - kinds.begin());
+  const auto kind =
+      find_kind<OperatorKind>(node["kind"], kind_names<OperatorKind>([](const auto& row) { return row.in_files; }));
+  const bool known = kind.has_value();
+  op.kind = kind.value_or(OperatorKind::contraction);
   const auto belongs = [&](const char* key, bool here, const char* owner) {
     if (const auto extra = node.find(key); extra && known && !here)
       extra->report(fmt::format("only a {} has '{}'", owner, key));
   };
-  const bool has_expression = op.kind == OperatorKind::pointwise || op.kind == OperatorKind::reduction;
+  const bool has_expression = properties(op.kind).has_expression;
   belongs("along", op.kind == OperatorKind::softmax, "softmax");
   belongs("fold", op.kind == OperatorKind::reduction, "reduction");
   belongs("over", op.kind == OperatorKind::reduction, "reduction");
@@ -315,8 +310,6 @@ void check_order(const Node& operators, const Diagram& diagram) {
 }
 
 }  // namespace
-
-std::string to_string(OperatorKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
 bool Array::has(AxisId axis) const { return contains(axes, axis); }
 

@@ -1,6 +1,7 @@
 // A diagram: axes, arrays over axes, operators between arrays (theory: Napkin, arXiv 2412.03317, section 2).
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -35,6 +36,16 @@ struct Axis {
 };
 
 enum class ArrayRole { input, interior, output };
+struct ArrayRoleRow {
+  ArrayRole value;
+  std::string_view name;
+};
+template <>
+struct EnumTable<ArrayRole> {
+  static constexpr std::array rows{ArrayRoleRow{ArrayRole::input, "input"},
+                                   ArrayRoleRow{ArrayRole::interior, "interior"},
+                                   ArrayRoleRow{ArrayRole::output, "output"}};
+};
 
 struct Array {
   std::string name;
@@ -54,7 +65,20 @@ enum class OperatorKind {
   reduction,    // a fold of an expression over some axes
   merge,        // partial results of a split fold joined over its chunks; only schedules add it
 };
-std::string to_string(OperatorKind kind);
+struct OperatorKindRow {
+  OperatorKind value;
+  std::string_view name;
+  bool in_files;        // a diagram may name it
+  bool has_expression;  // it computes an expression, which names its inputs
+};
+template <>
+struct EnumTable<OperatorKind> {
+  static constexpr std::array rows{OperatorKindRow{OperatorKind::contraction, "contraction", true, false},
+                                   OperatorKindRow{OperatorKind::softmax, "softmax", true, false},
+                                   OperatorKindRow{OperatorKind::pointwise, "pointwise", true, true},
+                                   OperatorKindRow{OperatorKind::reduction, "reduction", true, true},
+                                   OperatorKindRow{OperatorKind::merge, "merge", false, false}};
+};
 
 struct Operator {
   std::string name;

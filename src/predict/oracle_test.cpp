@@ -46,7 +46,7 @@ std::vector<OracleRow> read_oracles() {
 Mask oracle_mask(const OracleRow& row) {
   const std::string text = row.cells.at("mask");
   if (const auto mask = parse_mask(text)) return *mask;
-  Mask mask{.kind = Mask::Kind::blocks, .text = text};
+  Mask mask{.kind = MaskKind::blocks, .text = text};
   auto blocks = std::make_shared<Mask::Blocks>();
   blocks->block_q = row.number("tile_q"), blocks->block_kv = row.number("tile_kv");
   for (const std::string& line : split(text.substr(std::string("blocks:").size()), '/')) {

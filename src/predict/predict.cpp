@@ -33,15 +33,15 @@ struct Visible {
 };
 Visible visible(const Point& point) {
   const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
-  if (point.mask.kind == Mask::Kind::none) return {q, x};
-  if (point.mask.kind == Mask::Kind::blocks) {
+  if (point.mask.kind == MaskKind::none) return {q, x};
+  if (point.mask.kind == MaskKind::blocks) {
     const LiveSums sums =
         LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false);
     return {sums.rows, sums.keys};
   }
   const std::int64_t first_row = std::max<std::int64_t>(0, q - x);
   const std::int64_t first_key =
-      point.mask.kind == Mask::Kind::window ? std::max<std::int64_t>(0, first_row + x - q - point.mask.window + 1) : 0;
+      point.mask.kind == MaskKind::window ? std::max<std::int64_t>(0, first_row + x - q - point.mask.window + 1) : 0;
   return {q - first_row, x - first_key};
 }
 
@@ -103,7 +103,7 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   sum_islands(out);
   out.compulsory_bytes = compulsory_bytes(plan, point);
   out.smem_modelled = std::none_of(plan.kernel.islands.begin(), plan.kernel.islands.end(),
-                                   [](const auto& island) { return island.tensor_path == "fma"; });
+                                   [](const auto& island) { return island.tensor_path == TensorPath::fma; });
   out.runnable = out.work.tensor_flop == 0 || out.time.seconds[static_cast<std::size_t>(Resource::tensor)] >= 0;
   out.feasible = out.runnable && std::all_of(out.footprint.begin(), out.footprint.end(),
                                              [](const FootprintRow& row) { return row.fits(); });

@@ -127,7 +127,7 @@ bool tiles_fit_instructions(const Plan& plan, const Point& point) {
   bool fit = true;
   for_each_contraction(plan, [&](const Island& island, const IslandImplementation& how, const Sides& sides) {
     const MmaShape mma{how.mma.m, std::max<std::int64_t>(how.mma.n, 8), how.mma.k};  // all columns: in steps of 8
-    const std::int64_t together = how.tensor_path == "wgmma" ? 4 : 1;                // warps of an instruction
+    const std::int64_t together = how.path().warpgroup ? 4 : 1;                      // warps of an instruction
     const auto& guard = plan.schedule.diagram.guard;
     struct Side {
       std::int64_t length = 1;

@@ -73,11 +73,10 @@ Mask read_mask(const Arguments& arguments, const Workload& workload, const Diagr
   if (text != "none" && !diagram.guard)
     refuse("--mask", fmt::format("diagram '{}' has no queries and keys to mask, found '{}'", diagram.name, text));
   if (const auto mask = parse_mask(text)) return *mask;
-  constexpr std::string_view prefix = "block-sparse:";
-  if (text.starts_with(prefix) && text.size() > prefix.size())
-    return load_block_mask(text.substr(prefix.size()), workload);
-  static const std::vector<std::string> kinds{"none", "causal", "window:W", "block-sparse:FILE"};
-  refuse("--mask", fmt::format("expected none, causal, window:W (W >= 1) or block-sparse:FILE, found '{}'{}", text,
+  if (const auto file = mask_file(text)) return load_block_mask(*file, workload);
+  std::vector<std::string> kinds;
+  for (const MaskKindRow& row : EnumTable<MaskKind>::rows) kinds.emplace_back(row.spelling);
+  refuse("--mask", fmt::format("expected {}, found '{}'{}", mask_spellings(), text,
                                nearest(text, kinds) ? did_you_mean(text, kinds) : ""));
 }
 

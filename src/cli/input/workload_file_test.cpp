@@ -103,7 +103,7 @@ TEST_CASE("a block mask is read row by row") {
   const Scratch scratch;
   std::ofstream(scratch.file()) << "schema: tilescope/mask/1\nblock_q: 64\nblock_kv: 128\nrows: ['100', '011']\n";
   const Mask mask = load_block_mask(scratch.name(), masked);
-  REQUIRE(mask.kind == Mask::Kind::blocks);
+  REQUIRE(mask.kind == MaskKind::blocks);
   CHECK(mask.blocks->live == std::vector<std::vector<bool>>{{true, false, false}, {false, true, true}});
   CHECK(mask.text == "block-sparse:" + scratch.name());
 }

@@ -37,7 +37,6 @@ std::vector<std::string> read_array_names(const Node& list, const Diagram& diagr
 namespace {
 
 void read_support(const Node& root, const Diagram& diagram, KernelDescriptor& kernel) {
-  static const std::vector<std::string> masks{"none", "causal", "window", "block-sparse"};
   kernel.formats = read_formats(root["dtypes"], diagram);
   for (const FormatChoice& choice : kernel.formats)
     if (!choice.empty() && !contains(kernel.dtypes, choice.front().second))
@@ -45,8 +44,7 @@ void read_support(const Node& root, const Diagram& diagram, KernelDescriptor& ke
   for (const Node& item : root["head_dims"].items()) add_once(kernel.head_dims, item.integer(1, 4096), item);
   const Node mask_list = root["masks"];
   for (const Node& item : mask_list.items()) {
-    const std::string mask = item.one_of(masks);
-    if (is_one_of(item, masks)) add_once(kernel.masks, mask, item);
+    if (const auto mask = find_kind<MaskKind>(item)) add_once(kernel.masks, *mask, item);
   }
   if (mask_list.is_list() && mask_list.items().empty()) mask_list.report("is an empty list; list at least 'none'");
   const auto limits = root.find("limits");
@@ -69,8 +67,7 @@ void read_sizes(const Node& map, const Diagram& diagram, KernelDescriptor& kerne
     if (!contains(known, name))
       node.report(fmt::format("'{}' is not a size of diagram '{}'s own{}", name, diagram.name,
                               known.empty() ? "" : did_you_mean(name, known)));
-    const std::string of = node["of"].one_of(extent_names());
-    kernel.sizes[name] = {parse_extent(of).value_or(Extent::kv_len), node["per"].integer(1, 1 << 20)};
+    kernel.sizes[name] = {find_kind<Extent>(node["of"]).value_or(Extent::kv_len), node["per"].integer(1, 1 << 20)};
   }
 }
 
@@ -149,12 +146,6 @@ void read_variants(const Document& document, const Schedule& schedule, KernelDes
 
 }  // namespace
 }  // namespace reading
-
-std::string to_string(Pipe pipe) {
-  static const std::array<std::string, pipe_count> names{"xu",         "ffma",    "fadd",   "fmul",  "alu",
-                                                         "conversion", "shuffle", "shared", "others"};
-  return names[static_cast<std::size_t>(pipe)];
-}
 
 const ProductImplementation* IslandImplementation::find_product(std::string_view op) const {
   for (const ProductImplementation& product : products)

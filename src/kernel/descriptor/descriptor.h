@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "kernel/descriptor/kinds.h"
 #include "schedule/schedule.h"
 
 namespace tilescope {
@@ -30,18 +31,6 @@ struct WorkRates {
   std::vector<std::pair<std::string, double>> per_element,
       per_element_step;  // of a named array: as its tile moves, in every step
 };
-
-// The first `arithmetic_pipes` are those whose operands count as register traffic. alu: maxima, integers, logic;
-// shared: wavefronts of shared memory, not operations of threads; others: instructions of threads on none of these
-// pipes.
-inline constexpr int pipe_count = 9, arithmetic_pipes = 4;
-enum class Pipe { xu, ffma, fadd, fmul, alu, conversion, shuffle, shared, others };
-std::string to_string(Pipe pipe);
-
-// How the warps of a block go through its steps. lockstep: they meet at a barrier in every step; free: each warpgroup
-// (or warp) at its own pace; ping_pong: the same, but they take turns to issue their products; special_turns: they take
-// turns at the special functions of a step.
-enum class Overlap { lockstep, free, ping_pong, special_turns };
 
 struct MmaShape {
   std::int64_t m = 0, n = 0, k = 0;  // n 0: the columns of the product's tile; k of 16-bit operands
@@ -69,14 +58,11 @@ struct NarrowScores {
   std::int64_t rows = 0, keys = 0;  // 0: scores of the whole tile
 };
 
-// Under which masks a fact of the order holds.
-enum class When { always, causal };
-
 // Blocks come in sections of heads, one section after the other: as many KV heads (with all their query heads) as have
 // the listed arrays within a budget, at least one.
 struct Sections {
   When when = When::always;
-  std::vector<std::string> order;  // dimensions inside a section, fastest first; "heads" is one of them
+  std::vector<GridDimension> order;  // dimensions inside a section, fastest first; heads is one of them
   std::vector<std::string> arrays;
   double l2_share = 0;  // the budget: this part of the L2, or so many bytes
   std::int64_t bytes = 0;
@@ -102,30 +88,33 @@ struct Times {
   BySize by;  // empty: `always`
 };
 
+// How often a thread waits in a round for its loads of an array.
+struct RoundLoads {
+  std::string array;
+  Times times;
+};
+
 // Products in plain FMA take the sum of a step in rounds: threads load the operands of `depth` terms, wait for those of
 // each array so many times, meet at a barrier, multiply, and meet at another. While they multiply a warp waits
 // `shared_waits` times for what it reads from shared memory, and its scheduler `bank_waits` clocks for operands that
 // lie in the same bank of registers. depth 0: not known.
 struct Rounds {
-  struct Loads {
-    std::string array;
-    Times times;
-  };
   std::int64_t depth = 0;
-  std::vector<Loads> loads;
+  std::vector<RoundLoads> loads;
   Times shared_waits, bank_waits;
 };
 
-// What a block without products waits for, one thing after the other: loads, shuffles, barriers.
+// Lanes take an array's steps side by side: `lanes` of them, or, where a thread has `columns` of a row of the output,
+// as many as the block has threads for. A thread waits `times` in every `group` of its steps, and once for the steps
+// left over.
+struct WaitLoads {
+  std::string array;
+  std::int64_t lanes = 1, columns = 0, group = 1, times = 1;
+};
+
+// What a block without products waits for, one thing after the other.
 struct Waits {
-  // Lanes take an array's steps side by side: `lanes` of them, or, where a thread has `columns` of a row of the output,
-  // as many as the block has threads for. A thread waits `times` in every `group` of its steps, and once a step left
-  // over.
-  struct Loads {
-    std::string array;
-    std::int64_t lanes = 1, columns = 0, group = 1, times = 1;
-  };
-  std::vector<Loads> loads;
+  std::vector<WaitLoads> loads;
   std::int64_t shuffles = 0, barriers = 0;
 };
 
@@ -142,7 +131,7 @@ struct IslandImplementation {
   bool writes_masked_rows = false;  // blocks that see no key still finish their rows and store them
   std::int64_t row_load = 0;   // rows whose stored statistics one load instruction brings back; 0: bytes as they are
   std::int64_t row_store = 0;  // rows whose statistics one store instruction writes; 0: not known, bytes as they are
-  std::string tensor_path;     // "tensor" (datasheet rate), "mma.sync", "wgmma", "fma", "none"
+  TensorPath tensor_path = TensorPath::none;
   MmaShape mma;
   std::optional<Format> computes_in;  // of the matrix instructions; empty: the wider input of each product
   std::vector<ProductImplementation> products;
@@ -154,8 +143,8 @@ struct IslandImplementation {
   std::vector<std::string> transposes;  // loaded tiles that warps turn over in shared memory before products take them
   std::vector<std::string> reductions;  // results added to in L2 by instructions that return nothing
   std::vector<std::string> zeroes;      // sums of another island that this one sets to zero beforehand
-  std::string loads_by = "cp.async", stores_by = "st";  // "cp.async", "tma", "ld"; "st", "tma"
-  std::int64_t row_replication = 1;                     // lanes that repeat each per-row operation
+  CopyPath loads_by = CopyPath::cp_async, stores_by = CopyPath::st;
+  std::int64_t row_replication = 1;  // lanes that repeat each per-row operation
   RowThreads row_threads;
   std::int64_t step_lanes = 1;  // lanes that take a row's steps side by side, one each, instead of repeating them
   bool existing_rows = false;   // rows of all heads are one axis of the grid: no row of a tile beyond an array's end
@@ -177,10 +166,10 @@ struct IslandImplementation {
   NarrowScores narrow_scores;
   std::int64_t mask_entry_bytes = 0;  // a block's row of a block mask is read from memory, per mask block
   bool output_through_smem = false;
-  bool persistent = false;               // as many blocks as are resident, each loops over tiles
-  std::vector<std::string> block_order;  // grid dimensions, fastest first: "q", "kv", "heads", "batch"
-  std::map<std::string, When> falling;   // dimensions taken from their last tile to their first, by blocks or by steps
-  std::optional<Sections> sections;      // block_order, where it holds for sections of heads only
+  bool persistent = false;                 // as many blocks as are resident, each loops over tiles
+  std::vector<GridDimension> block_order;  // fastest first
+  std::map<GridDimension, When> falling;  // dimensions taken from their last tile to their first, by blocks or by steps
+  std::optional<Sections> sections;       // block_order, where it holds for sections of heads only
   Overlap overlap = Overlap::lockstep;
   Rounds rounds;
   Waits waits;
@@ -192,7 +181,10 @@ struct IslandImplementation {
   bool loads_in_product = false;         // each product copies its own operands, none runs ahead of it
   std::array<WorkRates, pipe_count> work{};
 
-  bool uses_tensor_cores() const { return tensor_path != "fma" && tensor_path != "none"; }
+  const TensorPathRow& path() const { return properties(tensor_path); }
+  const CopyPathRow& load() const { return properties(loads_by); }
+  const CopyPathRow& store() const { return properties(stores_by); }
+  bool uses_tensor_cores() const { return path().tensor_cores; }
   const ProductImplementation* find_product(std::string_view op) const;  // nullptr: the defaults hold
 };
 
@@ -251,7 +243,7 @@ struct KernelDescriptor {
   std::vector<FormatChoice> formats;    // empty: any
   std::vector<Dtype> dtypes;            // the formats for all arrays of these, each once; empty: any
   std::vector<std::int64_t> head_dims;  // empty: any
-  std::vector<std::string> masks;       // "none", "causal", "window", "block-sparse"
+  std::vector<MaskKind> masks;
   std::int64_t largest_head_dim = 0, largest_q_len = 0, largest_kv_len = 0;  // 0: no limit of the kernel's own
   double least_compute_capability = 0;              // oldest GPU generation its machine code runs on; 0: any
   std::map<std::string, std::int64_t> padded_rows;  // arrays whose rows are padded in memory, to a multiple of elements

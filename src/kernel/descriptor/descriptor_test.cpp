@@ -64,7 +64,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"diagram", "one of " + tilescope::join(shipped_names(root / "models" / "diagrams"), ", "), Need::free},
           {"sizes", "a map", Need::optional},
           {"sizes.*", "a map", Need::free},
-          {"sizes.*.of", "one of " + tilescope::join(extent_names(), ", ")},
+          {"sizes.*.of", "one of " + tilescope::join(kind_names<Extent>(), ", ")},
           {"sizes.*.per", "an integer from 1 to 1048576"},
           {"dtypes[*]", "text"},
           {"dtypes[*].all", "text", Need::free},

@@ -9,6 +9,7 @@
 
 #include "base/contains.h"
 #include "base/text.h"
+#include "config/read_kind.h"
 #include "config/reader.h"
 #include "kernel/descriptor/descriptor.h"
 

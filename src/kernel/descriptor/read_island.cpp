@@ -6,7 +6,6 @@ namespace tilescope::reading {
 namespace {
 
 constexpr double most_operations = 1000;
-const std::vector<std::string> block_dimensions{"q", "kv", "heads", "batch"};
 
 std::vector<std::pair<std::string, double>> read_element_rates(const Node& map, const Diagram& diagram) {
   std::vector<std::pair<std::string, double>> rates;
@@ -41,10 +40,10 @@ WorkRates read_rates(const Node& node, const Diagram& diagram) {
 }
 
 void read_work(const Node& node, const Diagram& diagram, IslandImplementation& island) {
-  node.only({"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle", "shared", "others"});
-  for (int i = 0; i < pipe_count; ++i)
-    if (const auto rates = node.find(to_string(static_cast<Pipe>(i))))
-      island.work[static_cast<std::size_t>(i)] = read_rates(*rates, diagram);
+  node.only(kind_names<Pipe>());
+  for (const PipeRow& pipe : EnumTable<Pipe>::rows)
+    if (const auto rates = node.find(pipe.name))
+      island.work[static_cast<std::size_t>(pipe.value)] = read_rates(*rates, diagram);
 }
 
 MmaShape read_mma(const Node& node) {
@@ -127,8 +126,10 @@ void read_movement(const Node& node, const Diagram& diagram, IslandImplementatio
   names("direct", island.direct), names("loads_every_step", island.loads_every_step),
       names("loaded_by_threads", island.loaded_by_threads), names("through_smem", island.through_smem);
   names("transposes", island.transposes), names("reductions", island.reductions), names("zeroes", island.zeroes);
-  if (const auto by = node.find("loads_by")) island.loads_by = by->one_of({"cp.async", "tma", "ld"});
-  if (const auto by = node.find("stores_by")) island.stores_by = by->one_of({"st", "tma"});
+  if (const auto by = node.find("loads_by"))
+    island.loads_by = read_kind<CopyPath>(*by, kind_names<CopyPath>([](const auto& row) { return row.loads; }));
+  if (const auto by = node.find("stores_by"))
+    island.stores_by = read_kind<CopyPath>(*by, kind_names<CopyPath>([](const auto& row) { return row.stores; }));
   if (const auto staged = node.find("output_through_smem")) island.output_through_smem = staged->boolean();
   if (const auto stages = node.find("stages")) island.stages = stages->integer(1, 64);
   if (const auto stages = node.find("stages_of"))
@@ -207,21 +208,22 @@ void read_computed(const Node& node, const Diagram& diagram, IslandImplementatio
     }
 }
 
-When read_when(const Node& node) { return node.one_of({"always", "causal"}) == "causal" ? When::causal : When::always; }
+// Grid dimensions, each once. False: an entry names none.
+bool read_dimensions(const Node& list, std::vector<GridDimension>& dimensions) {
+  bool all_known = true;
+  for (const Node& item : list.items())
+    if (const auto dimension = find_kind<GridDimension>(item)) add_once(dimensions, *dimension, item);
+    else all_known = false;
+  return all_known;
+}
 
 Sections read_sections(const Node& node, const Diagram& diagram) {
   node.only({"when", "order", "arrays", "l2_share", "bytes", "equal", "smaller"});
   Sections sections;
-  if (const auto when = node.find("when")) sections.when = read_when(*when);
-  const std::vector<Node> items = node["order"].items();
-  for (const Node& item : items) {
-    const std::string dimension = item.one_of(block_dimensions);
-    if (is_one_of(item, block_dimensions)) add_once(sections.order, dimension, item);
-  }
-  const bool all_known =
-      std::all_of(items.begin(), items.end(), [](const Node& item) { return is_one_of(item, block_dimensions); });
-  const bool has_heads = contains(sections.order, "heads");
-  if (!items.empty() && all_known && !has_heads) node["order"].report("must name 'heads', which sections are cut from");
+  if (const auto when = node.find("when")) sections.when = read_kind<When>(*when);
+  const bool all_known = read_dimensions(node["order"], sections.order);
+  if (!sections.order.empty() && all_known && !contains(sections.order, GridDimension::heads))
+    node["order"].report("must name 'heads', which sections are cut from");
   sections.arrays = read_array_names(node["arrays"], diagram);
   const auto share = node.find("l2_share"), bytes = node.find("bytes");
   if (share) sections.l2_share = share->number(0.001, 1);
@@ -235,13 +237,11 @@ Sections read_sections(const Node& node, const Diagram& diagram) {
 
 void read_blocks(const Node& node, const Diagram& diagram, IslandImplementation& island) {
   if (const auto persistent = node.find("persistent")) island.persistent = persistent->boolean();
-  for (const Node& item : node["block_order"].items()) {
-    const std::string dimension = item.one_of(block_dimensions);
-    if (is_one_of(item, block_dimensions)) add_once(island.block_order, dimension, item);
-  }
+  read_dimensions(node["block_order"], island.block_order);
   if (const auto falling = node.find("falling")) {
-    falling->only(block_dimensions);
-    for (const auto& [dimension, when] : falling->entries()) island.falling[dimension] = read_when(when);
+    falling->only(kind_names<GridDimension>());
+    for (const auto& [name, when] : falling->entries())
+      if (const auto dimension = parse_kind<GridDimension>(name)) island.falling[*dimension] = read_kind<When>(when);
   }
   if (const auto sections = node.find("sections")) island.sections = read_sections(*sections, diagram);
 }
@@ -257,7 +257,7 @@ Rounds read_rounds(const Node& node, const Diagram& diagram) {
   if (const auto by = node.find("waits_of"))
     for (const auto& [array, sizes] : by->entries()) {
       const auto loads = std::find_if(rounds.loads.begin(), rounds.loads.end(),
-                                      [&name = array](const Rounds::Loads& each) { return each.array == name; });
+                                      [&name = array](const RoundLoads& each) { return each.array == name; });
       if (loads == rounds.loads.end())
         sizes.report(fmt::format("'{}' is not in 'waits'; name it there with the number for other sizes", array));
       else loads->times.by = read_by_size(sizes, diagram, 1, 64);
@@ -276,7 +276,7 @@ Waits read_waits(const Node& node, const Diagram& diagram) {
   for (const auto& [array, how] : node["loads"].entries()) {
     check_array(how, array, diagram);
     how.only({"lanes", "columns", "group", "times"});
-    Waits::Loads& loads = waits.loads.emplace_back(Waits::Loads{.array = array});
+    WaitLoads& loads = waits.loads.emplace_back(WaitLoads{.array = array});
     const auto number = [&, at = how](const char* key, std::int64_t& value) {
       if (const auto found = at.find(key)) value = found->integer(1, 4096);
     };
@@ -291,7 +291,6 @@ Waits read_waits(const Node& node, const Diagram& diagram) {
 }  // namespace
 
 IslandImplementation read_island(const Node& node, const Schedule& schedule) {
-  static const std::vector<std::string> paths{"tensor", "mma.sync", "wgmma", "fma", "none"};
   node.only({"name",
              "stores_log_sum_exp",
              "writes_masked_rows",
@@ -350,11 +349,10 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto writes = node.find("writes_masked_rows")) island.writes_masked_rows = writes->boolean();
   if (const auto rows = node.find("row_store")) island.row_store = rows->integer(1, 1024);
   if (const auto rows = node.find("row_load")) island.row_load = rows->integer(1, 1024);
-  const Node path = node["tensor_path"];
-  island.tensor_path = path.one_of(paths);
+  const auto path = find_kind<TensorPath>(node["tensor_path"]);
+  island.tensor_path = path.value_or(TensorPath::none);
   if (const auto mma = node.find("mma")) island.mma = read_mma(*mma);
-  else if (is_one_of(path, paths) && island.uses_tensor_cores())
-    node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
+  else if (island.uses_tensor_cores()) node.report("a tensor path needs the instruction's shape 'mma: {m, n, k}'");
   if (const auto format = node.find("computes_in")) island.computes_in = read_format(*format);
   if (const auto products = node.find("products"); products && node.find("name") && is_one_of(node["name"], names))
     if (const int number = schedule.find_island(island.name); number >= 0)
@@ -369,13 +367,7 @@ IslandImplementation read_island(const Node& node, const Schedule& schedule) {
   if (const auto registers = node.find("registers_of"))
     island.registers_of = read_by_size(*registers, schedule.diagram, 1, 255);
   read_blocks(node, schedule.diagram, island);
-  if (const auto overlap = node.find("overlap")) {
-    const std::string how = overlap->one_of({"lockstep", "free", "ping-pong", "special-turns"});
-    island.overlap = how == "free"            ? Overlap::free
-                     : how == "ping-pong"     ? Overlap::ping_pong
-                     : how == "special-turns" ? Overlap::special_turns
-                                              : Overlap::lockstep;
-  }
+  if (const auto overlap = node.find("overlap")) island.overlap = read_kind<Overlap>(*overlap);
   if (const auto stalls = node.find("stall_clocks")) island.stall_clocks = stalls->number(1, 15);
   if (const auto first = node.find("loads_first")) island.loads_first = read_array_names(*first, schedule.diagram);
   if (const auto own = node.find("loads_in_product")) island.loads_in_product = own->boolean();

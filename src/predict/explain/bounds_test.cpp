@@ -64,7 +64,7 @@ TEST_CASE("no schedule moves less than its bounds, on any GPU, with any tile") {
             CAPTURE(bound.name);
             // A backward kernel that skips masked tiles leaves dK and dV of keys that no query sees to whoever zeroes
             // them.
-            if (bound.name == "compulsory" && point.mask.kind != Mask::Kind::none &&
+            if (bound.name == "compulsory" && point.mask.kind != MaskKind::none &&
                 pass_of(plan.schedule.diagram) == "backward")
               continue;
             CHECK(static_cast<double>(bound.moved_bytes) >= bound.bytes);

@@ -20,14 +20,16 @@ std::size_t busiest_island(const Prediction& prediction) {
 }
 
 // The tiles of a head that blocks own: queries or keys.
-std::string rows_of(const IslandImplementation& how) {
-  return contains(how.block_order, "q") ? "q" : contains(how.block_order, "kv") ? "kv" : "";
+std::optional<GridDimension> rows_of(const IslandImplementation& how) {
+  for (const GridDimension rows : {GridDimension::q, GridDimension::kv})
+    if (contains(how.block_order, rows)) return rows;
+  return std::nullopt;
 }
 
-IslandImplementation plain(const IslandImplementation& how, const std::vector<std::string>& order, bool rows_fall) {
+IslandImplementation plain(const IslandImplementation& how, const std::vector<GridDimension>& order, bool rows_fall) {
   IslandImplementation changed = how;
   changed.block_order = order, changed.sections.reset();
-  const std::string rows = rows_of(how);
+  const GridDimension rows = rows_of(how).value();
   changed.falling.erase(rows);
   if (rows_fall) changed.falling[rows] = When::always;
   return changed;
@@ -37,7 +39,7 @@ IslandImplementation plain(const IslandImplementation& how, const std::vector<st
 IslandImplementation in_sections(const IslandImplementation& how, std::int64_t heads, bool rows_fall) {
   IslandImplementation changed = plain(how, how.block_order, rows_fall);
   changed.sections = Sections{.when = When::always,
-                              .order = {"heads", rows_of(how)},
+                              .order = {GridDimension::heads, rows_of(how).value()},
                               .arrays = {},
                               .l2_share = 0,
                               .bytes = heads,
@@ -46,13 +48,13 @@ IslandImplementation in_sections(const IslandImplementation& how, std::int64_t h
 }
 
 std::string own_name(const IslandImplementation& how) {
-  std::string text = join(how.block_order, ", ");
+  std::string text = join(to_strings(how.block_order), ", ");
   for (const auto& [dimension, when] : how.falling)
     if (contains(how.block_order, dimension))
-      text += fmt::format(", {} falling{}", dimension, when == When::causal ? " (causal)" : "");
+      text += fmt::format(", {} falling{}", to_string(dimension), when == When::causal ? " (causal)" : "");
   if (how.sections)
     text += fmt::format("; sections of heads{}: {}", how.sections->when == When::causal ? " (causal)" : "",
-                        join(how.sections->order, ", "));
+                        join(to_strings(how.sections->order), ", "));
   return text;
 }
 
@@ -71,22 +73,22 @@ std::vector<OrderedTraffic> traffic_by_order(const Plan& plan, const HardwarePro
   const std::size_t island = busiest_island(prediction);
   const IslandImplementation& how = plan.kernel.islands[island];
   found.front().order = own_name(how);
-  const std::string rows = rows_of(how);
-  if (rows.empty()) return found;
+  const auto rows = rows_of(how);
+  if (!rows) return found;
   Plan other = plan;
   const auto try_order = [&](const IslandImplementation& changed, const std::string& name) {
     other.kernel.islands[island] = changed;
     add(other, name, false);
   };
-  std::vector<std::string> inner, outer;  // the tiles of a head fastest, and slowest
-  for (const std::string& dimension : how.block_order)
-    (dimension == "heads" || dimension == "batch" ? outer : inner).push_back(dimension);
-  std::vector<std::string> by_head = inner, by_tile = outer;
+  std::vector<GridDimension> inner, outer;  // the tiles of a head fastest, and slowest
+  for (const GridDimension dimension : how.block_order)
+    (properties(dimension).within_head ? inner : outer).push_back(dimension);
+  std::vector<GridDimension> by_head = inner, by_tile = outer;
   by_head.insert(by_head.end(), outer.begin(), outer.end()), by_tile.insert(by_tile.end(), inner.begin(), inner.end());
-  const bool masked = point.mask.kind != Mask::Kind::none;
+  const bool masked = point.mask.kind != MaskKind::none;
   for (const bool falls : {false, true}) {
     if (falls && !masked) continue;  // without a mask a direction is as good as the other
-    const std::string row = (falls ? "falling " : "") + rows;
+    const std::string row = (falls ? "falling " : "") + to_string(*rows);
     try_order(plain(how, by_head, falls), fmt::format("{}, one head after the other", row));
     try_order(plain(how, by_tile, falls), fmt::format("all heads in turns, {} slowest", row));
     if (inner.size() > 1) continue;

@@ -13,8 +13,7 @@ namespace {
 
 // How tiles reach shared memory: what the kernel's instructions need, or, of an assumed one, what the GPU offers.
 std::string copy_feature(const HardwareProfile& hardware, const IslandImplementation& how) {
-  if (how.tensor_path != "tensor")
-    return how.loads_by == "tma" ? "TMA bulk copy" : how.loads_by == "ld" ? "load through registers" : how.loads_by;
+  if (!how.path().assumed) return std::string(how.load().title);
   if (hardware.vendor.empty()) return "copy";
   if (hardware.vendor != "NVIDIA") return "load to shared memory";
   const double capability = std::strtod(hardware.compute_capability.c_str(), nullptr);
@@ -208,9 +207,8 @@ class Writer {
     if (!bound_.how.uses_tensor_cores()) return "FMA pipe";
     const MmaShape mma = product_of(bound_, static_cast<int>(&op - diagram_.operators.data())).mma;
     const std::int64_t each = 2 * mma.m * mma.n * mma.k, all = checked_mul(2, step_points(op));
-    return fmt::format("{} {} m{}n{}k{}", with_thousands(ceil_div(all, each)),
-                       bound_.how.tensor_path == "tensor" ? "matrix instructions" : bound_.how.tensor_path, mma.m,
-                       mma.n, mma.k);
+    return fmt::format("{} {} m{}n{}k{}", with_thousands(ceil_div(all, each)), bound_.how.path().title, mma.m, mma.n,
+                       mma.k);
   }
 
   const BoundIsland& bound_;

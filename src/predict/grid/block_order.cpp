@@ -1,16 +1,13 @@
 #include "predict/grid/block_order.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/contains.h"
 
 namespace tilescope {
 namespace {
 
-constexpr std::array<const char*, 4> names{"q", "kv", "heads", "batch"};
-
-bool applies(When when, const Mask& mask) { return when == When::always || mask.kind == Mask::Kind::causal; }
+bool applies(When when, const Mask& mask) { return when == When::always || mask.kind == MaskKind::causal; }
 
 // Bytes of an array that belong to one head of K and V.
 std::int64_t bytes_a_kv_head(const BoundIsland& bound, ArrayId id) {
@@ -25,18 +22,15 @@ std::int64_t bytes_a_kv_head(const BoundIsland& bound, ArrayId id) {
 
 }  // namespace
 
-const char* BlockOrder::dimension_of(const BoundIsland& bound, const BoundLoop& loop) {
+GridDimension BlockOrder::dimension_of(const BoundIsland& bound, const BoundLoop& loop) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Axis& own = diagram.axes[index(loop.axis)];
   const std::optional<Extent> size =
       own.chunks_of ? diagram.axes[index(*own.chunks_of)].extent : own.extent;  // parts of the keys are keys
-  return size == Extent::q_len    ? names[q]
-         : size == Extent::kv_len ? names[kv]
-         : size == Extent::batch  ? names[batch]
-                                  : names[heads];
+  return size == Extent::q_len ? q : size == Extent::kv_len ? kv : size == Extent::batch ? batch : heads;
 }
 
-bool BlockOrder::falls(const BoundIsland& bound, const char* dimension) {
+bool BlockOrder::falls(const BoundIsland& bound, GridDimension dimension) {
   const auto found = bound.how.falling.find(dimension);
   return found != bound.how.falling.end() && applies(found->second, bound.point.mask);
 }
@@ -54,9 +48,9 @@ std::int64_t BlockOrder::section_heads(const BoundIsland& bound) const {
     if (const auto id = diagram.find_array(name)) bytes = checked_add(bytes, bytes_a_kv_head(bound, *id));
   std::int64_t kv_heads = 1, per_kv_head = 1;
   for (const BoundLoop& loop : bound.nest.all())
-    if (loop.group && dimension_of(bound, loop) == names[heads])
+    if (loop.group && dimension_of(bound, loop) == heads)
       (diagram.axes[index(loop.axis)].extent == Extent::heads_kv ? kv_heads : per_kv_head) *= loop.trips;
-  const std::int64_t cut = across_batches_ ? checked_mul(kv_heads, count_[batch]) : kv_heads;
+  const std::int64_t cut = across_batches_ ? checked_mul(kv_heads, count(batch)) : kv_heads;
   std::int64_t taken = std::clamp<std::int64_t>(
       static_cast<std::int64_t>(budget / static_cast<double>(std::max<std::int64_t>(1, bytes))), 1, cut);
   while (!across_batches_ && cut % taken != 0) --taken;
@@ -66,27 +60,28 @@ std::int64_t BlockOrder::section_heads(const BoundIsland& bound) const {
 BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
   count_.fill(1);
   for (const BoundLoop& loop : bound.nest.all())
-    for (int d = 0; d < dimensions; ++d)
-      if (loop.group && dimension_of(bound, loop) == names[static_cast<std::size_t>(d)])
-        count_[static_cast<std::size_t>(d)] = checked_mul(count_[static_cast<std::size_t>(d)], loop.trips);
-  for (int d = 0; d < dimensions; ++d) {
-    falls_[static_cast<std::size_t>(d)] = falls(bound, names[static_cast<std::size_t>(d)]);
-    blocks_ = checked_mul(blocks_, count_[static_cast<std::size_t>(d)]);
+    if (loop.group) {
+      std::int64_t& trips = count_[static_cast<std::size_t>(dimension_of(bound, loop))];
+      trips = checked_mul(trips, loop.trips);
+    }
+  for (const GridDimensionRow& row : EnumTable<GridDimension>::rows) {
+    falls_[static_cast<std::size_t>(row.value)] = falls(bound, row.value);
+    blocks_ = checked_mul(blocks_, count(row.value));
   }
-  const auto add = [&](auto& list, std::size_t& size, const std::string& name) {
-    const auto d = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-    list[size++] = {static_cast<Dimension>(d), count_[d]};
+  const auto add = [&](auto& list, std::size_t& size, GridDimension dimension) {
+    list[size++] = {dimension, count(dimension)};
   };
   const auto& listed = bound.how.block_order;
-  for (const std::string& name : listed) add(order_, order_count_, name);
-  for (const char* name : {"q", "kv", "heads", "batch"})  // what the descriptor leaves out has one block, or is slowest
-    if (!contains(listed, name)) add(order_, order_count_, name);
+  for (const GridDimension dimension : listed) add(order_, order_count_, dimension);
+  for (const GridDimension dimension :
+       {q, kv, heads, batch})  // what the descriptor leaves out has one block, or is slowest
+    if (!contains(listed, dimension)) add(order_, order_count_, dimension);
   if (bound.how.sections && applies(bound.how.sections->when, bound.point.mask)) {
     across_batches_ = !bound.how.sections->equal;
     smaller_first_ = bound.how.sections->smaller_first;
     section_ = section_heads(bound);
-    cut_heads_ = across_batches_ ? checked_mul(count_[heads], count_[batch]) : count_[heads];
-    for (const std::string& name : bound.how.sections->order) add(inside_, inside_count_, name);
+    cut_heads_ = across_batches_ ? checked_mul(count(heads), count(batch)) : count(heads);
+    for (const GridDimension dimension : bound.how.sections->order) add(inside_, inside_count_, dimension);
   }
   const Nest& nest = bound.nest;
   if (!nest.guarded()) return;
@@ -97,12 +92,12 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
 }
 
 // Loops of one dimension count together, the inner one fastest.
-void BlockOrder::place(BlockPlace& place, Dimension dimension, std::int64_t trip) const {
+void BlockOrder::place(BlockPlace& place, GridDimension dimension, std::int64_t trip) const {
   const Nest& nest = bound_.nest;
-  if (falls_[static_cast<std::size_t>(dimension)]) trip = count_[static_cast<std::size_t>(dimension)] - 1 - trip;
+  if (falls_[static_cast<std::size_t>(dimension)]) trip = count(dimension) - 1 - trip;
   for (std::size_t i = nest.loop_count; i-- > 0;) {
     const BoundLoop& loop = nest.loops[i];
-    if (!loop.group || dimension_of(bound_, loop) != names[static_cast<std::size_t>(dimension)]) continue;
+    if (!loop.group || dimension_of(bound_, loop) != dimension) continue;
     place[i] = trip % loop.trips;
     trip /= loop.trips;
   }
@@ -131,9 +126,9 @@ BlockPlace BlockOrder::at(std::int64_t number) const {
     else place(result, inside_[i].dimension, rest % count);
     rest /= count;
   }
-  place(result, heads, head % count_[heads]);
+  place(result, heads, head % count(heads));
   std::int64_t outer = cut;  // dimensions that sections do not order, as the grid has them
-  if (across_batches_) place(result, batch, head / count_[heads]);
+  if (across_batches_) place(result, batch, head / count(heads));
   for (std::size_t i = 0; i < order_count_; ++i) {
     const auto same = [&](const Digit& digit) { return digit.dimension == order_[i].dimension; };
     if (std::any_of(inside_.begin(), inside_.begin() + static_cast<std::ptrdiff_t>(inside_count_), same) ||

@@ -20,19 +20,21 @@ class BlockOrder {
   std::int64_t size() const { return blocks_; }       // of the grid, or of the work that persistent blocks share
   BlockPlace at(std::int64_t number) const;           // number 0 starts first
   std::int64_t steps(const BlockPlace& place) const;  // tiles its streams visit; 0: none is live. Throws CountOverflow.
-  // Whether a dimension ("q", "kv", ...) runs from its last tile to its first: blocks in issue, steps within a block.
-  static bool falls(const BoundIsland& bound, const char* dimension);
+  // Whether a dimension runs from its last tile to its first: blocks in issue, steps within a block.
+  static bool falls(const BoundIsland& bound, GridDimension dimension);
   // The grid dimension that a loop belongs to.
-  static const char* dimension_of(const BoundIsland& bound, const BoundLoop& loop);
+  static GridDimension dimension_of(const BoundIsland& bound, const BoundLoop& loop);
 
  private:
-  enum Dimension { q, kv, heads, batch, dimensions };
+  using enum GridDimension;
+  static constexpr std::size_t dimensions = kind_count<GridDimension>;
   struct Digit {  // of a block's number, fastest first
-    Dimension dimension;
+    GridDimension dimension;
     std::int64_t count;
   };
   std::int64_t section_heads(const BoundIsland& bound) const;
-  void place(BlockPlace& place, Dimension dimension, std::int64_t trip) const;
+  void place(BlockPlace& place, GridDimension dimension, std::int64_t trip) const;
+  std::int64_t count(GridDimension dimension) const { return count_[static_cast<std::size_t>(dimension)]; }
 
   const BoundIsland& bound_;
   std::array<std::int64_t, dimensions> count_{};

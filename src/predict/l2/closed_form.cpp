@@ -76,7 +76,7 @@ DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, c
   }
   const std::int64_t wave = std::max<std::int64_t>(1, resident / inside);
   const bool over_queries =
-      nest.guarded() && nest.mask->kind != Mask::Kind::blocks && !array.has(nest.diagram->guard->query);
+      nest.guarded() && nest.mask->kind != MaskKind::blocks && !array.has(nest.diagram->guard->query);
   if (over_queries && array.has(nest.diagram->guard->key)) {
     const std::int64_t query_tiles = nest.loops[static_cast<std::size_t>(nest.query_loop)].trips;
     const double capacity_keys =

@@ -32,7 +32,7 @@ const IslandImplementation& implementation(const KernelDescriptor& kernel, int n
 
 // The pair of queries and keys that a mask guards, found where there is none: a row that ends early is a kind of mask.
 void guard_unmasked(Nest& nest) {
-  if (nest.guarded() || nest.mask->kind != Mask::Kind::none || nest.chunked.present()) return;
+  if (nest.guarded() || nest.mask->kind != MaskKind::none || nest.chunked.present()) return;
   nest.find_guarded_pair();
   if (nest.query_loop < 0 || nest.key_loop < 0) nest.query_loop = nest.key_loop = -1;
 }
@@ -162,8 +162,7 @@ bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
 }
 
 bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
-  return bound.how.loads_by == "tma" &&
-         !contains(bound.how.loaded_by_threads, bound.plan.schedule.diagram.array(id).name);
+  return bound.how.load().bulk && !contains(bound.how.loaded_by_threads, bound.plan.schedule.diagram.array(id).name);
 }
 
 bool stores(const BoundIsland& bound, ArrayId id) {

@@ -12,20 +12,6 @@
 namespace tilescope {
 namespace {
 
-std::string mask_name(const Mask& mask) {
-  switch (mask.kind) {
-    case Mask::Kind::none:
-      return "none";
-    case Mask::Kind::causal:
-      return "causal";
-    case Mask::Kind::window:
-      return "window";
-    case Mask::Kind::blocks:
-      return "block-sparse";
-  }
-  return {};
-}
-
 // "128x64 with 4 warps": the sizes a variant states, in the schedule's order.
 std::string tile_text(const Schedule& schedule, std::span<const std::int64_t> sizes, const KernelVariant& stated,
                       std::int64_t warps, std::int64_t stages) {
@@ -122,10 +108,9 @@ std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
   const KernelDescriptor& kernel = plan.kernel;
   std::vector<std::string> found;
   check_formats(plan, point, found);
-  const std::string mask = mask_name(point.mask);
-  if (!contains(kernel.masks, mask))
-    found.push_back(
-        fmt::format("kernel '{}' has no mask '{}'; it has {}", kernel.name, mask, join(kernel.masks, ", ")));
+  if (!contains(kernel.masks, point.mask.kind))
+    found.push_back(fmt::format("kernel '{}' has no mask '{}'; it has {}", kernel.name, to_string(point.mask.kind),
+                                join(to_strings(kernel.masks), ", ")));
   check_limits(plan, point, found);
   check_fixed_sizes(plan, point, found);
   const std::int64_t d = point.workload.d_qk;

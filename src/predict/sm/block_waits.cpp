@@ -11,7 +11,7 @@ namespace tilescope {
 namespace {
 
 // Times that a thread waits for loads of an array in all its steps.
-double times_of(const BoundIsland& bound, const Waits::Loads& loads, ArrayId id) {
+double times_of(const BoundIsland& bound, const WaitLoads& loads, ArrayId id) {
   const std::int64_t steps = bound.streams(id) ? steps_of(bound.nest) : 1;
   std::int64_t side_by_side = loads.lanes;
   if (loads.columns > 0) {
@@ -66,7 +66,7 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
   const Waits& how = bound.how.waits;
   if (how.loads.empty()) return waits;
   const bool all_stays = stays_in_l2(bound.hardware, moved(island, Boundary::hbm));
-  for (const Waits::Loads& loads : how.loads) {
+  for (const WaitLoads& loads : how.loads) {
     const auto id = bound.plan.schedule.diagram.find_array(loads.array);
     if (!id) continue;
     const auto entry = bound.how.sector_reads.find(loads.array);

@@ -27,7 +27,7 @@ constexpr double lanes = 32, schedulers = 4, bytes_of_load = 16 * lanes;
 
 // Warp instructions a scheduler of products in mma.sync: 16 bytes a lane of their operands, and the instructions.
 double issue_of_products(const BoundIsland& bound, const IslandPrediction& island) {
-  if (bound.how.tensor_path != "mma.sync") return 0;
+  if (!bound.how.path().from_registers) return 0;
   const MmaShape& mma = bound.how.mma;
   return (static_cast<double>(island.work.tensor_flop) / (2 * static_cast<double>(mma.m * mma.n * mma.k)) +
           static_cast<double>(island.operand_bytes) / bytes_of_load) /
@@ -41,7 +41,7 @@ double issue_of(const BoundIsland& bound, const IslandPrediction& island) {
   for (const std::int64_t each : island.work.pipes) threads += static_cast<double>(each);
   threads -= pipe(island.work.pipes, Pipe::shared);
   const auto& smem = island.traffic[static_cast<std::size_t>(Boundary::smem)];
-  if (bound.how.loads_by != "tma") warps += static_cast<double>(smem[1] - island.bulk_smem[1]) / bytes_of_load;
+  if (!bound.how.load().bulk) warps += static_cast<double>(smem[1] - island.bulk_smem[1]) / bytes_of_load;
   return issue_of_products(bound, island) + (threads / lanes + warps) / schedulers;
 }
 
@@ -175,7 +175,7 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
   demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
   demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
-  if (bound.how.tensor_path == "wgmma" && score_products(bound) > 1) {
+  if (bound.how.path().warpgroup && score_products(bound) > 1) {
     const double later = (scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
     demand.fma_scores -= later, demand.fma_outputs += later;
   }
@@ -190,7 +190,7 @@ StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, c
   if (rates.local_store > 0 && rates.l2 > 0)
     demand.local = static_cast<double>(island.local.stored) / rates.local_store +
                    static_cast<double>(island.local.missed) / rates.l2;
-  if (bound.how.tensor_path == "wgmma" && rates.reductions > 0)
+  if (bound.how.path().warpgroup && rates.reductions > 0)
     demand.added = stored_in_steps(bound, true) / (rates.reductions * faster_by(faster, Lever::l2));
   for (double* each : demand.all()) *each /= steps;
   demand.products = products_clocks(bound, demand.tensor, rates.smem * faster_by(faster, Lever::smem));
@@ -213,7 +213,7 @@ double local_latency(const BoundIsland& bound, const IslandPrediction& island, c
 
 // Waits of a step for products: one each, or one for every instruction where the compiler put it so.
 double waits_for_products(const BoundIsland& bound) {
-  const bool each = bound.variant && bound.variant->waits_each && bound.how.tensor_path == "wgmma";
+  const bool each = bound.variant && bound.variant->waits_each && bound.how.path().warpgroup;
   const double warpgroups = std::max(1.0, static_cast<double>(consumer_warps(bound)) / 4);
   double waits = 0;
   for_each_product(bound, [&](const Product& product) {
@@ -257,7 +257,7 @@ double clocks_of_rounds(const BoundIsland& bound, const IslandPrediction& island
 
 double copy_of_step(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
                     Inputs inputs) {
-  if (bound.how.loads_by != "cp.async" || !bound.how.uses_tensor_cores()) return 0;
+  if (bound.how.loads_by != CopyPath::cp_async || !bound.how.uses_tensor_cores()) return 0;
   if (rates.cp_async <= 0 || rates.copy_l2 <= 0) return 0;
   const double bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / steps,
                missed = missed_part(island, inputs);
@@ -286,16 +286,16 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
   const auto runs = [&](Pipe which) { return island.work.pipes[static_cast<std::size_t>(which)] > 0; };
   const double shorter = faster_by(faster, Lever::latency);
   StepLatency latency;
-  latency.matrix = bound.how.tensor_path == "wgmma" ? waits_for_products(bound) * rates.wgmma_wait
-                                                    : products * (rates.mma_chain + rates.smem_chain);
+  latency.matrix = bound.how.path().warpgroup ? waits_for_products(bound) * rates.wgmma_wait
+                                              : products * (rates.mma_chain + rates.smem_chain);
   // Who goes at its own pace finds its tiles there, where copies run ahead; in lockstep a buffer is free for the next
   // copy when the last warp has left it.
   const bool ahead = bound.how.overlap != Overlap::lockstep && stages_of_streams(bound) > 1;
-  if (bound.how.loads_by == "tma" && !ahead) latency.matrix += products * rates.mbarrier;
-  if (bound.how.loads_by == "tma" && ahead) latency.barrier = rates.mbarrier_passed;  // other waits: under products
+  if (bound.how.load().bulk && !ahead) latency.matrix += products * rates.mbarrier;
+  if (bound.how.load().bulk && ahead) latency.barrier = rates.mbarrier_passed;  // other waits: under products
   if (runs(Pipe::xu)) latency.special = rates.ex2_chain + 3 * rates.fma_chain;
   // A product of wgmma takes all that the special functions give: it waits for the last of them, and its conversion.
-  if (runs(Pipe::xu) && bound.how.tensor_path == "wgmma") latency.special += rates.ex2_chain + rates.fma_chain;
+  if (runs(Pipe::xu) && bound.how.path().warpgroup) latency.special += rates.ex2_chain + rates.fma_chain;
   if (runs(Pipe::shuffle))
     latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step *
                   (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
@@ -307,7 +307,7 @@ StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island,
     latency.barrier = (block_waits(bound, island, rates).again + (bound.how.early_launch ? 0 : rates.block_start)) /
                       static_cast<double>(steps_of(bound.nest));
   // Copies of threads queue behind their stores, as at a block's end (sm_step).
-  if (bound.how.loads_by == "cp.async" && bound.how.uses_tensor_cores() && rates.local_store > 0)
+  if (bound.how.loads_by == CopyPath::cp_async && bound.how.uses_tensor_cores() && rates.local_store > 0)
     latency.barrier += latency.stores = stored_in_steps(bound, false) / steps / rates.local_store;
   if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
   const double parts = parts_of_products(bound);

@@ -35,7 +35,7 @@ double readers_at_once(const BoundIsland& bound, const IslandPrediction& island,
 std::array<RoundWaits, 3> round_waits(const BoundIsland& bound, const Prediction& out, bool gone) {
   const IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
   std::array<RoundWaits, 3> all{};
-  for (const Rounds::Loads& loads : bound.how.rounds.loads) {
+  for (const RoundLoads& loads : bound.how.rounds.loads) {
     const auto id = bound.plan.schedule.diagram.find_array(loads.array);
     if (!id) continue;
     const auto times = static_cast<double>(number_for(bound, loads.times)),

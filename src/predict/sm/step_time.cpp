@@ -37,7 +37,7 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d, cons
     return std::min(std::max(d.tensor, d.smem) * last, special);
   }
   if (!bound.variant || !bound.variant->pipelined) return 0;
-  const SmRates::Beside beside = bound.how.tensor_path == "wgmma" ? rates.wgmma : SmRates::Beside{};
+  const SmRates::Beside beside = bound.how.path().warpgroup ? rates.wgmma : SmRates::Beside{};
   double left = d.tensor * last, hidden = 0;
   const double special = std::max(d.xu, d.fma_scores), slower_special = d.xu >= d.fma_scores ? beside.xu : beside.fma;
   for (const auto& [work, slower] : {std::pair(d.alu, beside.alu), std::pair(special, slower_special)}) {
@@ -68,7 +68,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   }
   // Warps of mma.sync copy, work out addresses and multiply in turn; beside wgmma addresses run under products.
   // Who takes turns comes to every unit in the same order, for the same time each.
-  const bool in_order = bound.how.tensor_path == "mma.sync", wgmma = bound.how.tensor_path == "wgmma";
+  const bool in_order = bound.how.path().from_registers, wgmma = bound.how.path().warpgroup;
   const double matrix = wgmma ? std::max({d.products, d.smem - d.bulk, d.threads})
                               : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
   Network network{{matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
@@ -138,7 +138,7 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
   Network network = alone;
   const double floor = static_cast<double>(customers) * d.smem;
   if (customers == 1) return std::max(floor, network.round(1));
-  if (bound.how.tensor_path == "mma.sync") {
+  if (bound.how.path().from_registers) {
     const double held = d.tensor + rates.mma.xu * d.xu + rates.mma.fma * (d.fma_scores + d.fma_outputs) +
                         rates.mma.alu * (d.alu + d.threads);
     const double vector = alone.demand[1] + alone.demand[2] + alone.demand[3],
@@ -149,7 +149,7 @@ double round_of(const BoundIsland& bound, const Network& alone, const StepDemand
     const bool followed = bound.variant && bound.variant->warp_clocks.step > 0;
     return std::min(network.round(customers), followed ? static_cast<double>(customers) * alone.round(1) : HUGE_VAL);
   }
-  if (bound.how.tensor_path != "wgmma") return network.round(customers);
+  if (!bound.how.path().warpgroup) return network.round(customers);
   if (bound.how.overlap == Overlap::special_turns)
     return std::max(floor, round_of_turns(bound, alone, d, rates, customers));
   if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4) network.demand[0] += rates.turn;
@@ -184,7 +184,7 @@ double stored_after_steps(const BoundIsland& bound) {
 // wait for before that, and the copy engine's description of the tensors.
 double lead_of(const BoundIsland& bound, const SmRates& rates) {
   double clocks = bound.variant ? bound.variant->warp_clocks.before : 0;
-  if (!bound.how.loads_first.empty() || bound.how.loads_by == "tma") clocks += rates.hbm;
+  if (!bound.how.loads_first.empty() || bound.how.load().bulk) clocks += rates.hbm;
   return clocks;
 }
 
@@ -255,9 +255,9 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   // unit, those of one block at about the same time; what the copy engine stores leaves under the next tile, but for
   // the last one's. Threads that copy for themselves ask when they have stored, and their loads queue behind the
   // stores.
-  if (bound.how.persistent && bound.how.loads_by == "tma") {
+  if (bound.how.persistent && bound.how.load().bulk) {
     const double stores = rates.local_store > 0 ? stored_after_steps(bound) / rates.local_store : 0;
-    (bound.how.stores_by == "tma" ? step.once : step.clocks.fixed) += stores;
+    (bound.how.store().bulk ? step.once : step.clocks.fixed) += stores;
     step.clocks.empty = stores;
     return step;
   }

@@ -90,12 +90,12 @@ TEST_CASE("tiles that an edge of the mask cuts are compared, those between the e
     for (const auto& [array, number] : rate.per_element_step) others += number * values;
     return (all - steps * others) / rate.per_masked_score;
   };
-  CHECK(std::abs(comparisons()) < 1);    // but for rounding
-  point.mask.kind = Mask::Kind::causal;  // the diagonal crosses two tiles of 64 keys in each of 8 tiles of 128 queries
+  CHECK(std::abs(comparisons()) < 1);  // but for rounding
+  point.mask.kind = MaskKind::causal;  // the diagonal crosses two tiles of 64 keys in each of 8 tiles of 128 queries
   CHECK(comparisons() == doctest::Approx(4 * 8 * 2 * 128 * 64));
   point.tiles[1] = 128;  // and one of 128
   CHECK(comparisons() == doctest::Approx(4 * 8 * 128 * 128));
-  point.tiles[1] = 64, point.mask.kind = Mask::Kind::window, point.mask.window = 256;  // two more at the other edge
+  point.tiles[1] = 64, point.mask.kind = MaskKind::window, point.mask.window = 256;  // two more at the other edge
   CHECK(comparisons() == doctest::Approx(4 * 8 * 4 * 128 * 64));
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("blocks placed one by one see the tail that a causal mask leaves, and 
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const HardwareProfile hardware = textbook();
   Point point = attention(plan, 16, 4096, 128, 64, 8);
-  point.mask.kind = Mask::Kind::causal;
+  point.mask.kind = MaskKind::causal;
   const Prediction mean = predicted(plan, hardware, point);
   point.l2 = L2Model::walk;
   const Prediction placed = predicted(plan, hardware, point);

@@ -35,7 +35,7 @@ std::optional<Sourced<double>> tensor_clock(const HardwareProfile& hardware) {
 }
 
 double highest_clock(const HardwareProfile& hardware, const IslandImplementation& how) {
-  if (how.tensor_path == "mma.sync" && hardware.measured && hardware.measured->clock.mma_most)
+  if (how.path().from_registers && hardware.measured && hardware.measured->clock.mma_most)
     return hardware.measured->clock.mma_most->value;
   if (how.uses_tensor_cores())
     if (const auto clock = tensor_clock(hardware)) return clock->value;
@@ -48,7 +48,7 @@ Energy island_energy(const HardwareProfile& hardware, const IslandImplementation
   const auto& power = hardware.measured->power;
   if (power.tensor.empty() || !power.hbm || !power.l2 || !power.smem || !power.ffma || !power.ex2 || !power.issue)
     return energy;
-  const bool from_registers = how.tensor_path == "mma.sync" && !power.mma.empty();
+  const bool from_registers = how.path().from_registers && !power.mma.empty();
   const auto& by_format = from_registers ? power.mma : power.tensor;
   for (std::size_t i = 0; i < format_count; ++i) {
     if (island.work.tensor_flop_in[i] == 0) continue;

@@ -21,7 +21,7 @@ constexpr std::int64_t most_runs = 4;
 bool streams_tiles(const BoundIsland& bound) {
   const auto& how = bound.how;
   if (!how.uses_tensor_cores() || how.persistent || how.rounds.depth > 0 || !how.waits.loads.empty()) return false;
-  if (how.loads_by != "cp.async" && how.loads_by != "tma") return false;
+  if (!how.load().asynchronous) return false;
   const Diagram& diagram = bound.plan.schedule.diagram;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
@@ -58,7 +58,7 @@ Uneven uneven_time(const BoundIsland& bound, const IslandPrediction& island, dou
                bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / count;
   const auto at = [&](double hz, Inputs inputs, double floor, double latency) {
     const SmStep step = sm_step(bound, island, count, as_it_is, inputs);
-    const bool tma = bound.how.loads_by == "tma";
+    const bool tma = bound.how.load().bulk;
     StreamedBlocks blocks;
     blocks.steps = steps, blocks.units = bound.hardware.units.value;
     blocks.resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);

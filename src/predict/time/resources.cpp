@@ -171,7 +171,7 @@ std::int64_t asked_ahead(const BoundIsland& bound, ArrayId id) {
   if (!bound.streams(id)) return 1;
   const std::int64_t stages = stages_of(bound, id);
   // Threads ask for the tile that takes a buffer's place when they begin a step.
-  const std::int64_t ahead = bound.how.loads_by == "tma" ? stages : stages - 1;
+  const std::int64_t ahead = bound.how.load().bulk ? stages : stages - 1;
   return std::clamp<std::int64_t>(ahead, 1, std::max<std::int64_t>(1, steps_of(bound.nest)));
 }
 
@@ -226,7 +226,7 @@ double tensor_flop_per_clock(const BoundIsland& bound, Format format) {
   const HardwareProfile& hardware = bound.hardware;
   const auto full = hardware.tensor_flop_per_cycle.find(format);
   if (full == hardware.tensor_flop_per_cycle.end()) return unknown;
-  const auto path = hardware.instruction_flop_per_cycle.find(bound.how.tensor_path);
+  const auto path = hardware.instruction_flop_per_cycle.find(to_string(bound.how.tensor_path));
   if (path == hardware.instruction_flop_per_cycle.end()) return full->second.value;
   const auto limit = path->second.find(format);
   return limit == path->second.end() ? full->second.value : limit->second.value;

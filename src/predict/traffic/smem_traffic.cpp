@@ -98,7 +98,7 @@ void add_staging(const BoundIsland& bound, Prediction& out, ArrayId id) {
   const Visits found = visits_of(bound, id, true);
   term.bytes = bytes_of(bound.point, diagram, id, found.visits);
   add_term(bound, out, term);
-  term.direction = Direction::read, term.bulk = bound.how.stores_by == "tma";
+  term.direction = Direction::read, term.bulk = bound.how.store().bulk;
   add_term(bound, out, term);
   add_return(bound, out, id, found);
 }

@@ -62,10 +62,10 @@ Nest in_issue_order(const BoundIsland& bound) {
     const Axis& own = diagram.axes[index(loop.axis)];
     const std::optional<Extent> size =
         own.chunks_of ? diagram.axes[index(*own.chunks_of)].extent : own.extent;  // parts of the keys are keys
-    const char* dimension = size == Extent::q_len    ? "q"
-                            : size == Extent::kv_len ? "kv"
-                            : size == Extent::batch  ? "batch"
-                                                     : "heads";
+    const GridDimension dimension = size == Extent::q_len    ? GridDimension::q
+                                    : size == Extent::kv_len ? GridDimension::kv
+                                    : size == Extent::batch  ? GridDimension::batch
+                                                             : GridDimension::heads;
     const auto& order = bound.how.block_order;
     const auto found = std::find(order.begin(), order.end(), dimension);
     return static_cast<int>(order.end() - found);  // fastest first in the descriptor, outermost first in a nest
@@ -326,7 +326,7 @@ void add_zeros(const BoundIsland& bound, Prediction& out, ArrayId id) {
 
 // The mask's own bytes: every block reads its row of the pattern, and the pattern comes from DRAM once.
 void add_mask(const BoundIsland& bound, Prediction& out) {
-  if (bound.how.mask_entry_bytes == 0 || bound.point.mask.kind != Mask::Kind::blocks || !bound.nest.guarded()) return;
+  if (bound.how.mask_entry_bytes == 0 || bound.point.mask.kind != MaskKind::blocks || !bound.nest.guarded()) return;
   const Mask::Blocks& blocks = *bound.point.mask.blocks;
   const BoundLoop& queries = bound.nest.loops[static_cast<std::size_t>(bound.nest.query_loop)];
   const std::int64_t row =
@@ -347,7 +347,7 @@ void add_mask(const BoundIsland& bound, Prediction& out) {
 }  // namespace
 
 std::int64_t mask_bytes(const IslandImplementation& how, const Point& point) {
-  if (how.mask_entry_bytes == 0 || point.mask.kind != Mask::Kind::blocks) return 0;
+  if (how.mask_entry_bytes == 0 || point.mask.kind != MaskKind::blocks) return 0;
   const auto& live = point.mask.blocks->live;
   return checked_mul(
       checked_mul(static_cast<std::int64_t>(live.size()), static_cast<std::int64_t>(live.front().size())),

@@ -114,7 +114,7 @@ Product product_of(const BoundIsland& bound, int op) {
                   .operands = {},
                   .mma = own && own->mma ? *own->mma : bound.how.mma,
                   .computes_in = computes_in(bound, candidate)};
-  product.wide = bound.how.tensor_path == "wgmma";
+  product.wide = bound.how.path().warpgroup;
   product.mma.k = std::max<std::int64_t>(1, product.mma.k * 16 / bits(product.computes_in));
   const bool second = own && !own->rows_of.empty() && diagram.array(candidate.inputs[1]).name == own->rows_of;
   const ArrayId a = candidate.inputs[second ? 1 : 0], b = candidate.inputs[second ? 0 : 1];

@@ -94,11 +94,11 @@ TEST_CASE("a tile that comes through L1 is fetched once a unit: blocks dealt to 
       std::map<std::string, std::int64_t> sizes{{"q", 2}, {"kv", parts}, {"heads", w.heads_kv}, {"batch", w.batch}};
       std::set<std::array<std::int64_t, 4>> fetched;  // row tile, head, batch entry; unit
       std::int64_t expected = 0;
-      const std::vector<std::string>& fastest_first = plan.kernel.islands.front().block_order;
+      const std::vector<GridDimension>& fastest_first = plan.kernel.islands.front().block_order;
       for (std::int64_t block = 0; block < 2 * parts * w.heads_kv * w.batch; ++block) {
         std::map<std::string, std::int64_t> at;
         std::int64_t rest = block;
-        for (const std::string& dimension : fastest_first)
+        for (const std::string& dimension : to_strings(fastest_first))
           at[dimension] = rest % sizes[dimension], rest /= sizes[dimension];
         if (fetched.insert({at["q"], at["heads"], at["batch"], block % units}).second)
           expected += (at["q"] == 0 ? 16 : 4) * 128 * 2;

@@ -96,9 +96,8 @@ double masked_scores(const BoundIsland& bound, double score_points) {
   const Mask& mask = *nest.mask;
   const std::int64_t past = key.size - query.size;
   double cut = 0;
-  if (mask.kind == Mask::Kind::causal || mask.kind == Mask::Kind::window)
-    cut += cut_tiles(query.tile, key.tile, past + 1);
-  if (mask.kind == Mask::Kind::window) cut += cut_tiles(query.tile, key.tile, past - mask.window + 1);
+  if (mask.kind == MaskKind::causal || mask.kind == MaskKind::window) cut += cut_tiles(query.tile, key.tile, past + 1);
+  if (mask.kind == MaskKind::window) cut += cut_tiles(query.tile, key.tile, past - mask.window + 1);
   double blocks = static_cast<double>(query.trips);
   for (const BoundLoop& loop : nest.all())
     if (&loop != &query && &loop != &key) blocks *= static_cast<double>(loop.trips);
@@ -236,13 +235,13 @@ void add_operator(const BoundIsland& bound, int position, Work& work) {
 std::int64_t visible_pairs_twice(const Point& point) {
   const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
   switch (point.mask.kind) {
-    case Mask::Kind::none:
+    case MaskKind::none:
       return checked_mul(checked_mul(2, q), x);
-    case Mask::Kind::causal:
+    case MaskKind::causal:
       return checked_mul(std::min(q, x), checked_add(std::max<std::int64_t>(0, x - q), x));
-    case Mask::Kind::window:
+    case MaskKind::window:
       return checked_mul(2, LiveTiles(point.mask, q, x, 1, 1).sums(false).area);
-    case Mask::Kind::blocks:
+    case MaskKind::blocks:
       return checked_mul(
           2, LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false).area);
   }
@@ -317,7 +316,7 @@ void add_register_traffic(const BoundIsland& bound, Prediction& out) {
     read = checked_add(read, checked_mul(instructions, inputs + accumulator));
     write = checked_add(write, checked_mul(instructions, accumulator));
   });
-  if (bound.how.tensor_path == "wgmma") fragments = kept_operand_bytes(bound, out);
+  if (bound.how.path().warpgroup) fragments = kept_operand_bytes(bound, out);
   static constexpr std::array<std::int64_t, arithmetic_pipes> operands{1, 3, 2, 2};
   std::int64_t pointwise_read = 0, pointwise_write = 0;
   for (std::size_t i = 0; i < arithmetic_pipes; ++i) {

@@ -1,0 +1,38 @@
+#include "base/enum_table.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+
+namespace {
+enum class Colour { red, green, blue };
+struct ColourRow {
+  Colour value;
+  std::string_view name;
+  bool warm;
+};
+}  // namespace
+
+template <>
+struct tilescope::EnumTable<Colour> {
+  static constexpr std::array rows{ColourRow{Colour::red, "red", true}, ColourRow{Colour::green, "dark-green", false},
+                                   ColourRow{Colour::blue, "blue", false}};
+};
+
+using namespace tilescope;
+
+TEST_CASE("a kind is printed and read by the names of its table, and other texts are refused") {
+  CHECK(to_string(Colour::green) == "dark-green");
+  for (const auto& row : EnumTable<Colour>::rows) CHECK(parse_kind<Colour>(to_string(row.value)) == row.value);
+  CHECK_FALSE(parse_kind<Colour>("green"));
+  CHECK_FALSE(parse_kind<Colour>(""));
+  CHECK(properties(Colour::red).warm);
+  CHECK_FALSE(properties(Colour::blue).warm);
+}
+
+TEST_CASE("names of a kind stand in the table's order, all or those with a property") {
+  CHECK(kind_names<Colour>() == std::vector<std::string>{"red", "dark-green", "blue"});
+  CHECK(kind_names<Colour>([](const auto& row) { return !row.warm; }) ==
+        std::vector<std::string>{"dark-green", "blue"});
+  CHECK(to_strings(std::vector{Colour::blue, Colour::red}) == std::vector<std::string>{"blue", "red"});
+}

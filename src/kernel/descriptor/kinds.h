@@ -1,0 +1,107 @@
+// Kinds that a descriptor names, each with one table of its names in YAML and its properties.
+#pragma once
+
+#include <array>
+
+#include "base/enum_table.h"
+
+namespace tilescope {
+
+// How an island's products are computed.
+enum class TensorPath { tensor, mma_sync, wgmma, fma, none };
+struct TensorPathRow {
+  TensorPath value;
+  std::string_view name;
+  std::string_view title;  // in pseudocode
+  bool tensor_cores;       // matrix instructions execute the products
+  bool warpgroup;          // four warps issue an instruction; it reads shared memory itself and runs asynchronously
+  bool from_registers;     // each warp waits in order for instructions that take every operand from registers
+  bool assumed;            // the datasheet's rate; the instruction is not known
+};
+template <>
+struct EnumTable<TensorPath> {
+  static constexpr std::array rows{
+      TensorPathRow{TensorPath::tensor, "tensor", "matrix instructions", true, false, false, true},
+      TensorPathRow{TensorPath::mma_sync, "mma.sync", "mma.sync", true, false, true, false},
+      TensorPathRow{TensorPath::wgmma, "wgmma", "wgmma", true, true, false, false},
+      TensorPathRow{TensorPath::fma, "fma", "fma", false, false, false, false},
+      TensorPathRow{TensorPath::none, "none", "none", false, false, false, false}};
+};
+
+// By which instructions tiles move between L2 and the SM.
+enum class CopyPath { cp_async, st, tma, ld };
+struct CopyPathRow {
+  CopyPath value;
+  std::string_view name;
+  std::string_view title;  // in pseudocode
+  bool loads, stores;      // directions that it serves
+  bool bulk;               // one thread starts the copy of a whole tile, which the copy engine carries out
+  bool asynchronous;       // threads go on while the bytes are on their way, and wait for them later
+};
+template <>
+struct EnumTable<CopyPath> {
+  static constexpr std::array rows{
+      CopyPathRow{CopyPath::cp_async, "cp.async", "cp.async", true, false, false, true},
+      CopyPathRow{CopyPath::st, "st", "store from registers", false, true, false, false},
+      CopyPathRow{CopyPath::tma, "tma", "TMA bulk copy", true, true, true, true},
+      CopyPathRow{CopyPath::ld, "ld", "load through registers", true, false, false, false}};
+};
+
+// Dimensions of the grid of blocks. heads: query heads or KV heads, as the schedule groups them.
+enum class GridDimension { q, kv, heads, batch };
+struct GridDimensionRow {
+  GridDimension value;
+  std::string_view name;
+  bool within_head;  // tiles of one head lie along it
+};
+template <>
+struct EnumTable<GridDimension> {
+  static constexpr std::array rows{
+      GridDimensionRow{GridDimension::q, "q", true}, GridDimensionRow{GridDimension::kv, "kv", true},
+      GridDimensionRow{GridDimension::heads, "heads", false}, GridDimensionRow{GridDimension::batch, "batch", false}};
+};
+
+// How the warps of a block go through its steps.
+// lockstep: they meet at a barrier in every step; free: each warpgroup (or warp) at its own pace; ping_pong: the same,
+// but they take turns to issue their products; special_turns: they take turns at the special functions of a step.
+enum class Overlap { lockstep, free, ping_pong, special_turns };
+struct OverlapRow {
+  Overlap value;
+  std::string_view name;
+};
+template <>
+struct EnumTable<Overlap> {
+  static constexpr std::array rows{OverlapRow{Overlap::lockstep, "lockstep"}, OverlapRow{Overlap::free, "free"},
+                                   OverlapRow{Overlap::ping_pong, "ping-pong"},
+                                   OverlapRow{Overlap::special_turns, "special-turns"}};
+};
+
+// Under which masks a fact of the block order holds.
+enum class When { always, causal };
+struct WhenRow {
+  When value;
+  std::string_view name;
+};
+template <>
+struct EnumTable<When> {
+  static constexpr std::array rows{WhenRow{When::always, "always"}, WhenRow{When::causal, "causal"}};
+};
+
+// Thread operations' pipes. The first `arithmetic_pipes` are those whose operands count as register traffic. alu:
+// maxima, integers, logic; shared: wavefronts of shared memory, not operations of threads; others: instructions of
+// threads on none of these pipes.
+enum class Pipe { xu, ffma, fadd, fmul, alu, conversion, shuffle, shared, others };
+struct PipeRow {
+  Pipe value;
+  std::string_view name;
+};
+template <>
+struct EnumTable<Pipe> {
+  static constexpr std::array rows{
+      PipeRow{Pipe::xu, "xu"},           PipeRow{Pipe::ffma, "ffma"},     PipeRow{Pipe::fadd, "fadd"},
+      PipeRow{Pipe::fmul, "fmul"},       PipeRow{Pipe::alu, "alu"},       PipeRow{Pipe::conversion, "conversion"},
+      PipeRow{Pipe::shuffle, "shuffle"}, PipeRow{Pipe::shared, "shared"}, PipeRow{Pipe::others, "others"}};
+};
+inline constexpr int pipe_count = static_cast<int>(kind_count<Pipe>), arithmetic_pipes = 4;
+
+}  // namespace tilescope
