@@ -31,11 +31,22 @@ def flow_map(text):
     return result
 
 
+def whole_lines(text):
+    """Lines without comments; a flow mapping that goes on is joined to the line where it begins."""
+    lines = []
+    for line in text.split("\n"):
+        line = line.split("#")[0].rstrip()
+        if lines and lines[-1].count("{") > lines[-1].count("}"):
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
+    return lines
+
+
 def rates(descriptor):
     """The work rates of a descriptor: {(launch, rate): value}. A launch that stands twice is told apart by its steps."""
     result, launch, in_work = {}, "", False
-    for line in descriptor.read_text(encoding="utf-8").split("\n"):
-        line = line.split("#")[0].rstrip()
+    for line in whole_lines(descriptor.read_text(encoding="utf-8")):
         if found := re.match(r"  - name: (\w+)", line):
             launch, in_work = found.group(1), False
         elif found := re.match(r"    steps: \{(\w+): (\d+)\}", line):
