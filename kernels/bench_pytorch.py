@@ -51,7 +51,8 @@ def main(arguments):
                 int(options["repeats"]))
         pairs = q_len * (q_len + 1) / 2 if causal else q_len * kv_len
         tflops = 4 * batch * heads_q * pairs * d / us * 1e-6
-        print(f"pytorch_{options['backend'].lower()},{options['dtype']},{d},,,,{batch},{heads_q},{heads_kv},{q_len},{kv_len},"
+        print(f"pytorch_{options['backend'].lower()},{options['dtype']},{d},,,,{batch},{heads_q},{heads_kv},"
+              f"{q_len},{kv_len},"
               f"{options['mask']},{us:.2f},{tflops:.1f},,,", flush=True)
 
 

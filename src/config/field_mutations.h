@@ -1,6 +1,6 @@
-// Tests only: rewrites a YAML file as plain block YAML with one field changed, and knows where every key and value then
-// stands, so that each field of a file can be made wrong in every way and the exact finding expected. A field that is
-// added to a file is covered without touching a test.
+// Tests only: rewrites a YAML file as plain block YAML with one field changed and records the position of every key and
+// value. Tests can so make each field of a file wrong in every way and expect the exact finding. A field added to a
+// file is covered without changing a test.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -48,8 +48,8 @@ struct Place {
   int line = 0, column = 0;
 };
 
-// Where keys (or the '-' of a list's item) and values stand in the text that `write` makes. A map's or list's value
-// stands where its first entry does.
+// Positions of keys (or of the '-' of a list item) and of values in the text that `write` makes. The position of a map
+// or list is that of its first entry.
 struct Written {
   std::string text;
   int line = 1;
@@ -166,7 +166,7 @@ class Scratch {
   std::filesystem::path file_;
 };
 
-// Changes one node of a file at a time and compares what a loader says.
+// Changes one node of a file at a time and compares the loader's findings.
 class Probe {
  public:
   using Loader = std::function<void(const std::filesystem::path&)>;
@@ -175,7 +175,7 @@ class Probe {
   const Tree& tree() const { return tree_; }
   std::string file() const { return scratch_.name(); }
 
-  // What the loader says about `text`; "" when it loads.
+  // The loader's findings about `text`; "" if it loads.
   std::string findings(const std::string& text) const {
     std::ofstream(scratch_.file()) << text;
     try {
@@ -205,7 +205,7 @@ class Probe {
     const Written written = write(tree_, {path, Change::drop});
     const std::string parent = parent_path(path);
     CAPTURE(written.text);
-    // A map that is a list's item has no key of its own; its first entry stands for it.
+    // A map that is a list item has no key; the position of its first entry is used.
     const Place place = parent.empty()          ? Place{1, 1}
                         : parent.ends_with(']') ? written.values.at(parent)
                                                 : written.keys.at(parent);
@@ -220,7 +220,7 @@ class Probe {
     CHECK(findings(written.text) == line({first.line + lines, first.column}, path,
                                          fmt::format("duplicate key, first given on line {}; keep one", first.line)));
   }
-  // One letter more at the end of the key: unknown, and the right one suggested.
+  // One extra letter at the end of the key: the key is unknown, and the correct one is suggested.
   void expect_misspelt(const std::string& path) const {
     Written written = write(tree_);
     const Place place = written.keys.at(path);
@@ -260,12 +260,12 @@ class Probe {
 enum class Need {
   required,  // absent is a finding
   optional,  // absent is fine
-  free,      // the key is a name of the file's own, or absence is tested elsewhere
+  free,      // the key is a name that the file chooses, or absence is tested elsewhere
 };
 
 // What a reader expects at the paths that match `pattern`, where '*' stands for one key and "[*]" for one item.
-// `expected` is the message's wording: "text", "an integer from 1 to 64", "one of a, b", "a list", ... It is spelled
-// out in each test a second time on purpose: the messages are the contract.
+// `expected` is the message's wording: "text", "an integer from 1 to 64", "one of a, b", "a list", ... Each test
+// repeats it on purpose, because the messages are a contract.
 struct Rule {
   std::string pattern, expected;
   Need need = Need::required;
@@ -330,7 +330,7 @@ inline void check_field(const Probe& probe, const Field& field, const std::vecto
     const std::string wanted = probe.line((at_key ? written.keys : written.values).at(field.path), field.path, message);
     const std::string found = probe.findings(written.text);
     CAPTURE(written.text);
-    // A list or map that is no longer there may leave others without what they name; a scalar has one finding.
+    // Removing a list or map may also break references to it; a changed scalar has exactly one finding.
     if (field.kind == Kind::scalar) CHECK(found == wanted);
     else CHECK_MESSAGE(found.find(wanted) != std::string::npos, found, " lacks ", wanted);
   };
@@ -354,7 +354,7 @@ inline void check_field(const Probe& probe, const Field& field, const std::vecto
 }
 
 inline void check_fields(const Probe& probe, const std::vector<Rule>& rules) {
-  CHECK(probe.findings(Mutation{}) == "");  // rewritten as block YAML, the file still loads
+  CHECK(probe.findings(Mutation{}) == "");  // the file still loads after it is rewritten as block YAML
   for (const Field& field : fields_of(probe.tree())) check_field(probe, field, rules);
 }
 

@@ -7,10 +7,10 @@
 //   root.only({"schema", "id", "compute"});       // an unknown key becomes a diagnostic with did-you-mean
 //   document.finish();                            // throws InputError with *all* findings, or returns
 //
-// A wrong or missing value records a diagnostic and yields a harmless placeholder (0, ""), so that one pass reports
-// everything that is wrong with a file. Closed yaml-cpp 0.7 traps: duplicate keys, merge keys, aliases and anchors,
-// tags, tabs, `010`, `.nan`, `yes`, documents after the first, files over 1 MiB, nesting deeper than 64, quotes that
-// are never closed, and plain values that run on over the next line. Only src/config/tree.cpp includes yaml-cpp.
+// A wrong or missing value records a diagnostic and yields a placeholder (0, ""), so that one pass reports all errors
+// of a file. Closed yaml-cpp 0.7 traps: duplicate keys, merge keys, aliases and anchors, tags, tabs, `010`, `.nan`,
+// `yes`, documents after the first, files over 1 MiB, nesting deeper than 64, quotes that are never closed, and plain
+// values that run on over the next line. Only src/config/tree.cpp includes yaml-cpp.
 #pragma once
 
 #include <cstdint>

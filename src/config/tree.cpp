@@ -1,5 +1,5 @@
 // The only file that includes yaml-cpp. Its event interface is used, not its Node: events show duplicate keys, anchors,
-// aliases, tags and every position, and let nesting be refused before anything grows.
+// aliases, tags and every position, and nesting can be refused before memory is allocated.
 #include "config/tree.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (expects_key()) fail(mark, "a key must be text, found nothing");
     NodeState& node = place(mark);
     node.kind = NodeKind::empty;
-    if (node.key_line > 0) {  // yaml-cpp puts it at the next token, which may be lines away
+    if (node.key_line > 0) {  // yaml-cpp reports the position of the next token, which may be lines away
       node.line = node.key_line;
       node.column = node.key_column;
     }
@@ -121,7 +121,7 @@ class TreeBuilder : public YAML::EventHandler {
       document_.report(mark.line + 1, mark.column + 1, path_of(entry),
                        fmt::format("duplicate key, first given on line {}; keep one", (*first)->key_line));
     } else {
-      frame.node->children.push_back(&entry);  // a refused entry is read to its end but not attached
+      frame.node->children.push_back(&entry);  // a rejected entry is parsed to its end but not attached
     }
   }
 
@@ -146,7 +146,7 @@ class TreeBuilder : public YAML::EventHandler {
       return (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7F;
     });
     if (control) report(mark, "holds a control character; remove the escape");
-    // A value that silently runs on over the next line is mostly a slip of indentation.
+    // A plain value that continues on the next line is usually an indentation error.
     if (plain && !stands_at(mark, value)) {
       report(mark, fmt::format("{} runs over several lines; use quotes, or '>-' before it", shown_text(value)));
     }
@@ -187,7 +187,7 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
-// Refuses what yaml-cpp would replace, skip or misread: bytes that are not text, control characters, tabs.
+// Rejects characters that yaml-cpp would replace, skip or misread: bytes that are not text, control characters, tabs.
 void check_characters(const DocumentState& document, std::string_view text) {
   int line = 1;
   int column = 1;

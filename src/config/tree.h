@@ -1,5 +1,5 @@
-// The reader's own document tree: what yaml-cpp saw, with a position for every node and nothing expanded or merged.
-// Private to src/config.
+// The reader's own document tree: the events of yaml-cpp, with a position for every node and without expansion or
+// merging. Private to src/config.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ struct NodeState {
   NodeState* parent = nullptr;
   NodeKind kind = NodeKind::missing;
   bool quoted = false;               // of a scalar: written in quotes or as a block, so never a number
-  bool refused = false;              // already reported (an alias, a missing value): further reads stay quiet
+  bool refused = false;              // already reported (an alias, a missing value): further reads report nothing
   int line = 0, column = 0;          // where the value starts, from 1
   int key_line = 0, key_column = 0;  // where its key starts; 0 outside maps
   std::string key;                   // in the parent map

@@ -23,7 +23,7 @@ void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, co
     const std::int64_t size = schedule.diagram.axes[index(source.axis)].size_in(workload);
     inputs[i] = source.kind == SymbolSource::Kind::size   ? size
                 : source.kind == SymbolSource::Kind::tile ? source.tile.value(size, tiles)
-                                                          : 1;  // only relaxed counts see what stands for a mask
+                                                          : 1;  // the mask's symbols occur only in relaxed counts
   }
   externals.resize(symbolic.externals.size());
   int bound = -1;

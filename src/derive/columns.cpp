@@ -49,7 +49,7 @@ class Liveness {
 
   bool made_here(ArrayId id) const { return made_.contains(id); }
 
-  // Folded over an axis that some loop streams or splits: kept from step to step.
+  // Folded over an axis that a loop streams or splits: kept from step to step.
   bool running(ArrayId id) const {
     const Primitive& primitive = at(made_.at(id));
     return std::any_of(island_.loops.begin(), island_.loops.end(), [&](const Loop& loop) {
@@ -62,7 +62,7 @@ class Liveness {
     return stream && !made_here(id) && primitives_.array(id).has(stream->axis);
   }
 
-  // A map of the finished state alone: it runs when the stream is through, and what a step needs is gone by then.
+  // A map that uses the finished state only: it runs after the stream, when the tiles of a step are no longer live.
   bool final_map(int step) const {
     const Primitive& primitive = at(step);
     const auto done = [&](ArrayId id) { return made_here(id) && running(id); };
@@ -70,7 +70,7 @@ class Liveness {
            std::all_of(primitive.inputs.begin(), primitive.inputs.end(), done) && !left_unfinished(primitive);
   }
 
-  // Whether a stream inside the fold of an input leaves the tile of the output before the fold is through.
+  // Whether a stream inside the fold of an input leaves the output's tile before the fold is complete.
   bool left_unfinished(const Primitive& primitive) const {
     bool inside = false;
     for (const Loop& loop : island_.loops) {
@@ -100,7 +100,7 @@ class Liveness {
     return step >= first_use_.at(id) && step <= used->second;
   }
 
-  // The map at `step` is the last to need the tile and writes its own result, of the same shape, in its place.
+  // The map at `step` is the last use of the tile and overwrites it with its result of the same shape.
   bool overwritten(ArrayId id, int step) const {
     const Primitive& primitive = at(step);
     if (primitive.fold || last_use_.at(id) != step ||

@@ -1,4 +1,5 @@
-// What is live on the chip while each primitive of an island runs (theory 4.2, P9): the columns of the pseudocode.
+// The tiles that are live on chip while each primitive of an island runs (theory 4.2, P9): the columns of the
+// pseudocode.
 #pragma once
 
 #include <string>
@@ -19,10 +20,10 @@ struct LiveColumn {
   std::vector<Live> live;
 };
 
-// One column a primitive. Live are: tiles that stay over the innermost stream (inputs that it does not move, results
-// and running state that it adds to); tiles that it moves, from their first use in a step to their last; interior tiles
-// from where they are computed to their last use. A map writes over an input of the same shape that nothing needs any
-// more. `buffers`: copies of a tile that every step fetches. Primitives must be those of the island's schedule:
+// One column a primitive. Live are: tiles that are kept over the innermost stream (inputs that it does not move,
+// results and running state that it accumulates); tiles that it moves, from their first to their last use in a step;
+// interior tiles, from their computation to their last use. A map overwrites an input of the same shape that has no
+// later use. `buffers`: copies of a tile that every step loads. Primitives must be those of the island's schedule:
 // expand(schedule.diagram).
 std::vector<LiveColumn> columns_of(const Island& island, const Primitives& primitives, std::int64_t buffers);
 

@@ -1,4 +1,4 @@
-// The walk and the compiled symbolic counts of one schedule, side by side: for tests.
+// Tests only: the walk and the compiled symbolic counts of one schedule, for comparison.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace tilescope {
 
-// What the walk says that an array moves in one direction.
+// The values that an array moves in one direction, by the walk.
 inline std::int64_t walked(const Schedule& schedule, const Island& island, const Nest& nest, const Walk& walk,
                            ArrayId id, bool store) {
   const ArrayWalk& array = walk.arrays[index(id)];

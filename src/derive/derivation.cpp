@@ -26,7 +26,7 @@ double width(const DeriveRequest& request, const Array& array) {
   return 1;
 }
 
-// Each array that a kernel loads or stores, once: no nest moves less.
+// Each array that a kernel loads or stores counted once, a lower bound for every nest.
 double compulsory(const Primitives& primitives, const FusedKernel& kernel, const DeriveRequest& request) {
   double total = 0;
   const auto add = [&](ArrayId id) {
@@ -42,7 +42,7 @@ class Ranking {
  public:
   Ranking(Derivation& derivation) : out_(derivation) {}
 
-  // Fusions in the order of their compulsory traffic, until no further one can be among the best.
+  // Visits fusions in ascending order of compulsory traffic, until no further one can be among the best.
   void run() {
     std::vector<std::pair<double, int>> order;
     for (std::size_t f = 0; f < out_.fusions.fusions.size(); ++f) {
@@ -81,7 +81,8 @@ class Ranking {
       const RankedKernel& best = solved(k);
       if (!best.best.found) return;
       total += best.best.traffic - compulsory(out_.primitives, kernel(k), out_.request);
-      if (best_.size() >= out_.request.ranked && total >= best_.back().first) return;  // later kernels only add
+      // The remaining kernels only add traffic.
+      if (best_.size() >= out_.request.ranked && total >= best_.back().first) return;
     }
     best_.insert(std::upper_bound(best_.begin(), best_.end(), std::pair(total, number)), {total, number});
     if (best_.size() > out_.request.ranked) best_.pop_back();
@@ -129,7 +130,8 @@ void find(NamedDerivation& named, const Derivation& derivation) {
   named.found = named.missing_because.empty();
 }
 
-// A ranked fusion is a named schedule when it has its kernels with its loops; axes of one element do not count.
+// A ranked fusion matches a named schedule if it has the same kernels with the same loops, ignoring axes of one
+// element.
 void add_names(Derivation& derivation) {
   const auto shortened = [&](AxisLoops loops) {
     std::erase_if(loops, [&](const AxisLoop& loop) {
@@ -146,7 +148,7 @@ void add_names(Derivation& derivation) {
     for (RankedFusion& ranked : derivation.ranked) {
       const auto same = [&](const NamedKernel& kernel) {
         return std::any_of(ranked.kernels.begin(), ranked.kernels.end(), [&](const RankedKernel& other) {
-          // A kernel that moves everything once is the same under any loops.
+          // A kernel that moves everything once is equal under any loops.
           const bool once =
               other.best.traffic <= compulsory(derivation.primitives, other.kernel, derivation.request) * (1 + 1e-9);
           return other.kernel == kernel.kernel && (once || shortened(other.loops) == shortened(kernel.loops));
@@ -194,7 +196,7 @@ RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, 
     Schedule schedule = kernel_schedule(primitives, kernel, nest.loops);
     ScheduleProblem problem = problem_of(schedule, options_of(request), -1, request.widths);
     leave_out_ones(problem, schedule, request.workload);
-    // Nests that differ only in loops over one element are one problem here.
+    // Nests that differ only in loops over one element are the same problem.
     if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same)) seen.push_back(same);
     else continue;
     BestTiles tiles = best_tiles(problem, sizes_of(problem.symbolic, schedule, request.workload, request.mask),

@@ -1,5 +1,5 @@
-// Everything that follows from a diagram: roles, streamability with its witness, legal fusions and nests, their traffic
-// as a function of memory, and where the named schedules lie among them (theory 4.2).
+// Everything that is derived from a diagram: roles, streamability with its witness, legal fusions and nests, their
+// traffic as a function of memory, and where the named schedules lie among them (theory 4.2).
 #pragma once
 
 #include <filesystem>
@@ -22,14 +22,14 @@ struct DeriveRequest {
   std::map<std::string, Rational> widths{};  // bytes a value, by array or dtype key; empty: count values
   std::size_t most_fusions = 200000;
   std::size_t most_nests =
-      40000;  // whose best tiles are computed, over all kernels; then the derivation is not complete
+      40000;  // nests whose best tiles are computed, over all kernels; at this limit the derivation is incomplete
   std::size_t ranked = 10;
 };
 
 struct RankedKernel {
   FusedKernel kernel{};
   AxisLoops loops{};
-  Schedule schedule{};  // the kernel by itself
+  Schedule schedule{};  // the kernel as a separate schedule
   ScheduleProblem problem{};
   BestTiles best{};
 };
@@ -67,7 +67,7 @@ struct Derivation {
 };
 
 // Named schedules are those of models/schedules whose diagram is this one. Nests that leave partial results are counted
-// and legal but not ranked: parts buy parallelism, not traffic.
+// and legal but not ranked: parts increase parallelism but do not reduce traffic.
 Derivation derive(const DeriveRequest& request, const std::filesystem::path& models_directory);
 
 // One more schedule on the derivation's diagram: its counts and optima, when the rules allow it.

@@ -1,4 +1,4 @@
-// How many bound schedules a second, and how long an enumeration takes.
+// Benchmark: bound schedules per second, and the time of an enumeration.
 #include <benchmark/benchmark.h>
 
 #include "derive/derivation.h"

@@ -17,7 +17,7 @@ std::vector<ArrayId> arrays_with_role(const Primitives& primitives, ArrayRole ro
   return found;
 }
 
-// Whether a kernel hangs together: from one result all others are reached over arrays that its primitives touch.
+// Whether a kernel is connected: all results are reachable from one result through arrays that its primitives use.
 bool connected(const Primitives& primitives, const FusedKernel& kernel) {
   if (kernel.region.results.size() < 2) return true;
   std::set<ArrayId> reached{kernel.region.results.front()};
@@ -85,7 +85,7 @@ class Enumerator {
     out_.fusions.push_back({kernels, stored_});
   }
 
-  // -1: the kernel would not hang together.
+  // -1: the kernel would not be connected.
   int kernel_number(const std::vector<ArrayId>& results) {
     const auto [found, fresh] = numbers_.try_emplace({results, stored_}, -1);
     if (!fresh) return found->second;
@@ -99,7 +99,7 @@ class Enumerator {
     return found->second = static_cast<int>(same - out_.kernels.begin());
   }
 
-  // Sorts kernels so that what one loads an earlier one stores; false: they wait for each other.
+  // Sorts kernels so that every loaded array is stored by an earlier kernel; false: their dependencies are cyclic.
   bool order(std::vector<int>& kernels) const {
     std::vector<int> sorted;
     std::set<ArrayId> stored;

@@ -19,7 +19,7 @@ TileSize add_parameter(Schedule& schedule, const AxisLoop& loop) {
   return {.parameter = static_cast<int>(schedule.parameters.size()) - 1};
 }
 
-// The kernel that merges partial results: blocks over what all of them share, the parts one after another.
+// The kernel that merges partial results: blocks over the axes that all results share, parts processed sequentially.
 Island merge_island(Schedule& schedule, const Island& parts) {
   Island merge;
   merge.name = "merge";
@@ -34,7 +34,7 @@ Island merge_island(Schedule& schedule, const Island& parts) {
   return merge;
 }
 
-// `diagram` has the running state of the expansion too.
+// `diagram` also has the running state of the expansion.
 Rational width_of(const Diagram& diagram, const std::string& array, const std::map<std::string, Rational>& widths) {
   if (widths.empty()) return 1;
   const auto own = widths.find(array);
@@ -51,7 +51,7 @@ bool is_tile(const Schedule& schedule, const SymbolSource& source) {
                       [&](const Chunking& cut) { return cut.length.parameter == source.tile.parameter; });
 }
 
-// Length of the parts where nothing better is known: what the schedule's default number of parts gives, or two parts.
+// Default length of the parts: from the schedule's default number of parts, else two parts.
 double default_part(const Schedule& schedule, const SymbolSource& source, double size) {
   const std::int64_t value = schedule.parameters[static_cast<std::size_t>(source.tile.parameter)].default_value;
   return std::ceil(size / static_cast<double>(source.tile.parts ? value : 2));
@@ -195,8 +195,8 @@ BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, con
   return best;
 }
 
-// With sizes far beyond the memory, and the memory far beyond single elements, the column with the costliest optimum
-// binds.
+// If sizes are far larger than the memory, and the memory far larger than single elements, the column with the
+// costliest optimum binds.
 ExactOptimum closed_form(const ScheduleProblem& problem, const Valuation& sizes) {
   ExactOptimum best;
   best.reason = "no column of the footprint depends on tiles";

@@ -16,7 +16,7 @@ namespace tilescope {
 // Tile parameters are named after their axes; the length of a part is "x_part".
 Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel, const AxisLoops& loops);
 
-// All tiles of a schedule at once: the sum of its islands' traffic under every column of every island.
+// The tile problem of a whole schedule: the sum of its islands' traffic, constrained by every column of every island.
 struct ScheduleProblem {
   SymbolicSchedule symbolic{};
   Polynomial traffic{};               // relaxed
@@ -29,11 +29,11 @@ ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& opti
                            const std::map<std::string, Rational>& widths = {});
 
 // The problem with everything that is 1 in this workload left out: loops over one element, one head, one sequence. The
-// number of parts that an axis is split into is not a tile to optimise (it buys parallelism, not traffic): its symbol
-// stays.
+// number of parts that an axis is split into is not a tile to optimise (it increases parallelism but does not reduce
+// traffic): its symbol stays.
 void leave_out_ones(ScheduleProblem& problem, const Schedule& schedule, const Workload& workload);
 
-// What the sizes are called and worth: extents, the diagram's own sizes, and what stands for a mask.
+// Names and values of the sizes: extents, the diagram's own sizes, and the mask's symbols.
 Valuation sizes_of(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,
                    const Mask& mask);
 
@@ -41,7 +41,7 @@ Valuation sizes_of(const SymbolicSchedule& symbolic, const Schedule& schedule, c
 Valuation tile_bounds(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload);
 
 struct BestTiles {
-  bool found = false;  // false: not even tiles of 1 fit
+  bool found = false;  // false: even tiles of 1 do not fit
   double traffic = 0, lower_bound = 0;
   std::vector<double> tiles{};  // in the order of ScheduleProblem::tiles
   int binding_column = -1;

@@ -20,8 +20,8 @@ AxisBits bits_of(const std::vector<AxisId>& axes) {
   return mask;
 }
 
-// Bits of the loops that repeat an array: those up to the last one that moves it and that it does not carry. A result
-// that parts of an axis leave carries the parts.
+// Bits of the loops that repeat an array: the loops over axes that it lacks, outside the innermost loop that moves it.
+// A partial result also has the axis of the parts.
 AxisBits repeated(AxisBits axes, AxisBits carried_parts, const AxisLoops& loops) {
   const auto carries = [&](const AxisLoop& loop) {
     return (axes & bit(loop.axis)) != 0 || (loop.parts && (carried_parts & bit(loop.axis)) != 0);
@@ -35,7 +35,7 @@ AxisBits repeated(AxisBits axes, AxisBits carried_parts, const AxisLoops& loops)
   return mask;
 }
 
-// Whether the nest comes back to a tile of an array while the fold over the loop's axis goes on: blocks share the axis,
+// Whether the nest revisits a tile of an array before the fold over the loop's axis is complete: blocks share the axis,
 // or a loop inside the stream moves the tile.
 bool comes_back(AxisBits axes, const AxisLoops& loops, std::size_t loop) {
   if (loops[loop].partition == Partition::group) return !loops[loop].parts;
@@ -173,7 +173,7 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
   }
   for (const ArrayId id : state)
     cost.state.emplace_back(id, repeated(bits_of(primitives_->array(id).axes), ~AxisBits{0}, loops));
-  // What the innermost stream does not move stays over it, and so does every fold that some loop cuts.
+  // Tiles that the innermost stream does not move are kept over it, and so is every fold that a loop cuts.
   const bool streams = !loops.empty() && loops.back().partition == Partition::stream;
   for (const auto& [id, axes] : loads_)
     if (streams && (axes & bit(loops.back().axis)) == 0) cost.resident.push_back(id);

@@ -1,4 +1,4 @@
-// Where a named schedule (models/schedules) lies in the enumeration.
+// The position of a named schedule (models/schedules) in the enumeration.
 #pragma once
 
 #include <string>
@@ -15,8 +15,9 @@ struct NamedKernel {
 };
 
 struct NamedPoint {
-  std::vector<NamedKernel> kernels;  // islands that run operators; merging and converting follow from their loops
-  std::vector<ArrayId> omitted;      // outputs that no island stores
+  // Islands that run operators; merging and converting kernels follow from their loops.
+  std::vector<NamedKernel> kernels;
+  std::vector<ArrayId> omitted;  // outputs that no island stores
 };
 
 // The schedule's islands over the primitives of its diagram. Loops are in the enumeration's order.

@@ -1,5 +1,5 @@
 // The loop nests of one fused kernel: every axis whole, grouped over blocks or streamed, the streams in every order
-// (theory 4.2, P7); which of them are legal and why not; and which no tiles can make better than another one.
+// (theory 4.2, P7); which of them are legal, and why others are not; and which can never be better than another one.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace tilescope {
 struct AxisLoop {
   AxisId axis{};
   Partition partition = Partition::group;
-  bool parts = false;  // a group over an axis that results fold over: each block leaves partial results, merged later
+  bool parts = false;  // a group over an axis over which results are folded: each block leaves partial results that are
+                       // merged later
   friend auto operator<=>(const AxisLoop&, const AxisLoop&) = default;
 };
 
@@ -26,14 +27,14 @@ using AxisLoops = std::vector<AxisLoop>;
 // Axes as bits by AxisId; the upper half stands for the parts that a split cuts an axis into.
 using AxisBits = std::uint32_t;
 
-// What each array costs: the loops that repeat it. A result that is repeated is stored and loaded back that often,
+// The cost of each array: the loops that repeat it. A repeated result is stored and loaded again at each repetition,
 // together with its running state.
 struct NestCost {
   std::vector<std::pair<ArrayId, AxisBits>>
       repeated{};                                     // loads, then results; the same order for all nests of a kernel
   AxisBits tiled = 0;                                 // loops there are
   AxisBits parts = 0;                                 // axes that leave partial results
-  std::vector<std::pair<ArrayId, AxisBits>> state{};  // running state that leaves, and the loops that repeat it
+  std::vector<std::pair<ArrayId, AxisBits>> state{};  // running state that is stored, and the loops that repeat it
   std::vector<ArrayId> resident{};                    // on the chip in every column: see derive/columns.h
 };
 
@@ -48,15 +49,15 @@ struct Nests {
   bool complete = true;
 };
 
-// What the rules need to know of a kernel, worked out once.
+// Properties of a kernel that the rules use, computed once.
 class KernelRules {
  public:
   KernelRules(const Primitives& primitives, const FusedKernel& kernel);
 
   // The rules, one by one. Empty: the loops are legal.
   //  - a fold that cannot be streamed leaves its axis whole;
-  //  - blocks share a fold only if its results merge from partial ones, or are plain sums that add up;
-  //  - a fold that other results wait for is complete before they start: no loop inside it comes back to its tile.
+  //  - blocks may share a fold only if its results can be merged from partial results, or are plain sums;
+  //  - a fold whose result other results use is complete before they start: no loop inside it revisits its tile.
   std::string why_not(const AxisLoops& loops) const;
 
   NestCost cost(const AxisLoops& loops) const;
@@ -77,7 +78,7 @@ class KernelRules {
   };
   struct InnerFold {
     ArrayId id{};
-    AxisBits axes = 0, waited = 0;  // its axes; folded axes whose end some result waits for
+    AxisBits axes = 0, waited = 0;  // its axes; folded axes that must be complete before another result starts
   };
 
   const Primitives* primitives_;
@@ -96,7 +97,7 @@ class KernelRules {
 // moves nothing. Where a loop of b has one trip, b is as good as the nest without it, which is enumerated too.)
 bool dominates(const NestCost& a, const NestCost& b);
 
-// At most one axis is split into parts. Stops after `most` nests and says so.
+// At most one axis is split into parts. Stops after `most` nests and clears `complete`.
 inline constexpr std::size_t most_nests = 100000;
 Nests enumerate_nests(const Primitives& primitives, const FusedKernel& kernel, std::size_t most = most_nests);
 

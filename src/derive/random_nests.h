@@ -11,7 +11,7 @@ namespace tilescope {
 
 inline Primitives primitives_of_diagram(const Diagram& diagram) { return expand(primitive_diagram(expand(diagram))); }
 
-// Every axis whole, grouped, streamed or, rarely, in parts; streams shuffled. May be illegal.
+// Makes every axis whole, grouped, streamed or, rarely, split into parts, and shuffles the streams. May be illegal.
 inline AxisLoops random_loops(RandomPoints& random, const KernelRules& rules) {
   AxisLoops groups, streams;
   for (const AxisId axis : rules.batch()) groups.push_back({axis, Partition::group});

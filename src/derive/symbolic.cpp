@@ -108,7 +108,8 @@ class Builder {
            (axis(loop(i).axis).chunks_of == key && chunk_loop(*loop_over(key)));
   }
 
-  // How often the loop repeats what does not carry it: its trips, if it or any loop inside it moves the array's tile.
+  // How often the loop repeats an array that lacks its axis: its trips, if it or any loop inside it moves the array's
+  // tile.
   Polynomial repeats(std::size_t i, ArrayId id) {
     if (loop(i).partition == Partition::group) return Polynomial(trips(i));
     std::vector<SymbolId> movers;
@@ -133,8 +134,8 @@ class Builder {
                                {.kind = SymbolSource::Kind::moved, .island = number_, .array = id}));
   }
 
-  // Whether the tiles within the parts of a split repeat the array, or decide whether a stream outside them does: the
-  // last part, or the only one, may have fewer tiles than the others, which no product of trip counts says.
+  // Whether the tiles within the parts of a split repeat the array, or decide whether a stream outside them does. The
+  // last part may have fewer tiles than the others, which a product of trip counts cannot express.
   bool counts_parts(ArrayId id) const {
     for (std::size_t i = 0; i < island_->loops.size(); ++i) {
       if (!chunk_loop(i)) continue;
@@ -150,7 +151,7 @@ class Builder {
     return along == diagram_.guard->query || along == diagram_.guard->key || (i && in_pair(*i));
   }
 
-  // Of a mask, only how much of the score matrix it leaves is relaxed: see relaxed_live().
+  // Of a mask, relaxed counts use only the live share of the score matrix: see relaxed_live().
   SymbolId live(ArrayId id) {
     const Array& array = diagram_.array(id);
     const GuardAxes guard = *diagram_.guard;
@@ -173,7 +174,7 @@ class Builder {
     return false;
   }
 
-  // A guarded loop that does not move the array leaves it whole, or out.
+  // A guarded loop that does not move the array visits all of it or none of it.
   Polynomial relaxed_live_of(ArrayId id, bool rows, bool keys, bool by_chunk) {
     const GuardAxes guard = *diagram_.guard;
     const bool by_query = moves_from(*loop_over(guard.query), id),
@@ -223,7 +224,7 @@ class Builder {
     return count;
   }
 
-  // Distinct values the island visits; under a mask rows that see nothing are never visited.
+  // Distinct values that the island visits; rows without a visible key are never visited.
   Polynomial distinct(ArrayId id) {
     if (!guarded()) return whole(id);
     const Array& array = diagram_.array(id);
@@ -285,7 +286,7 @@ class Builder {
     return one(*tile) ? Polynomial(1) : Polynomial(tile_symbol(along, *tile));
   }
 
-  // Every step of the nest computes the operator on its tiles, also where a loop does not concern it.
+  // Every step of the nest computes the operator on its tiles, including steps of loops over other axes.
   Polynomial points(int op) {
     const std::vector<AxisId> axes = diagram_.axes_of(diagram_.operators[static_cast<std::size_t>(op)]);
     Polynomial count =

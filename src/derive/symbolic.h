@@ -1,6 +1,6 @@
-// A schedule's counts as exact polynomials of sizes, tiles and trip counts: what each array moves across the boundary,
-// what is live on the chip, what is computed (theory 4.1 and 4.2, passes P8 and P9). The transfer rule of
-// cost/transfer.h, once more, with symbols for numbers.
+// A schedule's counts as exact polynomials of sizes, tiles and trip counts: traffic of each array across the boundary,
+// live values on chip, computed points (theory 4.1 and 4.2, passes P8 and P9). The transfer rule of cost/transfer.h
+// with symbols in place of numbers.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ struct SymbolicTerm {
 struct SymbolicColumn {
   int island = 0;
   std::string at{};
-  std::vector<std::string> live{};  // arrays, also those that only the expansion into primitives has
+  std::vector<std::string> live{};  // arrays, including those that only the expansion into primitives has
   std::vector<Polynomial> tiles{};  // values of each, with its copies
   Polynomial values{};              // their sum
 };
@@ -36,7 +36,7 @@ struct SymbolicWork {
   Polynomial points{};
 };
 
-// Where the value of a symbol comes from when the schedule is bound.
+// The source of a symbol's value when the schedule is bound.
 struct SymbolSource {
   enum class Kind {
     size,
@@ -67,13 +67,13 @@ struct SymbolicSchedule {
 
 struct SymbolicOptions {
   bool masked = false;       // the mask is not "none": live tiles are summed where an island skips the others
-  std::int64_t buffers = 1;  // copies of a tile that is fetched anew at every step
+  std::int64_t buffers = 1;  // copies of a tile that is loaded again at every step
 };
 
 SymbolicSchedule symbolic(const Schedule& schedule, const SymbolicOptions& options = {});
 
-// What stands for a mask in relaxed counts: the live share of the score matrix, and how many of a row of tiles' ends
-// are cut by the mask's diagonal edges (causal 1, window 2), each of which adds half a tile.
+// The representation of a mask in relaxed counts: the live share of the score matrix, and the number of ends of a row
+// of tiles that the mask's diagonal edges cut (causal 1, window 2). Each cut adds half a tile.
 double live_share(const Workload& workload, const Mask& mask);
 int mask_edges(const Mask& mask);
 

@@ -7,8 +7,8 @@
 namespace tilescope {
 namespace {
 
-// The kernel's loops with the axis as asked: a group joins the grid, a stream stays where the axis was streamed, else
-// it becomes the innermost.
+// The kernel's loops with the axis partitioned as requested. A group joins the grid. A stream keeps the position of the
+// axis' stream if there was one, else it becomes the innermost loop.
 AxisLoops with_axis(AxisLoops loops, AxisId axis, Asked asked) {
   const auto of_axis = [&](const AxisLoop& loop) { return loop.axis == axis; };
   const auto streamed = std::find_if(loops.begin(), loops.end(), [&](const AxisLoop& loop) {

@@ -1,4 +1,4 @@
-// Why a schedule may not partition an axis in another way, kernel by kernel.
+// Why a schedule may not partition an axis differently, for each kernel.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@ struct WhyNot {
   std::string kernel;
   bool allowed = false;
   std::string loops;   // the kernel's loops with the axis partitioned as asked
-  std::string reason;  // the rule that forbids it, or what it would mean
+  std::string reason;  // the rule that forbids it, or the consequence of doing it
 };
 
-// The answer for every kernel of the schedule that has the axis. A group over a folded axis that must leave parts says
-// so.
+// The answer for every kernel of the schedule that has the axis. A group over a contracted axis that must leave partial
+// results is reported as such.
 std::vector<WhyNot> why_not(const Schedule& schedule, AxisId axis, Asked asked);
 
-// Why the schedule's own loops are not legal on its diagram: "kernel: rule". Empty: they are.
+// Why the schedule's own loops are illegal on its diagram: "kernel: rule". Empty: they are legal.
 std::string illegal(const Schedule& schedule);
 
 // An axis by its name or by the tile parameter that cuts it ("kv" for x).

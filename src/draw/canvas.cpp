@@ -15,7 +15,7 @@ namespace {
 
 struct Face {
   double size;    // pixels
-  bool fixed;     // every character as wide
+  bool fixed;     // monospaced
   double factor;  // on the table of widths: bold and sans are wider
 };
 
@@ -39,7 +39,7 @@ Face face(Font font) {
   return {};
 }
 
-// Of an em, in a serif face; characters that are not ASCII count as full squares, but for the few that are used here.
+// Widths in em of a serif font. Characters outside ASCII count as 1 em, except the few that are used here.
 double advance(char32_t c) {
   if (c > 0x7e) return c == 0xb7 || c == 0x2026 || c == 0x2211 ? 0.8 : 1.1;
   if (std::string_view("iljtfrI.,:;'!|()[] ").find(static_cast<char>(c)) != std::string_view::npos) return 0.36;

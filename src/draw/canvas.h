@@ -1,5 +1,5 @@
-// An SVG under construction: what is drawn in which layer, and the box of every text, so that a test can see whether
-// two overlap. Lengths are CSS pixels at full size.
+// An SVG under construction: the elements of each layer, and the box of every text, so that tests can check for
+// overlaps. Lengths are CSS pixels at full size.
 #pragma once
 
 #include <array>
@@ -33,7 +33,8 @@ struct PlacedText {
   Box box{};
 };
 
-// Text that may stand in XML: markup is escaped, and what is no character of XML 1.0 or no UTF-8 becomes U+FFFD.
+// Text that is valid in XML: markup is escaped, and bytes that are not UTF-8 or characters not allowed in XML 1.0
+// become U+FFFD.
 std::string xml_text(std::string_view text);
 // At most `most` characters, the last one an ellipsis where some were left out. Whole characters of UTF-8 only.
 std::string shortened(std::string_view text, std::size_t most);
@@ -48,9 +49,9 @@ double text_descent(Font font);
 class Canvas {
  public:
   void text(double x, double baseline, const Label& label, Font font, Anchor anchor = Anchor::start);
-  // `css` are classes; `title` is shown to who points at it; `data` is an SVG path.
+  // `css` are classes; `title` is shown on hover; `data` is an SVG path.
   void path(Layer layer, const std::string& data, const std::string& css, const std::string& title = {});
-  // A level line of a wire; pieces that continue each other become one, so that no seam shows between them.
+  // A level line of a wire. Adjacent pieces are joined, so that no seam is visible between them.
   void level(const std::string& css, double x1, double y, double x2, const std::string& title = {});
   void rect(Layer layer, const Box& box, double radius, const std::string& css, const std::string& title = {});
   void circle(Layer layer, double x, double y, double radius, const std::string& css, const std::string& title = {});

@@ -14,7 +14,7 @@ namespace {
 
 using draw::xml_text;
 
-// Lines stay lines.
+// Keeps line breaks.
 std::string listing_html(const std::string& text) {
   std::vector<std::string> lines = split(text, '\n');
   for (std::string& part : lines) part = xml_text(part);

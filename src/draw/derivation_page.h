@@ -1,5 +1,5 @@
-// One self-contained HTML page: pictures, then sections of text, listings and tables. It loads nothing, runs nothing,
-// and looks and prints like the report of `tilescope report`.
+// One self-contained HTML page: pictures, then sections of text, listings and tables. It loads no resources, contains
+// no scripts, and has the style of `tilescope report`.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double narrowest = 460;  // room for the legend
 
-// What the picture shows, for who cannot see it.
+// The alternative text of the picture.
 std::string description(const draw::Flow& flow) {
   const Diagram& diagram = *flow.diagram;
   std::vector<std::string> sentences;
@@ -51,7 +51,8 @@ DiagramPicture draw_diagram(const Diagram& diagram, const Schedule* schedule) {
   const std::string title = flow.diagram->name + (schedule != nullptr ? " under the schedule " + schedule->name : "");
   const std::string size = fmt::format("{} {}", draw::number(picture.width), draw::number(picture.height));
   picture.svg = fmt::format(
-      R"(<svg xmlns="http://www.w3.org/2000/svg" class="napkin" role="img" aria-label="Diagram of {0}" viewBox="0 0 {1}" width="{2}" height="{3}">)"
+      R"(<svg xmlns="http://www.w3.org/2000/svg" class="napkin" role="img" aria-label="Diagram of {0}" )"
+      R"(viewBox="0 0 {1}" width="{2}" height="{3}">)"
       "\n<title>Diagram of {0}</title>\n<desc>{4}</desc>\n<style>{5}</style>\n{6}</svg>\n",
       draw::xml_text(draw::shortened(title, 160)), size, draw::number(picture.width), draw::number(picture.height),
       draw::xml_text(draw::shortened(description(flow), 4000)), draw::picture_style(), canvas.content());

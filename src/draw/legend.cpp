@@ -8,7 +8,8 @@ namespace {
 constexpr double line_height = 20, sample = 30;
 
 struct Key {
-  std::string css{};  // of a wire; "island", "dot chip" and "tuple" are drawn as what they are; empty: the text says it
+  // Class of a wire; "island", "dot chip" and "tuple" are drawn as such symbols; empty: the entry has text only.
+  std::string css{};
   Label symbol{};
   std::string meaning{};
 };

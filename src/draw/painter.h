@@ -1,4 +1,4 @@
-// Draws what has a place.
+// Draws the positioned elements.
 #pragma once
 
 #include "draw/layout/geometry.h"
@@ -8,10 +8,10 @@ namespace tilescope::draw {
 void draw_wires(const Flow& flow, const Order& order, const Geometry& geometry, Canvas& canvas);
 void draw_boxes(const Flow& flow, const Order& order, const Geometry& geometry, Canvas& canvas);
 void draw_frames(const Flow& flow, const Geometry& geometry, Canvas& canvas);
-// Explains what occurs in this picture; returns the height that it takes from `top` down.
+// Draws the legend of the symbols in this picture; returns its height from `top` down.
 double draw_legend(const Flow& flow, double top, double width, Canvas& canvas);
 
-// One wire in the way of its lane: colour and width say the level, two lines a running state, dashes a view.
+// One wire in the style of its lane: colour and width show the level, a double line a running state, dashes a view.
 struct Span {
   double x1, y1, x2, y2;
 };

@@ -1,5 +1,5 @@
-// A small judge of XML for tests: tags nest, attributes are quoted and appear once, references are known, characters
-// are allowed. It knows no document types.
+// A small XML checker for tests: tags nest, attributes are quoted and appear once, references are known, characters
+// are allowed. It does not support document types.
 #pragma once
 
 #include <cctype>

@@ -1,4 +1,4 @@
-// Characters of a text that came from outside.
+// Sanitises text from external sources.
 #pragma once
 
 #include <string>

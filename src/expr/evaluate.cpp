@@ -12,7 +12,7 @@ double larger(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? std::numeric_limits<double>::quiet_NaN() : std::max(a, b);
 }
 
-// By squaring; the same products whatever the host's pow does.
+// By squaring, so that results do not depend on the host's pow.
 double power(double base, int exponent) {
   double result = 1;
   for (int left = std::abs(exponent); left > 0; left /= 2, base *= base)

@@ -2,8 +2,8 @@
 //
 //   exp(S - m)/z*V + 0.5*(index(x) - index(q))
 //
-// An Expression is an immutable value; copies share their nodes. A name stands for one element of an array (the axes
-// it carries are the reader's business), index(axis) for the position along an axis, size(axis) for its length.
+// An Expression is an immutable value; copies share their nodes. A name stands for one element of an array (the caller
+// knows the array's axes), index(axis) for the position along an axis, size(axis) for its length.
 #pragma once
 
 #include <map>
@@ -26,9 +26,9 @@ class Expression {
   static constexpr int largest_exponent = 64;  // of pow(x, integer), in magnitude
 
   Expression();  // the number 0
-  // The makers throw std::invalid_argument for what the text form could not say: a value that is not finite, a name
-  // that is no identifier (letters, digits, '_', then any number of ') or is a function's, a wrong argument count, an
-  // exponent of pow that is not an integer in [-64, 64]. The negation of a number is a number.
+  // These functions throw std::invalid_argument for anything that the text form cannot express: a value that is not
+  // finite, a name that is not an identifier (letters, digits, '_', then any number of ') or is a function's name, a
+  // wrong argument count, an exponent of pow that is not an integer in [-64, 64]. The negation of a number is a number.
   static Expression number(double value);
   static Expression array(std::string name);
   static Expression index(std::string axis);
@@ -74,7 +74,7 @@ bool is_expression_name(std::string_view name);
 // bounds on length and depth.
 std::string to_text(const Expression& expression);
 
-// Arrays replaced by expressions, all at once: what is put in is not searched again.
+// Replaces arrays by expressions, all at once: the replacements are not searched again.
 Expression substitute(const Expression& expression, const std::map<std::string, Expression, std::less<>>& replacements);
 Expression substitute(const Expression& expression, const std::string& name, const Expression& replacement);
 

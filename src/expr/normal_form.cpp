@@ -33,7 +33,7 @@ void key_factors(const Expression& expression, int exponent, double& constant, s
       return key_factors(operands[0], exponent, constant, keys);
     case Kind::number: {
       const double folded = constant * apply(Function::pow, expression.value(), exponent);
-      if (!std::isnormal(folded)) break;  // as a key of its own: distinct overflows are not equal
+      if (!std::isnormal(folded)) break;  // a separate key, because distinct overflows are not equal
       constant = folded;
       return;
     }
@@ -161,7 +161,7 @@ void FlatSum::add(const FlatProduct& product) {
   for (Summand& term : terms) {
     if (term.key != key) continue;
     const auto folded = sum(term.product.constant, product.constant);
-    if (!folded) continue;  // would overflow: stays a term of its own
+    if (!folded) continue;  // would overflow, so it remains a separate term
     term.product.constant = *folded;
     std::erase_if(terms, [](const Summand& each) { return each.product.constant.top == 0; });
     return;

@@ -34,7 +34,7 @@ class Parser {
     while (at_ < text_.size() && space(text_[at_])) ++at_;
   }
 
-  // What stands at the place: a word or number whole, anything else one byte.
+  // The text at the current position for a message: a whole word or number, else one byte.
   std::string found() const {
     if (at_ >= text_.size()) return "found the end";
     return "found " + shown_text(text_.substr(at_, std::max<std::size_t>(1, word_length())));

@@ -15,7 +15,7 @@ struct Ratio {
   friend bool operator==(const Ratio&, const Ratio&) = default;
 };
 
-// Lowest terms where both are integers; empty when a part overflowed, or vanished though no factor is zero.
+// In lowest terms if both are integers. Empty if a part overflowed, or underflowed to zero although no factor is zero.
 inline std::optional<Ratio> reduced(double top, double bottom) {
   constexpr double exact = 9007199254740992.0;  // 2^53: integers up to here are exact
   if (bottom < 0) top = -top, bottom = -bottom;

@@ -35,7 +35,7 @@ std::optional<double> folded(Function function, double a, double b) {
   }
 }
 
-// exp(part)^exponent of one product, and where among its factors the first stood.
+// exp(part)^exponent of one product, and the position of its first factor.
 struct Exponentials {
   std::vector<std::pair<Expression, int>> parts{};
   std::size_t place = 0;

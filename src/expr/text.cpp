@@ -7,7 +7,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// How tightly a node holds together: sums 1, products 2, signs 3, everything else 4.
+// Operator precedence of a node: sums 1, products 2, signs 3, everything else 4.
 int strength(const Expression& expression) {
   switch (expression.kind()) {
     case Kind::add:

@@ -1,4 +1,4 @@
-// What the names of a lowering file must refer to once every section has been read.
+// Checks the references between sections of a lowering file after all sections have been read.
 #include <fmt/format.h>
 
 #include <set>
@@ -25,7 +25,7 @@ void unique_names(const Node& list, std::set<std::string>& seen) {
       item["name"].report(fmt::format("'{}' is listed twice", item["name"].text()));
 }
 
-// A scope that nothing is made of, or that holds no whole number of the copied threads.
+// A scope that no variable uses, or that is not a whole number of the copied threads.
 void check_scope(const Node& node, const Variable& variable, const Lowering& lowering) {
   const ResidentCopies& copies = lowering.copies;
   if (variable.scope == Scope::warpgroup && copies.scope == Scope::warp)

@@ -36,7 +36,7 @@ std::vector<VariableUse> place_variables(const Lowering& lowering, const Lowerin
 
 std::int64_t whole(const std::optional<Sourced<double>>& bytes) { return bytes ? std::llround(bytes->value) : 0; }
 
-// What `level` offers to a unit's copies: one block's share of shared memory unless blocks are what is copied.
+// The capacity of `level` for a unit's copies: one block's share of shared memory, unless the copied unit is the block.
 std::int64_t capacity_of(const Lowering& lowering, const MemoryLevel& level) {
   const bool within_block = lowering.copies.scope != Scope::block;
   return within_block && level.capacity_per_block_bytes ? whole(level.capacity_per_block_bytes)
@@ -102,7 +102,7 @@ Configuration configure(const Lowering& lowering, const LoweringPlan& plan) {
     if (std::none_of(result.variables.begin(), result.variables.end(), here)) continue;
     LevelFit fit = fit_level(lowering, level, result.variables);
     if (level.name == "register" && fit.copies_max) result.registers = round_registers(lowering, fit);
-    // Of levels that hold equally many, the one with less to spare is the limit.
+    // If several levels hold equally many copies, the one with the least spare capacity is the limit.
     const bool limits = fit.copies_max && (result.limited_by.empty() || fit.copies < result.copies ||
                                            (fit.copies == result.copies && *fit.copies_max < spare));
     if (limits) result.copies = fit.copies, result.limited_by = level.name, spare = *fit.copies_max;

@@ -98,7 +98,8 @@ Lowering load_lowering(const std::filesystem::path& file, const std::filesystem:
   read_work(root["work"], state);
   const PhaseOverlap overlap = read_overlap(root["overlap"]);
   for (const Node& item : root["plans"].items()) lowering.plans.push_back(read_plan(item, state, overlap));
-  if (document.clean()) check_references(root, lowering);  // after a finding, names may be placeholders
+  // After a finding, names may be placeholders.
+  if (document.clean()) check_references(root, lowering);
   document.finish();
   return std::move(state.lowering);
 }

@@ -35,7 +35,8 @@ struct SizeDivisor {
 
 enum class Scope { warp, warpgroup, block };  // innermost first
 
-// What a unit (SM) holds as many of as fit; each owns `rows` rows of the grouped axis, so N of them make g = N * rows.
+// The warps, warpgroups or blocks of which an SM holds as many as fit. Each owns `rows` rows of the grouped axis, so N
+// copies give g = N * rows.
 struct ResidentCopies {
   Scope scope = Scope::warpgroup;
   std::string rows;
@@ -50,7 +51,7 @@ struct Variable {
   Scope scope = Scope::block;
   std::int64_t buffers = 1;
   std::int64_t streamed = 0;       // times in one iteration that the shape crosses from or to the outermost memory
-  std::string shares;              // a variable whose storage this one uses when that one is dead
+  std::string shares;              // a variable whose storage this one reuses after that one's last use
   std::vector<std::string> plans;  // empty: in every plan
   std::string source;              // id in Lowering::sources; empty: the file's
 };
@@ -107,7 +108,7 @@ struct Lowering {
   std::vector<SizeDivisor> divisors;
   ResidentCopies copies;
   std::vector<Variable> variables;
-  std::string work_rows;  // rows of the grouped axis that one iteration's amounts stand for
+  std::string work_rows;  // rows of the grouped axis to which the amounts of one iteration refer
   std::vector<PipeOperation> operations;
   MmaTile mma;
   std::vector<Matmul> matmuls;

@@ -1,4 +1,4 @@
-// A GPU as a level of the hierarchy's power law: what its datasheet is worth to a traffic term (theory 2.2, 2.7).
+// A GPU as a level of the hierarchy's power law: its cost of a traffic term from the datasheet (theory 2.2, 2.7).
 #pragma once
 
 #include "hardware/profile.h"

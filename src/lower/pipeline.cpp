@@ -11,7 +11,7 @@ namespace {
 
 struct Entry {
   OperationClocks clocks;
-  std::string owner;  // the operation or matmul of the file, which overlap phases name
+  std::string owner;  // the operation or matmul of the file, as named by overlap phases
 };
 
 void add(std::vector<Entry>& entries, const std::string& owner, OperationClocks operation) {

@@ -1,4 +1,4 @@
-// Inside src/lower: the parts of a lowering file that several sections are made of.
+// Inside src/lower: reads the parts of a lowering file that occur in several sections.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ struct Rate {
   std::string source;
 };
 
-// What has been read so far. Checks against the hardware wait until its profile is known.
+// The state of reading. Checks against the hardware are delayed until its profile is known.
 struct ReadState {
   Lowering lowering;
   Sizes sizes;
@@ -55,7 +55,7 @@ void read_copies(const Node& node, ReadState& state);
 Variable read_variable(const Node& node, const ReadState& state);
 void read_work(const Node& node, ReadState& state);
 
-// Findings about names, once there are no others.
+// Reports findings about names, if there are no others.
 void check_references(const Node& root, const Lowering& lowering);
 
 inline bool is_one_of(const Node& node, const std::vector<std::string>& choices) {

@@ -1,4 +1,4 @@
-// Rates of pipes: the hardware profile's, or the file's own with their source.
+// Rates of pipes: from the hardware profile, or from the file with their source.
 #include <fmt/format.h>
 
 #include "base/text.h"

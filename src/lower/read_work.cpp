@@ -11,14 +11,14 @@ namespace {
 
 const std::vector<std::string> pipes{"tensor", "exp2", "fma", "alu", "smem"};
 
-// What an amount may be given in on a pipe. An FMA lane's multiply-add is 1 count and 2 FLOP.
+// The units in which an amount may be given on a pipe. An FMA lane's multiply-add is 1 count and 2 FLOP.
 bool takes(const std::string& pipe, AmountUnit unit) {
   if (unit == AmountUnit::bytes) return pipe == "smem";
   if (unit == AmountUnit::flop) return pipe == "tensor" || pipe == "fma";
   return pipe == "exp2" || pipe == "fma" || pipe == "alu";
 }
 
-// The one of flop, count and values that is given. False after a finding.
+// Finds which of flop, count and values is given. False after a finding.
 bool read_amount(const Node& node, const ReadState& state, PipeOperation& operation) {
   constexpr std::array<std::pair<const char*, AmountUnit>, 3> keys{
       {{"flop", AmountUnit::flop}, {"count", AmountUnit::count}, {"values", AmountUnit::bytes}}};

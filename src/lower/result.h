@@ -1,4 +1,4 @@
-// What follows from a lowering: the configuration, the clocks, and the test against the outer memory's bandwidth.
+// The results of a lowering: the configuration, the clocks, and the test against the outer memory's bandwidth.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -65,7 +65,7 @@ struct Throughput {
   double bound_clocks = 0;
   std::string bound_by;  // a pipe, or "a and b" that tie; "several phases" when phases have different ones
   std::int64_t tensor_flop = 0;
-  double ideal_flop_per_second = 0;  // of the whole device when nothing but the bound takes time
+  double ideal_flop_per_second = 0;  // of the whole device if only the limiting pipe takes time
 };
 
 // Every unit streams its own tiles from the outermost memory while it computes on its whole group (theory 3.3).

@@ -18,7 +18,7 @@ bool any_negative(const Polynomial& polynomial) {
                      [](const Monomial& term) { return term.coefficient < 0; });
 }
 
-// Tiles that lower no traffic are best at 1, as memory does not fall with them either.
+// Tiles that reduce no traffic are optimal at 1, because memory does not fall when they grow.
 void settle_idle_tiles(TileProblem& problem) {
   std::vector<SymbolId> kept;
   const TileTerms terms = by_tile_powers(problem.traffic, problem.tiles);
@@ -34,7 +34,7 @@ void settle_idle_tiles(TileProblem& problem) {
   problem.tiles = kept;
 }
 
-// Why the problem is outside the form that can be solved, or nothing.
+// Why the problem does not have the form that can be solved; empty if it has.
 std::string obstacle(const TileProblem& problem, const TileTerms& traffic, const TileTerms& memory,
                      const Symbols& symbols) {
   for (const auto& [powers, coefficient] : traffic)
@@ -66,7 +66,7 @@ struct LeadingTerm {
   std::vector<Rational> row;
 };
 
-// What remains as M grows.
+// The terms that remain as M grows.
 struct LeadingProgramme {
   std::vector<LeadingTerm> traffic, memory;
   std::vector<std::size_t> bounded;  // tiles that stay at 1

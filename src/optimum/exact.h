@@ -2,10 +2,10 @@
 //
 // 1. A tile that lowers no traffic term goes to 1. Of the rest the leading programme keeps the terms of traffic and
 //    memory that stay when M grows with sizes unbounded, decided exactly by a linear programme on exponents
-//    (optimum/tropical.h). What it leaves out is reported, not hidden.
+//    (optimum/tropical.h). The omitted terms are reported.
 // 2. Its dual has as many equations as unknowns when the degree of difficulty is 0: then weights are rational and
 //    H* = constants + alpha * M^-beta with beta their sum over memory (Duffin, Peterson and Zener, 1967).
-// 3. Otherwise the degree of difficulty is the answer, with beta, and optimum/numeric_optimum.h gives numbers.
+// 3. Otherwise the result is the degree of difficulty and beta, and optimum/numeric_optimum.h computes numbers.
 #pragma once
 
 #include <optional>
@@ -30,11 +30,11 @@ struct ExactOptimum {
   std::vector<OptimumTerm> terms{};
   int degree_of_difficulty = 0;
   std::optional<Rational> beta{};                  // of the leading term, also where not closed
-  Polynomial dropped_traffic{}, dropped_memory{};  // vanish beside what was kept as M grows
+  Polynomial dropped_traffic{}, dropped_memory{};  // negligible next to the kept terms as M grows
 };
 
 // Traffic that depends on a tile must have no negative coefficient, memory no negative coefficient or power of a tile;
-// otherwise, and for a tile that costs no memory, the result is not closed and says so.
+// otherwise, and for a tile that costs no memory, the result is not closed and `reason` says why.
 ExactOptimum exact_optimum(const TileProblem& problem, const Symbols& symbols);
 
 // Islands that run one after another, each with all of M: the sums of their traffic. Closed when both are.

@@ -41,7 +41,7 @@ class Search {
     if (!result_.best || moved < result_.best->traffic) result_.best = IntegerOptimum{tiles_, moved};
   }
 
-  // Tiles after `position` are at their least on entry and on return.
+  // Tiles after `position` have their smallest value on entry and on return.
   void vary(std::size_t position) {
     const TileSteps& tile = steps_[position];
     for (std::int64_t value = tile.least; result_.complete; value += tile.step) {

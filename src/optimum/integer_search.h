@@ -1,4 +1,4 @@
-// The best whole-number tiles by trying all that fit.
+// The best integer tiles, by exhaustive search over all that fit.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,9 @@ struct IntegerSearch {
   std::int64_t points = 0;             // evaluations of memory or traffic
 };
 
-// Memory must not fall when a tile grows: a tile whose least companions no longer fit ends its loop. Throws
-// std::invalid_argument for a step or least tile below 1; what the counts throw passes through.
+// Memory must not fall when a tile grows: the loop over a tile ends once it does not fit together with the smallest
+// values of the others. Throws std::invalid_argument for a step or least tile below 1; exceptions of the counts
+// propagate.
 IntegerSearch search_tiles(std::span<const TileSteps> steps, const TileCount& memory, std::int64_t capacity,
                            const TileCount& traffic, std::int64_t most_points = 10'000'000);
 

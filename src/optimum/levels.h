@@ -1,7 +1,8 @@
 // A power law on a hierarchy of memories: levels are optimised independently and their costs added
 //   H* = sum_l cost_l * H*(M_l)                                       (Napkin, arXiv 2412.03317, section 5.1;
 //   theory 2.2)
-// with two further kinds of level, a cache above children that keep their outputs and children that pass data sideways.
+// with two further kinds of level: a cache above children that keep their outputs, and children that exchange data with
+// each other.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +18,17 @@ namespace tilescope {
 struct Level {
   std::string name;
   double memory = std::numeric_limits<double>::infinity();
-  double cost = 0;  // Hdot^-1; the outermost memory holds everything and costs nothing to fill
+  double cost = 0;  // Hdot^-1; cost of a value that enters; 0 for the outermost memory
 };
 
 double weighted_cost(const PowerLaw& law, std::span<const Level> levels);
 
-// Hdot * M^beta: what a level is worth to a term of that exponent. The ratio of two levels' figures is the ratio of
-// their costs for that term, so machines are compared term by term. The level's cost must not be zero.
+// Hdot * M^beta: figure of merit of a level for a term of that exponent. The ratio of two levels' figures is the ratio
+// of their costs for that term, so machines are compared term by term. The level's cost must not be zero.
 double figure_of_merit(const Level& level, double beta);
 
-// Theorem 2 (section 4.4): when outputs stay in the children until complete, a cache above `children` of them acts as
-// if it had the memory of all: H*(children * child_memory).
+// Theorem 2 (section 4.4): if outputs stay in the children until complete, a cache above `children` of them behaves
+// like a memory of the sum of their sizes: H*(children * child_memory).
 double intermediate_memory(double child_memory, double children);
 
 // Its condition: there are at least as many children as groups of the inner level in one group of the outer.
@@ -41,14 +42,15 @@ struct StreamedHead {
   std::int64_t group_rows = 0;
 };
 
-// Values that cross into an LRU cache of `cache_values` above `blocks` blocks in lock step, which share each tile of
-// keys as they pass it: q * qo_width + kv * kv_width * (waves of blocks), or one pass when the keys and values survive
-// a wave. They survive when they fit beside the wave's own query and output rows; a cache smaller than keys and values
-// keeps none of them (cyclic LRU). Between the two some survive, and this is an upper bound. Throws CountOverflow.
+// Values that cross into an LRU cache of `cache_values` above `blocks` blocks in lock step, which read each tile of
+// keys at the same time: q * qo_width + kv * kv_width * (waves of blocks), or one pass when the keys and values survive
+// a wave. They survive if they fit together with the wave's own query and output rows. A cache smaller than the keys
+// and values keeps none of them (cyclic LRU). In between some survive, and the result is an upper bound. Throws
+// CountOverflow.
 std::int64_t cached_head_values(const StreamedHead& head, std::int64_t blocks, std::int64_t cache_values);
 
-// Theorem 3 (section 4.5, A.2.2): `children` of one family, of `child_memory` each, take every value once from the
-// parent at parent_cost and pass it among themselves at cross_cost.
+// Theorem 3 (section 4.5, A.2.2): `children` of one family, of `child_memory` each, load every value once from the
+// parent at parent_cost and exchange it among themselves at cross_cost.
 struct ChildFamily {
   double child_memory = 0;
   double children = 1;
@@ -56,7 +58,7 @@ struct ChildFamily {
 };
 double cross_transfer_cost(const PowerLaw& law, const ChildFamily& family);
 
-// What the sideways path saves against every child filling itself from the parent; 0 children saved for 1 child.
+// The cost saved by the exchange compared with every child loading from the parent; 0 for one child.
 double cross_transfer_saving(const PowerLaw& law, const ChildFamily& family);
 
 }  // namespace tilescope

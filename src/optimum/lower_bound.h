@@ -1,5 +1,5 @@
 // Traffic that no schedule can beat, in values between one memory of M values and the next outer one. A bound with an
-// explicit constant is a number to compare with; an order is not, and says so.
+// explicit constant can be compared with a count. An order of growth cannot, and is marked as such.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ LowerBound attention_compulsory(const HeadSize& size);
 
 // M >= d^2: q x d^2 / (M + 4 d^2) - M, d = d_qk: a schedule computes every root of Q K^T, and a part of it with a
 // dominator and a minimum set of 2M values holds at most (M/d)^2 + 4M of them (Saha & Ye, arXiv 2402.07443, lemmas 2.8
-// and 3.3, with (I + J) d <= 2M bounding I J by a square). Zero for a smaller memory, where the argument is not made.
+// and 3.3, with (I + J) d <= 2M bounding I J by a square). Zero for a smaller memory, to which the argument does not
+// apply.
 LowerBound attention_large_memory(const HeadSize& size, double memory);
 
 // The order of theorem 3.1, min(q x d / sqrt M, q x d^2 / M): for M < d^2 the first, matmul-like one. No constant is

@@ -42,7 +42,8 @@ NumericProgramme numeric_programme(const TileProblem& problem, const Symbols& sy
     traffic.erase(constants);
   }
   result.program.objective = posynomial(traffic, problem, symbols, sizes);
-  if (result.program.objective.log_coefficients.size() == 0) {  // any tiles that fit will do
+  // Without terms the traffic does not depend on tiles: any tiles that fit are optimal.
+  if (result.program.objective.log_coefficients.size() == 0) {
     traffic[{}] = 1;
     result.constants -= 1;
     result.program.objective = posynomial(traffic, problem, symbols, sizes);

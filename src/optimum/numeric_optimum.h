@@ -1,4 +1,4 @@
-// The least traffic at given memories by the geometric programme, and the power law that numbers follow.
+// The least traffic at given memories by the geometric programme, and a power law fitted to such values.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // The least traffic of a problem as a sum of powers of the memory it may use,
 //   H*(M) = sum_t alpha_t * M^-beta_t,   beta_t >= 0                (Napkin, arXiv 2412.03317, section 3.3; theory 2.1)
 // beta = 1/2 is square tiling (a matmul), beta = 1 is one operand sent to every group (attention), beta = 0 is
-// compulsory. Values or bytes: the law does not know; `in_bytes` converts one into the other.
+// compulsory. The unit is values or bytes, chosen by the caller; `in_bytes` converts values to bytes.
 #pragma once
 
 #include <optional>
@@ -30,8 +30,8 @@ PowerTerm resident_tile_term(std::span<const double> streamed, double resident);
 // arrays differ in width the law must be built from bytes, as resident_tile_term does.
 PowerLaw in_bytes(const PowerLaw& values, double width);
 
-// The memory in [low, high] at which both laws cost the same, by bisection over log M. nullopt when neither end's
-// difference has the other sign: one law is cheaper all along, or both cross more than once.
+// The memory in [low, high] at which both laws cost the same, by bisection over log M. nullopt if the difference has
+// the same sign at both ends: one law is cheaper everywhere, or the laws cross more than once.
 std::optional<double> crossover(const PowerLaw& a, const PowerLaw& b, double low, double high);
 
 }  // namespace tilescope

@@ -1,4 +1,4 @@
-// What one fused region moves and holds at one level, as functions of its tiles.
+// Traffic and memory of one fused region at one level, as functions of its tiles.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ struct PowersOrder {
   bool operator()(const std::vector<Power>& a, const std::vector<Power>& b) const { return powers_before(a, b); }
 };
 
-// Powers of tiles -> what multiplies them; {} -> the terms without tiles.
+// Maps powers of tiles to their coefficient; {} holds the terms without tiles.
 using TileTerms = std::map<std::vector<Power>, Polynomial, PowersOrder>;
 TileTerms by_tile_powers(const Polynomial& polynomial, const std::vector<SymbolId>& tiles);
 

@@ -45,7 +45,7 @@ class ProgramBuilder {
   }
 
   Factors factors_of(const Monomial& term) {
-    constexpr int most = 64;  // 2^64 overflows whatever the symbol
+    constexpr int most = 64;  // any symbol above 1 overflows at this power
     Factors factors;
     for (const Power& factor : term.powers) {
       if (!factor.exponent.is_integer() || factor.exponent < 0 || factor.exponent > most)
@@ -85,7 +85,7 @@ class ProgramBuilder {
     return place->second;
   }
 
-  // The pair of factors that most products contain, counted as often as it can be taken out; {} when none is shared.
+  // The pair of factors that most products contain, counted with multiplicity; {} if no pair is shared.
   std::pair<Pair, int> most_frequent_pair() const {
     std::map<Pair, int> counts;
     for (const Factors& factors : factors_) {

@@ -42,8 +42,9 @@ bool powers_before(const std::vector<Power>& a, const std::vector<Power>& b);
 
 class Polynomial {
  public:
+  // The constructors from one value are implicit, so that formulas read as in mathematics.
   Polynomial() = default;                                                  // 0
-  Polynomial(std::int64_t value) : Polynomial(Rational(value)) {}          // NOLINT: formulas in C++ read as formulas
+  Polynomial(std::int64_t value) : Polynomial(Rational(value)) {}          // NOLINT
   Polynomial(const Rational& value) : Polynomial(Monomial{value, {}}) {}   // NOLINT
   Polynomial(SymbolId symbol) : Polynomial(Monomial{1, {{symbol, 1}}}) {}  // NOLINT
   Polynomial(Monomial term) : Polynomial(std::vector{std::move(term)}) {}  // NOLINT
@@ -67,7 +68,7 @@ class Polynomial {
 // Exponent >= 0 for any base; any rational exponent for a single term. Else std::domain_error.
 Polynomial power(const Polynomial& base, const Rational& exponent);
 
-// Symbols that occur as such; what a trip count is made of does not count.
+// Symbols that occur directly; the symbols inside a trip count are not included.
 std::set<SymbolId> symbols_of(const Polynomial& polynomial);
 
 // Largest sum of exponents over `symbols` in any term; 0 for the zero polynomial.

@@ -1,4 +1,4 @@
-// What a polynomial needs its symbols' definitions for: text, values, relaxation.
+// Functions of polynomials that need the symbols' definitions: text, values, relaxation.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>

@@ -41,13 +41,13 @@ void Program::run(std::span<const std::int64_t> inputs, std::span<const std::int
   std::copy_n(externals.begin(), external_count_, slots.begin() + 1 + static_cast<std::ptrdiff_t>(input_count_));
   derive(slots);
 
-  bool overflow = false;  // checked once: a branch an operation would cost more than the operation
+  bool overflow = false;  // checked once at the end, because a branch per operation would cost more than the operation
   std::size_t next = supplied + derived_.size();
   for (const SlotProduct& step : products_)
     overflow |= __builtin_mul_overflow(slots[step.a], slots[step.b], &slots[next++]);
   std::size_t term = 0;
   for (std::size_t i = 0; i < sums_.size(); ++i) {
-    Wide sum = 0;  // wide, so that only the result can overflow and not the sum on the way to it
+    Wide sum = 0;  // wide, so that only the result can overflow and no intermediate sum
     for (; term < sums_[i].end; ++term)
       overflow |= __builtin_add_overflow(sum, Wide{terms_[term].coefficient} * slots[terms_[term].product], &sum);
     if (overflow) throw CountOverflow();

@@ -1,4 +1,4 @@
-// How many exact evaluations a second a compiled count makes.
+// Benchmark: exact evaluations per second of a compiled count.
 #include <benchmark/benchmark.h>
 
 #include <array>

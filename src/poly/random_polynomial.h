@@ -19,7 +19,7 @@ inline unsigned polynomial_seed() {
   return drawn;
 }
 
-// The same terms with positive coefficients: what rounding errors of a sum are measured against.
+// The same terms with positive coefficients, the scale for rounding errors of a sum.
 inline Polynomial magnitude(const Polynomial& polynomial) {
   std::vector<Monomial> terms = polynomial.terms();
   for (Monomial& term : terms) term.coefficient = std::max(term.coefficient, -term.coefficient);

@@ -15,7 +15,7 @@ namespace tilescope {
 // throws CountOverflow; division by zero throws std::domain_error.
 class Rational {
  public:
-  constexpr Rational(std::int64_t value = 0) : Rational(reduced(value, 1)) {}  // NOLINT: numbers read as numbers
+  constexpr Rational(std::int64_t value = 0) : Rational(reduced(value, 1)) {}  // NOLINT: implicit from integers
   constexpr Rational(std::int64_t numerator, std::int64_t denominator) : Rational(reduced(numerator, denominator)) {}
 
   constexpr std::int64_t numerator() const { return numerator_; }

@@ -10,7 +10,7 @@
 namespace tilescope {
 namespace {
 
-// Names that cannot be mistaken for an operator or a trip count in printed formulas.
+// Allows only names that cannot be confused with an operator or a trip count in printed formulas.
 void require_name(std::string_view name) {
   const auto allowed = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; };
   const bool starts_well = !name.empty() && !std::isdigit(static_cast<unsigned char>(name.front()));

@@ -1,4 +1,5 @@
-// What a derivation of streamability starts from: folds along one axis, each over the ones before (theory.md 4.2, P3).
+// The input of a derivation of streamability: folds along one axis, each of which may use earlier ones (theory.md 4.2,
+// P3).
 #pragma once
 
 #include <string>
@@ -36,7 +37,7 @@ struct Cascade {
   std::string axis{};
   std::vector<std::string> streamed{};  // names with one element per position of the axis
   std::vector<std::string>
-      masked{};  // those of them that may be masked: a fold ignores a position where its body reads one
+      masked{};  // streamed names that may be masked: a fold ignores a position at which its body reads a masked value
   std::vector<Fold> folds{};
   std::vector<Output> outputs{};  // over folds and constants; or over streamed names and constants, without folds
 };

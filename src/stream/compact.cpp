@@ -23,7 +23,7 @@ std::vector<Expression> choices(const Witness& witness, const StateVariable& var
   return all;
 }
 
-// Each variable of the state, through `value`.
+// Replaces each variable of the state by `value` of it.
 template <class Value>
 Replacements each_variable(const Witness& witness, const Value& value) {
   Replacements result;
@@ -31,7 +31,7 @@ Replacements each_variable(const Witness& witness, const Value& value) {
   return result;
 }
 
-// The merged state over name'' and name''', given what these two are.
+// The merged state as a function of the two states name'' and name'''.
 Replacements merged_state(const Witness& witness, const Replacements& sides) {
   Replacements known = sides;
   Replacements result;
@@ -84,7 +84,7 @@ std::vector<std::string> kept_outputs(const std::vector<Expression>& section) {
   return kept;
 }
 
-// size(axis) in a finaliser is the number of positions, which a section would have to carry too.
+// size(axis) in a finaliser is the number of positions, which a section would also have to carry.
 bool reads_size(const Witness& witness) {
   return std::any_of(witness.finaliser.begin(), witness.finaliser.end(), [&](const Output& output) {
     const auto axes = output.value.size_axes();

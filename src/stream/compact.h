@@ -1,4 +1,4 @@
-// Partial results that are outputs: the smallest section of a witness' finaliser.
+// Partial results kept as outputs: finds the smallest section of a witness' finaliser.
 #pragma once
 
 #include <optional>

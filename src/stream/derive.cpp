@@ -19,7 +19,7 @@ namespace {
 using Kind = Expression::Kind;
 using Replacements = std::map<std::string, Expression, std::less<>>;
 
-// More than any real cascade has; the bound keeps expressions that use one another from growing without end.
+// Larger than any practical cascade. The limit stops expressions that use one another from growing exponentially.
 constexpr std::size_t longest_value = 5000;  // nodes
 
 bool provably_positive(const Expression& e) {
@@ -181,8 +181,8 @@ class Derivation {
            fmt::format("{}: {}", fold.name, reason(witness_.state[at], kept, simplify(term.moved()))));
   }
 
-  // The state variable that accumulates `kept`, an existing one where it is the same. `exponent`: the folds' part of an
-  // exponential inside `kept`, whose change from old to new state is the repair.
+  // The state variable that accumulates `kept`; an existing one is reused. `exponent`: the part of an exponential
+  // inside `kept` that depends on folds; its change from old to new state is the repair.
   std::size_t variable(const Fold& fold, const std::string& name, const Expression& kept, const Expression& exponent) {
     StateVariable made{.name = name, .fold = fold.name, .kind = fold.kind, .shape = fold.shape};
     const Expression before = simplify(over_state(fold.name, exponent));
@@ -201,8 +201,8 @@ class Derivation {
     return witness_.state.size() - 1;
   }
 
-  // Folds replaced by what they are over the state. The length is checked first: folds that use one another repeatedly
-  // double with every level.
+  // Replaces folds by their values over the state. The length is checked first, because folds that use one another
+  // repeatedly double it at every level.
   Expression over_state(const std::string& name, const Expression& e) const {
     if (length_over_state(e) > longest_value) refuse_length(name);
     return substitute(e, values_);
@@ -256,7 +256,7 @@ class Derivation {
     witness_.finaliser.push_back({output.name, value, output.shape});
   }
 
-  // A count that only finalisers read need not be carried: they know the size.
+  // A count that only finalisers read is not carried, because finalisers know the size.
   void drop_count() {
     if (count_.empty()) return;
     const auto reads = [&](const Expression& e) { return e.uses(count_) || e.uses(count_ + "'"); };

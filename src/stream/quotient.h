@@ -1,4 +1,4 @@
-// Equality of rational expressions, which simplify() alone does not see: (a*c + b*c)/(d*c) and (a + b)/d.
+// Equality of rational expressions that simplify() alone does not prove: (a*c + b*c)/(d*c) and (a + b)/d.
 #pragma once
 
 #include "expr/expression.h"

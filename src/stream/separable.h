@@ -1,5 +1,5 @@
-// Separable normal form: a body as a sum of terms, each a part that varies along the axis times a part that does not
-// (theory.md 4.2, P5).
+// Separable normal form: a body as a sum of terms, each the product of a part that varies along the axis and a part
+// that does not (theory.md 4.2, P5).
 #pragma once
 
 #include <set>
@@ -11,20 +11,20 @@
 
 namespace tilescope {
 
-// Who varies along the axis and who is a fold over it; every other name is constant.
+// The names that vary along the axis and the names that are folds over it; every other name is constant.
 struct StreamRoles {
   std::string axis;
   std::set<std::string, std::less<>> streamed;
   std::set<std::string, std::less<>> folds;
-  std::string count;  // the fold that stands for size(axis); empty when there is none
+  std::string count;  // the fold that equals size(axis); empty if there is none
 
   bool varies(const Expression& expression) const;   // uses a streamed name or index(axis)
   bool depends(const Expression& expression) const;  // uses a fold
   bool mixes(const Expression& expression) const { return varies(expression) && depends(expression); }
 };
 
-// constant * streamed * folded * exp(streamed_exponent + folded_exponent). Exponentials stand apart because exp(S)
-// alone may overflow where exp(S - m) does not: the two parts of a mixed exponent are never torn apart.
+// constant * streamed * folded * exp(streamed_exponent + folded_exponent). Exponentials are kept separate because
+// exp(S) may overflow where exp(S - m) does not: the two parts of a mixed exponent are never separated.
 struct SeparableTerm {
   Expression constant = Expression::number(1);
   Expression streamed = Expression::number(1);
@@ -33,7 +33,7 @@ struct SeparableTerm {
   Expression folded_exponent{};
 
   Expression kept() const;   // streamed * exp(both exponents), or streamed * exp(streamed_exponent)
-  Expression moved() const;  // folded, and exp(folded_exponent) when nothing streamed stands beside it
+  Expression moved() const;  // folded, times exp(folded_exponent) if the exponent has no streamed part
 };
 
 struct SeparableForm {

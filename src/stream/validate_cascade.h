@@ -1,4 +1,4 @@
-// Whether a cascade means anything: names, order and number of its folds.
+// Checks that a cascade is well formed: names, order and number of its folds.
 #pragma once
 
 #include <optional>

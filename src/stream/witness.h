@@ -1,10 +1,10 @@
-// Streamability as a theorem: from the folds of a cascade, the online algorithm that computes them in one pass over any
-// split of the axis, with the reason why it does, or the reason why there is none (theory.md 1.4 and 4.2, P4 and P5).
+// Derives streamability: from the folds of a cascade, either the online algorithm that computes them in one pass over
+// any split of the axis, with the reason, or the reason why there is none (theory.md 1.4 and 4.2, P4 and P5).
 //
-// In expressions of a witness a state variable's name is its value before a chunk and name' its value after it. A max
-// or min of nothing yet (every position masked so far) is infinite, and H(-inf) = exp(-inf) has no inverse; so in
-// repairs and contributions an infinite state reads as 0: any finite reference does, as long as the next repair starts
-// from the same.
+// In expressions of a witness a state variable's name is its value before a chunk and name' its value after it. While
+// every position so far is masked, a max or min is infinite, and H(-inf) = exp(-inf) has no inverse. Repairs and
+// contributions therefore read an infinite state as 0. Any finite reference is correct, provided that the next repair
+// starts from the same one.
 #pragma once
 
 #include <optional>
@@ -20,14 +20,14 @@ namespace tilescope {
 // One accumulator. A chunk of positions takes it from v to v' = v*repair (+) fold over the chunk of contribution.
 struct StateVariable {
   std::string name;
-  std::string fold;  // the fold it was made for
+  std::string fold;  // the fold that this variable serves
   FoldKind kind = FoldKind::sum;
   Expression contribution{};           // over streamed names and the *new* values of earlier state variables
   std::optional<Expression> repair{};  // over old and new values of earlier state variables; empty: 1
   std::vector<std::string> guards{};   // a position where one of these is masked contributes nothing
   std::string shape{};
 
-  double unit() const { return fold_unit(kind); }  // before the first chunk; the unit stays the unit under repair
+  double unit() const { return fold_unit(kind); }  // value before the first chunk; a repair leaves the unit unchanged
 };
 
 // How one fold of the cascade is recovered from the state.
@@ -53,7 +53,7 @@ struct Witness {
   std::vector<FoldWitness> folds{};
   std::vector<Output> finaliser{};         // outputs over state variables and constants; size(axis): positions seen
   std::vector<Output> maps{};              // outputs without folds: the results of chunks are concatenated
-  std::vector<std::string> assumptions{};  // what the rewriting took for granted
+  std::vector<std::string> assumptions{};  // assumptions that the rewriting made
   std::optional<CompactState> compact{};
 };
 
@@ -72,7 +72,7 @@ struct DeriveOptions {
 // finaliser (P4), except the exponential that keeps a streamed exponential in range, which becomes a repair factor
 // (P5). max, min: the part free of the axis moves to the finaliser. product: only without earlier folds.
 // A repair factor is always an exponential of finite values, so that it is never zero and its inverse always exists;
-// what would need another factor to be invertible (1/z: z != 0) is in the finaliser, where the cascade divides by it
+// a factor that is invertible only under a condition (1/z: z != 0) is in the finaliser, where the cascade divides by it
 // too.
 std::variant<Witness, Refusal> derive_witness(const Cascade& cascade, const DeriveOptions& options = {});
 

@@ -7,8 +7,8 @@
 namespace tilescope::draw {
 namespace {
 
-// The outline of a symbol tells the kind: a lens for a contraction, a hexagon for a softmax, a rectangle for a
-// pointwise map, a funnel for a reduction, its mirror image with a notch for a merge.
+// The outline of a symbol shows the operator's kind: a lens for a contraction, a hexagon for a softmax, a rectangle for
+// a pointwise map, a funnel for a reduction, its mirror image with a notch for a merge.
 std::string outline(OperatorKind kind, const Box& b) {
   const double w = b.right - b.left, h = b.bottom - b.top, n = 9, m = (b.top + b.bottom) / 2;
   switch (kind) {
@@ -88,7 +88,7 @@ class Boxes {
       canvas_.circle(Layer::cores, column.core.left, y, 2, "dot" + lane_class(flow_, in.front().lane).substr(1));
   }
 
-  // Inside the box a wire looks as it did outside on the left.
+  // Inside the box a wire has the style that it has left of the box.
   int through(const End& carrier, const std::vector<End>& in) const {
     const auto same = std::find_if(in.begin(), in.end(), [&](const End& end) { return end.axis == carrier.axis; });
     return same == in.end() ? carrier.lane : same->lane;
@@ -119,7 +119,7 @@ class Boxes {
     else draw_wire(flow_, end.lane, {x, y, edge, end.y}, wire_title(flow_, end.lane, end.axis), canvas_);
   }
 
-  // A map of single elements holds no wire; it acts on the woven ones.
+  // A pointwise map ends no wire; it acts on the woven ones.
   void stub(const Column& column) {
     double above = column.core.top - pitch * 2;
     for (const auto& [axis, y] : column.tracks)

@@ -106,7 +106,7 @@ class Builder {
     flow_.steps[s].inputs.push_back(to);
   }
 
-  // What the very next step loads into another island is at the outer level only between the two.
+  // An array that the next step loads into another island is at the outer level only between the two steps.
   void store(int l, const Lane& lane, std::size_t s) {
     const int outer = add(stored(lane));
     const bool loaded =
@@ -145,7 +145,7 @@ class Builder {
     std::sort(step.inputs.begin(), step.inputs.end(), [&](int a, int b) { return place(a) < place(b); });
   }
 
-  // An array that only a schedule makes stands at the left where its diagram is drawn without the schedule.
+  // An array that only a schedule creates is drawn at the left if its diagram is drawn without the schedule.
   bool is_made(ArrayId id) const {
     const bool yielded = std::any_of(diagram_.operators.begin(), diagram_.operators.end(),
                                      [&](const Operator& op) { return contains(op.outputs, id); });

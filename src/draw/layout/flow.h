@@ -1,5 +1,5 @@
-// What a picture shows, before anything has a place: the steps of a diagram under a schedule from left to right, and
-// the lanes between them. A lane is one array at one level; a copy, a load and a store begin lanes of their own.
+// The content of a picture without positions: the steps of a diagram under a schedule from left to right, and the lanes
+// between them. A lane is one array at one level; a copy, a load and a store each begin a new lane.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ struct Lane {
   ArrayId array;  // as it is named
   ArrayId
       result;  // as operators of its island read it; differs where a result is stored as partial result or accumulator
-  int island = outer_memory;  // whose chip it is on
-  bool state = false;         // added to at every step of a stream
-  bool ends = false;          // nobody reads or stores it
+  int island = outer_memory;  // the island whose on-chip memory holds it
+  bool state = false;         // accumulated at every step of a stream
+  bool ends = false;          // neither read nor stored afterwards
   bool view = false;          // begins as a view of another array
-  bool places = false;        // a table of places, not values
-  std::string note{};         // in words, for whoever points at it
+  bool places = false;        // a table of positions, not values
+  std::string note{};         // text shown on hover
 };
 
 struct Link {

@@ -12,11 +12,11 @@ namespace {
 
 constexpr double box_gap = 9;       // inside a box, between its core and the wires beside it
 constexpr double widest_gap = 40;   // between lanes
-constexpr double label_space = 22;  // beside a label, so that a piece of wire shows on both sides
+constexpr double label_space = 22;  // beside a label, so that the wire is visible on both sides
 
 class Layout {
  public:
-  // Lanes stand close together again where a row begins.
+  // At the start of a row, lanes are placed close together again.
   Layout(const Flow& flow, const Order& order, const std::vector<std::size_t>& starts)
       : flow_(flow), order_(order), starts_(starts) {}
 
@@ -47,7 +47,7 @@ class Layout {
     return {lane_height(flow_, lane), std::vector<double>(flow_.array(lane).axes.size() + 1, at.at(parent(c, lane)))};
   }
 
-  // y of the woven axes and of the core, from the top of the box: straight on from the first input where they can.
+  // y of the woven axes and of the core, from the top of the box; level with the first input where possible.
   void weave(const Step& step, const std::vector<int>& inputs, const std::map<int, double>& tops,
              Column& column) const {
     const Operator& op = flow_.op(step);
@@ -174,13 +174,13 @@ double lead_width(const Flow& flow, const std::map<int, double>& lanes, bool inp
   return width;
 }
 
-// As few rows as hold all columns, as even as can be.
+// The smallest number of rows that holds all columns, balanced in width.
 std::vector<std::size_t> row_starts(const std::vector<double>& widths) {
   const auto fold = [&](double most) {
     std::vector<std::size_t> starts{0};
     double width = 0;
     for (std::size_t c = 0; c < widths.size(); ++c) {
-      const bool behind = c + 1 == widths.size();  // what is stored at the end stays with the last box
+      const bool behind = c + 1 == widths.size();  // the final stores stay in the row of the last box
       if (width > 0 && width + widths[c] > most && !behind) starts.push_back(c), width = 0;
       width += widths[c];
     }
@@ -205,7 +205,7 @@ Geometry geometry_of(const Flow& flow, const Order& order) {
   Geometry result;
   std::vector<std::map<int, double>> leads;
   std::vector<std::size_t> starts{0};
-  for (const bool folded : {false, true}) {  // first in one row, to see how wide it is
+  for (const bool folded : {false, true}) {  // first in a single row, to measure its width
     Layout layout(flow, order, starts);
     result = layout.run();
     leads = std::move(layout.lead_);

@@ -1,4 +1,5 @@
-// Where everything stands: columns from left to right, folded into rows that a page can hold; lanes from top to bottom.
+// Positions of all elements: columns from left to right, folded into rows that a page can hold; lanes from top to
+// bottom.
 #pragma once
 
 #include <map>
@@ -68,7 +69,7 @@ struct Geometry {
 };
 
 Geometry geometry_of(const Flow& flow, const Order& order);
-// Tops of lanes that stand as close as they may, from 0 down.
+// Tops of lanes placed as close as allowed, starting at 0.
 std::map<int, double> close_together(const Flow& flow, const std::vector<int>& lanes);
 // Puts the rows below each other and a frame around every island's part of them.
 void place_rows(const Flow& flow, Geometry& geometry);

@@ -57,7 +57,7 @@ class Search {
     std::vector<int> lanes = flow_.first;
     std::vector<State> states;
     const auto add = [&] {
-      std::int64_t moved = 0;  // decides between equals only: one crossing costs more
+      std::int64_t moved = 0;  // a tie-breaker only: one crossing costs more
       for (std::size_t i = 0; i < lanes.size(); ++i)
         for (std::size_t j = i + 1; j < lanes.size(); ++j) moved += lanes[i] > lanes[j] ? 1 : 0;
       states.push_back({.cost = moved, .order = {.first = lanes}, .lanes = lanes});
@@ -97,13 +97,13 @@ class Search {
         const int b = to[static_cast<std::size_t>(links[i].to)] - to[static_cast<std::size_t>(links[j].to)];
         if (a * b < 0) cost += 100 * weight(links[i].to) * weight(links[j].to);
       }
-    for (const Link& link : links)  // long ways are second to crossings
+    for (const Link& link : links)  // long wires matter less than crossings
       cost += 4 * weight(link.to) *
               std::abs(from[static_cast<std::size_t>(link.from)] - to[static_cast<std::size_t>(link.to)]);
     return cost;
   }
 
-  // What stays in outer memory should pass outside of what is on a chip.
+  // Lanes in outer memory should pass outside of lanes that are on chip.
   std::int64_t enclosed(const Stage& stage) const {
     std::int64_t cost = 0;
     const auto count = [&](auto begin, auto end) {
@@ -152,7 +152,7 @@ class Search {
     }
   }
 
-  // One state a resulting order, the best of them; ties as found first.
+  // Keeps the best state for each resulting order; the first one found on ties.
   void keep_best(std::vector<State>& states) const {
     std::stable_sort(states.begin(), states.end(), [](const State& a, const State& b) { return a.cost < b.cost; });
     std::map<std::vector<int>, bool> seen;

@@ -1,4 +1,4 @@
-// In which order lanes stand above each other, so that few wires cross.
+// The vertical order of lanes, chosen so that few wires cross.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace tilescope::draw {
 
-// Lanes from top to bottom around one step. The step's box is over its inputs and outputs, which stand together at
-// position `box` among the lanes that pass.
+// Lanes from top to bottom around one step. The step's box covers its inputs and outputs, which are adjacent, at
+// position `box` among the passing lanes.
 struct Stage {
   std::vector<int> above{}, below{};  // lanes that pass the box
   std::vector<int> inputs{}, outputs{};

@@ -22,7 +22,7 @@ double median(std::vector<double>& values) {
 
 std::vector<double> stacked(const std::vector<Stacked>& items, double gap, double most) {
   std::vector<Pool> pools;
-  std::vector<double> offsets;  // of an item if all stood as close as they may
+  std::vector<double> offsets;  // of each item if all were placed as close as allowed
   double offset = 0;
   for (const Stacked& item : items) {
     Pool pool{.wishes = item.wishes};

@@ -1,4 +1,4 @@
-// Things above each other, each as near as may be to where it would like to be.
+// Stacks items vertically, each as close as possible to its preferred positions.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@ namespace tilescope::draw {
 
 struct Stacked {
   double height = 0;
-  std::vector<double> wishes{};  // tops that would suit it, one a vote
+  std::vector<double> wishes{};  // preferred tops, one per vote
 };
 
 // Tops that keep the order and at least `gap` between neighbours and minimise the sum of distances to all wishes

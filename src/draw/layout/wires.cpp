@@ -44,7 +44,7 @@ class Wires {
     tuples(column.after, column.box_right, column.end);
   }
 
-  // What is left runs out at the right, or goes on in the next row.
+  // The remaining lanes end at the right, or continue in the next row.
   void tail(const Row& row) {
     const Column& column = geometry_.columns[row.last];
     for (const auto& [lane, top] : column.after)

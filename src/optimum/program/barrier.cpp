@@ -16,8 +16,8 @@ void put_root(const Posynomial& posynomial, const SoftMaximum& at, double scale,
   root = (scale * at.weights).cwiseSqrt().asDiagonal() * (posynomial.exponents.rowwise() - gradient.transpose());
 }
 
-// Solves root^T root x = right from the QR factors of `root`: constraints near their edge and flat objectives differ by
-// more orders of magnitude than a double has digits once they are squared.
+// Solves root^T root x = right from the QR factors of `root`: near-active constraints and flat objectives differ in
+// scale by more digits than a double has if the matrix is squared.
 Eigen::VectorXd solve_normal(const Eigen::MatrixXd& root, const Eigen::VectorXd& right) {
   const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> factors(root);
   const auto triangle = factors.matrixR().topRows(root.cols()).triangularView<Eigen::Upper>();
@@ -62,7 +62,8 @@ class Centre {
       gradient += part / slack;
       at += terms + 1;
     }
-    root.bottomRows(variables) = 1e-6 * Eigen::MatrixXd::Identity(variables, variables);  // flat directions stay put
+    // Keeps the step finite in flat directions.
+    root.bottomRows(variables) = 1e-6 * Eigen::MatrixXd::Identity(variables, variables);
     Eigen::VectorXd step = solve_normal(root, -gradient);
     if (!step.allFinite() || gradient.dot(step) > 0) step = -gradient;
     const double length = step.cwiseAbs().maxCoeff();
@@ -82,8 +83,9 @@ class Centre {
     return sum;
   }
 
-  // What the barrier implies for the dual: the objective's shares, and 1/(sharpness * slack) times a constraint's, each
-  // moved to first order along Newton's `step`, which balances the dual's exponents however far y is from the centre.
+  // Dual weights from the barrier: the objective's term shares, and a constraint's shares times 1/(sharpness * slack),
+  // each corrected to first order along Newton's `step`. The correction balances the dual's exponents at any distance
+  // of y from the centre.
   Eigen::VectorXd dual_weights(double sharpness, Eigen::Index count, const Eigen::VectorXd& step) const {
     Eigen::VectorXd weights(count);
     Eigen::Index at = 0;
@@ -129,7 +131,7 @@ bool step_to_centre(const LogProgram& program, double sharpness, Eigen::VectorXd
 BarrierResult minimise_with_barrier(const LogProgram& program, Eigen::VectorXd y, double gap, double enough,
                                     int most_steps) {
   constexpr double sharpen = 20, sharpest = 1e14;
-  constexpr int most_steps_a_centre = 50;  // a variable that nothing holds back has no centre and runs off
+  constexpr int most_steps_a_centre = 50;  // an unbounded variable has no centre and diverges
   const DualSystem system = dual_system(program);
   BarrierResult best{.y = y, .value = soft_maximum(program.objective, y).value};
   for (double sharpness = 1; sharpness <= sharpest; sharpness *= sharpen) {

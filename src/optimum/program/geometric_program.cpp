@@ -57,7 +57,7 @@ Reduced reduce(const GeometricProgram& program) {
   for (Eigen::Index i = 0; i < variables; ++i) {
     lower[i] = log_or(program.lower, i, -infinity), upper[i] = log_or(program.upper, i, infinity);
     if (lower[i] > upper[i]) result.bounds_cross = true;
-    if (upper[i] - lower[i] <= 1e-12) result.fixed[i] = lower[i];  // no room for a barrier between
+    if (upper[i] - lower[i] <= 1e-12) result.fixed[i] = lower[i];  // the interval is too small for a barrier
     else result.kept.push_back(i);
   }
   const auto count = static_cast<Eigen::Index>(result.kept.size());

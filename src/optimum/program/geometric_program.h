@@ -3,7 +3,7 @@
 // In y = log x each posynomial is a convex log-sum-exp, so a log barrier with damped Newton steps finds the optimum
 // (Boyd and Vandenberghe, Convex Optimization, 4.5 and 11.3). The bound is the value of the dual geometric programme
 // (Duffin, Peterson and Zener) at weights that satisfy its equalities: by the weighted arithmetic-geometric mean
-// inequality no feasible x is lower, whatever the barrier did.
+// inequality no feasible x has a lower value, independent of the barrier's accuracy.
 #pragma once
 
 #include <Eigen/Core>
@@ -21,7 +21,7 @@ struct Posynomial {
 struct GeometricProgram {
   Posynomial objective;
   std::vector<Posynomial> constraints{};  // each <= 1
-  Eigen::VectorXd lower{}, upper{};       // bounds of variables; empty: none; 0 and infinity: that one is free
+  Eigen::VectorXd lower{}, upper{};  // bounds of variables; empty: none; 0 and infinity: that variable is unbounded
 };
 
 enum class GeometricStatus {

@@ -84,7 +84,7 @@ bool dual_is_feasible(const DualSystem& system) {
     free[static_cast<std::size_t>(best)] = true;
     for (Eigen::Index inner = 0; inner <= terms; ++inner) {
       const Eigen::VectorXd wanted = solve_free(system, free);
-      double share = 1;  // how far towards `wanted` no weight turns negative
+      double share = 1;  // the largest step towards `wanted` that keeps every weight non-negative
       for (Eigen::Index j = 0; j < terms; ++j)
         if (free[static_cast<std::size_t>(j)] && wanted[j] <= 0)
           share = std::min(share, weights[j] / (weights[j] - wanted[j]));
@@ -103,7 +103,7 @@ double dual_bound(const LogProgram& program, const DualSystem& system, Eigen::Ve
   constexpr double none = -std::numeric_limits<double>::infinity();
   if (!weights.allFinite()) return none;
   for (int round = 0; round < 4; ++round) {
-    weights = weights.cwiseMax(0);  // also those that rounding left just below
+    weights = weights.cwiseMax(0);  // clips weights that rounding made slightly negative
     const Eigen::VectorXd missing = system.right - system.equalities * weights;
     const Eigen::VectorXd scale = weights.cwiseSqrt();  // a weight's correction is measured relative to its size
     const Eigen::MatrixXd scaled = system.equalities * scale.asDiagonal();
@@ -111,7 +111,7 @@ double dual_bound(const LogProgram& program, const DualSystem& system, Eigen::Ve
   }
   weights = weights.cwiseMax(0);
   const Eigen::VectorXd missing = system.right - system.equalities * weights;
-  if (!(missing.cwiseAbs().maxCoeff() <= 1e-12)) return none;  // no weights near the given ones will do
+  if (!(missing.cwiseAbs().maxCoeff() <= 1e-12)) return none;  // no weights near the given ones satisfy the equalities
   double value = 0, size = 1 + weights.sum() * program.magnitude;
   Eigen::Index column = program.objective.log_coefficients.size();
   add_value(program.objective, weights.head(column), value, size);
@@ -120,7 +120,7 @@ double dual_bound(const LogProgram& program, const DualSystem& system, Eigen::Ve
     add_value(constraint, weights.segment(column, rows), value, size);
     column += rows;
   }
-  // At any y the unbalanced exponents are worth at most |missing| * |y|.
+  // At any y the unbalanced exponents change the value by at most |missing| * |y|.
   return value - missing.cwiseAbs().sum() * (1 + reach) - 8 * std::numeric_limits<double>::epsilon() * size;
 }
 

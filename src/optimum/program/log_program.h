@@ -11,7 +11,7 @@ namespace tilescope {
 struct LogProgram {
   Posynomial objective;
   std::vector<Posynomial> constraints;
-  double magnitude = 0;  // of the largest number that a coefficient was computed from: what its rounding is relative to
+  double magnitude = 0;  // largest number from which a coefficient was computed; its rounding error is relative to it
 };
 
 struct SoftMaximum {
@@ -21,7 +21,7 @@ struct SoftMaximum {
 
 SoftMaximum soft_maximum(const Posynomial& posynomial, const Eigen::VectorXd& y);
 
-// log-sum-exp at y + step less that at y, without cancellation when the step is small.
+// The difference of log-sum-exp at y + step and at y, without cancellation for small steps.
 double soft_maximum_change(const Posynomial& posynomial, const SoftMaximum& at, const Eigen::VectorXd& step);
 
 // Weights of the dual programme: one a term of the objective, then of each constraint in turn.
@@ -31,9 +31,9 @@ struct DualSystem {
 };
 DualSystem dual_system(const LogProgram& program);
 
-// Whether any weights >= 0 satisfy the dual's equalities. By Farkas' lemma, when not, some direction of y lowers every
-// term of the objective and raises none of a constraint. Non-negative least squares (Lawson and Hanson), in at most
-// 3 * terms steps.
+// Whether any weights >= 0 satisfy the dual's equalities. By Farkas' lemma, if none do, some direction of y lowers
+// every term of the objective and raises no term of a constraint. Non-negative least squares (Lawson and Hanson), in at
+// most 3 * terms steps.
 bool dual_is_feasible(const DualSystem& system);
 
 // The dual's value, a lower bound on the log of the objective, at the non-negative weights nearest to the given ones

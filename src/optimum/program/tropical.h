@@ -1,4 +1,4 @@
-// Which terms matter when the memory is large: a geometric programme with every coefficient forgotten.
+// The leading terms for large memory: a geometric programme without its coefficients (tropical limit).
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ namespace tilescope {
 // Tiles grow as M^exponents, traffic as M^growth.
 struct Growth {
   Rational growth;
-  std::vector<Rational>
-      exponents;  // one a tile, in the relative interior of the best ones: as many terms fall behind as can
+  std::vector<Rational> exponents;  // one per tile, in the relative interior of the optimal face, so that as many terms
+                                    // as possible are not leading
 };
 
 // The exact linear programme: minimise growth with traffic row . exponents <= growth, memory row . exponents <= 1 and

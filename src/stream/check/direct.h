@@ -1,4 +1,4 @@
-// The meaning of a cascade: every fold over all positions, one after the other. Knows nothing of witnesses.
+// Direct evaluation of a cascade: every fold over all positions, one after the other. Independent of witnesses.
 #pragma once
 
 #include <map>

@@ -58,7 +58,7 @@ StreamState StreamRun::initial() const {
   return state;
 }
 
-// The unit stays the unit: nothing accumulated has nothing to repair.
+// The unit needs no repair, because nothing has been accumulated.
 double StreamRun::repaired(std::size_t variable, const StreamState& old, const StreamState& next) const {
   const StateVariable& v = witness_.state[variable];
   const double value = old.values[variable];

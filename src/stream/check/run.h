@@ -21,12 +21,12 @@ class StreamRun {
   StreamRun(const Witness& witness, const StreamData& data);  // both must outlive the run
 
   StreamState initial() const;
-  // B: takes in positions [begin, end) as one chunk.
+  // B: processes positions [begin, end) as one chunk.
   StreamState advanced(const StreamState& state, std::size_t begin, std::size_t end) const;
   StreamState merged(const StreamState& a, const StreamState& b) const;
   std::map<std::string, double> outputs(const StreamState& state) const;
   std::map<std::string, double> folds(const StreamState& state) const;
-  // The state that stands for these outputs. Requires a compact state.
+  // The state that corresponds to these outputs. Requires a compact state.
   StreamState section(const std::map<std::string, double>& outputs, std::size_t positions) const;
   std::vector<double> map(const Output& map, std::size_t begin, std::size_t end) const;
 

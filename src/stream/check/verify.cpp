@@ -60,7 +60,7 @@ class Verifier {
       std::size_t seen = 0;
       for (const auto& [begin, end] : parts(3)) {
         const auto partial = run_.outputs(run_.advanced(run_.initial(), begin, end));
-        // A part with nothing live has no outputs and nothing to merge.
+        // A part without a live position has no outputs and is not merged.
         if (std::any_of(partial.begin(), partial.end(), [](const auto& each) { return !std::isfinite(each.second); }))
           continue;
         if (whole) whole = run_.outputs(run_.merged(run_.section(*whole, seen), run_.section(partial, end - begin)));
@@ -137,7 +137,7 @@ Verification verify(const Cascade& cascade, const Witness& witness, std::uint64_
   std::mt19937_64 random(seed);
   Verification result;
   for (int attempt = 0; attempt < 24; ++attempt) {
-    const bool positive = attempt % 2 == 1 || !witness.assumptions.empty();  // they are all of that kind
+    const bool positive = attempt % 2 == 1 || !witness.assumptions.empty();  // assumptions are all of the form x >= 0
     const StreamData data =
         random_stream_data(cascade, 3 + random() % 30, positive ? 0.25 : -1.5, positive ? 1.75 : 1.5, random);
     Verifier verifier(cascade, witness, data, random);

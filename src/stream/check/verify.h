@@ -1,4 +1,4 @@
-// A witness against the meaning of its cascade, on random numbers (theory.md 7 (b)).
+// Compares a witness with direct evaluation of its cascade on random numbers (theory.md 7 (b)).
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace tilescope {
 
-// Worst relative errors; NaN where the cascade itself had no finite value on any of the data tried, infinity where the
-// witness has none though the cascade does. Compare as !(error <= tolerance).
+// Worst relative errors; NaN where the cascade itself had no finite value on any of the data tried, infinity if the
+// witness has no finite value but the cascade has. Compare as !(error <= tolerance).
 struct Verification {
   double streaming = 0;  // B(f(x), y) = f(x + y): chunks of random sizes, one after another, against the direct folds
   double merging = 0;    // merges of parts in every order and grouping, and with the empty part, against the same
@@ -19,9 +19,9 @@ struct Verification {
   double worst() const;
 };
 
-// On 24 data sets, signed and positive in turn (positive only under assumptions, which the data may still break), less
-// those where the cascade has no finite value. Errors are relative to the value (to the sum of magnitudes for a sum),
-// from 1e-3 on.
+// On 24 data sets, signed and positive in turn (positive only under assumptions, which the data may still break),
+// except those on which the cascade has no finite value. Errors are relative to the value (to the sum of magnitudes for
+// a sum), from 1e-3 on.
 Verification verify(const Cascade& cascade, const Witness& witness, std::uint64_t seed);
 
 }  // namespace tilescope
