@@ -4,7 +4,7 @@
 #include <map>
 
 #include "cli/report_pictures.h"
-#include "predict/time/time_parts.h"
+#include "predict/sm/rates.h"
 
 namespace tilescope::cli {
 namespace {

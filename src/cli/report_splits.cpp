@@ -6,8 +6,6 @@
 #include <set>
 
 #include "cli/report_pictures.h"
-#include "predict/sm/step_time.h"
-#include "predict/time/time_parts.h"
 
 namespace tilescope::cli {
 namespace {
@@ -19,20 +17,17 @@ constexpr std::array<const char*, unit_count> unit_names{"tensor", "smem", "xu",
 using UnitSeconds = std::array<double, unit_count>;
 
 // Seconds that each unit would take for what one kernel of the schedule asks of it, at the predicted clock.
-UnitSeconds unit_seconds(const BoundIsland& bound, const IslandPrediction& island, double hz) {
-  const StepDemand clocks = sm_step(bound, island, 1).demand;  // of the whole launch, on one unit
-  const double rate = hz * static_cast<double>(bound.hardware.units.value);
+UnitSeconds unit_seconds(const HardwareProfile& hardware, const IslandPrediction& island, double hz) {
+  const double rate = hz * static_cast<double>(hardware.units.value);
+  const auto unit = [&](SmUnit of) { return island.unit_clocks[static_cast<std::size_t>(of)] / rate; };
   const auto floor = [&](Resource resource) {
     return std::max(0.0, island.resource_seconds[static_cast<std::size_t>(resource)]);
   };
-  return {clocks.tensor / rate,
-          clocks.smem / rate,
-          clocks.xu / rate,
-          (clocks.fma_scores + clocks.fma_outputs) / rate,
-          (clocks.alu + clocks.threads) / rate,
-          clocks.issue / rate,
-          floor(Resource::l2),
-          floor(Resource::hbm)};
+  UnitSeconds seconds{};
+  seconds[tensor] = unit(SmUnit::tensor), seconds[smem] = unit(SmUnit::smem), seconds[xu] = unit(SmUnit::xu);
+  seconds[fma] = unit(SmUnit::fma), seconds[alu] = unit(SmUnit::alu), seconds[issue] = unit(SmUnit::issue);
+  seconds[l2] = floor(Resource::l2), seconds[hbm] = floor(Resource::hbm);
+  return seconds;
 }
 
 struct Split {
@@ -48,9 +43,8 @@ struct Part {
 
 Part part_of(const ComparedPoint& compared, const HardwareProfile& hardware, std::size_t number) {
   const IslandPrediction& island = compared.prediction.islands[number];
-  const BoundIsland bound = bind_island(compared.plan, hardware, compared.point, static_cast<int>(number));
-  const double highest = highest_clock(hardware, bound.how), hz = std::min(compared.prediction.time.clock_hz, highest);
-  Part part{.units = unit_seconds(bound, island, hz)};
+  const double highest = island.highest_hz, hz = std::min(compared.prediction.time.clock_hz, highest);
+  Part part{.units = unit_seconds(hardware, island, hz)};
   part.seconds = std::max({part.units[l2], part.units[hbm], island.sm_clocks / hz});
   part.idle_share = std::clamp(1 - island.busy_clocks / (island.seconds * highest), 0.0, 1.0);
   return part;

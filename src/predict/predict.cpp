@@ -1,113 +1,118 @@
 #include "predict/predict.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory_resource>
 
-#include "base/checked.h"
-#include "cost/live_tiles.h"
-#include "predict/point/bound_island.h"
+#include "predict/l2/compulsory.h"
+#include "predict/results.h"
+#include "predict/sm/round_waits.h"
+#include "predict/time/gains.h"
+#include "predict/time/launch_gaps.h"
+#include "predict/time/resources.h"
 
 namespace tilescope {
 namespace {
 
-void sum_islands(Prediction& out) {
-  for (const IslandPrediction& island : out.islands) {
-    out.work.tensor_flop = checked_add(out.work.tensor_flop, island.work.tensor_flop);
-    out.work.model_flop = checked_add(out.work.model_flop, island.work.model_flop);
-    out.work.clipped_flop = checked_add(out.work.clipped_flop, island.work.clipped_flop);
-    out.work.exp = checked_add(out.work.exp, island.work.exp);
-    for (std::size_t i = 0; i < pipe_count; ++i)
-      out.work.pipes[i] = checked_add(out.work.pipes[i], island.work.pipes[i]);
-    for (std::size_t b = 0; b < boundary_count; ++b)
-      for (std::size_t d = 0; d < 2; ++d) out.traffic[b][d] = checked_add(out.traffic[b][d], island.traffic[b][d]);
-    for (std::size_t f = 0; f < format_count; ++f)
-      out.work.tensor_flop_in[f] = checked_add(out.work.tensor_flop_in[f], island.work.tensor_flop_in[f]);
-    for (std::size_t d = 0; d < 2; ++d) out.bulk_smem[d] = checked_add(out.bulk_smem[d], island.bulk_smem[d]);
-    out.operand_bytes = checked_add(out.operand_bytes, island.operand_bytes);
-  }
-}
+template <class Result>
+using StageResults = std::pmr::vector<Result>;  // one a launch
 
-// Rows that see a key and keys that a row sees. Bands need no walk: every row from the first that sees a key sees one,
-// and the keys seen reach from the first such row's first key to the end.
-struct Visible {
-  std::int64_t rows, keys;
+struct TimedLaunches {
+  StageResults<LaunchAtSm> launches;
+  StageResults<LaunchTime> by_themselves;
 };
-Visible visible(const Point& point) {
-  const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
-  if (point.mask.kind == MaskKind::none) return {q, x};
-  if (point.mask.kind == MaskKind::blocks) {
-    const LiveSums sums =
-        LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false);
-    return {sums.rows, sums.keys};
-  }
-  const std::int64_t first_row = std::max<std::int64_t>(0, q - x);
-  const std::int64_t first_key =
-      point.mask.kind == MaskKind::window ? std::max<std::int64_t>(0, first_row + x - q - point.mask.window + 1) : 0;
-  return {q - first_row, x - first_key};
-}
 
-// Every input value that the mask leaves visible read once, every stored output written once; what passes between
-// islands is not compulsory.
-std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
-  const Diagram& diagram = plan.schedule.diagram;
-  const Visible seen = visible(point);
-  std::int64_t total = 0;
-  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
-    const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    if (diagram.arrays[i].role == ArrayRole::interior || diagram.arrays[i].alias_of)
-      continue;  // a view comes with its source
-    const auto stored = [&](const Island& island) { return plan.schedule.writes(island, id); };
-    const bool is_output = diagram.arrays[i].role == ArrayRole::output;
-    if (is_output && std::none_of(plan.schedule.islands.begin(), plan.schedule.islands.end(), stored)) continue;
-    std::int64_t values = 1;
-    for (const AxisId axis : diagram.arrays[i].axes) {
-      const bool query = diagram.guard && axis == diagram.guard->query,
-                 key = diagram.guard && axis == diagram.guard->key;
-      const std::int64_t whole = diagram.axes[index(axis)].size_in(point.workload);
-      values = checked_mul(values, is_output ? whole : query ? seen.rows : key ? seen.keys : whole);
+// The schedule's launches one after the other, again and again.
+void time_of_sequence(const HardwareProfile& hardware, const Point& point, const TimedLaunches& timed,
+                      std::span<const LaunchCounts> counts, Prediction& out) {
+  TimePrediction& time = out.time;
+  const Repeats repeats = repeats_of(hardware, counts);
+  StageResults<LaunchTime> times(timed.launches.get_allocator());
+  times.reserve(timed.launches.size());
+  Energy energy;
+  time.modelled = true, time.sm_cycles = time.cold = 0;
+  for (const LaunchAtSm& launch : timed.launches) {
+    IslandPrediction& result = out.islands[times.size()];
+    // Memory: the bytes that no earlier launch left in the L2, and what blocks and memory wait for each other.
+    LaunchTime& each = times.emplace_back(
+        time_in_sequence(launch, timed.by_themselves[times.size()], launch.memory.in_sequence, repeats));
+    if (point.l2 == L2Model::walk) {
+      each.memory_wait = memory_wait(launch, each.ramp_seconds, each.highest_hz, repeats.all_stays);
+      add_memory_wait(hardware, each, result);
     }
-    total = checked_add(total, bytes_of(point, diagram, id, values));
+    // Launches: the gap before each.
+    time.launch += launch_seconds(hardware, launch.bound.how, repeats.evicts);
+    time.cold += each.cold_seconds(each.highest_hz);
+    time.sm_cycles += result.seconds * each.highest_hz, time.busy_cycles += result.busy_clocks;
+    const Energy own = launch_energy(hardware, launch.bound.how, launch.counts);
+    energy.memory += own.memory, energy.tensor += own.tensor, energy.others += own.others;
   }
-  std::int64_t mask = 0;
-  for (const IslandImplementation& how : plan.kernel.islands) mask = std::max(mask, mask_bytes(how, point));
-  return checked_add(total, mask);
-}
-
-void reset(Prediction& out, std::size_t islands) {
-  out.terms.clear();
-  out.footprint.clear();
-  out.islands.assign(islands, IslandPrediction{});
-  out.work = {};
-  out.traffic = {};
-  out.operand_bytes = 0;
-  out.bulk_smem = {};
-  out.time = {};
+  // Clock: the highest at which all of them stay within the power limit.
+  const ClockAndPower sustained = sustained_clock(hardware, times, energy, time.launch);
+  time.clock_hz = sustained.hz, time.watts = sustained.watts;
+  time.cold += time.launch, time.total = time.launch;
+  for (const LaunchTime& each : times) time.total += each.seconds(sustained.hz);
+  time.total = std::max(time.total, host_seconds(hardware, times.size()));
+  // Explain: what a faster resource would save.
+  if (point.l2 == L2Model::walk) time.gain = gains_of(timed.launches, times, repeats, energy, time.launch, time.total);
 }
 
 }  // namespace
 
 void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
-  reset(out, plan.schedule.islands.size());
-  for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i) {
-    const BoundIsland bound = bind_island(plan, hardware, point, i);
-    IslandPrediction& island = out.islands[static_cast<std::size_t>(i)];
-    add_footprint(bound, out);
-    island.blocks_per_unit = resident_blocks_per_unit(bound, out);
-    island.blocks = grid_blocks(bound);
-    if (bound.how.persistent)
-      island.blocks = std::min(island.blocks, checked_mul(island.blocks_per_unit, hardware.units.value));
-    add_traffic(bound, out);
-    add_work(bound, out);
-    add_register_traffic(bound, out);
-    add_time(bound, out);
+  // Results of the stages lie on the stack: the points of a sweep take no memory from the heap.
+  std::array<std::byte, 64 << 10> buffer;
+  std::pmr::monotonic_buffer_resource memory(buffer.data(), buffer.size());
+  const std::size_t islands = plan.schedule.islands.size();
+  clear(out, islands);
+
+  // Bind the point: loops, tiles and masks of every launch.
+  const StageResults<BoundIsland> bound = bind_islands(plan, hardware, point, &memory);
+
+  StageResults<LaunchCounts> counts(&memory);
+  counts.reserve(islands);
+  for (const BoundIsland& launch : bound) {
+    // Counts: footprint, work, and the bytes that tiles move at L2, shared memory and registers.
+    const TileCounts tiles = tile_counts(launch, &memory);
+    // L2: what of them reaches memory.
+    counts.push_back(launch_counts(tiles, memory_traffic(launch, tiles, &memory)));
   }
-  sum_islands(out);
+  add_counts(bound, counts, out);
   out.compulsory_bytes = compulsory_bytes(plan, point);
+
+  TimedLaunches timed{.launches = StageResults<LaunchAtSm>(&memory),
+                      .by_themselves = StageResults<LaunchTime>(&memory)};
+  timed.launches.reserve(islands), timed.by_themselves.reserve(islands);
+  for (const BoundIsland& launch : bound) {
+    // Resources: bytes and operations over their rates, a lower bound of the time.
+    const LaunchCounts& own = counts[static_cast<std::size_t>(launch.number)];
+    const MemoryTime floors = memory_time(launch, counts);
+    add_resources(resource_seconds(launch, own, floors), launch.number, out);
+    const LaunchAtSm at_sm{.bound = launch,
+                           .counts = own,
+                           .memory = floors,
+                           .round_waits = round_waits(launch, counts, floors.inputs_evicted)};
+    if (missing_sm_rate(at_sm)) continue;
+    // SM: clocks of a step.
+    const SmClocks clocks = sm_clocks(at_sm);
+    // Grid: blocks on SMs.
+    const PlacedBlocks placed = placed_blocks(at_sm, clocks);
+    timed.launches.push_back(at_sm);
+    const LaunchTime& time = timed.by_themselves.emplace_back(launch_time(at_sm, clocks, placed));
+    add_launch_time(clocks, time, out.islands[static_cast<std::size_t>(launch.number)]);
+  }
   out.smem_modelled = std::none_of(plan.kernel.islands.begin(), plan.kernel.islands.end(),
                                    [](const auto& island) { return island.tensor_path == TensorPath::fma; });
   out.runnable = out.work.tensor_flop == 0 || out.time.seconds[static_cast<std::size_t>(Resource::tensor)] >= 0;
   out.feasible = out.runnable && std::all_of(out.footprint.begin(), out.footprint.end(),
                                              [](const FootprintRow& row) { return row.fits(); });
-  finish_time(plan, hardware, point, out);
+  out.time = lower_bound_of_time(plan, hardware, point, out);
+
+  // Memory, launches, clock, explain: where the blocks of all launches are modelled.
+  const bool modelled = std::all_of(out.islands.begin(), out.islands.end(),
+                                    [](const IslandPrediction& island) { return island.sm_clocks > 0; });
+  if (modelled) time_of_sequence(hardware, point, timed, counts, out);
 }
 
 Prediction predict(const Plan& plan, const HardwareProfile& hardware, const Point& point) {

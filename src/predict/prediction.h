@@ -72,6 +72,10 @@ inline constexpr int resource_count = 6;
 enum class Resource { hbm, l2, smem, tensor, xu, fma };
 std::string to_string(Resource resource);
 
+// Units of a multiprocessor that a step keeps busy. alu: maxima, conversions, addresses; issue: the schedulers.
+enum class SmUnit { tensor, smem, xu, fma, alu, issue };
+inline constexpr int sm_unit_count = 6;
+
 // What a sensitivity makes faster: a rate; every wait of a multiprocessor (latency); the clock by a higher power limit.
 enum class Lever { hbm, l2, smem, tensor, xu, fma, alu, latency, power };
 inline constexpr int lever_count = 9;
@@ -100,12 +104,6 @@ struct LocalTraffic {
   std::int64_t stored = 0, loaded = 0, missed = 0;  // missed: of the loads, what L1 does not hold
 };
 
-// Waits for loads in a round of products of threads, by where the last line comes from: the L2's partition of the unit
-// or the other one, memory.
-struct RoundWaits {
-  double near = 0, far = 0, memory = 0;
-};
-
 struct IslandPrediction {
   Work work;
   LocalTraffic local;
@@ -117,14 +115,10 @@ struct IslandPrediction {
   bool l2_walked = false;  // its blocks went through the cache one by one; else the closed form answered
   std::array<double, resource_count> resource_seconds{};  // < 0: the profile lacks the rate
   double sm_clocks = 0, busy_clocks = 0;                  // see TimePrediction; 0: not modelled
-  double start = 0;                  // s until the first blocks have the tiles that they begin with, run after run
-  double first_start = 0;            // the same in the first run of a sequence of islands
-  double ramp = 0, last_clocks = 0;  // s until memory delivers at its rate; clocks after its last byte; 0: L2 is slower
-  double floor = 0;             // s that memory and L2 take for the bytes that no earlier island has left in the L2
-  double read_in_sequence = 0;  // of the bytes read from memory, those that no earlier island has left there
-  std::array<RoundWaits, 3> round_waits{};  // by Inputs (sm_time.h)
-  double seconds = 0;                       // of a run alone at the highest clock, without launch
-  Resource bound_by = Resource::hbm;        // the busiest resource
+  std::array<double, sm_unit_count> unit_clocks{};  // by SmUnit: clocks that one SM would be busy with the whole launch
+  double highest_hz = 0;                            // the clock without a power limit; 0: not modelled
+  double seconds = 0;                               // of a run by itself at the highest clock, without launch
+  Resource bound_by = Resource::hbm;                // the busiest resource
 };
 
 struct Prediction {

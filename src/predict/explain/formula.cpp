@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "predict/point/bound_island.h"
-#include "predict/work/products.h"
+#include "predict/point/products.h"
 
 namespace tilescope {
 namespace {

@@ -6,7 +6,8 @@
 #include <cstdlib>
 
 #include "base/text.h"
-#include "predict/work/products.h"
+#include "predict/point/footprint.h"
+#include "predict/point/products.h"
 
 namespace tilescope {
 namespace {
@@ -36,8 +37,8 @@ class Writer {
     line(0, fmt::format("kernel {}: {} blocks of {} warps", bound_.island.name, with_thousands(bound_.nest.blocks()),
                         bound_.point.warps));
     if (bound_.how.uses_tensor_cores()) {
-      allocate(Boundary::smem);
-      allocate(Boundary::reg);
+      allocate("smem", smem_of_block(bound_));
+      allocate("registers", registers_of_block(bound_));
     }
     loop(0, 1);
     return text_;
@@ -53,8 +54,7 @@ class Writer {
     text_ += fmt::format("{:<46}  # {}\n", start, detail);
   }
 
-  void allocate(Boundary level) {
-    const Allocations kept = allocations(bound_, level);
+  void allocate(const char* where, const Allocations& kept) {
     std::vector<std::string> parts;
     for (std::size_t i = 0; i < kept.count; ++i) {
       const Allocation& one = kept.list[i];
@@ -63,7 +63,7 @@ class Writer {
                                   one.accumulator ? " fp32" : ""));
     }
     if (!parts.empty())
-      line(1, fmt::format("allocate {}", level == Boundary::smem ? "smem" : "registers"),
+      line(1, fmt::format("allocate {}", where),
            fmt::format("{} bytes: {}", with_thousands(kept.bytes), join(parts, ", ")));
   }
 

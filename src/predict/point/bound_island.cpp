@@ -147,6 +147,15 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
   return bound;
 }
 
+std::pmr::vector<BoundIsland> bind_islands(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                                           std::pmr::memory_resource* memory) {
+  std::pmr::vector<BoundIsland> islands(memory);
+  islands.reserve(plan.schedule.islands.size());
+  for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i)
+    islands.push_back(bind_island(plan, hardware, point, i));
+  return islands;
+}
+
 bool BoundIsland::streams(ArrayId id) const {
   const Axes axes = plan.schedule.diagram.array(id).axes;
   const auto moves = [&](const BoundLoop& loop) { return !loop.group && nest.carries(axes, loop.axis); };

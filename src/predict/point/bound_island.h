@@ -1,9 +1,13 @@
-// Internal to predict: one island bound to a point, and the steps that fill its part of a prediction.
+// One island (a kernel launch) bound to a point: its loops, tiles and masks, and the sums over them.
 #pragma once
+
+#include <memory_resource>
+#include <vector>
 
 #include "base/checked.h"
 #include "cost/transfer.h"
-#include "predict/prediction.h"
+#include "hardware/profile.h"
+#include "predict/point/point.h"
 
 namespace tilescope {
 
@@ -25,6 +29,10 @@ struct BoundIsland {
   // guarded.
   NestSums live, whole, summed, scored;
 };
+
+// All islands of the plan, in their order; the list lies in `memory`.
+std::pmr::vector<BoundIsland> bind_islands(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                                           std::pmr::memory_resource* memory = std::pmr::get_default_resource());
 
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number);
 
@@ -59,9 +67,6 @@ const NestSums& sums_of_product(const BoundIsland& bound, int op);
 struct Visits {
   std::int64_t visits = 0, distinct = 0;
 };
-// Bytes that enter the units in whole sectors for values that every lane of a row reads for itself; 0: not read so.
-std::int64_t sector_read_bytes(const BoundIsland& bound, ArrayId id);
-
 Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles = false);
 StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id);  // zeros: those that no other island writes
 bool zeroed_by_another(const BoundIsland& bound, ArrayId id);  // an island whose implementation lists it in `zeroes`
@@ -69,37 +74,5 @@ bool zeroed_by_another(const BoundIsland& bound, ArrayId id);  // an island whos
 // Array with the island's score tile (both guarded axes), and its main output; -1: none.
 int score_array(const BoundIsland& bound);
 int output_array(const BoundIsland& bound);
-
-// What a block keeps at a level. Held without heap memory, as every point of a sweep asks.
-struct Allocation {
-  ArrayId array;
-  bool accumulator;     // fp32, in registers
-  std::int64_t copies;  // stages
-  std::int64_t tile_bytes;
-  std::int64_t bytes() const { return checked_mul(tile_bytes, copies); }
-};
-struct Allocations {
-  std::array<Allocation, max_arrays> list;  // the first `count`; more than there are arrays are only summed
-  std::size_t count = 0;
-  std::int64_t bytes = 0, largest_bytes = 0;
-  int largest = -1;  // ArrayId, -1: nothing
-  void add(const Allocation& allocation);
-};
-// smem: the streamed and resident inputs, or the output that is staged in their place; register: accumulators and
-// operands that the variant keeps.
-Allocations allocations(const BoundIsland& bound, Boundary level);
-
-void add_footprint(const BoundIsland& bound, Prediction& out);
-std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out);
-void add_term(const BoundIsland& bound, Prediction& out, Term term);           // none of zero bytes
-std::int64_t mask_bytes(const IslandImplementation& how, const Point& point);  // of a block mask that the kernel reads
-void add_local(const BoundIsland& bound, Prediction& out);                     // spilled registers
-void add_smem(const BoundIsland& bound, Prediction& out);
-void add_traffic(const BoundIsland& bound, Prediction& out);
-void add_work(const BoundIsland& bound, Prediction& out);
-void add_register_traffic(const BoundIsland& bound, Prediction& out);
-void add_time(const BoundIsland& bound, Prediction& out);  // of each resource, and of the blocks on their units
-void finish_time(const Plan& plan, const HardwareProfile& hardware, const Point& point,
-                 Prediction& out);  // all islands: clock, launches, sensitivities
 
 }  // namespace tilescope

@@ -1,8 +1,9 @@
-// What a thread block keeps in shared memory and registers, and how many blocks a unit can hold.
+#include "predict/point/footprint.h"
+
 #include <algorithm>
 
 #include "base/checked.h"
-#include "predict/work/products.h"
+#include "predict/point/products.h"
 
 namespace tilescope {
 namespace {
@@ -14,24 +15,6 @@ constexpr std::int64_t bookkeeping_registers =
 std::int64_t tile_values(const BoundIsland& bound, ArrayId id) {
   const std::int64_t width = bits(bound.point.dtypes[index(id)].format);
   return width >= 8 ? tile_bytes(bound, id) / (width / 8) : tile_bytes(bound, id) * (8 / width);
-}
-
-// What lies there during the steps, and the results that take its place when the last step is done.
-Allocations shared_memory(const BoundIsland& bound) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  Allocations steps, results;
-  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
-    const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    const bool leaves = stores(bound, id) && !bound.streams(id);
-    if (leaves && (passes_through_smem(bound, id) ||
-                   (bound.how.output_through_smem && static_cast<int>(i) == output_array(bound))))
-      results.add({id, false, 1, tile_bytes(bound, id)});
-    else if (loads(bound, id) ? in_shared_memory(bound, id) : passes_through_smem(bound, id))
-      steps.add({id, false, stages_of(bound, id), tile_bytes(bound, id)});
-  }
-  Allocations& larger = results.bytes > steps.bytes ? results : steps;
-  larger.bytes = checked_add(larger.bytes, bound.how.smem_extra_bytes);
-  return larger;
 }
 
 // fp32 scores live from their product to the last map or softmax that uses them, in place; `last` of each operator's
@@ -95,16 +78,6 @@ Allocations registers_during(const BoundIsland& bound, int now) {
   return held;
 }
 
-// At the operator where they are most.
-Allocations registers(const BoundIsland& bound) {
-  Allocations most;
-  for (const int now : bound.island.operators) {
-    Allocations held = registers_during(bound, now);
-    if (held.bytes > most.bytes) most = held;
-  }
-  return most;
-}
-
 double block_registers_capacity(const BoundIsland& bound) {
   const HardwareProfile& hardware = bound.hardware;
   if (!hardware.max_registers_per_thread || !hardware.warp_size) return 0;
@@ -124,16 +97,7 @@ std::int64_t block_registers(const BoundIsland& bound, std::int64_t bytes) {
   return consumers * warp * stated->consumer_registers + (threads - consumers * warp) * others;
 }
 
-const char* largest_of(const BoundIsland& bound, const Allocations& list) {
-  return list.largest >= 0 ? bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(list.largest)].name.c_str()
-                           : "";
-}
-
 }  // namespace
-
-Allocations allocations(const BoundIsland& bound, Boundary level) {
-  return level == Boundary::smem ? shared_memory(bound) : registers(bound);
-}
 
 void Allocations::add(const Allocation& allocation) {
   if (count < list.size()) list[count++] = allocation;
@@ -142,17 +106,36 @@ void Allocations::add(const Allocation& allocation) {
     largest_bytes = allocation.bytes(), largest = static_cast<int>(allocation.array);
 }
 
-void add_footprint(const BoundIsland& bound, Prediction& out) {
-  if (!bound.how.uses_tensor_cores()) return;  // where a plain kernel keeps its tiles is its own affair
-  const MemoryLevel* smem = bound.hardware.level("smem");
-  const Allocations shared = shared_memory(bound), held_registers = registers(bound);
-  const double smem_capacity = smem && smem->capacity_per_block_bytes ? smem->capacity_per_block_bytes->value : 0;
-  out.footprint.push_back({Boundary::smem, bound.number, shared.bytes, smem_capacity, largest_of(bound, shared)});
-  out.footprint.push_back({Boundary::reg, bound.number, held_registers.bytes, block_registers_capacity(bound),
-                           largest_of(bound, held_registers)});
+// What lies there during the steps, and the results that take its place when the last step is done.
+Allocations smem_of_block(const BoundIsland& bound) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  Allocations steps, results;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const bool leaves = stores(bound, id) && !bound.streams(id);
+    if (leaves && (passes_through_smem(bound, id) ||
+                   (bound.how.output_through_smem && static_cast<int>(i) == output_array(bound))))
+      results.add({id, false, 1, tile_bytes(bound, id)});
+    else if (loads(bound, id) ? in_shared_memory(bound, id) : passes_through_smem(bound, id))
+      steps.add({id, false, stages_of(bound, id), tile_bytes(bound, id)});
+  }
+  Allocations& larger = results.bytes > steps.bytes ? results : steps;
+  larger.bytes = checked_add(larger.bytes, bound.how.smem_extra_bytes);
+  return larger;
 }
 
-std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction& out) {
+Allocations registers_of_block(const BoundIsland& bound) {
+  Allocations most;
+  for (const int now : bound.island.operators) {
+    Allocations held = registers_during(bound, now);
+    if (held.bytes > most.bytes) most = held;
+  }
+  return most;
+}
+
+namespace {
+
+std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Footprint& footprint) {
   if (bound.point.blocks_per_unit > 0) return bound.point.blocks_per_unit;
   const HardwareProfile& hardware = bound.hardware;
   std::int64_t blocks = hardware.max_blocks_per_unit ? hardware.max_blocks_per_unit->value : 32;
@@ -162,19 +145,40 @@ std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Prediction
   if (registers > 0 && hardware.registers_per_unit && hardware.warp_size)
     blocks = std::min(
         blocks, hardware.registers_per_unit->value / (warps * hardware.warp_size->value * ceil_div(registers, 8) * 8));
-  for (const FootprintRow& row : out.footprint) {
-    if (row.island != bound.number) continue;
+  if (footprint.modelled) {
     const MemoryLevel* smem = hardware.level("smem");
-    if (row.level == Boundary::smem && smem && smem->capacity_bytes) {
+    if (smem && smem->capacity_bytes) {
       const double reserved = smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0;
-      blocks = std::min(
-          blocks, static_cast<std::int64_t>(smem->capacity_bytes->value / (static_cast<double>(row.bytes) + reserved)));
+      blocks = std::min(blocks, static_cast<std::int64_t>(smem->capacity_bytes->value /
+                                                          (static_cast<double>(footprint.smem.bytes) + reserved)));
     }
-    if (row.level == Boundary::reg && hardware.registers_per_unit && hardware.warp_size) {
-      blocks = std::min(blocks, hardware.registers_per_unit->value / block_registers(bound, row.bytes));
-    }
+    if (hardware.registers_per_unit && hardware.warp_size)
+      blocks = std::min(blocks, hardware.registers_per_unit->value / block_registers(bound, footprint.registers.bytes));
   }
   return std::max<std::int64_t>(1, blocks);
+}
+
+}  // namespace
+
+Footprint footprint_of(const BoundIsland& bound) {
+  Footprint footprint;
+  if (!bound.how.uses_tensor_cores()) return footprint;
+  footprint.modelled = true;
+  footprint.smem = smem_of_block(bound), footprint.registers = registers_of_block(bound);
+  const MemoryLevel* smem = bound.hardware.level("smem");
+  if (smem && smem->capacity_per_block_bytes) footprint.smem_capacity = smem->capacity_per_block_bytes->value;
+  footprint.register_capacity = block_registers_capacity(bound);
+  return footprint;
+}
+
+// Blocks that stay take one tile after the other: there are no more of them than run at once.
+Occupancy occupancy_of(const BoundIsland& bound, const Footprint& footprint) {
+  Occupancy occupancy;
+  occupancy.blocks_per_unit = resident_blocks_per_unit(bound, footprint);
+  occupancy.blocks = grid_blocks(bound);
+  if (bound.how.persistent)
+    occupancy.blocks = std::min(occupancy.blocks, checked_mul(occupancy.blocks_per_unit, bound.hardware.units.value));
+  return occupancy;
 }
 
 }  // namespace tilescope

@@ -5,7 +5,8 @@
 
 #include "base/checked.h"
 #include "predict/l2/handed_over.h"
-#include "predict/time/time_parts.h"
+#include "predict/l2/memory_seconds.h"
+#include "predict/traffic/sector_reads.h"
 
 namespace tilescope {
 namespace {
@@ -28,15 +29,15 @@ double times_of(const BoundIsland& bound, const WaitLoads& loads, ArrayId id) {
 
 // Clocks in which the L2 serves one reading of an array of which all warps read lone sectors: few lines, each asked for
 // by many warps, and a slice gives one sector after the other.
-double clocks_of_fullest_slice(const BoundIsland& bound, const IslandPrediction& island, ArrayId id, std::int64_t reads,
+double clocks_of_fullest_slice(const BoundIsland& bound, const LaunchCounts& counts, ArrayId id, std::int64_t reads,
                                const SmRates& rates) {
   const HardwareProfile& hardware = bound.hardware;
   const auto read = static_cast<double>(sector_read_bytes(bound, id));
   if (read == 0 || rates.l2_few_lines <= 0 || !hardware.l2_slices || !hardware.line_bytes) return 0;
   const double all =
       static_cast<double>(touched_bytes(bound, id, {})) / static_cast<double>(hardware.line_bytes->value);
-  const double at_once =
-      std::min(1.0, static_cast<double>(places(bound, island)) / static_cast<double>(grid_blocks(bound)));
+  const double at_once = std::min(
+      1.0, static_cast<double>(resident_blocks(bound, counts.occupancy)) / static_cast<double>(grid_blocks(bound)));
   const double lines = std::max(1.0, all), of_line = read / static_cast<double>(reads) / lines;
   // Measured of 32 lines: as many sectors of each are asked for, and the fullest slice has so many of them.
   constexpr double measured_lines = 32;
@@ -61,11 +62,11 @@ double lines_of_fullest_slice(double lines, std::int64_t slices) {
   return std::max({fullest, mean, std::min(1.0, lines)});
 }
 
-BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates) {
+BlockWaits block_waits(const BoundIsland& bound, const LaunchCounts& counts, const SmRates& rates) {
   BlockWaits waits;
   const Waits& how = bound.how.waits;
   if (how.loads.empty()) return waits;
-  const bool all_stays = stays_in_l2(bound.hardware, moved(island, Boundary::hbm));
+  const bool all_stays = stays_in_l2(bound.hardware, moved(counts, Boundary::hbm));
   for (const WaitLoads& loads : how.loads) {
     const auto id = bound.plan.schedule.diagram.find_array(loads.array);
     if (!id) continue;
@@ -73,14 +74,14 @@ BlockWaits block_waits(const BoundIsland& bound, const IslandPrediction& island,
     const std::int64_t reads = entry == bound.how.sector_reads.end() ? 1 : entry->second;
     const double times = times_of(bound, loads, *id), later = static_cast<double>(reads - 1);
     // The block's warps wait for lines of both partitions: for the far one's, or for a slice that all ask.
-    const double busy = clocks_of_fullest_slice(bound, island, *id, reads, rates);
+    const double busy = clocks_of_fullest_slice(bound, counts, *id, reads, rates);
     const double hits = std::max(busy, times * rates.l2_far), fresh = std::max(busy, times * rates.far_memory());
-    waits.alone += fresh + later * hits;
-    waits.again += (all_stays && from_earlier_island(bound, *id) ? hits : fresh) + later * hits;
+    waits.cold += fresh + later * hits;
+    waits.warm += (all_stays && from_earlier_launch(bound, *id) ? hits : fresh) + later * hits;
   }
   const double both = static_cast<double>(how.shuffles) * rates.shuffle_chain +
                       static_cast<double>(how.barriers) * rates.block_barrier(warps_of_block(bound));
-  waits.alone += both, waits.again += both;
+  waits.cold += both, waits.warm += both;
   return waits;
 }
 

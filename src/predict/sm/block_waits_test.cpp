@@ -7,7 +7,7 @@
 #include <random>
 
 #include "predict/described_kernel.h"
-#include "predict/predict.h"
+#include "predict/staged.h"
 
 namespace tilescope {
 
@@ -48,10 +48,9 @@ TEST_CASE("warps that read sectors of few lines wait for the slice that has most
   for (const auto& [line, count] : requests) REQUIRE(count == 512);
   Point point = point_of(plan, {batch, heads, 1, queries, 7241, 576, 512});
   point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = parts;
-  Prediction out;
-  predict(plan, hardware, point, out);
   const auto waits = [&](const HardwareProfile& profile) {
-    return block_waits(bind_island(plan, profile, point, 1), out.islands[1], sm_rates(profile)).again;
+    const Staged stages = staged(plan, profile, point);
+    return block_waits(stages.bound[1], stages.counts[1], sm_rates(profile)).warm;
   };
   const double slices = static_cast<double>(hardware.l2_slices->value);
   REQUIRE(slices == 94);

@@ -1,18 +1,38 @@
-// Internal to predict: what one step of a block asks of a multiprocessor's units, and what its warps wait for.
+// What one step of a block asks of a multiprocessor's units.
 #pragma once
 
+#include <array>
+
+#include "predict/point/products.h"
+#include "predict/sm/launch_at_sm.h"
 #include "predict/sm/rates.h"
-#include "predict/sm/step_time.h"
-#include "predict/work/products.h"
 
 namespace tilescope {
 
-// What a warp waits for in every step whatever else happens: the end of each product, a row's shuffles, the chain to
-// its first exponential, barriers, spilled registers. Clocks.
-struct StepLatency {
-  double matrix = 0, special = 0, alu = 0, barrier = 0, local = 0;
-  double stores = 0;      // of `barrier`: until results stored in the step have left, which its copies queue behind
-  double statistics = 0;  // from the start of a step until what its threads load of rows' statistics is there
+using Faster = std::array<double, lever_count>;  // by Lever: factors of each rate; latencies are divided by theirs
+inline constexpr Faster as_it_is{1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+// What one step of a block keeps busy, in clocks of the unit, were each alone and at full rate.
+struct StepDemand {
+  double tensor = 0;      // matrix instructions
+  double smem = 0;        // operands and fills; wavefronts, where threads multiply
+  double products = 0;    // matrix instructions, each product no faster than its operands come from shared memory
+  double bulk = 0;        // of `smem`, what the copy engine brings, whatever the warps do meanwhile
+  double copies = 0;      // of `smem`, what the warps that multiply copy or store there themselves
+  double xu = 0;          // special functions
+  double fma_scores = 0;  // fp32 arithmetic by scores and rows, which runs under the special functions of the same warp
+  double fma_outputs = 0;     // the same by elements of results, and by scores that a later product makes
+  double alu = 0;             // maxima and conversions
+  double threads = 0;         // addresses, loops: of each thread, beside its products
+  double issue = 0;           // warp instructions that a scheduler issues for all that
+  double issue_products = 0;  // of `issue`, mma.sync and the ldmatrix that feed them
+  double memory = 0;          // the unit's share of bytes from memory or L2
+  double local = 0;           // spilled registers on their way between the unit and the L2
+  double added = 0;           // results that threads of wgmma add to memory, on their way to the L2
+  std::array<double*, 15> all() {
+    return {&tensor, &smem,    &products, &bulk,           &copies, &xu,    &fma_scores, &fma_outputs,
+            &alu,    &threads, &issue,    &issue_products, &memory, &local, &added};
+  }
 };
 
 inline double faster_by(const Faster& faster, Lever lever) { return faster[static_cast<std::size_t>(lever)]; }
@@ -21,20 +41,14 @@ inline double faster_by(const Faster& faster, Lever lever) { return faster[stati
 double step_extent(const BoundIsland& bound, AxisId axis);
 double size_of(const BoundIsland& bound, const Product& product);
 
+// Rounds of a step in which threads stage what its products sum over.
+double rounds_of(const BoundIsland& bound);
+
+// Bytes of results that threads store in the steps themselves, as a stream moves their tiles; `added`: only those that
+// they add to what is there.
+double stored_in_steps(const BoundIsland& bound, bool added);
+
 // Mean of the island's `steps` steps, clocks of each unit.
-StepDemand demand_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
-                     const Faster& faster);
-StepLatency latency_of(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
-                       Inputs inputs, const Faster& faster);
-
-// Clocks from the first copy of a step's tiles by threads until all have come; 0: the copy engine brings them.
-double copy_of_step(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
-                    Inputs inputs);
-
-// Clocks of a step that are bound by its tiles' copies: each takes its way from L2 or memory, and is issued as many
-// steps ahead as the block has copies of the tiles beside the one at work. 0: nothing is copied ahead, or by the copy
-// engine.
-double copies_ahead(const BoundIsland& bound, const IslandPrediction& island, const SmRates& rates, double steps,
-                    Inputs inputs);
+StepDemand demand_of(const LaunchAtSm& launch, const SmRates& rates, double steps, const Faster& faster);
 
 }  // namespace tilescope

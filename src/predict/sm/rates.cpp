@@ -80,11 +80,36 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .l2_few_lines = or_zero(m.l2.read_few_lines),
           .block_start = or_zero(m.launch.block, hz),
           .block_beside = or_zero(m.launch.block_beside, hz),
-          .mma = {or_zero(m.beside.mma_ex2), or_zero(m.beside.mma_ffma), or_zero(m.beside.mma_max)},
-          .wgmma = {or_zero(m.beside.wgmma_ex2), or_zero(m.beside.wgmma_ffma), or_zero(m.beside.wgmma_max)},
+          .mma = {.xu = or_zero(m.beside.mma_ex2), .fma = or_zero(m.beside.mma_ffma), .alu = or_zero(m.beside.mma_max)},
+          .wgmma = {.xu = or_zero(m.beside.wgmma_ex2),
+                    .fma = or_zero(m.beside.wgmma_ffma),
+                    .alu = or_zero(m.beside.wgmma_max)},
           .wgmma_held = or_zero(m.beside.wgmma_held),
           .oldest_first = or_zero(m.beside.oldest_first),
           .measured = &m};
+}
+
+double tensor_flop_per_clock(const HardwareProfile& hardware, const IslandImplementation& how, Format format) {
+  constexpr double unknown = -1;
+  const auto full = hardware.tensor_flop_per_cycle.find(format);
+  if (full == hardware.tensor_flop_per_cycle.end()) return unknown;
+  const auto path = hardware.instruction_flop_per_cycle.find(to_string(how.tensor_path));
+  if (path == hardware.instruction_flop_per_cycle.end()) return full->second.value;
+  const auto limit = path->second.find(format);
+  return limit == path->second.end() ? full->second.value : limit->second.value;
+}
+
+std::optional<Sourced<double>> tensor_clock(const HardwareProfile& hardware) {
+  if (hardware.measured && hardware.measured->clock.tensor_most) return hardware.measured->clock.tensor_most;
+  return hardware.tensor_hz;
+}
+
+double highest_clock(const HardwareProfile& hardware, const IslandImplementation& how) {
+  if (how.path().from_registers && hardware.measured && hardware.measured->clock.mma_most)
+    return hardware.measured->clock.mma_most->value;
+  if (how.uses_tensor_cores())
+    if (const auto clock = tensor_clock(hardware)) return clock->value;
+  return hardware.boost_hz ? hardware.boost_hz->value : 0;
 }
 
 }  // namespace tilescope

@@ -2,7 +2,10 @@
 // measured on the GPU, and the profile's datasheet rates where both say the same.
 #pragma once
 
+#include <optional>
+
 #include "hardware/profile.h"
+#include "kernel/descriptor/descriptor.h"
 
 namespace tilescope {
 
@@ -41,5 +44,14 @@ struct SmRates {
 const char* missing_sm_rate(const HardwareProfile& hardware);
 
 SmRates sm_rates(const HardwareProfile& hardware);
+
+// FLOP a clock of one SM on the launch's instruction path; < 0: the profile does not say.
+double tensor_flop_per_clock(const HardwareProfile& hardware, const IslandImplementation& how, Format format);
+
+// The clock that tensor cores reach: measured, else of the datasheet.
+std::optional<Sourced<double>> tensor_clock(const HardwareProfile& hardware);
+
+// The highest clock of a launch: that of tensor cores where it uses them. 0: not known.
+double highest_clock(const HardwareProfile& hardware, const IslandImplementation& how);
 
 }  // namespace tilescope

@@ -6,16 +6,15 @@
 
 #include "predict/grid/block_order.h"
 #include "predict/l2/handed_over.h"
-#include "predict/time/time_parts.h"
 
 namespace tilescope {
 namespace {
 
 // Of the blocks that start first, as many as run at once: how many of them read the same tile of an array.
-double readers_at_once(const BoundIsland& bound, const IslandPrediction& island, ArrayId id) {
+double readers_at_once(const BoundIsland& bound, const LaunchCounts& counts, ArrayId id) {
   const auto& axes = bound.plan.schedule.diagram.array(id).axes;
   const BlockOrder order(bound);
-  const std::int64_t together = std::min(order.size(), places(bound, island));
+  const std::int64_t together = std::min(order.size(), resident_blocks(bound, counts.occupancy));
   std::array<std::int64_t, max_loops> least, most;
   least.fill(std::numeric_limits<std::int64_t>::max()), most.fill(-1);
   for (std::int64_t number = 0; number < together; ++number) {
@@ -32,23 +31,24 @@ double readers_at_once(const BoundIsland& bound, const IslandPrediction& island,
 
 }  // namespace
 
-std::array<RoundWaits, 3> round_waits(const BoundIsland& bound, const Prediction& out, bool gone) {
-  const IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
+std::array<RoundWaits, 3> round_waits(const BoundIsland& bound, Launches launches, bool inputs_evicted) {
+  const LaunchCounts& counts = launches[static_cast<std::size_t>(bound.number)];
   std::array<RoundWaits, 3> all{};
   for (const RoundLoads& loads : bound.how.rounds.loads) {
     const auto id = bound.plan.schedule.diagram.find_array(loads.array);
     if (!id) continue;
     const auto times = static_cast<double>(number_for(bound, loads.times)),
                read = static_cast<double>(touched_bytes(bound, *id, {}));
-    const double alone = read_alone(bound, out, *id), kept = gone ? 0 : handed_over(bound, out, *id),
-                 readers = readers_at_once(bound, island, *id);
-    const bool produced = from_earlier_island(bound, *id);
+    const double by_itself = read_from_memory(counts, *id),
+                 kept = inputs_evicted ? 0 : handed_over(bound, launches, *id),
+                 readers = readers_at_once(bound, counts, *id);
+    const bool produced = from_earlier_launch(bound, *id);
     const auto add = [&](Inputs inputs, double missed) {
       RoundWaits& waits = all[static_cast<std::size_t>(inputs)];
       const double memory = read > 0 ? times * std::min(1.0, missed * readers / read) : 0;
       waits.memory += memory, (produced ? waits.far : waits.near) += times - memory;
     };
-    add(Inputs::in_memory, alone), add(Inputs::in_sequence, alone - kept), add(Inputs::in_l2, 0);
+    add(Inputs::in_memory, by_itself), add(Inputs::in_sequence, by_itself - kept), add(Inputs::in_l2, 0);
   }
   return all;
 }

@@ -39,8 +39,8 @@ TEST_CASE("products of threads take wavefronts, slots of the schedulers, waits f
   CHECK(step.demand.issue == doctest::Approx((64 * 64 * (128 + 1 + 12.7) + 64 * 128 * 52.25) / 128 + banks));
   // The two warps of a scheduler overlap: the network of two customers, worked out by hand.
   const double smem = step.demand.smem / 2, issue = step.demand.issue / 2;
-  const Prediction out = predicted(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
-  const RoundWaits& asked = out.islands[qk].round_waits[static_cast<std::size_t>(Inputs::in_sequence)];
+  const Staged stages = staged(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
+  const RoundWaits& asked = stages.launches[qk].round_waits[static_cast<std::size_t>(Inputs::in_sequence)];
   CHECK(asked.near + asked.far + asked.memory == doctest::Approx(4));
   const double loads = 4 * (asked.near * 300 + asked.far * 500 + asked.memory * (1000 + 100));
   const double one = smem + issue + loads, again = loads + smem * (1 + smem / one) + issue * (1 + issue / one);
@@ -53,12 +53,13 @@ TEST_CASE("who waits for memory: every block that reads a tile while it is on it
   for (const std::int64_t length : {256, 1024, 4096}) {
     CAPTURE(length);
     const Point point = attention(plan, 8, length, 64, 64, 8);
-    const Prediction out = predicted(plan, hardware, point);
-    const BoundIsland bound = bind_island(plan, hardware, point, qk);
+    const Staged stages = staged(plan, hardware, point);
+    const BoundIsland& bound = stages.bound[qk];
     const Diagram& diagram = plan.schedule.diagram;
     // Of the blocks that run at once, the tiles that they ask for, and how many ask for each.
     const BlockOrder order(bound);
-    const std::int64_t together = std::min<std::int64_t>(order.size(), 132 * out.islands[qk].blocks_per_unit);
+    const std::int64_t together =
+        std::min<std::int64_t>(order.size(), 132 * stages.counts[qk].occupancy.blocks_per_unit);
     double expected = 0;
     for (const char* name : {"Q", "K"}) {
       const ArrayId id = *diagram.find_array(name);
@@ -72,9 +73,9 @@ TEST_CASE("who waits for memory: every block that reads a tile while it is on it
       }
       const double readers = static_cast<double>(together) / static_cast<double>(tiles.size());
       const double all = static_cast<double>(order.size()) * 64 * 128 * 2;  // bytes that blocks load of it
-      expected += 2 * std::min(1.0, read_alone(bound, out, id) * readers / all);
+      expected += 2 * std::min(1.0, read_from_memory(stages.counts[qk], id) * readers / all);
     }
-    const auto by_inputs = round_waits(bound, out, false);
+    const auto by_inputs = round_waits(bound, stages.counts, false);
     const RoundWaits& waits = by_inputs[static_cast<std::size_t>(Inputs::in_memory)];
     CHECK(waits.memory ==
           doctest::Approx(expected).epsilon(0.08));  // a wave that ends amid a head is taken to reach its end
@@ -90,10 +91,9 @@ TEST_CASE(
   Plan plan = load_plan_for_kernel("reference_fp32", data);
   HardwareProfile hardware = with_latencies();
   const Point point = attention(plan, 4, 1024, 64, 64, 8);
-  const Prediction out = predicted(plan, hardware, point);
-  const BoundIsland bound = bind_island(plan, hardware, point, pv);
-  CHECK(out.islands[pv].read_in_sequence == doctest::Approx(4.0 * 1024 * 128 * 2));  // V: P is in the L2
-  const auto& waits = out.islands[pv].round_waits;
+  const Staged stages = staged(plan, hardware, point);
+  CHECK(stages.launches[pv].memory.read_in_sequence == doctest::Approx(4.0 * 1024 * 128 * 2));  // V: P is in the L2
+  const auto& waits = stages.launches[pv].round_waits;
   const auto of = [&](Inputs inputs) { return waits[static_cast<std::size_t>(inputs)]; };
   CHECK(of(Inputs::in_memory).memory == doctest::Approx(3));  // two for P, one for V
   CHECK(of(Inputs::in_sequence).far == doctest::Approx(2));
@@ -104,8 +104,12 @@ TEST_CASE(
   Point narrow = point;
   narrow.warps = 4;
   const auto latency = [&](Inputs inputs) {
-    const BoundIsland alone = bind_island(plan, hardware, narrow, pv);
-    return sm_step(alone, out.islands[pv], 4.0 * 16 * 16, as_it_is, inputs).latency;
+    const BoundIsland four_warps = bind_island(plan, hardware, narrow, pv);
+    const LaunchAtSm launch{.bound = four_warps,
+                            .counts = stages.counts[pv],
+                            .memory = stages.launches[pv].memory,
+                            .round_waits = stages.launches[pv].round_waits};
+    return sm_step(launch, 4.0 * 16 * 16, as_it_is, inputs).latency;
   };
   CHECK(latency(Inputs::in_memory) - latency(Inputs::in_sequence) ==
         doctest::Approx(2 * 2 * (rates.far_memory() - 500)));
@@ -114,10 +118,7 @@ TEST_CASE(
   plan.kernel.islands[pv].rounds.shared_waits.by.numbers[128] += 10;
   CHECK(latency(Inputs::in_sequence) - before == doctest::Approx(2 * 10 * 20));
   // No copy is under way before the first round: what the copy engine takes from memory is no part of a block.
-  const auto fixed = [&] {
-    const Prediction now = predicted(plan, hardware, point);
-    return sm_step(bind_island(plan, hardware, point, pv), now.islands[pv], 4.0 * 16 * 16).clocks.fixed;
-  };
+  const auto fixed = [&] { return sm_step(staged(plan, hardware, point).launches[pv], 4.0 * 16 * 16).clocks.fixed; };
   const double at_once = fixed();
   hardware.measured->tma.latency_hbm = {9000 / hardware.boost_hz->value, "M"};
   CHECK(fixed() == doctest::Approx(at_once));

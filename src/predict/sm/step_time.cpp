@@ -5,11 +5,11 @@
 #include <numeric>
 #include <utility>
 
+#include "predict/l2/around_products.h"
 #include "predict/sm/block_waits.h"
-#include "predict/sm/demand.h"
+#include "predict/sm/latency.h"
 #include "predict/sm/queueing_network.h"
 #include "predict/sm/turns.h"
-#include "predict/time/time_parts.h"
 
 namespace tilescope {
 namespace {
@@ -51,10 +51,10 @@ double hidden_under_products(const BoundIsland& bound, const StepDemand& d, cons
 // same time, so a phase takes what they ask of its unit, or what one of them asks and waits for.
 Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatency& latency, const SmRates& rates,
                  double together) {
-  const double schedulers = std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads});
+  const double scheduler_clocks = std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads});
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
   if (!bound.how.waits.loads.empty()) {
-    Network network{{d.memory, schedulers}, latency.barrier};
+    Network network{{d.memory, scheduler_clocks}, latency.barrier};
     // The warp that does most goes through its instructions' fixed latencies while the others wait for it.
     const double own = d.issue / std::max(1.0, static_cast<double>(warps_of_block(bound)) / 4) * bound.how.stall_clocks;
     network.delay += std::max(0.0, own - network.demand[1]);
@@ -63,8 +63,8 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
   // A block's warps on a scheduler share both, between its barriers; blocks share what that leaves.
   if (bound.how.rounds.depth > 0) {
-    const Network warps{{d.smem / together, schedulers / together}, latency.barrier};
-    return {{d.smem, schedulers}, warps.round(static_cast<std::int64_t>(together)) - d.smem - schedulers};
+    const Network warps{{d.smem / together, scheduler_clocks / together}, latency.barrier};
+    return {{d.smem, scheduler_clocks}, warps.round(static_cast<std::int64_t>(together)) - d.smem - scheduler_clocks};
   }
   // Warps of mma.sync copy, work out addresses and multiply in turn; beside wgmma addresses run under products.
   // Who takes turns comes to every unit in the same order, for the same time each.
@@ -115,16 +115,17 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
 
 // The same where groups take turns at the special functions, all arithmetic of the step among them: the others are at
 // their products meanwhile.
-double round_of_turns(const BoundIsland& bound, const Network& alone, const StepDemand& d, const SmRates& rates,
-                      std::int64_t customers) {
+double round_of_turns(const BoundIsland& bound, const Network& single_customer, const StepDemand& d,
+                      const SmRates& rates, std::int64_t customers) {
   const double last = last_product_share(bound), fma = d.fma_scores + d.fma_outputs;
   double special = std::max(d.xu, fma);
   const double busy = special > 0 ? std::min(1.0, static_cast<double>(customers - 1) * d.tensor / special) : 0;
   special *= 1 + busy * (d.xu >= fma ? rates.wgmma.xu : rates.wgmma.fma);
-  const double products = alone.demand[0], own = alone.demand[2] + alone.delay;
+  const double products = single_customer.demand[0], own = single_customer.demand[2] + single_customer.delay;
   double round = products + own + special + rates.turn;
   for (int i = 0; i < 8; ++i) {  // an instruction waits while another group's is issued
-    const double waits = alone.issue * std::min(1.0, static_cast<double>(customers - 1) * alone.issue / round);
+    const double waits =
+        single_customer.issue * std::min(1.0, static_cast<double>(customers - 1) * single_customer.issue / round);
     round = SpecialTurns{products * (1 - last), products * last, own + waits, special, rates.turn}.round(customers);
   }
   return round;
@@ -133,35 +134,37 @@ double round_of_turns(const BoundIsland& bound, const Network& alone, const Step
 // Clocks of a customer's step while `customers` share the unit. mma.sync: pipes beside it hold it up. wgmma: they run
 // slower the more of the time others keep the tensor cores busy, which depends on the answer; the others' products wait
 // where the scheduler issues one rescaling after the other.
-double round_of(const BoundIsland& bound, const Network& alone, const StepDemand& d, const SmRates& rates,
+double round_of(const BoundIsland& bound, const Network& single_customer, const StepDemand& d, const SmRates& rates,
                 std::int64_t customers) {
-  Network network = alone;
+  Network network = single_customer;
   const double floor = static_cast<double>(customers) * d.smem;
   if (customers == 1) return std::max(floor, network.round(1));
   if (bound.how.path().from_registers) {
     const double held = d.tensor + rates.mma.xu * d.xu + rates.mma.fma * (d.fma_scores + d.fma_outputs) +
                         rates.mma.alu * (d.alu + d.threads);
-    const double vector = alone.demand[1] + alone.demand[2] + alone.demand[3],
-                 more = std::clamp(held - alone.demand[0], 0.0, vector);
+    const double vector = single_customer.demand[1] + single_customer.demand[2] + single_customer.demand[3],
+                 more = std::clamp(held - single_customer.demand[0], 0.0, vector);
     network.demand[0] += more;
     for (std::size_t i = 1; i < 4; ++i) network.demand[i] *= vector > 0 ? 1 - more / vector : 1;
     // Nor does it take longer than one after the other, where the machine code says what one takes.
     const bool followed = bound.variant && bound.variant->warp_clocks.step > 0;
-    return std::min(network.round(customers), followed ? static_cast<double>(customers) * alone.round(1) : HUGE_VAL);
+    return std::min(network.round(customers),
+                    followed ? static_cast<double>(customers) * single_customer.round(1) : HUGE_VAL);
   }
   if (!bound.how.path().warpgroup) return network.round(customers);
   if (bound.how.overlap == Overlap::special_turns)
-    return std::max(floor, round_of_turns(bound, alone, d, rates, customers));
+    return std::max(floor, round_of_turns(bound, single_customer, d, rates, customers));
   if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4) network.demand[0] += rates.turn;
   const double matrix = network.demand[0];
   double round = network.round(customers);
   for (int i = 0; i < 8; ++i) {
     const double others = static_cast<double>(customers - 1) * d.tensor,
                  busy = std::min(1.0, others / std::max(1.0, round - d.tensor));
-    network.demand[0] = matrix + rates.wgmma_held * busy * alone.demand[3];
-    network.demand[1] = alone.demand[1] * (1 + busy * (d.xu >= d.fma_scores ? rates.wgmma.xu : rates.wgmma.fma));
-    network.demand[2] = alone.demand[2] * (1 + busy * rates.wgmma.alu);
-    network.demand[3] = alone.demand[3] * (1 + busy * rates.wgmma.fma);
+    network.demand[0] = matrix + rates.wgmma_held * busy * single_customer.demand[3];
+    network.demand[1] =
+        single_customer.demand[1] * (1 + busy * (d.xu >= d.fma_scores ? rates.wgmma.xu : rates.wgmma.fma));
+    network.demand[2] = single_customer.demand[2] * (1 + busy * rates.wgmma.alu);
+    network.demand[3] = single_customer.demand[3] * (1 + busy * rates.wgmma.fma);
     const double before = std::exchange(round, network.round(customers));
     if (std::abs(round - before) < 1e-4 * before) break;
   }
@@ -190,34 +193,36 @@ double lead_of(const BoundIsland& bound, const SmRates& rates) {
 
 }  // namespace
 
-bool missing_sm_rate(const BoundIsland& bound, const IslandPrediction& island) {
+bool missing_sm_rate(const LaunchAtSm& launch) {
+  const BoundIsland& bound = launch.bound;
   if (missing_sm_rate(bound.hardware)) return true;
   for (std::size_t i = 0; i < format_count; ++i)
-    if (island.work.tensor_flop_in[i] > 0 && tensor_flop_per_clock(bound, static_cast<Format>(static_cast<int>(i))) < 0)
+    if (launch.counts.work.tensor_flop_in[i] > 0 &&
+        tensor_flop_per_clock(bound.hardware, bound.how, static_cast<Format>(static_cast<int>(i))) < 0)
       return true;
   return false;
 }
 
-SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double steps, const Faster& faster,
-               Inputs inputs) {
+SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inputs inputs) {
+  const BoundIsland& bound = launch.bound;
   const SmRates rates = sm_rates(bound.hardware);
   SmStep step;
   const bool waits = !bound.how.waits.loads.empty();
-  step.demand = demand_of(bound, island, rates, steps, faster);
+  step.demand = demand_of(launch, rates, steps, faster);
   // In lockstep a block is one customer. Otherwise each warpgroup is one, with its part of the block's step.
   const bool lockstep = bound.how.overlap == Overlap::lockstep;
   const std::int64_t a_scheduler = std::max<std::int64_t>(1, consumer_warps(bound) / 4),
                      customers = lockstep ? 1 : a_scheduler;
   StepDemand part = step.demand;
   for (double* each : part.all()) *each /= static_cast<double>(customers);
-  const Network alone = customer(bound, part, latency_of(bound, island, rates, steps, inputs, faster), rates,
-                                 lockstep ? static_cast<double>(a_scheduler) : 1);
-  step.latency = alone.delay;
-  const std::int64_t resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
+  const Network single_customer = customer(bound, part, latency_of(launch, rates, steps, inputs, faster), rates,
+                                           lockstep ? static_cast<double>(a_scheduler) : 1);
+  step.latency = single_customer.delay;
+  const std::int64_t resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
   for (std::int64_t j = 1; j <= resident; ++j)
-    step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, alone, part, rates, j * customers);
+    step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, single_customer, part, rates, j * customers);
   step.work = step.clocks.step;
-  const double shortest = copies_ahead(bound, island, rates, steps, inputs) / faster_by(faster, Lever::latency);
+  const double shortest = copies_ahead(launch, rates, steps, inputs) / faster_by(faster, Lever::latency);
   for (double& clocks : step.clocks.step)
     if (clocks > 0) clocks = std::max(clocks, shortest);
   // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
@@ -228,8 +233,8 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   const double copy = rates.copy_hbm / faster_by(faster, Lever::latency),
                start = rates.block_start / faster_by(faster, Lever::latency);
   const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
-  double together = alone.delay + hidden_under_products(bound, part, rates, at_once);
-  for (const double each : alone.demand) together += static_cast<double>(customers) * each;
+  double together = single_customer.delay + hidden_under_products(bound, part, rates, at_once);
+  for (const double each : single_customer.demand) together += static_cast<double>(customers) * each;
   // Threads that stage operands in rounds have no copy under way before the first: a round's waits have all of it.
   const bool in_rounds = bound.how.rounds.depth > 0;
   step.clocks.fixed = bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound))
@@ -246,8 +251,8 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   step.clocks.oldest_first = rates.oldest_first;
   step.clocks.even = std::max<std::int64_t>(1, warps_served_alike / a_scheduler);
   if (waits) {
-    const BlockWaits both = block_waits(bound, island, rates);
-    step.clocks.fixed = step.once = step.lead = step.trail = 0, step.alone = both.alone - both.again;
+    const BlockWaits both = block_waits(bound, launch.counts, rates);
+    step.clocks.fixed = step.once = step.lead = step.trail = 0, step.cold_extra = both.cold - both.warm;
     return step;
   }
   // A block that stays has the copy engine ask for its next tile before it stores; after the first tiles, which all ask
@@ -268,6 +273,19 @@ SmStep sm_step(const BoundIsland& bound, const IslandPrediction& island, double 
   step.clocks.empty = start + around.store * hz;  // results of rows that see no key
   step.once -= load * hz;                         // the first blocks' tiles are the launch's start
   return step;
+}
+
+SmClocks sm_clocks(const LaunchAtSm& launch, const Faster& faster, Inputs inputs) {
+  const BoundIsland& bound = launch.bound;
+  const double visited = bound.nest.guarded()
+                             ? static_cast<double>(visited_points(bound.nest, bound.whole, {}, true))
+                             : static_cast<double>(checked_mul(grid_blocks(bound), steps_of(bound.nest)));
+  SmClocks clocks;
+  clocks.steps = std::max(1.0, visited);
+  clocks.step = sm_step(launch, clocks.steps, faster, inputs);
+  clocks.differ = launch.memory.read_in_sequence < static_cast<double>(launch.counts.traffic.read(Boundary::hbm));
+  clocks.standalone = clocks.differ ? sm_step(launch, clocks.steps, faster, Inputs::in_memory) : clocks.step;
+  return clocks;
 }
 
 }  // namespace tilescope

@@ -3,10 +3,12 @@
 #include <cmath>
 
 #include "predict/l2/handed_over.h"
+#include "predict/l2/memory_seconds.h"
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
 #include "predict/sm/textbook.h"
 #include "predict/sm/turns.h"
+#include "predict/time/launch_time.h"
 
 using namespace tilescope;
 
@@ -17,15 +19,15 @@ TEST_CASE("a launch waits until its first blocks have their first tiles, for lon
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const Point point = attention(plan, 16, 4096, 128, 64, 8);
   const auto start = [&] {
-    const Prediction out = predicted(plan, hardware, point);
-    return launch_start(bind_island(plan, hardware, point, 0), out.islands[0]);
+    const Staged stages = staged(plan, hardware, point);
+    return first_tiles(stages.bound[0], stages.counts[0]);
   };
   // One block on each of 132 units: a tile of Q each, and of K and V for each of the five heads that they begin with.
   const double bytes = 132 * 128 * 128 * 2 + 2 * 5 * 64 * 128 * 2;
   CHECK(start().cold == doctest::Approx(bytes / 4e12));
-  CHECK(start().again == start().cold);
+  CHECK(start().warm == start().cold);
   m.l2.capacity_private = {1e9, "M"};
-  CHECK(start().again == doctest::Approx(bytes / 8e12));
+  CHECK(start().warm == doctest::Approx(bytes / 8e12));
 }
 
 TEST_CASE("a launch finds its own data in the L2 unless more passes through it from run to run than it holds") {
@@ -57,16 +59,16 @@ TEST_CASE("a merge of parts has a block a row and 128 columns, and waits for loa
   set_tile("splits", 64);
   const Prediction many = predicted(plan, hardware, point);
   CHECK(many.islands[1].blocks == 64);  // 32 heads of two queries
-  const BoundIsland bound = bind_island(plan, hardware, point, 1);
+  const Staged stages = staged(plan, hardware, point);
   SmRates rates = sm_rates(hardware);
   rates.hbm = 1000, rates.shuffle_chain = 20;
-  const BlockWaits waits = block_waits(bound, many.islands[1], rates);
+  const BlockWaits waits = block_waits(stages.bound[1], stages.counts[1], rates);
   // Log-sum-exps: 2 of a lane, twice; O: 16 of a thread, two eights of four waits each.
   const double others = 10 * 20 + 2 * rates.block_barrier(4);
-  CHECK(waits.again == doctest::Approx((2 + 2 + 8) * 500 + others));  // an earlier island wrote them; some line is far
-  CHECK(waits.alone == doctest::Approx((2 + 8) * (1000 + 100) + 2 * 500 + others));
-  CHECK(handed_over(bound, many) > 0);
-  CHECK(handed_over(bind_island(plan, hardware, point, 0), many) == 0);
+  CHECK(waits.warm == doctest::Approx((2 + 2 + 8) * 500 + others));  // an earlier island wrote them; some line is far
+  CHECK(waits.cold == doctest::Approx((2 + 8) * (1000 + 100) + 2 * 500 + others));
+  CHECK(handed_over(stages.bound[1], stages.counts) > 0);
+  CHECK(handed_over(stages.bound[0], stages.counts) == 0);
 }
 
 TEST_CASE(
@@ -80,7 +82,8 @@ TEST_CASE(
     for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i)
       if (const std::string& name = plan.schedule.diagram.arrays[i].name; name == "K" || name == "V")
         point.dtypes[i].format = format;
-    return off_line_seconds(bind_island(plan, hardware, point, 0), predicted(plan, hardware, point));
+    const Staged stages = staged(plan, hardware, point);
+    return off_line_seconds(stages.bound[0], stages.counts[0]);
   };
   CHECK(more(70896, Format::fp8_e4m3) == 0);
   CHECK(more(70897, Format::fp8_e4m3) == doctest::Approx(2 * 16 * 70897 * 64.0 * (1 / 3.2e12 - 1 / 4e12)));
@@ -88,15 +91,35 @@ TEST_CASE(
 }
 
 TEST_CASE("bytes that stream begin with a ramp and end with the last tile's step; no run is faster than the host") {
-  const IslandTime streams{.clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
+  const LaunchTime streams{.clocks = 1000,
+                           .busy_clocks = 1000,
+                           .memory_seconds = 1e-6,
+                           .highest_hz = 1e9,
+                           .ramp_seconds = 2e-6,
+                           .drain_clocks = 500};
   CHECK(streams.seconds(1e9) == doctest::Approx(3.5e-6));
   CHECK(streams.seconds(0.5e9) == doctest::Approx(4e-6));
-  const IslandTime alike{
-      .clocks = 1000, .busy = 1000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500, .share = 0.9};
-  CHECK(alike.busy_cycles() == doctest::Approx(0.9 * 3500));
-  const IslandTime works{.clocks = 9000, .busy = 9000, .floor = 1e-6, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
+  const LaunchTime alike{.clocks = 1000,
+                         .busy_clocks = 1000,
+                         .memory_seconds = 1e-6,
+                         .highest_hz = 1e9,
+                         .ramp_seconds = 2e-6,
+                         .drain_clocks = 500,
+                         .busy_share = 0.9};
+  CHECK(alike.cold_busy_clocks() == doctest::Approx(0.9 * 3500));
+  const LaunchTime works{.clocks = 9000,
+                         .busy_clocks = 9000,
+                         .memory_seconds = 1e-6,
+                         .highest_hz = 1e9,
+                         .ramp_seconds = 2e-6,
+                         .drain_clocks = 500};
   CHECK(works.seconds(1e9) == doctest::Approx(9e-6));
-  const IslandTime nothing{.clocks = 100, .busy = 100, .floor = 0, .most_hz = 1e9, .ramp = 2e-6, .last = 500};
+  const LaunchTime nothing{.clocks = 100,
+                           .busy_clocks = 100,
+                           .memory_seconds = 0,
+                           .highest_hz = 1e9,
+                           .ramp_seconds = 2e-6,
+                           .drain_clocks = 500};
   CHECK(nothing.seconds(1e9) == doctest::Approx(1e-7));
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   HardwareProfile hardware = textbook();
@@ -129,10 +152,9 @@ TEST_CASE("of what an island wrote, the next finds what the bytes in between hav
   const auto kept = [&](std::int64_t heads, int island, double capacity) {
     const double scores = static_cast<double>(heads) * 1024 * 1024 * 2;
     hardware.measured->l2.capacity_private = {capacity * scores, "M"};
-    const Prediction out = predicted(plan, hardware, attention(plan, heads, 1024, 128, 128, 4));
-    const IslandPrediction& read = out.islands[static_cast<std::size_t>(island)];
-    return (static_cast<double>(read.traffic[static_cast<std::size_t>(Boundary::hbm)][0]) - read.read_in_sequence) /
-           scores;
+    const Staged stages = staged(plan, hardware, attention(plan, heads, 1024, 128, 128, 4));
+    const LaunchAtSm& read = stages.launches[static_cast<std::size_t>(island)];
+    return (static_cast<double>(read.counts.traffic.read(Boundary::hbm)) - read.memory.read_in_sequence) / scores;
   };
   CHECK(kept(32, 1, 4) == doctest::Approx(1));
   CHECK(kept(32, 1, 0.5) == 0);
@@ -163,12 +185,17 @@ TEST_CASE("as many blocks are resident as the registers of the instance for the 
 }
 
 TEST_CASE("what stays in the L2 from run to run comes sooner than from memory, and not in the first run") {
-  const IslandTime memory{.clocks = 1000, .busy = 1000, .floor = 5e-6, .most_hz = 1e9};
-  const IslandTime stays{.clocks = 1000, .busy = 1000, .floor = 5e-6, .most_hz = 1e9, .sooner = 3e-6};
+  const LaunchTime memory{.clocks = 1000, .busy_clocks = 1000, .memory_seconds = 5e-6, .highest_hz = 1e9};
+  const LaunchTime stays{
+      .clocks = 1000, .busy_clocks = 1000, .memory_seconds = 5e-6, .highest_hz = 1e9, .warm_saving = 3e-6};
   CHECK(memory.seconds(1e9) == doctest::Approx(5e-6));
   CHECK(stays.seconds(1e9) == doctest::Approx(2e-6));
   CHECK(stays.cold_seconds(1e9) == doctest::Approx(5e-6));
-  const IslandTime waits{.clocks = 9000, .busy = 9000, .floor = 5e-6, .most_hz = 1e9, .again = 7000};  // loads that hit
+  const LaunchTime waits{.clocks = 9000,
+                         .busy_clocks = 9000,
+                         .memory_seconds = 5e-6,
+                         .highest_hz = 1e9,
+                         .warm_clocks = 7000};  // loads that hit
   CHECK(waits.seconds(1e9) == doctest::Approx(7e-6));
   CHECK(waits.cold_seconds(1e9) == doctest::Approx(9e-6));
   const Plan plan = load_plan_for_kernel("split_kv", data);
@@ -188,8 +215,8 @@ TEST_CASE("tiles that a block asks for before its first step come together") {
   point.workload = {.batch = 128, .heads_q = 64, .heads_kv = 1, .q_len = 1, .kv_len = 4096, .d_qk = 576, .d_v = 512};
   const auto cold = [&](std::int64_t stages) {
     plan.kernel.islands[0].stages = stages;
-    const Prediction out = predicted(plan, hardware, point);
-    return launch_start(bind_island(plan, hardware, point, 0), out.islands[0]).cold;
+    const Staged launches = staged(plan, hardware, point);
+    return first_tiles(launches.bound[0], launches.counts[0]).cold;
   };
   constexpr double tile =
       128.0 * 64 * 576 * 2;  // bytes, of 128 blocks: Q, and as many tiles of keys as there are stages

@@ -2,10 +2,12 @@
 
 #include <cmath>
 
+#include "predict/l2/around_products.h"
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
 #include "predict/sm/textbook.h"
 #include "predict/sm/turns.h"
+#include "predict/time/clock.h"
 
 using namespace tilescope;
 
@@ -115,21 +117,21 @@ TEST_CASE("a faster unit never makes a step longer") {
   const Plan plan = load_plan_for_kernel("fused_wgmma", data);
   const HardwareProfile hardware = textbook();
   const Point point = attention(plan, 16, 2048, 128, 128, 12);
-  const Prediction out = predicted(plan, hardware, point);
-  const BoundIsland bound = bind_island(plan, hardware, point, 0);
+  const Staged stages = staged(plan, hardware, point);
+  const BoundIsland& bound = stages.bound[0];
   const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)),
-               now = sm_step(bound, out.islands[0], steps).clocks.step[0];
+               now = sm_step(stages.launches[0], steps).clocks.step[0];
   for (std::size_t lever = 0; lever < lever_count; ++lever) {
     Faster faster = as_it_is;
     faster[lever] = 2;
     // But for a rest: warps that wait less for a unit are more often in each other's way at the scheduler.
-    CHECK(sm_step(bound, out.islands[0], steps, faster).clocks.step[0] <= now * 1.002);
+    CHECK(sm_step(stages.launches[0], steps, faster).clocks.step[0] <= now * 1.002);
   }
 }
 
 TEST_CASE("the clock falls until the power fits") {
   HardwareProfile hardware = textbook();
-  const IslandTime light{.clocks = 1e6, .busy = 1e6, .floor = 0, .most_hz = 1.83e9};
+  const LaunchTime light{.clocks = 1e6, .busy_clocks = 1e6, .memory_seconds = 0, .highest_hz = 1.83e9};
   const ClockAndPower free = sustained_clock(hardware, {&light, 1}, {.others = 0.1}, 0);
   CHECK(free.hz == 1.83e9);
   CHECK(free.watts == doctest::Approx(100 + 0.1 * 1.83e9 / 1e6));
@@ -144,7 +146,7 @@ TEST_CASE("at a lower clock an operation takes less, but a byte of memory the sa
   HardwareProfile hardware = textbook();
   hardware.measured->clock.most = {2e9, "M"}, hardware.measured->clock.tensor_most = {1.8e9, "M"};
   hardware.measured->power.clock_exponent = {2, "M"};
-  const IslandTime island{.clocks = 1e6, .busy = 1e6, .floor = 0, .most_hz = 1.8e9};
+  const LaunchTime island{.clocks = 1e6, .busy_clocks = 1e6, .memory_seconds = 0, .highest_hz = 1.8e9};
   const auto hz = [&](const Energy& energy) { return sustained_clock(hardware, {&island, 1}, energy, 0).hz; };
   CHECK(hz({.memory = 0.4}) == doctest::Approx(1.5e9));  // 600 W = 0.4 J hz / 1e6
   // 600 W = 0.4 J (hz / f)^2 hz / 1e6
@@ -162,28 +164,30 @@ TEST_CASE("mma.sync has a highest clock of its own, at which its energy was meas
   const Plan plan = load_plan_for_kernel("fused_mma", data), wgmma = load_plan_for_kernel("fused_wgmma", data);
   CHECK(highest_clock(hardware, plan.kernel.islands.front()) == 1.7e9);
   CHECK(highest_clock(hardware, wgmma.kernel.islands.front()) == 1.8e9);
-  const Prediction out = predicted(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
-  const Energy energy = island_energy(hardware, plan.kernel.islands[0], out.islands[0]);
+  const Staged stages = staged(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
+  const double flop_of_run = static_cast<double>(stages.counts[0].work.tensor_flop);
+  const Energy energy = launch_energy(hardware, plan.kernel.islands[0], stages.counts[0]);
   // Whoever takes it down from the clock of wgmma to its own finds what was measured.
-  CHECK(energy.tensor * std::pow(1.7 / 1.8, 2) == doctest::Approx(static_cast<double>(out.work.tensor_flop) * 1e-12));
+  CHECK(energy.tensor * std::pow(1.7 / 1.8, 2) == doctest::Approx(flop_of_run * 1e-12));
 }
 
 TEST_CASE("products from registers have an energy of their own") {
   HardwareProfile hardware = textbook();
   const Plan plan = load_plan_for_kernel("fused_mma", data);
-  const Prediction out = predicted(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
-  const auto tensor = [&] { return island_energy(hardware, plan.kernel.islands[0], out.islands[0]).tensor; };
+  const Staged stages = staged(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
+  const double flop_of_run = static_cast<double>(stages.counts[0].work.tensor_flop);
+  const auto tensor = [&] { return launch_energy(hardware, plan.kernel.islands[0], stages.counts[0]).tensor; };
   const double from_shared = tensor();
   hardware.measured->power.mma[Format::fp16] = {1e-12, "M"};
-  CHECK(tensor() == doctest::Approx(static_cast<double>(out.work.tensor_flop) * 1e-12));
-  CHECK(from_shared < static_cast<double>(out.work.tensor_flop) * 0.5e-12);  // less what its operands take apart
+  CHECK(tensor() == doctest::Approx(flop_of_run * 1e-12));
+  CHECK(from_shared < flop_of_run * 0.5e-12);  // less what its operands take apart
   // Elements of one byte: half the operand bytes a FLOP.
   const Plan bytes = load_plan_for_kernel("fused_fp8", data);
   const double flop = 1e12;
-  IslandPrediction island;
-  island.work.tensor_flop_in[static_cast<std::size_t>(Format::fp8_e4m3)] = static_cast<std::int64_t>(flop);
+  LaunchCounts counts;
+  counts.work.tensor_flop_in[static_cast<std::size_t>(Format::fp8_e4m3)] = static_cast<std::int64_t>(flop);
   hardware.measured->power.tensor[Format::fp8_e4m3] = {0.25e-12, "M"};
-  CHECK(island_energy(hardware, bytes.kernel.islands[0], island).tensor ==
+  CHECK(launch_energy(hardware, bytes.kernel.islands[0], counts).tensor ==
         doctest::Approx(flop * (0.25e-12 - 320.0 / (2 * 64 * 256) * 2e-12)));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "predict/l2/memory_seconds.h"
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
 #include "predict/sm/textbook.h"
@@ -56,9 +57,9 @@ TEST_CASE(
   const auto step_with = [&](Overlap overlap, std::int64_t parts) {
     plan.kernel.islands[1].overlap = overlap;
     for (ProductImplementation& product : plan.kernel.islands[1].products) product.parts = parts;
-    const Prediction out = predicted(plan, hardware, point);
-    const BoundIsland bound = bind_island(plan, hardware, point, 1);
-    return sm_step(bound, out.islands[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
+    const Staged stages = staged(plan, hardware, point);
+    const BoundIsland& bound = stages.bound[1];
+    return sm_step(stages.launches[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
   };
   const SmStep free = step_with(Overlap::free, 2), whole = step_with(Overlap::free, 1);
   CHECK(free.latency - whole.latency == doctest::Approx(4 * (137 - 64)));  // four products, waited for once more each
@@ -108,9 +109,9 @@ TEST_CASE(
     plan.kernel.islands[1].overlap = overlap;
     hardware.measured->atomics.red_fp32.reset();
     if (rate > 0) hardware.measured->atomics.red_fp32 = {rate * 132 * hardware.boost_hz->value, "M"};
-    const Prediction out = predicted(plan, hardware, point);
-    const BoundIsland bound = bind_island(plan, hardware, point, 1);
-    return sm_step(bound, out.islands[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
+    const Staged stages = staged(plan, hardware, point);
+    const BoundIsland& bound = stages.bound[1];
+    return sm_step(stages.launches[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
   };
   const SmStep none = step_with(Overlap::lockstep, 0), all = step_with(Overlap::lockstep, 16);
   CHECK(none.demand.added == 0);
@@ -163,10 +164,10 @@ TEST_CASE("what wgmma's warps do with the scores of a later product does not run
   const HardwareProfile hardware = textbook();
   const Plan plan = load_plan_for_kernel("backward", data);
   const Point point = attention(plan, 16, 4096, 64, 128, 12);
-  const Prediction out = predicted(plan, hardware, point);
-  const BoundIsland bound = bind_island(plan, hardware, point, 1);
+  const Staged stages = staged(plan, hardware, point);
+  const BoundIsland& bound = stages.bound[1];
   const SmStep step =
-      sm_step(bound, out.islands[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
+      sm_step(stages.launches[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
   const double of_scores = 64.0 * 128 / 128;                                  // one operation for each, at 128 a clock
   CHECK(step.demand.fma_scores == doctest::Approx(of_scores).epsilon(0.01));  // S scale - L
   CHECK(step.demand.fma_outputs == doctest::Approx(2 * of_scores).epsilon(0.05));  // P (dP - D); dK at the end

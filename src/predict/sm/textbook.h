@@ -3,7 +3,7 @@
 
 #include "predict/predict.h"
 #include "predict/sm/step_time.h"
-#include "predict/time/time_parts.h"
+#include "predict/staged.h"
 
 namespace tilescope {
 
@@ -45,9 +45,9 @@ inline Prediction predicted(const Plan& plan, const HardwareProfile& hardware, c
 }
 
 inline SmStep step_of(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
-  const Prediction out = predicted(plan, hardware, point);
-  const BoundIsland bound = bind_island(plan, hardware, point, 0);
-  return sm_step(bound, out.islands[0], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
+  const Staged stages = staged(plan, hardware, point);
+  const BoundIsland& bound = stages.bound.front();
+  return sm_step(stages.launches.front(), static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
 }
 
 }  // namespace tilescope

@@ -1,15 +1,14 @@
-// Power and the clock it leaves: energies of microbenchmarks, added up.
+#include "predict/time/clock.h"
+
 #include <algorithm>
 #include <cmath>
-
-#include "predict/time/time_parts.h"
 
 namespace tilescope {
 namespace {
 
-double total(std::span<const IslandTime> islands, double hz, double launch) {
-  double seconds = launch;
-  for (const IslandTime& island : islands) seconds += island.seconds(hz);
+double total(std::span<const LaunchTime> launches, double hz, double gaps) {
+  double seconds = gaps;
+  for (const LaunchTime& each : launches) seconds += each.seconds(hz);
   return seconds;
 }
 
@@ -19,30 +18,7 @@ double operand_bytes_per_flop(Format format) { return (64.0 + 256.0) * bits(form
 
 }  // namespace
 
-bool stays_in_l2(const HardwareProfile& hardware, double bytes) {
-  const auto& measured = hardware.measured;
-  return measured && measured->l2.capacity_private && bytes <= measured->l2.capacity_private->value;
-}
-
-double moved(const IslandPrediction& island, Boundary boundary) {
-  const auto& both = island.traffic[static_cast<std::size_t>(boundary)];
-  return static_cast<double>(both[0]) + static_cast<double>(both[1]);
-}
-
-std::optional<Sourced<double>> tensor_clock(const HardwareProfile& hardware) {
-  if (hardware.measured && hardware.measured->clock.tensor_most) return hardware.measured->clock.tensor_most;
-  return hardware.tensor_hz;
-}
-
-double highest_clock(const HardwareProfile& hardware, const IslandImplementation& how) {
-  if (how.path().from_registers && hardware.measured && hardware.measured->clock.mma_most)
-    return hardware.measured->clock.mma_most->value;
-  if (how.uses_tensor_cores())
-    if (const auto clock = tensor_clock(hardware)) return clock->value;
-  return hardware.boost_hz ? hardware.boost_hz->value : 0;
-}
-
-Energy island_energy(const HardwareProfile& hardware, const IslandImplementation& how, const IslandPrediction& island) {
+Energy launch_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts) {
   Energy energy;
   if (!hardware.measured) return energy;
   const auto& power = hardware.measured->power;
@@ -51,36 +27,37 @@ Energy island_energy(const HardwareProfile& hardware, const IslandImplementation
   const bool from_registers = how.path().from_registers && !power.mma.empty();
   const auto& by_format = from_registers ? power.mma : power.tensor;
   for (std::size_t i = 0; i < format_count; ++i) {
-    if (island.work.tensor_flop_in[i] == 0) continue;
+    if (counts.work.tensor_flop_in[i] == 0) continue;
     const auto own = by_format.find(static_cast<Format>(static_cast<int>(i)));
     const auto measured = own == by_format.end() ? by_format.begin() : own;
     const double a_flop = measured->second.value,
                  operands = from_registers ? 0 : operand_bytes_per_flop(measured->first) * power.smem->value;
-    energy.tensor += static_cast<double>(island.work.tensor_flop_in[i]) * std::max(0.0, a_flop - operands);
+    energy.tensor += static_cast<double>(counts.work.tensor_flop_in[i]) * std::max(0.0, a_flop - operands);
   }
   // Of mma.sync at its own clock; beside the energies of wgmma it stands at theirs.
   const auto& clock = hardware.measured->clock;
   if (from_registers && clock.mma_most && clock.tensor_most && power.clock_exponent)
     energy.tensor *= std::pow(clock.tensor_most->value / clock.mma_most->value, power.clock_exponent->value);
   // A byte from memory was measured with its way through L2 into the unit, which the L2's bytes count already.
-  energy.memory = moved(island, Boundary::hbm) * std::max(0.0, power.hbm->value - power.l2->value);
+  energy.memory = moved(counts, Boundary::hbm) * std::max(0.0, power.hbm->value - power.l2->value);
   const auto operations = [&](std::initializer_list<Pipe> pipes) {
     double sum = 0;
-    for (const Pipe pipe : pipes) sum += static_cast<double>(island.work.pipes[static_cast<std::size_t>(pipe)]);
+    for (const Pipe pipe : pipes) sum += static_cast<double>(counts.work.pipes[static_cast<std::size_t>(pipe)]);
     return sum;
   };
-  energy.others = moved(island, Boundary::l2) * power.l2->value + moved(island, Boundary::smem) * power.smem->value +
+  energy.others = moved(counts, Boundary::l2) * power.l2->value + moved(counts, Boundary::smem) * power.smem->value +
                   operations({Pipe::ffma, Pipe::fadd, Pipe::fmul}) * power.ffma->value +
                   operations({Pipe::xu}) * power.ex2->value +
                   operations({Pipe::alu, Pipe::conversion, Pipe::shuffle}) * power.issue->value;
   return energy;
 }
 
-ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const IslandTime> islands,
-                              const Energy& energy, double launch, double more_power) {
+ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches,
+                              const Energy& energy, double gaps, double more_power) {
   double most = 0;
-  for (const IslandTime& island : islands) most = std::max(most, island.most_hz);
-  if (energy.joules() <= 0 || most <= 0 || !hardware.board_watts || !hardware.measured->power.busy) return {most, 0};
+  for (const LaunchTime& each : launches) most = std::max(most, each.highest_hz);
+  if (energy.joules() <= 0 || most <= 0 || !hardware.board_watts || !hardware.measured->power.busy)
+    return {.hz = most, .watts = 0};
   const auto& m = *hardware.measured;
   const double base = m.power.busy->value, limit = hardware.board_watts->value * more_power,
                exponent = m.power.clock_exponent ? m.power.clock_exponent->value : 0;
@@ -90,16 +67,16 @@ ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const I
   };
   const double on_chip = at_most(energy.tensor, m.clock.tensor_most) + at_most(energy.others, m.clock.most);
   const auto watts = [&](double hz) {
-    return base + (energy.memory + on_chip * std::pow(hz / most, exponent)) / total(islands, hz, launch);
+    return base + (energy.memory + on_chip * std::pow(hz / most, exponent)) / total(launches, hz, gaps);
   };
-  if (watts(most) <= limit) return {most, watts(most)};
+  if (watts(most) <= limit) return {.hz = most, .watts = watts(most)};
   double low = most / 4, high = most;
-  if (watts(low) > limit) return {low, limit};
+  if (watts(low) > limit) return {.hz = low, .watts = limit};
   for (int i = 0; i < 26; ++i) {
     const double middle = (low + high) / 2;
     (watts(middle) <= limit ? low : high) = middle;
   }
-  return {low, watts(low)};
+  return {.hz = low, .watts = watts(low)};
 }
 
 }  // namespace tilescope

@@ -1,12 +1,12 @@
-// Islands whose blocks stream tiles of their own from memory: these and memory wait for each other.
+#include "predict/time/memory_wait.h"
+
 #include <algorithm>
 
 #include "base/checked.h"
 #include "predict/grid/block_order.h"
 #include "predict/grid/streamed_blocks.h"
-#include "predict/sm/rates.h"
-#include "predict/time/time_parts.h"
-#include "predict/work/products.h"
+#include "predict/point/products.h"
+#include "predict/sm/step_time.h"
 
 namespace tilescope {
 namespace {
@@ -45,9 +45,11 @@ Streamed mean_of_runs(StreamedBlocks blocks, std::int64_t drawn) {
 
 }  // namespace
 
-Uneven uneven_time(const BoundIsland& bound, const IslandPrediction& island, double most_hz, bool in_l2) {
+MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double highest_hz, bool in_l2) {
+  const BoundIsland& bound = launch.bound;
+  const double floor = launch.memory.in_sequence;
   const std::int64_t stages = stages_of_streams(bound);
-  if (island.ramp <= 0 || island.floor <= 0 || stages < 2 || grid_blocks(bound) > most_steps) return {};
+  if (ramp_seconds <= 0 || floor <= 0 || stages < 2 || grid_blocks(bound) > most_steps) return {};
   if (!streams_tiles(bound)) return {};
   const std::vector<std::int64_t> steps = steps_in_issue_order(bound);
   std::int64_t all = 0;
@@ -55,34 +57,34 @@ Uneven uneven_time(const BoundIsland& bound, const IslandPrediction& island, dou
   if (all == 0 || all > most_steps) return {};
   const SmRates rates = sm_rates(bound.hardware);
   const double count = static_cast<double>(all),
-               bytes = static_cast<double>(island.traffic[static_cast<std::size_t>(Boundary::l2)][0]) / count;
-  const auto at = [&](double hz, Inputs inputs, double floor, double latency) {
-    const SmStep step = sm_step(bound, island, count, as_it_is, inputs);
+               bytes = static_cast<double>(launch.counts.traffic.read(Boundary::l2)) / count;
+  const auto at = [&](double hz, Inputs inputs, double seconds, double latency) {
+    const SmStep step = sm_step(launch, count, as_it_is, inputs);
     const bool tma = bound.how.load().bulk;
     StreamedBlocks blocks;
     blocks.steps = steps, blocks.units = bound.hardware.units.value;
-    blocks.resident = std::clamp<std::int64_t>(island.blocks_per_unit, 1, most_resident);
+    blocks.resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
     blocks.ahead = tma ? stages : stages - 1, blocks.asks_at_end = tma;
     blocks.pieces = std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes / piece_bytes + 0.5), 1,
                                              std::clamp<std::int64_t>(most_drawn / all, 1, most_pieces));
     // Latencies were measured at the highest clock; of memory and the L2 they do not change with it.
-    blocks.service = floor / count, blocks.latency = latency / most_hz;
-    blocks.start = rates.block_start / most_hz, blocks.lead = blocks.start + step.lead / hz;
+    blocks.service = seconds / count, blocks.latency = latency / highest_hz;
+    blocks.start = rates.block_start / highest_hz, blocks.lead = blocks.start + step.lead / hz;
     for (std::size_t i = 0; i < blocks.step.size(); ++i) blocks.step[i] = step.work[i] / hz;
     blocks.trail = step.work[0] > 0 ? step.trail / step.work[0] : 0;
     return mean_of_runs(blocks, all * blocks.pieces);
   };
-  const Streamed cold = at(most_hz, Inputs::in_sequence, island.floor, rates.copy_hbm);
-  const double l2 = std::max(0.0, island.resource_seconds[static_cast<std::size_t>(Resource::l2)]);
+  const Streamed cold = at(highest_hz, Inputs::in_sequence, floor, rates.copy_hbm);
+  const double l2 = std::max(0.0, launch.memory.l2);
   const bool stays = in_l2 && rates.copy_l2 > 0;
-  const auto again = [&](double hz) {
-    return stays ? at(hz, Inputs::in_l2, l2, rates.copy_l2) : at(hz, Inputs::in_sequence, island.floor, rates.copy_hbm);
+  const auto warm = [&](double hz) {
+    return stays ? at(hz, Inputs::in_l2, l2, rates.copy_l2) : at(hz, Inputs::in_sequence, floor, rates.copy_hbm);
   };
   // Between a high and a low clock, s and clocks: what memory takes and what the units take.
   constexpr double lower = 0.75;
-  const double high = stays ? again(most_hz).seconds : cold.seconds, low = again(lower * most_hz).seconds,
-               clocks = std::max(0.0, low - high) * most_hz / (1 / lower - 1);
-  return {cold.seconds, high - clocks / most_hz, clocks, cold.busy};
+  const double high = stays ? warm(highest_hz).seconds : cold.seconds, low = warm(lower * highest_hz).seconds,
+               clocks = std::max(0.0, low - high) * highest_hz / (1 / lower - 1);
+  return {.cold = cold.seconds, .warm = high - clocks / highest_hz, .clocks = clocks, .busy = cold.busy};
 }
 
 }  // namespace tilescope

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "predict/sm/textbook.h"
-#include "predict/time/time_parts.h"
+#include "predict/time/launch_time.h"
 
 using namespace tilescope;
 
@@ -20,26 +20,31 @@ TEST_CASE("blocks that stream tiles from memory take longer than bytes alone and
   set_tile("q", 16), set_tile("kv", 64), set_tile("splits", 4);
   const Prediction out = predicted(plan, hardware, point);
   const IslandPrediction& island = out.islands[0];
-  const BoundIsland bound = bind_island(plan, hardware, point, 0);
-  const double hz = highest_clock(hardware, bound.how);
-  const Uneven uneven = uneven_time(bound, island, hz, false);
-  CHECK(uneven.cold > island.floor);
-  CHECK(uneven.cold < 2 * (island.floor + island.sm_clocks / hz));
-  CHECK(uneven.again + uneven.clocks / hz == doctest::Approx(uneven.cold));
-  CHECK(uneven.clocks >= 0);
-  CHECK(uneven.busy <= uneven.cold);
-  CHECK(island.seconds >= uneven.cold);
+  const Staged stages = staged(plan, hardware, point);
+  const LaunchAtSm& launch = stages.launches[0];
+  const SmClocks clocks = sm_clocks(launch);
+  const LaunchTime by_itself = launch_time(launch, clocks, placed_blocks(launch, clocks));
+  const double hz = by_itself.highest_hz, ramp = by_itself.ramp_seconds, floor = launch.memory.in_sequence;
+  REQUIRE(ramp > 0);
+  const MemoryWait wait = memory_wait(launch, ramp, hz, false);
+  CHECK(wait.cold > floor);
+  CHECK(wait.cold < 2 * (floor + island.sm_clocks / hz));
+  CHECK(wait.warm + wait.clocks / hz == doctest::Approx(wait.cold));
+  CHECK(wait.clocks >= 0);
+  CHECK(wait.busy <= wait.cold);
+  CHECK(island.seconds >= wait.cold);
   // At a lower clock what the units take grows, what memory takes does not.
-  IslandTime time{.clocks = island.sm_clocks, .floor = island.floor, .most_hz = hz, .uneven = uneven};
-  CHECK(time.seconds(hz / 2) >= uneven.again + 2 * uneven.clocks / hz);
+  const LaunchTime time{.clocks = island.sm_clocks, .memory_seconds = floor, .highest_hz = hz, .memory_wait = wait};
+  CHECK(time.seconds(hz / 2) >= wait.warm + 2 * wait.clocks / hz);
   CHECK(time.seconds(hz / 2) <= 2 * time.seconds(hz));
   SUBCASE("not where nothing says how memory starts") {
     hardware.measured->hbm.ramp.reset();
     const Prediction without = predicted(plan, hardware, point);
-    CHECK(uneven_time(bind_island(plan, hardware, point, 0), without.islands[0], hz, false).cold == 0);
+    const Staged unknown = staged(plan, hardware, point);
+    const SmClocks same = sm_clocks(unknown.launches[0]);
+    CHECK(launch_time(unknown.launches[0], same, placed_blocks(unknown.launches[0], same)).ramp_seconds == 0);
+    CHECK(memory_wait(unknown.launches[0], 0, hz, false).cold == 0);
     CHECK(without.time.total <= out.time.total);
   }
-  SUBCASE("nor where a merge only waits") {
-    CHECK(uneven_time(bind_island(plan, hardware, point, 1), out.islands[1], hz, false).cold == 0);
-  }
+  SUBCASE("nor where a merge only waits") { CHECK(memory_wait(stages.launches[1], ramp, hz, false).cold == 0); }
 }

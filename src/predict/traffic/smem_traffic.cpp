@@ -1,9 +1,10 @@
-// Terms at the smem boundary: fills from L2, operands of the products, and what passes through on its way.
+#include "predict/traffic/smem_traffic.h"
+
 #include <algorithm>
 
 #include "base/checked.h"
 #include "base/contains.h"
-#include "predict/work/products.h"
+#include "predict/point/products.h"
 
 namespace tilescope {
 namespace {
@@ -17,7 +18,7 @@ Term smem_term(const BoundIsland& bound, ArrayId id, Direction direction, Cause 
           .last_loop = last_loop(bound.nest, axes, resident)};
 }
 
-void add_fill(const BoundIsland& bound, Prediction& out, ArrayId id) {
+void add_fill(const BoundIsland& bound, Terms& out, ArrayId id) {
   if (!loads(bound, id) || !in_shared_memory(bound, id)) return;
   const bool kept = !fetched_every_step(bound, id);
   Term fill = smem_term(bound, id, Direction::write, Cause::fill, kept);
@@ -27,7 +28,7 @@ void add_fill(const BoundIsland& bound, Prediction& out, ArrayId id) {
 
 // A tile that arrives in the wrong order for its product, of this island or of a later one, passes through registers
 // once: read and written back whole.
-void add_transposition(const BoundIsland& bound, Prediction& out, ArrayId id) {
+void add_transposition(const BoundIsland& bound, Terms& out, ArrayId id) {
   if (!contains(bound.how.transposes, bound.plan.schedule.diagram.array(id).name)) return;
   if (!loads(bound, id) || (bound.how.uses_tensor_cores() && !in_shared_memory(bound, id))) return;
   const bool kept = !fetched_every_step(bound, id);
@@ -45,7 +46,7 @@ std::int64_t value_bytes(const BoundIsland& bound, ArrayId id, std::int64_t valu
   return ceil_div(checked_mul(values, bits(dtype.format)), 8);
 }
 
-void add_operands(const BoundIsland& bound, Prediction& out) {
+void add_operands(const BoundIsland& bound, Terms& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   std::array<bool, max_arrays> fetched{};  // kept operands are fetched for the first product that takes them
   for_each_product(bound, [&](const Product& product) {
@@ -66,7 +67,7 @@ void add_operands(const BoundIsland& bound, Prediction& out) {
 }
 
 // A result that is read, updated and written comes back the way its operands come: copied in, fetched as a fragment.
-void add_return(const BoundIsland& bound, Prediction& out, ArrayId id, const Visits& found) {
+void add_return(const BoundIsland& bound, Terms& out, ArrayId id, const Visits& found) {
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
   if (how.by != Accumulate::rewriting) return;
   Term term = smem_term(bound, id, Direction::write, Cause::fill);
@@ -79,7 +80,7 @@ void add_return(const BoundIsland& bound, Prediction& out, ArrayId id, const Vis
 }
 
 // A result, or an array that the island makes and uses: stored by threads, then read back or taken by a product.
-void add_staging(const BoundIsland& bound, Prediction& out, ArrayId id) {
+void add_staging(const BoundIsland& bound, Terms& out, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const bool main = bound.how.output_through_smem && static_cast<int>(id) == output_array(bound),
              stored = stores(bound, id);
@@ -105,16 +106,18 @@ void add_staging(const BoundIsland& bound, Prediction& out, ArrayId id) {
 
 }  // namespace
 
-void add_smem(const BoundIsland& bound, Prediction& out) {
+Terms smem_terms(const BoundIsland& bound, std::pmr::memory_resource* memory) {
+  Terms out = no_terms(memory);
   const std::size_t arrays = bound.plan.schedule.diagram.arrays.size();
   const auto each = [&](auto visit) {
     for (std::size_t i = 0; i < arrays; ++i) visit(bound, out, static_cast<ArrayId>(static_cast<int>(i)));
   };
-  if (!bound.how.uses_tensor_cores()) return each(add_transposition);
-  each(add_fill);
+  const bool modelled = bound.how.uses_tensor_cores();  // else where tiles lie is not known
+  if (modelled) each(add_fill);
   each(add_transposition);
-  add_operands(bound, out);
-  each(add_staging);
+  if (modelled) add_operands(bound, out);
+  if (modelled) each(add_staging);
+  return out;
 }
 
 }  // namespace tilescope

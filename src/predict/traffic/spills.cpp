@@ -1,28 +1,25 @@
-// Spilled registers: local memory that threads store to and load from in every step. Stores go through L1 to the L2 at
-// once (counted on an H200: every byte); loads find in L1 what it has kept.
+#include "predict/traffic/spills.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/checked.h"
-#include "predict/l2/cache.h"
-#include "predict/point/bound_island.h"
-#include "predict/work/products.h"
+#include "predict/point/products.h"
 
 namespace tilescope {
 namespace {
 
 // What shared memory leaves of a unit's memory to L1: the launch sets aside as much as lets most blocks run, whatever
 // else limits them, or the most there is where the kernel asks for it. 0: not known, or nothing.
-double l1_bytes(const BoundIsland& bound, const Prediction& out) {
+double l1_bytes(const BoundIsland& bound, const Footprint& footprint) {
   const auto& measured = bound.hardware.measured;
   const MemoryLevel* smem = bound.hardware.level("smem");
   if (!measured || !measured->local.l1 || !smem || !smem->capacity_bytes) return 0;
   const double most = smem->capacity_bytes->value;
   double taken = 0;
-  for (const FootprintRow& row : out.footprint) {
-    if (row.island != bound.number || row.level != Boundary::smem) continue;
-    const double block =
-        static_cast<double>(row.bytes) + (smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0);
+  if (footprint.modelled) {
+    const double block = static_cast<double>(footprint.smem.bytes) +
+                         (smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0);
     taken = bound.variant->local.least_l1 || block <= 0 ? most : std::floor(most / block) * block;
   }
   return std::max(0.0, measured->local.l1->value - taken);
@@ -38,46 +35,32 @@ double missed_part(double swept, double l1) {
   return 1 - hits;
 }
 
-// The part of what is stored again and again that L2 writes to memory in between, when so many bytes are stored: the
-// middle of the last step of the measured curve that they pass; all or nothing where there is none.
-double written_part(const BoundIsland& bound, double bytes) {
-  const auto& measured = bound.hardware.measured;
-  if (!measured || measured->l2.written.empty()) return bytes > cache_shape(bound.hardware).half_written ? 1 : 0;
-  double percent = 0;
-  for (const auto& [of, at] : measured->l2.written)
-    if (at.value < bytes) percent = std::max(percent, static_cast<double>(of) + 5);
-  return std::min(1.0, percent / 100);
-}
-
 }  // namespace
 
-void add_local(const BoundIsland& bound, Prediction& out) {
+SpilledBytes spills_of(const BoundIsland& bound, const Footprint& footprint, const Occupancy& occupancy) {
+  SpilledBytes spills;
   if (!bound.variant || bound.variant->local.frame == 0 || !bound.how.uses_tensor_cores() || !bound.hardware.warp_size)
-    return;
+    return spills;
   const LocalMemory& local = bound.variant->local;
-  IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
   const double threads = static_cast<double>(consumer_warps(bound) * bound.hardware.warp_size->value);
   const double blocks = static_cast<double>(bound.nest.blocks());
   const double steps = static_cast<double>(visited_points(bound.nest, bound.whole, {}, true));
   const double frame = static_cast<double>(local.frame) * threads;
   // A launch of few blocks leaves places empty.
-  const std::int64_t together = std::clamp<std::int64_t>(
-      island.blocks_per_unit, 1, std::max<std::int64_t>(1, ceil_div(bound.nest.blocks(), bound.hardware.units.value)));
+  const std::int64_t together =
+      std::clamp<std::int64_t>(occupancy.blocks_per_unit, 1,
+                               std::max<std::int64_t>(1, ceil_div(bound.nest.blocks(), bound.hardware.units.value)));
   const double frames = frame * static_cast<double>(together);
-  const double missed = missed_part(frames, l1_bytes(bound, out));
+  const double missed = missed_part(frames, l1_bytes(bound, footprint));
   const auto whole = [](double bytes) { return static_cast<std::int64_t>(std::llround(bytes)); };
-  island.local.stored = whole(threads * (steps * local.stored_step + blocks * local.stored));
-  island.local.loaded = whole(threads * (steps * local.loaded_step + blocks * local.loaded));
-  island.local.missed = whole(missed * static_cast<double>(island.local.loaded));
-  Term term{.boundary = Boundary::l2, .cause = Cause::spill, .bytes = island.local.missed};
-  add_term(bound, out, term);
-  term.direction = Direction::write, term.bytes = island.local.stored;
-  add_term(bound, out, term);
+  spills.local.stored = whole(threads * (steps * local.stored_step + blocks * local.stored));
+  spills.local.loaded = whole(threads * (steps * local.loaded_step + blocks * local.loaded));
+  spills.local.missed = whole(missed * static_cast<double>(spills.local.loaded));
   // A step writes each place of the frame once, as far as memory sees it.
   const double units = std::min(static_cast<double>(bound.hardware.units.value), blocks);
-  const double overwritten = steps * std::min(frame, threads * local.stored_step);
-  term.boundary = Boundary::hbm, term.bytes = whole(written_part(bound, frames * units) * overwritten);
-  add_term(bound, out, term);
+  spills.at_once = frames * units;
+  spills.overwritten = steps * std::min(frame, threads * local.stored_step);
+  return spills;
 }
 
 }  // namespace tilescope

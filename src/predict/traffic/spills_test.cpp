@@ -8,6 +8,7 @@
 #include "predict/point/bound_island.h"
 #include "predict/predict.h"
 #include "predict/sm/step_time.h"
+#include "predict/staged.h"
 
 namespace tilescope {
 namespace {
@@ -140,7 +141,7 @@ TEST_CASE("time of spilled registers: what leaves the unit, its few warps' store
   hardware.measured->local.store->value = 64, hardware.measured->local.store_one_warp->value = 8;
   const auto step_of = [&](LocalMemory local) {
     const Predicted one = case_study(256, 64, hardware, [&](KernelVariant& variant) { variant.local = local; });
-    return sm_step(bind_island(one.plan, hardware, one.point, 0), one.prediction.islands[0], 1024.0 * 64);
+    return sm_step(staged(one.plan, hardware, one.point).launches[0], 1024.0 * 64);
   };
   const SmStep dry = step_of({.frame = 2648});
   const SmStep stores = step_of({.frame = 2648, .stored_step = 4016});
@@ -157,7 +158,7 @@ TEST_CASE("a wait for each wgmma costs each instruction's own") {
   const auto latency_of = [&](bool each) {
     const Predicted one =
         case_study(128, 128, hardware, [&](KernelVariant& variant) { variant.waits_each = each, variant.local = {}; });
-    return sm_step(bind_island(one.plan, hardware, one.point, 0), one.prediction.islands[0], 2048.0 * 32).latency;
+    return sm_step(staged(one.plan, hardware, one.point).launches[0], 2048.0 * 32).latency;
   };
   // Two row blocks: 2 x 128 / 16 instructions for the scores, as many for the values; two waits otherwise. 105 - 32
   // clk.

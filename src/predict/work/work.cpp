@@ -1,11 +1,12 @@
-// Operations: tensor FLOP of whole tiles, exponentials, thread operations by pipe, and the register traffic they cause.
+#include "predict/work/work.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "base/checked.h"
 #include "base/contains.h"
-#include "predict/work/products.h"
+#include "predict/point/products.h"
 
 namespace tilescope {
 namespace {
@@ -185,13 +186,6 @@ Axes statistics_of(const Diagram& diagram, const Operator& merge) {
   return diagram.array(*std::min_element(merge.inputs.begin(), merge.inputs.end(), fewer)).axes;
 }
 
-// Multiplications of a product's whole tiles.
-std::int64_t product_points(const BoundIsland& bound, int op) {
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  const Domain domain = domain_of(diagram, diagram.operators[static_cast<std::size_t>(op)]);
-  return computed(bound, domain.view(), visited_points(bound.nest, sums_of_product(bound, op), domain.view(), true));
-}
-
 void add_operator(const BoundIsland& bound, int position, Work& work) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Operator& op = diagram.operators[static_cast<std::size_t>(position)];
@@ -273,66 +267,21 @@ bool runs_first_here(const BoundIsland& bound, int op) {
 
 }  // namespace
 
-void add_work(const BoundIsland& bound, Prediction& out) {
-  Work& work = out.islands[static_cast<std::size_t>(bound.number)].work;
+std::int64_t product_points(const BoundIsland& bound, int op) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Domain domain = domain_of(diagram, diagram.operators[static_cast<std::size_t>(op)]);
+  return computed(bound, domain.view(), visited_points(bound.nest, sums_of_product(bound, op), domain.view(), true));
+}
+
+Work work_of(const BoundIsland& bound) {
+  Work work;
   for (const int number : bound.island.operators) {
     add_operator(bound, number, work);
     if (runs_first_here(bound, number))
       add_model_flop(bound, bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)], work);
   }
   add_pipes(bound, work);
-}
-
-namespace {
-
-// Operands that a warpgroup fetches into registers, not by its matrix instructions.
-std::int64_t kept_operand_bytes(const BoundIsland& bound, const Prediction& out) {
-  std::int64_t bytes = 0;
-  for (const Term& term : out.terms)
-    if (term.island == bound.number &&
-        ((term.cause == Cause::transpose && term.direction == Direction::read) ||
-         (term.cause == Cause::operand && bound.variant &&
-          bound.variant->holds(bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)].name))))
-      bytes = checked_add(bytes, term.bytes);
-  return bytes;
-}
-
-}  // namespace
-
-// Register traffic has no counter; it is defined as executed instructions by type times operand widths, on both the
-// predicted and the measured side: a matrix instruction reads A, B and the fp32 accumulator and writes the accumulator;
-// an FMA reads three 4-byte registers a thread, add and multiply two, an exponential one, each writes one.
-void add_register_traffic(const BoundIsland& bound, Prediction& out) {
-  IslandPrediction& island = out.islands[static_cast<std::size_t>(bound.number)];
-  std::int64_t read = 0, write = 0;
-  std::int64_t fragments = island.operand_bytes;
-  for_each_product(bound, [&](const Product& product) {
-    const MmaShape mma = product.mma;
-    const std::int64_t width = bits(product.computes_in), flop = checked_mul(2, product_points(bound, product.op));
-    const std::int64_t instructions = flop / (2 * mma.m * mma.n * mma.k), accumulator = 4 * mma.m * mma.n;
-    const bool a = !product.wide || product.operands[0].kept ||
-                   !product.operands[0].in_smem;  // a warpgroup's instruction reads the rest from smem
-    const std::int64_t inputs = ((a ? mma.m * mma.k : 0) + (product.wide ? 0 : mma.k * mma.n)) * width / 8;
-    read = checked_add(read, checked_mul(instructions, inputs + accumulator));
-    write = checked_add(write, checked_mul(instructions, accumulator));
-  });
-  if (bound.how.path().warpgroup) fragments = kept_operand_bytes(bound, out);
-  static constexpr std::array<std::int64_t, arithmetic_pipes> operands{1, 3, 2, 2};
-  std::int64_t pointwise_read = 0, pointwise_write = 0;
-  for (std::size_t i = 0; i < arithmetic_pipes; ++i) {
-    pointwise_read = checked_add(pointwise_read, checked_mul(island.work.pipes[i], 4 * operands[i]));
-    pointwise_write = checked_add(pointwise_write, checked_mul(island.work.pipes[i], 4));
-  }
-  const auto add = [&](Cause cause, Direction direction, std::int64_t bytes) {
-    if (bytes == 0) return;
-    out.terms.push_back(
-        {.island = bound.number, .boundary = Boundary::reg, .direction = direction, .cause = cause, .bytes = bytes});
-    std::int64_t& total = island.traffic[static_cast<std::size_t>(Boundary::reg)][static_cast<std::size_t>(direction)];
-    total = checked_add(total, bytes);
-  };
-  add(Cause::mma, Direction::read, read), add(Cause::mma, Direction::write, write);
-  add(Cause::fragments, Direction::write, fragments);
-  add(Cause::pointwise, Direction::read, pointwise_read), add(Cause::pointwise, Direction::write, pointwise_write);
+  return work;
 }
 
 }  // namespace tilescope

@@ -1,4 +1,4 @@
-#include "predict/work/products.h"
+#include "predict/point/products.h"
 
 #include <algorithm>
 

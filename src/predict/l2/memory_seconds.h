@@ -1,0 +1,34 @@
+// Seconds that memory and the L2 take for bytes, at the profile's rates.
+#pragma once
+
+#include "predict/l2/launch_counts.h"
+
+namespace tilescope {
+
+inline constexpr double unknown_seconds = -1;  // the profile lacks a rate
+
+// Seconds of an amount at a rate of the whole device; unknown_seconds where the rate is not known and the amount is not
+// zero.
+double seconds_at(double amount, double rate);
+
+// s for so many bytes from and to memory, at the rates of each; < 0: no rate is known.
+double hbm_seconds(const HardwareProfile& hardware, double read, double written);
+
+// s in which the L2 serves what the launch's SMs read and store; < 0: no rate is known.
+double l2_seconds(const BoundIsland& bound, const LaunchCounts& counts);
+
+// s more that memory takes for streamed tiles that begin in the middle of a line; threads copy them.
+double off_line_seconds(const BoundIsland& bound, const LaunchCounts& counts);
+
+// How many of `units` that read the same bytes are in one of that many groups with another, on average: units over the
+// groups that they fall into, taken at random. 1: each asks for itself.
+double asked_together(double units, std::size_t groups);
+
+// Different tiles of an array among the first `blocks` blocks that the device starts.
+double tiles_at_work(const BoundIsland& bound, ArrayId id, std::int64_t blocks);
+
+// Whether so many bytes stay in the L2 from one run to the next, as measured with each SM at its own; no where nobody
+// measured it.
+bool stays_in_l2(const HardwareProfile& hardware, double bytes);
+
+}  // namespace tilescope

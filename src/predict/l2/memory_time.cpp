@@ -1,0 +1,31 @@
+#include "predict/l2/memory_time.h"
+
+#include <algorithm>
+
+#include "predict/l2/memory_seconds.h"
+
+namespace tilescope {
+
+double MemoryTime::part_in_sequence() const {
+  const double whole = std::max(hbm, l2);
+  return whole > 0 ? in_sequence / whole : 1;
+}
+
+MemoryTime memory_time(const BoundIsland& bound, Launches launches) {
+  const LaunchCounts& counts = launches[static_cast<std::size_t>(bound.number)];
+  const double read = static_cast<double>(counts.traffic.read(Boundary::hbm)),
+               written = static_cast<double>(counts.traffic.written(Boundary::hbm));
+  const double off_line = off_line_seconds(bound, counts), kept = handed_over(bound, launches), left = read - kept;
+  MemoryTime time;
+  time.hbm = read + written == 0 ? 0 : hbm_seconds(bound.hardware, read, written) + off_line;
+  time.l2 = l2_seconds(bound, counts);
+  time.in_sequence =
+      std::max({0.0, time.l2, left + written > 0 ? hbm_seconds(bound.hardware, left, written) + off_line : 0});
+  // Where all blocks run at once, the last to end are those whose inputs were evicted: they wait for memory every time.
+  time.inputs_evicted =
+      grid_blocks(bound) <= resident_blocks(bound, counts.occupancy) && kept < handed_over_unlimited(bound, launches);
+  time.read_in_sequence = time.inputs_evicted ? read : left;
+  return time;
+}
+
+}  // namespace tilescope

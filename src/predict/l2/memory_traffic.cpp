@@ -1,0 +1,203 @@
+#include "predict/l2/memory_traffic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.h"
+#include "base/contains.h"
+#include "predict/grid/issue_order.h"
+#include "predict/l2/closed_form.h"
+#include "predict/l2/walk.h"
+
+namespace tilescope {
+namespace {
+
+// Whether blocks or steps come back to an output, so that it competes with the inputs for the cache.
+bool accumulates(const BoundIsland& bound, ArrayId id) {
+  if (!stores(bound, id)) return false;
+  const Visits found = visits_of(bound, id);
+  return found.visits > found.distinct;
+}
+
+struct WorkingSet {
+  double slice_bytes = 0;    // all reused arrays, one slice each: what they take of a partition
+  double running_bytes = 0;  // slices of the blocks that run at once
+  double stored_bytes = 0;   // of them, the bytes of results that are stored again and again
+};
+
+// The part of its bytes that an array takes in each partition (l2_cache.h): all of it where blocks of every side read
+// it, its home's and a copy on one side where one block does, its home's where it is only added to.
+double part_in_partition(const BoundIsland& bound, ArrayId id, const Reuse& reuse, double partitions) {
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  if (!loads(bound, id) && how.by != Accumulate::rewriting) return 1 / partitions;
+  return reuse.blocks > 1 ? 1 : 1 / partitions + (1 - 1 / partitions) / partitions;
+}
+
+WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t resident, int partitions) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  WorkingSet set;
+  const std::int64_t blocks = nest.blocks();
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (!loads(bound, id) && !accumulates(bound, id)) continue;
+    const Reuse reuse = reuse_of(nest, diagram.arrays[i]);
+    if (reuse.first_loop < 0) continue;
+    const double all = static_cast<double>(bytes_of(bound.point, diagram, id, reuse.slice_values));
+    const double bytes = all * part_in_partition(bound, id, reuse, partitions);
+    const auto running = static_cast<double>(
+        std::max<std::int64_t>(1, std::min(ceil_div(resident, reuse.blocks), blocks / reuse.blocks)));
+    set.slice_bytes += bytes;
+    set.running_bytes += bytes * running;
+    if (accumulates(bound, id)) set.stored_bytes += all * running;
+  }
+  return set;
+}
+
+// An output that is visited once is written once. One that is added to stays in L2 while everything that is reused
+// fits, and otherwise goes to DRAM and back at every visit that blocks do not make together, `trips` values in all;
+// what was initialised beforehand is fetched at least once. `unwritten`: what is stored again and again stays unwritten
+// in between.
+void add_dram_stores(const BoundIsland& bound, Terms& out, ArrayId id, bool fits, bool unwritten, std::int64_t trips) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Array& array = diagram.array(id);
+  const Stored how = bound.plan.schedule.how_stored(bound.island, id);
+  const Visits found = visits_of(bound, id);
+  const std::int64_t distinct = found.distinct, visits = std::clamp(trips, distinct, found.visits);
+  const bool cached = fits || visits == distinct, kept = (fits && unwritten) || visits == distinct;
+  Term term{.boundary = Boundary::hbm,
+            .direction = Direction::write,
+            .array = static_cast<int>(id),
+            .last_loop = last_loop(bound.nest, array.axes),
+            .fits_cache = kept,
+            .bytes = padded_bytes_of(bound.point, diagram, id,
+                                     checked_add(counts_of_store(bound, id).zeros, kept ? distinct : visits))};
+  add_term(bound, out, term);
+  term.fits_cache = cached;
+  const std::int64_t fetched = cached ? (how.zeroed ? distinct : 0) : how.zeroed ? visits : visits - distinct;
+  term.direction = Direction::read, term.bytes = padded_bytes_of(bound.point, diagram, id, fetched);
+  add_term(bound, out, term);
+}
+
+// Everything once, and what the walk saw come or go again.
+void add_walked_dram(const BoundIsland& bound, Terms& out, const L2Walk& walk) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    Term term{.boundary = Boundary::hbm,
+              .array = static_cast<int>(i),
+              .last_loop = last_loop(bound.nest, diagram.arrays[i].axes),
+              .fits_cache = true};
+    if (loads(bound, id)) {
+      term.bytes =
+          padded_bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, diagram.arrays[i].axes));
+      add_term(bound, out, term);
+    }
+    if (stores(bound, id)) add_dram_stores(bound, out, id, true, true, 0);
+    term.cause = Cause::missed, term.fits_cache = false, term.bytes = walk.arrays[i].fetched_again;
+    add_term(bound, out, term);
+    term.direction = Direction::write, term.bytes = walk.arrays[i].written_again;
+    add_term(bound, out, term);
+  }
+}
+
+// The closed form over waves of resident blocks.
+void add_closed_form_dram(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident, Terms& out) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Nest nest = in_issue_order(bound);
+  // A sharp cache where half of the lines are gone.
+  const CacheState cache{.resident_blocks = resident, .capacity_bytes = shape.half_gone};
+  const WorkingSet set = working_set(bound, nest, resident, shape.partitions);
+  const bool fits = cache.capacity_bytes == 0 || set.running_bytes <= cache.capacity_bytes;
+  const bool unwritten = cache.capacity_bytes == 0 || set.stored_bytes <= shape.half_written;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const Array& array = diagram.arrays[i];
+    const int last = last_loop(bound.nest, array.axes);
+    if (loads(bound, id)) {
+      const DramRead read = dram_read(nest, bound.live, array, cache, set.running_bytes, set.slice_bytes);
+      add_term(bound, out,
+               {.boundary = Boundary::hbm,
+                .direction = Direction::read,
+                .array = static_cast<int>(i),
+                .last_loop = last,
+                .fits_cache = read.fits,
+                .bytes = padded_bytes_of(bound.point, diagram, id, read.values)});
+    }
+    if (stores(bound, id))
+      add_dram_stores(bound, out, id, fits, unwritten,
+                      dram_read(nest, bound.live, array, cache, set.running_bytes, set.slice_bytes).values);
+  }
+}
+
+// Zeros of what another launch adds to, once.
+void add_zeros_dram(const BoundIsland& bound, Terms& out) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
+    if (contains(bound.how.zeroes, diagram.arrays[i].name)) {
+      const auto id = static_cast<ArrayId>(static_cast<int>(i));
+      add_term(bound, out,
+               {.boundary = Boundary::hbm,
+                .direction = Direction::write,
+                .array = static_cast<int>(i),
+                .last_loop = last_loop(bound.nest, diagram.arrays[i].axes),
+                .fits_cache = true,
+                .bytes = padded_bytes_of(bound.point, diagram, id, bound.nest.values(diagram.arrays[i].axes))});
+    }
+}
+
+// A block mask's pattern comes from memory once.
+void add_mask_dram(const BoundIsland& bound, Terms& out) {
+  if (!bound.nest.guarded()) return;
+  add_term(bound, out,
+           {.boundary = Boundary::hbm,
+            .cause = Cause::mask,
+            .fits_cache = true,
+            .bytes = mask_bytes(bound.how, bound.point)});
+}
+
+// The part of what is stored again and again that L2 writes to memory in between, when so many bytes are stored: the
+// middle of the last step of the measured curve that they pass; all or nothing where there is none.
+double written_part(const BoundIsland& bound, double bytes) {
+  const auto& measured = bound.hardware.measured;
+  if (!measured || measured->l2.written.empty()) return bytes > cache_shape(bound.hardware).half_written ? 1 : 0;
+  double percent = 0;
+  for (const auto& [of, at] : measured->l2.written)
+    if (at.value < bytes) percent = std::max(percent, static_cast<double>(of) + 5);
+  return std::min(1.0, percent / 100);
+}
+
+void add_spills_dram(const BoundIsland& bound, const SpilledBytes& spills, Terms& out) {
+  const double bytes = written_part(bound, spills.at_once) * spills.overwritten;
+  add_term(bound, out,
+           {.boundary = Boundary::hbm,
+            .direction = Direction::write,
+            .cause = Cause::spill,
+            .bytes = static_cast<std::int64_t>(std::llround(bytes))});
+}
+
+}  // namespace
+
+std::int64_t mask_bytes(const IslandImplementation& how, const Point& point) {
+  if (how.mask_entry_bytes == 0 || point.mask.kind != MaskKind::blocks) return 0;
+  const auto& live = point.mask.blocks->live;
+  return checked_mul(
+      checked_mul(static_cast<std::int64_t>(live.size()), static_cast<std::int64_t>(live.front().size())),
+      how.mask_entry_bytes);
+}
+
+MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, std::pmr::memory_resource* memory) {
+  MemoryTraffic traffic{.terms = no_terms(memory)};
+  const std::int64_t resident = tiles.occupancy.blocks_per_unit * bound.hardware.units.value;
+  const CacheShape shape = cache_shape(bound.hardware);
+  L2Walk walk;
+  traffic.walked = bound.point.l2 == L2Model::walk && shape.capacity > 0 &&
+                   walk_l2(bound, shape, resident, walk, {.drift = bound.point.drift});
+  if (traffic.walked) add_walked_dram(bound, traffic.terms, walk);
+  else add_closed_form_dram(bound, shape, resident, traffic.terms);
+  add_zeros_dram(bound, traffic.terms);
+  add_mask_dram(bound, traffic.terms);
+  add_spills_dram(bound, tiles.spills, traffic.terms);
+  return traffic;
+}
+
+}  // namespace tilescope

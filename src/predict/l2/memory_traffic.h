@@ -1,0 +1,18 @@
+// What reaches memory: terms between L2 and DRAM, by a walk of all blocks through the cache or by a closed form.
+#pragma once
+
+#include "predict/traffic/counts.h"
+
+namespace tilescope {
+
+struct MemoryTraffic {
+  Terms terms;
+  bool walked = false;  // blocks went through the cache one by one; else the closed form answered
+};
+MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles,
+                             std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+
+// Bytes of a block mask's pattern that the kernel reads; 0: none.
+std::int64_t mask_bytes(const IslandImplementation& how, const Point& point);
+
+}  // namespace tilescope

@@ -1,0 +1,120 @@
+#include "predict/results.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace tilescope {
+namespace {
+
+void add_sums(Prediction& out) {
+  for (const IslandPrediction& island : out.islands) {
+    out.work.tensor_flop = checked_add(out.work.tensor_flop, island.work.tensor_flop);
+    out.work.model_flop = checked_add(out.work.model_flop, island.work.model_flop);
+    out.work.clipped_flop = checked_add(out.work.clipped_flop, island.work.clipped_flop);
+    out.work.exp = checked_add(out.work.exp, island.work.exp);
+    for (std::size_t i = 0; i < pipe_count; ++i)
+      out.work.pipes[i] = checked_add(out.work.pipes[i], island.work.pipes[i]);
+    for (std::size_t b = 0; b < boundary_count; ++b)
+      for (std::size_t d = 0; d < 2; ++d) out.traffic[b][d] = checked_add(out.traffic[b][d], island.traffic[b][d]);
+    for (std::size_t f = 0; f < format_count; ++f)
+      out.work.tensor_flop_in[f] = checked_add(out.work.tensor_flop_in[f], island.work.tensor_flop_in[f]);
+    for (std::size_t d = 0; d < 2; ++d) out.bulk_smem[d] = checked_add(out.bulk_smem[d], island.bulk_smem[d]);
+    out.operand_bytes = checked_add(out.operand_bytes, island.operand_bytes);
+  }
+}
+
+void add_footprint(const BoundIsland& bound, const Footprint& footprint, Prediction& out) {
+  if (!footprint.modelled) return;
+  const auto largest = [&](const Allocations& kept) {
+    return kept.largest >= 0 ? bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(kept.largest)].name.c_str()
+                             : "";
+  };
+  out.footprint.push_back({.level = Boundary::smem,
+                           .island = bound.number,
+                           .bytes = footprint.smem.bytes,
+                           .capacity_bytes = footprint.smem_capacity,
+                           .largest = largest(footprint.smem)});
+  out.footprint.push_back({.level = Boundary::reg,
+                           .island = bound.number,
+                           .bytes = footprint.registers.bytes,
+                           .capacity_bytes = footprint.register_capacity,
+                           .largest = largest(footprint.registers)});
+}
+
+}  // namespace
+
+void clear(Prediction& out, std::size_t launches) {
+  out.terms.clear();
+  out.footprint.clear();
+  out.islands.assign(launches, IslandPrediction{});
+  out.work = {};
+  out.traffic = {};
+  out.operand_bytes = 0;
+  out.bulk_smem = {};
+  out.time = {};
+}
+
+void add_counts(std::span<const BoundIsland> bound, std::span<const LaunchCounts> counts, Prediction& out) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const LaunchCounts& of = counts[i];
+    IslandPrediction& launch = out.islands[i];
+    launch.work = of.work, launch.local = of.local;
+    launch.traffic = of.traffic.bytes, launch.operand_bytes = of.traffic.operand_bytes;
+    launch.bulk_smem = of.traffic.bulk_smem;
+    launch.blocks = of.occupancy.blocks, launch.blocks_per_unit = of.occupancy.blocks_per_unit;
+    launch.l2_walked = of.l2_walked;
+    out.terms.insert(out.terms.end(), of.terms.begin(), of.terms.end());
+    add_footprint(bound[i], of.footprint, out);
+  }
+  add_sums(out);
+}
+
+void add_resources(const std::array<double, resource_count>& seconds, int launch, Prediction& out) {
+  IslandPrediction& of = out.islands[static_cast<std::size_t>(launch)];
+  of.resource_seconds = seconds;
+  const auto slowest = std::max_element(seconds.begin(), seconds.end());
+  of.seconds = std::max(0.0, *slowest);
+  of.bound_by = static_cast<Resource>(slowest - seconds.begin());
+  for (std::size_t i = 0; i < resource_count; ++i) {
+    double& total = out.time.seconds[i];
+    total = total < 0 || seconds[i] < 0 ? -1 : total + seconds[i];
+  }
+}
+
+void add_launch_time(const SmClocks& clocks, const LaunchTime& time, IslandPrediction& launch) {
+  const StepDemand& step = clocks.step.demand;
+  const auto set = [&](SmUnit unit, double of_step) {
+    launch.unit_clocks[static_cast<std::size_t>(unit)] = of_step * clocks.steps;
+  };
+  set(SmUnit::tensor, step.tensor), set(SmUnit::smem, step.smem), set(SmUnit::xu, step.xu);
+  set(SmUnit::fma, step.fma_scores + step.fma_outputs), set(SmUnit::alu, step.alu + step.threads);
+  set(SmUnit::issue, step.issue);
+  launch.sm_clocks = time.clocks, launch.busy_clocks = time.cold_busy_clocks();
+  launch.highest_hz = time.highest_hz, launch.seconds = time.cold_seconds(time.highest_hz);
+}
+
+void add_memory_wait(const HardwareProfile& hardware, const LaunchTime& time, IslandPrediction& launch) {
+  const auto& share = hardware.measured->hbm.busy;  // memory does not serve all SMs alike
+  launch.seconds = std::max(launch.seconds, time.memory_wait.cold);
+  launch.busy_clocks =
+      std::max(launch.busy_clocks, time.memory_wait.busy * (share ? share->value : 1) * time.highest_hz);
+}
+
+TimePrediction lower_bound_of_time(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                                   const Prediction& out) {
+  TimePrediction time = out.time;
+  time.bound_by =
+      static_cast<Resource>(std::max_element(time.seconds.begin(), time.seconds.end()) - time.seconds.begin());
+  time.clock_hz = hardware.boost_hz ? hardware.boost_hz->value : 0;
+  const KernelVariant* variant = selected_variant(plan, point);
+  time.spills = variant && variant->spills;
+  time.spills_traffic = time.spills && variant->local.frame > 0;
+  time.spills_time = time.spills_traffic && hardware.measured && hardware.measured->local.store_one_warp;
+  double seconds = 0;
+  for (const IslandPrediction& launch : out.islands) seconds += launch.seconds;
+  time.total = time.cold = seconds, time.sm_cycles = seconds * time.clock_hz;
+  return time;
+}
+
+}  // namespace tilescope

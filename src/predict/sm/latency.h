@@ -1,0 +1,27 @@
+// What the warps of a block wait for in one step, beside the units.
+#pragma once
+
+#include "predict/sm/demand.h"
+
+namespace tilescope {
+
+// What a warp waits for in every step whatever else happens: the end of each product, a row's shuffles, the chain to
+// its first exponential, barriers, spilled registers. Clocks.
+struct StepLatency {
+  double matrix = 0, special = 0, alu = 0, barrier = 0, local = 0;
+  double stores = 0;      // of `barrier`: until results stored in the step have left, which its copies queue behind
+  double statistics = 0;  // from the start of a step until what its threads load of rows' statistics is there
+};
+
+StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs,
+                       const Faster& faster);
+
+// Clocks from the first copy of a step's tiles by threads until all have come; 0: the copy engine brings them.
+double copy_of_step(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs);
+
+// Clocks of a step that are bound by its tiles' copies: each takes its way from L2 or memory, and is issued as many
+// steps ahead as the block has copies of the tiles beside the one at work. 0: nothing is copied ahead, or by the copy
+// engine.
+double copies_ahead(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs);
+
+}  // namespace tilescope

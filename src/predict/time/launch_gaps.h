@@ -1,0 +1,19 @@
+// Time between launches, in which no block runs.
+#pragma once
+
+#include "hardware/profile.h"
+#include "kernel/descriptor/descriptor.h"
+
+namespace tilescope {
+
+// s of the start of a launch's first block: measured with the launch, counted with the block, as every block's.
+double first_block_start(const HardwareProfile& hardware);
+
+// s until a launch's first block starts, after the launch ahead of it has ended. `evicts`: more goes through the L2
+// from run to run than stays there, so what the launch itself needs comes from memory.
+double launch_seconds(const HardwareProfile& hardware, const IslandImplementation& how, bool evicts);
+
+// s that the host takes to launch that many kernels, run after run.
+double host_seconds(const HardwareProfile& hardware, std::size_t launches);
+
+}  // namespace tilescope

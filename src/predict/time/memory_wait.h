@@ -1,0 +1,18 @@
+// Blocks that stream tiles of their own from memory: they and memory wait for each other (grid/streamed_blocks.h).
+#pragma once
+
+#include "predict/sm/launch_at_sm.h"
+
+namespace tilescope {
+
+// The launch takes no less than `cold` s with an empty L2, and no less than `warm` s and `clocks` run after run.
+struct MemoryWait {
+  double cold = 0, warm = 0, clocks = 0;
+  double busy = 0;  // s that an SM then holds a block, mean over the SMs, with an empty L2
+};
+
+// `in_l2`: run after run the L2 holds all that is loaded. All 0 where memory is not what blocks wait for most, or the
+// profile lacks the ramp (`ramp_seconds` of the launch's time is 0).
+MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double highest_hz, bool in_l2);
+
+}  // namespace tilescope
