@@ -35,6 +35,14 @@ shown but not judged.
 
 {recorded}
 
+## Points drawn after the model was committed
+
+Experiment `unseen_5`: 160 points of random kernels, tiles and sizes, drawn and measured after the model of its day was
+committed. They are part of the table above. Two mechanisms of unfused kernels were corrected after it was measured, and this
+table shows the model as it is now.
+
+{blind}
+
 ## Tables that others published
 
 `tilescope validate --published validate/published --format md`: measurements that nobody here made.
@@ -56,6 +64,13 @@ def rows(markdown):
     """The rows of a Markdown table as dictionaries by column."""
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in markdown.split("\n") if line.startswith("|")]
     return [dict(zip(lines[0], line)) for line in lines[2:]]
+
+
+def blind(program):
+    """Bytes of HBM, cycles and time of the last points that were drawn at random, as a table."""
+    place = next(TOP.glob("validate/rec*/h200/unseen_5*"))
+    lines = [line for line in validate(program, "--recorded", str(place)).split("\n") if line.startswith("|")]
+    return "\n".join(lines[:2] + [line for line in lines[2:] if line.split("|")[2].strip() in ("traffic hbm read", "busy_cycles", "seconds")])
 
 
 def summary(table):
@@ -91,7 +106,7 @@ def main(arguments):
     program = str(pathlib.Path(given.tilescope).resolve())
     recorded = validate(program, *(["--junit", given.junit] if given.junit else []))
     published = validate(program, "--published", "validate/published")
-    wanted = {TOP / "docs/accuracy.md": PAGE.format(recorded=recorded, published=published)}
+    wanted = {TOP / "docs/accuracy.md": PAGE.format(recorded=recorded, blind=blind(program), published=published)}
     readme = TOP / "README.md"
     text = readme.read_text(encoding="utf-8")
     if not PART.search(text):
