@@ -12,7 +12,7 @@ PACKAGES += $(if $(shell command -v npm),,nodejs npm) $(if $(shell command -v ch
 demo: build
 	$(BUILD)/tilescope predict --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128 --tile q=128,kv=64,warps=4
 	$(BUILD)/tilescope validate
-	$(BUILD)/tilescope report --recorded validate/recorded/h200/main --pictures validate/recorded -o report.html
+	$(BUILD)/tilescope report --recorded validate/records/h200/main.jsonl --pictures validate/records -o report.html
 	@if nvidia-smi -L >/dev/null 2>&1; then \
 	  $(BUILD)/tilescope measure --experiment validate/experiments/quick.yaml -o build/records && \
 	  $(BUILD)/tilescope validate --recorded build/records; \

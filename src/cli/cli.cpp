@@ -28,6 +28,7 @@ const std::vector<Command>& commands() {
       {"sweep", "many points to CSV or JSON Lines", sweep_command},
       {"measure", "run kernels under hardware counters, write records (needs a GPU)", measure_command},
       {"validate", "predictions against records, with tolerances", validate_command},
+      {"records", "convert records between a file of lines and a file a point", records_command},
       {"report", "one self-contained HTML page (or Markdown, JSON, CSV)", report_command},
   };
   return table;

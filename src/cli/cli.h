@@ -20,6 +20,7 @@ ExitStatus search_command(const std::vector<std::string>& words);
 ExitStatus compare_command(const std::vector<std::string>& words);
 ExitStatus sweep_command(const std::vector<std::string>& words);
 ExitStatus measure_command(const std::vector<std::string>& words);
+ExitStatus records_command(const std::vector<std::string>& words);
 ExitStatus validate_command(const std::vector<std::string>& words);
 ExitStatus report_command(const std::vector<std::string>& words);
 

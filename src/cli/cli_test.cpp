@@ -253,8 +253,9 @@ TEST_CASE("records that are cut short, of another schema or absent are one clear
   for (const std::string command : {"validate", "report"}) {
     CAPTURE(command);
     const ScratchFolder folder;
-    check_refused(command + " --recorded " + folder.path(),
-                  folder.path() + ": error: holds no record (*.json); measure first or name another directory");
+    check_refused(
+        command + " --recorded " + folder.path(),
+        folder.path() + ": error: holds no record (*.jsonl, *.json); measure first or name another directory");
     const std::string file = folder / "r.json";
     write_file(file, R"({"schema": "tilescope/record/1", "experi)");
     check_refused(command + " --recorded " + folder.path(),
@@ -265,7 +266,10 @@ TEST_CASE("records that are cut short, of another schema or absent are one clear
     write_file(file, "");
     check_refused(command + " --recorded " + folder.path(),
                   file + ": error: is not complete JSON (cut short or damaged); measure the point again");
-    check_refused(command + " --recorded " + file, file + ": error: cannot be listed: Not a directory");
+    check_refused(command + " --recorded " + file,
+                  file + ": error: is not complete JSON (cut short or damaged); measure the point again");
+    check_refused(command + " --recorded " + file + "/below",
+                  file + "/below: error: cannot be listed: Not a directory");
   }
 }
 

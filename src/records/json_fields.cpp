@@ -3,11 +3,27 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <set>
 
 namespace tilescope::validate {
 namespace {
 
 const nlohmann::json nothing = nlohmann::json::object();
+constexpr std::size_t most_nesting = 32;
+
+// nlohmann's parser recurses; a file nested thousands deep must not end the program.
+bool too_deep(std::string_view text) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') ++i;
+    else if (c == '"') in_string = !in_string;
+    else if (!in_string && (c == '{' || c == '[') && ++depth > most_nesting) return true;
+    else if (!in_string && (c == '}' || c == ']') && depth > 0) --depth;
+  }
+  return false;
+}
 
 // The value as a message shows it: short, whatever was in the file.
 std::string shown(const nlohmann::json& value) {
@@ -27,6 +43,11 @@ void JsonFields::report(const std::string& key, const std::string& message) cons
 }
 
 bool JsonFields::has(const std::string& key) const { return value_->contains(key); }
+
+bool JsonFields::holds_text(const std::string& key) const {
+  const auto found = value_->find(key);
+  return found != value_->end() && found->is_string();
+}
 
 std::vector<std::string> JsonFields::keys() const {
   std::vector<std::string> names;
@@ -160,6 +181,26 @@ std::map<std::string, std::vector<double>> JsonFields::numbers_map(const std::st
   const JsonFields inner = object(key);
   for (const auto& [name, item] : inner.value_->items()) all[name] = inner.numbers(name);
   return all;
+}
+
+nlohmann::json parse_object(std::string_view text, const std::string& file, const std::string& what) {
+  const auto fail = [&](const std::string& message) { throw InputError(Diagnostic{.file = file, .message = message}); };
+  if (too_deep(text)) fail("is nested too deep for " + what);
+  // The parser itself would keep the last of two values.
+  std::vector<std::set<std::string>> open_objects;
+  std::string repeated;
+  const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    if (event == nlohmann::json::parse_event_t::object_start) open_objects.emplace_back();
+    if (event == nlohmann::json::parse_event_t::object_end) open_objects.pop_back();
+    if (event == nlohmann::json::parse_event_t::key && !open_objects.back().insert(parsed.get<std::string>()).second)
+      repeated = parsed.get<std::string>();
+    return true;
+  };
+  nlohmann::json json = nlohmann::json::parse(text, watch, false);
+  if (json.is_discarded()) fail("is not complete JSON (cut short or damaged); measure the point again");
+  if (!repeated.empty()) fail(fmt::format("key '{}' is given twice in one object; keep one", repeated));
+  if (!json.is_object()) fail("expected " + what + ", found JSON that is not an object");
+  return json;
 }
 
 }  // namespace tilescope::validate

@@ -17,6 +17,7 @@ class JsonFields {
   JsonFields(const nlohmann::json& value, std::string file, std::string path, std::vector<Diagnostic>& findings);
 
   bool has(const std::string& key) const;
+  bool holds_text(const std::string& key) const;
   std::vector<std::string> keys() const;
   JsonFields object(const std::string& key) const;
   std::vector<JsonFields> objects(const std::string& key) const;  // an array of objects
@@ -41,5 +42,9 @@ class JsonFields {
   std::string file_, path_;
   std::vector<Diagnostic>* findings_;
 };
+
+// The JSON object that `text` is. Throws InputError with one finding in `file`: nested too deep, cut short, a key given
+// twice in one object, or not an object. `what` names the expected document: "a record".
+nlohmann::json parse_object(std::string_view text, const std::string& file, const std::string& what);
 
 }  // namespace tilescope::validate

@@ -2,23 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <set>
 
-#include "base/error.h"
 #include "base/files.h"
-#include "base/text.h"
-#include "records/json_fields.h"
-#include "records/record.h"
+#include "records/record_fields.h"
 
 namespace tilescope::validate {
 namespace {
 
-constexpr std::size_t largest_record = std::size_t{8} << 20;  // bytes
-constexpr std::size_t most_nesting = 32;
-
-Environment read_environment(const JsonFields& json) {
+Environment read_environment_fields(const JsonFields& json) {
   Environment e;
   e.hardware = json.text("hardware");
   e.gpu = json.text("gpu");
@@ -31,7 +22,6 @@ Environment read_environment(const JsonFields& json) {
   e.power_limit_w = json.number("power_limit_w");
   e.ecc = json.boolean("ecc");
   e.l2_bytes = json.integer("l2_bytes", 1);
-  e.date = json.text("date");
   e.revision = json.text("revision");
   return e;
 }
@@ -114,13 +104,47 @@ std::vector<MeasuredLaunch> read_islands(const JsonFields& root) {
   return islands;
 }
 
-Record read_fields(const JsonFields& root) {
+using Counters = std::map<std::string, double>;
+
+// `counters` or `counters_with_flush` of a record: what it states, or the sum over its islands. Only version 2 may
+// leave them out.
+Counters read_sum(const JsonFields& root, const std::string& key, bool required,
+                  const std::vector<MeasuredLaunch>& islands, Counters MeasuredLaunch::*member) {
+  return required || root.has(key) ? root.number_map(key) : sum_over(islands, member);
+}
+
+Environment read_record_environment(const JsonFields& root, const FindEnvironment& find_environment) {
+  if (!root.holds_text("environment")) {
+    const JsonFields json = root.object("environment");
+    Environment environment = read_environment_fields(json);
+    environment.date = json.text("date");
+    return environment;
+  }
+  Environment environment = find_environment(root.text("environment"));
+  environment.date = root.text("date");
+  return environment;
+}
+
+}  // namespace
+
+Counters sum_over(const std::vector<MeasuredLaunch>& islands, Counters MeasuredLaunch::*member) {
+  Counters sum;
+  for (const MeasuredLaunch& island : islands)
+    for (const auto& [name, value] : island.*member) sum[name] += value;
+  return sum;
+}
+
+Environment read_environment(const JsonFields& root) { return read_environment_fields(root); }
+
+Record read_record_fields(const JsonFields& root, int version, const FindEnvironment& find_environment) {
   Record record;
   record.experiment = root.text("experiment");
-  record.environment = read_environment(root.object("environment"));
+  record.environment = read_record_environment(root, find_environment);
   record.point = read_point(root.object("point"));
-  record.counters = root.number_map("counters");
-  record.counters_with_flush = root.number_map("counters_with_flush");
+  record.islands = read_islands(root);
+  record.counters = read_sum(root, "counters", version == 1, record.islands, &MeasuredLaunch::counters);
+  record.counters_with_flush =
+      read_sum(root, "counters_with_flush", version == 1, record.islands, &MeasuredLaunch::counters_with_flush);
   record.flush_bytes = root.number("flush_bytes");
   record.passes = static_cast<int>(std::min<std::int64_t>(root.integer("passes", 1), 1000000));
   record.unavailable = root.texts("unavailable");
@@ -133,60 +157,30 @@ Record read_fields(const JsonFields& root) {
   record.correctness.tolerance = correctness.number("tolerance");
   record.correctness.checked_elements = correctness.integer("checked_elements", 1);
   record.correctness.passed = correctness.boolean("passed");
-  record.islands = read_islands(root);
   return record;
 }
 
-// nlohmann's parser recurses; a file nested thousands deep must not end the program.
-bool too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string && c == '\\') ++i;
-    else if (c == '"') in_string = !in_string;
-    else if (!in_string && (c == '{' || c == '[') && ++depth > most_nesting) return true;
-    else if (!in_string && (c == '}' || c == ']') && depth > 0) --depth;
-  }
-  return false;
+std::string schema_of(const nlohmann::json& json, const std::string& file) {
+  const auto schema = json.find("schema");
+  if (schema != json.end() && schema->is_string()) return schema->get<std::string>();
+  throw InputError(Diagnostic{
+      .file = file, .message = fmt::format("has no schema; expected a record with schema {}", record_schema)});
 }
-
-// A record of microbenchmarks, which `hardware measure` writes: it may lie among the others and is no point.
-bool of_hardware(const std::filesystem::path& file) {
-  char head[80] = "";
-  std::ifstream(file).read(head, sizeof head - 1);
-  return std::string_view(head).find("tilescope/hardware-record/") != std::string_view::npos;
-}
-
-}  // namespace
 
 Record parse_record(std::string_view text, const std::string& file_name) {
-  const auto fail = [&](const std::string& message) {
-    throw InputError(Diagnostic{.file = file_name, .message = message});
-  };
-  if (too_deep(text)) fail("is nested too deep for a record");
-  // The parser itself would keep the last of two values.
-  std::vector<std::set<std::string>> open_objects;
-  std::string repeated;
-  const auto watch = [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
-    if (event == nlohmann::json::parse_event_t::object_start) open_objects.emplace_back();
-    if (event == nlohmann::json::parse_event_t::object_end) open_objects.pop_back();
-    if (event == nlohmann::json::parse_event_t::key && !open_objects.back().insert(parsed.get<std::string>()).second)
-      repeated = parsed.get<std::string>();
-    return true;
-  };
-  const nlohmann::json json = nlohmann::json::parse(text, watch, false);
-  if (json.is_discarded()) fail("is not complete JSON (cut short or damaged); measure the point again");
-  if (!repeated.empty()) fail(fmt::format("key '{}' is given twice in one object; keep one", repeated));
-  if (!json.is_object()) fail("expected a record, found JSON that is not an object");
-  const auto schema = json.find("schema");
-  if (schema == json.end() || !schema->is_string())
-    fail("has no schema; expected a record with schema " + std::string(record_schema));
-  if (*schema != record_schema) {
-    fail(fmt::format("has schema {}; this program reads {}", schema->get<std::string>(), record_schema));
+  const nlohmann::json json = parse_object(text, file_name, "a record");
+  const std::string schema = schema_of(json, file_name);
+  if (schema != record_schema) {
+    throw InputError(Diagnostic{.file = file_name,
+                                .message = fmt::format("has schema {}; this program reads {}", schema, record_schema)});
   }
   std::vector<Diagnostic> findings;
-  Record record = read_fields(JsonFields(json, file_name, "", findings));
+  const JsonFields root(json, file_name, "", findings);
+  const auto no_environments = [&](const std::string&) {
+    root.report("environment", "expected an object, found the name of one; only lines of a .jsonl file have names");
+    return Environment{};
+  };
+  Record record = read_record_fields(root, 1, no_environments);
   if (!findings.empty()) throw InputError(std::move(findings));
   record.file = file_name;
   return record;
@@ -194,35 +188,6 @@ Record parse_record(std::string_view text, const std::string& file_name) {
 
 Record read_record(const std::filesystem::path& file) {
   return parse_record(read_file(file, largest_record), file.string());
-}
-
-std::vector<Record> read_records(const std::filesystem::path& directory) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  std::vector<fs::path> files;
-  fs::recursive_directory_iterator walk(directory, error);
-  for (; !error && walk != fs::recursive_directory_iterator(); walk.increment(error)) {
-    if (walk->is_regular_file() && walk->path().extension() == ".json" && !of_hardware(walk->path()))
-      files.push_back(walk->path());
-  }
-  if (error)
-    throw InputError(Diagnostic{.file = directory.string(), .message = "cannot be listed: " + error.message()});
-  if (files.empty()) {
-    throw InputError(Diagnostic{.file = directory.string(),
-                                .message = "holds no record (*.json); measure first or name another directory"});
-  }
-  std::sort(files.begin(), files.end());
-  std::vector<Record> records;
-  std::vector<Diagnostic> findings;
-  for (const fs::path& file : files) {
-    try {
-      records.push_back(read_record(file));
-    } catch (const InputError& problem) {
-      findings.insert(findings.end(), problem.diagnostics().begin(), problem.diagnostics().end());
-    }
-  }
-  if (!findings.empty()) throw InputError(std::move(findings));
-  return records;
 }
 
 }  // namespace tilescope::validate

@@ -1,8 +1,10 @@
-// A record: one measured point with everything needed to interpret it later. One JSON file, `tilescope/record/1`.
+// A record: one measured point with everything needed to interpret it later. It is a line of a file (record_lines.h)
+// or, in the older form, a JSON file of its own, `tilescope/record/1`.
 #pragma once
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -71,13 +73,14 @@ struct Record {
   std::vector<MeasuredLaunch> islands;  // at least one, in launch order
 };
 
-// "<directory>/<experiment>/<point id>.json"
+// The older form: "<directory>/<experiment>/<point id>.json"
 std::filesystem::path record_path(const std::filesystem::path& directory, const std::string& experiment,
                                   const MeasurePoint& point);
 
 std::string to_json(const Record& record);
 
-// Writes atomically, creating the folder. Throws InputError when that is not possible.
+// Both write atomically and create the folder. They throw InputError when that is not possible.
+void write_record_file(const std::filesystem::path& file, std::string_view text);
 void write_record(const Record& record, const std::filesystem::path& file);
 
 // Throws InputError with every finding: not JSON (truncated), another schema, missing fields, wrong types, values
@@ -85,8 +88,10 @@ void write_record(const Record& record, const std::filesystem::path& file);
 Record read_record(const std::filesystem::path& file);
 Record parse_record(std::string_view text, const std::string& file_name);
 
-// All records below `directory`, sorted by path. Throws InputError with the findings of all of them, or when there
-// is no record.
-std::vector<Record> read_records(const std::filesystem::path& directory);
+// Gives `use` every record below `place`, one at a time: files of lines (*.jsonl) and files of one record (*.json), in
+// the order of their paths. `place` may also be one such file. Throws InputError with the findings of all of them at
+// the end, or when there is no record.
+void for_each_record(const std::filesystem::path& place, const std::function<void(Record&&)>& use);
+std::vector<Record> read_records(const std::filesystem::path& place);
 
 }  // namespace tilescope::validate

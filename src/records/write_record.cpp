@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/files.h"
-#include "records/record.h"
+#include "records/record_fields.h"
 
 namespace tilescope::validate {
 namespace {
@@ -41,22 +39,6 @@ Json seconds(const std::vector<double>& samples) {
   return list;
 }
 
-Json environment_json(const Environment& e) {
-  return {{"hardware", e.hardware},
-          {"gpu", e.gpu},
-          {"chip", e.chip},
-          {"driver", e.driver},
-          {"cuda", e.cuda},
-          {"cupti", e.cupti},
-          {"sm_clock_max_hz", compact(e.sm_clock_max_hz)},
-          {"memory_clock_hz", compact(e.memory_clock_hz)},
-          {"power_limit_w", compact(e.power_limit_w)},
-          {"ecc", e.ecc},
-          {"l2_bytes", e.l2_bytes},
-          {"date", e.date},
-          {"revision", e.revision}};
-}
-
 Json point_json(const MeasurePoint& p) {
   const PointWorkload& w = p.workload;
   Json json = {{"kernel", p.kernel},
@@ -87,15 +69,6 @@ Json launch_json(const LaunchFacts& l) {
           {"blocks_per_unit", l.blocks_per_unit}};
 }
 
-Json island_json(const MeasuredLaunch& island) {
-  return {{"name", island.name},
-          {"launch", launch_json(island.launch)},
-          {"counters", compact(island.counters)},
-          {"counters_with_flush", compact(island.counters_with_flush)},
-          {"samples", compact(island.samples)},
-          {"samples_with_flush", compact(island.samples_with_flush)}};
-}
-
 Json clocks_json(const Clocks& c) {
   return {{"sm_hz", compact(c.sm_hz)},
           {"memory_hz", compact(c.memory_hz)},
@@ -106,17 +79,38 @@ Json clocks_json(const Clocks& c) {
 
 }  // namespace
 
-std::string to_json(const Record& record) {
-  std::string text = "{\n";
-  const auto section = [&](std::string_view key, const Json& value) {
-    text += fmt::format("\"{}\":{},\n", key, value.dump());
-  };
-  section("schema", record_schema);
-  section("experiment", record.experiment);
-  section("environment", environment_json(record.environment));
+nlohmann::ordered_json environment_json(const Environment& e) {
+  return {{"hardware", e.hardware},
+          {"gpu", e.gpu},
+          {"chip", e.chip},
+          {"driver", e.driver},
+          {"cuda", e.cuda},
+          {"cupti", e.cupti},
+          {"sm_clock_max_hz", compact(e.sm_clock_max_hz)},
+          {"memory_clock_hz", compact(e.memory_clock_hz)},
+          {"power_limit_w", compact(e.power_limit_w)},
+          {"ecc", e.ecc},
+          {"l2_bytes", e.l2_bytes},
+          {"revision", e.revision}};
+}
+
+nlohmann::ordered_json island_json(const MeasuredLaunch& island) {
+  return {{"name", island.name},
+          {"launch", launch_json(island.launch)},
+          {"counters", compact(island.counters)},
+          {"counters_with_flush", compact(island.counters_with_flush)},
+          {"samples", compact(island.samples)},
+          {"samples_with_flush", compact(island.samples_with_flush)}};
+}
+
+Sections middle_sections(const Record& record, bool sums) {
+  Sections sections;
+  const auto section = [&](const std::string& key, Json value) { sections.emplace_back(key, std::move(value)); };
   section("point", point_json(record.point));
-  section("counters", compact(record.counters));
-  section("counters_with_flush", compact(record.counters_with_flush));
+  if (sums || record.counters != sum_over(record.islands, &MeasuredLaunch::counters))
+    section("counters", compact(record.counters));
+  if (sums || record.counters_with_flush != sum_over(record.islands, &MeasuredLaunch::counters_with_flush))
+    section("counters_with_flush", compact(record.counters_with_flush));
   section("flush_bytes", compact(record.flush_bytes));
   section("passes", record.passes);
   section("unavailable", record.unavailable);
@@ -126,7 +120,19 @@ std::string to_json(const Record& record) {
                           {"tolerance", record.correctness.tolerance},
                           {"checked_elements", record.correctness.checked_elements},
                           {"passed", record.correctness.passed}});
-  if (record.islands.size() == 1) section("launch", launch_json(record.islands.front().launch));
+  return sections;
+}
+
+std::string to_json(const Record& record) {
+  Json environment = environment_json(record.environment);
+  environment.erase("revision");  // it stands last
+  environment["date"] = record.environment.date;
+  environment["revision"] = record.environment.revision;
+  Sections sections{{"schema", record_schema}, {"experiment", record.experiment}, {"environment", environment}};
+  for (auto& section : middle_sections(record, true)) sections.push_back(std::move(section));
+  if (record.islands.size() == 1) sections.emplace_back("launch", launch_json(record.islands.front().launch));
+  std::string text = "{\n";
+  for (const auto& [key, value] : sections) text += fmt::format("\"{}\":{},\n", key, value.dump());
   text += "\"islands\":[";
   for (std::size_t i = 0; i < record.islands.size(); ++i) {
     text += (i == 0 ? "\n" : ",\n") + island_json(record.islands[i]).dump();
@@ -139,14 +145,16 @@ std::filesystem::path record_path(const std::filesystem::path& directory, const 
   return directory / experiment / (point_id(point) + ".json");
 }
 
-void write_record(const Record& record, const std::filesystem::path& file) {
+void write_record_file(const std::filesystem::path& file, std::string_view text) {
   std::error_code error;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
   if (error) {
     throw InputError(Diagnostic{.file = file.parent_path().string(),
                                 .message = fmt::format("the folder cannot be created: {}", error.message())});
   }
-  write_file(file, to_json(record));
+  write_file(file, text);
 }
+
+void write_record(const Record& record, const std::filesystem::path& file) { write_record_file(file, to_json(record)); }
 
 }  // namespace tilescope::validate

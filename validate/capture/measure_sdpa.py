@@ -3,7 +3,7 @@
 usage: measure_sdpa.py --library=libtilescope_third_party.so --experiment=FILE --output=FOLDER [--data=FOLDER]
            [--revision=TEXT] [--only=TEXT] [--launches]
 
-The library counts and writes the records; this script makes the tensors and the calls. Each kernel is called by its own
+The library counts and adds the records to FOLDER/EXPERIMENT.jsonl; this script makes the tensors and the calls. Each kernel is called by its own
 ATen operator, so that no dispatcher chooses another one. --only keeps the points whose id contains TEXT, --launches
 prints what each point launches and measures nothing. Needs PyTorch with CUDA and permission to read counters.
 """

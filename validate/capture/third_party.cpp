@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "hardware/profile.h"
+#include "records/record_store.h"
 #include "validate/capture/launch_watch.h"
 #include "validate/measure/counting.h"
 #include "validate/measure/cuda_check.h"
@@ -21,6 +22,7 @@ using Call = void (*)();
 std::string answer;
 std::unique_ptr<Experiment> experiment;
 std::unique_ptr<Bench> bench;
+std::unique_ptr<RecordStore> store;
 
 template <class Function>
 const char* answered(const Function& function) {
@@ -148,14 +150,15 @@ const char* tilescope_launches(Call call) {
   });
 }
 
-// Measures a point of the experiment and writes its record below `output`: {"file": ..., "counters": {...}}. `call`
-// does the work on the default stream; `timed` does the same with as little host work as possible.
+// Measures a point of the experiment and adds its record to <output>/<experiment>.jsonl: {"file": ..., "counters":
+// {...}}. `call` does the work on the default stream; `timed` does the same with as little host work as possible.
 const char* tilescope_measure(int index, Call call, Call timed, const char* correctness, const char* output) {
   return answered([&] {
     const MeasurePoint& point = point_at(index);
     const Record record = measure_point(point, call, timed, Json::parse(correctness));
-    const std::filesystem::path file = record_path(output, bench->experiment, point);
-    write_record(record, file);
+    const std::filesystem::path file = std::filesystem::path(output) / (bench->experiment + ".jsonl");
+    if (!store || store->file() != file) store = std::make_unique<RecordStore>(output, bench->experiment);
+    store->put(record);
     return Json{{"file", file.string()}, {"counters", record.counters}, {"steady", record.steady_seconds}};
   });
 }

@@ -28,7 +28,7 @@ struct MeasureProgress {
 std::string to_string(const MeasureProgress& progress);
 
 struct MeasureOptions {
-  std::filesystem::path output;          // records go to <output>/<experiment>/<point id>.json
+  std::filesystem::path output;          // records go to <output>/<experiment>.jsonl
   std::filesystem::path data_directory;  // block masks are files below it
   bool resume = true;                    // skip points that already have a record, whichever revision wrote it
   std::string revision = "unknown";      // of the code that measures (see source_revision)

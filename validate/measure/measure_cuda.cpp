@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "records/record_store.h"
 #include "validate/measure/measure.h"
 #include "validate/measure/point_run.h"
 
@@ -34,15 +35,6 @@ class InterruptGuard {
   struct sigaction before_ {};
 };
 
-bool already_recorded(const std::filesystem::path& file, const MeasurePoint& point) {
-  if (!std::filesystem::is_regular_file(file)) return false;
-  try {
-    return read_record(file).point == point;
-  } catch (const InputError&) {
-    return false;  // damaged or of an older schema: measure it again
-  }
-}
-
 // Checks that the output folder is writable before any GPU time is spent.
 void prepare_folder(const std::filesystem::path& folder) {
   std::error_code error;
@@ -65,7 +57,8 @@ Record run_named_point(Bench& bench, const MeasurePoint& point, const ChosenVari
 }
 
 // Measures one point, or determines why it cannot be measured. Fills all of `progress` except its index.
-void measure_point(Bench& bench, const MeasurePoint& listed, const MeasureOptions& options, MeasureProgress& progress) {
+void measure_point(Bench& bench, const MeasurePoint& listed, RecordStore& store, bool resume,
+                   MeasureProgress& progress) {
   const auto begin = std::chrono::steady_clock::now();
   const ChosenVariant chosen = choose_variant(listed);
   const MeasurePoint point = chosen.problem.empty() ? completed(listed, chosen) : listed;
@@ -75,14 +68,13 @@ void measure_point(Bench& bench, const MeasurePoint& listed, const MeasureOption
     progress.message = chosen.problem;
     return;
   }
-  const std::filesystem::path file = record_path(options.output, bench.experiment, point);
-  if (options.resume && already_recorded(file, point)) {
+  if (resume && store.holds(point)) {
     progress.state = PointState::kept;
     return;
   }
   bench.environment.date = utc_now();
   const Record record = run_named_point(bench, point, chosen);
-  write_record(record, file);
+  store.put(record);
   progress.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   progress.state = record.correctness.passed ? PointState::measured : PointState::incorrect;
   if (!record.correctness.passed) {
@@ -100,7 +92,8 @@ MeasureReport measure(const Experiment& experiment, const HardwareProfile& profi
                    .path = "hardware",
                    .message = fmt::format("names {}, but the profile given is {}", experiment.hardware, profile.id)});
   }
-  prepare_folder(options.output / experiment.name);
+  prepare_folder(options.output);
+  RecordStore store(options.output, experiment.name);
   require_counters();
   Bench bench = make_bench(experiment, profile, options.revision);
   bench.data_directory = options.data_directory;
@@ -110,7 +103,7 @@ MeasureReport measure(const Experiment& experiment, const HardwareProfile& profi
     MeasureProgress progress;
     progress.index = i + 1;
     progress.total = experiment.points.size();
-    measure_point(bench, experiment.points[i], options, progress);
+    measure_point(bench, experiment.points[i], store, options.resume, progress);
     switch (progress.state) {
       case PointState::measured:
         ++report.measured;

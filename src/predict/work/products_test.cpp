@@ -93,7 +93,7 @@ TEST_CASE("what TMA moves in shared memory is told apart from what threads and i
   CHECK(predicted(plan, point_of(plan, {4, 16, 16, 8192, 8192, 128, 128}, 1)).islands[0].blocks == 132);
 }
 
-// Counted on an H200 (validate/recorded): 24 key tiles of 176 bring 4224 rows to the SM where there are 4096.
+// Counted on an H200 (validate/records): 24 key tiles of 176 bring 4224 rows to the SM where there are 4096.
 TEST_CASE("what TMA loads arrives in whole tiles, rows past the end included, and memory gives only what it holds") {
   const Plan plan = plan_of(hopper);
   const Workload w{2, 2, 1, 300, 777, 128, 128};

@@ -1,0 +1,270 @@
+// Records as lines: written, read, converted, and kept while an experiment is measured.
+#include "records/record_lines.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "records/convert.h"
+#include "records/record_store.h"
+
+using namespace tilescope;
+using namespace tilescope::validate;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path bundled = fs::path(TILESCOPE_SOURCE_DIR) / "validate" / "records";
+
+class LinesFolder {
+ public:
+  LinesFolder() : path_((fs::temp_directory_path() / "tilescope-lines-XXXXXX").string()) {
+    REQUIRE(mkdtemp(path_.data()) != nullptr);
+  }
+  ~LinesFolder() { fs::remove_all(path_); }
+  LinesFolder(const LinesFolder&) = delete;
+  LinesFolder& operator=(const LinesFolder&) = delete;
+  fs::path operator/(const std::string& name) const { return fs::path(path_) / name; }
+
+ private:
+  std::string path_;
+};
+
+Record measured(const std::string& kernel, const std::string& revision = "abc") {
+  Record record;
+  record.experiment = "main";
+  record.environment = {.hardware = "h200_sxm",
+                        .gpu = "NVIDIA H200",
+                        .chip = "GH100",
+                        .driver = "580.1",
+                        .cuda = "13.0",
+                        .cupti = "13.0.1",
+                        .sm_clock_max_hz = 1.98e9,
+                        .memory_clock_hz = 3.2e9,
+                        .power_limit_w = 700,
+                        .ecc = true,
+                        .l2_bytes = 62914560,
+                        .date = "2026-11-20T17:00:00Z",
+                        .revision = revision};
+  record.point.kernel = kernel;
+  record.passes = 7;
+  record.cold_seconds = {1.25e-4, 1.5e-4};
+  record.correctness = {.max_error = 1.5e-3, .tolerance = 2e-3, .checked_elements = 4096, .passed = true};
+  MeasuredLaunch first, second;
+  first.name = "qk";
+  first.launch.dynamic_smem = 49152;
+  first.counters = {{"a.sum", 3}, {"b.sum", 0.1}};
+  second.name = "pv";
+  second.counters = {{"a.sum", 4}, {"b.sum", 0.2}};
+  record.islands = {first, second};
+  record.counters = {{"a.sum", 7}, {"b.sum", 0.1 + 0.2}};
+  return record;
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    lines.push_back(text.substr(at, end - at));
+    at = end == std::string::npos ? text.size() : end + 1;
+  }
+  return lines;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// What reading `text` finds wrong; the records read besides.
+std::vector<std::string> read_findings(const std::string& text, std::vector<Record>* records = nullptr) {
+  const LinesFolder folder;
+  write_file(folder / "main.jsonl", text);
+  std::vector<Diagnostic> findings;
+  const auto keep = [&](Record&& record) {
+    if (records != nullptr) records->push_back(std::move(record));
+  };
+  read_lines(folder / "main.jsonl", keep, findings);
+  std::vector<std::string> lines;
+  for (const Diagnostic& finding : findings) {
+    const std::string line = to_string(finding);
+    lines.push_back(line.substr(line.find("main.jsonl")));
+  }
+  return lines;
+}
+
+bool starts(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
+
+}  // namespace
+
+TEST_CASE("records come back from lines with every value, sorted by point, the environment once") {
+  const Record a = measured("reference"), b = measured("fused_mma"), c = measured("zeta", "def");
+  const std::string text = to_lines({a, b, c});
+  CHECK(text == to_lines({c, a, b}));
+  const std::vector<std::string> lines = split_lines(text);
+  REQUIRE(lines.size() == 5);  // two environments
+  CHECK(nlohmann::json::parse(lines[0])["schema"] == "tilescope/environment/1");
+  CHECK(nlohmann::json::parse(lines[1])["schema"] == "tilescope/environment/1");
+  std::vector<Record> records;
+  CHECK(read_findings(text, &records).empty());
+  REQUIRE(records.size() == 3);
+  CHECK(to_json(records[0]) == to_json(b));
+  CHECK(to_json(records[1]) == to_json(a));
+  CHECK(to_json(records[2]) == to_json(c));
+  CHECK(records[2].file.ends_with("main.jsonl:5"));
+}
+
+TEST_CASE("counters that are the sum of the launches are left out of a line; others stand in it") {
+  Record record = measured("reference");
+  CHECK_FALSE(nlohmann::json::parse(record_line(record)).contains("counters"));
+  record.counters["a.sum"] = 8;  // say, a tool that counted the whole call
+  const std::string text = to_lines({record});
+  CHECK(nlohmann::json::parse(record_line(record)).at("counters").at("a.sum") == 8);
+  std::vector<Record> records;
+  CHECK(read_findings(text, &records).empty());
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].counters == record.counters);
+}
+
+TEST_CASE("a broken line is named with its number, and all others are still read") {
+  std::vector<std::string> lines = split_lines(to_lines({measured("a"), measured("b"), measured("c"), measured("d")}));
+  REQUIRE(lines.size() == 5);
+  lines[1].resize(lines[1].size() / 2);
+  lines[2].replace(lines[2].find("\"passes\":7"), 10, "\"passes\":0");
+  lines[3].replace(lines[3].find("record/2"), 8, "record/9");
+  std::vector<Record> records;
+  const std::vector<std::string> found = read_findings(joined(lines), &records);
+  REQUIRE(found.size() == 3);
+  CHECK(found[0] == "main.jsonl:2: error: is not complete JSON (cut short or damaged); measure the point again");
+  CHECK(found[1] == "main.jsonl:3: error: passes: expected an integer of at least 1, found 0");
+  CHECK(found[2] ==
+        "main.jsonl:4: error: has schema tilescope/record/9; this program reads tilescope/record/2, "
+        "tilescope/environment/1 and tilescope/record/1");
+  REQUIRE(records.size() == 1);
+  CHECK(records[0].point.kernel == "d");
+}
+
+TEST_CASE("a file cut short anywhere is refused") {
+  const std::string whole = to_lines({measured("a")});
+  const std::size_t first = whole.find('\n') + 1;
+  for (std::size_t length = first + 1; length + 1 < whole.size(); length += 31) {
+    const std::vector<std::string> found = read_findings(whole.substr(0, length));
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].find("main.jsonl:2: error: is not complete JSON") == 0);
+  }
+}
+
+TEST_CASE("an environment that no line names is reported once, and a point that stands twice with both lines") {
+  std::vector<std::string> lines = split_lines(to_lines({measured("a"), measured("b")}));
+  std::vector<std::string> found = read_findings(lines[1] + "\n" + lines[2] + "\n");
+  REQUIRE(found.size() == 1);
+  CHECK(starts(found[0], "main.jsonl:1: error: environment: '" + environment_name(measured("a").environment) +
+                             "' is not named by a line of schema tilescope/environment/1 above"));
+  lines.push_back(lines[1]);
+  found = read_findings(joined(lines));
+  REQUIRE(found.size() == 1);
+  CHECK(found[0] == "main.jsonl:4: error: point: " + point_id(measured("a").point) +
+                        " stands on line 2 already; keep one of the two");
+}
+
+TEST_CASE("every key of a line that is absent is refused by name, but for those that a reader adds up") {
+  const std::vector<std::string> lines = split_lines(to_lines({measured("a")}));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const nlohmann::json whole = nlohmann::json::parse(lines[i]);
+    CHECK(whole.size() >= 10);
+    for (const auto& [key, value] : whole.items()) {
+      nlohmann::json cut = whole;
+      cut.erase(key);
+      std::vector<std::string> changed = lines;
+      changed[i] = cut.dump();
+      CAPTURE(key);
+      const std::vector<std::string> found = read_findings(joined(changed));
+      REQUIRE(!found.empty());
+      CHECK(found[0].find(key == "schema" ? "has no schema" : key + ": is missing") != std::string::npos);
+      CHECK(starts(found[0], "main.jsonl:" + std::to_string(i + 1) + ": error: "));
+    }
+  }
+}
+
+TEST_CASE("a whole record of version 1 may stand in a line") {
+  std::string text = to_json(measured("a"));
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::vector<Record> records;
+  CHECK(read_findings(text + "\n\n", &records).empty());
+  REQUIRE(records.size() == 1);
+  CHECK(to_json(records[0]) == to_json(measured("a")));
+}
+
+TEST_CASE("all bundled records: lines, then files, then lines again are the same bytes") {
+  const LinesFolder folder;
+  const Conversion files = convert_records(bundled, folder / "files", RecordForm::files);
+  CHECK(files.records >= 1491);
+  CHECK(files.files == files.records);
+  const Conversion lines = convert_records(folder / "files", folder / "lines", RecordForm::lines);
+  CHECK(lines.records == files.records);
+  std::size_t compared = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(bundled)) {
+    if (entry.path().extension() != ".jsonl") continue;
+    CAPTURE(entry.path());
+    CHECK(entry.file_size() < std::size_t{1} << 20);
+    CHECK(read_file(entry.path()) == read_file(folder / "lines" / fs::relative(entry.path(), bundled)));
+    ++compared;
+  }
+  CHECK(compared == lines.files);
+}
+
+TEST_CASE("converting refuses to replace a file, and writes nothing when a record is damaged") {
+  const LinesFolder folder;
+  write_file(folder / "main.jsonl", to_lines({measured("a"), measured("b")}));
+  const fs::path from = folder / "main.jsonl", to = folder / "to";
+  CHECK(convert_records(from, to, RecordForm::files).files == 2);
+  CHECK_THROWS_WITH_AS(convert_records(from, to, RecordForm::files), doctest::Contains("exists already"), InputError);
+  write_file(from, to_lines({measured("a")}) + "{\n");
+  CHECK_THROWS_WITH_AS(convert_records(from, folder / "other", RecordForm::files),
+                       doctest::Contains("main.jsonl:3: error: is not complete JSON"), InputError);
+  CHECK(!fs::exists(folder / "other"));
+}
+
+TEST_CASE("a point in both forms, or in two files of an experiment, is reported") {
+  const LinesFolder folder;
+  const Record record = measured("a");
+  write_file(folder / "main.jsonl", to_lines({record}));
+  write_record(record, record_path(folder / "", "main", record.point));
+  CHECK_THROWS_WITH_AS(read_records(folder / ""), doctest::Contains("too; remove one of the two"), InputError);
+}
+
+TEST_CASE("a store keeps what is measured sorted and complete after every point, and knows what is done") {
+  const LinesFolder folder;
+  const Record a = measured("a"), b = measured("b"), c = measured("c");
+  {
+    RecordStore store(folder / "out", "main");
+    CHECK_FALSE(store.holds(b.point));
+    store.put(b);
+    CHECK(store.holds(b.point));
+    CHECK(read_file(folder / "out/main.jsonl") == to_lines({b}));
+    store.put(a);
+    CHECK(read_file(folder / "out/main.jsonl") == to_lines({a, b}));
+  }
+  write_record(c, record_path(folder / "out", "main", c.point));  // the older form counts as done
+  RecordStore store(folder / "out", "main");
+  CHECK(store.holds(a.point));
+  CHECK(store.holds(c.point));
+  CHECK_FALSE(store.holds(measured("d").point));
+  Record again = measured("c", "new");
+  store.put(again);
+  CHECK(read_file(folder / "out/main.jsonl") == to_lines({a, b, again}));
+  CHECK_FALSE(fs::exists(record_path(folder / "out", "main", c.point)));
+  store.put(measured("c"));  // the environment of the replaced record goes with it
+  CHECK(read_file(folder / "out/main.jsonl") == to_lines({a, b, c}));
+}
+
+TEST_CASE("a store does not touch a file with a damaged record") {
+  const LinesFolder folder;
+  write_file(folder / "main.jsonl", to_lines({measured("a")}) + "{\"schema\":\n");
+  CHECK_THROWS_WITH_AS(RecordStore(folder / "", "main"), doctest::Contains("main.jsonl:3: error:"), InputError);
+}
