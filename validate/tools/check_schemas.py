@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Checks the JSON Schemas of docs/schemas against what the program prints and reads.
+
+    check_schemas.py TILESCOPE
+
+Every bundled YAML file, every record and the JSON of the commands below must match the schema that it names. A document with
+a required key removed, another schema's name, or (where the program refuses unknown keys) an unknown key must not match.
+Exit status 1 with the differences; 77 (skipped) without the Python modules jsonschema (4.0 or later) and yaml.
+"""
+import copy
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+    import yaml
+    Validator = jsonschema.Draft202012Validator
+except (ImportError, AttributeError):
+    print("skipped: needs the Debian packages python3-jsonschema and python3-yaml")
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HEADS = "--heads 4 --q-len 1k --head-dim 128"
+COMMANDS = [
+    f"predict --hardware h200_sxm --kernel fused_mma {HEADS}",
+    f"predict --hardware l4 {HEADS} --mask causal",
+    f"predict --hardware l4 {HEADS} --tile q=512,kv=512",
+    f"explain --hardware h200_sxm --kernel backward --pass backward {HEADS}",
+    "predict --hardware h200_sxm --kernel split_kv --batch 16 --heads-q 32 --heads-kv 8 --q-len 1 --kv-len 8k --head-dim 128",
+    "sweep --hardware l4 --heads 4 --head-dim 128 --axis q_len=1k:4k:x2",
+    "derive attention",
+    "derive --lowering models/lowerings/napkin_hopper.yaml",
+    "derive attention --q-len 1k --head-dim 64 --heads 4",
+    f"search --hardware h200_sxm {HEADS}",
+    f"compare --hardware h200_sxm --hardware l4 {HEADS}",
+    "validate --recorded validate/records/h200/decode.jsonl",
+    "validate --published validate/published",
+]
+
+
+class Loader(yaml.SafeLoader):
+    """YAML scalars as yaml-cpp reads them: 1e9 is a number, a date and `yes` are texts."""
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag.rpartition(":")[2] in ("null", "merge")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(true|false)$"), list("tf"))
+Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^[-+]?[0-9]+$"), list("-+0123456789"))
+Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$"),
+                             list("-+.0123456789"))
+
+
+def read_schemas():
+    schemas = {}
+    for path in sorted((ROOT / "docs" / "schemas").glob("*.schema.json")):
+        schema = json.loads(path.read_text())
+        Validator.check_schema(schema)
+        name = schema["properties"]["schema"]["const"]
+        if path.name != name.removeprefix("tilescope/").replace("/", ".") + ".schema.json":
+            sys.exit(f"{path}: file name does not fit its schema {name}")
+        schemas[name] = Validator(schema)
+    return schemas
+
+
+def files():
+    """(place, document) of every bundled file that names a schema."""
+    for folder in ("models", "kernels", "hardware", "validate"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            place = str(path.relative_to(ROOT))
+            if path.suffix == ".yaml":
+                yield place, yaml.load(path.read_text(), Loader=Loader)
+            elif path.suffix == ".jsonl":
+                for line, text in enumerate(path.open(), 1):
+                    yield f"{place}:{line}", json.loads(text)
+            elif path.suffix == ".json":
+                document = json.loads(path.read_text())
+                if isinstance(document, dict) and "schema" in document:
+                    yield place, document
+
+
+def printed(program):
+    for command in COMMANDS:
+        run = subprocess.run([program, *command.split(), "--format", "json"], cwd=ROOT, capture_output=True, text=True)
+        if run.returncode not in (0, 1):
+            sys.exit(f"tilescope {command}: status {run.returncode}: {run.stderr}")
+        texts = run.stdout.splitlines() if command.startswith("sweep") else [run.stdout]
+        for text in texts:
+            yield "tilescope " + command, json.loads(text)
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["records", "convert", "validate/records/h200/third_party.jsonl", "--to", "files", "-o", folder]
+        subprocess.run([program, *command], cwd=ROOT, check=True, capture_output=True)
+        for path in sorted(pathlib.Path(folder).rglob("*.json")):
+            yield path.name, json.loads(path.read_text())
+
+
+def mutations(schema, document):
+    """(what was changed, document that must not match)."""
+    for key in schema["required"]:
+        changed = copy.deepcopy(document)
+        del changed[key]
+        yield f"without '{key}'", changed
+    yield "of another schema", {**document, "schema": "tilescope/other/1"}
+    if schema.get("additionalProperties") is False:
+        yield "with an unknown key", {**document, "no_such_key": 1}
+
+
+def main():
+    program = str(pathlib.Path(sys.argv[1]).resolve())
+    schemas, examples, problems, checked = read_schemas(), {}, [], 0
+    for source in (files(), printed(program)):
+        for place, document in source:
+            validator = schemas.get(document.get("schema"))
+            if validator is None:
+                problems.append(f"{place}: no file in docs/schemas describes {document.get('schema')}")
+                continue
+            examples.setdefault(document["schema"], document)
+            checked += 1
+            for error in validator.iter_errors(document):
+                problems.append(f"{place}: {error.json_path}: {error.message[:200]}")
+    refused = 0
+    for name, validator in schemas.items():
+        if name not in examples:
+            problems.append(f"{name}: no document was checked")
+        for change, document in mutations(validator.schema, examples[name]) if name in examples else ():
+            refused += 1
+            if validator.is_valid(document):
+                problems.append(f"{name}: a document {change} matches")
+    if problems:
+        sys.exit("\n".join(problems[:40]) + f"\n{len(problems)} problems")
+    print(f"{checked} documents match {len(schemas)} schemas; {refused} changed documents do not")
+
+
+if __name__ == "__main__":
+    main()
