@@ -1,5 +1,5 @@
 // Multiply-adds of three registers each. Registers are banked, so that some register assignments delay an instruction;
-// validate/round_clocks.py computes the delay from the machine code.
+// validate/tools/round_clocks.py computes the delay from the machine code.
 #include <utility>
 
 #include "validate/microbench/memory/span.cuh"

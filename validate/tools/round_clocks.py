@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Waits in the rounds of products of threads (FFMA), off the machine code: for the descriptors' key `rounds`.
 
-    cuobjdump -sass OBJECT | validate/round_clocks.py [PATTERN]      loops of every function whose name has PATTERN
-    cuobjdump -sass tilescope | validate/round_clocks.py --record RUN.json > validate/microbench/register_banks.json
-    validate/round_clocks.py --check validate/microbench/register_banks.json
+    cuobjdump -sass OBJECT | validate/tools/round_clocks.py [PATTERN]      loops of every function whose name has PATTERN
+    cuobjdump -sass tilescope | validate/tools/round_clocks.py --record RUN.json > validate/microbench/register_banks.json
+    validate/tools/round_clocks.py --check validate/microbench/register_banks.json
 
 A loop with loads from global memory and no product: how many times a warp waits for loads in a pass. A loop with products:
 clocks of a pass in which a warp waits for shared memory, by stall counts and scoreboards, and in which its scheduler waits

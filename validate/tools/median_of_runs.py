@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sets the measured values of a profile to the medians of several runs of `tilescope hardware measure`, each on a machine of its own.
 
-    validate/median_of_runs.py PROFILE.yaml RUN.json RUN.json ...
+    validate/tools/median_of_runs.py PROFILE.yaml RUN.json RUN.json ...
 
 PROFILE.yaml is what the last of the runs wrote; each value is scaled by the ratio of the runs' median to that run's own.
 Boards of one kind differ by some percent, in energies and the latency of memory above all.

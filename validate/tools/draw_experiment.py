@@ -14,7 +14,7 @@ import secrets
 
 import yaml
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST_FLOP = {"forward": 9e12, "backward": 2.5e12, "decode": 1e12, "unfused": 6e11}
 MOST_BYTES = 1.5e9
 # weight, kind, masks, descriptor
@@ -139,8 +139,7 @@ def main():
     print(f"# {options.count} points drawn at random: draw_experiment.py --name {options.name} --count {options.count} --seed {seed}" + "".join(f" --weight {each}" for each in options.weight))
     print(f"schema: tilescope/experiment/1\nname: {options.name}\nhardware: h200_sxm\nrepeats: {{cold: 5, steady: 10}}\npoints:")
     for point in sorted(points, key=lambda p: names.index(p["kernel"])):
-        rows = [f"{key}: {yaml.safe_dump(value, default_flow_style=True, width=1000).strip()}".removesuffix("\n...") for key, value in point.items()]
-        print("  - " + "\n    ".join(rows))
+        print("  - " + yaml.safe_dump(point, default_flow_style=True, sort_keys=False, width=1000).strip())
 
 
 if __name__ == "__main__":

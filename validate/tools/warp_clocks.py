@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Clocks of one warp that is alone on its scheduler, off the machine code: before, in a step of, and after a loop.
 
-    cuobjdump -sass OBJECT | validate/warp_clocks.py [PATTERN]
+    cuobjdump -sass OBJECT | validate/tools/warp_clocks.py [PATTERN]
 
 For every function whose name has PATTERN and which has a loop with matrix instructions (mma.sync): in-order issue by the
 stall counts, scoreboards and pipes of the machine code. An instruction (128 bits) holds at bits 105-108 the clocks until
@@ -13,7 +13,7 @@ import pathlib
 import re
 import sys
 
-PROFILE = pathlib.Path(__file__).resolve().parent.parent / "hardware" / "h200_sxm.yaml"
+PROFILE = pathlib.Path(__file__).resolve().parents[2] / "hardware" / "h200_sxm.yaml"
 
 
 def measured(path):

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Tests of draw_experiment.py and median_of_runs.py. Exit status 77 (skipped) without the Python module yaml."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import yaml
+except ImportError:
+    print("skipped: needs the Debian package python3-yaml")
+    sys.exit(77)
+
+TOOLS = pathlib.Path(__file__).resolve().parent
+PROFILE = """id: g
+levels:
+  hbm: {value: 7}
+measured:
+  power:
+    mma: {value: 2.0, source: M, note: "one run"}
+    add: {value: 5.0, source: M, note: "other"}
+"""
+
+
+def run(name, *arguments):
+    return subprocess.run([sys.executable, TOOLS / name, *arguments], capture_output=True, text=True)
+
+
+class Draw(unittest.TestCase):
+    def drawn(self, *arguments):
+        done = run("draw_experiment.py", "--name", "t", "--count", "12", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_a_seed_names_an_experiment_of_one_point_a_line(self):
+        text = self.drawn("--seed", "5")
+        self.assertEqual(text, self.drawn("--seed", "5"))
+        self.assertNotEqual(text, self.drawn("--seed", "6"))
+        self.assertIn("--seed 5", text.splitlines()[0])
+        points = yaml.safe_load(text)["points"]
+        self.assertEqual(len(points), 12)
+        self.assertEqual(sum(line.startswith("  - {kernel: ") for line in text.splitlines()), 12)
+        self.assertEqual(len({json.dumps(point) for point in points}), 12)
+
+    def test_weights_choose_kernels_and_unknown_ones_are_refused(self):
+        others = [f"--weight={name}=0" for name in sorted({p["kernel"] for s in range(6) for p in
+                  yaml.safe_load(self.drawn("--seed", str(s)))["points"]} - {"fused_mma"})]
+        count = sum(p["kernel"] == "fused_mma" for p in yaml.safe_load(self.drawn("--seed", "5", *others))["points"])
+        self.assertGreaterEqual(count, 6)
+        refused = run("draw_experiment.py", "--name", "t", "--count", "1", "--weight", "nothing=3")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("nothing: no such kernel", refused.stderr)
+
+
+class Median(unittest.TestCase):
+    def test_each_value_becomes_the_median_of_the_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            profile = pathlib.Path(folder) / "g.yaml"
+            profile.write_text(PROFILE)
+            runs = []
+            for i, value in enumerate((4.0, 3.0, 2.0)):
+                runs.append(pathlib.Path(folder) / f"run_{i}.json")
+                runs[-1].write_text(json.dumps({"values": [{"path": "power.mma", "value": value}]}))
+            done = run("median_of_runs.py", profile, *runs)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            merged = yaml.safe_load(profile.read_text())
+            self.assertEqual(merged["measured"]["power"]["mma"], {"value": 3.0, "source": "M", "note": "one run (3 runs)"})
+            self.assertEqual(merged["measured"]["power"]["add"], {"value": 5.0, "source": "M", "note": "other"})
+            self.assertEqual(merged["levels"]["hbm"]["value"], 7)
+
+
+if __name__ == "__main__":
+    unittest.main()
