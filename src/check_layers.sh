@@ -10,6 +10,13 @@ allow() { # allow FOLDER ALLOWED...: the folders whose headers FOLDER may includ
   found=$(grep -nE '^#include "[a-z]+/' -r "$folder" --include=*.cpp --include=*.h --exclude=*_test.cpp | grep -vE "#include \"($allowed)/") || return 0
   echo "$folder may include only: $*"; echo "$found"; failed=1
 }
+room() { # room ROOM/SUB ALLOWED...: the other folders of ROOM whose headers ROOM/SUB may include; headers of ROOM itself are open to all
+  sub=$1; top=${1%%/*}; shift
+  allowed=$(echo "${sub#*/} $*" | tr ' ' '|')
+  found=$(grep -nE "^#include \"$top/[a-z_]+/" -r "$sub" --include=*.cpp --include=*.h --exclude=*_test.cpp --exclude=textbook.h |
+          grep -vE "#include \"$top/($allowed)/") || return 0
+  echo "$sub may include only of $top: $*"; echo "$found"; failed=1
+}
 only() { # only PATTERN FOLDER...: includes matching PATTERN stand in these folders alone
   pattern=$1; shift
   doors=$(echo "$*" | tr ' ' '|')
@@ -33,6 +40,14 @@ allow derive base expr stream poly optimum diagram schedule cost
 allow boundaries base hardware optimum diagram schedule cost derive
 allow kernel base config diagram schedule
 allow predict base config expr optimum diagram schedule cost hardware kernel
+room predict/point
+room predict/grid point
+room predict/work point
+room predict/traffic point grid work
+room predict/l2 point grid traffic
+room predict/sm point grid traffic l2
+room predict/time point grid l2 sm
+room predict/explain point
 allow search base diagram schedule cost hardware kernel predict
 allow records base config diagram
 allow compare base diagram schedule cost hardware kernel predict records
@@ -41,4 +56,5 @@ allow cli base config hardware poly optimum lower expr stream diagram schedule c
 only 'yaml-cpp/' config
 only 'boost/' cli
 only 'cuda|cupti' none
+python3 folder_cycles.py . || failed=1
 exit $failed
