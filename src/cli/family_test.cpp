@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "cli/family_data.h"
-#include "records/record_label.h"
 #include "cli/recorded_points.h"
+#include "records/record_label.h"
 
 namespace {
 
@@ -110,10 +110,10 @@ TEST_CASE("a kernel that is not ours is told apart by its descriptor's folder") 
 TEST_CASE("fp16 and bf16 are one step; other formats are steps of their own, with the bytes of their keys and values") {
   Comparison comparison = compare_points({kFused});
   comparison.points.push_back(comparison.points[0]);
-  comparison.points[1].record.point.dtype = OutputFormat::bf16;
+  comparison.points[1].record.point.dtype = Format::bf16;
   CHECK(data_of(comparison)["ladders"].empty());
   ComparedPoint quantised = faster(comparison.points[0], "fused_mma", 3);
-  const Dtype int4{OutputFormat::int4, 32, 2};
+  const Dtype int4{Format::int4, 32, 2};
   quantised.record.point.dtypes["kv"] = int4;
   set_dtype(quantised.point, quantised.plan.schedule.diagram, "kv", int4);
   comparison.points.push_back(quantised);
@@ -166,10 +166,9 @@ TEST_CASE("what a compared point names belongs to the point, not to what made it
 
 TEST_CASE("labels say formats, tile, warps, stages, splits, sizes and mask") {
   validate::MeasurePoint point{
-      .kernel = "k", .mask = "window:1024", .workload = {2, 32, 8, 16, 8192, 576, 512}, .dtype = OutputFormat::fp16};
-  point.dtypes["kv"] = Dtype{OutputFormat::fp8_e4m3};
+      .kernel = "k", .mask = "window:1024", .workload = {2, 32, 8, 16, 8192, 576, 512}, .dtype = Format::fp16};
+  point.dtypes["kv"] = Dtype{Format::fp8_e4m3};
   point.tile_q = 64, point.tile_kv = 128, point.warps = 12, point.stages = 3, point.splits = 8;
-  CHECK(cli::record_label(point) ==
-        "k fp16,kv=fp8_e4m3 64x128 12w s3 splits 8 d576/512 N16x8192 B2 GQA 32/8 window:1024");
-  CHECK(cli::record_label({.kernel = "k", .workload = {1, 8, 8, 512, 512, 64, 64}}) == "k fp16 d64 N512");
+  CHECK(record_label(point) == "k fp16,kv=fp8_e4m3 64x128 12w s3 splits 8 d576/512 N16x8192 B2 GQA 32/8 window:1024");
+  CHECK(record_label({.kernel = "k", .workload = {1, 8, 8, 512, 512, 64, 64}}) == "k fp16 d64 N512");
 }

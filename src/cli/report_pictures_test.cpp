@@ -48,7 +48,7 @@ TEST_CASE("a unit's part of time is its work over its rate: tensor cores of fuse
   const Json splits = cli::picture_splits(cli::picture_records(comparison, h200()), h200());
   // 4 N^2 d FLOP a head, 16 heads; mma.sync issues 62 % or so of the datasheet's rate, so full rate is a lower bound.
   const double flop = 4.0 * 16 * 4096 * 4096 * 128, hz = comparison.points[0].prediction.time.clock_hz;
-  const double full_rate = flop / (h200().tensor_flop_per_cycle.at(OutputFormat::fp16).value * 132 * hz);
+  const double full_rate = flop / (h200().tensor_flop_per_cycle.at(Format::fp16).value * 132 * hz);
   const double tensor = splits[0]["units"]["tensor"];
   CHECK(tensor > full_rate);
   CHECK(tensor < 2 * full_rate);
