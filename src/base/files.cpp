@@ -79,6 +79,31 @@ void OutputFile::commit() {
   if (failed) fail_to_write(path_, error);
 }
 
+void check_writable_file(const fs::path& path) {
+  struct stat info {};
+  const bool there = ::stat(path.c_str(), &info) == 0;
+  if (there && S_ISDIR(info.st_mode)) fail(path, "is a directory, expected a file name to write to");
+  if (there && !S_ISREG(info.st_mode)) {  // a device or pipe is written directly
+    if (::access(path.c_str(), W_OK) != 0) fail_to_write(path, errno);
+    return;
+  }
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (::access((folder / ".").c_str(), W_OK | X_OK) == 0) return;
+  if (errno == ENOENT)
+    fail(path, fmt::format("cannot be written: directory '{}' does not exist; make it or choose another path",
+                           folder.string()));
+  fail_to_write(path, errno);
+}
+
+void check_writable_directory(const fs::path& path) {
+  fs::path nearest = path;
+  std::error_code ignored;
+  while (!nearest.empty() && !fs::exists(nearest, ignored)) nearest = nearest.parent_path();
+  if (nearest.empty()) nearest = ".";
+  if (!fs::is_directory(nearest, ignored)) fail(path, fmt::format("'{}' is not a directory", nearest.string()));
+  if (::access(nearest.c_str(), W_OK | X_OK) != 0) fail_to_write(path, errno);
+}
+
 void write_file(const fs::path& path, std::string_view content) {
   OutputFile file(path);
   file.write(content);

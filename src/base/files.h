@@ -28,6 +28,11 @@ class OutputFile {
   bool special_ = false;
 };
 
+// Whether a file of that name, or files in that directory (which may be missing as long as it can be made), can be
+// written. Throws InputError when not; writes nothing.
+void check_writable_file(const std::filesystem::path& path);
+void check_writable_directory(const std::filesystem::path& path);
+
 // Writes to a temporary name beside `path`, syncs, and renames over it, so a reader sees the old file or the new
 // one. A device or pipe (/dev/stdout) is written directly. Throws InputError (full disk, read-only directory, ...).
 void write_file(const std::filesystem::path& path, std::string_view content);

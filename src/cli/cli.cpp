@@ -1,81 +1,57 @@
 #include "cli/cli.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
-#include <iostream>
 #include <new>
 
 #include "base/checked.h"
-#include "base/text.h"
+#include "cli/command.h"
+#include "cli/output/help.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "cli/output/version.h"
 
 namespace tilescope::cli {
 namespace {
 
-struct Command {
-  std::string name, summary;
-  ExitStatus (*run)(const std::vector<std::string>&);
-};
-
-const std::vector<Command>& commands() {
-  static const std::vector<Command> table{
-      {"hardware", "list, show or check GPU profiles", hardware_command},
-      {"predict", "traffic at every level, work, footprint, time and bottleneck of one point", predict_command},
-      {"explain", "the same, term by term, with formula and causing loops", explain_command},
-      {"derive", "what follows from a diagram: roles, streams, legal schedules, H*(M), bounds", derive_command},
-      {"search", "the best tiling under the capacities, and why the others fell out", search_command},
-      {"compare", "GPUs x dtypes x kernels side by side", compare_command},
-      {"sweep", "many points to CSV or JSON Lines", sweep_command},
-      {"measure", "run kernels under hardware counters, write records (needs a GPU)", measure_command},
-      {"validate", "predictions against records, with tolerances", validate_command},
-      {"records", "convert records between a file of lines and a file a point", records_command},
-      {"report", "one self-contained HTML page (or Markdown, JSON, CSV)", report_command},
-  };
-  return table;
-}
-
-void print_help() {
-  std::cout << "tilescope: IO-complexity performance model of attention, checked against hardware counters\n\n"
-               "usage: tilescope <command> [options]\n\n";
-  for (const Command& command : commands()) std::cout << fmt::format("  {:9} {}\n", command.name, command.summary);
-  std::cout << "\nexample:\n  tilescope predict --hardware h200_sxm --kernel fused_mma --batch 4 --heads 16 --q-len 4k "
-               "--head-dim 128\n\n"
-               "tilescope <command> --help shows a command's options. Exit status: 0 done, 1 the answer is no, 2 bad "
-               "input, 3 no device.\n";
-}
+bool asks_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
 ExitStatus dispatch(const std::vector<std::string>& words) {
-  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-    print_help();
+  if (words.empty() || asks_help(words[0])) {
+    print(program_help(terminal_width(STDOUT_FILENO)));
     return words.empty() ? ExitStatus::bad_input : ExitStatus::done;
   }
   if (words[0] == "--version") {
-    std::cout << "tilescope " << TILESCOPE_VERSION << "\n";
+    print(version_text());
     return ExitStatus::done;
   }
-  std::vector<std::string> names;
-  for (const Command& command : commands()) {
-    if (command.name == words[0]) return command.run({words.begin() + 1, words.end()});
-    names.push_back(command.name);
+  const Command& command = find_command(words[0]);
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  if (std::any_of(rest.begin(), rest.end(), asks_help)) {
+    print(command_help(command, terminal_width(STDOUT_FILENO)));
+    return ExitStatus::done;
   }
-  throw InputError(Diagnostic{
-      .path = "command", .message = fmt::format("unknown command '{}'{}", words[0], did_you_mean(words[0], names))});
+  const Arguments arguments(command.name, rest, command.options(), command.most_positional);
+  check_output_paths(arguments);
+  return command.run(arguments);
 }
 
 int fail(ExitStatus status, const std::string& message) {
-  std::cerr << message << "\n";
+  print_note(coloured_errors(message, colour_wanted(ColourChoice::automatic, STDERR_FILENO)));
   return static_cast<int>(status);
 }
 
 }  // namespace
 
 int run(const std::vector<std::string>& words) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves early is a write error, not a signal
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen where it is written to, so that temporary files are removed
   try {
-    const int status = static_cast<int>(dispatch(words));
-    std::cout.flush();
-    if (!std::cout) return fail(ExitStatus::bad_input, "error: standard output cannot be written; is the disk full?");
-    return status;
+    return static_cast<int>(dispatch(words));
+  } catch (const ReaderGone&) {
+    return 128 + SIGPIPE;
   } catch (const InputError& error) {
     return fail(ExitStatus::bad_input, error.what());
   } catch (const CountOverflow& error) {

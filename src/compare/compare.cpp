@@ -119,7 +119,8 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
 }
 
 Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
-                           const std::function<const validate::Experiment&(const std::string&)>& experiment_of) {
+                           const std::function<const validate::Experiment&(const std::string&)>& experiment_of,
+                           const std::function<void(std::size_t done, std::size_t all)>& progress) {
   Catalogue catalogue{.data_directory = data_directory, .plans = {}, .profiles = {}};
   Comparison comparison;
   comparison.points.reserve(records.size());
@@ -146,6 +147,7 @@ Comparison compare_records(const std::vector<validate::Record>& records, const s
       judge(experiment_of(record.experiment), compared, row);
       comparison.rows.push_back(std::move(row));
     }
+    if (progress) progress(comparison.points.size(), records.size());
   }
   comparison.summary = summarise(comparison.rows);
   return comparison;

@@ -55,9 +55,10 @@ struct Comparison {
 Point model_point(const validate::Record& record, const Plan& plan, const std::filesystem::path& data_directory);
 
 // Predicts each record on its own hardware profile and compares. `experiment_of` supplies tolerances by experiment
-// name. Throws InputError when a record's kernel or hardware is unknown.
+// name; `progress` is called after each record. Throws InputError when a record's kernel or hardware is unknown.
 Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
-                           const std::function<const validate::Experiment&(const std::string&)>& experiment_of);
+                           const std::function<const validate::Experiment&(const std::string&)>& experiment_of,
+                           const std::function<void(std::size_t done, std::size_t all)>& progress = {});
 
 std::vector<SummaryRow> summarise(const std::vector<ComparisonRow>& rows);
 

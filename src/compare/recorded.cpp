@@ -5,7 +5,8 @@
 namespace tilescope {
 
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
-                            const std::optional<std::filesystem::path>& experiment) {
+                            const std::optional<std::filesystem::path>& experiment,
+                            const std::function<void(std::size_t done, std::size_t all)>& progress) {
   const std::vector<validate::Record> read = validate::read_records(records);
   std::optional<validate::Experiment> fixed;
   if (experiment) fixed = validate::load_experiment(*experiment);
@@ -19,7 +20,7 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     }
     return found->second;
   };
-  return compare_records(read, data_directory, experiment_of);
+  return compare_records(read, data_directory, experiment_of, progress);
 }
 
 }  // namespace tilescope

@@ -7,10 +7,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "boundaries/levels.h"
-#include "cli/cli.h"
-#include "cli/input/options.h"
-#include "cli/output/help.h"
-#include "cli/output/sections_text.h"
+#include "cli/commands/commands.h"
+#include "cli/output/progress.h"
+#include "cli/output/sections.h"
 #include "derive/present/present.h"
 #include "draw/derivation_page.h"
 #include "draw/diagram_svg.h"
@@ -28,16 +27,20 @@ std::vector<OptionSpec> derive_options() {
                                                "head-dim", "v-head-dim", "mask",    "dtype",    "workload", "hardware"};
   std::vector<OptionSpec> specs{
       {"schedule",
-       "list this schedule's exact counts, and draw it (default for drawing: the first ranked one that has a name)"},
-      {"memory", "on-chip memory: values, or bytes with --dtype; default 116736 values (228 KiB of fp16)"},
-      {"top", "how many schedules to rank (default 10)"},
-      {"lowering", "a file of models/lowerings: its kernel configuration instead of a diagram's derivation"}};
+       "list this schedule's exact counts, and draw it (default for drawing: the first ranked one that has a name)",
+       Value::schedule},
+      {"memory", "on-chip memory: values, or bytes with --dtype; default 116736 values (228 KiB of fp16)",
+       Value::count},
+      {"top", "how many schedules to rank (default 10)", Value::count},
+      {"lowering", "a file of models/lowerings: its kernel configuration instead of a diagram's derivation",
+       Value::file}};
   for (const OptionSpec& spec : point_options())
     if (contains(wanted, spec.name)) specs.push_back(spec);
   for (OptionSpec& spec : specs)
     if (spec.name == "hardware") spec.help = "also derive at every memory boundary of this GPU (fp16)";
   for (OptionSpec spec : output_options()) {
-    if (spec.name == "format") spec.help = "text, json or html";
+    if (spec.name == "format")
+      spec.help = "text, json, csv (the ranked schedules), md or html", spec.choices.emplace_back("html");
     specs.push_back(spec);
   }
   return specs;
@@ -48,9 +51,7 @@ void apply_sizes(Diagram& diagram, const Arguments& arguments) {
     for (const std::string& part : split(given, ',')) {
       const std::size_t equals = part.find('=');
       const auto value = equals == std::string::npos ? std::nullopt : parse_count(part.substr(equals + 1));
-      if (!value || *value < 1)
-        throw InputError(
-            Diagnostic{.path = "--size", .message = fmt::format("expected NAME=N, as in a=4k, found '{}'", part)});
+      if (!value || *value < 1) refuse("--size", fmt::format("expected NAME=N, as in a=4k, found '{}'", part));
       set_size(diagram, part.substr(0, equals), *value);
     }
 }
@@ -99,8 +100,7 @@ ExitStatus print_lowering(const Arguments& arguments) {
   const lower::LoweringResult result = lower::run_lowering(*arguments.text("lowering"), data_directory());
   const std::string format = arguments.text("format").value_or("text");
   if (format != "text" && format != "json")
-    throw InputError(Diagnostic{.path = "--format",
-                                .message = fmt::format("a lowering is printed as text or json, found '{}'", format)});
+    refuse("--format", fmt::format("a lowering is printed as text or json, found '{}'", format));
   deliver(arguments, format == "json" ? lower::to_json(result).dump(2) + "\n" : lower::to_text(result));
   return ExitStatus::done;
 }
@@ -139,72 +139,94 @@ void add_pseudocode(const Arguments& arguments, const DeriveRequest& request, co
                       .tables = {}});
 }
 
-}  // namespace
-
-ExitStatus derive_command(const std::vector<std::string>& words) {
-  const auto specs = derive_options();
-  if (help_wanted(words, "derive DIAGRAM [--memory N] [--size name=N] [--format text|json|html]", specs,
-                  "  tilescope derive attention --q-len 8k --head-dim 128\n"
-                  "  tilescope derive matmul --size a=8k,b=8k,c=8k --memory 16k\n"
-                  "  tilescope derive attention --schedule flash1 --format html -o flash1.html\n"
-                  "  tilescope derive --lowering models/lowerings/napkin_hopper.yaml\n"))
-    return ExitStatus::done;
-  const Arguments arguments("derive", words, specs, 1);
-  if (arguments.has("lowering") && !arguments.positional().empty())
-    throw InputError(
-        Diagnostic{.path = "--lowering", .message = "a lowering has its own sizes: leave the diagram out"});
-  if (arguments.has("lowering")) return print_lowering(arguments);
-  const fs::path models = data_directory() / "models";
+// What the options ask: the diagram with its sizes, the workload, the mask, the memory.
+DeriveRequest read_request(const Arguments& arguments, const fs::path& models) {
   if (arguments.positional().empty())
-    throw InputError(Diagnostic{
-        .path = "DIAGRAM",
-        .message = "is missing: give a diagram or a file" + did_you_mean("", shipped_names(models / "diagrams"))});
-  Diagram diagram = find_diagram(arguments.positional().front(), models);
-  apply_sizes(diagram, arguments);
+    refuse("DIAGRAM", "is missing: give a diagram or a file" + did_you_mean("", shipped_names(models / "diagrams")));
   DeriveRequest request;
-  request.diagram = diagram, request.source = arguments.positional().front(),
-  request.workload = workload_of(arguments, diagram);
-  if (arguments.has("mask")) request.mask = mask_of(arguments, request.workload, diagram);
-  request.widths = widths_of(arguments, diagram);
+  request.source = arguments.positional().front();
+  request.diagram = find_diagram(request.source, models);
+  apply_sizes(request.diagram, arguments);
+  request.workload = workload_of(arguments, request.diagram);
+  if (arguments.has("mask")) request.mask = mask_of(arguments, request.workload, request.diagram);
+  request.widths = widths_of(arguments, request.diagram);
   request.memory = memory_of(arguments, !request.widths.empty());
   request.ranked = static_cast<std::size_t>(arguments.integer("top", 1, 1000).value_or(10));
-  const std::string format = arguments.text("format").value_or("text");
-  if (format != "text" && format != "json" && format != "html")
-    throw InputError(
-        Diagnostic{.path = "--format", .message = fmt::format("expected text, json or html, found '{}'", format)});
-  if (format == "json" && arguments.has("hardware"))
-    throw InputError(Diagnostic{.path = "--hardware",
-                                .message = "levels are printed as text or html; leave --hardware out of json"});
+  return request;
+}
+
+// The derivation, and the schedule to draw and to list: --schedule, else the first ranked one that has a name.
+struct Derived {
+  Derivation derivation;
+  std::optional<Schedule> chosen;
+};
+
+Derived derive_with_schedule(const Arguments& arguments, const DeriveRequest& request, const fs::path& models) {
   std::optional<Schedule> chosen;
   if (const auto name = arguments.text("schedule")) chosen = find_schedule(*name, models, request.source);
-  Derivation derivation = derive(request, models);
-  const auto shipped = [&](const NamedDerivation& named) { return chosen && named.name == chosen->name; };
-  if (chosen && arguments.text("schedule") != chosen->name) {  // a file: it stands for itself
-    std::erase_if(derivation.named, shipped);
-    derivation.named.push_back(derive_named(derivation, chosen->name, *chosen));
+  Progress progress(arguments, "derive");
+  Derived derived{derive(request, models), std::move(chosen)};
+  const auto shipped = [&](const NamedDerivation& named) { return named.name == derived.chosen->name; };
+  if (derived.chosen && arguments.text("schedule") != derived.chosen->name) {  // a file: it stands for itself
+    std::erase_if(derived.derivation.named, shipped);
+    derived.derivation.named.push_back(derive_named(derived.derivation, derived.chosen->name, *derived.chosen));
   }
-  if (!chosen)
-    for (const RankedFusion& ranked : derivation.ranked)
-      if (!chosen && !ranked.names.empty()) chosen = find_schedule(ranked.names.front(), models, request.source);
-  if (format == "json") {
-    deliver(arguments, derivation_json(derivation, diagram).dump(2) + "\n");
-  } else {
-    const bool page = format == "html";
-    std::vector<PageSection> sections = derivation_sections(derivation, diagram,
-                                                            page && chosen              ? chosen->name
-                                                            : arguments.has("schedule") ? chosen->name
-                                                                                        : "");
-    if (chosen && (page || arguments.has("schedule"))) add_pseudocode(arguments, request, chosen->name, sections);
-    if (arguments.has("hardware")) {
-      const HardwareProfile hardware = read_hardware(arguments);
-      constexpr double fp16_bytes = 2;
-      sections.insert(sections.begin() + 3,
-                      levels_section(boundary_optima(request, models, hardware, fp16_bytes), hardware.id, fp16_bytes));
-    }
-    deliver(arguments,
-            page ? page_of(diagram, chosen ? &*chosen : nullptr, std::move(sections)) : sections_as_text(sections));
+  for (const RankedFusion& ranked : derived.derivation.ranked)
+    if (!derived.chosen && !ranked.names.empty())
+      derived.chosen = find_schedule(ranked.names.front(), models, request.source);
+  return derived;
+}
+
+std::vector<PageSection> sections_of(const Arguments& arguments, const DeriveRequest& request, const Derived& derived,
+                                     const fs::path& models) {
+  const bool listed = derived.chosen && (arguments.has("schedule") || arguments.text("format") == "html");
+  std::vector<PageSection> sections =
+      derivation_sections(derived.derivation, request.diagram, listed ? derived.chosen->name : "");
+  if (listed) add_pseudocode(arguments, request, derived.chosen->name, sections);
+  if (arguments.has("hardware")) {
+    const HardwareProfile hardware = read_hardware(arguments);
+    constexpr double fp16_bytes = 2;
+    sections.insert(sections.begin() + 3,
+                    levels_section(boundary_optima(request, models, hardware, fp16_bytes), hardware.id, fp16_bytes));
   }
-  return derivation.ranked.empty() ? ExitStatus::answer_no : ExitStatus::done;
+  return sections;
+}
+
+ExitStatus derive_diagram(const Arguments& arguments) {
+  if (arguments.has("lowering") && !arguments.positional().empty())
+    refuse("--lowering", "a lowering has its own sizes: leave the diagram out");
+  if (arguments.has("lowering")) return print_lowering(arguments);
+  const fs::path models = data_directory() / "models";
+  const DeriveRequest request = read_request(arguments, models);
+  const std::string format = arguments.text("format").value_or("text");
+  if (format == "json" && arguments.has("hardware"))
+    refuse("--hardware", "levels are printed as text, md or html; leave --hardware out of json");
+  const Derived derived = derive_with_schedule(arguments, request, models);
+  const auto sections = [&] { return sections_of(arguments, request, derived, models); };
+  if (format == "json") deliver(arguments, derivation_json(derived.derivation, request.diagram).dump(2) + "\n");
+  else if (format == "csv")
+    deliver(arguments, render(table_of(ranking_section(derived.derivation).tables.front()), style_of(arguments)));
+  else if (format == "html")
+    deliver(arguments, page_of(request.diagram, derived.chosen ? &*derived.chosen : nullptr, sections()));
+  else deliver(arguments, render_sections(sections(), style_of(arguments)));
+  return derived.derivation.ranked.empty() ? ExitStatus::answer_no : ExitStatus::done;
+}
+
+}  // namespace
+
+Command derive_command() {
+  return {.name = "derive",
+          .summary = "what follows from a diagram: roles, streams, legal schedules, H*(M), bounds",
+          .usage = "DIAGRAM [--memory N] [--size name=N] [--format text|json|csv|md|html]",
+          .examples = {"tilescope derive attention --q-len 8k --head-dim 128",
+                       "tilescope derive matmul --size a=8k,b=8k,c=8k --memory 16k",
+                       "tilescope derive attention --schedule flash1 --format html -o flash1.html",
+                       "tilescope derive --lowering models/lowerings/napkin_hopper.yaml"},
+          .notes = "--format csv prints the ranked schedules. Exit status 1 when no schedule is legal.",
+          .options = derive_options,
+          .run = derive_diagram,
+          .most_positional = 1,
+          .first_value = Value::diagram};
 }
 
 }  // namespace tilescope::cli

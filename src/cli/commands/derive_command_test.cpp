@@ -56,7 +56,8 @@ TEST_CASE("wrong words of derive are one line each") {
   CHECK(run_program("derive atention").err.find("did you mean 'attention'?") != std::string::npos);
   check_refused("derive matmul --size z=3", "error: --size: diagram 'matmul' has no size 'z'; known: a, b, c");
   check_refused("derive matmul --size a", "error: --size: expected NAME=N, as in a=4k, found 'a'");
-  check_refused("derive attention --format yaml", "error: --format: expected text, json or html, found 'yaml'");
+  check_refused("derive attention --format yaml",
+                "error: --format: expected text, json, csv, md or html, found 'yaml'; did you mean 'html'?");
 }
 
 TEST_CASE("why-not names the rule, kernel by kernel") {

@@ -1,6 +1,5 @@
 // `hardware measure`: microbenchmarks of the GPU at hand into a profile and a record beside it.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iostream>
@@ -8,8 +7,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/cli.h"
 #include "cli/commands/hardware_measure.h"
+#include "cli/output/progress.h"
 #include "hardware/measured_write.h"
 #include "validate/measure/hardware_measure.h"
 #include "validate/measure/measure.h"
@@ -48,13 +47,6 @@ std::string id_of(const fs::path& file) {
                      shown_text(file.filename().string())));
 }
 
-// Found out before the GPU has worked for nothing.
-void require_writable(const std::string& option, const fs::path& file) {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  if (::access(folder.c_str(), W_OK) != 0)
-    refuse(option, fmt::format("files cannot be written into {}; name another folder", shown_text(folder.string())));
-}
-
 std::string origin_of(const validate::GpuAtHand& gpu, const fs::path& record) {
   const validate::Environment& e = gpu.environment;
   return fmt::format("tilescope hardware measure on an {} (CUDA {}, driver {}, {}); samples in {}", e.gpu, e.cuda,
@@ -74,9 +66,10 @@ Table summary(const validate::HardwareMeasurement& measurement) {
 }  // namespace
 
 std::vector<OptionSpec> hardware_measure_options() {
-  return {{"base", "measure: profile whose other values are kept (default: the shipped one of this GPU)"},
-          {"record", "measure: JSON file for every sample (default: beside the profile)"},
-          {"quick", "measure: fewer repeats", true}};
+  return {
+      {"base", "measure: profile whose other values are kept (default: the shipped one of this GPU)", Value::hardware},
+      {"record", "measure: JSON file for every sample (default: beside the profile)", Value::output_file},
+      {"quick", "measure: fewer repeats", Value::flag}};
 }
 
 ExitStatus hardware_measure(const Arguments& arguments) {
@@ -85,8 +78,7 @@ ExitStatus hardware_measure(const Arguments& arguments) {
   const fs::path file = *output;
   const std::string id = id_of(file);
   const fs::path record = arguments.text("record").value_or(fs::path(file).replace_extension(".json").string());
-  require_writable("--output", file);
-  require_writable("--record", record);
+  check_writable_file(record);  // named by --output alone; the options' own paths are checked already
   const std::vector<double> host_intervals = validate::bare_host_intervals(arguments.has("quick"));
   validate::GpuAtHand gpu = validate::gpu_at_hand();
   const HardwareProfile base = base_profile(arguments, gpu);
@@ -94,11 +86,14 @@ ExitStatus hardware_measure(const Arguments& arguments) {
   gpu.environment.revision = validate::source_revision(data_directory());
   validate::HardwareMeasureOptions options{
       .quick = arguments.has("quick"), .host_intervals = host_intervals, .progress = {}};
-  if (!arguments.quiet())
-    options.progress = [](const std::string& topic, double seconds) {
-      std::cerr << fmt::format("{}: {:.1f} s\n", topic, seconds) << std::flush;
+  validate::HardwareMeasurement measurement;
+  {
+    Progress progress(arguments, "microbenchmarks");
+    options.progress = [&](const std::string& topic, double seconds) {
+      progress.note(fmt::format("{}: {:.1f} s", topic, seconds));
     };
-  const validate::HardwareMeasurement measurement = validate::measure_hardware(options);
+    measurement = validate::measure_hardware(options);
+  }
   std::vector<MeasuredEntry> entries;
   for (const validate::MicrobenchValue& value : measurement.values)
     entries.push_back({value.path, value.value, value.note, measured_source});
@@ -109,7 +104,7 @@ ExitStatus hardware_measure(const Arguments& arguments) {
   write_file(file, text);
   load_profile(file);  // what was written can be read
   for (const std::string& line : measurement.skipped) std::cerr << "not measured: " << line << "\n";
-  std::cout << render(summary(measurement), arguments.format());
+  print(render(summary(measurement), arguments.format()));
   return ExitStatus::done;
 }
 

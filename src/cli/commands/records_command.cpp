@@ -1,52 +1,47 @@
 #include <fmt/format.h>
 
-#include <iostream>
-
-#include "cli/cli.h"
-#include "cli/output/help.h"
+#include "cli/commands/commands.h"
 #include "records/convert.h"
 
 namespace tilescope::cli {
 namespace {
 
-validate::RecordForm record_form(const Arguments& arguments) {
-  const std::string form = arguments.text("to").value_or("lines");
-  if (form == "lines") return validate::RecordForm::lines;
-  if (form == "files") return validate::RecordForm::files;
-  throw InputError(Diagnostic{.path = "--to", .message = fmt::format("expected lines or files, found '{}'", form)});
+ExitStatus convert(const Arguments& arguments) {
+  const auto& words = arguments.positional();
+  if (words.empty() || words[0] != "convert")
+    refuse("records", "expected the word convert, as in: tilescope records convert my_records -o lines");
+  if (words.size() < 2) refuse("records convert", "is incomplete: name the records to convert");
+  const auto output = arguments.text("output");
+  if (!output) refuse("--output", "is missing: give the directory to write, as in -o records");
+  const bool files = arguments.text("to") == "files";
+  const validate::Conversion done =
+      validate::convert_records(words[1], *output, files ? validate::RecordForm::files : validate::RecordForm::lines);
+  print(fmt::format("{} records in {} files\n", done.records, done.files));
+  return ExitStatus::done;
 }
 
-ExitStatus convert_command(const std::vector<std::string>& words) {
-  const std::vector<OptionSpec> specs{
-      {"to", "lines: a file of JSON Lines an experiment (default); files: a JSON file a point"},
-      {"output", "-o DIRECTORY: where the converted records go"}};
-  if (help_wanted(words, "records convert FROM -o DIRECTORY [--to lines|files]", specs,
-                  "  tilescope records convert my_records -o my_records_as_lines\n"
-                  "  tilescope records convert validate/records/h200/main.jsonl --to files -o points\n"
-                  "FROM is a directory or one file, in either form. Every number stays what it is.\n"))
-    return ExitStatus::done;
-  const Arguments arguments("records convert", words, specs, 1);
-  if (arguments.positional().empty())
-    throw InputError(Diagnostic{.path = "records convert", .message = "is incomplete: name the records to convert"});
-  const auto output = arguments.text("output");
-  if (!output)
-    throw InputError(
-        Diagnostic{.path = "--output", .message = "is missing: give the directory to write, as in -o records"});
-  const validate::Conversion done =
-      validate::convert_records(arguments.positional()[0], *output, record_form(arguments));
-  std::cout << fmt::format("{} records in {} files\n", done.records, done.files);
-  return ExitStatus::done;
+std::vector<OptionSpec> convert_options() {
+  return {{"to",
+           "lines: a file of JSON Lines an experiment (default); files: a JSON file a point",
+           Value::choice,
+           {"lines", "files"}},
+          {"output", "directory for the converted records (alias -o)", Value::output_directory},
+          {"help", "this text (alias -h)", Value::flag}};
 }
 
 }  // namespace
 
-ExitStatus records_command(const std::vector<std::string>& words) {
-  if (!words.empty() && words[0] == "convert") return convert_command({words.begin() + 1, words.end()});
-  if (help_wanted(words, "records convert FROM -o DIRECTORY [--to lines|files]", {},
-                  "  tilescope records convert my_records -o my_records_as_lines\n"))
-    return ExitStatus::done;
-  throw InputError(Diagnostic{
-      .path = "records", .message = "expected the word convert, as in: tilescope records convert my_records -o lines"});
+Command records_command() {
+  return {.name = "records",
+          .summary = "convert records between a file of lines and a file a point",
+          .usage = "convert FROM -o DIRECTORY [--to lines|files]",
+          .examples = {"tilescope records convert my_records -o my_records_as_lines",
+                       "tilescope records convert validate/records/h200/main.jsonl --to files -o points"},
+          .notes = "FROM is a directory or one file, in either form. Every number stays what it is.",
+          .options = convert_options,
+          .run = convert,
+          .most_positional = 2,
+          .first_words = {"convert"}};
 }
 
 }  // namespace tilescope::cli

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "cli/cli.h"
-#include "cli/output/help.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/validate_published.h"
 #include "cli/input/recorded_options.h"
 
@@ -41,50 +40,61 @@ Table row_table(const Comparison& comparison, bool failed_only) {
   return table;
 }
 
-}  // namespace
+std::string summary_text(const Comparison& comparison, const std::vector<SearchRegret>& regrets, const Style& style) {
+  const Table failed = row_table(comparison, true);
+  std::string out = render(summary_table(comparison), style) + "\n";
+  for (const Calibration& bar : calibration(comparison))
+    out += fmt::format("{}: the p90 error of a kernel's other records held {:.0f} % of {} records\n", bar.quantity,
+                       100 * bar.held, bar.n);
+  for (const SearchRegret& regret : regrets)
+    out += fmt::format(
+        "search regret of {} on {}: {:.2f} % (geometric mean of {} workloads, {} tiles), worst {:.2f} % ({}){}\n",
+        regret.kernel, regret.hardware, 100 * regret.mean, regret.workloads, regret.tiles, 100 * regret.worst,
+        regret.worst_workload, regret.within_bar ? "" : ": over the bar of 5 %");
+  return out + (failed.rows.empty() ? "every judged row is within its tolerance\n" : render(failed, style));
+}
 
-ExitStatus validate_command(const std::vector<std::string>& words) {
-  const auto specs =
-      recorded_options() +
-      std::vector<OptionSpec>{
-          {"junit", "also write JUnit XML to this file"},
-          {"errors", "also write the time error by GPU and kernel, which predict states (validate/errors.json)"},
-          {"published", "instead: times that others published, a directory of tables (validate/published)"}} +
-      output_options();
-  if (help_wanted(words, "validate [--recorded DIRECTORY] [--experiment FILE] | --published DIRECTORY", specs,
-                  "  tilescope validate\n  tilescope validate --recorded my_records --format json -o comparison.json "
-                  "--junit junit.xml\n"
-                  "  tilescope validate --published validate/published\n"
-                  "Exit status 1 when a row leaves its tolerance, a published table its bars, or the tiles predicted "
-                  "to be fastest are\n"
-                  "over 5 % slower than the fastest in the mean of 12 or more workloads of a kernel.\n"))
-    return ExitStatus::done;
-  const Arguments arguments("validate", words, specs, 0);
-  const OutputFormat format = arguments.format();
+ExitStatus validate_records(const Arguments& arguments) {
   if (arguments.has("published")) return validate_published(arguments);
   const Comparison comparison = compare_recorded(arguments);
   const std::vector<SearchRegret> regrets = search_regret(comparison);
-  if (format == OutputFormat::json) deliver(arguments, to_json(comparison).dump(1) + "\n");
-  else if (format == OutputFormat::csv) deliver(arguments, render(row_table(comparison, false), format));
-  else {
-    const Table failed = row_table(comparison, true);
-    std::string out = render(summary_table(comparison), format) + "\n";
-    for (const Calibration& bar : calibration(comparison))
-      out += fmt::format("{}: the p90 error of a kernel's other records held {:.0f} % of {} records\n", bar.quantity,
-                         100 * bar.held, bar.n);
-    for (const SearchRegret& regret : regrets)
-      out += fmt::format(
-          "search regret of {} on {}: {:.2f} % (geometric mean of {} workloads, {} tiles), worst {:.2f} % ({}){}\n",
-          regret.kernel, regret.hardware, 100 * regret.mean, regret.workloads, regret.tiles, 100 * regret.worst,
-          regret.worst_workload, regret.within_bar ? "" : ": over the bar of 5 %");
-    out += failed.rows.empty() ? "every judged row is within its tolerance\n" : render(failed, format);
-    deliver(arguments, out);
-  }
+  // Files before standard output, whose reader may leave.
   if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));
   if (const auto errors = arguments.text("errors")) write_file(*errors, error_summary(comparison).dump(1) + "\n");
+  const Style style = style_of(arguments);
+  if (style.format == OutputFormat::json) deliver(arguments, to_json(comparison).dump(1) + "\n");
+  else if (style.format == OutputFormat::csv) deliver(arguments, render(row_table(comparison, false), style));
+  else deliver(arguments, summary_text(comparison, regrets, style));
   const bool good_search =
       std::all_of(regrets.begin(), regrets.end(), [](const SearchRegret& regret) { return regret.within_bar; });
   return comparison.passed() && good_search ? ExitStatus::done : ExitStatus::answer_no;
+}
+
+std::vector<OptionSpec> validate_options() {
+  return recorded_options() +
+         std::vector<OptionSpec>{
+             {"junit", "also write JUnit XML to this file", Value::output_file},
+             {"errors", "also write the time error by GPU and kernel, which predict states (validate/errors.json)",
+              Value::output_file},
+             {"published", "instead: times that others published, a directory of tables (validate/published)",
+              Value::directory}} +
+         output_options();
+}
+
+}  // namespace
+
+Command validate_command() {
+  return {.name = "validate",
+          .summary = "predictions against records, with tolerances",
+          .usage = "[--recorded DIRECTORY] [--experiment FILE] | --published DIRECTORY",
+          .examples = {"tilescope validate",
+                       "tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml",
+                       "tilescope validate --published validate/published"},
+          .notes =
+              "Exit status 1 when a row leaves its tolerance, a published table its bars, or the tiles predicted to "
+              "be fastest are over 5 % slower than the fastest in the mean of 12 or more workloads of a kernel.",
+          .options = validate_options,
+          .run = validate_records};
 }
 
 }  // namespace tilescope::cli

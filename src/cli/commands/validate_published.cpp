@@ -55,7 +55,8 @@ ExitStatus validate_published(const Arguments& arguments) {
       compare_published(validate::read_published(*arguments.text("published")), data_directory());
   const OutputFormat format = arguments.format();
   if (format == OutputFormat::json) deliver(arguments, to_json(results).dump(1) + "\n");
-  else deliver(arguments, render(format == OutputFormat::csv ? rows_of(results) : table_of(results), format));
+  else
+    deliver(arguments, render(format == OutputFormat::csv ? rows_of(results) : table_of(results), style_of(arguments)));
   const bool held =
       std::all_of(results.begin(), results.end(), [](const PublishedResult& result) { return result.passed(); });
   return held ? ExitStatus::done : ExitStatus::answer_no;

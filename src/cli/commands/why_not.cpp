@@ -46,7 +46,7 @@ ExitStatus print_why_not(const Arguments& arguments, const Schedule& schedule) {
               .rows = {}};
   for (const WhyNot& answer : answers)
     table.rows.push_back({answer.kernel, answer.allowed, answer.loops, answer.reason});
-  deliver(arguments, render(table, arguments.format()));
+  deliver(arguments, render(table, style_of(arguments)));
   return std::all_of(answers.begin(), answers.end(), [](const WhyNot& answer) { return answer.allowed; })
              ? ExitStatus::done
              : ExitStatus::answer_no;

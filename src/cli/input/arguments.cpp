@@ -2,10 +2,9 @@
 
 #include <boost/program_options.hpp>
 #include <charconv>
-#include <iostream>
 
+#include "base/contains.h"
 #include "base/error.h"
-#include "base/files.h"
 #include "base/text.h"
 #include "cli/input/options.h"
 
@@ -14,7 +13,23 @@ namespace {
 
 namespace po = boost::program_options;
 
-const std::map<std::string, std::string>& aliases() {
+std::string canonical(const std::string& word) {
+  const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+  const auto alias = option_aliases().find(word.substr(0, equals));
+  if (alias == option_aliases().end()) return word;
+  return alias->second + (equals == std::string::npos ? "" : word.substr(equals));
+}
+
+std::vector<std::string> option_names(const std::vector<OptionSpec>& specs) {
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : specs) names.push_back("--" + spec.name);
+  for (const auto& [alias, name] : option_aliases()) names.push_back(alias);
+  return names;
+}
+
+}  // namespace
+
+const std::map<std::string, std::string>& option_aliases() {
   static const std::map<std::string, std::string> table{
       {"--heads", "--heads-q"},    {"--kv-heads", "--heads-kv"}, {"--seqlen", "--q-len"}, {"-s", "--q-len"},
       {"--seqlen-kv", "--kv-len"}, {"--batchsize", "--batch"},   {"-b", "--batch"},       {"-d", "--head-dim"},
@@ -22,28 +37,12 @@ const std::map<std::string, std::string>& aliases() {
   return table;
 }
 
-std::string canonical(const std::string& word) {
-  const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
-  const auto alias = aliases().find(word.substr(0, equals));
-  if (alias == aliases().end()) return word;
-  return alias->second + (equals == std::string::npos ? "" : word.substr(equals));
-}
-
-std::vector<std::string> option_names(const std::vector<OptionSpec>& specs) {
-  std::vector<std::string> names;
-  for (const OptionSpec& spec : specs) names.push_back("--" + spec.name);
-  for (const auto& [alias, name] : aliases()) names.push_back(alias);
-  return names;
-}
-
-}  // namespace
-
 Arguments::Arguments(const std::string& command, const std::vector<std::string>& words,
                      const std::vector<OptionSpec>& specs, std::size_t most_positional)
-    : command_(command) {
+    : specs_(specs) {
   po::options_description description;
   for (const OptionSpec& spec : specs) {
-    if (spec.flag) description.add_options()(spec.name.c_str(), spec.help.c_str());
+    if (spec.flag()) description.add_options()(spec.name.c_str(), spec.help.c_str());
     else description.add_options()(spec.name.c_str(), po::value<std::vector<std::string>>(), spec.help.c_str());
   }
   std::vector<std::string> spelled;
@@ -79,6 +78,32 @@ Arguments::Arguments(const std::string& command, const std::vector<std::string>&
   if (positional_.size() > most_positional)
     refuse(positional_[most_positional],
            fmt::format("unexpected word; options start with --, see tilescope {} --help", command));
+  check_choices();
+}
+
+void Arguments::check_choices() const {
+  for (const OptionSpec& spec : specs_) {
+    if (spec.value != Value::choice) continue;
+    const auto value = text(spec.name);
+    if (!value || contains(spec.choices, *value)) continue;
+    std::vector<std::string> first = spec.choices;
+    first.pop_back();
+    const auto near = nearest(*value, spec.choices);
+    refuse("--" + spec.name, fmt::format("expected {} or {}, found '{}'{}", join(first, ", "), spec.choices.back(),
+                                         *value, near ? fmt::format("; did you mean '{}'?", *near) : ""));
+  }
+}
+
+Arguments Arguments::with(const std::string& name, const std::string& value) const {
+  Arguments copy = *this;
+  copy.values_[name].push_back(value);
+  return copy;
+}
+
+Arguments Arguments::without(const std::string& name) const {
+  Arguments copy = *this;
+  copy.values_.erase(name);
+  return copy;
 }
 
 std::optional<std::string> Arguments::text(const std::string& name) const {
@@ -104,11 +129,16 @@ std::optional<std::int64_t> Arguments::integer(const std::string& name, std::int
 }
 
 OutputFormat Arguments::format() const {
-  static const std::vector<std::string> names{"text", "json", "csv", "md"};
   const std::string name = text("format").value_or("text");
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i] == name) return static_cast<OutputFormat>(i);
-  refuse("--format", fmt::format("expected text, json, csv or md, found '{}'{}", name, did_you_mean(name, names)));
+  return name == "json"  ? OutputFormat::json
+         : name == "csv" ? OutputFormat::csv
+         : name == "md"  ? OutputFormat::md
+                         : OutputFormat::text;
+}
+
+ColourChoice Arguments::colour() const {
+  const std::string name = text("color").value_or("auto");
+  return name == "always" ? ColourChoice::always : name == "never" ? ColourChoice::never : ColourChoice::automatic;
 }
 
 std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b) {
@@ -127,17 +157,6 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   if (text.empty() || padded || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   if (__builtin_mul_overflow(value, factor, &value)) return std::nullopt;
   return value;
-}
-
-void deliver(const Arguments& arguments, const std::string& content) {
-  if (const auto file = arguments.text("output"); file && *file != "-") {
-    write_file(*file, content);
-    return;
-  }
-  std::cout << content << std::flush;
-  if (!std::cout)
-    throw InputError(
-        Diagnostic{.file = "standard output", .message = "cannot be written; is the disk full or the reader gone?"});
 }
 
 }  // namespace tilescope::cli

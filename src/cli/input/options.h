@@ -7,22 +7,44 @@
 #include <string>
 #include <vector>
 
-#include "cli/output/table.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
 #include "search/search.h"
 
 namespace tilescope::cli {
 
+// What an option's value is. Completion offers such values; output paths are checked before a command works.
+enum class Value {
+  text,
+  flag,  // takes no value
+  count,
+  choice,  // one of OptionSpec::choices; others are refused
+  file,
+  directory,
+  output_file,
+  output_directory,
+  hardware,
+  kernel,
+  schedule,
+  diagram,
+  workload,
+  command
+};
+
 struct OptionSpec {
   std::string name;  // "q-len"
   std::string help;
-  bool flag = false;  // takes no value
+  Value value = Value::text;
+  std::vector<std::string> choices = {};
+
+  bool flag() const { return value == Value::flag; }
 };
 
 // The options given, by canonical name; an option may be given several times.
 class Arguments {
  public:
   // Aliases (--heads, --seqlen, -o, ...) become canonical names. Throws InputError for an unknown option (did you
-  // mean), a missing value, a value repeated where one is wanted, or too many positional words.
+  // mean), a missing value, a value that is not among the option's choices, or too many positional words.
   Arguments(const std::string& command, const std::vector<std::string>& words, const std::vector<OptionSpec>& specs,
             std::size_t most_positional);
 
@@ -33,18 +55,27 @@ class Arguments {
                                       std::int64_t most) const;  // accepts 4k, 1m (1024s)
   const std::vector<std::string>& positional() const { return positional_; }
 
+  const std::vector<OptionSpec>& specs() const { return specs_; }  // the options that the command takes
+
+  // The same arguments with an option's value added, or without an option.
+  Arguments with(const std::string& name, const std::string& value) const;
+  Arguments without(const std::string& name) const;
+
   OutputFormat format() const;
+  ColourChoice colour() const;
   bool quiet() const { return has("quiet"); }
 
  private:
-  std::string command_;
+  void check_choices() const;
+
+  std::vector<OptionSpec> specs_;
   std::map<std::string, std::vector<std::string>> values_;
   std::vector<std::string> positional_;
 };
 
 std::vector<OptionSpec> point_options();   // --hardware, --schedule, --kernel, --diagram, --size, --workload, extents,
                                            // --mask, --dtype, --tile, --splits, --pass
-std::vector<OptionSpec> output_options();  // --format, -o, --quiet
+std::vector<OptionSpec> output_options();  // --format, -o, --color, --quiet, --help
 std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b);
 
 // "4096", "4k", "1m": k = 1024, m = 1024^2. nullopt: not an integer or out of range.
@@ -70,7 +101,7 @@ SearchOptions search_options(const Arguments& arguments,
 // A kernel starts from its first variant for the point's head_dim; other plans and head_dims keep the tile they have.
 void default_tile(Point& point, const Plan& plan);
 
-// Prints to stdout, or to -o FILE atomically.
-void deliver(const Arguments& arguments, const std::string& content);
+// The short and alternative spellings of options: "-o" -> "--output".
+const std::map<std::string, std::string>& option_aliases();
 
 }  // namespace tilescope::cli

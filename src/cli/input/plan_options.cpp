@@ -18,15 +18,6 @@ constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 // What is predicted of a pass when neither a schedule nor a kernel is named.
 std::string default_schedule(const std::string& pass) { return pass == "backward" ? "flash2-backward" : "flash2"; }
 
-std::optional<std::string> read_pass(const Arguments& arguments) {
-  static const std::vector<std::string> passes{"forward", "backward"};
-  const auto pass = arguments.text("pass");
-  if (pass && !contains(passes, *pass))
-    refuse("--pass", fmt::format("expected forward or backward, found '{}'{}", *pass,
-                                 nearest(*pass, passes) ? did_you_mean(*pass, passes) : ""));
-  return pass;
-}
-
 // A schedule that another diagram was not written for says why in one line, not in one a loop.
 Plan plan_on_diagram(const std::string& schedule, const std::string& diagram) {
   try {
@@ -60,7 +51,7 @@ void apply_sizes(Diagram& diagram, const std::vector<std::string>& given) {
 
 Plan read_plan(const Arguments& arguments, const std::optional<std::string>& kernel,
                const std::optional<std::string>& schedule) {
-  const auto pass = read_pass(arguments), diagram = arguments.text("diagram");
+  const auto pass = arguments.text("pass"), diagram = arguments.text("diagram");
   if (kernel && schedule) refuse("--kernel", "give --kernel or --schedule, not both: a kernel names its schedule");
   if (kernel && diagram)
     refuse("--diagram",

@@ -126,20 +126,23 @@ Mask mask_of(const Arguments& arguments, const Workload& workload, const Diagram
 }
 
 std::vector<OptionSpec> point_options() {
-  return {{"hardware", "GPU profile id or YAML file (see: tilescope hardware list)"},
-          {"schedule", "schedule name or file: " +
-                           join(shipped_names(data_directory() / "models" / "schedules"), ", ") + " (default flash2)"},
-          {"kernel", "kernel name or descriptor file: fused_mma, reference, ..."},
-          {"diagram", "apply the schedule to this diagram, a name in models/diagrams or a file"},
+  return {{"hardware", "GPU profile id or YAML file (see: tilescope list gpus)", Value::hardware},
+          {"schedule",
+           "schedule name or file: " + join(shipped_names(data_directory() / "models" / "schedules"), ", ") +
+               " (default flash2)",
+           Value::schedule},
+          {"kernel", "kernel name or descriptor file: fused_mma, reference, ... (see: tilescope list kernels)",
+           Value::kernel},
+          {"diagram", "apply the schedule to this diagram, a name in models/diagrams or a file", Value::diagram},
           {"size", "a size of the diagram's own, as in pages=64 or a=1k,b=4k; may be repeated"},
-          {"workload", "named shape in models/workloads, or a file"},
-          {"batch", "batch size (default 1)"},
-          {"heads-q", "query heads (default 1; alias --heads)"},
-          {"heads-kv", "KV heads (default: as query heads)"},
-          {"q-len", "query length (alias --seqlen); 4k = 4096"},
-          {"kv-len", "key length (default: as query length)"},
-          {"head-dim", "head dimension of Q and K, and of V unless --v-head-dim (default 64)"},
-          {"v-head-dim", "head dimension of V and O"},
+          {"workload", "named shape in models/workloads, or a file", Value::workload},
+          {"batch", "batch size (default 1)", Value::count},
+          {"heads-q", "query heads (default 1; alias --heads)", Value::count},
+          {"heads-kv", "KV heads (default: as query heads)", Value::count},
+          {"q-len", "query length (alias --seqlen); 4k = 4096", Value::count},
+          {"kv-len", "key length (default: as query length)", Value::count},
+          {"head-dim", "head dimension of Q and K, and of V unless --v-head-dim (default 64)", Value::count},
+          {"v-head-dim", "head dimension of V and O", Value::count},
           {"mask", "none, causal, window:W or block-sparse:FILE"},
           {"dtype",
            "fp32 tf32 bf16 fp16 fp8_e4m3 fp8_e5m2 int8 int4, and per array: fp16,kv=int8:g64:b2,o=bf16; keys: q k v kv "
@@ -147,15 +150,23 @@ std::vector<OptionSpec> point_options() {
            "l (row statistics), acc (accumulators, partial results), do dq dk dv (backward), index (block tables), or "
            "the diagram's"},
           {"tile", "tile sizes: q=128,kv=64,warps=4,pack=1"},
-          {"splits", "parts the keys are cut into, of a schedule that splits them: the same as --tile splits=N"},
-          {"pass", "forward or backward: without --schedule or --kernel, backward is flash2-backward"}};
+          {"splits", "parts the keys are cut into, of a schedule that splits them: the same as --tile splits=N",
+           Value::count},
+          {"pass",
+           "forward or backward: without --schedule or --kernel, backward is flash2-backward",
+           Value::choice,
+           {"forward", "backward"}}};
 }
 
 std::vector<OptionSpec> output_options() {
-  return {{"format", "text, json, csv or md"},
-          {"output", "write to this file (alias -o)"},
-          {"quiet", "no progress or notes", true},
-          {"help", "this text", true}};
+  return {{"format", "text, json, csv or md", Value::choice, {"text", "json", "csv", "md"}},
+          {"output", "write to this file (alias -o)", Value::output_file},
+          {"color",
+           "auto (default: colours on a terminal, unless NO_COLOR is set), always or never",
+           Value::choice,
+           {"auto", "always", "never"}},
+          {"quiet", "no progress or notes (alias -q)", Value::flag},
+          {"help", "this text (alias -h)", Value::flag}};
 }
 
 fs::path data_directory() {

@@ -1,22 +1,23 @@
 #include "cli/input/recorded_options.h"
 
+#include "cli/output/progress.h"
 #include "compare/recorded.h"
 
 namespace tilescope::cli {
 
 std::vector<OptionSpec> recorded_options() {
-  return {{"recorded", "records: a directory, or one file of lines (default validate/records)"},
-          {"experiment", "experiment YAML with the tolerances (default: each record's own)"}};
+  return {{"recorded", "records: a directory, or one file of lines (default validate/records)", Value::file},
+          {"experiment", "experiment YAML with the tolerances (default: each record's own)", Value::file}};
 }
 
 Comparison compare_recorded(const Arguments& arguments) {
   const auto given = arguments.text("recorded");
-  return compare_recorded(arguments,
-                          given ? std::filesystem::path(*given) : data_directory() / "validate" / "records");
+  return compare_recorded(arguments, given ? std::filesystem::path(*given) : data_directory() / "validate" / "records");
 }
 
 Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory) {
-  return tilescope::compare_recorded(directory, data_directory(), arguments.text("experiment"));
+  Progress progress(arguments, "comparing records");
+  return tilescope::compare_recorded(directory, data_directory(), arguments.text("experiment"), progress.callback());
 }
 
 }  // namespace tilescope::cli

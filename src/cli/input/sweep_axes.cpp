@@ -8,7 +8,7 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/output/labels.h"
+#include "predict/explain/labels.h"
 
 namespace tilescope::cli {
 namespace {
@@ -147,14 +147,13 @@ std::vector<SweepAxis> read_axes(const Arguments& arguments, const Plan& plan) {
   return axes;
 }
 
-std::vector<std::string> options_of_first_values(const std::vector<SweepAxis>& axes, const Arguments& arguments) {
-  std::vector<std::string> words;
+std::vector<std::pair<std::string, std::string>> options_of_first_values(const std::vector<SweepAxis>& axes,
+                                                                         const Arguments& arguments) {
+  std::vector<std::pair<std::string, std::string>> options;
   for (const SweepAxis& axis : axes)
-    if (!axis.extents.empty() && !arguments.has(named(axis.extents.front()).option)) {
-      words.push_back(std::string("--") + named(axis.extents.front()).option);
-      words.push_back(std::to_string(axis.values.front()));
-    }
-  return words;
+    if (!axis.extents.empty() && !arguments.has(named(axis.extents.front()).option))
+      options.emplace_back(named(axis.extents.front()).option, std::to_string(axis.values.front()));
+  return options;
 }
 
 void set_point(Point& point, const Point& base, const Plan& plan, const std::vector<SweepAxis>& axes,

@@ -22,7 +22,8 @@ struct SweepAxis {
 std::vector<SweepAxis> read_axes(const Arguments& arguments, const Plan& plan);
 
 // Options for sizes that are swept but not given, at their axis's first value, so that the base point is a point.
-std::vector<std::string> options_of_first_values(const std::vector<SweepAxis>& axes, const Arguments& arguments);
+std::vector<std::pair<std::string, std::string>> options_of_first_values(const std::vector<SweepAxis>& axes,
+                                                                         const Arguments& arguments);
 
 // `point` becomes `base` with the axes' values at positions `at`. Where no tile is given, a kernel's default tile
 // follows the head dimension.

@@ -1,15 +1,16 @@
-// The --help text of a command from its option list.
+// Help from the command table. Lines are wrapped to `width` characters; 0: any length.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "cli/input/options.h"
+#include "cli/command.h"
 
 namespace tilescope::cli {
 
-// Prints usage, options and examples, when --help is among the words.
-bool help_wanted(const std::vector<std::string>& words, const std::string& usage, const std::vector<OptionSpec>& specs,
-                 const std::string& examples);
+std::string program_help(std::size_t width);                          // the list of commands
+std::string command_help(const Command& command, std::size_t width);  // usage, options, examples, notes
+
+// An option with what it takes: "q-len N".
+std::string spelling(const OptionSpec& spec);
 
 }  // namespace tilescope::cli

@@ -10,14 +10,28 @@ namespace tilescope::cli {
 
 enum class OutputFormat { text, json, csv, md };
 
+struct Style {
+  OutputFormat format = OutputFormat::text;
+  std::size_t width = 0;  // characters a line of text may have; 0: any number
+  bool colour = false;    // of text
+};
+
 struct Table {
   std::string title;  // text and Markdown only
   std::vector<std::string> columns;
   std::vector<std::vector<Json>> rows;  // a cell is a string, integer, number, boolean or null
 };
 
-// JSON: an array of objects keyed by column. CSV: RFC 4180, numbers unrounded.
-std::string render(const Table& table, OutputFormat format);
+// JSON: an array of objects keyed by column. CSV: RFC 4180, numbers unrounded. Text wider than `style.width` has its
+// text columns folded; when that is not enough, the columns are printed in blocks whose rows are numbered.
+std::string render(const Table& table, const Style& style);
+inline std::string render(const Table& table, OutputFormat format) { return render(table, Style{.format = format}); }
+
+// The text form alone (table_text.cpp).
+std::string render_text(const Table& table, const Style& style);
+
+// A cell for people: integers in groups of three, other numbers to four digits, "-" for null.
+std::string shown_cell(const Json& cell);
 
 // One line of CSV, for tables too long to collect.
 std::string csv_line(const std::vector<Json>& cells);

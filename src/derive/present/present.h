@@ -15,6 +15,9 @@ namespace tilescope {
 std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram,
                                              const std::string& in_full);
 
+// The legal schedules, best first: one table.
+PageSection ranking_section(const Derivation& derivation);
+
 // {"schema": "tilescope/derivation/1", ...}
 nlohmann::ordered_json derivation_json(const Derivation& derivation, const Diagram& diagram);
 

@@ -96,40 +96,6 @@ PageSection streams_section(const Derivation& derivation) {
   return section;
 }
 
-PageSection ranking_section(const Derivation& derivation) {
-  PageSection section{.heading =
-                          fmt::format("Schedules, best first, with {} {} on the chip", count(derivation.request.memory),
-                                      derivation.request.widths.empty() ? "values" : "bytes")};
-  section.paragraphs.push_back(fmt::format(
-      "{} fusions are legal ({} combinations of stored arrays and kernels considered{}). Of the kernels that can lead, "
-      "{} were gone through: {} nests, {} of them legal, {} that no other nest "
-      "dominates whatever the sizes and tiles{}. Nests that leave partial results buy parallelism, not traffic, and "
-      "are not ranked. Tiles are real numbers here; each optimum is certified by its dual bound.",
-      with_thousands(static_cast<long long>(derivation.fusions.fusions.size())),
-      with_thousands(static_cast<long long>(derivation.fusions.considered)),
-      derivation.fusions.complete ? "" : "; there are more, the enumeration stopped at its bound",
-      derivation.kernels_ranked, with_thousands(static_cast<long long>(derivation.nests_considered)),
-      with_thousands(static_cast<long long>(derivation.nests_legal)),
-      with_thousands(static_cast<long long>(derivation.nests_kept)),
-      derivation.nests_complete ? "" : "; the search stopped at a bound on nests, so better schedules may exist"));
-  PageTable table{.columns = {"traffic", "x compulsory", "named", "kernels: results, loops, tiles"}};
-  for (const RankedFusion& fusion : derivation.ranked) {
-    std::vector<std::string> kernels;
-    for (const RankedKernel& kernel : fusion.kernels)
-      kernels.push_back(fmt::format("{} {}{}", array_names(derivation, kernel.kernel.region.results),
-                                    to_text(derivation.primitives.diagram, kernel.loops),
-                                    kernel.best.tiles.empty() ? "" : " " + tiles_text(kernel.problem, kernel.best)));
-    table.rows.push_back({count(fusion.traffic), fmt::format("{:.2f}", fusion.traffic / derivation.compulsory),
-                          join(fusion.names, ", "), join(kernels, "; then ")});
-  }
-  if (table.rows.empty())
-    section.paragraphs.emplace_back(derivation.nests_complete && derivation.fusions.complete
-                                        ? "Nothing fits into this memory, not even with tiles of 1."
-                                        : "Nothing that fits was found before the search stopped at its bound.");
-  section.tables.push_back(std::move(table));
-  return section;
-}
-
 PageTable terms_table(const Schedule& schedule, const ScheduleProblem& problem, int island) {
   PageTable table{.title = fmt::format(
                       "{}: exact counts in values, each operator as written (what only finishes a state runs once)",
@@ -249,6 +215,40 @@ PageSection bounds_section(const Derivation& derivation, const Diagram& diagram)
 }
 
 }  // namespace
+
+PageSection ranking_section(const Derivation& derivation) {
+  PageSection section{.heading =
+                          fmt::format("Schedules, best first, with {} {} on the chip", count(derivation.request.memory),
+                                      derivation.request.widths.empty() ? "values" : "bytes")};
+  section.paragraphs.push_back(fmt::format(
+      "{} fusions are legal ({} combinations of stored arrays and kernels considered{}). Of the kernels that can lead, "
+      "{} were gone through: {} nests, {} of them legal, {} that no other nest "
+      "dominates whatever the sizes and tiles{}. Nests that leave partial results buy parallelism, not traffic, and "
+      "are not ranked. Tiles are real numbers here; each optimum is certified by its dual bound.",
+      with_thousands(static_cast<long long>(derivation.fusions.fusions.size())),
+      with_thousands(static_cast<long long>(derivation.fusions.considered)),
+      derivation.fusions.complete ? "" : "; there are more, the enumeration stopped at its bound",
+      derivation.kernels_ranked, with_thousands(static_cast<long long>(derivation.nests_considered)),
+      with_thousands(static_cast<long long>(derivation.nests_legal)),
+      with_thousands(static_cast<long long>(derivation.nests_kept)),
+      derivation.nests_complete ? "" : "; the search stopped at a bound on nests, so better schedules may exist"));
+  PageTable table{.columns = {"traffic", "x compulsory", "named", "kernels: results, loops, tiles"}};
+  for (const RankedFusion& fusion : derivation.ranked) {
+    std::vector<std::string> kernels;
+    for (const RankedKernel& kernel : fusion.kernels)
+      kernels.push_back(fmt::format("{} {}{}", array_names(derivation, kernel.kernel.region.results),
+                                    to_text(derivation.primitives.diagram, kernel.loops),
+                                    kernel.best.tiles.empty() ? "" : " " + tiles_text(kernel.problem, kernel.best)));
+    table.rows.push_back({count(fusion.traffic), fmt::format("{:.2f}", fusion.traffic / derivation.compulsory),
+                          join(fusion.names, ", "), join(kernels, "; then ")});
+  }
+  if (table.rows.empty())
+    section.paragraphs.emplace_back(derivation.nests_complete && derivation.fusions.complete
+                                        ? "Nothing fits into this memory, not even with tiles of 1."
+                                        : "Nothing that fits was found before the search stopped at its bound.");
+  section.tables.push_back(std::move(table));
+  return section;
+}
 
 std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram,
                                              const std::string& in_full) {

@@ -1,22 +1,25 @@
 // Predictions as the JSON other programs read (schema tilescope/prediction/1).
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "predict/explain/error_bar.h"
+#include "predict/explain/json.h"
 #include "predict/prediction.h"
 
 namespace tilescope {
-
-using Json = nlohmann::ordered_json;
 
 struct JsonOptions {
   bool terms = true;
   std::optional<TimeError> error = {}, dram_error = {};  // of the time; of bytes read from DRAM
 };
 
+Json to_json(const std::optional<TimeError>& error);
+const char* cause_name(Cause cause);  // "tile", "spilled registers"
+
 Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction,
-             JsonOptions options = {});
+             const JsonOptions& options = {});
 
 // The "point" object alone: hardware, schedule, kernel, pass, mask, workload, dtypes, tile.
 Json point_json(const Plan& plan, const std::string& hardware_id, const Point& point);

@@ -14,22 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Kernel names are those of the descriptors in the folders below kernels/.
-std::vector<std::pair<std::string, fs::path>> shipped_kernels(const fs::path& kernels_directory) {
-  std::vector<std::pair<std::string, fs::path>> found;
-  std::error_code ignored;
-  for (const auto& folder : fs::directory_iterator(kernels_directory, ignored)) {
-    if (!folder.is_directory()) continue;
-    for (const auto& entry : fs::directory_iterator(folder.path(), ignored)) {
-      const std::string file = entry.path().filename().string();
-      if (file == "kernel.yaml") found.emplace_back(folder.path().filename().string(), entry.path());
-      else if (file.ends_with(".kernel.yaml")) found.emplace_back(file.substr(0, file.size() - 12), entry.path());
-    }
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 // What the descriptor adds to the schedule.
 void complete(Schedule& schedule, const KernelDescriptor& kernel) {
   for (Axis& axis : schedule.diagram.axes)
@@ -48,6 +32,21 @@ void complete(Schedule& schedule, const KernelDescriptor& kernel) {
 }
 
 }  // namespace
+
+std::vector<std::pair<std::string, fs::path>> shipped_kernels(const fs::path& kernels_directory) {
+  std::vector<std::pair<std::string, fs::path>> found;
+  std::error_code ignored;
+  for (const auto& folder : fs::directory_iterator(kernels_directory, ignored)) {
+    if (!folder.is_directory()) continue;
+    for (const auto& entry : fs::directory_iterator(folder.path(), ignored)) {
+      const std::string file = entry.path().filename().string();
+      if (file == "kernel.yaml") found.emplace_back(folder.path().filename().string(), entry.path());
+      else if (file.ends_with(".kernel.yaml")) found.emplace_back(file.substr(0, file.size() - 12), entry.path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
 
 Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_directory) {
   const auto kernels = shipped_kernels(data_directory / "kernels");

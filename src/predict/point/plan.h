@@ -23,4 +23,8 @@ Plan load_plan_for_kernel(const std::string& name_or_file, const std::filesystem
 Plan load_plan_for_schedule(const std::string& name_or_file, const std::filesystem::path& data_directory,
                             const std::string& other_diagram = {});
 
+// Names and descriptor files of the kernels in the folders below `kernels_directory`, by name.
+std::vector<std::pair<std::string, std::filesystem::path>> shipped_kernels(
+    const std::filesystem::path& kernels_directory);
+
 }  // namespace tilescope

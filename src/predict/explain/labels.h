@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "predict/explain/prediction_json.h"
+#include "predict/explain/json.h"
+#include "predict/prediction.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 
 // Every format of the point: the one most arrays have, then each array that differs from it, as in "fp16" or
 // "fp16;k=int8:g64:b2;v=int8:g64:b2". The log-sum-exp is named only when it is not fp32. No commas, so CSV needs no
@@ -20,4 +21,4 @@ std::string tile_label(const Plan& plan, const Point& point);
 std::vector<std::string> tile_columns(const Plan& plan);
 std::vector<Json> tile_cells(const Plan& plan, const Point& point);
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

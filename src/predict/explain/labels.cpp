@@ -1,11 +1,11 @@
-#include "cli/output/labels.h"
+#include "predict/explain/labels.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-namespace tilescope::cli {
+namespace tilescope {
 
 std::string dtype_label(const Plan& plan, const Point& point) {
   const Diagram& diagram = plan.schedule.diagram;
@@ -48,4 +48,4 @@ std::vector<Json> tile_cells(const Plan& plan, const Point& point) {
   return cells;
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

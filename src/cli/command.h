@@ -1,0 +1,31 @@
+// A command of the program. One record feeds the parser, --help, shell completion and the man pages.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/input/options.h"
+
+namespace tilescope::cli {
+
+struct Command {
+  std::string name;
+  std::string summary;                // one line of the list of commands
+  std::string usage;                  // what follows the name, as in "--hardware ID ..."
+  std::vector<std::string> examples;  // whole command lines; the first words of each are "tilescope NAME"
+  std::string notes;                  // paragraphs printed below the examples; may be empty
+  std::vector<OptionSpec> (*options)();
+  ExitStatus (*run)(const Arguments&);
+  std::size_t most_positional = 0;           // words that are not options
+  std::vector<std::string> first_words{};    // what the first of them may be, for completion; empty: see first_value
+  Value first_value = Value::text;           // what kind of thing the first of them is, for completion
+};
+
+// Every command, in the order of the help. Adding a command adds one row here.
+const std::vector<Command>& commands();
+
+// The command of that name; InputError (did you mean) when there is none.
+const Command& find_command(const std::string& name);
+
+}  // namespace tilescope::cli

@@ -1,0 +1,24 @@
+// The commands, each in its own file.
+#pragma once
+
+#include "cli/command.h"
+
+namespace tilescope::cli {
+
+Command hardware_command();
+Command predict_command();
+Command explain_command();
+Command derive_command();
+Command search_command();
+Command compare_command();
+Command sweep_command();
+Command measure_command();
+Command validate_command();
+Command records_command();
+Command report_command();
+Command list_command();
+Command help_command();
+Command completion_command();
+Command man_command();
+
+}  // namespace tilescope::cli

@@ -1,0 +1,46 @@
+// Where a command's answer goes: standard output or -o FILE, and how it is laid out there.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "cli/output/table.h"
+
+namespace tilescope::cli {
+
+class Arguments;
+
+// Thrown when the reader of standard output has closed it, as `head` does. Ends the program without a message.
+struct ReaderGone {};
+
+// Writes to standard output. Throws ReaderGone for a closed pipe, InputError for every other failure.
+void print(std::string_view text);
+
+// Writes a line to standard error, wrapped to the width of its terminal.
+void print_note(const std::string& line);
+
+// The layout that --format, --color, -o and the terminal ask for. Text fits a terminal; files and pipes have no width.
+Style style_of(const Arguments& arguments);
+
+// Prints to stdout, or to -o FILE atomically. Text for a terminal is wrapped to its width.
+void deliver(const Arguments& arguments, const std::string& content);
+
+// The same in pieces, for answers too long to collect. Nothing stands in the file before `commit`.
+class Output {
+ public:
+  explicit Output(const Arguments& arguments);
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  std::unique_ptr<OutputFile> file_;  // null: standard output
+  std::string waiting_;               // for standard output, so that a line is not a system call
+};
+
+// Throws InputError when an option that names a file or directory to write (-o, --junit, ...) names a place that cannot
+// be written. Called before a command starts its work.
+void check_output_paths(const Arguments& arguments);
+
+}  // namespace tilescope::cli

@@ -1,0 +1,159 @@
+#include "cli/output/prediction_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/contains.h"
+#include "base/text.h"
+#include "predict/explain/bounds.h"
+#include "predict/explain/labels.h"
+#include "predict/explain/notes.h"
+
+namespace tilescope::cli {
+namespace {
+
+// The sizes that the diagram's axes take: of the workload, then its own.
+std::string size_text(const Diagram& diagram, const Workload& w) {
+  const auto uses = [&](Extent extent) {
+    return std::any_of(diagram.axes.begin(), diagram.axes.end(),
+                       [&](const Axis& axis) { return axis.extent == extent; });
+  };
+  std::vector<std::string> parts;
+  if (uses(Extent::batch)) parts.push_back(fmt::format("batch {}", w.batch));
+  if (uses(Extent::heads_kv)) parts.push_back(fmt::format("heads {}/{}", w.heads_q, w.heads_kv));
+  if (uses(Extent::q_len)) parts.push_back(fmt::format("q_len {}", w.q_len));
+  if (uses(Extent::kv_len)) parts.push_back(fmt::format("kv_len {}", w.kv_len));
+  if (uses(Extent::d_qk)) parts.push_back(fmt::format("head_dim {}/{}", w.d_qk, w.d_v));
+  else if (uses(Extent::d_v)) parts.push_back(fmt::format("v_head_dim {}", w.d_v));
+  std::vector<std::string> own;  // a size may be that of several axes
+  for (const Axis& axis : diagram.axes)
+    if (!axis.extent && !axis.chunks_of && !contains(own, axis.size))
+      own.push_back(axis.size), parts.push_back(fmt::format("{} {}", axis.size, axis.length));
+  return join(parts, ", ");
+}
+
+std::string point_line(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  std::vector<std::string> formats{to_string(point.dtypes[0])},
+      seen{"l", "acc", "index"};  // the first array's, and every key's that differs
+  for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
+    const Array& array = plan.schedule.diagram.arrays[i];
+    if (array.role == ArrayRole::interior || contains(seen, array.dtype_key)) continue;
+    seen.push_back(array.dtype_key);
+    if (point.dtypes[i] != point.dtypes[0]) formats.push_back(array.name + " " + to_string(point.dtypes[i]));
+  }
+  std::vector<std::string> parts{join(formats, ", ")};
+  if (plan.schedule.diagram.guard) parts.push_back("mask " + point.mask.text);
+  const std::string sizes = size_text(plan.schedule.diagram, point.workload);
+  if (!sizes.empty()) parts.push_back(sizes);
+  parts.push_back("tile " + tile_label(plan, point));
+  const std::string what =
+      plan.assumed ? "schedule " + plan.schedule.name + " (assumed implementation)" : "kernel " + plan.kernel.name;
+  return fmt::format("{} on {}: {}", what, hardware.name, join(parts, ", "));
+}
+
+std::string infeasible_lines(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                             const Prediction& prediction) {
+  std::string out;
+  if (!prediction.runnable)
+    out += fmt::format("infeasible: {} states no tensor rate for {}; choose another dtype or GPU\n", hardware.id,
+                       to_string(point.dtypes[0]));
+  for (const FootprintRow& row : prediction.footprint)
+    if (!row.fits())
+      out += fmt::format(
+          "infeasible: {} of kernel '{}' needs {} bytes, {} available: {} too many; the largest part is {}; try a "
+          "smaller tile or tilescope search\n",
+          to_string(row.level), plan.schedule.islands[static_cast<std::size_t>(row.island)].name,
+          with_thousands(row.bytes), with_thousands(static_cast<std::int64_t>(row.capacity_bytes)),
+          with_thousands(row.bytes - static_cast<std::int64_t>(row.capacity_bytes)), row.largest);
+  return out;
+}
+
+// The quantities of one place of the table of columns, one a line. Seconds are shown as microseconds.
+Table list_of(const Answer& a, unsigned where, const std::string& title, std::vector<std::string> headings) {
+  Table table{.title = title, .columns = std::move(headings), .rows = {}};
+  for (const PredictionColumn& column : columns_at(prediction_columns(a.plan), where)) {
+    const Json value = column.value(a.row());
+    table.rows.push_back({column.title, column.unit == "s" ? Json(value.get<double>() * 1e6) : value});
+  }
+  return table;
+}
+
+// Kernels without matrix instructions have no footprint row, and why.
+std::string plain_kernels_line(const Plan& plan) {
+  std::vector<std::string> plain;
+  for (const IslandImplementation& island : plan.kernel.islands)
+    if (!island.uses_tensor_cores()) plain.push_back(island.name);
+  return plain.empty()
+             ? ""
+             : fmt::format("without matrix instructions, so where tiles lie is not modelled: {}\n", join(plain, ", "));
+}
+
+std::string clock_text(const Prediction& prediction) {
+  const TimePrediction& time = prediction.time;
+  const std::string watts = time.watts > 0 ? fmt::format(" at {:.0f} W", time.watts) : "";
+  return fmt::format("{} SM cycles, {:.0f} MHz{} run after run\n", with_thousands(std::llround(time.sm_cycles)),
+                     time.clock_hz / 1e6, watts);
+}
+
+std::string error_text(const std::optional<TimeError>& error) {
+  if (!error) return "error: no record";
+  return fmt::format("error: mean {:.1f} %, p90 {:.1f} % over {}", 100 * error->mape, 100 * error->p90, error->basis);
+}
+
+std::string bound_text(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                       const Prediction& prediction) {
+  return fmt::format("{} bytes compulsory, {} bytes the I/O lower bound at hbm",
+                     with_thousands(prediction.compulsory_bytes),
+                     with_thousands(lower_bound_bytes(plan, hardware, point, prediction)));
+}
+
+// What the time is made of, where the model knows, and what would help.
+std::string time_parts(const Answer& a, const Style& style) {
+  if (!a.prediction.time.modelled) return "";
+  std::string out =
+      "\n" + render(list_of(a, shown::time_text, "time", {"part", "microseconds"}), style) + clock_text(a.prediction);
+  if (a.point.l2 == L2Model::walk)
+    out += "\n" +
+           render(table_of("what 10 % more of one thing would save", gain_columns(), gain_rows(a.prediction)), style);
+  return out;
+}
+
+std::string last_lines(const Answer& a) {
+  const TimePrediction& time = a.prediction.time;
+  std::string out = fmt::format("\npredicted {:.2f} us, {} {}: {} of model FLOP; {}\n", time.total * 1e6,
+                                time.modelled ? "busiest" : "bound by", to_string(time.bound_by),
+                                with_si(static_cast<double>(a.prediction.work.model_flop) / time.total, "FLOP/s"),
+                                error_text(a.options.error));
+  if (const std::string spills = spill_text(a.prediction); !spills.empty()) out += spills + "\n";
+  for (const std::string& missing : missing_rates(a.hardware, a.prediction))
+    out += "the time is a lower bound: a rate is not known: " + missing + "\n";
+  return out;
+}
+
+}  // namespace
+
+std::string prediction_text(const Answer& a, const Style& style) {
+  const Prediction& prediction = a.prediction;
+  std::string out =
+      point_line(a.plan, a.hardware, a.point) + "\n\n" + infeasible_lines(a.plan, a.hardware, a.point, prediction);
+  out += render(table_of("traffic (bytes a level serves inwards and takes from it)", traffic_columns(),
+                         traffic_rows(prediction)),
+                style) +
+         bound_text(a.plan, a.hardware, a.point, prediction) + "; hbm read " + error_text(a.options.dram_error) +
+         "\n\n";
+  if (prediction.islands.size() > 1)
+    out += render(table_of("kernels, one after the other", kernel_columns(), kernel_rows(a.plan, prediction)), style) +
+           "\n";
+  out += render(list_of(a, shown::work_text, "work", {"quantity", "count"}), style) + "\n";
+  out +=
+      render(table_of("footprint of a thread block", footprint_columns(), footprint_rows(a.plan, prediction)), style) +
+      plain_kernels_line(a.plan) + "\n";
+  out += render(
+      table_of("time of each resource (everything else overlapped)", resource_columns(), resource_rows(prediction)),
+      style);
+  return out + time_parts(a, style) + last_lines(a);
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,54 @@
+#include "cli/output/version.h"
+
+#include <fmt/format.h>
+
+#include "cli/output/fit.h"
+#include "cli/output/revision.h"
+#include "validate/measure/counters.h"
+
+namespace tilescope::cli {
+namespace {
+
+struct Schema {
+  const char* name;
+  int number;
+};
+// What the program reads and writes; version_test.cpp compares this with the sources.
+constexpr Schema schemas[] = {
+    {"code", 1},
+    {"comparison", 1},
+    {"compare", 1},
+    {"derivation", 1},
+    {"diagram", 1},
+    {"errors", 1},
+    {"experiment", 1},
+    {"family", 1},
+    {"hardware", 1},
+    {"hardware-record", 1},
+    {"kernel", 1},
+    {"lowering", 1},
+    {"lowering-result", 1},
+    {"mask", 1},
+    {"prediction", 1},
+    {"published", 1},
+    {"published-comparison", 1},
+    {"record", 1},
+    {"report", 1},
+    {"schedule", 1},
+    {"search", 1},
+    {"workload", 1},
+};
+
+}  // namespace
+
+std::string version_text() {
+  std::string text = fmt::format("tilescope {} (git revision {})\n", TILESCOPE_VERSION, build_revision());
+  const auto cupti = validate::cupti_version();
+  text += cupti ? fmt::format("CUDA {}, CUPTI {}: kernels can be measured on a GPU\n", build_cuda_version(), *cupti)
+                : "built without CUDA and CUPTI: predicts, but measures no kernel\n";
+  std::string list = "schemas:";
+  for (const Schema& schema : schemas) list += fmt::format(" tilescope/{}/{}", schema.name, schema.number);
+  return text + fitted(list, 79) + "\n";
+}
+
+}  // namespace tilescope::cli

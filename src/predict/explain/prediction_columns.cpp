@@ -1,0 +1,252 @@
+#include "predict/explain/prediction_columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "predict/explain/bounds.h"
+#include "predict/explain/labels.h"
+#include "predict/explain/notes.h"
+#include "predict/explain/row_columns.h"
+
+namespace tilescope {
+namespace {
+
+using Table = std::vector<PredictionColumn>;
+using Row = PredictedPoint;
+using namespace shown;
+
+// A column from its description, its places and what it needs.
+PredictionColumn column(ColumnInfo info, unsigned where, Needs needs, std::function<Json(const Row&)> value) {
+  return {{std::move(info), std::move(value)}, where, needs};
+}
+
+void add_point(Table& t, const std::vector<std::string>& tiles) {
+  const auto add = [&](const char* key, const char* title, const char* meaning, unsigned where, auto value) {
+    t.push_back(column({key, title, "", meaning, Origin::question}, where, Needs::nothing, value));
+  };
+  add("hardware", "hardware", "Id of the GPU's profile.", csv | compare, [](const Row& r) { return r.hardware.id; });
+  add("schedule", "schedule", "Name of the schedule.", csv, [](const Row& r) { return r.plan.schedule.name; });
+  add("kernel", "kernel", "Name of the kernel, or of the assumed implementation of the schedule.", csv | compare,
+      [](const Row& r) { return r.plan.kernel.name; });
+  add("dtype", "dtype", "Format of most arrays, then of each array that differs.", csv | compare,
+      [](const Row& r) { return dtype_label(r.plan, r.point); });
+  add("mask", "mask", "Which scores are computed.", csv, [](const Row& r) { return r.point.mask.text; });
+  static constexpr std::pair<const char*, std::int64_t Workload::*> extents[] = {
+      {"batch", &Workload::batch}, {"heads_q", &Workload::heads_q}, {"heads_kv", &Workload::heads_kv},
+      {"q_len", &Workload::q_len}, {"kv_len", &Workload::kv_len},   {"d_qk", &Workload::d_qk},
+      {"d_v", &Workload::d_v}};
+  for (const auto& [key, extent] : extents)
+    add(key, key, "Size of the workload.", csv, [extent = extent](const Row& r) { return r.point.workload.*extent; });
+  add("tile", "tile", "Tile sizes, warps and stages, as --tile takes them.", compare,
+      [](const Row& r) { return tile_label(r.plan, r.point); });
+  for (std::size_t i = 0; i < tiles.size(); ++i)
+    t.push_back(column({"tile_" + tiles[i], "tile_" + tiles[i], "", "Tile size, a column a parameter of the schedule.",
+                        Origin::question},
+                       csv, Needs::nothing, [i](const Row& r) { return r.point.tiles[i]; }));
+  add("warps", "warps", "Warps of a thread block that compute.", csv, [](const Row& r) { return r.point.warps; });
+}
+
+void add_feasibility(Table& t) {
+  t.push_back(column({"feasible", "feasible", "",
+                      "The kernel supports the point, every tile fits its memory, and the "
+                      "GPU has a rate for the format.",
+                      Origin::loops},
+                     json_head | csv, Needs::nothing,
+                     [](const Row& r) { return r.prediction != nullptr && r.prediction->feasible; }));
+  t.push_back(column({"fits", "fits", "", "yes: every tile fits its memory.", Origin::loops}, compare,
+                     Needs::prediction, [](const Row& r) {
+                       const auto& rows = r.prediction->footprint;
+                       const bool fits =
+                           std::all_of(rows.begin(), rows.end(), [](const FootprintRow& row) { return row.fits(); });
+                       return fits ? "yes" : "no";
+                     }));
+  t.push_back(column({"runnable", "runnable", "", "yes: the GPU states a tensor rate for the format.", Origin::profile},
+                     compare, Needs::prediction, [](const Row& r) { return r.prediction->runnable ? "yes" : "no"; }));
+}
+
+Origin origin_of(Boundary boundary) { return boundary == Boundary::hbm ? Origin::cache : Origin::loops; }
+
+void add_traffic(Table& t) {
+  for (int b = 0; b < boundary_count; ++b)
+    for (const Direction direction : {Direction::read, Direction::write}) {
+      const auto level = static_cast<Boundary>(b);
+      const std::string name = to_string(level);
+      const bool read = direction == Direction::read;
+      t.push_back(
+          column({fmt::format("{}_{}_bytes", name, to_string(direction)), name + " " + to_string(direction), "B",
+                  fmt::format("Bytes that {} {} the level inside it.", name, read ? "serves to" : "takes from"),
+                  origin_of(level)},
+                 csv, Needs::prediction,
+                 [level, direction](const Row& r) { return bytes_at(*r.prediction, level, direction); }));
+    }
+  for (const Boundary boundary : {Boundary::hbm, Boundary::l2}) {
+    const std::string name = to_string(boundary);
+    t.push_back(column({name + "_bytes", name + "_bytes", "B", fmt::format("Bytes read and written at {}.", name),
+                        origin_of(boundary)},
+                       compare, Needs::prediction, [boundary](const Row& r) {
+                         const auto& both = r.prediction->traffic[static_cast<std::size_t>(boundary)];
+                         return both[0] + both[1];
+                       }));
+  }
+  t.push_back(column({"compulsory_bytes", "compulsory bytes", "B",
+                      "Every input read once and every output written once.", Origin::loops},
+                     json_top | csv, Needs::prediction, [](const Row& r) { return r.prediction->compulsory_bytes; }));
+  t.push_back(column({"lower_bound_bytes", "I/O lower bound", "B",
+                      "Bytes at hbm that no schedule of this operator can avoid, whatever its tiles.", Origin::bound},
+                     json_top, Needs::prediction,
+                     [](const Row& r) { return lower_bound_bytes(r.plan, r.hardware, r.point, *r.prediction); }));
+}
+
+void add_work(Table& t) {
+  const auto add = [&](const char* key, const char* title, const char* unit, const char* meaning, Origin origin,
+                       unsigned where, std::function<std::int64_t(const Work&)> value) {
+    t.push_back(column({key, title, unit, meaning, origin}, where | json_work, Needs::prediction,
+                       [value = std::move(value)](const Row& r) { return value(r.prediction->work); }));
+  };
+  add("tensor_flop", "tensor FLOP executed by the tiles", "FLOP",
+      "Matrix FLOP that whole tiles execute, padding and masked scores of visited tiles included.", Origin::loops,
+      csv | work_text, [](const Work& w) { return w.tensor_flop; });
+  add("model_flop", "model FLOP (the field's convention)", "FLOP",
+      "2 x visible pairs x summed extent of every contraction, each counted once.", Origin::loops, csv | work_text,
+      [](const Work& w) { return w.model_flop; });
+  add("clipped_flop", "FLOP of clipped tiles", "FLOP",
+      "Matrix FLOP of visited tiles, with partial tiles clipped to the arrays.", Origin::loops, 0,
+      [](const Work& w) { return w.clipped_flop; });
+  add("fma_flop", "fp32 FLOP on the FMA pipe", "FLOP", "2 ffma + fadd + fmul.", Origin::descriptor, work_text,
+      [](const Work& w) { return w.fma_flop(); });
+  add("exp", "exponentials of the schedule", "", "One a score of clipped tiles, one a row and step.", Origin::loops,
+      csv | work_text, [](const Work& w) { return w.exp; });
+  for (std::size_t i = 0; i < pipe_count; ++i) {
+    const std::string name = to_string(static_cast<Pipe>(i));
+    t.push_back(column({name, name + " thread operations", "",
+                        "Thread operations of this kind that the kernel executes.", Origin::descriptor},
+                       json_work | (static_cast<Pipe>(i) == Pipe::xu ? work_text : 0), Needs::prediction,
+                       [i](const Row& r) { return r.prediction->work.pipes[i]; }));
+  }
+}
+
+double busy_seconds_of(const TimePrediction& time) { return time.clock_hz > 0 ? time.busy_cycles / time.clock_hz : 0; }
+
+// The parts of the time and the time itself.
+void add_seconds(Table& t) {
+  const auto add = [&](const char* key, const char* title, const char* unit, const char* meaning, unsigned where,
+                       std::function<Json(const TimePrediction&)> value) {
+    t.push_back(column({key, title, unit, meaning, Origin::time_model}, where, Needs::feasible,
+                       [value = std::move(value)](const Row& r) { return value(r.prediction->time); }));
+  };
+  add("busy_seconds", "multiprocessors hold blocks, in the mean", "s",
+      "Time that a multiprocessor holds blocks, mean over all multiprocessors.", time_text, busy_seconds_of);
+  add("wait_seconds", "they wait for the last blocks or for memory", "s",
+      "Time that a multiprocessor has no block because others still run or memory still delivers.", time_text,
+      [](const TimePrediction& time) { return time.total - time.launch - busy_seconds_of(time); });
+  add("between_kernels", "between kernels", "s", "Part of the time between the end of a kernel and the next start.",
+      time_text, [](const TimePrediction& time) { return time.launch; });
+  add("seconds", "run after run", "s", "Time of a run, run after run without a pause, at the clock of the power limit.",
+      json_time | csv | time_text, [](const TimePrediction& time) { return time.total; });
+  add("microseconds", "microseconds", "us", "The same in microseconds.", compare,
+      [](const TimePrediction& time) { return time.total * 1e6; });
+  add("cold_seconds", "one run alone, at the highest clock", "s",
+      "Time of one run alone, with an empty L2, at the highest clock.", json_time | time_text,
+      [](const TimePrediction& time) { return time.cold; });
+}
+
+void add_clocks(Table& t) {
+  const auto add = [&](const char* key, const char* title, const char* unit, const char* meaning, unsigned where,
+                       std::function<Json(const TimePrediction&)> value) {
+    t.push_back(column({key, title, unit, meaning, Origin::time_model}, where, Needs::feasible,
+                       [value = std::move(value)](const Row& r) { return value(r.prediction->time); }));
+  };
+  add("sm_cycles", "SM cycles", "clk", "Clocks from the first block's start to the last one's end, over all kernels.",
+      json_time, [](const TimePrediction& time) { return time.sm_cycles; });
+  add("busy_cycles", "busy cycles", "clk",
+      "Clocks that a multiprocessor holds blocks, mean over them; null: blocks were not placed one by one.", json_time,
+      [](const TimePrediction& time) { return time.modelled ? Json(time.busy_cycles) : Json(nullptr); });
+  add("launch_seconds", "launch", "s", "Part of the time between kernels.", json_time,
+      [](const TimePrediction& time) { return time.launch; });
+  add("clock_hz", "clock", "Hz", "SM clock under the power limit, run after run.", json_time,
+      [](const TimePrediction& time) { return time.clock_hz; });
+  add("watts", "power", "W", "Power, run after run; null: the profile states no energies.", json_time,
+      [](const TimePrediction& time) { return time.watts > 0 ? Json(time.watts) : Json(nullptr); });
+  add("bound_by", "bound_by", "", "The resource that is busiest.", json_time | csv | compare,
+      [](const TimePrediction& time) { return to_string(time.bound_by); });
+}
+
+// What the time was made from, and how far to trust it.
+void add_quality(Table& t) {
+  const auto add = [&](ColumnInfo info, unsigned where, Needs needs, std::function<Json(const Row&)> value) {
+    t.push_back(column(std::move(info), where, needs, std::move(value)));
+  };
+  add({"model_tflops", "model_tflops", "TFLOP/s", "model_flop / seconds.", Origin::time_model}, compare,
+      Needs::feasible, [](const Row& r) {
+        const double seconds = r.prediction->time.total;
+        return seconds > 0 ? Json(static_cast<double>(r.prediction->work.model_flop) / seconds / 1e12) : Json(nullptr);
+      });
+  add({"rate_unknown", "rate_unknown", "", "Rates that the GPU's profile lacks: the time is then a lower bound.",
+       Origin::profile},
+      compare, Needs::prediction, [](const Row& r) { return join(missing_rates(r.hardware, *r.prediction), "; "); });
+  add({"model", "model", "", "Which model the time is by.", Origin::time_model}, json_time, Needs::prediction,
+      [](const Row& r) {
+        return r.prediction->time.modelled
+                   ? "blocks on multiprocessors, floors of memory and L2, launch, clock under the power limit"
+                   : "slowest resource of each kernel, everything else overlapped: a lower bound";
+      });
+  add({"spills", "spills", "", "Spilled registers and what of them is modelled; null: none.", Origin::descriptor},
+      json_time, Needs::prediction,
+      [](const Row& r) { return r.prediction->time.spills ? Json(spill_text(*r.prediction)) : Json(nullptr); });
+  add({"saved_by_10_percent", "saved by 10 %", "", "Part of the time saved were one thing 10 % faster, by its name.",
+       Origin::time_model},
+      json_time, Needs::prediction, [](const Row& r) {
+        Json gains = Json::object();
+        for (const GainRow& gain : gain_rows(*r.prediction)) gains[to_string(gain.lever)] = gain.part;
+        return gains;
+      });
+  add({"missing", "missing", "", "Rates that the GPU's profile lacks.", Origin::profile}, json_time, Needs::prediction,
+      [](const Row& r) { return missing_rates(r.hardware, *r.prediction); });
+  add({"resources", "resources", "", "Busy time of each resource (table resources).", Origin::time_model}, json_time,
+      Needs::prediction, [](const Row& r) { return objects_of(resource_columns(), resource_rows(*r.prediction)); });
+  add({"error", "error", "", "Error of recorded predictions of this kernel on this GPU: mean, p90, number of records.",
+       Origin::records},
+      json_time, Needs::prediction, [](const Row& r) { return to_json(r.options.error); });
+}
+
+}  // namespace
+
+std::vector<PredictionColumn> prediction_columns(const std::vector<std::string>& tiles) {
+  Table table;
+  add_point(table, tiles);
+  add_feasibility(table);
+  add_traffic(table);
+  add_work(table);
+  add_seconds(table);
+  add_clocks(table);
+  add_quality(table);
+  return table;
+}
+
+std::vector<PredictionColumn> prediction_columns(const Plan& plan) {
+  std::vector<std::string> tiles;
+  for (const Parameter& parameter : plan.schedule.parameters) tiles.push_back(parameter.name);
+  return prediction_columns(tiles);
+}
+
+std::vector<PredictionColumn> columns_at(const std::vector<PredictionColumn>& columns, unsigned where) {
+  std::vector<PredictionColumn> chosen;
+  for (const PredictionColumn& column : columns)
+    if (column.where & where) chosen.push_back(column);
+  return chosen;
+}
+
+Json cell(const PredictionColumn& column, const PredictedPoint& row) {
+  if (column.needs != Needs::nothing && !row.prediction) return nullptr;
+  if (column.needs == Needs::feasible && !row.prediction->feasible) return nullptr;
+  return column.value(row);
+}
+
+void add_fields(Json& object, const std::vector<PredictionColumn>& columns, unsigned where, const PredictedPoint& row) {
+  for (const PredictionColumn& column : columns)
+    if (column.where & where) object[column.key] = column.value(row);
+}
+
+}  // namespace tilescope
