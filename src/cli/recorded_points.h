@@ -14,6 +14,9 @@ namespace tilescope::cli {
 
 inline const std::filesystem::path source_directory = TILESCOPE_SOURCE_DIR;
 
+// A point that several tests use.
+inline const std::string reference_point = "main/reference-fp16-b1-hq16-hkv16-q4096-kv4096-d128-none-tq128-tkv128-w4";
+
 inline const HardwareProfile& h200() {
   static const HardwareProfile profile = find_profile("h200_sxm", source_directory / "hardware");
   return profile;

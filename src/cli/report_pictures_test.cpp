@@ -17,7 +17,6 @@ const std::filesystem::path kErrors = cli::source_directory / "validate/errors.j
 std::string fused(const std::string& length, const std::string& mask = "none") {
   return "main/fused_mma-fp16-b1-hq16-hkv16-q" + length + "-kv" + length + "-d128-" + mask + "-tq128-tkv64-w8";
 }
-const std::string kReference = "main/reference-fp16-b1-hq16-hkv16-q4096-kv4096-d128-none-tq128-tkv128-w4";
 const std::string kTheirs = "third_party/pytorch_flash2-bf16-b1-hq16-hkv16-q8192-kv8192-d128-none-tq128-tkv64-w4";
 const std::string kDecode = "decode/split_kv-fp16-b64-hq32-hkv8-q1-kv8192-d128-none-tq16-tkv64-w4-s3";
 
@@ -30,7 +29,8 @@ double sum(const Json& parts) {
 }  // namespace
 
 TEST_CASE("the parts of a predicted time add up to it, whatever bounds the kernel, and no unit is busy for longer") {
-  const Comparison comparison = compare_points({fused("4096"), fused("2048", "causal"), kReference, kTheirs, kDecode});
+  const Comparison comparison =
+      compare_points({fused("4096"), fused("2048", "causal"), cli::reference_point, kTheirs, kDecode});
   const Json splits = cli::picture_splits(cli::picture_records(comparison, h200()), h200());
   REQUIRE(splits.size() == 5);
   for (const Json& split : splits) {
@@ -118,8 +118,8 @@ TEST_CASE("without a file of errors no bar counts as stated") {
 }
 
 TEST_CASE("a series over length holds records that differ in length alone, with reads and writes of both sides") {
-  const Comparison comparison = compare_points(
-      {fused("1024"), fused("4096"), fused("16384"), fused("512", "causal"), fused("4096", "causal"), kReference});
+  const Comparison comparison = compare_points({fused("1024"), fused("4096"), fused("16384"), fused("512", "causal"),
+                                                fused("4096", "causal"), cli::reference_point});
   const Json series = cli::picture_lengths(cli::picture_records(comparison, h200()));
   REQUIRE(series.size() == 1);  // two causal lengths are too few
   const Json& points = series[0]["points"];
@@ -135,7 +135,8 @@ TEST_CASE("a series over length holds records that differ in length alone, with 
 }
 
 TEST_CASE("clock and power are those of each kernel's longest record, and every long record is counted once") {
-  const Comparison comparison = compare_points({fused("512"), fused("4096"), fused("16384"), kReference, kTheirs});
+  const Comparison comparison =
+      compare_points({fused("512"), fused("4096"), fused("16384"), cli::reference_point, kTheirs});
   const Json data = cli::picture_clocks(cli::picture_records(comparison, h200()), h200());
   REQUIRE(data["clocks"].size() == 3);
   CHECK(data["clocks"][0]["label"].get<std::string>().ends_with("N16384"));

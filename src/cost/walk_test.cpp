@@ -7,20 +7,13 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/test_seed.h"
 #include "cost/transfer.h"
 
 namespace tilescope {
 namespace {
 
 std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
-
-// CI repeats one seed; TILESCOPE_SEED=random (or a number) tries others. The seed is printed.
-unsigned seed() {
-  const char* wanted = std::getenv("TILESCOPE_SEED");
-  if (!wanted) return 20261120;
-  return std::string(wanted) == "random" ? std::random_device{}()
-                                         : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
-}
 
 class RandomShapes {
  public:
@@ -92,7 +85,7 @@ void compare(const Schedule& schedule, const Island& island, const Nest& nest) {
 }
 
 void compare_many(Schedule schedule, int cases) {
-  RandomShapes random(seed());
+  RandomShapes random(test_seed());
   for (int i = 0; i < cases; ++i) {
     for (Axis& axis : schedule.diagram.axes)
       if (!axis.extent && !axis.chunks_of) axis.length = random.between(1, 12);
@@ -119,7 +112,7 @@ void compare_many(Schedule schedule, int cases) {
 }  // namespace
 
 TEST_CASE("transfer rule equals the walk for every shipped schedule on random ragged shapes and masks") {
-  MESSAGE("seed " << seed());
+  MESSAGE("seed " << test_seed());
   for (const std::string& name : shipped_names(models() + "/schedules")) {
     CAPTURE(name);
     compare_many(find_schedule(name, models()), 1500);
@@ -131,7 +124,7 @@ TEST_CASE("transfer rule equals the walk when keys stream outside queries, accum
   auto& loops = schedule.islands[0].loops;
   std::swap(loops[3], loops[4]);
   loops[3].partition = loops[4].partition = Partition::stream;
-  RandomShapes random(seed());
+  RandomShapes random(test_seed());
   for (int i = 0; i < 2000; ++i) {
     const Workload workload = random.workload();
     const Mask mask = random.mask(workload);
@@ -150,7 +143,7 @@ TEST_CASE("the same nest with axes of the islands reordered costs the same") {
   Schedule schedule = find_schedule("flash2", models());
   Schedule reordered = schedule;
   std::swap(reordered.islands[0].loops[0], reordered.islands[0].loops[2]);
-  RandomShapes random(seed());
+  RandomShapes random(test_seed());
   for (int i = 0; i < 200; ++i) {
     const Workload workload = random.workload();
     const std::array<std::int64_t, 8> tiles{random.between(1, 10), random.between(1, 10), 1};

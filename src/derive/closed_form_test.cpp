@@ -11,14 +11,13 @@
 #include "derive/counted.h"
 #include "derive/kernel_problem.h"
 #include "derive/random_points.h"
+#include "derive/test_models.h"
 
 namespace tilescope {
 namespace {
 
 using Int = std::int64_t;
 using Counts = std::vector<Int>;  // an island each
-
-std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 
 // A case's numbers by the names of the formulas. Tiles: B_r rows, B_c keys, g_r heads that share a block's keys.
 struct Point {
@@ -179,15 +178,6 @@ Int backward_main(const Point& p, Int dq_moves) {
   return p.kv_heads() * 2 * p.x * (p.d + p.e) + p.heads() * (p.swept_rows(false) * (p.d + p.e + 2) + dq_moves * p.d);
 }
 Int backward_delta(const Point& p) { return p.heads() * p.q * (2 * p.e + 1); }
-
-// The only kernel of the diagram that computes its output from its inputs.
-FusedKernel whole_kernel(const Primitives& primitives) {
-  std::vector<ArrayId> outputs;
-  for (std::size_t a = 0; a < primitives.diagram.arrays.size(); ++a)
-    if (primitives.diagram.arrays[a].role == ArrayRole::output)
-      outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
-  return kernel_for(primitives, outputs, {});
-}
 
 // [a:G][c:G][b:P], [b:S] within a part if `streamed`, and the kernel that adds the parts.
 Schedule split_k(const Diagram& diagram, bool streamed) {

@@ -5,11 +5,10 @@
 
 #include "derive/counted.h"
 #include "derive/random_nests.h"
+#include "derive/test_models.h"
 
 namespace tilescope {
 namespace {
-
-std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 
 struct Candidate {
   AxisLoops loops;

@@ -7,11 +7,10 @@
 #include "base/contains.h"
 #include "derive/derivation.h"
 #include "derive/random_nests.h"
+#include "derive/test_models.h"
 
 namespace tilescope {
 namespace {
-
-std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 
 Workload one_head(std::int64_t n = 8192, std::int64_t d = 128) { return {1, 1, 1, n, n, d, d}; }
 
@@ -21,15 +20,6 @@ Derivation derived(const std::string& diagram, const Workload& workload, double 
 }
 
 bool names(const RankedFusion& fusion, const std::string& name) { return contains(fusion.names, name); }
-
-// Everything that leaves the diagram, in one kernel.
-FusedKernel whole_kernel(const Primitives& primitives) {
-  std::vector<ArrayId> outputs;
-  for (std::size_t a = 0; a < primitives.diagram.arrays.size(); ++a)
-    if (primitives.diagram.arrays[a].role == ArrayRole::output)
-      outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
-  return kernel_for(primitives, outputs, {});
-}
 
 AxisLoop loop(const Diagram& diagram, const char* axis, Partition partition, bool parts = false) {
   return {*diagram.find_axis(axis), partition, parts};

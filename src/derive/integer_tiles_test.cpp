@@ -6,12 +6,11 @@
 
 #include "derive/counted.h"
 #include "derive/random_nests.h"
+#include "derive/test_models.h"
 #include "optimum/integer_search.h"
 
 namespace tilescope {
 namespace {
-
-std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 
 // Exact traffic and footprint of a schedule at one workload, by its tiles in the order of ScheduleProblem::tiles.
 struct ExactCounts {

@@ -7,11 +7,10 @@
 
 #include "derive/counted.h"
 #include "derive/random_nests.h"
+#include "derive/test_models.h"
 
 namespace tilescope {
 namespace {
-
-std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 
 // Two places where the counts may say more than the walk, never less, because the rule does not see a tile stay put:
 // - a mask leaves one tile of a row or column live, and a stream over another axis comes back to it;

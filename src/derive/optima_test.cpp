@@ -7,12 +7,11 @@
 #include <cmath>
 
 #include "derive/kernel_problem.h"
+#include "derive/test_models.h"
 #include "optimum/power_law.h"
 
 namespace tilescope {
 namespace {
-
-std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 
 // One island of a named schedule at one workload.
 struct Case {
@@ -42,7 +41,7 @@ struct Case {
   BestTiles best(double memory) const { return best_tiles(problem, sizes, bounds, memory); }
 };
 
-Workload one_head(std::int64_t n = 65536, std::int64_t d = 64) { return {1, 1, 1, n, n, d, d}; }
+Workload one_long_head(std::int64_t n = 65536, std::int64_t d = 64) { return {1, 1, 1, n, n, d, d}; }
 
 // What multiplies q x d^2 M^-1 (or other `powers`) in the leading term at d_v = d_qk, live share and edges as given.
 Rational coefficient(const Case& at, Rational beta, const std::vector<std::pair<std::string, int>>& powers,
@@ -88,9 +87,9 @@ TEST_CASE("matmul: 2abc M^-1/2 + ac") {
 }
 
 TEST_CASE("forward coefficients of x q d^2 / M: 4, and 6 where keys stream outside queries") {
-  CHECK(coefficient(Case("flash2", "", 0, one_head()), 1, q_x_d2) == 4);
-  CHECK(coefficient(Case("flash1", "", 0, one_head()), 1, q_x_d2) == 6);
-  const Case at("flash2", "", 0, one_head());
+  CHECK(coefficient(Case("flash2", "", 0, one_long_head()), 1, q_x_d2) == 4);
+  CHECK(coefficient(Case("flash1", "", 0, one_long_head()), 1, q_x_d2) == 6);
+  const Case at("flash2", "", 0, one_long_head());
   const auto of = [&](const char* name) { return Polynomial(at.symbol(name)); };
   const Polynomial resident = of("d_qk") + of("d_v") + 3;  // with the row maximum, the row sum and one score
   CAPTURE(to_text(at.optimum(), at.problem.symbolic.symbols));
@@ -117,7 +116,7 @@ TEST_CASE("absorbed MLA reads the latent once: x d R (d + e) / M") {
 TEST_CASE("masks scale the coefficient by what they leave: causal 2, a window 4 w/x, blocks 4 of their density") {
   const auto coefficient_under = [](const char* mask) {
     const Mask parsed = *parse_mask(mask);
-    const Workload workload = one_head(4096);
+    const Workload workload = one_long_head(4096);
     const Case at("flash2", "", 0, workload, parsed);
     return std::pair(coefficient(at, 1, q_x_d2), at.sizes.at(at.symbol("live_share")));
   };
@@ -127,7 +126,7 @@ TEST_CASE("masks scale the coefficient by what they leave: causal 2, a window 4 
   const auto [window, share] = coefficient_under("window:256");
   CHECK(window == 4);
   CHECK(share == doctest::Approx(256. / 4096).epsilon(0.04));
-  const Case at("flash2", "", 0, one_head(), *parse_mask("causal"));
+  const Case at("flash2", "", 0, one_long_head(), *parse_mask("causal"));
   CHECK(coefficient(at, 1, q_x_d2, {1, 2}) == 2);
   // What the diagonal cuts adds half a tile of keys a row tile: N (d + e) / 2 beside the N (d + e) of Q and O.
   Polynomial constants = substitute(at.optimum().constants, at.symbol("mask_edges"), 1);
@@ -136,15 +135,15 @@ TEST_CASE("masks scale the coefficient by what they leave: causal 2, a window 4 
 }
 
 TEST_CASE("backward coefficients: 16 in one kernel, 8 and 6 in two") {
-  const Case one("flash1-backward", "", 0, one_head()), dkv("flash2-backward-split", "", 1, one_head()),
-      dq("flash2-backward-split", "", 2, one_head());
+  const Case one("flash1-backward", "", 0, one_long_head()), dkv("flash2-backward-split", "", 1, one_long_head()),
+      dq("flash2-backward-split", "", 2, one_long_head());
   CHECK(coefficient(dkv, 1, q_x_d2) == 8);
   CHECK(coefficient(dq, 1, q_x_d2) == 6);
   Schedule rewriting = find_schedule("flash2-backward", models());
   for (Stored& stored : rewriting.islands[1].stored_as) stored.by = Accumulate::rewriting, stored.zeroed = false;
-  Case main("flash2-backward", "", 1, one_head());
+  Case main("flash2-backward", "", 1, one_long_head());
   main.problem = problem_of(rewriting, {}, 1);
-  leave_out_ones(main.problem, rewriting, one_head());
+  leave_out_ones(main.problem, rewriting, one_long_head());
   CHECK(coefficient(main, 1, q_x_d2) == 16);
   // Algorithm 4 of FlashAttention also reads O to recompute its rowsum: 3d + 2e on 2d + 2e.
   CHECK(coefficient(one, 1, q_x_d2) == 20);
@@ -163,7 +162,7 @@ TEST_CASE("two backward kernels move less than one and compute seven contraction
   CHECK(contractions("flash2-backward-split") == 7);
   for (const double memory : {1e5, 1e6}) {
     const auto best = [&](const char* name, int island) {
-      return Case(name, "", island, one_head()).best(memory).traffic;
+      return Case(name, "", island, one_long_head()).best(memory).traffic;
     };
     CHECK(best("flash2-backward-split", 1) + best("flash2-backward-split", 2) < best("flash2-backward", 1));
   }
@@ -171,7 +170,7 @@ TEST_CASE("two backward kernels move less than one and compute seven contraction
 
 TEST_CASE("unfused attention is two matmuls: 2 q x d / sqrt M + q x each") {
   for (const int island : {0, 2}) {
-    const Case at("standard", "", island, one_head());
+    const Case at("standard", "", island, one_long_head());
     const auto of = [&](const char* name) { return Polynomial(at.symbol(name)); };
     const ExactOptimum found = at.optimum();
     CAPTURE(to_text(found, at.problem.symbolic.symbols));
@@ -179,13 +178,14 @@ TEST_CASE("unfused attention is two matmuls: 2 q x d / sqrt M + q x each") {
     CHECK(found.constants ==
           (island == 0 ? of("q_len") * of("kv_len") : of("q_len") * of("kv_len") + of("q_len") * of("d_v")));
   }
-  const Case scores("standard", "", 0, one_head());
+  const Case scores("standard", "", 0, one_long_head());
   CHECK(coefficient(scores, {1, 2}, {{"q_len", 1}, {"kv_len", 1}, {"d_qk", 1}}) == 2);
 }
 
 TEST_CASE("the numeric programme falls as M^-beta") {
-  CHECK(fitted_slope(Case("flash2", "", 0, one_head(1 << 24))) == doctest::Approx(-1).epsilon(0.01));
-  CHECK(fitted_slope(Case("flash2-backward-split", "", 1, one_head(1 << 24))) == doctest::Approx(-1).epsilon(0.01));
+  CHECK(fitted_slope(Case("flash2", "", 0, one_long_head(1 << 24))) == doctest::Approx(-1).epsilon(0.01));
+  CHECK(fitted_slope(Case("flash2-backward-split", "", 1, one_long_head(1 << 24))) ==
+        doctest::Approx(-1).epsilon(0.01));
   CHECK(fitted_slope(Case("standard", "", 0, {1, 1, 1, 1 << 24, 1 << 24, 2, 2})) ==
         doctest::Approx(-0.5).epsilon(0.01));
   Case matmul("matmul", "", 0, {});
@@ -196,12 +196,12 @@ TEST_CASE("the numeric programme falls as M^-beta") {
 
 TEST_CASE("one width for every array: the law in bytes is the law in values times width^(1 + beta)") {
   for (const auto& [name, island] : {std::pair("flash2", 0), std::pair("matmul", 0), std::pair("standard", 0)}) {
-    const Case values(name, "", island, one_head());
+    const Case values(name, "", island, one_long_head());
     std::map<std::string, Rational> widths;
     for (const SymbolicColumn& column : values.problem.symbolic.columns)
       for (const std::string& array : column.live) widths[array] = 2;
     for (const Array& array : values.schedule.diagram.arrays) widths[array.name] = 2;
-    const Case bytes(name, "", island, one_head(), {}, widths);
+    const Case bytes(name, "", island, one_long_head(), {}, widths);
     const ExactOptimum a = values.optimum(), b = bytes.optimum();
     REQUIRE(a.closed);
     REQUIRE(b.closed);
@@ -217,7 +217,7 @@ TEST_CASE("one width for every array: the law in bytes is the law in values time
 TEST_CASE("arrays of different widths: x (b_K d + b_V e) R (b_Q d + b_O e) / M") {
   std::map<std::string, Rational> widths{{"Q", 2}, {"K", 1}, {"V", 1}, {"O", 4}};
   widths["l"] = widths["s"] = 4;  // row statistics and scores are kept in fp32
-  const Case at("flash2", "", 0, one_head(), {}, widths);
+  const Case at("flash2", "", 0, one_long_head(), {}, widths);
   const auto of = [&](const char* name) { return Polynomial(at.symbol(name)); };
   const Polynomial resident = Polynomial(2) * of("d_qk") + Polynomial(4) * of("d_v") + 12;
   CAPTURE(to_text(at.optimum(), at.problem.symbolic.symbols));
@@ -227,7 +227,7 @@ TEST_CASE("arrays of different widths: x (b_K d + b_V e) R (b_Q d + b_O e) / M")
 TEST_CASE("traffic does not rise with the memory, and ends at each array once") {
   for (const char* name : {"flash2", "flash1", "split-kv", "matmul", "flash2-backward-split"}) {
     CAPTURE(name);
-    const Workload workload = one_head(2048);
+    const Workload workload = one_long_head(2048);
     const Case at(name, "", 0, workload);
     double before = std::numeric_limits<double>::infinity();
     for (double memory = 2e3; memory < 1e12; memory *= 4) {
@@ -241,7 +241,7 @@ TEST_CASE("traffic does not rise with the memory, and ends at each array once") 
     CHECK(std::isfinite(before));
   }
   const double n = 2048, d = 64;
-  CHECK(Case("flash2", "", 0, one_head(2048)).best(1e12).traffic == doctest::Approx(4 * n * d + n).epsilon(1e-5));
+  CHECK(Case("flash2", "", 0, one_long_head(2048)).best(1e12).traffic == doctest::Approx(4 * n * d + n).epsilon(1e-5));
   CHECK(Case("matmul", "", 0, {}).best(1e12).traffic == doctest::Approx(3. * 4096 * 4096).epsilon(1e-5));
 }
 

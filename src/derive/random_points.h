@@ -9,18 +9,10 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/test_seed.h"
 #include "diagram/diagram.h"
 
 namespace tilescope {
-
-// CI repeats one seed; TILESCOPE_SEED=random (or a number) tries others. Tests print it.
-inline unsigned test_seed() {
-  const char* wanted = std::getenv("TILESCOPE_SEED");
-  if (!wanted) return 20261121;
-  if (std::string(wanted) != "random") return static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
-  static const unsigned once = std::random_device{}();
-  return once;
-}
 
 class RandomPoints {
  public:

@@ -9,11 +9,10 @@
 #include "base/error.h"
 #include "derive/counted.h"
 #include "derive/random_points.h"
+#include "derive/test_models.h"
 
 namespace tilescope {
 namespace {
-
-std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 
 // Every term of every island, and the points of every operator. Returns the number of arrays and operators compared.
 int compare(const Schedule& schedule, const Counted& counts, const Workload& workload, const Mask& mask,

@@ -6,12 +6,10 @@
 #include <limits>
 
 #include "expr/evaluate.h"
-#include "expr/parse.h"
+#include "expr/test_parsed.h"
 
 namespace tilescope {
 namespace {
-
-Expression parsed(const char* text) { return std::get<Expression>(parse_expression(text)); }
 
 // a = 2, b = -3, anything else is unknown; index(x) = 5 and size(x) = 8.
 struct Fixed : Lookup {

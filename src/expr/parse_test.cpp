@@ -5,15 +5,10 @@
 #include <random>
 
 #include "expr/random_expression.h"
+#include "expr/test_parsed.h"
 
 namespace tilescope {
 namespace {
-
-Expression parsed(const std::string& text) {
-  const auto result = parse_expression(text);
-  if (const auto* error = std::get_if<ExpressionError>(&result)) FAIL(text << ": " << error->message);
-  return std::get<Expression>(result);
-}
 
 ExpressionError refused(const std::string& text) {
   const auto result = parse_expression(text);

@@ -5,13 +5,12 @@
 #include <cmath>
 
 #include "expr/evaluate.h"
-#include "expr/parse.h"
 #include "expr/random_expression.h"
+#include "expr/test_parsed.h"
 
 namespace tilescope {
 namespace {
 
-Expression parsed(const std::string& text) { return std::get<Expression>(parse_expression(text)); }
 std::string simple(const std::string& text) { return to_text(simplify(parsed(text))); }
 
 // Values in [0.3, 2] or, for other tests of soundness, of any sign; and the largest magnitude met on the way.

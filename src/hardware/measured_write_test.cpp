@@ -17,7 +17,7 @@ using namespace tilescope;
 
 namespace {
 
-const std::string shipped = std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml";
+const std::string shipped_file = std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml";
 
 HardwareProfile loaded(const std::string& text) {
   const auto file = std::filesystem::temp_directory_path() / ("tilescope_written_" + std::to_string(::getpid()));
@@ -61,7 +61,7 @@ std::vector<MeasuredEntry> one_of_each() {
 TEST_CASE("every measured field that is written is read back with its value") {
   const std::vector<MeasuredEntry> entries = one_of_each();
   const HardwareProfile profile =
-      loaded(with_measured(read_file(shipped), "mine", "a test: \\\\ and more", measured_yaml(entries)));
+      loaded(with_measured(read_file(shipped_file), "mine", "a test: \\\\ and more", measured_yaml(entries)));
   REQUIRE(profile.measured);
   CHECK(profile.id == "mine");
   std::map<std::string, double> found;
@@ -74,7 +74,7 @@ TEST_CASE("every measured field that is written is read back with its value") {
 }
 
 TEST_CASE("writing measured values leaves the rest of a profile alone, and doing it twice replaces the first") {
-  const std::string base = read_file(shipped);
+  const std::string base = read_file(shipped_file);
   const std::string once = with_measured(base, "h200_sxm", "first", measured_yaml({{"hbm.read", 4e12, ""}}));
   const std::string twice = with_measured(once, "h200_sxm", "second", measured_yaml({{"hbm.copy", 4.2e12, ""}}));
   const HardwareProfile first = loaded(once), second = loaded(twice);
@@ -83,14 +83,14 @@ TEST_CASE("writing measured values leaves the rest of a profile alone, and doing
   CHECK(first.measured->hbm.read->value == 4e12);
   CHECK_FALSE(second.measured->hbm.read);
   CHECK(second.measured->hbm.copy->value == doctest::Approx(4.2e12));
-  CHECK(second.work_counters.size() == load_profile(shipped).work_counters.size());
+  CHECK(second.work_counters.size() == load_profile(shipped_file).work_counters.size());
   CHECK(second.level("hbm")->bandwidth_bytes_per_second->source ==
-        load_profile(shipped).level("hbm")->bandwidth_bytes_per_second->source);
+        load_profile(shipped_file).level("hbm")->bandwidth_bytes_per_second->source);
 }
 
 TEST_CASE("what was measured in another way and not again is kept with its source and note") {
   const auto file = std::filesystem::temp_directory_path() / ("tilescope_kept_" + std::to_string(::getpid()));
-  std::ofstream(file) << with_measured(read_file(shipped), "h200_sxm", "first",
+  std::ofstream(file) << with_measured(read_file(shipped_file), "h200_sxm", "first",
                                        measured_yaml({{"hbm.read", 4e12, "by hand", "M"},
                                                       {"hbm.write", 3e12},
                                                       {"hbm.copy", 2e12, "", "M"},

@@ -7,17 +7,11 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/test_seed.h"
 #include "optimum/numeric_optimum.h"
 
 namespace tilescope {
 namespace {
-
-unsigned seed() {
-  const char* wanted = std::getenv("TILESCOPE_SEED");
-  if (!wanted) return 20261121;
-  return std::string(wanted) == "random" ? std::random_device{}()
-                                         : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
-}
 
 // One to three tiled axes; traffic with trips of them, memory with their tiles.
 struct RandomProblem {
@@ -66,7 +60,7 @@ struct RandomProblem {
 }  // namespace
 
 TEST_CASE("integer optima of random problems lie between the certified bound and the rounded-down real tiles") {
-  const unsigned used = seed();
+  const unsigned used = test_seed();
   MESSAGE("seed " << used);
   std::mt19937 engine(used);
   int compared = 0;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/checked.h"
+#include "base/test_seed.h"
 #include "optimum/balance.h"
 
 using namespace tilescope;
@@ -18,14 +19,6 @@ using namespace tilescope;
 namespace {
 
 const PowerLaw attention_term{{1, 1}}, matmul_term{{1, 0.5}};
-
-// CI repeats one seed; TILESCOPE_SEED=random (or a number) tries others. The seed is printed.
-unsigned seed() {
-  const char* wanted = std::getenv("TILESCOPE_SEED");
-  if (!wanted) return 20261121;
-  return std::string(wanted) == "random" ? std::random_device{}()
-                                         : static_cast<unsigned>(std::strtoul(wanted, nullptr, 10));
-}
 
 // A fully associative cache of single values with least-recently-used replacement.
 class Lru {
@@ -101,7 +94,7 @@ TEST_CASE("theorem 2: attention's law at N children's memory is keys and values 
 }
 
 TEST_CASE("theorem 2's form for a head equals an LRU cache below blocks in lock step") {
-  const unsigned value = seed();
+  const unsigned value = test_seed();
   MESSAGE("seed " << value);
   std::mt19937 engine(value);
   const auto between = [&](std::int64_t least, std::int64_t most) {

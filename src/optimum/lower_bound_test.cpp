@@ -14,7 +14,7 @@ using namespace tilescope;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Q-stationary attention with `rows` query rows a block: 2 q d + ceil(q / rows) * 2 x d.
 double stationary_values(double q, double x, double d, double rows) {
@@ -23,7 +23,7 @@ double stationary_values(double q, double x, double d, double rows) {
 
 // The best fused schedule: every row count whose queries, outputs, one key, one value and row state fit.
 double best_fused(double q, double x, double d, double memory) {
-  double best = infinity;
+  double best = kInfinity;
   for (double rows = 1; rows <= q && rows * (2 * d + 2) + 2 * d <= memory; ++rows)
     best = std::min(best, stationary_values(q, x, d, rows));
   return best;
@@ -31,7 +31,7 @@ double best_fused(double q, double x, double d, double memory) {
 
 // The best tiled matmul with an output tile resident, operands one slice at a time: exact integer counts.
 double best_matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t memory) {
-  double best = infinity;
+  double best = kInfinity;
   for (std::int64_t a = 1; a <= m; ++a)
     for (std::int64_t b = 1; b <= n && a * b + a + b <= memory; ++b)
       best = std::min(best, static_cast<double>(m * k * ceil_div(n, b) + k * n * ceil_div(m, a) + m * n));

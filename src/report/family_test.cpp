@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "report/report.h"
+#include "report/test_text.h"
 
 namespace {
 
@@ -35,8 +36,6 @@ json small_family() {
                 "changes": [{"quantity": "hbm_bytes", "title": "HBM bytes", "before": 9000, "after": 3000, "factor": 3, "counted_factor": 2.9},
                             {"quantity": "xu", "title": "XU operations", "before": 1000, "after": 2000, "factor": 0.5}]}}]}]})");
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "report/fields.h"
 #include "report/page/sections.h"
 #include "report/report.h"
+#include "report/test_text.h"
 
 using namespace tilescope::report;
 using nlohmann::json;
@@ -68,8 +69,6 @@ Report two_kernels() {
   pictures.both = 1, pictures.model_only = 2, pictures.gpu_only = 3, pictures.neither = 4;
   return report;
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 

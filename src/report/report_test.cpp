@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "report/test_text.h"
 
 namespace {
 
@@ -59,8 +60,6 @@ class Assets {
  private:
   fs::path folder_;
 };
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 int times(const std::string& text, const std::string& part) {
   int n = 0;

@@ -21,7 +21,7 @@ const std::vector<std::string> attention_schedules{
     "standard", "flash1",          "flash1-printed",  "flash2",
     "split-kv", "flash1-backward", "flash2-backward", "flash2-backward-split"};
 // Commands and what each needs beside the point.
-const std::vector<std::string> point_commands{"predict", "explain", "search", "compare", "sweep --axis batch=1"};
+const std::vector<std::string> commands_with_a_point{"predict", "explain", "search", "compare", "sweep --axis batch=1"};
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
@@ -38,7 +38,7 @@ json answered(const std::string& words) {
 TEST_CASE("every schedule goes through every command, in text and JSON, without a null or a doubled row") {
   for (const std::string& schedule : attention_schedules) {
     const std::string point = gpu + "--schedule " + schedule + " --q-len 512 --heads 4 --head-dim 64";
-    for (const std::string& command : point_commands) {
+    for (const std::string& command : commands_with_a_point) {
       CAPTURE(command);
       CAPTURE(schedule);
       const Outcome plain = run_program(command + point), objects = run_program(command + point + " --format json");
@@ -76,7 +76,7 @@ TEST_CASE("--pass backward alone is the shipped backward schedule, and must agre
         "flash1-backward");
   CHECK(answered("predict" + gpu + "--diagram attention_backward --q-len 512")["point"]["schedule"] ==
         "flash2-backward");
-  for (const std::string& command : point_commands) {
+  for (const std::string& command : commands_with_a_point) {
     check_refused(command + gpu + "--pass backward --schedule flash2 --q-len 512",
                   "error: --pass: expected forward, as schedule 'flash2' is, found 'backward'; leave --pass out or "
                   "choose another schedule");
@@ -150,7 +150,7 @@ TEST_CASE("--diagram applies the schedule to another diagram, and says in one li
   CHECK(
       has(run_program("predict" + gpu + "--diagram mla_expanded --size d_nope=64,d_rope=32 --heads 4 --q-len 512").out,
           "d_nope 64, d_rope 32"));
-  for (const std::string& command : point_commands) {
+  for (const std::string& command : commands_with_a_point) {
     check_refused(command + gpu + "--diagram nothing --q-len 512",
                   run_program("predict" + gpu + "--diagram nothing --q-len 512")
                       .err.substr(0, run_program("predict" + gpu + "--diagram nothing --q-len 512").err.size() - 1));
