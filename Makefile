@@ -1,36 +1,58 @@
-# The two commands a user needs: `make demo` and `make check`. Both install what is missing on Debian 12.
+# The two commands a user needs: `make demo` and `make check`. Each installs what it misses on Debian 12.
 BUILD := build/release
 JOBS := $(shell nproc)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev libyaml-cpp-dev doctest-dev libfmt-dev \
-            nlohmann-json3-dev libbenchmark-dev python3
-# A Node.js that is there already is used as it is.
-PACKAGES += $(if $(shell command -v npm),,nodejs npm) $(if $(shell command -v chromium),,chromium)
+PROGRAM_PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev
+CHECK_PACKAGES := $(PROGRAM_PACKAGES) doctest-dev libbenchmark-dev clang-format python3 python3-jsonschema $(PAGE_PACKAGES)
+# The HTML page. A Node.js or browser that is there already is used as it is.
+NPM_PACKAGES = $(if $(shell command -v npm),,nodejs npm)
+PAGE_PACKAGES = $(NPM_PACKAGES) $(if $(shell command -v chromium),,chromium)
+GPU := $(shell nvidia-smi -L 2>/dev/null | grep -q GPU && echo yes)
+REPORT := $(BUILD)/tilescope report --recorded validate/records/h200/main.jsonl --pictures validate/records
 
-.PHONY: demo check build deps bench docs clean
+.PHONY: demo report check build program bench package docs clean
 
-demo: build
+# The program alone, its first answer and a report: no tests, and kernels only where a GPU can run them. The HTML page
+# needs npm; where that is missing, the report is Markdown.
+demo: program
 	$(BUILD)/tilescope predict --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128 --tile q=128,kv=64,warps=4
-	$(BUILD)/tilescope validate
-	$(BUILD)/tilescope report --recorded validate/records/h200/main.jsonl --pictures validate/records -o report.html
-	@if nvidia-smi -L >/dev/null 2>&1; then \
+	@if [ -f $(BUILD)/report-assets/bundle.js ]; then set -x; $(REPORT) -o report.html; \
+	else set -x; $(REPORT) --format md -o report.md; echo "make report adds the HTML page (it installs npm)"; fi
+	@if [ -n "$(GPU)" ]; then \
 	  $(BUILD)/tilescope measure --experiment validate/experiments/quick.yaml -o build/records && \
 	  $(BUILD)/tilescope validate --recorded build/records; \
-	  $(BUILD)/tilescope report --recorded build/records -o report-live.html && echo "open report-live.html for this GPU"; \
-	else echo "no GPU here: predictions were set against the recorded measurements"; fi
-	@echo "open report.html"
+	  $(BUILD)/tilescope report --recorded build/records --format md -o report-live.md && echo "open report-live.md for this GPU"; \
+	else echo "no GPU here: make check sets predictions against the recorded measurements"; fi
+
+report: program
+	$(call install,$(NPM_PACKAGES))
+	cmake --preset release && cmake --build --preset release --target report_assets
+	$(REPORT) -o report.html
 
 check: build
-	ctest --test-dir $(BUILD) --output-on-failure
+	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-build: deps
-	@[ -f $(BUILD)/build.ninja ] || cmake --preset release
+# Both share a tree: what `make demo` has compiled is not compiled again.
+program:
+	$(call install,$(PROGRAM_PACKAGES))
+	cmake --preset release -DTILESCOPE_TESTS=OFF -DTILESCOPE_CUDA=$(if $(GPU),AUTO,OFF)
 	cmake --build --preset release -j $(JOBS)
 
-deps:
-	@missing=; for p in $(PACKAGES); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
-	if [ -n "$$missing" ]; then echo "installing:$$missing"; $(SUDO) apt-get update -qq && \
-	  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; fi
+build:
+	$(call install,$(CHECK_PACKAGES))
+	cmake --preset release -DTILESCOPE_TESTS=ON -DTILESCOPE_CUDA=AUTO
+	cmake --build --preset release -j $(JOBS)
+
+# tilescope-VERSION as .deb and .tar.gz in $(BUILD)
+package: program
+	$(call install,dpkg-dev)
+	cd $(BUILD) && cpack
+
+define install
+@missing=; for p in $(1); do dpkg -s $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+if [ -n "$$missing" ]; then echo "installing:$$missing"; $(SUDO) apt-get update -qq && \
+  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; fi
+endef
 
 bench: build
 	$(BUILD)/src/tilescope_bench

@@ -3,6 +3,7 @@
 published, is compared with validate/predictions.sha256 to the last digit.
 
     identical.py TILESCOPE              exit status 1 and the kernels that differ, when a row differs
+    identical.py --rows FILE --published-rows FILE     the same of rows that `validate --format json` has printed
     identical.py TILESCOPE --update     write the file anew, after a change that is meant (CHANGELOG says which)
 
 The file holds a SHA-256 a kernel over the sorted rows, so it stays small; a row is its point, quantity, level, direction,
@@ -30,11 +31,11 @@ def printed(program, *arguments):
         return json.load(open(file.name))
 
 
-def hashes(program):
+def hashes(recorded, published):
     rows = collections.defaultdict(list)
-    for row in printed(program)["rows"]:
+    for row in recorded["rows"]:
         rows[row["kernel"]].append([row[k] for k in ("point", "quantity", "level", "direction", "predicted", "measured")])
-    for table in printed(program, "--published", str(ROOT / "validate" / "published"))["tables"]:
+    for table in published["tables"]:
         rows["published:" + table["name"]] += [[row[k] for k in ("point", "predicted", "roofline", "measured")]
                                                for row in table["rows"]]
     if sum(map(len, rows.values())) < 20000:
@@ -45,10 +46,17 @@ def hashes(program):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program")
+    parser.add_argument("program", nargs="?")
+    parser.add_argument("--rows")
+    parser.add_argument("--published-rows")
     parser.add_argument("--update", action="store_true")
     arguments = parser.parse_args()
-    now = hashes(arguments.program)
+    if arguments.program:
+        now = hashes(printed(arguments.program), printed(arguments.program, "--published", str(ROOT / "validate" / "published")))
+    elif arguments.rows and arguments.published_rows:
+        now = hashes(*(json.loads(pathlib.Path(name).read_text()) for name in (arguments.rows, arguments.published_rows)))
+    else:
+        parser.error("give the program, or --rows and --published-rows")
     if arguments.update:
         STORED.write_text("".join(f"{digest} {count} {name}\n" for name, (digest, count) in sorted(now.items())))
         return

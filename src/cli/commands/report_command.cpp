@@ -57,7 +57,7 @@ ExitStatus report(const Arguments& arguments) {
   const bool family = arguments.text("page") == "family";
   const Json data = collect(arguments, family);
   const nlohmann::json plain = nlohmann::json::parse(data.dump());
-  const std::string assets = arguments.text("assets").value_or(TILESCOPE_ASSET_DIR);
+  const std::string assets = arguments.text("assets").value_or(report_asset_directory());
   const OutputFormat format = arguments.format();
   if (format == OutputFormat::json) deliver(arguments, data.dump(1) + "\n");
   else if (format == OutputFormat::md)

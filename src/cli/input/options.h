@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/data_directory.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "search/search.h"
@@ -80,10 +81,6 @@ std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<O
 
 // "4096", "4k", "1m": k = 1024, m = 1024^2. nullopt: not an integer or out of range.
 std::optional<std::int64_t> parse_count(std::string_view text);
-
-// Folder with hardware/, models/, kernels/, validate/: $TILESCOPE_DATA, or the one found above the program, or the
-// source tree it was built from.
-std::filesystem::path data_directory();
 
 // --kernel or --schedule (default: flash2, of the backward pass flash2-backward), on its own diagram or --diagram, with
 // --size; InputError also when --pass is not the plan's. The second form names the kernel or schedule itself.

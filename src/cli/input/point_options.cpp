@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "base/contains.h"
@@ -14,7 +13,6 @@
 namespace tilescope::cli {
 namespace {
 
-namespace fs = std::filesystem;
 struct ExtentOption {
   const char* name;
   std::vector<Extent> extents;  // of a diagram, that it sets
@@ -167,16 +165,6 @@ std::vector<OptionSpec> output_options() {
            {"auto", "always", "never"}},
           {"quiet", "no progress or notes (alias -q)", Value::flag},
           {"help", "this text (alias -h)", Value::flag}};
-}
-
-fs::path data_directory() {
-  if (const char* given = std::getenv("TILESCOPE_DATA")) return given;
-  std::error_code ignored;
-  fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (; !ignored && folder.has_relative_path(); folder = folder.parent_path())
-    if (fs::is_directory(folder / "models" / "schedules", ignored) && fs::is_directory(folder / "hardware", ignored))
-      return folder;
-  return TILESCOPE_DATA_DIR;
 }
 
 HardwareProfile read_hardware(const Arguments& arguments) {

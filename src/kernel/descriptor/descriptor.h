@@ -201,8 +201,8 @@ struct LocalMemory {
   double waits = 0;  // of a step: loads that a warp waits for one after the other, those in flight together once
 };
 
-// Clocks of a warp that has its scheduler to itself, off the machine code (validate/tools/warp_clocks.py): before the steps,
-// in one, after them. All that it does in order, loads from beyond the unit as if they were there. 0: not known.
+// Clocks of a warp that has its scheduler to itself, off the machine code (validate/tools/warp_clocks.py): before the
+// steps, in one, after them. All that it does in order, loads from beyond the unit as if they were there. 0: not known.
 struct WarpClocks {
   double before = 0, step = 0, after = 0;
 };

@@ -5,23 +5,12 @@
 #include <string>
 
 #include "base/text.h"
-#include "config/field_mutations.h"
-#include "predict/prediction.h"
+#include "kernel/descriptor/descriptor_probes.h"
 
 using namespace tilescope;
 using namespace tilescope::mutation;
 
 namespace {
-
-const std::filesystem::path root = TILESCOPE_SOURCE_DIR;
-
-Probe probe_of(const Tree& tree) {
-  return Probe(tree, [](const std::filesystem::path& file) { load_descriptor(file, root / "models"); });
-}
-Probe assumed(const std::string& name) {
-  return probe_of(tree_of_file(root / "models" / "implementations" / (name + ".yaml")));
-}
-Probe kernel(const std::string& name) { return probe_of(tree_of_file(root / "kernels" / name / "kernel.yaml")); }
 
 // models/implementations and every kernel folder's descriptor.
 std::vector<std::filesystem::path> descriptors() {
@@ -240,11 +229,6 @@ std::vector<Rule> rules(const Tree& tree) {
           {"variants[*].warp_clocks.*", "an integer from 1 to 1048576"}};
 }
 
-void refused(const Probe& probe, const std::string& path, const std::string& text, const std::string& message) {
-  CAPTURE(path);
-  probe.expect_replaced(path, text, message);
-}
-
 }  // namespace
 
 TEST_CASE(
@@ -257,194 +241,7 @@ TEST_CASE(
   }
 }
 
-// A kernel that no one wrote, with every key that a descriptor may have.
-const char* const everything = R"(schema: tilescope/kernel/1
-kernel: everything
-schedule: split-kv
-diagram: attention_paged
-sizes: {pages: {of: kv_len, per: 64}}
-summary: every key
-dtypes: [bf16, {all: fp16, kv: "int4:g32:b2"}]
-head_dims: [64, 128]
-masks: [none, block-sparse]
-limits: {head_dim: 128, q_len: 16, kv_len: 65536, compute_capability: 9.0}
-padded_rows: {K: 8}
-packed_rows: true
-whole_tile_parts: true
-free: [splits]
-islands:
-  - name: partial
-    stores_log_sum_exp: true
-    writes_masked_rows: true
-    row_store: 16
-    row_load: 8
-    tensor_path: wgmma
-    mma: {m: 64, n: 64, k: 16}
-    computes_in: fp16
-    products:
-      scores: {rows_of: K, grid: {rows: 1, columns: 2, depth: 1}, registers: [Q], mma: {m: 64, n: 8, k: 16}, computes_in: fp16, fetches: {Q: 2}, parts: 2}
-    direct: [Table]
-    loads_every_step: [Q]
-    loaded_by_threads: [V]
-    through_smem: [P, O_part]
-    transposes: [V]
-    reductions: [O_part]
-    zeroes: [L_part]
-    loads_by: tma
-    stores_by: tma
-    row_replication: 4
-    row_multiple: 1
-    computes_multiples: {d: 32}
-    computes_sizes: {e: [64, 128]}
-    special_parts: 16
-    warps: 12
-    registers: 168
-    registers_of: {x: {2048: 27, 4096: 32}}
-    stages: 3
-    stages_of: {V: 2}
-    smem_extra_bytes: 1024
-    stops_at_last_key: 32
-    narrow_scores: {rows: 64, keys: 64}
-    mask_entry_bytes: 1
-    output_through_smem: true
-    persistent: true
-    block_order: [kv, q, heads, batch]
-    falling: {q: always, kv: causal}
-    sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true, smaller: first}
-    overlap: ping-pong
-    rounds: {depth: 32, waits: {Q: 4, K: 3}, shared_waits: 8, bank_waits: 100, waits_of: {K: {d: {64: 5}}}, shared_waits_of: {d: {64: 80, 128: 40}}, bank_waits_of: {d: {128: 40}}}
-    stall_clocks: 2.4
-    loads_in_product: true
-    loads_first: [Q]
-    work:
-      xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1}, per_element_step: {K: 2}}
-      alu: {per_score: 1, per_masked_score: 4, per_thread_step: 50, per_unpacked: 0.25}
-      conversion: {per_score: 0.5}
-      shuffle: {per_row_step: 2}
-      shared: {per_element_step: {Q: 0.375}}
-      others: {per_score: 12.7}
-  - name: combine
-    steps: {most: 4}
-    tensor_path: none
-    row_threads: {columns: 8}
-    existing_rows: true
-    block_order: [q, heads, batch]
-  - name: combine
-    steps: {least: 5}
-    tensor_path: none
-    row_threads: {columns: 1, multiple: 128}
-    step_lanes: 32
-    sector_reads: {L_part: 2}
-    waits: {loads: {L_part: {lanes: 32, group: 4, times: 1}, O_part: {columns: 4}}, shuffles: 10, barriers: 2}
-    early_launch: true
-    block_order: [q, heads, batch]
-variants:
-  - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16], consumer_warps: 8,
-     consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536, spills: true, waits_each: true, pipelined: true,
-     warp_clocks: {before: 685, step: 719, after: 710},
-     local: {frame: 144, stored_step: 56, loaded_step: 60, stored: 20, loaded: 32, waits: 3, least_l1: true}}
-)";
-
-Tree everything_tree() { return tree_of("", Document::parse(everything, "everything.yaml").root()); }
-
 TEST_CASE("fields that no shipped descriptor has are read as strictly") {
   const Tree tree = everything_tree();
   check_fields(probe_of(tree), rules(tree));
-}
-
-TEST_CASE("names inside an island's description are those of the schedule's arrays, operators and formats") {
-  const Probe probe = probe_of(everything_tree());
-  refused(probe, "dtypes[1].kv", "fp17", "'fp17' is not a dtype; did you mean 'fp16'?");
-  const Written without = write(probe.tree(), {"dtypes[1].all", Change::drop});
-  CHECK(probe.findings(without.text) == probe.line(without.values.at("dtypes[1]"), "dtypes[1]",
-                                                   "lacks 'all', the format of the arrays that it does not name"));
-  refused(probe, "islands[0].computes_in", "int4:g32",
-          "'int4:g32' is not a number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
-  refused(probe, "islands[0].direct[0]", "Tabel",
-          "'Tabel' is not an array of diagram 'attention_paged'; did you mean 'Table'?");
-  refused(probe, "islands[0].products.scores.rows_of", "V", "'V' is not an operand of 'scores'; known: Q, K");
-  refused(probe, "islands[0].products.scores.registers[0]", "P", "'P' is not an operand of 'scores'; known: Q, K");
-  refused(probe, "variants[0].spills", "false", "contradicts local, which says how much; leave it out");
-  refused(probe, "variants[0].consumer_warps", "13", "are part of the block's 12 warps, found 13");
-  refused(probe, "free[0]", "split", "expected one of q, kv, pack, splits, found 'split'; did you mean 'splits'?");
-  const auto renamed = [&](const std::string& from, const std::string& to, const std::string& path,
-                           const std::string& message) {
-    Written written = write(probe.tree());
-    const Place place = written.values.at(path);
-    const std::size_t at = written.text.find(from);
-    REQUIRE(at != std::string::npos);
-    written.text.replace(at, from.size(), to);
-    const std::string own = path.substr(0, path.rfind('.') + 1) + to.substr(0, to.size() - 1);
-    CHECK(probe.findings(written.text) == probe.line(place, own, message));
-  };
-  renamed("scores:", "score:", "islands[0].products.scores",
-          "'score' is not a product of island 'partial'; did you mean 'scores'?");
-  renamed("pages:", "page:", "sizes.pages",
-          "'page' is not a size of diagram 'attention_paged's own; did you mean 'pages'?");
-}
-
-TEST_CASE("a descriptor's dtypes and arrays must exist") {
-  const Probe fused = kernel("fused_mma");
-  refused(fused, "dtypes[0]", "fp17", "'fp17' is not a dtype; did you mean 'fp16'?");
-  refused(fused, "dtypes[1]", "-1",
-          "'-1' is not a dtype; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
-  refused(fused, "variants[0].registers_hold[0]", "query",
-          "'query' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L");
-}
-
-TEST_CASE("nothing is listed twice in a descriptor") {
-  const Probe fused = kernel("fused_mma");
-  refused(fused, "dtypes[1]", "fp16", "'fp16' is listed twice");
-  refused(fused, "head_dims[1]", "64", "'64' is listed twice");
-  refused(fused, "masks[1]", "none", "'none' is listed twice");
-  refused(fused, "masks", "[]", "is an empty list; list at least 'none'");
-  refused(fused, "islands[0].block_order[2]", "q", "'q' is listed twice");
-  const Written written = write(fused.tree(), {"variants[1].tile_kv", Change::replace, "32"});
-  CHECK(fused.findings(written.text) ==
-        fused.line(written.values.at("variants[1]"), "variants[1]",
-                   "tile 64x32 with 4 warps at head_dim 64 is listed twice; remove one"));
-}
-
-TEST_CASE("each island of the schedule is described exactly once") {
-  const Probe standard = assumed("standard");
-  const auto found = [&](const Mutation& mutation, const std::string& message) {
-    const Written written = write(standard.tree(), mutation);
-    CHECK(standard.findings(written.text) == standard.line(written.values.at("islands"), "islands", message));
-  };
-  found({"islands[1]", Change::drop},
-        "island 'softmax' of schedule 'standard' must be described once, or once for any number of 'steps', found 0 "
-        "times");
-  found({"islands[2]", Change::twice},
-        "island 'pv' of schedule 'standard' must be described once, or once for any number of 'steps', found 2 times");
-  refused(standard, "islands[0].name", "softmacks",
-          "expected one of qk, softmax, pv, found 'softmacks'; did you mean 'softmax'?");
-}
-
-TEST_CASE("implementations of one island share out all numbers of steps, each once") {
-  const Probe probe = probe_of(everything_tree());
-  const auto gap = [&](const std::string& path, const std::string& value, const std::string& message) {
-    const Written written = write(probe.tree(), {path, Change::replace, value});
-    CHECK(probe.findings(written.text) == probe.line(written.values.at("islands"), "islands", message));
-  };
-  const std::string some = "must be described once, or once for any number of 'steps', found 2 times";
-  gap("islands[2].steps.least", "6", "island 'combine' of schedule 'split-kv' " + some);
-  gap("islands[2].steps.least", "4", "island 'combine' of schedule 'split-kv' " + some);
-}
-
-TEST_CASE("a tensor path needs its instruction's shape, and a padded array must exist") {
-  const Probe standard = assumed("standard");
-  const Written written = write(standard.tree(), {"islands[0].mma", Change::drop});
-  CHECK(standard.findings(written.text) ==
-        standard.line(written.values.at("islands[0]"), "islands[0]",
-                      "a tensor path needs the instruction's shape 'mma: {m, n, k}'"));
-  Tree tree = tree_of_file(root / "kernels" / "reference" / "kernel.yaml");
-  const auto padded =
-      std::find_if(tree.children.begin(), tree.children.end(), [](const Tree& t) { return t.key == "padded_rows"; });
-  REQUIRE(padded != tree.children.end());
-  padded->children[0].key = "Scores";
-  const Probe reference = probe_of(tree);
-  const Place place = write(tree).values.at("padded_rows.Scores");
-  CHECK(reference.findings(Mutation{}) ==
-        reference.line(place, "padded_rows.Scores",
-                       "'Scores' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L"));
 }

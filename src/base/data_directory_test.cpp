@@ -1,0 +1,40 @@
+#include "base/data_directory.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "base/error.h"
+
+namespace tilescope {
+namespace {
+
+// TILESCOPE_DATA for the time of a test.
+class DataVariable {
+ public:
+  explicit DataVariable(const std::string& value) { ::setenv("TILESCOPE_DATA", value.c_str(), 1); }
+  DataVariable(const DataVariable&) = delete;
+  DataVariable& operator=(const DataVariable&) = delete;
+  ~DataVariable() { ::unsetenv("TILESCOPE_DATA"); }
+};
+
+}  // namespace
+
+TEST_CASE("the data of a build is that of its source tree") {
+  CHECK(data_directory() == std::filesystem::canonical(TILESCOPE_SOURCE_DIR));
+}
+
+TEST_CASE("TILESCOPE_DATA names the data; a folder without data is refused by that name") {
+  {
+    const DataVariable variable(TILESCOPE_SOURCE_DIR);
+    CHECK(data_directory() == TILESCOPE_SOURCE_DIR);
+  }
+  const DataVariable variable("/nonexistent");
+  CHECK_THROWS_WITH_AS(data_directory(),
+                       "error: TILESCOPE_DATA: expected a folder that holds hardware/ and models/schedules/, found "
+                       "'/nonexistent'; correct the environment variable or unset it",
+                       InputError);
+}
+
+}  // namespace tilescope

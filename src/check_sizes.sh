@@ -1,0 +1,16 @@
+#!/bin/sh
+# usage: check_sizes.sh SOURCE_DIR   no C++ or CUDA file over 400 lines, no folder of src or kernels over 25 files
+# without sub-folders; tests are not counted
+cd "$1" || exit 2
+status=0
+sources() { find src kernels validate reports -name node_modules -prune -o \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print; }
+for file in $(sources); do
+  lines=$(wc -l < "$file")
+  [ "$lines" -le 400 ] || { echo "$file: $lines lines; at most 400: split it by idea"; status=1; }
+done
+for folder in $(sources | grep -E '^(src|kernels)/' | sed 's|/[^/]*$||' | sort -u); do
+  count=$(find "$folder" -maxdepth 1 -type f ! -name '*_test.cpp' | wc -l)
+  inside=$(find "$folder" -mindepth 1 -maxdepth 1 -type d | wc -l)
+  [ "$count" -le 25 ] || [ "$inside" -gt 0 ] || { echo "$folder: $count files; at most 25: make sub-folders"; status=1; }
+done
+exit $status

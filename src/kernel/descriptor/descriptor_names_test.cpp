@@ -1,0 +1,106 @@
+// Descriptors that name what is not there, or leave out or repeat what is.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "kernel/descriptor/descriptor_probes.h"
+
+using namespace tilescope;
+using namespace tilescope::mutation;
+
+TEST_CASE("names inside an island's description are those of the schedule's arrays, operators and formats") {
+  const Probe probe = probe_of(everything_tree());
+  refused(probe, "dtypes[1].kv", "fp17", "'fp17' is not a dtype; did you mean 'fp16'?");
+  const Written without = write(probe.tree(), {"dtypes[1].all", Change::drop});
+  CHECK(probe.findings(without.text) == probe.line(without.values.at("dtypes[1]"), "dtypes[1]",
+                                                   "lacks 'all', the format of the arrays that it does not name"));
+  refused(probe, "islands[0].computes_in", "int4:g32",
+          "'int4:g32' is not a number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
+  refused(probe, "islands[0].direct[0]", "Tabel",
+          "'Tabel' is not an array of diagram 'attention_paged'; did you mean 'Table'?");
+  refused(probe, "islands[0].products.scores.rows_of", "V", "'V' is not an operand of 'scores'; known: Q, K");
+  refused(probe, "islands[0].products.scores.registers[0]", "P", "'P' is not an operand of 'scores'; known: Q, K");
+  refused(probe, "variants[0].spills", "false", "contradicts local, which says how much; leave it out");
+  refused(probe, "variants[0].consumer_warps", "13", "are part of the block's 12 warps, found 13");
+  refused(probe, "free[0]", "split", "expected one of q, kv, pack, splits, found 'split'; did you mean 'splits'?");
+  const auto renamed = [&](const std::string& from, const std::string& to, const std::string& path,
+                           const std::string& message) {
+    Written written = write(probe.tree());
+    const Place place = written.values.at(path);
+    const std::size_t at = written.text.find(from);
+    REQUIRE(at != std::string::npos);
+    written.text.replace(at, from.size(), to);
+    const std::string own = path.substr(0, path.rfind('.') + 1) + to.substr(0, to.size() - 1);
+    CHECK(probe.findings(written.text) == probe.line(place, own, message));
+  };
+  renamed("scores:", "score:", "islands[0].products.scores",
+          "'score' is not a product of island 'partial'; did you mean 'scores'?");
+  renamed("pages:", "page:", "sizes.pages",
+          "'page' is not a size of diagram 'attention_paged's own; did you mean 'pages'?");
+}
+
+TEST_CASE("a descriptor's dtypes and arrays must exist") {
+  const Probe fused = kernel("fused_mma");
+  refused(fused, "dtypes[0]", "fp17", "'fp17' is not a dtype; did you mean 'fp16'?");
+  refused(fused, "dtypes[1]", "-1",
+          "'-1' is not a dtype; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
+  refused(fused, "variants[0].registers_hold[0]", "query",
+          "'query' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L");
+}
+
+TEST_CASE("nothing is listed twice in a descriptor") {
+  const Probe fused = kernel("fused_mma");
+  refused(fused, "dtypes[1]", "fp16", "'fp16' is listed twice");
+  refused(fused, "head_dims[1]", "64", "'64' is listed twice");
+  refused(fused, "masks[1]", "none", "'none' is listed twice");
+  refused(fused, "masks", "[]", "is an empty list; list at least 'none'");
+  refused(fused, "islands[0].block_order[2]", "q", "'q' is listed twice");
+  const Written written = write(fused.tree(), {"variants[1].tile_kv", Change::replace, "32"});
+  CHECK(fused.findings(written.text) ==
+        fused.line(written.values.at("variants[1]"), "variants[1]",
+                   "tile 64x32 with 4 warps at head_dim 64 is listed twice; remove one"));
+}
+
+TEST_CASE("each island of the schedule is described exactly once") {
+  const Probe standard = assumed("standard");
+  const auto found = [&](const Mutation& mutation, const std::string& message) {
+    const Written written = write(standard.tree(), mutation);
+    CHECK(standard.findings(written.text) == standard.line(written.values.at("islands"), "islands", message));
+  };
+  found({"islands[1]", Change::drop},
+        "island 'softmax' of schedule 'standard' must be described once, or once for any number of 'steps', found 0 "
+        "times");
+  found({"islands[2]", Change::twice},
+        "island 'pv' of schedule 'standard' must be described once, or once for any number of 'steps', found 2 times");
+  refused(standard, "islands[0].name", "softmacks",
+          "expected one of qk, softmax, pv, found 'softmacks'; did you mean 'softmax'?");
+}
+
+TEST_CASE("implementations of one island share out all numbers of steps, each once") {
+  const Probe probe = probe_of(everything_tree());
+  const auto gap = [&](const std::string& path, const std::string& value, const std::string& message) {
+    const Written written = write(probe.tree(), {path, Change::replace, value});
+    CHECK(probe.findings(written.text) == probe.line(written.values.at("islands"), "islands", message));
+  };
+  const std::string some = "must be described once, or once for any number of 'steps', found 2 times";
+  gap("islands[2].steps.least", "6", "island 'combine' of schedule 'split-kv' " + some);
+  gap("islands[2].steps.least", "4", "island 'combine' of schedule 'split-kv' " + some);
+}
+
+TEST_CASE("a tensor path needs its instruction's shape, and a padded array must exist") {
+  const Probe standard = assumed("standard");
+  const Written written = write(standard.tree(), {"islands[0].mma", Change::drop});
+  CHECK(standard.findings(written.text) ==
+        standard.line(written.values.at("islands[0]"), "islands[0]",
+                      "a tensor path needs the instruction's shape 'mma: {m, n, k}'"));
+  Tree tree = tree_of_file(root / "kernels" / "reference" / "kernel.yaml");
+  const auto padded =
+      std::find_if(tree.children.begin(), tree.children.end(), [](const Tree& t) { return t.key == "padded_rows"; });
+  REQUIRE(padded != tree.children.end());
+  padded->children[0].key = "Scores";
+  const Probe reference = probe_of(tree);
+  const Place place = write(tree).values.at("padded_rows.Scores");
+  CHECK(reference.findings(Mutation{}) ==
+        reference.line(place, "padded_rows.Scores",
+                       "'Scores' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L"));
+}
