@@ -4,10 +4,8 @@
 cd "$1" || exit 2
 status=0
 sources() { find src kernels validate reports -name node_modules -prune -o \( -name '*.cpp' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) -print; }
-for file in $(sources); do
-  lines=$(wc -l < "$file")
-  [ "$lines" -le 400 ] || { echo "$file: $lines lines; at most 400: split it by idea"; status=1; }
-done
+long=$(sources | xargs wc -l | awk '$2 != "total" && $1 > 400 { print $2 ": " $1 " lines; at most 400: split it by idea" }')
+[ -z "$long" ] || { echo "$long"; status=1; }
 for folder in $(sources | grep -E '^(src|kernels)/' | sed 's|/[^/]*$||' | sort -u); do
   count=$(find "$folder" -maxdepth 1 -type f ! -name '*_test.cpp' | wc -l)
   inside=$(find "$folder" -mindepth 1 -maxdepth 1 -type d | wc -l)
