@@ -51,8 +51,9 @@ room predict/explain point
 allow search base diagram schedule cost hardware kernel predict
 allow records base config diagram
 allow compare base diagram schedule cost hardware kernel predict records
-allow report base
-allow cli base config hardware poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search records compare report validate
+allow analysis base diagram schedule cost hardware kernel predict search records compare
+allow report base analysis
+allow cli base config hardware poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search records compare analysis report validate
 only 'yaml-cpp/' config
 only 'boost/' cli
 only 'cuda|cupti' none

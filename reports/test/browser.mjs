@@ -1,6 +1,6 @@
 // What the page's tests share: pages rendered by the real code, a headless Chromium, and what a page may not do.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -16,22 +16,12 @@ const assets = needed('REPORT_ASSETS', 'the folder written by reports/build.sh')
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const folder = mkdtempSync(join(tmpdir(), 'tilescope-page-'));
 
-// The address of the page rendered from `data`.
-export function render(data, name) {
-  const input = join(folder, `${name}.json`);
-  const output = join(folder, `${name}.html`);
-  writeFileSync(input, JSON.stringify(data));
-  execFileSync(renderer, [input, assets, output], { stdio: ['ignore', 'inherit', 'inherit'] });
-  return pathToFileURL(output).href;
-}
+execFileSync(renderer, [assets, folder], { stdio: ['ignore', 'inherit', 'inherit'] });
 
-export function render_csv(data, name) {
-  const input = join(folder, `${name}.json`);
-  const output = join(folder, `${name}.csv`);
-  writeFileSync(input, JSON.stringify(data));
-  execFileSync(renderer, [input, assets, output]);
-  return output;
-}
+// A file that render_report wrote: a page's address, a file's path, the numbers behind a page.
+export const written = (name) => join(folder, name);
+export const address_of = (name) => pathToFileURL(written(name)).href;
+export const numbers_of = (name) => JSON.parse(readFileSync(written(name), 'utf8'));
 
 export class Browser {
   static async start() {

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Browser, colours, render, render_csv } from './browser.mjs';
-import { fixture } from './fixture.mjs';
+import { Browser, address_of, colours, numbers_of, written } from './browser.mjs';
 
 const charts = ['roofline', 'traffic-hbm', 'traffic-l2', 'traffic-smem', 'traffic-register', 'errors', 'tiles', 'length-0', 'length-1',
   'residual-hbm_read_bytes', 'residual-busy_cycles', 'residual-seconds', 'split', 'clock', 'power'];
@@ -12,7 +11,7 @@ let browser;
 let address;
 
 before(async () => {
-  address = render(fixture(), 'full');
+  address = address_of('report.html');
   browser = await Browser.start();
 });
 after(() => browser?.stop());
@@ -53,8 +52,8 @@ test('the page is one file below 1 MiB that names no other resource', () => {
 
 test('the roofline has one filled mark a measured point and level, and the controls choose among them', async () => {
   const page = await browser.open(address);
-  const data = fixture();
-  const fp16 = data.points.filter((p) => p.prediction.point.dtypes.q === 'fp16');
+  const data = numbers_of('report.json');
+  const fp16 = data.points.filter((p) => p.dtype === 'fp16');
   const expected = (points) => points.length * 3 + points.filter((p) => p.measured).length * 3;
   assert.equal(await visible_marks(page, 'roofline'), expected(fp16));
   await choose(page, 'roofline', 'kernel', 'reference');
@@ -88,7 +87,7 @@ test('pointing at a mark shows its numbers, in every chart', async () => {
 
 test('choosing a point changes its bars and says what was not measured', async () => {
   const page = await browser.open(address);
-  const unmeasured = fixture().points.find((p) => !p.measured);
+  const unmeasured = numbers_of('report.json').points.find((p) => !p.measured);
   await choose(page, 'traffic-', 'point', { label: unmeasured.label });
   assert.equal(await visible_marks(page, 'traffic-hbm'), 2); // read and write predicted, nothing measured
   assert.match(await page.locator('#traffic-hbm').innerText(), /not measured/);
@@ -105,7 +104,7 @@ test('a row outside tolerance is in the headline and a cross in the error chart'
 
 test('residuals are one mark a record, by kernel and group of kernels', async () => {
   const page = await browser.open(address);
-  const { residuals } = fixture().pictures;
+  const { residuals } = numbers_of('report.json').pictures;
   const marks = (quantity) => page.locator(`#residual-${quantity} .mark-symbol path`).count();
   for (const quantity of ['seconds', 'busy_cycles']) {
     const counted = residuals.filter((r) => r[quantity]);
@@ -127,7 +126,7 @@ test('residuals are one mark a record, by kernel and group of kernels', async ()
 
 test('the time split has a row a record, as tall as its rows, whose parts are as long as the predicted time', async () => {
   const page = await browser.open(address);
-  const { splits } = fixture().pictures;
+  const { splits } = numbers_of('report.json').pictures;
   const parts = () => page.$$eval('#split .mark-rect path', (marks) => marks.map((m) => m.getBBox()).map(({ x, y, width }) => ({ x, y: Math.round(y), width })));
   const height = async () => (await page.locator('#split svg').boundingBox()).height;
   const group = splits.filter((s) => s.longest && !s.third_party);
@@ -157,7 +156,7 @@ test('the time split has a row a record, as tall as its rows, whose parts are as
 
 test('clock and power show prediction, reading and limit of every kernel', async () => {
   const page = await browser.open(address);
-  const { clocks } = fixture().pictures;
+  const { clocks } = numbers_of('report.json').pictures;
   const words = async (id) => page.locator(`#${id}`).innerText();
   assert.match(await words('power'), /limit 700 W/);
   assert.match(await words('clock'), /highest 1\.98/);
@@ -194,7 +193,7 @@ test('the CSV download equals what the command line writes', async () => {
   assert.equal(download.suggestedFilename(), 'tilescope-report.csv');
   const parse = (text) => text.trim().split('\n').map((line) => line.split(',').map((cell) => (cell !== '' && !Number.isNaN(Number(cell)) ? Number(cell) : cell)));
   const from_page = parse(readFileSync(await download.path(), 'utf8'));
-  const from_tool = parse(readFileSync(render_csv(fixture(), 'full'), 'utf8'));
+  const from_tool = parse(readFileSync(written('report.csv'), 'utf8'));
   assert.ok(from_page.length > 500);
   assert.deepEqual(from_page, from_tool);
   await page.close();
@@ -239,22 +238,14 @@ test('print is black on white: no colour, legible text, shapes and words instead
 });
 
 test('a report with nothing in it is a calm page, not an error', async () => {
-  const empty = { schema: 'tilescope/report/1', hardware: { id: 'l4' }, points: [], tile_map: null, derivation: null };
-  const page = await browser.open(render(empty, 'empty'));
+  const page = await browser.open(address_of('report_empty.html'));
   assert.match(await page.locator('#headline').innerText(), /there are no points yet/);
   assert.deepEqual(page.trouble, []);
   await page.close();
 });
 
 test('hostile text in the data stays text', async () => {
-  const data = fixture();
-  const hostile = '</script><img src=x onerror="document.title=\'owned\'"><script>document.title=\'owned\'</script>\u2028';
-  data.title = hostile;
-  data.points[0].label = hostile;
-  data.points[0].kernel = hostile;
-  data.derivation.pseudocode = hostile;
-  data.comparison.rows[0].quantity = hostile;
-  const page = await browser.open(render(data, 'hostile'));
+  const page = await browser.open(address_of('report_hostile.html'));
   await hover_text(page, page.locator('#errors .mark-symbol path').first());
   assert.equal(await page.locator('img').count(), 0);
   assert.ok((await page.title()).startsWith('</script><img'));

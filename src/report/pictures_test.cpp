@@ -1,13 +1,10 @@
 // Numbers here are chosen for the tests, not measured.
-#include "report/pictures.h"
-
 #include <doctest/doctest.h>
 
 #include <set>
 
-#include "base/error.h"
 #include "report/charts/chart.h"
-#include "report/fields.h"
+#include "report/model.h"
 #include "report/page/sections.h"
 #include "report/report.h"
 #include "report/test_text.h"
@@ -66,7 +63,7 @@ Report two_kernels() {
                       .predicted_watts = 400,
                       .nvml_watts = 200}};
   pictures.limit_watts = 700, pictures.highest_hz = 1.98e9;
-  pictures.both = 1, pictures.model_only = 2, pictures.gpu_only = 3, pictures.neither = 4;
+  pictures.power_limit = {.both = 1, .model_only = 2, .gpu_only = 3, .neither = 4};
   return report;
 }
 
@@ -220,21 +217,4 @@ TEST_CASE("Markdown carries the pictures' numbers") {
   CHECK(has(text, "| k | a | 1.70 GHz | 1.80 GHz | 1.50 to 1.60 GHz | 690 W | 300 W | no | yes |"));
   CHECK(has(text, "| lib | b | 1.90 GHz | 1.90 GHz | – | 400 W | 200 W | no | no |"));
   CHECK(pictures_markdown({}).empty());
-}
-
-TEST_CASE("A wrong number in the pictures is named with its place") {
-  json data = json::parse(R"({"schema": "tilescope/report/1", "hardware": {"id": "l4"}, "points": [], "pictures": {
-    "records": 1, "kernels": 1,
-    "residuals": [{"kernel": "k", "seconds": {"predicted": 1, "measured": 0, "bar": 0.1}}],
-    "splits": [{"kernel": "k", "measured": 1, "predicted": 1, "waits": -1, "idle": 0, "launch": 0, "busiest": {}, "units": {}}],
-    "lengths": [{"kernel": "k", "points": [{"kv_len": 1, "predicted": 1, "measured": 1, "compulsory": 1}]}]}})");
-  std::string problem;
-  try {
-    tilescope::render_csv(data);
-  } catch (const tilescope::InputError& error) {
-    problem = error.what();
-  }
-  CHECK(has(problem, "pictures.residuals[0].seconds.measured: expected a number above zero, found 0"));
-  CHECK(has(problem, "pictures.splits[0].waits: expected a number not below zero, found -1"));
-  CHECK(has(problem, "pictures.lengths[0].points[0].no_cache: missing; expected a number"));
 }

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "analysis/family/family.h"
+#include "analysis/pictures/pictures.h"
+#include "analysis/report/report.h"
 #include "base/error.h"
 #include "cli/commands/commands.h"
-#include "cli/family_data.h"
 #include "cli/input/recorded_options.h"
 #include "cli/output/progress.h"
-#include "cli/report_data.h"
-#include "cli/report_pictures.h"
 #include "report/report.h"
 
 namespace tilescope::cli {
@@ -37,33 +37,71 @@ validate::Environment latest_environment(const Comparison& comparison) {
   return std::max_element(comparison.points.begin(), comparison.points.end(), earlier)->record.environment;
 }
 
-Json collect(const Arguments& arguments, bool family) {
-  Comparison comparison = compare_recorded(arguments);
-  const HardwareProfile hardware = hardware_of(arguments, comparison);
-  keep_records_of(hardware, comparison);
+std::filesystem::path assets_of(const Arguments& arguments) {
+  return arguments.text("assets").value_or(report_asset_directory());
+}
+
+analysis::FamilyPage collect_family(const Arguments& arguments, const Comparison& comparison,
+                                    const HardwareProfile& hardware) {
   const validate::Environment latest = latest_environment(comparison);
   const Progress progress(arguments, "report: collecting");
-  Json data = (family ? family_data : report_data)(comparison, hardware, latest.revision, latest.date.substr(0, 10));
-  if (family) return data;
-  if (const auto more = arguments.text("pictures")) {
-    comparison = compare_recorded(arguments, *more);
-    keep_records_of(hardware, comparison);
+  return analysis::family_of(comparison, hardware, latest.revision, latest.date.substr(0, 10));
+}
+
+// With pictures of the records of --pictures, else of the report's own.
+analysis::Report collect_report(const Arguments& arguments, const Comparison& comparison,
+                                const HardwareProfile& hardware) {
+  const validate::Environment latest = latest_environment(comparison);
+  const Progress progress(arguments, "report: collecting");
+  analysis::Report report = analysis::report_of(comparison, hardware, latest.revision, latest.date.substr(0, 10));
+  const std::filesystem::path errors = data_directory() / "validate" / "errors.json";
+  if (const auto other = arguments.text("pictures")) {
+    Comparison pictured = compare_recorded(arguments, *other);
+    keep_records_of(hardware, pictured);
+    report.pictures = analysis::pictures_of(pictured, hardware, errors);
+  } else {
+    report.pictures = analysis::pictures_of(comparison, hardware, errors);
   }
-  data["pictures"] = pictures(comparison, hardware, data_directory() / "validate" / "errors.json");
-  return data;
+  return report;
+}
+
+std::string family_text(const Arguments& arguments, const analysis::FamilyPage& family) {
+  switch (arguments.format()) {
+    case OutputFormat::json:
+      return to_json(family).dump(1) + "\n";
+    case OutputFormat::md:
+      return render_family_markdown(family);
+    case OutputFormat::csv:
+      return render_family_csv(family);
+    case OutputFormat::text:
+      break;
+  }
+  return render_family_html(family, assets_of(arguments));
+}
+
+std::string report_text(const Arguments& arguments, const analysis::Report& report, const Comparison& comparison,
+                        const HardwareProfile& hardware) {
+  switch (arguments.format()) {
+    case OutputFormat::json:
+      return to_json(report, comparison, hardware).dump(1) + "\n";
+    case OutputFormat::md:
+      return render_markdown(report);
+    case OutputFormat::csv:
+      return render_csv(report);
+    case OutputFormat::text:
+      break;
+  }
+  return render_html(report, assets_of(arguments));
 }
 
 ExitStatus report(const Arguments& arguments) {
-  const bool family = arguments.text("page") == "family";
-  const Json data = collect(arguments, family);
-  const nlohmann::json plain = nlohmann::json::parse(data.dump());
-  const std::string assets = arguments.text("assets").value_or(report_asset_directory());
-  const OutputFormat format = arguments.format();
-  if (format == OutputFormat::json) deliver(arguments, data.dump(1) + "\n");
-  else if (format == OutputFormat::md)
-    deliver(arguments, family ? render_family_markdown(plain) : render_markdown(plain));
-  else if (format == OutputFormat::csv) deliver(arguments, family ? render_family_csv(plain) : render_csv(plain));
-  else deliver(arguments, family ? render_family_html(plain, assets) : render_html(plain, assets));
+  Comparison comparison = compare_recorded(arguments);
+  const HardwareProfile hardware = hardware_of(arguments, comparison);
+  keep_records_of(hardware, comparison);
+  if (arguments.text("page") == "family")
+    deliver(arguments, family_text(arguments, collect_family(arguments, comparison, hardware)));
+  else
+    deliver(arguments, report_text(arguments, collect_report(arguments, comparison, hardware), comparison, hardware));
   return ExitStatus::done;
 }
 

@@ -13,8 +13,6 @@
 
 namespace tilescope::report {
 
-inline constexpr const char* kEverything = "all";  // value of a control that filters nothing
-
 // $schema, description, width of the container, background and theme: what every chart shares.
 nlohmann::json chart_base(const std::string& description, int height);
 
@@ -34,9 +32,8 @@ nlohmann::json error_chart(const Report& report);
 // Heat map over tile_q x tile_kv of the metric chosen by the param `metric`; crosses where a tile does not fit.
 nlohmann::json tile_chart(const Report& report);
 
-// The pictures of accuracy (pictures.h). Two values of their controls name groups of kernels instead of one.
-inline constexpr const char* kOurs = "*ours";
-inline constexpr const char* kTheirs = "*theirs";
+// The pictures of accuracy. Values of their controls: kEverything filters nothing, kOurs and kTheirs name groups of
+// kernels.
 
 // One row a record: predicted time as shares of the measured one (what the busiest unit takes, what it waits for,
 // multiprocessors without a block, launches), and a mark at what each unit would take alone. Param `kernel`: a group

@@ -48,10 +48,8 @@ constexpr int kHeight = 460;  // pixels
 double for_screen(double value) { return std::stod(fmt::format("{:.6g}", value)); }
 
 double flop_of(const Side& side) {
-  for (const char* name : {"tensor_flop", "fma_flop"}) {
-    const auto found = side.work.find(name);
-    if (found != side.work.end() && found->second > 0) return found->second;
-  }
+  for (const char* name : {"tensor_flop", "fma_flop"})
+    if (const Number found = count_of(side.work, name); found && *found > 0) return *found;
   return 0;
 }
 

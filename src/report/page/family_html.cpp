@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "report/family.h"
+#include "report/model.h"
 #include "report/page/family_parts.h"
 #include "report/page/page_template.h"
 #include "report/page/sections.h"
@@ -33,9 +33,8 @@ std::string lead_html(const FamilyPage& family) {
 }  // namespace
 }  // namespace report
 
-std::string render_family_html(const nlohmann::json& data, const std::filesystem::path& assets) {
+std::string render_family_html(const analysis::FamilyPage& content, const std::filesystem::path& assets) {
   using namespace report;
-  const FamilyPage content = read_family(data);
   Report head;
   head.hardware = content.hardware, head.generated = content.generated, head.revision = content.revision;
   const TemplateValues values{{"title", escape_html(content.title)},

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "report/family.h"
+#include "report/model.h"
 #include "report/page/family_parts.h"
 #include "report/page/html_parts.h"
 #include "report/text/text_format.h"
@@ -37,7 +37,8 @@ std::string bar_html(const char* css_class, const Number& value, const Number& p
 }
 
 std::string bars_html(const Ladder& ladder, const LadderStep& step, const Scale& scale) {
-  if (ladder.kind == "flop") return bar_html("speed", step.flop_per_second, step.predicted_flop_per_second, scale.flop);
+  if (ladder.kind == LadderKind::flop)
+    return bar_html("speed", step.flop_per_second, step.predicted_flop_per_second, scale.flop);
   return bar_html("speed", step.seconds, step.predicted_seconds, scale.seconds) +
          bar_html("size", step.kv_bytes, {}, scale.bytes);
 }
@@ -50,7 +51,7 @@ std::string tera_html(const Number& flop_per_second) {
 std::string value_html(const Ladder& ladder, const LadderStep& step) {
   const std::string time = amount_html("seconds", step.seconds);
   const auto line = [](const std::string& html) { return "<span class=\"quiet\">" + html + "</span>"; };
-  if (ladder.kind == "flop") return "<strong>" + tera_html(step.flop_per_second) + "</strong>" + line(time);
+  if (ladder.kind == LadderKind::flop) return "<strong>" + tera_html(step.flop_per_second) + "</strong>" + line(time);
   return "<strong>" + time + "</strong>" + line("K, V " + amount_html("bytes", step.kv_bytes)) +
          line(rate_html("bytes", step.kv_bytes_per_second));
 }
@@ -145,7 +146,7 @@ std::string ladder_html(const Ladder& ladder, bool open) {
   std::string html = fmt::format(
       "<details class=\"ladder\"{}><summary><h3>{}</h3><span class=\"quiet\">{} steps to {}</span></summary>\n",
       open ? " open" : "", escape_html(ladder.title), ladder.steps.size(), escape_html(fastest.kernel));
-  if (ladder.kind == "bytes")
+  if (ladder.kind == LadderKind::bytes)
     html +=
         std::string(
             "<p class=\"quiet\">The fastest step is bound by HBM: the upper bar is time, the lower one the bytes of K "
@@ -167,7 +168,7 @@ std::string family_ladders_html(const FamilyPage& family) {
                                   key_html(MarkShape::bar, "bytes of K and V", "var(--rule)")});
   std::set<std::string> shown;  // the first ladder of each pass and kind stands open
   for (const Ladder& ladder : family.ladders)
-    if (!ladder.steps.empty()) html += ladder_html(ladder, shown.insert(ladder.pass + ladder.kind).second);
+    if (!ladder.steps.empty()) html += ladder_html(ladder, shown.insert(ladder.pass + to_string(ladder.kind)).second);
   return html;
 }
 

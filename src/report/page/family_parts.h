@@ -17,4 +17,8 @@ std::string less_html(const Number& factor);             // "÷16.0" of what fel
 std::string resource_name(const std::string& resource);  // hbm -> HBM, tensor -> tensor cores
 std::string third_party_html(bool third_party);
 
+// The page's table and its ladders.
+std::string family_rows_html(const FamilyPage& family);
+std::string family_ladders_html(const FamilyPage& family);
+
 }  // namespace tilescope::report

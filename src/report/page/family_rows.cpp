@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "report/family.h"
+#include "report/model.h"
 #include "report/page/family_parts.h"
 #include "report/page/html_parts.h"
 #include "report/text/text_format.h"

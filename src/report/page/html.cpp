@@ -21,8 +21,7 @@ std::string script_text(std::string script) {
 
 }  // namespace
 
-std::string render_html(const nlohmann::json& data, const std::filesystem::path& assets) {
-  const report::Report content = report::read_report(data);
+std::string render_html(const analysis::Report& content, const std::filesystem::path& assets) {
   const report::TemplateValues values{{"title", report::escape_html(content.title)},
                                       {"css", asset(assets, "page.css")},
                                       {"meta", report::meta_html(content)},

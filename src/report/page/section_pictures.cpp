@@ -130,7 +130,8 @@ std::string clocks_html(const Report& report) {
   if (!report.pictures) return empty_html(kNone);
   const Pictures& pictures = *report.pictures;
   if (pictures.clocks.empty()) return empty_html("No record has a clock, or the model has no energies of this GPU.");
-  const double all = pictures.both + pictures.model_only + pictures.gpu_only + pictures.neither;
+  const PowerAgreement& power = pictures.power_limit;
+  const std::int64_t all = power.both + power.model_only + power.gpu_only + power.neither;
   return legend_html({key_html(MarkShape::circle, "predicted", "var(--hbm)", "hollow"),
                       key_html(MarkShape::square, "NVML"),
                       key_html(MarkShape::bar, "cycles over seconds: from, to", "var(--waits)", "outlined"),
@@ -146,10 +147,8 @@ std::string clocks_html(const Report& report) {
                                  "seconds and counted cold. Whether the power cap slows the GPU down is "
                                  "exact: of {} records model and GPU agree in {} ({} at the limit, {} below); the "
                                  "model alone says so in {}, the GPU alone in {}.",
-                                 records_text(pictures), plain_number(all),
-                                 plain_number(pictures.both + pictures.neither), plain_number(pictures.both),
-                                 plain_number(pictures.neither), plain_number(pictures.model_only),
-                                 plain_number(pictures.gpu_only))) +
+                                 records_text(pictures), all, power.both + power.neither, power.both, power.neither,
+                                 power.model_only, power.gpu_only)) +
          "</p>\n";
 }
 

@@ -4,8 +4,7 @@
 
 namespace tilescope {
 
-std::string render_csv(const nlohmann::json& data) {
-  const report::Report content = report::read_report(data);
+std::string render_csv(const analysis::Report& content) {
   std::string out = "point,label,kernel,quantity,level,predicted,measured,ratio,tolerance,verdict\n";
   for (const report::ReportRow& row : report::all_rows(content)) {
     for (const std::string& cell :

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/family.h"
+#include "report/model.h"
 #include "report/page/family_parts.h"
 #include "report/report.h"
 #include "report/text/text_format.h"
@@ -47,8 +47,7 @@ std::string ladder(const Ladder& l) {
 
 }  // namespace
 
-std::string render_family_markdown(const nlohmann::json& data) {
-  const FamilyPage content = read_family(data);
+std::string render_family_markdown(const analysis::FamilyPage& content) {
   std::string out = fmt::format("# {}\n\nGenerated {} at revision {}.\n\n", escape_markdown(content.title),
                                 escape_markdown(content.generated), escape_markdown(content.revision));
   if (!content.rows.empty()) out += table(content);
@@ -56,8 +55,7 @@ std::string render_family_markdown(const nlohmann::json& data) {
   return out;
 }
 
-std::string render_family_csv(const nlohmann::json& data) {
-  const FamilyPage content = read_family(data);
+std::string render_family_csv(const analysis::FamilyPage& content) {
   std::string out = "kernel,implementation,workload,quantity,predicted,measured,ratio,absent\n";
   for (const FamilyRow& row : content.rows)
     for (const FamilyNumber& n : row.numbers) {

@@ -59,8 +59,7 @@ std::string derivation(const ReportDerivation& d) {
 
 }  // namespace
 
-std::string render_markdown(const nlohmann::json& data) {
-  const Report content = read_report(data);
+std::string render_markdown(const analysis::Report& content) {
   const Headline headline = headline_of(content);
   std::string out =
       "# " + escape_markdown(content.title) + "\n\n" + escape_markdown(headline_sentence(content, headline));

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "report/pictures.h"
+#include "report/model.h"
 #include "report/text/text_format.h"
 
 namespace tilescope::report {
