@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 #include "cli/command.h"
-#include "cli/output/help.h"
+#include "cli/output/help/help.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
 #include "cli/output/version.h"

@@ -17,9 +17,9 @@ struct Command {
   std::string notes;                  // paragraphs printed below the examples; may be empty
   std::vector<OptionSpec> (*options)();
   ExitStatus (*run)(const Arguments&);
-  std::size_t most_positional = 0;           // words that are not options
-  std::vector<std::string> first_words{};    // what the first of them may be, for completion; empty: see first_value
-  Value first_value = Value::text;           // what kind of thing the first of them is, for completion
+  std::size_t most_positional = 0;         // words that are not options
+  std::vector<std::string> first_words{};  // what the first of them may be, for completion; empty: see first_value
+  Value first_value = Value::text;         // what kind of thing the first of them is, for completion
 };
 
 // Every command, in the order of the help. Adding a command adds one row here.

@@ -1,5 +1,5 @@
 #include "cli/commands/commands.h"
-#include "cli/output/completion.h"
+#include "cli/output/help/completion.h"
 
 namespace tilescope::cli {
 namespace {

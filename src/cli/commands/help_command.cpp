@@ -1,7 +1,7 @@
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
-#include "cli/output/help.h"
+#include "cli/output/help/help.h"
 #include "cli/output/terminal.h"
 
 namespace tilescope::cli {

@@ -1,5 +1,5 @@
 #include "cli/commands/commands.h"
-#include "cli/output/man.h"
+#include "cli/output/help/man.h"
 
 namespace tilescope::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/output/help.h"
+#include "cli/output/help/help.h"
 
 #include <fmt/format.h>
 

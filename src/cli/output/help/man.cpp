@@ -1,9 +1,9 @@
-#include "cli/output/man.h"
+#include "cli/output/help/man.h"
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/output/help.h"
+#include "cli/output/help/help.h"
 
 namespace tilescope::cli {
 namespace {

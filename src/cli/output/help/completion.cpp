@@ -1,4 +1,4 @@
-#include "cli/output/completion.h"
+#include "cli/output/help/completion.h"
 
 #include <fmt/format.h>
 
