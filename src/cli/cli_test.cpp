@@ -17,8 +17,6 @@ using nlohmann::json;
 
 namespace {
 
-const std::string shape = " --hardware h200_sxm --heads 16 --q-len 1000 --head-dim 128 --mask causal";
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines = split(text, '\n');
   if (!lines.empty() && lines.back().empty()) lines.pop_back();

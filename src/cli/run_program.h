@@ -12,6 +12,9 @@
 
 namespace tilescope::cli {
 
+// A point that several tests ask about.
+inline const std::string shape = " --hardware h200_sxm --heads 16 --q-len 1000 --head-dim 128 --mask causal";
+
 // A folder of this test's own, removed at the end.
 class ScratchFolder {
  public:

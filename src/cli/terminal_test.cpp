@@ -38,8 +38,6 @@ std::size_t widest(const std::string& text) {
   return width;
 }
 
-const std::string shape = " --hardware h200_sxm --heads 16 --q-len 1000 --head-dim 128 --mask causal";
-
 }  // namespace
 
 TEST_CASE("no line is wider than a terminal of 80 or 50 columns") {

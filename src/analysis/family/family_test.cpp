@@ -40,7 +40,7 @@ const Json& quantity(const Json& row, const std::string& name) {
 
 TEST_CASE(
     "a ladder takes the fastest record of each kernel, slowest kernel first, and splits each gain in two factors") {
-  const Comparison comparison = compare_points({kFusedSlower, kFused, cli::reference_point});
+  const Comparison comparison = compare_points({kFusedSlower, kFused, analysis::reference_point});
   const Json data = data_of(comparison);
   REQUIRE(data["ladders"].size() == 1);
   const Json& steps = data["ladders"][0]["steps"];
@@ -63,7 +63,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a step names what fell and what rose between two predictions, with the same quotient of the counters") {
-  const Comparison comparison = compare_points({cli::reference_point, kFused});
+  const Comparison comparison = compare_points({analysis::reference_point, kFused});
   const Json data = data_of(comparison);
   const Json& changes = data["ladders"][0]["steps"][1]["gain"]["changes"];
   const auto total = [](const ComparedPoint& p) {
@@ -92,7 +92,7 @@ TEST_CASE("a step names what fell and what rose between two predictions, with th
 }
 
 TEST_CASE("a kernel that is not ours is told apart by its descriptor's folder") {
-  Comparison comparison = compare_points({cli::reference_point, kFused});
+  Comparison comparison = compare_points({analysis::reference_point, kFused});
   comparison.points.push_back(faster(comparison.points[1], "theirs", 1.5));
   comparison.points.back().plan.kernel.file = "kernels/third_party/theirs.kernel.yaml";
   const Json data = data_of(comparison);
@@ -127,7 +127,7 @@ TEST_CASE("fp16 and bf16 are one step; other formats are steps of their own, wit
 }
 
 TEST_CASE("a row shows predicted beside counted, the errors of all records, and why a number is missing") {
-  const Comparison comparison = compare_points({cli::reference_point, kFused, kFusedSlower, kFp32});
+  const Comparison comparison = compare_points({analysis::reference_point, kFused, kFusedSlower, kFp32});
   const Json data = data_of(comparison);
   REQUIRE(data["kernels"].size() == 3);
   const Json& fused = data["kernels"][0];
@@ -159,7 +159,7 @@ TEST_CASE("a counter that the record lacks is named") {
 }
 
 TEST_CASE("what a compared point names belongs to the point, not to what made it") {
-  const Comparison comparison = compare_points({cli::reference_point, kFused, kFusedSlower, kFp32});
+  const Comparison comparison = compare_points({analysis::reference_point, kFused, kFusedSlower, kFp32});
   for (const ComparedPoint& point : comparison.points)
     for (const FootprintRow& row : point.prediction.footprint)
       if (*row.largest != '\0') CHECK(point.plan.schedule.diagram.find_array(row.largest));
