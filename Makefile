@@ -59,6 +59,7 @@ bench: build
 
 # Writes the generated tables, outputs and picture of the pages anew, then builds them as a site in build/site (needs mkdocs).
 docs: build
+	$(BUILD)/tilescope list columns --format md -o docs/columns.md
 	python3 docs/tools/commands.py $(BUILD)/tilescope --update
 	python3 docs/tools/accuracy.py $(BUILD)/tilescope
 	python3 docs/tools/picture.py $(BUILD)/tilescope
