@@ -13,7 +13,7 @@ REPORT := $(BUILD)/tilescope report --recorded validate/records/h200/main.jsonl
 .PHONY: demo report check build program bench package docs clean
 
 # The program alone, its first answer and a report: no tests, and kernels only where a GPU can run them. The HTML page
-# needs npm; where that is missing, the report is Markdown.
+# needs npm; where that is missing, the report is Markdown. `make report` adds pictures over all records (30 s more).
 demo: program
 	$(BUILD)/tilescope predict --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128 --tile q=128,kv=64,warps=4
 	@if [ -f $(BUILD)/report-assets/bundle.js ]; then set -x; $(REPORT) -o report.html; \
@@ -27,7 +27,7 @@ demo: program
 report: program
 	$(call install,$(NPM_PACKAGES))
 	cmake --preset release && cmake --build --preset release --target report_assets
-	$(REPORT) -o report.html
+	$(REPORT) --pictures validate/records -o report.html
 
 check: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
