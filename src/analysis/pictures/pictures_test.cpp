@@ -176,7 +176,7 @@ TEST_CASE("predicted numbers of a report's point are those of its prediction's J
   for (std::size_t i = 0; i < report.points.size(); ++i) {
     const Side& side = report.points[i].predicted;
     const Json& prediction = json["points"][i]["prediction"];
-    CHECK(report.points[i].dtype == prediction["point"]["dtypes"]["q"]);
+    CHECK(report.points[i].dtype == prediction["point"]["dtypes"]["q"].get<std::string>());
     CHECK(*side.seconds == prediction["time"]["seconds"]);
     CHECK(side.work.size() == prediction["work"].size());
     for (const auto& [name, count] : side.work) CHECK(count == prediction["work"][name].get<double>());
