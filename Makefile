@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS := $(shell nproc)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 PROGRAM_PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev
-CHECK_PACKAGES := $(PROGRAM_PACKAGES) doctest-dev libbenchmark-dev clang-format python3 python3-jsonschema $(PAGE_PACKAGES)
+CHECK_PACKAGES := $(PROGRAM_PACKAGES) doctest-dev libbenchmark-dev clang-format python3 python3-jsonschema python3-yaml $(PAGE_PACKAGES)
 # The HTML page. A Node.js or browser that is there already is used as it is.
 NPM_PACKAGES = $(if $(shell command -v npm),,nodejs npm)
 PAGE_PACKAGES = $(NPM_PACKAGES) $(if $(shell command -v chromium),,chromium)
