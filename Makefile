@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS := $(shell nproc)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 PROGRAM_PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev
-CHECK_PACKAGES := $(PROGRAM_PACKAGES) doctest-dev libbenchmark-dev clang-format python3 python3-jsonschema python3-yaml $(PAGE_PACKAGES)
+CHECK_PACKAGES := $(PROGRAM_PACKAGES) doctest-dev libbenchmark-dev clang-format python3 python3-jsonschema python3-yaml python3-dev pybind11-dev $(PAGE_PACKAGES)
 # The HTML page. A Node.js or browser that is there already is used as it is.
 NPM_PACKAGES = $(if $(shell command -v npm),,nodejs npm)
 PAGE_PACKAGES = $(NPM_PACKAGES) $(if $(shell command -v chromium),,chromium)
@@ -35,17 +35,18 @@ check: build
 # Both share a tree: what `make demo` has compiled is not compiled again.
 program:
 	$(call install,$(PROGRAM_PACKAGES))
-	cmake --preset release -DTILESCOPE_TESTS=OFF -DTILESCOPE_CUDA=$(if $(GPU),AUTO,OFF)
+	cmake --preset release -DTILESCOPE_TESTS=OFF -DTILESCOPE_LIBRARY=OFF -DTILESCOPE_CUDA=$(if $(GPU),AUTO,OFF)
 	cmake --build --preset release -j $(JOBS)
 
 build:
 	$(call install,$(CHECK_PACKAGES))
-	cmake --preset release -DTILESCOPE_TESTS=ON -DTILESCOPE_CUDA=AUTO
+	cmake --preset release -DTILESCOPE_TESTS=ON -DTILESCOPE_LIBRARY=ON -DTILESCOPE_PYTHON=ON -DTILESCOPE_CUDA=AUTO
 	cmake --build --preset release -j $(JOBS)
 
 # tilescope-VERSION as .deb and .tar.gz in $(BUILD)
 package: program
 	$(call install,dpkg-dev)
+	cmake --preset release -DTILESCOPE_LIBRARY=ON && cmake --build --preset release -j $(JOBS)
 	cd $(BUILD) && cpack
 
 define install

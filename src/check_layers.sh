@@ -49,11 +49,14 @@ room predict/sm point grid traffic l2
 room predict/time point grid l2 sm
 room predict/explain point
 allow search base diagram schedule cost hardware kernel predict
+allow request base config derive diagram schedule hardware kernel predict search
 allow records base config diagram
 allow compare base diagram schedule cost hardware kernel predict records
+allow tilescope base hardware schedule predict request compare
+allow python tilescope
 allow analysis base diagram schedule cost hardware kernel predict search records compare
 allow report base analysis
-allow cli base config hardware poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search records compare analysis report validate
+allow cli base config hardware poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request records compare analysis report validate
 only 'yaml-cpp/' config
 only 'boost/' cli
 only 'cuda|cupti' none

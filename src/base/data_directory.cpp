@@ -1,5 +1,7 @@
 #include "base/data_directory.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 
 #include "base/error.h"
@@ -14,14 +16,26 @@ bool holds_data(const fs::path& folder) {
   return fs::is_directory(folder / "models" / "schedules", ignored) && fs::is_directory(folder / "hardware", ignored);
 }
 
-// The first folder above the program for which `wanted` returns a path.
+// The first folder above `file` for which `wanted` returns a path.
+template <class Wanted>
+fs::path above(const fs::path& file, Wanted wanted) {
+  for (fs::path folder = file.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+    if (const fs::path found = wanted(folder); !found.empty()) return found;
+  return {};
+}
+
+// The same above the shared library that holds this code, if it is one, then above the program.
 template <class Wanted>
 fs::path above_program(Wanted wanted) {
   std::error_code error;
-  fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (; !error && folder.has_relative_path(); folder = folder.parent_path())
-    if (const fs::path found = wanted(folder); !found.empty()) return found;
-  return {};
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  Dl_info code{};
+  if (::dladdr(reinterpret_cast<const void*>(&holds_data), &code) != 0 && code.dli_fname != nullptr) {
+    const fs::path object = fs::canonical(code.dli_fname, error);
+    if (!error && object != program)
+      if (const fs::path found = above(object, wanted); !found.empty()) return found;
+  }
+  return above(program, wanted);
 }
 
 }  // namespace
@@ -40,7 +54,7 @@ fs::path data_directory() {
   });
   if (found.empty())
     refuse("TILESCOPE_DATA",
-           "no folder above the program holds the data (share/tilescope of an installation); "
+           "no folder above the program or library holds the data (share/tilescope of an installation); "
            "install tilescope again, or set this environment variable to the folder");
   return found;
 }

@@ -6,7 +6,8 @@
 namespace tilescope {
 
 // The folder that holds hardware/, models/, kernels/ and validate/, without symbolic links. In this order:
-// $TILESCOPE_DATA; `F` or `F/share/tilescope`, where F is a folder above the running program, nearest first. So an
+// $TILESCOPE_DATA; `F` or `F/share/tilescope`, where F is a folder above the shared library that holds this code, or
+// else above the running program, nearest first. So an
 // installed tree may be moved as a whole. Throws InputError when there is none, or when $TILESCOPE_DATA is not one.
 std::filesystem::path data_directory();
 

@@ -3,11 +3,11 @@
 
 #include "base/text.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/search_columns.h"
-#include "cli/input/workload_file.h"
 #include "cli/output/hardware_tables.h"
 #include "predict/explain/row_columns.h"
 #include "predict/point/plan.h"
+#include "request/workload_file.h"
+#include "search/search_columns.h"
 
 namespace tilescope::cli {
 namespace {

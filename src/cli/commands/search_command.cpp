@@ -1,33 +1,13 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "base/error.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/search_columns.h"
-#include "cli/input/best_tile.h"
 #include "cli/output/prediction_text.h"
 #include "cli/output/progress.h"
-#include "predict/explain/labels.h"
-#include "search/search.h"
+#include "request/searched.h"
 
 namespace tilescope::cli {
 namespace {
-
-std::vector<std::string> parameter_names(const Plan& plan) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : plan.schedule.parameters) names.push_back(parameter.name);
-  return names;
-}
-
-template <class Row, class Tile>
-Table tiles_table(const std::string& title, const Columns<Row>& columns, const Plan& plan,
-                  const HardwareProfile& hardware, const std::vector<Tile>& tiles, std::size_t most) {
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < std::min(most, tiles.size()); ++i) rows.push_back({plan, hardware, tiles[i]});
-  return table_of(title, columns, rows);
-}
 
 // Text for people: the first rows, and how many more there are.
 std::string shortened(Table table, std::size_t most, const Style& style) {
@@ -48,48 +28,24 @@ std::string notes_on(const SearchResult& result) {
 }
 
 ExitStatus search(const Arguments& arguments) {
-  const Plan plan = read_plan(arguments);
-  const HardwareProfile hardware = read_hardware(arguments);
-  Point point = read_point(arguments, plan);
-  if (tile_given(arguments))
-    refuse("--tile", "search chooses the tile: leave it out, or ask tilescope predict about one tile");
-  settle_tile(plan, hardware, point, true);  // refuses what no tile would make work
-  const auto most = static_cast<std::size_t>(arguments.integer("top", 1, 100000).value_or(10));
-  SearchOptions options = search_options(arguments, plan);
-  SearchResult result;
+  Searched searched;
   {
     Progress progress(arguments, "search");
-    options.progress = progress.callback();
-    result = search_tiles(plan, hardware, point, options);
+    searched = search_of(arguments, progress.callback());
   }
-  const auto tiles = parameter_names(plan);
-  const Table best =
-      tiles_table("feasible tiles, best first", best_columns(tiles), plan, hardware, result.feasible, most);
-  const Table fallen =
-      tiles_table("fell out", fallen_columns(tiles), plan, hardware, result.infeasible, result.infeasible.size());
+  const SearchResult& result = searched.result;
   const Style style = style_of(arguments);
-  if (style.format == OutputFormat::json) {
-    const Json json{{"schema", "tilescope/search/1"},
-                    {"hardware", hardware.id},
-                    {"feasible", Json::parse(render(best, style))},
-                    {"infeasible", Json::parse(render(fallen, style))},
-                    {"points", result.feasible.size() + result.infeasible.size()},
-                    {"most_points", most_search_points},
-                    {"thinned", result.thinned}};
-    deliver(arguments, json.dump(2) + "\n");
-  } else if (style.format == OutputFormat::csv) {
-    deliver(arguments, render(best, style));
-  } else {
+  const Table best = table_of("feasible tiles, best first", searched.best_columns(), searched.best());
+  if (style.format == OutputFormat::json) deliver(arguments, searched.json().dump(2) + "\n");
+  else if (style.format == OutputFormat::csv) deliver(arguments, render(best, style));
+  else {
+    const Table fallen = table_of("fell out", searched.fallen_columns(), searched.fallen());
     deliver(arguments, render(best, style) + "\n" + shortened(fallen, 40, style) + notes_on(result));
   }
   return result.feasible.empty() ? ExitStatus::answer_no : ExitStatus::done;
 }
 
-std::vector<OptionSpec> search_command_options() {
-  return point_options() +
-         std::vector<OptionSpec>{{"top", "how many feasible tiles to print (default 10)", Value::count}} +
-         output_options();
-}
+std::vector<OptionSpec> search_command_options() { return point_options() + search_top_options() + output_options(); }
 
 }  // namespace
 

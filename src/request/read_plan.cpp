@@ -4,13 +4,14 @@
 #include <set>
 
 #include "base/contains.h"
+#include "base/data_directory.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/input/options.h"
 #include "derive/why_not.h"
 #include "predict/point/plan.h"
+#include "request/read_point.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 namespace {
 
 constexpr std::int64_t largest_size = std::int64_t{1} << 40;
@@ -49,9 +50,9 @@ void apply_sizes(Diagram& diagram, const std::vector<std::string>& given) {
 
 }  // namespace
 
-Plan read_plan(const Arguments& arguments, const std::optional<std::string>& kernel,
+Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
                const std::optional<std::string>& schedule) {
-  const auto pass = arguments.text("pass"), diagram = arguments.text("diagram");
+  const auto pass = options.text("pass"), diagram = options.text("diagram");
   if (kernel && schedule) refuse("--kernel", "give --kernel or --schedule, not both: a kernel names its schedule");
   if (kernel && diagram)
     refuse("--diagram",
@@ -76,12 +77,10 @@ Plan read_plan(const Arguments& arguments, const std::optional<std::string>& ker
              fmt::format(
                  "'{}' cannot run on diagram '{}': kernel {}; choose another schedule, derive lists the legal ones",
                  plan.schedule.name, plan.schedule.diagram.name, why));
-  apply_sizes(plan.schedule.diagram, arguments.all("size"));
+  apply_sizes(plan.schedule.diagram, options.all("size"));
   return plan;
 }
 
-Plan read_plan(const Arguments& arguments) {
-  return read_plan(arguments, arguments.text("kernel"), arguments.text("schedule"));
-}
+Plan read_plan(const Options& options) { return read_plan(options, options.text("kernel"), options.text("schedule")); }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

@@ -3,11 +3,11 @@
 
 #include "search/search.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 
 // Without a given tile: the best feasible one by search, when there is any. Then throws InputError if the plan cannot
 // run the point.
 void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, bool given,
                  const SearchOptions& options = {});
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

@@ -1,5 +1,5 @@
 // Workload and block-mask files with one thing wrong at a time, and the exact finding.
-#include "cli/input/workload_file.h"
+#include "request/workload_file.h"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@
 
 using namespace tilescope;
 using namespace tilescope::mutation;
-using namespace tilescope::cli;
+using namespace tilescope;
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "predict/explain/column.h"
 #include "search/search.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 
 // A tile and what makes its row: tiles that run, tiles that fell out.
 struct TileRow {
@@ -28,4 +28,4 @@ Columns<FallenRow> fallen_columns(const std::vector<std::string>& tiles);
 
 std::vector<ColumnList> search_column_lists();  // for the docs
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

@@ -1,16 +1,18 @@
+#include "request/read_point.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/contains.h"
+#include "base/data_directory.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/input/options.h"
-#include "cli/input/workload_file.h"
 #include "diagram/block_mask.h"
+#include "request/workload_file.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 namespace {
 
 struct ExtentOption {
@@ -33,31 +35,31 @@ bool sized_by(const Diagram& diagram, Extent extent) {
 }
 
 // A size that no axis takes would change nothing.
-void refuse_idle_sizes(const Arguments& arguments, const Diagram& diagram) {
+void refuse_idle_sizes(const Options& options, const Diagram& diagram) {
   for (const ExtentOption& option : extent_options()) {
-    if (!arguments.has(option.name) || std::any_of(option.extents.begin(), option.extents.end(),
-                                                   [&](Extent extent) { return sized_by(diagram, extent); }))
+    if (!options.has(option.name) || std::any_of(option.extents.begin(), option.extents.end(),
+                                                 [&](Extent extent) { return sized_by(diagram, extent); }))
       continue;
     refuse(std::string("--") + option.name,
            fmt::format("diagram '{}' has no axis of that size; its own are set with --size", diagram.name));
   }
 }
 
-Workload read_workload(const Arguments& arguments, const Diagram& diagram) {
-  refuse_idle_sizes(arguments, diagram);
+Workload read_workload(const Options& options, const Diagram& diagram) {
+  refuse_idle_sizes(options, diagram);
   Workload workload;
-  if (const auto name = arguments.text("workload")) workload = find_workload(*name, data_directory() / "models");
-  const auto extent = [&](const char* name) { return arguments.integer(name, 1, largest_extent); };
+  if (const auto name = options.text("workload")) workload = find_workload(*name, data_directory() / "models");
+  const auto extent = [&](const char* name) { return options.integer(name, 1, largest_extent); };
   if (const auto batch = extent("batch")) workload.batch = *batch;
   if (const auto heads = extent("heads-q"))
-    workload.heads_q = *heads, workload.heads_kv = arguments.has("workload") ? workload.heads_kv : *heads;
+    workload.heads_q = *heads, workload.heads_kv = options.has("workload") ? workload.heads_kv : *heads;
   if (const auto heads = extent("heads-kv")) workload.heads_kv = *heads;
   if (const auto length = extent("q-len"))
-    workload.q_len = *length, workload.kv_len = arguments.has("workload") ? workload.kv_len : *length;
+    workload.q_len = *length, workload.kv_len = options.has("workload") ? workload.kv_len : *length;
   if (const auto length = extent("kv-len")) workload.kv_len = *length;
   if (const auto dim = extent("head-dim")) workload.d_qk = workload.d_v = *dim;
   if (const auto dim = extent("v-head-dim")) workload.d_v = *dim;
-  if (!arguments.has("workload") && !arguments.has("q-len") && sized_by(diagram, Extent::q_len))
+  if (!options.has("workload") && !options.has("q-len") && sized_by(diagram, Extent::q_len))
     refuse("--q-len", "is missing: give --q-len (and --kv-len, --heads-q, --head-dim, ...) or --workload");
   const std::vector<std::string> violations = workload.violations();
   std::vector<Diagnostic> diagnostics;
@@ -66,8 +68,8 @@ Workload read_workload(const Arguments& arguments, const Diagram& diagram) {
   return workload;
 }
 
-Mask read_mask(const Arguments& arguments, const Workload& workload, const Diagram& diagram) {
-  const std::string text = arguments.text("mask").value_or("none");
+Mask read_mask(const Options& options, const Workload& workload, const Diagram& diagram) {
+  const std::string text = options.text("mask").value_or("none");
   if (text != "none" && !diagram.guard)
     refuse("--mask", fmt::format("diagram '{}' has no queries and keys to mask, found '{}'", diagram.name, text));
   if (const auto mask = parse_mask(text)) return *mask;
@@ -104,71 +106,27 @@ void apply_tile(Point& point, const Plan& plan, const std::string& text) {
 }
 
 // --splits N is --tile splits=N; it alone leaves the other tiles to be chosen.
-void apply_splits(Point& point, const Plan& plan, const Arguments& arguments) {
-  const auto splits = arguments.integer("splits", 1, largest_extent);
+void apply_splits(Point& point, const Plan& plan, const Options& options) {
+  const auto splits = options.integer("splits", 1, largest_extent);
   if (!splits) return;
   const int parameter = plan.schedule.find_parameter("splits");
   if (parameter < 0)
     refuse("--splits",
            fmt::format("schedule '{}' does not split an axis; choose one that does, as in --schedule split-kv",
                        plan.schedule.name));
-  for (const std::string& part : split(arguments.text("tile").value_or(""), ','))
+  for (const std::string& part : split(options.text("tile").value_or(""), ','))
     if (part.starts_with("splits=")) refuse("--splits", "'splits' is given twice, here and in --tile");
   point.tiles[static_cast<std::size_t>(parameter)] = *splits;
 }
 
 }  // namespace
 
-Mask mask_of(const Arguments& arguments, const Workload& workload, const Diagram& diagram) {
-  return read_mask(arguments, workload, diagram);
+Mask mask_of(const Options& options, const Workload& workload, const Diagram& diagram) {
+  return read_mask(options, workload, diagram);
 }
 
-std::vector<OptionSpec> point_options() {
-  return {{"hardware", "GPU profile id or YAML file (see: tilescope list gpus)", Value::hardware},
-          {"schedule",
-           "schedule name or file: " + join(shipped_names(data_directory() / "models" / "schedules"), ", ") +
-               " (default flash2)",
-           Value::schedule},
-          {"kernel", "kernel name or descriptor file: fused_mma, reference, ... (see: tilescope list kernels)",
-           Value::kernel},
-          {"diagram", "apply the schedule to this diagram, a name in models/diagrams or a file", Value::diagram},
-          {"size", "a size of the diagram's own, as in pages=64 or a=1k,b=4k; may be repeated"},
-          {"workload", "named shape in models/workloads, or a file", Value::workload},
-          {"batch", "batch size (default 1)", Value::count},
-          {"heads-q", "query heads (default 1; alias --heads)", Value::count},
-          {"heads-kv", "KV heads (default: as query heads)", Value::count},
-          {"q-len", "query length (alias --seqlen); 4k = 4096", Value::count},
-          {"kv-len", "key length (default: as query length)", Value::count},
-          {"head-dim", "head dimension of Q and K, and of V unless --v-head-dim (default 64)", Value::count},
-          {"v-head-dim", "head dimension of V and O", Value::count},
-          {"mask", "none, causal, window:W or block-sparse:FILE"},
-          {"dtype",
-           "fp32 tf32 bf16 fp16 fp8_e4m3 fp8_e5m2 int8 int4, and per array: fp16,kv=int8:g64:b2,o=bf16; keys: q k v kv "
-           "o s p, "
-           "l (row statistics), acc (accumulators, partial results), do dq dk dv (backward), index (block tables), or "
-           "the diagram's"},
-          {"tile", "tile sizes: q=128,kv=64,warps=4,pack=1"},
-          {"splits", "parts the keys are cut into, of a schedule that splits them: the same as --tile splits=N",
-           Value::count},
-          {"pass",
-           "forward or backward: without --schedule or --kernel, backward is flash2-backward",
-           Value::choice,
-           {"forward", "backward"}}};
-}
-
-std::vector<OptionSpec> output_options() {
-  return {{"format", "text, json, csv or md", Value::choice, {"text", "json", "csv", "md"}},
-          {"output", "write to this file (alias -o)", Value::output_file},
-          {"color",
-           "auto (default: colours on a terminal, unless NO_COLOR is set), always or never",
-           Value::choice,
-           {"auto", "always", "never"}},
-          {"quiet", "no progress or notes (alias -q)", Value::flag},
-          {"help", "this text (alias -h)", Value::flag}};
-}
-
-HardwareProfile read_hardware(const Arguments& arguments) {
-  const auto name = arguments.text("hardware");
+HardwareProfile read_hardware(const Options& options) {
+  const auto name = options.text("hardware");
   if (!name) refuse("--hardware", "is missing: give a GPU, as in --hardware h200_sxm; see tilescope hardware list");
   return find_profile(*name, data_directory() / "hardware");
 }
@@ -203,25 +161,25 @@ void default_tile(Point& point, const Plan& plan) {
   }
 }
 
-bool tile_given(const Arguments& arguments) { return arguments.has("tile"); }
+bool tile_given(const Options& options) { return options.has("tile"); }
 
-SearchOptions search_options(const Arguments& arguments, const Plan& plan) {
-  SearchOptions options;
-  if (const int splits = plan.schedule.find_parameter("splits"); splits >= 0 && arguments.has("splits"))
-    options.fixed.push_back(splits);
-  return options;
+SearchOptions search_options(const Options& options, const Plan& plan) {
+  SearchOptions search;
+  if (const int splits = plan.schedule.find_parameter("splits"); splits >= 0 && options.has("splits"))
+    search.fixed.push_back(splits);
+  return search;
 }
 
-Point read_point(const Arguments& arguments, const Plan& plan) {
+Point read_point(const Options& options, const Plan& plan) {
   Point point = default_point(plan);
-  point.workload = read_workload(arguments, plan.schedule.diagram);
-  point.mask = read_mask(arguments, point.workload, plan.schedule.diagram);
+  point.workload = read_workload(options, plan.schedule.diagram);
+  point.mask = read_mask(options, point.workload, plan.schedule.diagram);
   if (!plan.kernel.formats.empty()) set_formats(point, plan.schedule.diagram, plan.kernel.formats.front());
-  if (const auto dtypes = arguments.text("dtype")) apply_dtypes(point, plan, *dtypes);
+  if (const auto dtypes = options.text("dtype")) apply_dtypes(point, plan, *dtypes);
   default_tile(point, plan);
-  if (const auto tile = arguments.text("tile")) apply_tile(point, plan, *tile);
-  apply_splits(point, plan, arguments);
+  if (const auto tile = options.text("tile")) apply_tile(point, plan, *tile);
+  apply_splits(point, plan, options);
   return point;
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

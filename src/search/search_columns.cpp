@@ -1,10 +1,10 @@
-#include "cli/commands/search_columns.h"
+#include "search/search_columns.h"
 
 #include <fmt/format.h>
 
 #include "predict/explain/labels.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 namespace {
 
 // tile_NAME of every parameter of the schedule, then warps.
@@ -72,4 +72,4 @@ std::vector<ColumnList> search_column_lists() {
           listed("fallen tiles", "search: infeasible[]", fallen_columns(any))};
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

@@ -1,4 +1,4 @@
-#include "cli/input/workload_file.h"
+#include "request/workload_file.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "config/reader.h"
 #include "schedule/schedule.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 namespace {
 
 Workload load_workload(const std::filesystem::path& file) {
@@ -44,4 +44,4 @@ Workload find_workload(const std::string& name_or_file, const std::filesystem::p
                                         did_you_mean(name_or_file, shipped_names(models_directory / "workloads")))});
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

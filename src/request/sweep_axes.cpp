@@ -1,4 +1,4 @@
-#include "cli/input/sweep_axes.h"
+#include "request/sweep_axes.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "predict/explain/labels.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 namespace {
 
 constexpr std::size_t most_values = 1000000;
@@ -113,9 +113,9 @@ void refuse_overlap(const std::vector<SweepAxis>& axes, const SweepAxis& axis) {
   }
 }
 
-void add_followers(std::vector<SweepAxis>& axes, const Arguments& arguments) {
+void add_followers(std::vector<SweepAxis>& axes, const Options& options) {
   for (const Follower& pair : followers) {
-    if (arguments.has(named(pair.follower).option) || (pair.workload_gives_it && arguments.has("workload"))) continue;
+    if (options.has(named(pair.follower).option) || (pair.workload_gives_it && options.has("workload"))) continue;
     if (std::any_of(axes.begin(), axes.end(), [&](const SweepAxis& axis) { return sets(axis, pair.follower); }))
       continue;
     for (SweepAxis& axis : axes)
@@ -125,18 +125,18 @@ void add_followers(std::vector<SweepAxis>& axes, const Arguments& arguments) {
 
 }  // namespace
 
-std::vector<SweepAxis> read_axes(const Arguments& arguments, const Plan& plan) {
+std::vector<SweepAxis> read_axes(const Options& options, const Plan& plan) {
   std::vector<SweepAxis> axes;
-  for (const std::string& text : arguments.all("axis")) {
+  for (const std::string& text : options.all("axis")) {
     SweepAxis axis = parse_axis(text, plan);
     refuse_overlap(axes, axis);
-    if (axis.name == "seqlen" && arguments.has("kv-len"))
+    if (axis.name == "seqlen" && options.has("kv-len"))
       refuse("--axis", "'seqlen' sets kv_len, which --kv-len holds fixed; sweep q_len instead or leave out --kv-len");
     axes.push_back(std::move(axis));
   }
   if (axes.empty()) refuse("--axis", "is missing: give at least one axis to sweep, as in --axis seqlen=1k:128k:x2");
-  add_followers(axes, arguments);
-  const std::string mask = arguments.text("mask").value_or("");
+  add_followers(axes, options);
+  const std::string mask = options.text("mask").value_or("");
   for (const SweepAxis& axis : axes)
     if (mask.starts_with("block-sparse") && (sets(axis, &Workload::q_len) || sets(axis, &Workload::kv_len)))
       refuse(
@@ -148,12 +148,12 @@ std::vector<SweepAxis> read_axes(const Arguments& arguments, const Plan& plan) {
 }
 
 std::vector<std::pair<std::string, std::string>> options_of_first_values(const std::vector<SweepAxis>& axes,
-                                                                         const Arguments& arguments) {
-  std::vector<std::pair<std::string, std::string>> options;
+                                                                         const Options& options) {
+  std::vector<std::pair<std::string, std::string>> added;
   for (const SweepAxis& axis : axes)
-    if (!axis.extents.empty() && !arguments.has(named(axis.extents.front()).option))
-      options.emplace_back(named(axis.extents.front()).option, std::to_string(axis.values.front()));
-  return options;
+    if (!axis.extents.empty() && !options.has(named(axis.extents.front()).option))
+      added.emplace_back(named(axis.extents.front()).option, std::to_string(axis.values.front()));
+  return added;
 }
 
 void set_point(Point& point, const Point& base, const Plan& plan, const std::vector<SweepAxis>& axes,
@@ -177,4 +177,4 @@ std::string place(const std::vector<SweepAxis>& axes, const std::vector<std::siz
   return join(parts, ", ");
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

@@ -1,9 +1,9 @@
-#include "cli/input/best_tile.h"
+#include "request/best_tile.h"
 
 #include "base/error.h"
 #include "predict/point/support.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 
 void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, bool given,
                  const SearchOptions& options) {
@@ -22,4 +22,4 @@ void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point
   if (!diagnostics.empty()) throw InputError(std::move(diagnostics));
 }
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

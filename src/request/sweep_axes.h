@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/input/options.h"
+#include "request/read_point.h"
 
-namespace tilescope::cli {
+namespace tilescope {
 
 struct SweepAxis {
   std::string name;
@@ -19,11 +19,11 @@ struct SweepAxis {
 // Every --axis. Like the options, heads_q also sets heads_kv and q_len also kv_len unless --workload, the option or an
 // axis gives it; head_dim also sets v_head_dim unless its option or an axis does; seqlen sets both lengths. InputError:
 // no axis, an unknown one, bad values, two axes for one size, lengths swept under a block-sparse mask.
-std::vector<SweepAxis> read_axes(const Arguments& arguments, const Plan& plan);
+std::vector<SweepAxis> read_axes(const Options& options, const Plan& plan);
 
 // Options for sizes that are swept but not given, at their axis's first value, so that the base point is a point.
 std::vector<std::pair<std::string, std::string>> options_of_first_values(const std::vector<SweepAxis>& axes,
-                                                                         const Arguments& arguments);
+                                                                         const Options& options);
 
 // `point` becomes `base` with the axes' values at positions `at`. Where no tile is given, a kernel's default tile
 // follows the head dimension.
@@ -33,4 +33,4 @@ void set_point(Point& point, const Point& base, const Plan& plan, const std::vec
 // "q_len=64, heads_q=8": the values at positions `at`, for messages.
 std::string place(const std::vector<SweepAxis>& axes, const std::vector<std::size_t>& at);
 
-}  // namespace tilescope::cli
+}  // namespace tilescope

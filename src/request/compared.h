@@ -1,0 +1,21 @@
+// One point on GPUs x formats x kernels: what `compare` prints.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "predict/explain/json.h"
+#include "request/options.h"
+
+namespace tilescope {
+
+std::vector<std::string> compared_keys();  // of a row's cells
+
+// A row each kernel or schedule, GPU (--hardware A,B) and dtype, in this order. InputError as of `predict`.
+std::vector<std::vector<Json>> compared_rows(
+    const Options& options, const std::function<void(std::size_t done, std::size_t all)>& progress = {});
+
+Json compared_json(const std::vector<std::vector<Json>>& rows);  // tilescope/compare/1
+
+}  // namespace tilescope

@@ -1,0 +1,111 @@
+#include "request/option_specs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/contains.h"
+#include "base/data_directory.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "schedule/schedule.h"
+
+namespace tilescope {
+
+const std::map<std::string, std::string>& option_aliases() {
+  static const std::map<std::string, std::string> table{
+      {"--heads", "--heads-q"},    {"--kv-heads", "--heads-kv"}, {"--seqlen", "--q-len"}, {"-s", "--q-len"},
+      {"--seqlen-kv", "--kv-len"}, {"--batchsize", "--batch"},   {"-b", "--batch"},       {"-d", "--head-dim"},
+      {"--gpu", "--hardware"},     {"-o", "--output"},           {"-q", "--quiet"},       {"-h", "--help"}};
+  return table;
+}
+
+std::vector<OptionSpec> point_options() {
+  return {{"hardware", "GPU profile id or YAML file (see: tilescope list gpus)", Value::hardware},
+          {"schedule",
+           "schedule name or file: " + join(shipped_names(data_directory() / "models" / "schedules"), ", ") +
+               " (default flash2)",
+           Value::schedule},
+          {"kernel", "kernel name or descriptor file: fused_mma, reference, ... (see: tilescope list kernels)",
+           Value::kernel},
+          {"diagram", "apply the schedule to this diagram, a name in models/diagrams or a file", Value::diagram},
+          {"size", "a size of the diagram's own, as in pages=64 or a=1k,b=4k; may be repeated"},
+          {"workload", "named shape in models/workloads, or a file", Value::workload},
+          {"batch", "batch size (default 1)", Value::count},
+          {"heads-q", "query heads (default 1; alias --heads)", Value::count},
+          {"heads-kv", "KV heads (default: as query heads)", Value::count},
+          {"q-len", "query length (alias --seqlen); 4k = 4096", Value::count},
+          {"kv-len", "key length (default: as query length)", Value::count},
+          {"head-dim", "head dimension of Q and K, and of V unless --v-head-dim (default 64)", Value::count},
+          {"v-head-dim", "head dimension of V and O", Value::count},
+          {"mask", "none, causal, window:W or block-sparse:FILE"},
+          {"dtype",
+           "fp32 tf32 bf16 fp16 fp8_e4m3 fp8_e5m2 int8 int4, and per array: fp16,kv=int8:g64:b2,o=bf16; keys: q k v kv "
+           "o s p, "
+           "l (row statistics), acc (accumulators, partial results), do dq dk dv (backward), index (block tables), or "
+           "the diagram's"},
+          {"tile", "tile sizes: q=128,kv=64,warps=4,pack=1"},
+          {"splits", "parts the keys are cut into, of a schedule that splits them: the same as --tile splits=N",
+           Value::count},
+          {"pass",
+           "forward or backward: without --schedule or --kernel, backward is flash2-backward",
+           Value::choice,
+           {"forward", "backward"}}};
+}
+
+std::vector<OptionSpec> l2_options() {
+  return {{"l2",
+           "how DRAM bytes are found: walk (default), all blocks through a model of the cache, or closed, a formula "
+           "over waves of blocks",
+           Value::choice,
+           {"walk", "closed"}},
+          {"drift", "of the walk, in percent: blocks' steps take up to so much longer, by a fixed sequence (default 0)",
+           Value::count}};
+}
+
+std::vector<OptionSpec> search_top_options() {
+  return {{"top", "how many feasible tiles to print (default 10)", Value::count}};
+}
+
+std::vector<OptionSpec> sweep_axis_options() {
+  return {{"axis", "NAME=FIRST:LAST:xFACTOR, NAME=FIRST:LAST:+STEP or NAME=A,B,C; repeat to cross"}};
+}
+
+std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+void check_choices(const Options& options, const std::vector<OptionSpec>& specs) {
+  for (const OptionSpec& spec : specs) {
+    if (spec.value != Value::choice) continue;
+    const auto value = options.text(spec.name);
+    if (!value || contains(spec.choices, *value)) continue;
+    std::vector<std::string> first = spec.choices;
+    first.pop_back();
+    const auto near = nearest(*value, spec.choices);
+    refuse("--" + spec.name, fmt::format("expected {} or {}, found '{}'{}", join(first, ", "), spec.choices.back(),
+                                         *value, near ? fmt::format("; did you mean '{}'?", *near) : ""));
+  }
+}
+
+Options checked_options(const std::vector<std::pair<std::string, std::string>>& given,
+                        const std::vector<OptionSpec>& specs) {
+  std::vector<std::string> known;
+  for (const OptionSpec& spec : specs) known.push_back(spec.name);
+  std::map<std::string, std::vector<std::string>> values;
+  for (const auto& [spelled, value] : given) {
+    std::string name = spelled;
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (const auto alias = option_aliases().find("--" + name); alias != option_aliases().end())
+      name = alias->second.substr(2);
+    if (!contains(known, name)) refuse(spelled, fmt::format("no such option{}", did_you_mean(name, known)));
+    if (value.empty()) refuse(spelled, "is empty, expected a value");
+    values[name].push_back(value);
+  }
+  Options options(std::move(values));
+  check_choices(options, specs);
+  return options;
+}
+
+}  // namespace tilescope

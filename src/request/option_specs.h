@@ -1,0 +1,57 @@
+// Which options there are, and what their values are: one table for the command line, the library and the docs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "request/options.h"
+
+namespace tilescope {
+
+// What an option's value is. Completion offers such values; output paths are checked before a command works.
+enum class Value {
+  text,
+  flag,  // takes no value
+  count,
+  choice,  // one of OptionSpec::choices; others are refused
+  file,
+  directory,
+  output_file,
+  output_directory,
+  hardware,
+  kernel,
+  schedule,
+  diagram,
+  workload,
+  command
+};
+
+struct OptionSpec {
+  std::string name;  // "q-len"
+  std::string help;
+  Value value = Value::text;
+  std::vector<std::string> choices = {};
+
+  bool flag() const { return value == Value::flag; }
+};
+
+std::vector<OptionSpec> point_options();  // --hardware, --schedule, --kernel, --diagram, --size, --workload, extents,
+                                          // --mask, --dtype, --tile, --splits, --pass
+std::vector<OptionSpec> l2_options();     // --l2 and --drift: how DRAM bytes are found
+std::vector<OptionSpec> search_top_options();  // --top
+std::vector<OptionSpec> sweep_axis_options();  // --axis
+std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b);
+
+// The short and alternative spellings of options: "-o" -> "--output".
+const std::map<std::string, std::string>& option_aliases();
+
+// InputError (did you mean) for a value that is not among its option's choices.
+void check_choices(const Options& options, const std::vector<OptionSpec>& specs);
+
+// Options by name as a program gives them: "q_len" or "q-len", aliases too. InputError (did you mean) for a name that
+// `specs` lacks, an option without a value, or a value that is not among its choices.
+Options checked_options(const std::vector<std::pair<std::string, std::string>>& given,
+                        const std::vector<OptionSpec>& specs);
+
+}  // namespace tilescope

@@ -1,0 +1,37 @@
+// Options by name, as texts: what the command line, the library and Python give.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope {
+
+// The options given, by the name of the command line without dashes ("q-len"); an option may be given several times.
+class Options {
+ public:
+  Options() = default;
+  explicit Options(std::map<std::string, std::vector<std::string>> values) : values_(std::move(values)) {}
+
+  bool has(const std::string& name) const { return values_.contains(name); }
+  std::optional<std::string> text(const std::string& name) const;  // InputError when given twice, or empty
+  std::vector<std::string> all(const std::string& name) const;
+  std::vector<std::string> names() const;
+  // Accepts 4k, 1m (1024s). InputError outside `least` to `most`.
+  std::optional<std::int64_t> integer(const std::string& name, std::int64_t least, std::int64_t most) const;
+
+  // The same options with a value added, or without an option.
+  Options with(const std::string& name, const std::string& value) const;
+  Options without(const std::string& name) const;
+
+ protected:
+  std::map<std::string, std::vector<std::string>> values_;
+};
+
+// "4096", "4k", "1m": k = 1024, m = 1024^2. nullopt: not an integer or out of range.
+std::optional<std::int64_t> parse_count(std::string_view text);
+
+}  // namespace tilescope

@@ -1,0 +1,42 @@
+// Many points: the cross product of axes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "predict/explain/prediction_columns.h"
+#include "request/sweep_axes.h"
+
+namespace tilescope {
+
+// What the points of a sweep share.
+struct Sweep {
+  Plan plan;
+  HardwareProfile hardware;
+  std::vector<SweepAxis> axes;
+  Point base;
+  bool tile_fixed = false;
+  std::map<std::string, JsonOptions> errors;  // by regime
+  std::string note;                           // why every point takes another tile than the default; may be empty
+};
+
+// InputError as of `predict`, and for axes that make no point.
+Sweep read_sweep(const Options& options);
+
+std::size_t points_of(const Sweep& sweep);
+
+// `prediction` is null for a point that the kernel does not support, for the reasons given.
+using SweepVisitor =
+    std::function<void(const Point& point, const Prediction* prediction, const std::vector<std::string>& unsupported)>;
+
+// Predicts every point in order, the first axis fastest; whether any can run. InputError at a point that is none.
+bool each_point(const Sweep& sweep, const SweepVisitor& visit,
+                const std::function<void(std::size_t done, std::size_t all)>& progress = {});
+
+// One point's JSON object.
+Json sweep_object(const Sweep& sweep, const Point& point, const Prediction* prediction,
+                  const std::vector<std::string>& unsupported);
+
+}  // namespace tilescope
