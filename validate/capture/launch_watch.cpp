@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "validate/measure/counters/cupti_call.h"
 #include "validate/measure/cuda_check.h"
-#include "validate/measure/cupti_call.h"
 
 namespace tilescope::validate {
 namespace {

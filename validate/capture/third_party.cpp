@@ -8,7 +8,7 @@
 #include "hardware/profile.h"
 #include "records/record_store.h"
 #include "validate/capture/launch_watch.h"
-#include "validate/measure/counting.h"
+#include "validate/measure/counters/counting.h"
 #include "validate/measure/cuda_check.h"
 #include "validate/measure/timing.h"
 

@@ -10,7 +10,7 @@
 #include "hardware/profile.h"
 #include "records/experiment.h"
 #include "records/record.h"
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
 
 namespace tilescope::validate {
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "diagram/block_mask.h"
 #include "validate/measure/correctness.h"
-#include "validate/measure/counting.h"
+#include "validate/measure/counters/counting.h"
 #include "validate/measure/cuda_check.h"
 #include "validate/measure/gradients.h"
 #include "validate/measure/point_arrays.h"

@@ -8,7 +8,7 @@
 #include "kernels/kernel_api.h"
 #include "records/experiment.h"
 #include "records/record.h"
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
 #include "validate/measure/device_work.h"
 #include "validate/measure/nvml.h"
 

@@ -6,7 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/hardware_measure.h"
 #include "cli/output/hardware_tables.h"
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
 
 namespace tilescope::cli {
 namespace {

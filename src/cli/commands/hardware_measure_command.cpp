@@ -10,7 +10,7 @@
 #include "cli/commands/hardware_measure.h"
 #include "cli/output/progress.h"
 #include "hardware/measured_write.h"
-#include "validate/measure/hardware_measure.h"
+#include "validate/measure/hardware/hardware_measure.h"
 #include "validate/measure/measure.h"
 
 namespace tilescope::cli {

@@ -4,7 +4,7 @@
 
 #include "cli/output/fit.h"
 #include "cli/output/revision.h"
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
 
 namespace tilescope::cli {
 namespace {

@@ -1,5 +1,5 @@
 // L2 capacity: DRAM bytes (by counter) that repeated sweeps over a range still read, against the range's size.
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {

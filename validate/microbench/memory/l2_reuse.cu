@@ -3,7 +3,7 @@
 #include <numeric>
 #include <random>
 
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
 #include "validate/microbench/device_loops.cuh"
 
 namespace tilescope::validate {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "validate/measure/hardware_measure.h"
+#include "validate/measure/hardware/hardware_measure.h"
 
 namespace tilescope::validate {
 namespace {

@@ -1,7 +1,7 @@
 // counters.h for a build without CUPTI: returns empty values where the interface allows it, and throws DeviceError
 // elsewhere.
 #include "base/error.h"
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
 
 namespace tilescope::validate {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "validate/measure/counters.h"
-#include "validate/measure/cupti_call.h"
+#include "validate/measure/counters/counters.h"
+#include "validate/measure/counters/cupti_call.h"
 
 namespace tilescope::validate {
 

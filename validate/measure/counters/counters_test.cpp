@@ -1,4 +1,4 @@
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
 
 #include <doctest/doctest.h>
 

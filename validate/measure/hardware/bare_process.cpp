@@ -1,4 +1,4 @@
-#include "validate/measure/bare_process.h"
+#include "validate/measure/hardware/bare_process.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "validate/measure/counting.h"
+#include "validate/measure/counters/counting.h"
 
 #include <fmt/format.h>
 

@@ -4,10 +4,10 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "validate/measure/bare_process.h"
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
 #include "validate/measure/cuda_check.h"
-#include "validate/measure/hardware_measure.h"
+#include "validate/measure/hardware/bare_process.h"
+#include "validate/measure/hardware/hardware_measure.h"
 #include "validate/measure/point_run.h"
 
 namespace tilescope::validate {

@@ -1,7 +1,7 @@
 // hardware_measure.h for a build without CUDA: every function reports that.
 #include "base/error.h"
-#include "validate/measure/counters.h"
-#include "validate/measure/hardware_measure.h"
+#include "validate/measure/counters/counters.h"
+#include "validate/measure/hardware/hardware_measure.h"
 
 namespace tilescope::validate {
 

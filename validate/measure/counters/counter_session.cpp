@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
+#include "validate/measure/counters/cupti_call.h"
 #include "validate/measure/cuda_check.h"
-#include "validate/measure/cupti_call.h"
 
 namespace tilescope::validate {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "validate/measure/check_kernels.h"
-#include "validate/measure/counters.h"
+#include "validate/measure/counters/counters.h"
 #include "validate/measure/device_work.h"
 
 namespace tilescope::validate {

@@ -1,4 +1,4 @@
-#include "validate/measure/hardware_measure.h"
+#include "validate/measure/hardware/hardware_measure.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "hardware/profile.h"
-#include "validate/measure/bare_process.h"
+#include "validate/measure/hardware/bare_process.h"
 
 using namespace tilescope;
 using namespace tilescope::validate;
