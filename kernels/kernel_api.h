@@ -16,15 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "diagram/mask.h"
+
 namespace tilescope::kernels {
 
 enum class Dtype { fp32, fp16, bf16, fp8_e4m3, int8, int4 };
-// causal is bottom-right aligned: with i' = i + kv_len - q_len, query i sees keys j <= i'. window sees i' - W < j <=
-// i'. blocks sees the pairs whose block of the block mask is live.
-enum class Mask { none, causal, window, blocks };
+using Mask = MaskKind;  // a kernel lists those that it takes
 enum class Pass { forward, backward };
 std::string to_string(Dtype dtype);
-std::string to_string(Mask mask);
 
 // Consecutive values along the last axis that share one fp16 scale (value = code * scale); 0: the format has none.
 // int4 codes are -8 ... 7, two a byte, the even element in the low four bits.

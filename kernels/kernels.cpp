@@ -56,11 +56,6 @@ std::string to_string(Dtype dtype) {
   return names[static_cast<std::size_t>(dtype)];
 }
 
-std::string to_string(Mask mask) {
-  constexpr const char* names[] = {"none", "causal", "window", "block-sparse"};
-  return names[static_cast<std::size_t>(mask)];
-}
-
 std::vector<Variant> built_variants() {
   std::vector<Variant> all;
   for (const Family& family : families()) {

@@ -88,13 +88,11 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
   Point point = default_point(plan);
   const validate::PointWorkload& w = record.point.workload;
   point.workload = {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
-  const auto mask = parse_mask(record.point.mask);
-  if (mask) point.mask = *mask;
-  else if (const auto file = validate::block_mask_file(record.point.mask))
-    point.mask = load_block_mask(data_directory / *file, point.workload);
-  else
+  const auto mask = load_mask(record.point.mask, data_directory, point.workload);
+  if (!mask)
     throw InputError(Diagnostic{
         .file = record.file, .path = "point.mask", .message = fmt::format("unknown mask '{}'", record.point.mask)});
+  point.mask = *mask;
   set_dtype(point, plan.schedule.diagram, "", Dtype{record.point.dtype});
   for (const auto& [key, dtype] : record.point.dtypes)
     if (!set_dtype(point, plan.schedule.diagram, key, dtype))

@@ -24,7 +24,7 @@ struct LiveSums {
   std::int64_t key_tiles = 0, keys = 0;    // key tiles with a live query tile, and their keys
 };
 
-// A mask on a q_len x kv_len grid cut into tile_q x tile_kv tiles. Bands (causal, window) have contiguous live ranges.
+// A mask on a q_len x kv_len grid cut into tile_q x tile_kv tiles.
 class LiveTiles {
  public:
   LiveTiles(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t tile_q, std::int64_t tile_kv);
@@ -35,34 +35,35 @@ class LiveTiles {
 
   std::int64_t query_tiles() const { return query_tiles_; }
   std::int64_t key_tiles() const { return key_tiles_; }
-  bool is_band() const { return mask_->kind != MaskKind::blocks; }
-  std::int64_t first_live_query() const;  // bands only: every query tile from here on sees a key
   bool live(std::int64_t query_tile, std::int64_t key_tile) const;
-  TileRange keys_of(std::int64_t query_tile) const;   // bands only: live key tiles
-  TileRange queries_of(std::int64_t key_tile) const;  // bands only: live query tiles
-  // From the first to the last live tile, whatever lies between: any mask.
-  TileRange key_span(std::int64_t query_tile) const;
-  TileRange query_span(std::int64_t key_tile) const;
-  std::int64_t rows(std::int64_t query_tile) const;  // clipped extent
-  std::int64_t keys(TileRange key_tiles) const;      // clipped extent of consecutive key tiles
+  // Query tiles with a live key tile, from the first to the last; every one between is live if the mask is contiguous.
+  TileRange live_queries() const;
+  // Live tiles from the first to the last; every one between is live if the mask is contiguous.
+  TileRange keys_of(std::int64_t query_tile) const;
+  TileRange queries_of(std::int64_t key_tile) const;
+  std::int64_t live_keys(std::int64_t query_tile) const;   // number of live key tiles
+  std::int64_t live_queries(std::int64_t key_tile) const;  // number of live query tiles
+  std::int64_t rows(std::int64_t query_tile) const;        // clipped extent
+  std::int64_t keys(TileRange key_tiles) const;            // clipped extent of consecutive key tiles
 
-  // O(1) without a mask, O(log) for a band, O(query tiles) for a band on one chunk, O(tile pairs) for a block pattern.
-  // Throws CountOverflow.
+  // O(log) for a contiguous mask, O(tile pairs) for a block pattern. Throws CountOverflow.
   LiveSums sums(bool whole_tiles) const;
 
  private:
-  LiveSums unmasked_sums(bool whole_tiles) const;
-  LiveSums band_sums(bool whole_tiles) const;
-  LiveSums chunk_sums(bool whole_tiles) const;
+  LiveSums interval_sums(bool whole_tiles) const;
   LiveSums block_sums(bool whole_tiles) const;
+  std::int64_t edge_sum(const Edge& edge, std::int64_t row, std::int64_t round, TileRange tiles) const;
+  std::int64_t first_tile_past(const Edge& edge, std::int64_t row, std::int64_t key, TileRange tiles) const;
   bool blocks_touch(std::int64_t query_tile, std::int64_t key_tile) const;
 
   const Mask* mask_;
   std::int64_t q_len_, kv_len_, tile_q_, tile_kv_, query_tiles_, key_tiles_;
-  std::int64_t highest_offset_, lowest_offset_;  // query p sees keys p + lowest .. p + highest
+  KeyInterval keys_;  // of a contiguous mask
   std::int64_t first_key_ = 0;
-  bool chunk_ = false;
 };
+
+// Sums over single pairs, or over the blocks of a pattern: visible pairs in `area`, rows that see a key, keys seen.
+LiveSums visible_pairs(const Mask& mask, std::int64_t q_len, std::int64_t kv_len);
 
 // Whether query p sees key y: the definition the tiles are derived from, used by the brute-force walk.
 bool sees(const Mask& mask, std::int64_t q_len, std::int64_t kv_len, std::int64_t query, std::int64_t key);

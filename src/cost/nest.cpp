@@ -120,8 +120,7 @@ Nest bind_nest(const Schedule& schedule, const Island& island, const Workload& w
   bind_chunks(schedule, tiles, nest);
   const bool both = nest.query_loop >= 0 && nest.key_loop >= 0;
   const bool queries_are_chunked = both && nest.chunked.present() && nest.chunked.inner == nest.query_loop;
-  if (!both || queries_are_chunked || !island.skips_masked_tiles || mask.kind == MaskKind::none)
-    nest.query_loop = nest.key_loop = -1;
+  if (!both || queries_are_chunked || !island.skips_masked_tiles || !mask.masks()) nest.query_loop = nest.key_loop = -1;
   return nest;
 }
 

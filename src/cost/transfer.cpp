@@ -122,7 +122,7 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
     };
     std::int64_t first = -1, previous = -1;
     for (std::int64_t step = 0; step < (inner_is_query ? tiles.key_tiles() : tiles.query_tiles()); ++step) {
-      const TileRange range = inner_is_query ? tiles.query_span(step) : tiles.key_span(step);
+      const TileRange range = inner_is_query ? tiles.queries_of(step) : tiles.keys_of(step);
       if (range.empty()) continue;
       const std::int64_t again =
           (range.count() == 1 ? sweeps.within - 1 : 0) * sweeps.around + (range.first == previous ? sweeps.around : 0);

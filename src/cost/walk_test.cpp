@@ -9,6 +9,7 @@
 
 #include "base/test_seed.h"
 #include "cost/transfer.h"
+#include "diagram/random_mask.h"
 
 namespace tilescope {
 namespace {
@@ -28,31 +29,9 @@ class RandomShapes {
             between(1, 4)};
   }
 
-  Mask mask(const Workload& workload) {
-    switch (between(0, 3)) {
-      case 1:
-        return *parse_mask("causal");
-      case 2:
-        return *parse_mask("window:" + std::to_string(between(1, 12)));
-      case 3:
-        return blocks(workload);
-      default:
-        return {};
-    }
-  }
+  Mask mask(const Workload& workload) { return random_mask(engine_, workload); }
 
  private:
-  Mask blocks(const Workload& workload) {
-    auto pattern = std::make_shared<Mask::Blocks>();
-    pattern->block_q = between(1, 9), pattern->block_kv = between(1, 9);
-    const auto rows = (workload.q_len + pattern->block_q - 1) / pattern->block_q;
-    const auto columns = (workload.kv_len + pattern->block_kv - 1) / pattern->block_kv;
-    pattern->live.assign(static_cast<std::size_t>(rows), std::vector<bool>(static_cast<std::size_t>(columns)));
-    for (auto& row : pattern->live)
-      for (std::size_t j = 0; j < row.size(); ++j) row[j] = between(0, 1) == 1;
-    return Mask{.kind = MaskKind::blocks, .blocks = pattern, .text = "blocks"};
-  }
-
   std::mt19937 engine_;
 };
 

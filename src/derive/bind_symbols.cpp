@@ -5,14 +5,16 @@
 namespace tilescope {
 
 double live_share(const Workload& workload, const Mask& mask) {
-  if (mask.kind == MaskKind::none) return 1;
-  const std::int64_t query = mask.kind == MaskKind::blocks ? mask.blocks->block_q : 1,
-                     key = mask.kind == MaskKind::blocks ? mask.blocks->block_kv : 1;
-  const LiveSums live = LiveTiles(mask, workload.q_len, workload.kv_len, query, key).sums(false);
+  if (!mask.masks()) return 1;
+  const LiveSums live = visible_pairs(mask, workload.q_len, workload.kv_len);
   return static_cast<double>(live.area) / (static_cast<double>(workload.q_len) * static_cast<double>(workload.kv_len));
 }
 
-int mask_edges(const Mask& mask) { return mask.kind == MaskKind::causal ? 1 : mask.kind == MaskKind::window ? 2 : 0; }
+int mask_edges(const Workload& workload, const Mask& mask) {
+  if (!mask.contiguous()) return 0;
+  const KeyInterval keys = mask.keys(workload.q_len, workload.kv_len);
+  return static_cast<int>(keys.begin.moves()) + static_cast<int>(keys.end.moves());
+}
 
 void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,
                   const Mask& mask, std::span<const std::int64_t> tiles, std::vector<std::int64_t>& inputs,

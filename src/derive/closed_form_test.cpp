@@ -43,7 +43,7 @@ struct Point {
     Int sum = 0;
     for (Int i = 0; i < T_r(); ++i) {
       const Int hi = std::min((i + 1) * B_r, q) - 1 + off(), end = std::min((hi / B_c + 1) * B_c, x);
-      const Int t0 = is(MaskKind::window) ? std::max<Int>(0, i * B_r + off() - mask.window + 1) / B_c : 0;
+      const Int t0 = is(MaskKind::window) ? std::max<Int>(0, i * B_r + off() - mask.count + 1) / B_c : 0;
       for (Int j = 0; is(MaskKind::blocks) && j < T_c(); ++j) sum += live(i, j) ? std::min(B_c, x - j * B_c) : 0;
       if (!is(MaskKind::blocks)) sum += is(MaskKind::none) ? x : end - t0 * B_c;
     }

@@ -10,7 +10,7 @@
 namespace tilescope {
 namespace {
 
-SymbolicOptions options_of(const DeriveRequest& request) { return {.masked = request.mask.kind != MaskKind::none}; }
+SymbolicOptions options_of(const DeriveRequest& request) { return {.masked = request.mask.masks()}; }
 
 double volume(const Diagram& diagram, const Workload& workload, ArrayId id) {
   double values = 1;

@@ -12,7 +12,7 @@ std::string models() { return std::string(TILESCOPE_SOURCE_DIR) + "/models"; }
 void bound_schedule(benchmark::State& state, const char* mask_name, bool bind) {
   const Schedule schedule = find_schedule("flash2", models());
   const Mask mask = *parse_mask(mask_name);
-  const SymbolicSchedule counts = symbolic(schedule, {.masked = mask.kind != MaskKind::none});
+  const SymbolicSchedule counts = symbolic(schedule, {.masked = mask.masks()});
   std::vector<Polynomial> terms;
   for (const SymbolicTerm& term : counts.terms) terms.push_back(term.values);
   const Program program = compile(counts.symbols, terms);

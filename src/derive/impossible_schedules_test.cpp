@@ -41,7 +41,7 @@ TEST_CASE("no ranked schedule moves less than the compulsory bytes, whatever the
   for (int i = 0; i < 12; ++i) {
     const std::int64_t keys = 256 * length(random), window = width(random) % keys + 1;
     Mask mask;
-    mask.kind = MaskKind::window, mask.window = window;
+    mask.kind = MaskKind::window, mask.count = window;
     if (i % 4 == 3) mask.kind = MaskKind::causal;
     const Derivation derivation = derive({.diagram = attention,
                                           .workload = {1, 1, 1, keys, keys, 64, 64},

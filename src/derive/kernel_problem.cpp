@@ -141,7 +141,7 @@ Valuation sizes_of(const SymbolicSchedule& symbolic, const Schedule& schedule, c
     const SymbolId id = symbolic.symbols.inputs()[i];
     if (source.kind == SymbolSource::Kind::size) values[id] = size;
     if (source.kind == SymbolSource::Kind::live_share) values[id] = live_share(workload, mask);
-    if (source.kind == SymbolSource::Kind::mask_edges) values[id] = mask_edges(mask);
+    if (source.kind == SymbolSource::Kind::mask_edges) values[id] = mask_edges(workload, mask);
     if (source.kind == SymbolSource::Kind::tile && source.tile.parameter >= 0 && !is_tile(schedule, source))
       values[id] = default_part(schedule, source, size);
     if (source.kind == SymbolSource::Kind::tile && source.tile.parameter < 0)

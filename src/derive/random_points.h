@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/test_seed.h"
 #include "diagram/diagram.h"
+#include "diagram/random_mask.h"
 
 namespace tilescope {
 
@@ -38,28 +39,10 @@ class RandomPoints {
     return values;
   }
 
-  Mask mask(const Workload& workload) {
-    switch (between(0, 3)) {
-      case 1:
-        return *parse_mask("causal");
-      case 2:
-        return window(12);
-      case 3:
-        return blocks(workload, between(1, 9), between(1, 9));
-      default:
-        return {};
-    }
-  }
+  Mask mask(const Workload& workload) { return random_mask(engine_, workload); }
   Mask window(std::int64_t widest) { return *parse_mask("window:" + std::to_string(between(1, widest))); }
-  // A coin for every block.
   Mask blocks(const Workload& workload, std::int64_t block_q, std::int64_t block_kv) {
-    auto pattern = std::make_shared<Mask::Blocks>();
-    pattern->block_q = block_q, pattern->block_kv = block_kv;
-    pattern->live.assign(static_cast<std::size_t>(ceil_div(workload.q_len, block_q)),
-                         std::vector<bool>(static_cast<std::size_t>(ceil_div(workload.kv_len, block_kv))));
-    for (auto& row : pattern->live)
-      for (std::size_t j = 0; j < row.size(); ++j) row[j] = between(0, 1) == 1;
-    return Mask{.kind = MaskKind::blocks, .blocks = pattern, .text = "blocks"};
+    return random_blocks(engine_, workload, block_q, block_kv);
   }
 
  private:

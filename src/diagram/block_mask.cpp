@@ -37,7 +37,14 @@ Mask load_block_mask(const std::filesystem::path& file, const Workload& workload
     rows.report(fmt::format("expected {} rows, one a query block of {}, found {}", expected, blocks->block_q,
                             blocks->live.size()));
   document.finish();
-  return Mask{.kind = MaskKind::blocks, .blocks = std::move(blocks), .text = "block-sparse:" + file.string()};
+  return Mask{
+      .kind = MaskKind::blocks, .blocks = std::move(blocks), .text = to_string(MaskKind::blocks) + ":" + file.string()};
+}
+
+std::optional<Mask> load_mask(std::string_view text, const std::filesystem::path& directory, const Workload& workload) {
+  if (const auto mask = parse_mask(text)) return mask;
+  if (const auto file = mask_file(text)) return load_block_mask(directory / *file, workload);
+  return std::nullopt;
 }
 
 }  // namespace tilescope

@@ -11,4 +11,7 @@ namespace tilescope {
 // InputError when it is damaged or does not cover the workload.
 Mask load_block_mask(const std::filesystem::path& file, const Workload& workload);
 
+// The mask of a spelling; a file is looked for in `directory`. nullopt: not a mask.
+std::optional<Mask> load_mask(std::string_view text, const std::filesystem::path& directory, const Workload& workload);
+
 }  // namespace tilescope

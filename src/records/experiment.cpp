@@ -6,6 +6,7 @@
 #include <set>
 
 #include "config/reader.h"
+#include "diagram/mask.h"
 
 namespace tilescope::validate {
 namespace {
@@ -58,9 +59,8 @@ std::vector<std::string> read_masks(const Node& node) {
   std::vector<std::string> masks;
   for (const Node& item : node.items()) {
     masks.push_back(item.text());
-    if (!masks.back().empty() && !known_mask(masks.back()))
-      item.report(
-          fmt::format("expected none, causal, window:W (W >= 1) or block-sparse:FILE, found '{}'", masks.back()));
+    if (!masks.back().empty() && !mask_kind(masks.back()))
+      item.report(fmt::format("expected {}, found '{}'", mask_spellings(), masks.back()));
   }
   if (node.is_list() && masks.empty()) node.report("is an empty list; give at least one value");
   return masks;
@@ -175,7 +175,7 @@ ToleranceCondition read_condition(const Node& node) {
     return found ? std::optional(found->boolean()) : std::nullopt;
   };
   ToleranceCondition when;
-  if (const auto found = node.find("mask")) when.mask = found->one_of({"none", "causal", "window", "block-sparse"});
+  if (const auto found = node.find("mask")) when.mask = found->one_of(kind_names<MaskKind>());
   if (const auto found = node.find("dtype")) when.dtype = found->one_of({"fp16", "bf16", "fp32"});
   when.head_dim = length("head_dim");
   when.q_len_min = length("q_len_min");

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "diagram/workload.h"
-
 namespace tilescope::validate {
 
 Dtype dtype_of(const MeasurePoint& point, const std::string& key) {
@@ -24,14 +22,6 @@ std::string for_file_name(const std::string& text) {
 }
 
 }  // namespace
-
-std::optional<std::string> block_mask_file(const std::string& mask) {
-  constexpr std::string_view prefix = "block-sparse:";
-  if (!mask.starts_with(prefix) || mask.size() == prefix.size()) return std::nullopt;
-  return mask.substr(prefix.size());
-}
-
-bool known_mask(const std::string& mask) { return parse_mask(mask).has_value() || block_mask_file(mask).has_value(); }
 
 std::string point_id(const MeasurePoint& point) {
   const PointWorkload& w = point.workload;

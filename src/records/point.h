@@ -30,12 +30,6 @@ struct MeasurePoint {
 // The format of an array by its --dtype key ("q", "k", "v", "o").
 Dtype dtype_of(const MeasurePoint& point, const std::string& key);
 
-// FILE of the mask "block-sparse:FILE"; nothing for another mask.
-std::optional<std::string> block_mask_file(const std::string& mask);
-
-// Whether a point's mask is spelled as one of none, causal, window:W, block-sparse:FILE.
-bool known_mask(const std::string& mask);
-
 // Stable, readable and fit for a file name:
 // "fused_mma-fp16-b1-hq16-hkv16-q4096-kv4096-d128-causal-tq128-tkv64-w4". d128x64 when d_qk and d_v differ; without
 // the last three parts when the kernel has no tile to choose.

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "config/reader.h"
+#include "diagram/mask.h"
 
 namespace tilescope::validate {
 namespace {
@@ -61,8 +62,8 @@ class Row {
 PublishedRow read_row(const Row& row, int line) {
   MeasurePoint point;
   point.mask = row.text("mask", "none");
-  if (!known_mask(point.mask))
-    row.report("mask", fmt::format("expected none, causal or window:W, found {}", shown_text(point.mask)));
+  if (!mask_kind(point.mask))
+    row.report("mask", fmt::format("expected {}, found {}", mask_spellings(), shown_text(point.mask)));
   const std::string dtype = row.text("dtype", "fp16");
   if (const auto parsed = parse_dtype(dtype)) point.dtype = parsed->format;
   else row.report("dtype", fmt::format("{} is not a dtype", shown_text(dtype)));

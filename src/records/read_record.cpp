@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "diagram/mask.h"
 #include "records/record_fields.h"
 
 namespace tilescope::validate {
@@ -38,8 +39,8 @@ MeasurePoint read_point(const JsonFields& json) {
   MeasurePoint point;
   point.kernel = json.text("kernel");
   point.mask = json.text("mask");
-  if (!point.mask.empty() && !known_mask(point.mask))
-    json.report("mask", "expected none, causal, window:W or block-sparse:FILE, found " + point.mask);
+  if (!point.mask.empty() && !mask_kind(point.mask))
+    json.report("mask", "expected " + mask_spellings() + ", found " + point.mask);
   const JsonFields workload = json.object("workload");
   point.workload = {workload.integer("batch", 1), workload.integer("heads_q", 1), workload.integer("heads_kv", 1),
                     workload.integer("q_len", 1), workload.integer("kv_len", 1),  workload.integer("d_qk", 1),

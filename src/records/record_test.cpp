@@ -171,7 +171,7 @@ TEST_CASE("a value of the wrong type or range is named with what was found") {
       {"/point/workload/q_len", 0, "point.workload.q_len: expected an integer of at least 1, found 0"},
       {"/point/workload/q_len", 1.5, "found 1.5"},
       {"/point/workload/q_len", 18446744073709551615ull, "found 18446744073709551615"},
-      {"/point/mask", "diagonal", "expected none, causal, window:W or block-sparse:FILE"},
+      {"/point/mask", "diagonal", "expected none, causal, window:W (W >= 1)"},
       {"/point/dtype", "fp12", "is not a number format: fp12"},
       {"/point", 4, "point: expected an object, found 4"},
       {"/environment/ecc", "yes", "expected true or false"},

@@ -8,6 +8,7 @@
 #include "base/data_directory.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "diagram/mask.h"
 #include "schedule/schedule.h"
 
 namespace tilescope {
@@ -38,7 +39,7 @@ std::vector<OptionSpec> point_options() {
           {"kv-len", "key length (default: as query length)", Value::count},
           {"head-dim", "head dimension of Q and K, and of V unless --v-head-dim (default 64)", Value::count},
           {"v-head-dim", "head dimension of V and O", Value::count},
-          {"mask", "none, causal, window:W or block-sparse:FILE"},
+          {"mask", mask_spellings(false)},
           {"dtype",
            "fp32 tf32 bf16 fp16 fp8_e4m3 fp8_e5m2 int8 int4, and per array: fp16,kv=int8:g64:b2,o=bf16; keys: q k v kv "
            "o s p, "

@@ -138,7 +138,7 @@ std::vector<SweepAxis> read_axes(const Options& options, const Plan& plan) {
   add_followers(axes, options);
   const std::string mask = options.text("mask").value_or("");
   for (const SweepAxis& axis : axes)
-    if (mask.starts_with("block-sparse") && (sets(axis, &Workload::q_len) || sets(axis, &Workload::kv_len)))
+    if (mask_file(mask) && (sets(axis, &Workload::q_len) || sets(axis, &Workload::kv_len)))
       refuse(
           "--axis",
           fmt::format("'{}' changes the lengths, and mask '{}' is drawn for one q_len and kv_len; sweep another axis "

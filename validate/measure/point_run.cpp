@@ -50,21 +50,13 @@ bool fits(const kernels::Variant& variant, const MeasurePoint& point) {
           (variant.tile_q == point.tile_q && variant.tile_kv == point.tile_kv && variant.warps == point.warps));
 }
 
-kernels::Mask mask_of(const MeasurePoint& point) {
-  if (point.mask == "causal") return kernels::Mask::causal;
-  if (block_mask_file(point.mask)) return kernels::Mask::blocks;
-  return point.mask == "none" ? kernels::Mask::none : kernels::Mask::window;
-}
-
 MaskData mask_data(const MeasurePoint& point, const std::filesystem::path& data_directory) {
-  MaskData data;
-  if (const auto simple = parse_mask(point.mask)) {
-    data.window = simple->window;
-    return data;
-  }
   const PointWorkload& w = point.workload;
-  const Mask mask = load_block_mask(data_directory / block_mask_file(point.mask).value(),
-                                    {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v});
+  const Mask mask =
+      load_mask(point.mask, data_directory, {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v}).value();
+  MaskData data;
+  data.window = mask.count;
+  if (!mask.blocks) return data;
   data.block_q = mask.blocks->block_q, data.block_kv = mask.blocks->block_kv;
   for (const std::vector<bool>& row : mask.blocks->live) data.blocks.insert(data.blocks.end(), row.begin(), row.end());
   return data;
@@ -112,7 +104,7 @@ ChosenVariant choose_variant(const MeasurePoint& point) {
   const PointWorkload& w = point.workload;
   ChosenVariant chosen;
   chosen.shape = {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
-  chosen.mask = mask_of(point);
+  chosen.mask = mask_kind(point.mask).value();
   std::vector<std::string> names;
   for (const kernels::Variant& variant : kernels::built_variants()) {
     names.push_back(variant.kernel);

@@ -90,7 +90,7 @@ Summary summary_of(const SummaryRow& row) {
 const ComparedPoint* showcase(const Comparison& comparison) {
   const ComparedPoint* best = nullptr;
   for (const ComparedPoint& compared : comparison.points) {
-    if (compared.plan.schedule.islands.size() != 1 || compared.point.mask.kind != MaskKind::none) continue;
+    if (compared.plan.schedule.islands.size() != 1 || compared.point.mask.masks()) continue;
     const auto size = [](const ComparedPoint& p) {
       return std::tuple(p.point.workload.d_qk == 128, p.record.point.workload.q_len == 4096,
                         p.prediction.work.tensor_flop, p.record.point.tile_q * p.record.point.tile_kv);

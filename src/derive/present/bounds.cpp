@@ -49,7 +49,7 @@ std::vector<DiagramBound> bounds_of(const Derivation& derivation, const Diagram&
                                     .values = derivation.compulsory,
                                     .whole = true}};
   const double memory = derivation.request.memory;
-  if (!derivation.request.widths.empty() || derivation.request.mask.kind != MaskKind::none)
+  if (!derivation.request.widths.empty() || derivation.request.mask.masks())
     return bounds;  // stated for values and full score matrices
   const Workload& workload = derivation.request.workload;
   for (const Operator& op : diagram.operators) {

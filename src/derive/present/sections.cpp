@@ -193,7 +193,7 @@ PageSection bounds_section(const Derivation& derivation, const Diagram& diagram)
   section.paragraphs.emplace_back(
       "No schedule moves less than the largest bound that holds for the whole diagram. A bound of a single contraction "
       "holds where the contraction is a kernel of its own: fusing can beat it.");
-  if (!derivation.request.widths.empty() || derivation.request.mask.kind != MaskKind::none)
+  if (!derivation.request.widths.empty() || derivation.request.mask.masks())
     section.paragraphs.emplace_back(
         "Bounds beyond the compulsory one are stated for values and unmasked scores: leave out --dtype and --mask to "
         "see them.");

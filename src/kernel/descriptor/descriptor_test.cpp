@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "diagram/mask.h"
 #include "kernel/descriptor/descriptor_probes.h"
 
 using namespace tilescope;
@@ -61,7 +62,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"head_dims", "a list"},
           {"head_dims[*]", "an integer from 1 to 4096"},
           {"masks", "a list"},
-          {"masks[*]", "one of none, causal, window, block-sparse"},
+          {"masks[*]", "one of " + join(kind_names<MaskKind>(), ", ")},
           {"limits", "a map", Need::optional},
           {"limits.head_dim", "an integer from 1 to 4096", Need::optional},
           {"limits.q_len", "an integer from 1 to 1099511627776", Need::optional},

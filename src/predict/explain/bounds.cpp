@@ -26,12 +26,8 @@ std::optional<double> memory_inside(const HardwareProfile& hardware, Boundary bo
 
 double live_pairs(const Point& point) {
   const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
-  if (point.mask.kind == MaskKind::none) return static_cast<double>(q) * static_cast<double>(x);
-  const bool blocks = point.mask.kind == MaskKind::blocks;
-  return static_cast<double>(
-      LiveTiles(point.mask, q, x, blocks ? point.mask.blocks->block_q : 1, blocks ? point.mask.blocks->block_kv : 1)
-          .sums(false)
-          .area);
+  if (!point.mask.masks()) return static_cast<double>(q) * static_cast<double>(x);
+  return static_cast<double>(visible_pairs(point.mask, q, x).area);
 }
 
 double width_of(const Point& point, ArrayId id) { return bits(point.dtypes[index(id)].format) / 8.0; }
@@ -117,7 +113,7 @@ std::vector<TrafficBound> lower_bounds(const Plan& plan, const HardwareProfile& 
     if (scores) add(list, *scores, scores_width, {.boundary = boundary, .memory_bytes = *memory, .moved_bytes = total});
     for (std::size_t i = 0; i < plan.schedule.islands.size(); ++i) {
       const Island& island = plan.schedule.islands[i];
-      if (island.operators.size() != 1 || (island.skips_masked_tiles && point.mask.kind != MaskKind::none)) continue;
+      if (island.operators.size() != 1 || (island.skips_masked_tiles && point.mask.masks())) continue;
       const auto product =
           bounded_product(diagram, diagram.operators[static_cast<std::size_t>(island.operators.front())], point);
       if (!product) continue;

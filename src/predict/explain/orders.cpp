@@ -85,7 +85,7 @@ std::vector<OrderedTraffic> traffic_by_order(const Plan& plan, const HardwarePro
     (properties(dimension).within_head ? inner : outer).push_back(dimension);
   std::vector<GridDimension> by_head = inner, by_tile = outer;
   by_head.insert(by_head.end(), outer.begin(), outer.end()), by_tile.insert(by_tile.end(), inner.begin(), inner.end());
-  const bool masked = point.mask.kind != MaskKind::none;
+  const bool masked = point.mask.masks();
   for (const bool falls : {false, true}) {
     if (falls && !masked) continue;  // without a mask a direction is as good as the other
     const std::string row = (falls ? "falling " : "") + to_string(*rows);

@@ -159,14 +159,10 @@ std::int64_t BlockOrder::steps(const BlockPlace& place) const {
   const auto query = static_cast<std::size_t>(nest.query_loop), key = static_cast<std::size_t>(nest.key_loop);
   const bool own_query = nest.loops[query].group, own_key = nest.loops[key].group;
   const auto of_query = [&](std::int64_t tile) {
-    if (own_key) return std::int64_t{live.live(tile, place[key])};
-    if (live.is_band()) return live.keys_of(tile).count();
-    std::int64_t count = 0;
-    for (std::int64_t j = 0; j < live.key_tiles(); ++j) count += live.live(tile, j);
-    return count;
+    return own_key ? std::int64_t{live.live(tile, place[key])} : live.live_keys(tile);
   };
   if (own_query) return checked_mul(steps, of_query(place[query]));
-  if (own_key && live.is_band()) return checked_mul(steps, live.queries_of(place[key]).count());
+  if (own_key) return checked_mul(steps, live.live_queries(place[key]));
   std::int64_t pairs = 0;
   for (std::int64_t i = 0; i < live.query_tiles(); ++i) pairs = checked_add(pairs, of_query(i));
   return checked_mul(steps, pairs);

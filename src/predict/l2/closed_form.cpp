@@ -15,9 +15,11 @@ std::int64_t keys_loaded_in_waves(const Nest& nest, std::int64_t repeats, std::i
   constexpr std::int64_t most_waves = std::int64_t{1} << 26;  // a second's work; more would look like a hang
   if (total / wave > most_waves)
     throw CountOverflow("a masked point may run in at most 2^26 waves of blocks; use a shorter q_len or larger tiles");
-  // Bands move right: the keys that consecutive query tiles see reach from the first one's start to the last one's end.
+  // Intervals move right: the keys that consecutive query tiles see reach from the first one's start to the last one's
+  // end.
+  const TileRange live = tiles.live_queries();
   const auto keys_seen = [&](std::int64_t from, std::int64_t to) {
-    from = std::max(from, tiles.first_live_query());
+    from = std::max(from, live.first), to = std::min(to, live.end);
     return from < to ? TileRange{tiles.keys_of(from).first, tiles.keys_of(to - 1).end} : TileRange{};
   };
   std::int64_t loaded = 0;
@@ -75,8 +77,7 @@ DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, c
     else sweeps = sweeps || (!moves && nest.loops[i].trips > 1 && static_cast<int>(i) < last_loop(nest, array.axes));
   }
   const std::int64_t wave = std::max<std::int64_t>(1, resident / inside);
-  const bool over_queries =
-      nest.guarded() && nest.mask->kind != MaskKind::blocks && !array.has(nest.diagram->guard->query);
+  const bool over_queries = nest.guarded() && nest.mask->contiguous() && !array.has(nest.diagram->guard->query);
   if (over_queries && array.has(nest.diagram->guard->key)) {
     const std::int64_t query_tiles = nest.loops[static_cast<std::size_t>(nest.query_loop)].trips;
     const double capacity_keys =

@@ -7,32 +7,10 @@
 #include "predict/l2/memory_traffic.h"
 
 namespace tilescope {
-namespace {
-
-// Rows that see a key and keys that a row sees. Bands need no walk: every row from the first that sees a key sees one,
-// and the keys seen reach from the first such row's first key to the end.
-struct Visible {
-  std::int64_t rows, keys;
-};
-Visible visible(const Point& point) {
-  const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
-  if (point.mask.kind == MaskKind::none) return {q, x};
-  if (point.mask.kind == MaskKind::blocks) {
-    const LiveSums sums =
-        LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false);
-    return {sums.rows, sums.keys};
-  }
-  const std::int64_t first_row = std::max<std::int64_t>(0, q - x);
-  const std::int64_t first_key =
-      point.mask.kind == MaskKind::window ? std::max<std::int64_t>(0, first_row + x - q - point.mask.window + 1) : 0;
-  return {q - first_row, x - first_key};
-}
-
-}  // namespace
 
 std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
   const Diagram& diagram = plan.schedule.diagram;
-  const Visible seen = visible(point);
+  const LiveSums seen = visible_pairs(point.mask, point.workload.q_len, point.workload.kv_len);
   std::int64_t total = 0;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));

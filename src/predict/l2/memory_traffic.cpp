@@ -178,7 +178,7 @@ void add_spills_dram(const BoundIsland& bound, const SpilledBytes& spills, Terms
 }  // namespace
 
 std::int64_t mask_bytes(const IslandImplementation& how, const Point& point) {
-  if (how.mask_entry_bytes == 0 || point.mask.kind != MaskKind::blocks) return 0;
+  if (how.mask_entry_bytes == 0 || !point.mask.blocks) return 0;
   const auto& live = point.mask.blocks->live;
   return checked_mul(
       checked_mul(static_cast<std::int64_t>(live.size()), static_cast<std::int64_t>(live.front().size())),

@@ -91,8 +91,8 @@ class Walker {
     for (const LiveTiles& live : live_) {
       std::vector<TileRange>& keys = keys_of_.emplace_back();
       std::vector<TileRange>& queries = queries_of_.emplace_back();
-      for (std::int64_t i = 0; i < live.query_tiles(); ++i) keys.push_back(live.key_span(i));
-      for (std::int64_t j = 0; j < live.key_tiles(); ++j) queries.push_back(live.query_span(j));
+      for (std::int64_t i = 0; i < live.query_tiles(); ++i) keys.push_back(live.keys_of(i));
+      for (std::int64_t j = 0; j < live.key_tiles(); ++j) queries.push_back(live.queries_of(j));
     }
   }
 

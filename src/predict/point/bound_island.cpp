@@ -32,15 +32,15 @@ const IslandImplementation& implementation(const KernelDescriptor& kernel, int n
 
 // The pair of queries and keys that a mask guards, found where there is none: a row that ends early is a kind of mask.
 void guard_unmasked(Nest& nest) {
-  if (nest.guarded() || nest.mask->kind != MaskKind::none || nest.chunked.present()) return;
+  if (nest.guarded() || nest.mask->masks() || nest.chunked.present()) return;
   nest.find_guarded_pair();
   if (nest.query_loop < 0 || nest.key_loop < 0) nest.query_loop = nest.key_loop = -1;
 }
 
 // The sums less the keys of each block's last tile that lie behind the last multiple of `multiple` with a key that a
-// row of its tile of queries sees. Bands on keys that are not cut into parts.
+// row of its tile of queries sees. Contiguous masks on keys that are not cut into parts.
 NestSums stopped(const Nest& nest, NestSums sums, std::int64_t multiple, bool whole_tiles) {
-  if (multiple == 0 || nest.keys_are_chunked() || !nest.live_tiles().is_band()) return sums;
+  if (multiple == 0 || nest.keys_are_chunked() || !nest.mask->contiguous()) return sums;
   const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
                   &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
   const LiveTiles seen(*nest.mask, query.size, key.size, query.tile, 1);  // to the key
@@ -60,7 +60,7 @@ NestSums stopped(const Nest& nest, NestSums sums, std::int64_t multiple, bool wh
 // The sums less the scores that no instruction computes (NarrowScores). Rows past the end of a tile see what the last
 // one sees.
 NestSums narrowed(const Nest& nest, NestSums sums, const NarrowScores& narrow) {
-  if (narrow.keys == 0 || nest.keys_are_chunked() || !nest.live_tiles().is_band()) return sums;
+  if (narrow.keys == 0 || nest.keys_are_chunked() || !nest.mask->contiguous()) return sums;
   const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
                   &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
   const LiveTiles tiles = nest.live_tiles(), seen(*nest.mask, query.size, key.size, narrow.rows, 1);

@@ -97,7 +97,7 @@ TEST_CASE("tiles that an edge of the mask cuts are compared, those between the e
   CHECK(comparisons() == doctest::Approx(4 * 8 * 2 * 128 * 64));
   point.tiles[1] = 128;  // and one of 128
   CHECK(comparisons() == doctest::Approx(4 * 8 * 128 * 128));
-  point.tiles[1] = 64, point.mask.kind = MaskKind::window, point.mask.window = 256;  // two more at the other edge
+  point.tiles[1] = 64, point.mask.kind = MaskKind::window, point.mask.count = 256;  // two more at the other edge
   CHECK(comparisons() == doctest::Approx(4 * 8 * 4 * 128 * 64));
 }
 

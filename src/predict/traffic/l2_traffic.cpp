@@ -68,11 +68,8 @@ std::int64_t visited_sectors(const BoundIsland& bound, ArrayId id, std::int64_t 
   const std::int64_t length = bound.nest.size(axes.back()), lines = distinct_values(bound.finish, {}, axes) / length;
   std::int64_t bytes = 0;
   for (std::int64_t tile = 0; tile < queries.trips; ++tile) {
-    std::int64_t visits = 0;
-    if (live.is_band()) visits = live.keys_of(tile).count();
-    else
-      for (std::int64_t key = 0; key < live.key_tiles(); ++key) visits += live.live(tile, key);
-    visits = std::max<std::int64_t>(visits, bound.how.writes_masked_rows ? 1 : 0) - less;
+    const std::int64_t visits =
+        std::max<std::int64_t>(live.live_keys(tile), bound.how.writes_masked_rows ? 1 : 0) - less;
     if (visits <= 0) continue;
     const std::int64_t first = tile * queries.tile, rows = std::min(queries.tile, length - first);
     bytes = checked_add(
@@ -135,7 +132,7 @@ void add_zeros(const BoundIsland& bound, Terms& out, ArrayId id) {
 
 // The mask's own bytes: every block reads its row of the pattern.
 void add_mask(const BoundIsland& bound, Terms& out) {
-  if (bound.how.mask_entry_bytes == 0 || bound.point.mask.kind != MaskKind::blocks || !bound.nest.guarded()) return;
+  if (bound.how.mask_entry_bytes == 0 || !bound.point.mask.blocks || !bound.nest.guarded()) return;
   const Mask::Blocks& blocks = *bound.point.mask.blocks;
   const BoundLoop& queries = bound.nest.loops[static_cast<std::size_t>(bound.nest.query_loop)];
   const std::int64_t row =

@@ -24,7 +24,7 @@ variants:
     for (std::int64_t j = 0; j < 15; ++j) row.push_back((3 * i + 5 * j) % 4 == 0);
     blocks->live.push_back(row);
   }
-  point.mask = {.kind = MaskKind::blocks, .window = 0, .blocks = blocks, .text = "blocks"};
+  point.mask = {.kind = MaskKind::blocks, .blocks = blocks, .text = "blocks"};
   const Prediction sparse = predicted(plan, point);
   std::int64_t mask = 0, keys = 0, live_tiles = 0;
   for (std::int64_t tile = 0; tile * 64 < 1000; ++tile) {

@@ -82,10 +82,13 @@ std::int64_t steps_taken(const BoundIsland& bound, Pipe pipe, std::int64_t row_s
 }
 
 // Key tiles of a query tile that an edge of the mask crosses, on average: the tiles that hold the keys between what the
-// first and the last row see. Where tiles of both kinds line up (`from`: keys before the first row's edge), fewer.
-double cut_tiles(std::int64_t tile_q, std::int64_t tile_kv, std::int64_t from) {
-  const std::int64_t step = std::gcd(tile_q, tile_kv), off = (from % step + step) % step;
-  return 1 + static_cast<double>(tile_q - (off < 2 ? step : 0)) / static_cast<double>(tile_kv);
+// first and the last row see. Where tiles of both kinds line up, fewer. Rows held at the edge's least key cross none.
+double cut_tiles(const BoundLoop& query, const BoundLoop& key, const Edge& edge) {
+  if (!edge.moves()) return 0;
+  const std::int64_t step = std::gcd(query.tile, key.tile), off = (edge.offset % step + step) % step;
+  const double crossed = 1 + static_cast<double>(query.tile - (off < 2 ? step : 0)) / static_cast<double>(key.tile);
+  const std::int64_t held = edge.least > 0 ? edge.first_row_past(edge.least, query.size) : 0;
+  return held == 0 ? crossed : crossed * (1 - static_cast<double>(held) / static_cast<double>(query.size));
 }
 
 // Elements of the tiles of scores that the mask cuts; whole tiles, and no more than are visited.
@@ -94,11 +97,11 @@ double masked_scores(const BoundIsland& bound, double score_points) {
   if (!nest.guarded() || nest.keys_are_chunked()) return 0;
   const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
                   &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
-  const Mask& mask = *nest.mask;
-  const std::int64_t past = key.size - query.size;
   double cut = 0;
-  if (mask.kind == MaskKind::causal || mask.kind == MaskKind::window) cut += cut_tiles(query.tile, key.tile, past + 1);
-  if (mask.kind == MaskKind::window) cut += cut_tiles(query.tile, key.tile, past - mask.window + 1);
+  if (nest.mask->contiguous()) {
+    const KeyInterval keys = nest.mask->keys(query.size, key.size);
+    cut = cut_tiles(query, key, keys.end) + cut_tiles(query, key, keys.begin);
+  }
   double blocks = static_cast<double>(query.trips);
   for (const BoundLoop& loop : nest.all())
     if (&loop != &query && &loop != &key) blocks *= static_cast<double>(loop.trips);
@@ -223,23 +226,14 @@ void add_operator(const BoundIsland& bound, int position, Work& work) {
   }
 }
 
-// The field's FLOP of a contraction: visible pairs, averaged as FlashAttention's benchmarks do for causal
-// (hopper/benchmark_attn.py: mean keys a row = (max(0, Nk - Nq) + Nk) / 2) over the rows that see a key, exact for
-// windows and block patterns.
+// Twice the visible pairs as the field counts them (PairCount). mean_row: under a causal mask, a row has
+// (max(0, kv_len - q_len) + kv_len) / 2 keys.
 std::int64_t visible_pairs_twice(const Point& point) {
   const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
-  switch (point.mask.kind) {
-    case MaskKind::none:
-      return checked_mul(checked_mul(2, q), x);
-    case MaskKind::causal:
-      return checked_mul(std::min(q, x), checked_add(std::max<std::int64_t>(0, x - q), x));
-    case MaskKind::window:
-      return checked_mul(2, LiveTiles(point.mask, q, x, 1, 1).sums(false).area);
-    case MaskKind::blocks:
-      return checked_mul(
-          2, LiveTiles(point.mask, q, x, point.mask.blocks->block_q, point.mask.blocks->block_kv).sums(false).area);
-  }
-  return 0;
+  if (point.mask.row().flop == PairCount::exact) return checked_mul(2, visible_pairs(point.mask, q, x).area);
+  const KeyInterval keys = point.mask.keys(q, x);
+  const std::int64_t first = keys.end.first_row_past(0, q);  // row that sees a key
+  return checked_mul(q - first, checked_add(keys.end.at(first - 1), keys.end.at(q - 1)));
 }
 
 void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
