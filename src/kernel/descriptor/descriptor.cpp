@@ -46,7 +46,8 @@ void read_support(const Node& root, const Diagram& diagram, KernelDescriptor& ke
   for (const Node& item : mask_list.items()) {
     if (const auto mask = find_kind<MaskKind>(item)) add_once(kernel.masks, *mask, item);
   }
-  if (mask_list.is_list() && mask_list.items().empty()) mask_list.report("is an empty list; list at least 'none'");
+  if (mask_list.is_list() && mask_list.items().empty())  // any
+    for (const MaskKindRow& row : EnumTable<MaskKind>::rows) kernel.masks.push_back(row.value);
   const auto limits = root.find("limits");
   if (!limits) return;
   limits->only({"head_dim", "q_len", "kv_len", "compute_capability"});
