@@ -43,7 +43,7 @@ enum class MaskArgument { none, count, file };
 // end stands before the first of them and at the last, as FlashAttention's benchmarks do (hopper/benchmark_attn.py).
 enum class PairCount { exact, mean_row };
 
-enum class MaskKind { none, causal, window, blocks };
+enum class MaskKind { none, causal, window, prefix, blocks };
 struct MaskKindRow {
   MaskKind value;
   std::string_view name;      // in descriptors and experiments
@@ -66,10 +66,14 @@ struct EnumTable<MaskKind> {
     const Edge end{.offset = kv_len - q_len + 1, .most = kv_len};
     return {.begin = {.offset = end.offset - width, .most = kv_len}, .end = end};
   }
+  static constexpr KeyInterval prefix_and_up_to_own(std::int64_t q_len, std::int64_t kv_len, std::int64_t length) {
+    return {.begin = {}, .end = {.offset = kv_len - q_len + 1, .least = std::min(length, kv_len), .most = kv_len}};
+  }
   static constexpr std::array rows{
       MaskKindRow{MaskKind::none, "none", "none", MaskArgument::none, PairCount::exact, all_keys},
       MaskKindRow{MaskKind::causal, "causal", "causal", MaskArgument::none, PairCount::mean_row, up_to_own},
       MaskKindRow{MaskKind::window, "window", "window:W", MaskArgument::count, PairCount::exact, last_before_own},
+      MaskKindRow{MaskKind::prefix, "prefix", "prefix:P", MaskArgument::count, PairCount::exact, prefix_and_up_to_own},
       MaskKindRow{MaskKind::blocks, "block-sparse", "block-sparse:FILE", MaskArgument::file, PairCount::exact,
                   nullptr}};
 };

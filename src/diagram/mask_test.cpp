@@ -18,6 +18,8 @@ bool sees_by_definition(const Mask& mask, std::int64_t own, std::int64_t key) {
       return key <= own;
     case MaskKind::window:
       return key <= own && key > own - mask.count;
+    case MaskKind::prefix:
+      return key <= own || key < mask.count;
     case MaskKind::blocks:
       break;
   }
