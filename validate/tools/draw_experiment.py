@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws an experiment at random: kernels, built variants, shapes and masks, from a seed that the file states.
 
-usage: draw_experiment.py --name NAME --count N [--seed S] [--weight KERNEL=N ...] > validate/experiments/NAME.yaml
+usage: draw_experiment.py --name NAME --count N [--hardware GPU] [--seed S] [--weight KERNEL=N ...] > validate/experiments/NAME.yaml
 
 Sizes are log-uniform, so that K and V reach from a small part of the L2 to several times its size; lengths are ragged
 half the time. A point is kept when a run stays under MOST_FLOP and its arrays under MOST_BYTES. Needs PyYAML.
@@ -115,6 +115,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--name", required=True)
     parser.add_argument("--count", type=int, required=True)
+    parser.add_argument("--hardware", default="h200_sxm", help="profile of the GPU that will measure (default: h200_sxm)")
     parser.add_argument("--seed", type=int, default=None, help="default: a new one")
     parser.add_argument("--weight", action="append", default=[], metavar="KERNEL=N", help="draw this kernel so often")
     options = parser.parse_args()
@@ -136,8 +137,9 @@ def main():
         point = draw(rng, name, KERNELS[name][1], KERNELS[name][2], read[name])
         if point and point not in points:
             points.append(point)
-    print(f"# {options.count} points drawn at random: draw_experiment.py --name {options.name} --count {options.count} --seed {seed}" + "".join(f" --weight {each}" for each in options.weight))
-    print(f"schema: tilescope/experiment/1\nname: {options.name}\nhardware: h200_sxm\nrepeats: {{cold: 5, steady: 10}}\npoints:")
+    print(f"# {options.count} points drawn at random: draw_experiment.py --name {options.name} --count {options.count} "
+          + f"--hardware {options.hardware} --seed {seed}" + "".join(f" --weight {each}" for each in options.weight))
+    print(f"schema: tilescope/experiment/1\nname: {options.name}\nhardware: {options.hardware}\nrepeats: {{cold: 5, steady: 10}}\npoints:")
     for point in sorted(points, key=lambda p: names.index(p["kernel"])):
         print("  - " + yaml.safe_dump(point, default_flow_style=True, sort_keys=False, width=1000).strip())
 
