@@ -35,12 +35,14 @@ check: build
 # Both share a tree: what `make demo` has compiled is not compiled again.
 program:
 	$(call install,$(PROGRAM_PACKAGES))
-	cmake --preset release -DTILESCOPE_TESTS=OFF -DTILESCOPE_LIBRARY=OFF -DTILESCOPE_CUDA=$(if $(GPU),AUTO,OFF)
+	cmake --preset release -DTILESCOPE_TESTS=OFF -DTILESCOPE_LIBRARY=OFF -DTILESCOPE_CUDA=$(if $(GPU),AUTO,OFF) -DTILESCOPE_CUDA_COMPILE_ONLY=OFF
 	cmake --build --preset release -j $(JOBS)
 
+# Without a GPU the CUDA code is compiled for its errors alone.
 build:
 	$(call install,$(CHECK_PACKAGES))
-	cmake --preset release -DTILESCOPE_TESTS=ON -DTILESCOPE_LIBRARY=ON -DTILESCOPE_PYTHON=ON -DTILESCOPE_CUDA=AUTO
+	cmake --preset release -DTILESCOPE_TESTS=ON -DTILESCOPE_LIBRARY=ON -DTILESCOPE_PYTHON=ON -DTILESCOPE_CUDA=AUTO \
+	  -DTILESCOPE_CUDA_COMPILE_ONLY=$(if $(GPU),OFF,ON)
 	cmake --build --preset release -j $(JOBS)
 
 # tilescope-VERSION as .deb and .tar.gz in $(BUILD)

@@ -236,9 +236,9 @@ TEST_CASE("a place that cannot be written is refused before any work, for every 
   const std::string line =
       "/nonexistent/x: error: cannot be written: directory '/nonexistent' does not exist; make it or "
       "choose another path";
-  for (const std::string words :
-       {"report -o", "validate -o", "validate --junit", "validate --errors", "derive attention -o",
-        "search --hardware l4 --q-len 1k -o", "compare --hardware l4 --q-len 1k -o", "list gpus -o", "man -o"}) {
+  for (const std::string words : {"report -o", "validate -o", "validate --junit", "validate --errors",
+                                  "validate --markdown", "derive attention -o", "search --hardware l4 --q-len 1k -o",
+                                  "compare --hardware l4 --q-len 1k -o", "list gpus -o", "man -o"}) {
     const auto begin = std::chrono::steady_clock::now();
     check_refused(words + " /nonexistent/x", line);
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));  // the first three work for a minute

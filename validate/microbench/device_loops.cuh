@@ -13,6 +13,11 @@ __device__ __forceinline__ uint4 load_16(const uint4* from) {
   return v;
 }
 
+// Starts a copy of 16 bytes into shared memory.
+__device__ __forceinline__ void copy_16(unsigned to, const char* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+
 // Reads `count` vectors `rounds` times: all of them in every block, or (own) block b those from b * count on.
 struct ReadLoop {
   const uint4* from;

@@ -60,6 +60,8 @@ ExitStatus validate_records(const Arguments& arguments) {
   const std::vector<SearchRegret> regrets = search_regret(comparison);
   // Files before standard output, whose reader may leave.
   if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));
+  if (const auto markdown = arguments.text("markdown"))
+    write_file(*markdown, summary_text(comparison, regrets, Style{.format = OutputFormat::md}));
   if (const auto errors = arguments.text("errors")) write_file(*errors, error_summary(comparison).dump(1) + "\n");
   const Style style = style_of(arguments);
   if (style.format == OutputFormat::json) deliver(arguments, to_json(comparison).dump(1) + "\n");
@@ -74,6 +76,7 @@ std::vector<OptionSpec> validate_options() {
   return recorded_options() +
          std::vector<OptionSpec>{
              {"junit", "also write JUnit XML to this file", Value::output_file},
+             {"markdown", "also write the summary as Markdown to this file", Value::output_file},
              {"errors", "also write the time error by GPU and kernel, which predict states (validate/errors.json)",
               Value::output_file},
              {"published", "instead: times that others published, a directory of tables (validate/published)",

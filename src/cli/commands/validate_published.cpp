@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/files.h"
 #include "compare/published.h"
 
 namespace tilescope::cli {
@@ -53,6 +54,8 @@ ExitStatus validate_published(const Arguments& arguments) {
                                   .message = "goes with records, not with --published; give one of them"});
   const std::vector<PublishedResult> results =
       compare_published(validate::read_published(*arguments.text("published")), data_directory());
+  if (const auto markdown = arguments.text("markdown"))
+    write_file(*markdown, render(table_of(results), OutputFormat::md));
   const OutputFormat format = arguments.format();
   if (format == OutputFormat::json) deliver(arguments, to_json(results).dump(1) + "\n");
   else

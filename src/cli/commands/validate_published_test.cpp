@@ -44,6 +44,22 @@ TEST_CASE(
   CHECK(missed.out.find("NOT HELD") != std::string::npos);
 }
 
+TEST_CASE("--markdown writes what --format md prints, beside another answer") {
+  const ScratchFolder folder;
+  std::ofstream(folder / "two.csv") << "q_len,ms\n1024,0.04\n4096,0.5\n";
+  std::ofstream(folder / "two.yaml") << table("{mape: 5, rank: 1}");
+  for (const std::string command :
+       {"validate --published " + folder.path(),
+        std::string("validate --recorded " TILESCOPE_SOURCE_DIR "/validate/records/h200/third_party.jsonl")}) {
+    CAPTURE(command);
+    const Outcome json = run_program(command + " --format json --markdown " + (folder / "summary.md"));
+    CHECK(nlohmann::json::parse(json.out).contains("schema"));
+    const std::string printed = run_program(command + " --format md").out;
+    CHECK(printed.find("| --- |") != std::string::npos);
+    CHECK(content_of(folder / "summary.md") == printed);
+  }
+}
+
 TEST_CASE("validate --published refuses a directory without tables and options that only records have") {
   const ScratchFolder folder;
   check_refused("validate --published " + folder.path(),

@@ -9,7 +9,7 @@ namespace {
 
 namespace device = kernels::device;
 
-constexpr int operands = 4 * piece, in_flight = 4, batch = 8;
+constexpr int operands = 4 * piece, in_flight = 4, copy_batch = 8;
 
 // Two warpgroups multiply from shared memory. Meanwhile one thread of the third copies pieces from L2.
 template <int n>
@@ -48,7 +48,7 @@ struct Fed {
       device::pin(d);
       device::fence_operands();
 #pragma unroll
-      for (int step = 0; step < batch; ++step)
+      for (int step = 0; step < copy_batch; ++step)
         device::Wgmma<n>::template ss<__half>(d, device::step_descriptor(a, step % 4 * 32),
                                               device::step_descriptor(b, step % 4 * 32), 1);
       device::commit_products();
@@ -76,7 +76,7 @@ void add_fed(Microbench& bench, MicrobenchCurve& slower, const DeviceBuffer& sou
   const double alone = run(false), fed = run(true);
   unsigned pieces = 0;
   check_cuda(cudaMemcpy(&pieces, brought, sizeof pieces, cudaMemcpyDeviceToHost), "cudaMemcpy");
-  slower.points.emplace_back(1.0 * pieces * piece / fed, (fed - alone) / (2.0 * rounds * batch));
+  slower.points.emplace_back(1.0 * pieces * piece / fed, (fed - alone) / (2.0 * rounds * copy_batch));
   slower.name += " n" + std::to_string(n);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 namespace device = kernels::device;
 
-constexpr int n = 64, steps = 16, operations = 128, panel = 64 * 128;
+constexpr int held_n = 64, held_steps = 16, held_operations = 128, panel = 64 * 128;
 
 // Sums over all blocks: clocks of the products, rounds of the pipe.
 struct Tally {
@@ -39,15 +39,15 @@ struct Held {
       int round = 0;
       // Without products: the same number of rounds as with them.
 #pragma unroll 1
-      for (; pipe && (products ? done == 0 : round < rounds); ++round) run_pipe<operation::Ffma, operations>(x, y);
+      for (; pipe && (products ? done == 0 : round < rounds); ++round) run_pipe<operation::Ffma, held_operations>(x, y);
       watch.stop();
       if (products) watch.span.end = watch.span.begin, watch.span.end_ns = watch.span.begin_ns;
       if (threadIdx.x == 128) atomicAdd(&tally->rounds, static_cast<unsigned long long>(round));
       return all_of(x);
     }
     const std::uint32_t base = device::shared_address(shared);
-    float d[n / 2];
-    for (int i = 0; i < n / 2; ++i) d[i] = 0;
+    float d[held_n / 2];
+    for (int i = 0; i < held_n / 2; ++i) d[i] = 0;
     watch.start();
     if (products) {
 #pragma unroll 1
@@ -56,10 +56,11 @@ struct Held {
         device::pin(d);
         device::fence_operands();
 #pragma unroll
-        for (int step = 0; step < steps; ++step) {
+        for (int step = 0; step < held_steps; ++step) {
           const unsigned at = static_cast<unsigned>(step / 4 * panel), along_k = step % 4 * 32;
-          device::Wgmma<n>::template ss<__half>(d, device::step_descriptor(device::k_major(base + at), along_k),
-                                                device::step_descriptor(device::k_major(b + at), along_k), step > 0);
+          device::Wgmma<held_n>::template ss<__half>(d, device::step_descriptor(device::k_major(base + at), along_k),
+                                                     device::step_descriptor(device::k_major(b + at), along_k),
+                                                     step > 0);
         }
         device::commit_products();
         device::wait_products<0>();
@@ -72,7 +73,7 @@ struct Held {
       atomicAdd(&tally->clocks, static_cast<unsigned long long>(watch.span.end - watch.span.begin));
     }
     unsigned all = 0;
-    for (int i = 0; i < n / 2; ++i) all ^= __float_as_uint(d[i]);
+    for (int i = 0; i < held_n / 2; ++i) all ^= __float_as_uint(d[i]);
     return all;
   }
 };

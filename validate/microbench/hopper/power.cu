@@ -13,7 +13,8 @@ namespace {
 
 namespace device = kernels::device;
 
-constexpr int n = 256, groups = 2, tiles = 4;  // B tiles used in rotation, each of n rows of 128 bytes
+constexpr int power_n = 256, power_groups = 2,
+              tiles = 4;  // B tiles used in rotation, each of power_n rows of 128 bytes
 
 __device__ float normal(unsigned i) {  // Box-Muller over a hash
   unsigned a = i * 2654435761u + 12345u, b = a ^ 0x9e3779b9u;
@@ -39,19 +40,19 @@ __device__ unsigned packed(unsigned i) {
 template <class Element>
 struct NormalProducts {
   int fresh = 0;
-  static constexpr int threads = 128 * groups;
-  static constexpr int shared_bytes = groups * 64 * 128 + tiles * n * 128 + 1024;
+  static constexpr int threads = 128 * power_groups;
+  static constexpr int shared_bytes = power_groups * 64 * 128 + tiles * power_n * 128 + 1024;
   static constexpr double flop =
-      2.0 * 64 * n * (128.0 / (std::is_same_v<Element, device::E4m3> ? 1 : 2)) * tiles * groups;
+      2.0 * 64 * power_n * (128.0 / (std::is_same_v<Element, device::E4m3> ? 1 : 2)) * tiles * power_groups;
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
     for (unsigned i = threadIdx.x; i < shared_bytes / 4; i += threads)
       reinterpret_cast<unsigned*>(shared)[i] = packed<Element>(i + blockIdx.x * 65536);
     device::fence_async_proxy();
     const std::uint32_t base = device::shared_address(shared);
     const std::uint64_t a = device::k_major(base + threadIdx.x / 128 * 64 * 128),
-                        b = device::k_major(base + groups * 64 * 128);
-    float d[n / 2];
-    for (int i = 0; i < n / 2; ++i) d[i] = 0;
+                        b = device::k_major(base + power_groups * 64 * 128);
+    float d[power_n / 2];
+    for (int i = 0; i < power_n / 2; ++i) d[i] = 0;
     watch.start();
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
@@ -61,16 +62,16 @@ struct NormalProducts {
       for (int tile = 0; tile < tiles; ++tile)
 #pragma unroll
         for (int step = 0; step < 4; ++step)
-          device::Wgmma<n>::template ss<Element>(d, device::step_descriptor(a, step * 32),
-                                                 device::step_descriptor(b, tile * n * 128 + step * 32),
-                                                 tile % 2 == 0 && step == 0 ? fresh : 1);
+          device::Wgmma<power_n>::template ss<Element>(d, device::step_descriptor(a, step * 32),
+                                                       device::step_descriptor(b, tile * power_n * 128 + step * 32),
+                                                       tile % 2 == 0 && step == 0 ? fresh : 1);
       device::commit_products();
       device::wait_products<0>();
       device::pin(d);
     }
     watch.stop();
     unsigned all = 0;
-    for (int i = 0; i < n / 2; ++i) all ^= __float_as_uint(d[i]);
+    for (int i = 0; i < power_n / 2; ++i) all ^= __float_as_uint(d[i]);
     return all;
   }
 };

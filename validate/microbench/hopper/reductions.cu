@@ -6,7 +6,7 @@ namespace {
 
 namespace device = kernels::device;
 
-constexpr int in_flight = 2, added = 32768;  // bytes that a block's 8 warps add to in a round
+constexpr int sums_in_flight = 2, added = 32768;  // bytes that a block's 8 warps add to in a round
 
 // In each round the warps of a block add to the block's own floats, and one thread copies `pieces` pieces. They do not
 // wait for each other; the slower of the two determines the round's time.
@@ -15,17 +15,17 @@ struct Both {
   const char* from;
   int pieces;
   bool add;
-  static constexpr int threads = 288, shared_bytes = in_flight * piece;
+  static constexpr int threads = 288, shared_bytes = sums_in_flight * piece;
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
-    __shared__ __align__(8) unsigned long long arrived[in_flight];
+    __shared__ __align__(8) unsigned long long arrived[sums_in_flight];
     const std::uint32_t barriers = device::shared_address(arrived);
     if (threadIdx.x == 0)
-      for (int i = 0; i < in_flight; ++i) device::init_barrier(barriers + 8 * static_cast<unsigned>(i), 1);
+      for (int i = 0; i < sums_in_flight; ++i) device::init_barrier(barriers + 8 * static_cast<unsigned>(i), 1);
     device::fence_barrier_init();
     watch.start();
     if (threadIdx.x == 256) {
       const int count = rounds * pieces;
-      Feed{from, device::shared_address(shared), barriers, in_flight}([=](int asked) { return asked < count; });
+      Feed{from, device::shared_address(shared), barriers, sums_in_flight}([=](int asked) { return asked < count; });
     } else if (threadIdx.x < 256 && add) {
       float* own = to + blockIdx.x * (added / 4) + threadIdx.x * 4;
 #pragma unroll 1

@@ -3,7 +3,7 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr int steps = 16;
+constexpr int store_steps = 16;
 
 struct MatrixStores {
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
@@ -12,7 +12,7 @@ struct MatrixStores {
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-      for (int step = 0; step < steps; ++step)
+      for (int step = 0; step < store_steps; ++step)
         asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1,%1,%1,%1};" ::"r"(at + step * 512),
                      "r"(threadIdx.x)
                      : "memory");
@@ -25,9 +25,10 @@ struct MatrixStores {
 }  // namespace
 
 void measure_hopper_shared_memory(Microbench& bench) {
-  bench.add("smem.stmatrix",
-            scaled(cycles_per_round(bench, MatrixStores{}, {bench.units(), 1024, 32 * 1024}, 100), 1.0 / (32 * steps)),
-            "x4, 32 warps");
+  bench.add(
+      "smem.stmatrix",
+      scaled(cycles_per_round(bench, MatrixStores{}, {bench.units(), 1024, 32 * 1024}, 100), 1.0 / (32 * store_steps)),
+      "x4, 32 warps");
 }
 
 }  // namespace tilescope::validate

@@ -9,7 +9,7 @@ namespace {
 
 namespace device = kernels::device;
 
-constexpr int a_bytes = 64 * 128, steps = 32;  // one panel of A; products of a round
+constexpr int a_bytes = 64 * 128, product_steps = 32;  // one panel of A; products of a round
 
 enum class Source { smem, reg };
 
@@ -36,7 +36,7 @@ struct Products {
       device::pin(d);
       device::fence_operands();
 #pragma unroll
-      for (int step = 0; step < steps; ++step) {
+      for (int step = 0; step < product_steps; ++step) {
         const unsigned along_k = step % 4 * 32;
         if constexpr (source == Source::smem)
           device::Wgmma<n>::template ss<Element>(d, device::step_descriptor(a, along_k),
@@ -89,7 +89,7 @@ void add_interval(Microbench& bench, const std::string& key) {
   using Body = Products<Element, n, source>;
   const auto interval = [&](int groups) {
     return scaled(cycles_per_round(bench, Body{}, {bench.units(), 128 * groups, Body::shared_bytes}, 40),
-                  1.0 / (steps * groups));
+                  1.0 / (product_steps * groups));
   };
   bench.add(key + ".n" + std::to_string(n), interval(Body::most_groups),
             std::to_string(Body::most_groups) +

@@ -7,21 +7,21 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr int threads = 256;
+constexpr int gap_threads = 256;
 
 struct Times {
   unsigned long long begin, end;  // of a block, by the GPU's timer
 };
 
 // Spins for `ns` or copies `count` packets from `from` on, and stores its times.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(gap_threads)
     working_kernel(unsigned ns, const uint4* from, uint4* to, std::size_t count, Times* times) {
   const unsigned long long begin = timer_ns();
-  const std::size_t first = std::size_t{blockIdx.x} * threads + threadIdx.x;
-  for (std::size_t i = first; i < count; i += std::size_t{gridDim.x} * threads) to[i] = load_16(from + i);
+  const std::size_t first = std::size_t{blockIdx.x} * gap_threads + threadIdx.x;
+  for (std::size_t i = first; i < count; i += std::size_t{gridDim.x} * gap_threads) to[i] = load_16(from + i);
   while (timer_ns() - begin < ns) {
   }
-  if (threadIdx.x % 32 == 0) times[(blockIdx.x * threads + threadIdx.x) / 32] = {begin, timer_ns()};
+  if (threadIdx.x % 32 == 0) times[(blockIdx.x * gap_threads + threadIdx.x) / 32] = {begin, timer_ns()};
 }
 
 // A block with one busy warp that records its residence time.
@@ -38,7 +38,7 @@ __global__ void lasting_kernel(int rounds, unsigned* clocks) {
 // of `kernels` kernels: spins of 5 us, with every other one replaced by a copy of `bytes`.
 std::vector<double> gaps(const Microbench& bench, int kernels, std::size_t bytes) {
   const unsigned spins = static_cast<unsigned>(bench.units()), copies = 4 * spins;
-  const std::size_t warps = copies * threads / 32;
+  const std::size_t warps = copies * gap_threads / 32;
   const DeviceBuffer memory(sizeof(Times) * warps * static_cast<std::size_t>(kernels)), data(2 * bytes + 32);
   Times* times = static_cast<Times*>(memory.get());
   const uint4* from = static_cast<const uint4*>(data.get());
@@ -46,8 +46,8 @@ std::vector<double> gaps(const Microbench& bench, int kernels, std::size_t bytes
     for (int i = 0; i < kernels; ++i) {
       const bool copy = bytes > 0 && i % 2 == 1;
       uint4* to = static_cast<uint4*>(data.get()) + bytes / 16;
-      working_kernel<<<copy ? copies : spins, threads>>>(copy ? 0 : 5000, from, to, copy ? bytes / 16 : 0,
-                                                         times + warps * static_cast<std::size_t>(i));
+      working_kernel<<<copy ? copies : spins, gap_threads>>>(copy ? 0 : 5000, from, to, copy ? bytes / 16 : 0,
+                                                             times + warps * static_cast<std::size_t>(i));
     }
   check_cuda(cudaDeviceSynchronize(), "running a microbenchmark");
   std::vector<Times> host(warps * static_cast<std::size_t>(kernels));

@@ -5,8 +5,8 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr int threads = 1024, passes = 4;
-constexpr std::size_t step = static_cast<std::size_t>(threads) * loads_in_flight;
+constexpr int trip_threads = 1024, passes = 4;
+constexpr std::size_t trip_step = static_cast<std::size_t>(trip_threads) * loads_in_flight;
 constexpr double hits = 0.95;  // of the bytes read
 
 // Fraction of the bytes of a range that a sweep over it reads from DRAM.
@@ -24,9 +24,9 @@ MicrobenchCurve miss_curve(const Microbench& bench, const DeviceBuffer& buffer, 
   for (std::size_t mib = 8; mib <= 96; mib += bench.quick() ? 8 : 2) {
     // Private ranges are whole iterations of smaller blocks, so that consecutive sizes can be close together.
     const std::size_t vectors = (mib << 20) / 16;
-    const std::size_t trip = own ? 64 * loads_in_flight : step;
+    const std::size_t trip = own ? 64 * loads_in_flight : trip_step;
     const std::size_t count = (own ? vectors / static_cast<std::size_t>(bench.units()) : vectors) / trip * trip;
-    const Shape shape{bench.units(), own ? 64 : threads, 0};
+    const Shape shape{bench.units(), own ? 64 : trip_threads, 0};
     const ReadLoop body{static_cast<const uint4*>(buffer.get()), count, own};
     const auto sweep = [=](int rounds) { return [=] { launch_timed(body, shape, rounds, spans, sink); }; };
     sizes.push_back(static_cast<double>(count * 16 * (own ? static_cast<std::size_t>(bench.units()) : 1)));

@@ -23,7 +23,7 @@ __device__ __forceinline__ unsigned local_address(float* own) {
 }
 
 // Stores all of `bytes` of each thread, then loads all of it, in every round.
-struct Sweep {
+struct LocalSweep {
   int bytes;  // a multiple of in_flight * wide, at most frame
   bool stores, loads;
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
@@ -53,7 +53,7 @@ struct Sweep {
 };
 
 // One warp; each load's address depends on the previous load.
-struct Chase {
+struct LocalChase {
   int bytes;
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
     float own[frame / 4];
@@ -75,17 +75,17 @@ struct Chase {
 
 void measure_local(Microbench& bench) {
   const int units = bench.units(), most = 197 * 1024;  // bytes of shared memory, so that L1 is small
-  const auto of_unit = [&](const Sweep& body, int threads) {
+  const auto of_unit = [&](const LocalSweep& body, int threads) {
     return inverse(cycles_per_round(bench, body, {1, threads, most}, 20), static_cast<double>(body.bytes) * threads);
   };
   bench.add("local.store", of_unit({256, true, false}, 256), "one SM, 8 warps, 8 B a thread");
   bench.add("local.store_one_warp", of_unit({256, true, false}, 32), "one SM, one warp, 8 B a thread");
   constexpr int far = 4096, near = 64;
-  bench.add("local.latency", scaled(cycles_per_round(bench, Chase{far}, {units, 32, most}, 10), 1.0 * wide / far),
+  bench.add("local.latency", scaled(cycles_per_round(bench, LocalChase{far}, {units, 32, most}, 10), 1.0 * wide / far),
             "one warp per SM, dependent loads, 128 KiB");
-  bench.add("local.latency_l1", scaled(cycles_per_round(bench, Chase{near}, {1, 32, 0}, 100), 1.0 * wide / near),
+  bench.add("local.latency_l1", scaled(cycles_per_round(bench, LocalChase{near}, {1, 32, 0}, 100), 1.0 * wide / near),
             "one warp per SM, dependent loads, 2 KiB");
-  const Sweep both{256, true, true};
+  const LocalSweep both{256, true, true};
   constexpr int threads = 256, rounds = 400;
   DeviceBuffer memory(sizeof(Span) * static_cast<std::size_t>(units) * 32 + 16);
   Span* spans = static_cast<Span*>(memory.get());

@@ -5,14 +5,10 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr int threads = 128, blocks = 512, tiles = 70, tile = 4096, stages = 6, chunk = tile / (threads / 32);
-
-__device__ __forceinline__ void copy_16(unsigned to, const char* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-}
+constexpr int pair_threads = 128, blocks = 512, tiles = 70, tile = 4096, stages = 6, chunk = tile / (pair_threads / 32);
 
 // Each warp copies its part of a tile of two arrays, all but one of the stages ahead.
-__global__ void __launch_bounds__(threads) two_streams(const char* first, const char* second) {
+__global__ void __launch_bounds__(pair_threads) two_streams(const char* first, const char* second) {
   extern __shared__ __align__(128) unsigned char shared[];
   const unsigned part = threadIdx.x / 32 * chunk + threadIdx.x % 32 * 16;
   const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(shared)) + part;
@@ -51,8 +47,8 @@ void measure_off_line(Microbench& bench) {
              "cudaFuncSetAttribute");
   const auto seconds = [&](int past) {
     return event_seconds([&] {
-      two_streams<<<blocks, threads, shared>>>(static_cast<const char*>(first.get()) + past,
-                                               static_cast<const char*>(second.get()) + past);
+      two_streams<<<blocks, pair_threads, shared>>>(static_cast<const char*>(first.get()) + past,
+                                                    static_cast<const char*>(second.get()) + past);
       check_cuda(cudaGetLastError(), "launching a microbenchmark");
     });
   };

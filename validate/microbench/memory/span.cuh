@@ -35,6 +35,10 @@ __device__ __forceinline__ unsigned own_sm() {
   return sm;
 }
 
+__device__ __forceinline__ unsigned address_of(const unsigned char* shared) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
+}
+
 struct Stopwatch {
   Span span{};
   __device__ __forceinline__ void start() {

@@ -5,11 +5,8 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr int threads = 128;
+constexpr int stream_threads = 128;
 
-__device__ __forceinline__ void copy_16(unsigned to, const char* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-}
 template <int groups>
 __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
@@ -18,7 +15,7 @@ __device__ __forceinline__ void wait_copies() {
 // Each block streams `tiles` tiles of `bytes` from a range of its own, `stages` - 1 of them ahead (one stage: none).
 // `busy`: `spans` gets the SM of a block in place of its first clock. `work`: clocks that each thread spins per tile.
 template <int stages>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(stream_threads)
     stream_kernel(const char* source, int bytes, int tiles, bool busy, int work, Span* spans) {
   extern __shared__ __align__(128) unsigned char shared[];
   const unsigned base = static_cast<unsigned>(__cvta_generic_to_shared(shared));
@@ -26,7 +23,7 @@ __global__ void __launch_bounds__(threads)
   Span span{clock64(), 0, timer_ns(), 0};
   const auto copy = [&](int tile) {
     if (tile < tiles)
-      for (int i = static_cast<int>(threadIdx.x) * 16; i < bytes; i += threads * 16)
+      for (int i = static_cast<int>(threadIdx.x) * 16; i < bytes; i += stream_threads * 16)
         copy_16(base + tile % stages * bytes + i, from + static_cast<std::size_t>(tile) * bytes + i);
     asm volatile("cp.async.commit_group;" ::: "memory");
   };
@@ -54,7 +51,7 @@ void stream(const DeviceBuffer& source, Span* spans, int blocks, int bytes, int 
   const int shared = stages * bytes;
   check_cuda(cudaFuncSetAttribute(stream_kernel<stages>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
              "cudaFuncSetAttribute");
-  stream_kernel<stages><<<static_cast<unsigned>(blocks), threads, static_cast<std::size_t>(shared)>>>(
+  stream_kernel<stages><<<static_cast<unsigned>(blocks), stream_threads, static_cast<std::size_t>(shared)>>>(
       static_cast<const char*>(source.get()), bytes, tiles, busy, work, spans);
   check_cuda(cudaGetLastError(), "launching a microbenchmark");
 }

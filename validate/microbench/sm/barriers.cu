@@ -4,7 +4,7 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr int steps = 16;
+constexpr int barrier_steps = 16;
 
 struct BlockBarrier {
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
@@ -12,7 +12,7 @@ struct BlockBarrier {
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-      for (int step = 0; step < steps; ++step) asm volatile("bar.sync 0;" ::: "memory");
+      for (int step = 0; step < barrier_steps; ++step) asm volatile("bar.sync 0;" ::: "memory");
     }
     watch.stop();
     return 0;
@@ -41,7 +41,7 @@ struct HandOver {
 void measure_barriers(Microbench& bench) {
   for (const int warps : {1, 4, 8, 12, 16, 32}) {
     bench.add("sync.block_barrier.w" + std::to_string(warps),
-              scaled(cycles_per_round(bench, BlockBarrier{}, {1, 32 * warps, 0}, 200), 1.0 / steps),
+              scaled(cycles_per_round(bench, BlockBarrier{}, {1, 32 * warps, 0}, 200), 1.0 / barrier_steps),
               "consecutive bar.sync");
   }
   // A round is two signals.

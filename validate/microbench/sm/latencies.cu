@@ -5,11 +5,7 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr int steps = 64;
-
-__device__ __forceinline__ unsigned address_of(const unsigned char* shared) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
-}
+constexpr int latency_steps = 64;
 
 // Each lane's next row address is its word of the last matrices, as the first matrix holds the lanes' own addresses.
 struct LoadMatrices {
@@ -21,7 +17,7 @@ struct LoadMatrices {
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round)
 #pragma unroll
-      for (int i = 0; i < steps; ++i)
+      for (int i = 0; i < latency_steps; ++i)
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%0];"
                      : "+r"(at), "=r"(b), "=r"(c), "=r"(d)::"memory");
     watch.stop();
@@ -38,7 +34,7 @@ struct WideLoad {
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round)
 #pragma unroll
-      for (int i = 0; i < steps; ++i)
+      for (int i = 0; i < latency_steps; ++i)
         asm volatile("ld.volatile.shared.v4.u32 {%0,%1,%2,%3}, [%0];" : "+r"(at), "=r"(b), "=r"(c), "=r"(d)::"memory");
     watch.stop();
     return at ^ b ^ c ^ d;
@@ -52,7 +48,7 @@ struct TransposeMatrix {
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round)
 #pragma unroll
-      for (int i = 0; i < steps; ++i) asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(x));
+      for (int i = 0; i < latency_steps; ++i) asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %0;" : "+r"(x));
     watch.stop();
     return x;
   }
@@ -67,7 +63,7 @@ struct LoadConstant {
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round)
 #pragma unroll
-      for (int i = 0; i < steps; ++i)
+      for (int i = 0; i < latency_steps; ++i)
         at = *reinterpret_cast<const unsigned*>(reinterpret_cast<const char*>(offsets) + at);
     watch.stop();
     return at;
@@ -82,7 +78,7 @@ struct WriteInPlace {
     unsigned x = threadIdx.x;
     watch.start();
 #pragma unroll 1
-    for (int round = 0; round < rounds * steps; ++round) {
+    for (int round = 0; round < rounds * latency_steps; ++round) {
       if constexpr (stores)
         asm volatile("st.volatile.shared.u32 [%1], %0; lop3.b32 %0, %0, %1, 0x5a5a5a5a, 0x6a;"
                      : "+r"(x)
@@ -97,7 +93,7 @@ struct WriteInPlace {
 
 template <class Body>
 std::vector<double> step_of(const Microbench& bench, const Body& body) {
-  return scaled(cycles_per_round(bench, body, {1, 32, 512}, 20), 1.0 / steps);
+  return scaled(cycles_per_round(bench, body, {1, 32, 512}, 20), 1.0 / latency_steps);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ using namespace operation;
 
 // Chains of multiply-adds and chains of integer operations together: the issue rate when no pipe is saturated.
 template <int multiply_adds, int integers>
-struct Mixed {
+struct MixedPipes {
   static constexpr int repeats = 384 / (multiply_adds + integers);
   static constexpr double operations = 1024.0 * repeats * (multiply_adds + integers);
   __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
@@ -39,7 +39,7 @@ struct Mixed {
 
 template <int multiply_adds, int integers>
 std::vector<double> mixed_rate(const Microbench& bench) {
-  using Body = Mixed<multiply_adds, integers>;
+  using Body = MixedPipes<multiply_adds, integers>;
   return inverse(cycles_per_round(bench, Body{}, {bench.units(), 1024, 0}, 20), Body::operations);
 }
 

@@ -4,11 +4,7 @@
 namespace tilescope::validate {
 namespace {
 
-constexpr int bytes = 32 * 1024, steps = 16;
-
-__device__ __forceinline__ unsigned address_of(const unsigned char* shared) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
-}
+constexpr int bytes = 32 * 1024, shared_steps = 16;
 
 // 4, 8 or 16 bytes per thread. A warp's bytes are consecutive; each step reads those of another warp.
 template <int width>
@@ -40,9 +36,9 @@ struct Loads {
     watch.start();
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
-      unsigned v[steps][width / 4];
+      unsigned v[shared_steps][width / 4];
 #pragma unroll
-      for (int step = 0; step < steps; ++step) {
+      for (int step = 0; step < shared_steps; ++step) {
         load<width>(v[step], at + step * 512);
         x ^= v[step][0];
       }
@@ -60,7 +56,7 @@ struct Stores {
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-      for (int step = 0; step < steps; ++step) store<width>(at + step * 512, threadIdx.x);
+      for (int step = 0; step < shared_steps; ++step) store<width>(at + step * 512, threadIdx.x);
     }
     watch.stop();
     return at;
@@ -76,7 +72,7 @@ struct Matrices {
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-      for (int step = 0; step < steps; ++step) {
+      for (int step = 0; step < shared_steps; ++step) {
         unsigned v[4];
         asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                      : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
@@ -101,7 +97,7 @@ struct Chase {
 #pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-      for (int step = 0; step < steps; ++step) asm volatile("ld.volatile.shared.u32 %0, [%0];" : "+r"(at));
+      for (int step = 0; step < shared_steps; ++step) asm volatile("ld.volatile.shared.u32 %0, [%0];" : "+r"(at));
     }
     watch.stop();
     return at;
@@ -133,7 +129,7 @@ void measure_shared_memory(Microbench& bench) {
   const Shape all{bench.units(), 1024, bytes};
   const double warps = 32;
   const auto rate = [&](const auto& body, int width) {
-    return inverse(cycles_per_round(bench, body, all, 100), warps * 32 * width * steps);
+    return inverse(cycles_per_round(bench, body, all, 100), warps * 32 * width * shared_steps);
   };
   bench.add("smem.load", rate(Loads<16>{}, 16), "16 B a thread, 32 warps");
   bench.add("smem.store", rate(Stores<16>{}, 16), "16 B a thread, 32 warps");
@@ -149,8 +145,9 @@ void measure_shared_memory(Microbench& bench) {
                    {{4, median_of(rate(Stores<4>{}, 4))},
                     {8, median_of(rate(Stores<8>{}, 8))},
                     {16, median_of(rate(Stores<16>{}, 16))}}});
-  bench.add("smem.latency", scaled(cycles_per_round(bench, Chase{}, {1, 32, bytes}, 100), 1.0 / steps), "one thread");
-  bench.add("smem.ldmatrix", scaled(cycles_per_round(bench, Matrices{}, all, 100), 1 / (warps * steps)),
+  bench.add("smem.latency", scaled(cycles_per_round(bench, Chase{}, {1, 32, bytes}, 100), 1.0 / shared_steps),
+            "one thread");
+  bench.add("smem.ldmatrix", scaled(cycles_per_round(bench, Matrices{}, all, 100), 1 / (warps * shared_steps)),
             "x4, 32 warps");
   const DeviceBuffer buffer(16 * 16384);
   check_cuda(cudaMemset(buffer.get(), 1, buffer.size()), "cudaMemset");
