@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -318,6 +319,26 @@ inline std::vector<std::string> wrong_values(const std::string& expected) {
   return wrong;
 }
 
+// The node's value replaced by `text`: one finding about it.
+inline void check_replaced(const Probe& probe, const Field& field, const std::string& text, const std::string& message,
+                           bool at_key = false) {
+  CAPTURE(field.path);
+  const Written written = write(probe.tree(), {field.path, Change::replace, text});
+  const std::string wanted = probe.line((at_key ? written.keys : written.values).at(field.path), field.path, message);
+  const std::string found = probe.findings(written.text);
+  CAPTURE(written.text);
+  // Removing a list or map may also break references to it; a changed scalar has exactly one finding.
+  if (field.kind == Kind::scalar) CHECK(found == wanted);
+  else CHECK_MESSAGE(found.find(wanted) != std::string::npos, found, " lacks ", wanted);
+}
+
+// The node is a list or a map where that is wrong.
+inline void check_kind(const Probe& probe, const Field& field, const Rule& rule) {
+  const std::string expected = "expected " + rule.expected + ", found ";
+  if (field.kind != Kind::list) check_replaced(probe, field, "[1, 2]", expected + "a list");
+  else check_replaced(probe, field, "{a: 1}", expected + "a map");
+}
+
 // Makes one node of the file wrong in every generic way: another kind, nothing, every wrong value, missing, twice,
 // misspelt. `rules` must cover every node.
 inline void check_field(const Probe& probe, const Field& field, const std::vector<Rule>& rules) {
@@ -325,23 +346,14 @@ inline void check_field(const Probe& probe, const Field& field, const std::vecto
   const Rule& rule = rule_for(rules, field.path);
   const bool keyed = !field.path.ends_with(']');
   const std::string expected = "expected " + rule.expected + ", found ";
-  const auto contains = [&](const std::string& text, const std::string& message, bool at_key) {
-    const Written written = write(probe.tree(), {field.path, Change::replace, text});
-    const std::string wanted = probe.line((at_key ? written.keys : written.values).at(field.path), field.path, message);
-    const std::string found = probe.findings(written.text);
-    CAPTURE(written.text);
-    // Removing a list or map may also break references to it; a changed scalar has exactly one finding.
-    if (field.kind == Kind::scalar) CHECK(found == wanted);
-    else CHECK_MESSAGE(found.find(wanted) != std::string::npos, found, " lacks ", wanted);
-  };
-  if (field.kind != Kind::list) contains("[1, 2]", expected + "a list", false);
-  if (field.kind != Kind::map) contains("{a: 1}", expected + "a map", false);
-  contains("~", expected + "nothing", keyed);
+  check_kind(probe, field, rule);
+  if (field.kind == Kind::scalar) check_replaced(probe, field, "{a: 1}", expected + "a map");
+  check_replaced(probe, field, "~", expected + "nothing", keyed);
   for (const std::string& text : wrong_values(rule.expected))
-    contains(text, fmt::format("{}'{}'", expected, text), false);
+    check_replaced(probe, field, text, fmt::format("{}'{}'", expected, text));
   const bool number = rule.expected.starts_with("an integer") || rule.expected.starts_with("a number");
-  if (number) contains("'7'", expected + "the text '7'", false);
-  if (rule.expected == "text") contains("''", expected + "the text ''", false);
+  if (number) check_replaced(probe, field, "'7'", expected + "the text '7'");
+  if (rule.expected == "text") check_replaced(probe, field, "''", expected + "the text ''");
   if (!keyed) return;
   probe.expect_duplicate(field.path);
   if (rule.need != Need::free) probe.expect_misspelt(field.path);
@@ -353,9 +365,32 @@ inline void check_field(const Probe& probe, const Field& field, const std::vecto
           std::string::npos);
 }
 
+// The path with "[*]" for each index: fields of the same shape are read by the same code.
+inline std::string shape_of(const std::string& path) {
+  std::string shape;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    shape += path[i];
+    if (path[i] == '[') shape += "*]", i = path.find(']', i);
+  }
+  return shape;
+}
+
 inline void check_fields(const Probe& probe, const std::vector<Rule>& rules) {
   CHECK(probe.findings(Mutation{}) == "");  // the file still loads after it is rewritten as block YAML
   for (const Field& field : fields_of(probe.tree())) check_field(probe, field, rules);
+}
+
+// The same for one of many files: a field of a shape and rule that another file had is made wrong in one way only.
+// `seen` holds those of the files before.
+inline void check_new_fields(const Probe& probe, const std::vector<Rule>& rules, std::set<std::string>& seen) {
+  CHECK(probe.findings(Mutation{}) == "");
+  for (const Field& field : fields_of(probe.tree())) {
+    const Rule& rule = rule_for(rules, field.path);
+    const bool fresh =
+        seen.insert(fmt::format("{} {} {}", shape_of(field.path), static_cast<int>(field.kind), rule.expected)).second;
+    if (fresh) check_field(probe, field, rules);
+    else check_kind(probe, field, rule);
+  }
 }
 
 }  // namespace tilescope::mutation

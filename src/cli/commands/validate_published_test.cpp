@@ -48,7 +48,7 @@ TEST_CASE("--markdown writes what --format md prints, beside another answer") {
   const ScratchFolder folder;
   std::ofstream(folder / "two.csv") << "q_len,ms\n1024,0.04\n4096,0.5\n";
   std::ofstream(folder / "two.yaml") << table("{mape: 5, rank: 1}");
-  for (const std::string command :
+  for (const std::string& command :
        {"validate --published " + folder.path(),
         std::string("validate --recorded " TILESCOPE_SOURCE_DIR "/validate/records/h200/third_party.jsonl")}) {
     CAPTURE(command);
