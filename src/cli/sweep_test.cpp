@@ -90,7 +90,7 @@ TEST_CASE("a swept size leaves its follower alone when an option, a workload or 
 TEST_CASE("a point of a sweep has the numbers that predict gives for its options") {
   const Row row = swept("--axis heads_q=8 --axis q_len=1000 --tile q=64,kv=128 --mask causal").front();
   const json predicted = json::parse(run_program("predict --hardware h200_sxm --heads 8 --q-len 1000 --tile "
-                                                 "q=64,kv=128 --mask causal --l2 closed --format json")
+                                                 "q=64,kv=128 --mask causal --format json")
                                          .out);
   for (const json& level : predicted["traffic"])
     for (const std::string direction : {"read", "write"})
@@ -103,7 +103,7 @@ TEST_CASE("a point of a sweep has the numbers that predict gives for its options
 TEST_CASE("a line of sweep's JSON is predict's object without the terms and the bounds") {
   const std::string kernel =
       " --hardware h200_sxm --kernel fused_mma --head-dim 128 --tile q=128,kv=64,warps=8 --format json";
-  json predicted = json::parse(run_program("predict --l2 closed --heads 16 --q-len 4k" + kernel).out);
+  json predicted = json::parse(run_program("predict --heads 16 --q-len 4k" + kernel).out);
   for (const char* only_there : {"terms", "bounds"}) CHECK(predicted.erase(only_there) == 1);
   CHECK(json::parse(run_program("sweep --axis heads_q=16 --axis q_len=4k" + kernel).out) == predicted);
 }

@@ -37,7 +37,7 @@ Point point_of(const PublishedTable& table, const PublishedRow& row, const valid
     built = true;
   }
   if (!built) refuse(table, row, fmt::format("kernel '{}' has no variant for {}", measured.kernel, point_id(measured)));
-  std::vector<std::string> reasons = unsupported(plan, point);
+  std::vector<std::string> reasons = unsupported(plan, hardware, point);
   if (const std::string reason = unsupported_on(plan, hardware); !reason.empty()) reasons.push_back(reason);
   if (!reasons.empty()) refuse(table, row, join(reasons, "; "));
   return point;

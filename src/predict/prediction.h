@@ -59,9 +59,10 @@ struct Work {
   std::int64_t fma_flop() const;  // 2 ffma + fadd + fmul
 };
 
+inline constexpr int every_island = -1;
 struct FootprintRow {
-  Boundary level = Boundary::smem;
-  int island = 0;
+  Boundary level = Boundary::smem;  // smem, reg: of a thread block; hbm: of the whole GPU
+  int island = 0;                   // every_island: all of them together
   std::int64_t bytes = 0;
   double capacity_bytes = 0;  // 0: the profile does not say
   const char* largest = "";   // the array or accumulator that takes most

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "predict/point/memory_footprint.h"
 
 namespace tilescope {
 namespace {
@@ -42,6 +43,20 @@ void add_footprint(const BoundIsland& bound, const Footprint& footprint, Predict
                            .largest = largest(footprint.registers)});
 }
 
+// All arrays of all launches, in the GPU's memory.
+void add_memory(std::span<const BoundIsland> bound, Prediction& out) {
+  if (bound.empty()) return;
+  const MemoryLevel* hbm = bound.front().hardware.level("hbm");
+  const MemoryFootprint kept = memory_footprint(bound);
+  const auto& arrays = bound.front().plan.schedule.diagram.arrays;
+  out.footprint.push_back(
+      {.level = Boundary::hbm,
+       .island = every_island,
+       .bytes = kept.bytes,
+       .capacity_bytes = hbm && hbm->capacity_bytes ? hbm->capacity_bytes->value : 0,
+       .largest = kept.largest < 0 ? "" : arrays[static_cast<std::size_t>(kept.largest)].name.c_str()});
+}
+
 }  // namespace
 
 void clear(Prediction& out, std::size_t launches) {
@@ -67,6 +82,7 @@ void add_counts(std::span<const BoundIsland> bound, std::span<const LaunchCounts
     out.terms.insert(out.terms.end(), of.terms.begin(), of.terms.end());
     add_footprint(bound[i], of.footprint, out);
   }
+  add_memory(bound, out);
   add_sums(out);
 }
 

@@ -1,22 +1,10 @@
 #include "request/answer.h"
 
 #include "base/data_directory.h"
-#include "base/error.h"
 #include "predict/predict.h"
 #include "request/best_tile.h"
 
 namespace tilescope {
-namespace {
-
-void apply_l2(Point& point, const Options& options) {
-  const bool closed = options.text("l2") == "closed";
-  point.l2 = closed ? L2Model::closed : L2Model::walk;
-  const auto drift = options.integer("drift", 0, 100);
-  if (drift && closed) refuse("--drift", "is of the walk; leave it out or say --l2 walk");
-  point.drift = static_cast<double>(drift.value_or(0)) / 100;
-}
-
-}  // namespace
 
 JsonOptions recorded_errors(const Plan& plan, const HardwareProfile& hardware, const std::string& regime) {
   if (plan.assumed) return {};
@@ -31,7 +19,6 @@ Answer answer(const Options& options) {
   Answer a{read_plan(options), read_hardware(options), {}, {}, {}};
   a.point = read_point(options, a.plan);
   settle_tile(a.plan, a.hardware, a.point, tile_given(options), search_options(options, a.plan));
-  apply_l2(a.point, options);
   predict(a.plan, a.hardware, a.point, a.prediction);
   a.options = recorded_errors(a.plan, a.hardware, regime_of(a.prediction));
   return a;

@@ -22,46 +22,45 @@ const std::map<std::string, std::string>& option_aliases() {
 }
 
 std::vector<OptionSpec> point_options() {
-  return {{"hardware", "GPU profile id or YAML file (see: tilescope list gpus)", Value::hardware},
-          {"schedule",
-           "schedule name or file: " + join(shipped_names(data_directory() / "models" / "schedules"), ", ") +
-               " (default flash2)",
-           Value::schedule},
-          {"kernel", "kernel name or descriptor file: fused_mma, reference, ... (see: tilescope list kernels)",
-           Value::kernel},
-          {"diagram", "apply the schedule to this diagram, a name in models/diagrams or a file", Value::diagram},
-          {"size", "a size of the diagram's own, as in pages=64 or a=1k,b=4k; may be repeated"},
-          {"workload", "named shape in models/workloads, or a file", Value::workload},
-          {"batch", "batch size (default 1)", Value::count},
-          {"heads-q", "query heads (default 1; alias --heads)", Value::count},
-          {"heads-kv", "KV heads (default: as query heads)", Value::count},
-          {"q-len", "query length (alias --seqlen); 4k = 4096", Value::count},
-          {"kv-len", "key length (default: as query length)", Value::count},
-          {"head-dim", "head dimension of Q and K, and of V unless --v-head-dim (default 64)", Value::count},
-          {"v-head-dim", "head dimension of V and O", Value::count},
-          {"mask", mask_spellings(false)},
-          {"dtype",
-           "fp32 tf32 bf16 fp16 fp8_e4m3 fp8_e5m2 int8 int4, and per array: fp16,kv=int8:g64:b2,o=bf16; keys: q k v kv "
-           "o s p, "
-           "l (row statistics), acc (accumulators, partial results), do dq dk dv (backward), index (block tables), or "
-           "the diagram's"},
-          {"tile", "tile sizes: q=128,kv=64,warps=4,pack=1"},
-          {"splits", "parts the keys are cut into, of a schedule that splits them: the same as --tile splits=N",
-           Value::count},
-          {"pass",
-           "forward or backward: without --schedule or --kernel, backward is flash2-backward",
-           Value::choice,
-           {"forward", "backward"}}};
-}
-
-std::vector<OptionSpec> l2_options() {
-  return {{"l2",
-           "how DRAM bytes are found: walk (default), all blocks through a model of the cache, or closed, a formula "
-           "over waves of blocks",
-           Value::choice,
-           {"walk", "closed"}},
-          {"drift", "of the walk, in percent: blocks' steps take up to so much longer, by a fixed sequence (default 0)",
-           Value::count}};
+  return {
+      {"hardware", "GPU profile id or YAML file (see: tilescope list gpus)", Value::hardware},
+      {"schedule",
+       "schedule name or file: " + join(shipped_names(data_directory() / "models" / "schedules"), ", ") +
+           " (default flash2)",
+       Value::schedule},
+      {"kernel", "kernel name or descriptor file: fused_mma, reference, ... (see: tilescope list kernels)",
+       Value::kernel},
+      {"diagram", "apply the schedule to this diagram, a name in models/diagrams or a file", Value::diagram},
+      {"size", "a size of the diagram's own, as in pages=64 or a=1k,b=4k; may be repeated"},
+      {"workload", "named shape in models/workloads, or a file", Value::workload},
+      {"batch", "batch size (default 1)", Value::count},
+      {"heads-q", "query heads (default 1; alias --heads)", Value::count},
+      {"heads-kv", "KV heads (default: as query heads)", Value::count},
+      {"q-len", "query length (alias --seqlen); 4k = 4096", Value::count},
+      {"kv-len", "key length (default: as query length)", Value::count},
+      {"head-dim", "head dimension of Q and K, and of V unless --v-head-dim (default 64)", Value::count},
+      {"v-head-dim", "head dimension of V and O", Value::count},
+      {"mask", mask_spellings(false)},
+      {"dtype",
+       "fp32 tf32 bf16 fp16 fp8_e4m3 fp8_e5m2 int8 int4, and per array: fp16,kv=int8:g64:b2,o=bf16; keys: q k v kv "
+       "o s p, "
+       "l (row statistics), acc (accumulators, partial results), do dq dk dv (backward), index (block tables), or "
+       "the diagram's"},
+      {"tile",
+       "tile sizes: q=128,kv=64,warps=4,pack=1 (default: the best by search; sweep: first keeps the first point's)"},
+      {"splits", "parts the keys are cut into, of a schedule that splits them: the same as --tile splits=N",
+       Value::count},
+      {"pass",
+       "forward or backward: without --schedule or --kernel, backward is flash2-backward",
+       Value::choice,
+       {"forward", "backward"}},
+      {"l2",
+       "how DRAM bytes are found: walk (default), all blocks through a model of the cache, or closed, a formula "
+       "over waves of blocks",
+       Value::choice,
+       {"walk", "closed"}},
+      {"drift", "of the walk, in percent: blocks' steps take up to so much longer, by a fixed sequence (default 0)",
+       Value::count}};
 }
 
 std::vector<OptionSpec> search_top_options() {

@@ -37,8 +37,7 @@ struct OptionSpec {
 };
 
 std::vector<OptionSpec> point_options();  // --hardware, --schedule, --kernel, --diagram, --size, --workload, extents,
-                                          // --mask, --dtype, --tile, --splits, --pass
-std::vector<OptionSpec> l2_options();     // --l2 and --drift: how DRAM bytes are found
+                                          // --mask, --dtype, --tile, --splits, --pass, --l2, --drift
 std::vector<OptionSpec> search_top_options();  // --top
 std::vector<OptionSpec> sweep_axis_options();  // --axis
 std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b);

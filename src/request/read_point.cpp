@@ -118,6 +118,15 @@ void apply_splits(Point& point, const Plan& plan, const Options& options) {
   point.tiles[static_cast<std::size_t>(parameter)] = *splits;
 }
 
+// As `predict` asks for it: the walk, unless the closed form is wanted.
+void apply_l2(Point& point, const Options& options) {
+  const bool closed = options.text("l2") == "closed";
+  point.l2 = closed ? L2Model::closed : L2Model::walk;
+  const auto drift = options.integer("drift", 0, 100);
+  if (drift && closed) refuse("--drift", "is of the walk; leave it out or say --l2 walk");
+  point.drift = static_cast<double>(drift.value_or(0)) / 100;
+}
+
 }  // namespace
 
 Mask mask_of(const Options& options, const Workload& workload, const Diagram& diagram) {
@@ -160,7 +169,7 @@ void default_tile(Point& point, const Plan& plan) {
   }
 }
 
-bool tile_given(const Options& options) { return options.has("tile"); }
+bool tile_given(const Options& options) { return options.has("tile") && options.text("tile") != "first"; }
 
 SearchOptions search_options(const Options& options, const Plan& plan) {
   SearchOptions search;
@@ -178,6 +187,7 @@ Point read_point(const Options& options, const Plan& plan) {
   default_tile(point, plan);
   if (const auto tile = options.text("tile")) apply_tile(point, plan, *tile);
   apply_splits(point, plan, options);
+  apply_l2(point, options);
   return point;
 }
 

@@ -5,35 +5,40 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "base/error.h"
-#include "predict/explain/labels.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 #include "request/answer.h"
+#include "request/best_tile.h"
 
 namespace tilescope {
 namespace {
 
-// A default tile that cannot run at the first point would make an empty sweep: the best tile of that point takes its
-// place.
-void replace_unfit_tile(const Options& options, Sweep& sweep) {
-  const bool swept = std::any_of(sweep.axes.begin(), sweep.axes.end(),
-                                 [](const SweepAxis& axis) { return axis.tile >= 0 || axis.warps; });
-  if (!sweep.plan.assumed || sweep.tile_fixed || swept) return;
-  Prediction prediction;
-  SearchResult result;
+// --tile first: every point keeps the tile that is best at the first one.
+bool keeps_first_tile(const Options& options) { return options.text("tile") == "first"; }
+
+// What decides the tile of a point: the options, an axis, the first point, or the search for the best.
+bool searches_tiles(const Options& options, const std::vector<SweepAxis>& axes, const Plan& plan) {
+  const int splits = plan.schedule.find_parameter("splits");
+  const bool swept = std::any_of(axes.begin(), axes.end(), [&](const SweepAxis& axis) {
+    return (axis.tile >= 0 && axis.tile != splits) || axis.warps;
+  });
+  return !swept && !tile_given(options) && !keeps_first_tile(options);
+}
+
+SearchOptions fixed_by(const std::vector<SweepAxis>& axes, SearchOptions search) {
+  for (const SweepAxis& axis : axes)
+    if (axis.tile >= 0 && !contains(search.fixed, axis.tile)) search.fixed.push_back(axis.tile);
+  return search;
+}
+
+// A point whose counts exceed 64 bits keeps its tile: predicting it says so, with its place.
+void take_best_if_countable(const Sweep& sweep, Point& point) {
   try {
-    predict(sweep.plan, sweep.hardware, sweep.base, prediction);
-    if (prediction.feasible || !prediction.runnable) return;
-    result = search_tiles(sweep.plan, sweep.hardware, sweep.base, search_options(options, sweep.plan));
+    take_best_tile(sweep.plan, sweep.hardware, point, sweep.search);
   } catch (const CountOverflow&) {
-    return;  // the point says so itself, with its place
   }
-  if (result.feasible.empty()) return;
-  const Point& best = result.feasible.front().point;
-  sweep.note = fmt::format("the default tile {} cannot run here; every point takes {}, the best of the first point",
-                           tile_label(sweep.plan, sweep.base), tile_label(sweep.plan, best));
-  sweep.base.tiles = best.tiles, sweep.base.warps = best.warps;
 }
 
 }  // namespace
@@ -44,19 +49,22 @@ Sweep read_sweep(const Options& options) {
               .axes = {},
               .base = {},
               .tile_fixed = tile_given(options),
-              .errors = {},
-              .note = {}};
+              .best_tiles = false,
+              .search = {},
+              .errors = {}};
   sweep.axes = read_axes(options, sweep.plan);
-  Options first = options;
+  sweep.best_tiles = searches_tiles(options, sweep.axes, sweep.plan);
+  sweep.search = fixed_by(sweep.axes, search_options(options, sweep.plan));
+  Options first = keeps_first_tile(options) ? options.without("tile") : options;
   for (const auto& [option, value] : options_of_first_values(sweep.axes, options)) first = first.with(option, value);
   sweep.base = read_point(first, sweep.plan);
   for (const char* regime : {"short", "memory", "compute", "spills"}) {
     sweep.errors[regime] = recorded_errors(sweep.plan, sweep.hardware, regime);
     sweep.errors[regime].terms = false;
   }
-  replace_unfit_tile(options, sweep);
   if (const std::string reason = unsupported_on(sweep.plan, sweep.hardware); !reason.empty())
     refuse("--kernel", reason);
+  if (keeps_first_tile(options)) take_best_if_countable(sweep, sweep.base), sweep.tile_fixed = true;
   return sweep;
 }
 
@@ -79,7 +87,8 @@ bool each_point(const Sweep& sweep, const SweepVisitor& visit,
     set_point(point, sweep.base, sweep.plan, sweep.axes, at, sweep.tile_fixed);
     if (const auto violations = point.workload.violations(); !violations.empty())
       refuse("--axis", fmt::format("at {}: {}", place(sweep.axes, at), violations.front()));
-    const auto reasons = unsupported(sweep.plan, point);
+    if (sweep.best_tiles) take_best_if_countable(sweep, point);
+    const auto reasons = unsupported(sweep.plan, sweep.hardware, point);
     try {
       if (reasons.empty()) predict(sweep.plan, sweep.hardware, point, prediction);
       visit(point, reasons.empty() ? &prediction : nullptr, reasons);

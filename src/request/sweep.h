@@ -8,6 +8,7 @@
 
 #include "predict/explain/prediction_columns.h"
 #include "request/sweep_axes.h"
+#include "search/search.h"
 
 namespace tilescope {
 
@@ -17,9 +18,10 @@ struct Sweep {
   HardwareProfile hardware;
   std::vector<SweepAxis> axes;
   Point base;
-  bool tile_fixed = false;
+  bool tile_fixed = false;                    // by --tile, or as the best one of the first point
+  bool best_tiles = false;                    // each point takes the tile that search ranks first
+  SearchOptions search;                       // of those
   std::map<std::string, JsonOptions> errors;  // by regime
-  std::string note;                           // why every point takes another tile than the default; may be empty
 };
 
 // InputError as of `predict`, and for axes that make no point.

@@ -77,6 +77,17 @@ std::vector<Point> points_of_grid(const Plan& plan, const Point& base, const Siz
   return points;
 }
 
+Candidate candidate_of(const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
+  Candidate candidate{
+      .point = point, .seconds = prediction.time.total, .busy_seconds = busy_seconds(hardware, prediction)};
+  candidate.l2_bytes = prediction.traffic[1][0] + prediction.traffic[1][1];
+  candidate.hbm_bytes = prediction.traffic[0][0] + prediction.traffic[0][1];
+  candidate.bound_by = prediction.time.bound_by;
+  for (const FootprintRow& row : prediction.footprint)
+    if (row.level == Boundary::smem) candidate.smem_bytes = std::max(candidate.smem_bytes, row.bytes);
+  return candidate;
+}
+
 void judge(const HardwareProfile& hardware, const Point& point, const Prediction& prediction, SearchResult& result) {
   if (!prediction.runnable) {
     result.infeasible.push_back({.point = point, .runnable = false, .row = {}});
@@ -88,15 +99,30 @@ void judge(const HardwareProfile& hardware, const Point& point, const Prediction
     result.infeasible.push_back({.point = point, .row = *too_big});
     return;
   }
-  Candidate candidate{
-      .point = point, .seconds = prediction.time.total, .busy_seconds = busy_seconds(hardware, prediction)};
-  candidate.l2_bytes = prediction.traffic[1][0] + prediction.traffic[1][1];
-  candidate.hbm_bytes = prediction.traffic[0][0] + prediction.traffic[0][1];
-  candidate.bound_by = prediction.time.bound_by;
-  for (const FootprintRow& row : prediction.footprint)
-    if (row.level == Boundary::smem) candidate.smem_bytes = std::max(candidate.smem_bytes, row.bytes);
   for (const double seconds : prediction.time.seconds) result.unmeasured_rates = result.unmeasured_rates || seconds < 0;
-  result.feasible.push_back(candidate);
+  result.feasible.push_back(candidate_of(hardware, point, prediction));
+}
+
+// What ranks.
+bool before(const Candidate& a, const Candidate& b) {
+  return std::tie(a.busy_seconds, a.l2_bytes, a.smem_bytes) < std::tie(b.busy_seconds, b.l2_bytes, b.smem_bytes);
+}
+
+// Predicts the first candidates again as `predict` does, by the walk through the L2, and ranks them anew.
+void walk_the_best(const Plan& plan, const HardwareProfile& hardware, const Point& base, SearchResult& result) {
+  constexpr std::size_t most = 16;
+  constexpr double far_behind = 1.5;  // times the best one's time by the closed form
+  std::size_t count = 0;
+  Prediction prediction;
+  const double best = result.feasible.empty() ? 0 : result.feasible.front().busy_seconds;
+  for (Candidate& candidate : result.feasible) {
+    if (count == most || candidate.busy_seconds > far_behind * best) break;
+    candidate.point.l2 = base.l2, candidate.point.drift = base.drift;
+    predict(plan, hardware, candidate.point, prediction);
+    candidate = candidate_of(hardware, Point(candidate.point), prediction);
+    ++count;
+  }
+  std::stable_sort(result.feasible.begin(), result.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
 }
 
 }  // namespace
@@ -132,16 +158,17 @@ std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardwa
 SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
                           const SearchOptions& options) {
   SearchResult result;
-  const std::vector<Point> points = search_points(plan, hardware, base, options, &result.thinned);
+  Point closed = base;
+  closed.l2 = L2Model::closed;
+  const std::vector<Point> points = search_points(plan, hardware, closed, options, &result.thinned);
   Prediction prediction;
   for (std::size_t i = 0; i < points.size(); ++i) {
     predict(plan, hardware, points[i], prediction);
     judge(hardware, points[i], prediction, result);
     if (options.progress) options.progress(i + 1, points.size());
   }
-  std::stable_sort(result.feasible.begin(), result.feasible.end(), [](const Candidate& a, const Candidate& b) {
-    return std::tie(a.busy_seconds, a.l2_bytes, a.smem_bytes) < std::tie(b.busy_seconds, b.l2_bytes, b.smem_bytes);
-  });
+  std::stable_sort(result.feasible.begin(), result.feasible.end(), before);
+  if (base.l2 == L2Model::walk) walk_the_best(plan, hardware, base, result);
   return result;
 }
 

@@ -28,7 +28,9 @@ struct FellOut {
 double busy_seconds(const HardwareProfile& hardware, const Prediction& prediction);
 
 struct SearchResult {
-  std::vector<Candidate> feasible;  // by busy_seconds, then l2 bytes, then footprint
+  // By busy_seconds, then l2 bytes, then footprint. Where the base point asks for the walk through the L2, the first
+  // ones (Point::l2 says which) are predicted by it and stand before those that only the closed form has predicted.
+  std::vector<Candidate> feasible;
   std::vector<FellOut> infeasible;  // by tile
   bool unmeasured_rates = false;    // a resource had no rate: the order ignores it
   bool thinned = false;             // some sizes were left out to stay within most_search_points

@@ -39,6 +39,8 @@ Columns<TileRow> best_columns(const std::vector<std::string>& tiles) {
       [](const TileRow& r) { return r.tile.l2_bytes; });
   add("smem_bytes", "B", "Shared memory of a thread block.", Origin::loops,
       [](const TileRow& r) { return r.tile.smem_bytes; });
+  add("l2", "", "How HBM bytes were found: walk, as predict does, or closed (tiles that are far behind).",
+      Origin::question, [](const TileRow& r) { return r.tile.point.l2 == L2Model::walk ? "walk" : "closed"; });
   return columns;
 }
 
@@ -51,9 +53,9 @@ Columns<FallenRow> fallen_columns(const std::vector<std::string>& tiles) {
   columns.push_back(
       {{"level", "level", "", "The first memory that is too small, or tensor: no rate for the format.", Origin::loops},
        [](const FallenRow& r) { return r.tile.runnable ? to_string(r.tile.row.level) : "tensor"; }});
-  add("needed_bytes", "B", "Bytes of a thread block.", Origin::loops,
+  add("needed_bytes", "B", "Bytes of a thread block; at hbm of all arrays.", Origin::loops,
       [](const FallenRow& r) { return r.tile.row.bytes; });
-  add("available_bytes", "B", "Bytes that a thread block may have.", Origin::profile,
+  add("available_bytes", "B", "Bytes that a thread block may have; at hbm the GPU's.", Origin::profile,
       [](const FallenRow& r) { return r.available(); });
   add("too_many_bytes", "B", "needed_bytes - available_bytes.", Origin::loops,
       [](const FallenRow& r) { return r.tile.row.bytes - r.available(); });

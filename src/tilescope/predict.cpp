@@ -8,7 +8,7 @@ namespace tilescope::api {
 
 Prediction predict(const Options& options) {
   return answering([&] {
-    const Answer a = answer(checked(options, point_options() + l2_options()));
+    const Answer a = answer(checked(options, point_options()));
     const Json json = to_json(a.plan, a.hardware, a.point, a.prediction, a.options);
     Prediction out{
         .feasible = a.prediction.feasible, .seconds = 0, .bound_by = "", .traffic = {}, .json = json.dump(2)};

@@ -30,7 +30,7 @@ ExitStatus explain(const Arguments& arguments) {
 }
 
 std::vector<OptionSpec> explain_options() {
-  return point_options() + l2_options() +
+  return point_options() +
          std::vector<OptionSpec>{
              {"why-not", "AXIS:whole|group|stream|parts: may the schedule do that, and which rule forbids it"}} +
          output_options();

@@ -44,7 +44,7 @@ ExitStatus predict_one(const Arguments& arguments) {
 }
 
 std::vector<OptionSpec> predict_options() {
-  return point_options() + l2_options() +
+  return point_options() +
          std::vector<OptionSpec>{
              {"orders", "instead: DRAM bytes of this kernel with its blocks in other orders", Value::flag}} +
          output_options();

@@ -55,7 +55,6 @@ class SweepWriter {
 
 ExitStatus sweep_points(const Arguments& arguments) {
   const Sweep sweep = read_sweep(arguments);
-  if (!sweep.note.empty() && !arguments.quiet()) print_note("note: " + sweep.note);
   SweepWriter writer(arguments, sweep, arguments.has("format") ? arguments.format() : OutputFormat::csv);
   bool any_feasible = false;
   {
@@ -88,8 +87,8 @@ Command sweep_command() {
           .notes =
               "A size follows another as with the options: heads_q sets heads_kv too, q_len kv_len, head_dim "
               "v_head_dim, unless given.\n"
-              "Without --tile or a tile axis every point keeps the default tile, or the best tile of the first "
-              "point where that one cannot run; tilescope search finds better ones.\n"
+              "Without --tile or a tile axis every point takes the tile that tilescope search ranks first; with "
+              "--tile first, the one that is best at the first point. --l2 closed is faster by far.\n"
               "Exit status 1 when no point can run.",
           .options = sweep_options,
           .run = sweep_points};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -124,7 +125,8 @@ TEST_CASE("--splits is the tile of that name, alone it leaves the other tiles to
   for (const json& row : searched["feasible"]) CHECK(row["tile_splits"] == 7);
   CHECK(!searched["feasible"].empty());
   CHECK(has(answered("compare" + point + " --splits 7")["rows"][0]["tile"].get<std::string>(), "splits=7"));
-  CHECK(has(run_program("sweep" + point + " --splits 7 --axis batch=1").out, ",1,7,"));
+  const json swept = json::parse(run_program("sweep" + point + " --splits 7 --axis batch=1 --format json").out);
+  CHECK(swept["point"]["tile"] == seven["point"]["tile"]);
   check_refused(
       "predict" + gpu + "--q-len 512 --splits 4",
       "error: --splits: schedule 'flash2' does not split an axis; choose one that does, as in --schedule split-kv");
@@ -215,12 +217,24 @@ TEST_CASE("explain shows how far the schedule is from every lower bound, and eac
             "Saha & Ye, arXiv 2402.07443, lemmas 2.8 and 3.3"));
 }
 
-TEST_CASE("a sweep whose default tile cannot run takes the best tile of its first point and says so") {
-  const Outcome outcome = run_program("sweep" + gpu + "--pass backward --head-dim 128 --axis seqlen=1k:4k:x2");
+TEST_CASE("each point of a sweep takes its best tile; --tile first keeps the first point's, --tile any that is given") {
+  const std::string axes = "--pass backward --head-dim 128 --axis seqlen=1k:4k:x2";
+  const Outcome outcome = run_program("sweep" + gpu + axes);
   CHECK(outcome.status == 0);
-  CHECK(outcome.err.starts_with("note: the default tile q=64,kv=128,warps=4 cannot run here; every point takes q="));
   CHECK(!has(outcome.out, ",false,"));
-  CHECK(run_program("sweep" + gpu + "--quiet --pass backward --head-dim 128 --axis seqlen=1k:4k:x2").err == "");
+  const auto tiles = [&](const std::string& words) {
+    std::vector<json> found;
+    std::istringstream lines(run_program("sweep" + gpu + words + " --format json").out);
+    for (std::string line; std::getline(lines, line);) found.push_back(json::parse(line)["point"]["tile"]);
+    return found;
+  };
+  const std::string decode = "--schedule split-kv --heads 8 --heads-kv 1 --q-len 1 --axis kv_len=1k:64k:x8";
+  const std::vector<json> best = tiles(decode), first = tiles(decode + " --tile first");
+  REQUIRE(best.size() == 3);
+  REQUIRE(first.size() == 3);
+  CHECK(first[0] == best[0]);
+  CHECK(first[2] == first[0]);
+  CHECK(best[2] != best[0]);
   const Outcome fixed =
       run_program("sweep" + gpu + "--pass backward --head-dim 128 --tile q=64,kv=128 --axis seqlen=1k:4k:x2");
   CHECK(fixed.status == 1);

@@ -62,11 +62,15 @@ std::string infeasible_lines(const Plan& plan, const HardwareProfile& hardware, 
   for (const FootprintRow& row : prediction.footprint)
     if (!row.fits())
       out += fmt::format(
-          "infeasible: {} of kernel '{}' needs {} bytes, {} available: {} too many; the largest part is {}; try a "
-          "smaller tile or tilescope search\n",
-          to_string(row.level), plan.schedule.islands[static_cast<std::size_t>(row.island)].name,
+          "infeasible: {} of {} needs {} bytes, {} available: {} too many; the largest part is {}; try {}\n",
+          to_string(row.level),
+          row.island == every_island
+              ? "all arrays"
+              : fmt::format("kernel '{}'", plan.schedule.islands[static_cast<std::size_t>(row.island)].name),
           with_thousands(row.bytes), with_thousands(static_cast<std::int64_t>(row.capacity_bytes)),
-          with_thousands(row.bytes - static_cast<std::int64_t>(row.capacity_bytes)), row.largest);
+          with_thousands(row.bytes - static_cast<std::int64_t>(row.capacity_bytes)), row.largest,
+          row.level == Boundary::hbm ? "smaller sizes, another format or a schedule that keeps less"
+                                     : "a smaller tile or tilescope search");
   return out;
 }
 
@@ -147,9 +151,8 @@ std::string prediction_text(const Answer& a, const Style& style) {
     out += render(table_of("kernels, one after the other", kernel_columns(), kernel_rows(a.plan, prediction)), style) +
            "\n";
   out += render(list_of(a, shown::work_text, "work", {"quantity", "count"}), style) + "\n";
-  out +=
-      render(table_of("footprint of a thread block", footprint_columns(), footprint_rows(a.plan, prediction)), style) +
-      plain_kernels_line(a.plan) + "\n";
+  out += render(table_of("footprint", footprint_columns(), footprint_rows(a.plan, prediction)), style) +
+         plain_kernels_line(a.plan) + "\n";
   out += render(
       table_of("time of each resource (everything else overlapped)", resource_columns(), resource_rows(prediction)),
       style);

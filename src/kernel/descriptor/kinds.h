@@ -17,15 +17,17 @@ struct TensorPathRow {
   bool warpgroup;          // four warps issue an instruction; it reads shared memory itself and runs asynchronously
   bool from_registers;     // each warp waits in order for instructions that take every operand from registers
   bool assumed;            // the datasheet's rate; the instruction is not known
+  std::string_view
+      only_on;  // the one compute capability that has the instruction; empty: any from the kernel's least on
 };
 template <>
 struct EnumTable<TensorPath> {
   static constexpr std::array rows{
-      TensorPathRow{TensorPath::tensor, "tensor", "matrix instructions", true, false, false, true},
-      TensorPathRow{TensorPath::mma_sync, "mma.sync", "mma.sync", true, false, true, false},
-      TensorPathRow{TensorPath::wgmma, "wgmma", "wgmma", true, true, false, false},
-      TensorPathRow{TensorPath::fma, "fma", "fma", false, false, false, false},
-      TensorPathRow{TensorPath::none, "none", "none", false, false, false, false}};
+      TensorPathRow{TensorPath::tensor, "tensor", "matrix instructions", true, false, false, true, ""},
+      TensorPathRow{TensorPath::mma_sync, "mma.sync", "mma.sync", true, false, true, false, ""},
+      TensorPathRow{TensorPath::wgmma, "wgmma", "wgmma", true, true, false, false, "9.0"},
+      TensorPathRow{TensorPath::fma, "fma", "fma", false, false, false, false, ""},
+      TensorPathRow{TensorPath::none, "none", "none", false, false, false, false, ""}};
 };
 
 // By which instructions tiles move between L2 and the SM.

@@ -118,12 +118,14 @@ const Columns<KernelRow>& kernel_columns() {
 const Columns<FootprintLine>& footprint_columns() {
   using R = FootprintLine;
   static const Columns<R> columns{
-      {{"level", "level", "", "Memory level that holds the tiles.", Origin::question},
+      {{"level", "level", "", "Memory level: smem and register hold tiles, hbm the arrays.", Origin::question},
        [](const R& r) { return to_string(r.row.level); }},
-      {{"island", "kernel", "", "Kernel of the schedule.", Origin::question}, [](const R& r) { return r.kernel; }},
-      {{"bytes", "bytes", "B", "Bytes of a thread block.", Origin::loops}, [](const R& r) { return r.row.bytes; }},
-      {{"capacity_bytes", "capacity", "B", "Bytes that a thread block may have; null: the profile does not say.",
-        Origin::profile},
+      {{"island", "kernel", "", "Kernel of the schedule; all: what they keep together.", Origin::question},
+       [](const R& r) { return r.kernel; }},
+      {{"bytes", "bytes", "B", "Bytes of a thread block; at hbm of all arrays.", Origin::loops},
+       [](const R& r) { return r.row.bytes; }},
+      {{"capacity_bytes", "capacity", "B",
+        "Bytes that a thread block may have, at hbm the GPU's; null: the profile does not say.", Origin::profile},
        [](const R& r) { return integer_or_null(r.row.capacity_bytes); }},
       {{"largest", "largest", "", "The array or accumulator that takes most.", Origin::loops},
        [](const R& r) { return r.row.largest; }},
@@ -219,7 +221,8 @@ std::vector<KernelRow> kernel_rows(const Plan& plan, const Prediction& predictio
 std::vector<FootprintLine> footprint_rows(const Plan& plan, const Prediction& prediction) {
   std::vector<FootprintLine> rows;
   for (const FootprintRow& row : prediction.footprint)
-    rows.push_back({plan.schedule.islands[static_cast<std::size_t>(row.island)].name, row});
+    rows.push_back(
+        {row.island == every_island ? "all" : plan.schedule.islands[static_cast<std::size_t>(row.island)].name, row});
   return rows;
 }
 

@@ -207,7 +207,7 @@ TEST_CASE("the walk finds what plain lists find") {
     for (const std::string mask : {"none", "causal"}) {
       const Plan plan = load_plan_for_kernel(kernel, TILESCOPE_SOURCE_DIR);
       const Point point = point_of(plan, {2, 4, 2, kernel == "split_kv" ? 8 : 300, 500, 64, 64}, mask);
-      if (!unsupported(plan, point).empty()) continue;
+      if (!unsupported(plan, hardware, point).empty()) continue;
       for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i) {
         const BoundIsland bound = bind_island(plan, hardware, point, i);
         if (bound.how.writes_masked_rows && mask == "causal" && kernel == "flash1")

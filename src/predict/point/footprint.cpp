@@ -83,7 +83,9 @@ double block_registers_capacity(const BoundIsland& bound) {
   if (!hardware.max_registers_per_thread || !hardware.warp_size) return 0;
   std::int64_t each = hardware.max_registers_per_thread->value;
   if (bound.variant && bound.variant->consumer_registers > 0) each = std::min(each, bound.variant->consumer_registers);
-  return static_cast<double>(each * hardware.warp_size->value * consumer_warps(bound) * 4);
+  std::int64_t block = each * hardware.warp_size->value * consumer_warps(bound);
+  if (hardware.registers_per_unit) block = std::min(block, hardware.registers_per_unit->value);
+  return static_cast<double>(block) * 4;
 }
 
 // Registers that a block occupies: as stated after their redistribution, else what its threads are bound to need.

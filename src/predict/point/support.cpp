@@ -102,9 +102,17 @@ void check_tile(const Plan& plan, const Point& point, std::vector<std::string>& 
                     point.workload.d_qk, tile_list(plan, point)));
 }
 
+void check_launch(const HardwareProfile& hardware, const Point& point, std::vector<std::string>& found) {
+  if (!hardware.max_threads_per_block || !hardware.warp_size) return;
+  const std::int64_t threads = point.warps * hardware.warp_size->value, most = hardware.max_threads_per_block->value;
+  if (threads > most)
+    found.push_back(fmt::format("a block of {} warps has {} threads; {} takes at most {}", point.warps, threads,
+                                hardware.id, most));
+}
+
 }  // namespace
 
-std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
+std::vector<std::string> unsupported(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
   const KernelDescriptor& kernel = plan.kernel;
   std::vector<std::string> found;
   check_formats(plan, point, found);
@@ -112,6 +120,7 @@ std::vector<std::string> unsupported(const Plan& plan, const Point& point) {
     found.push_back(fmt::format("kernel '{}' has no mask '{}'; it has {}", kernel.name, to_string(point.mask.kind),
                                 join(to_strings(kernel.masks), ", ")));
   check_limits(plan, point, found);
+  check_launch(hardware, point, found);
   check_fixed_sizes(plan, point, found);
   const std::int64_t d = point.workload.d_qk;
   const bool built = kernel.head_dims.empty() || contains(kernel.head_dims, d);
@@ -126,6 +135,10 @@ std::string unsupported_on(const Plan& plan, const HardwareProfile& hardware) {
   if (plan.assumed || plan.kernel.least_compute_capability == 0) return {};
   if (hardware.vendor != "NVIDIA")
     return fmt::format("kernel '{}' is CUDA code, {} is a GPU of {}", plan.kernel.name, hardware.id, hardware.vendor);
+  for (const IslandImplementation& how : plan.kernel.islands)
+    if (!how.path().only_on.empty() && hardware.compute_capability != how.path().only_on)
+      return fmt::format("kernel '{}' uses {}, which only compute capability {} has; {} has {}", plan.kernel.name,
+                         how.path().name, how.path().only_on, hardware.id, hardware.compute_capability);
   const double capability = std::strtod(hardware.compute_capability.c_str(), nullptr);
   if (capability >= plan.kernel.least_compute_capability) return {};
   return fmt::format("kernel '{}' needs compute capability {:.1f} or later, {} has {}", plan.kernel.name,

@@ -48,7 +48,7 @@ TEST_CASE("packed rows, parts of whole tiles, quantised pages: a decode kernel t
       point.mask = *parse_mask("causal");
       CAPTURE(splits);
       CAPTURE(w.kv_len);
-      REQUIRE(unsupported(plan, point).empty());
+      REQUIRE(unsupported(plan, h200(), point).empty());
       const std::int64_t rows = w.heads_q / w.heads_kv * w.q_len, row_tiles = (rows + 15) / 16;
       const std::int64_t tiles = (w.kv_len + 63) / 64, each = (tiles + splits - 1) / splits;
       std::int64_t steps = 0, parts = 0, kv_values = 0;
@@ -113,13 +113,13 @@ TEST_CASE("a tile that comes through L1 is fetched once a unit: blocks dealt to 
 TEST_CASE("formats are built in combinations, and each product runs in its own") {
   const Plan plan = plan_of(decode);
   Point point = point_of(plan, {1, 8, 2, 1, 4096, 128, 128});
-  CHECK(unsupported(plan, point).empty());
+  CHECK(unsupported(plan, h200(), point).empty());
   set_dtype(point, plan.schedule.diagram, "v", Dtype{Format::fp16});
-  CHECK(unsupported(plan, point) ==
+  CHECK(unsupported(plan, h200(), point) ==
         std::vector<std::string>{"kernel 'described' is not built for these formats; built: --dtype "
                                  "fp16,kv=int4:g32:b2 or fp16 or fp16,q=fp8_e4m3,k=fp8_e4m3"});
   set_formats(point, plan.schedule.diagram, plan.kernel.formats[2]);
-  CHECK(unsupported(plan, point).empty());
+  CHECK(unsupported(plan, h200(), point).empty());
   const Prediction prediction = predicted(plan, point);
   const auto in = [&](Format format) { return prediction.work.tensor_flop_in[static_cast<std::size_t>(format)]; };
   CHECK(in(Format::fp8_e4m3) == in(Format::fp16));
@@ -153,7 +153,7 @@ variants:
 )");
   Point point = point_of(plan, {2, 128, 1, 1, 4096, 576, 512});
   point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = 4;
-  REQUIRE(unsupported(plan, point).empty());
+  REQUIRE(unsupported(plan, h200(), point).empty());
   const Prediction prediction = predicted(plan, point);
   const std::int64_t blocks_of_rows = 2 * 2, steps = blocks_of_rows * 64;
   CHECK(bytes_of_terms(plan, prediction, "C", Boundary::l2, Direction::read, Cause::tile) ==
@@ -169,7 +169,7 @@ variants:
   CHECK(predicted(one_reads, point).operand_bytes == steps * (scores + values - 64 * 64 * 2));
   Point wrong = point;
   wrong.workload.d_v = 576;
-  CHECK(unsupported(plan, wrong).size() == 1);
+  CHECK(unsupported(plan, h200(), wrong).size() == 1);
 }
 
 TEST_CASE(

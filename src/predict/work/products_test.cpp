@@ -158,7 +158,7 @@ variants:
   point.stages = 0;
   CHECK(selected_variant(plan, point) == &plan.kernel.variants[0]);
   point.stages = 3;
-  CHECK(unsupported(plan, point) ==
+  CHECK(unsupported(plan, h200(), point) ==
         std::vector<std::string>{
             "kernel 'described' has no tile 128x128 with 12 warps and 3 stages at head_dim 64; built: "
             "128x128 with 12 warps and 2 stages, 128x128 with 12 warps and 4 stages"});

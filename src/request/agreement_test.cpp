@@ -1,0 +1,144 @@
+// predict, sweep, search and compare give one answer for one point, whatever the point is.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+#include "base/error.h"
+#include "base/test_seed.h"
+#include "request/answer.h"
+#include "request/compared.h"
+#include "request/option_specs.h"
+#include "request/searched.h"
+#include "request/sweep.h"
+
+using namespace tilescope;
+
+namespace {
+
+using Given = std::vector<std::pair<std::string, std::string>>;
+
+Options options_of(const Given& given) {
+  return checked_options(given, point_options() + sweep_axis_options() + search_top_options());
+}
+
+template <class T>
+T one_of(std::mt19937& random, std::initializer_list<T> choices) {
+  return *(choices.begin() + std::uniform_int_distribution<std::size_t>(0, choices.size() - 1)(random));
+}
+
+std::string length(std::mt19937& random) {
+  return std::to_string(static_cast<int>(std::exp2(std::uniform_real_distribution<>(0, 13)(random))));
+}
+
+// A point without a tile: shipped GPUs, schedules and kernels, ragged lengths, masks, grouped heads.
+Given random_point(std::mt19937& random) {
+  const int heads_kv = one_of(random, {1, 2, 8}), group = one_of(random, {1, 4});
+  const std::string keys = length(random);
+  Given given{{"hardware", one_of<std::string>(random, {"h200_sxm", "h100_sxm", "a100_sxm_80", "l40s", "mi300x"})},
+              {"batch", std::to_string(one_of(random, {1, 3, 16}))},
+              {"heads-kv", std::to_string(heads_kv)},
+              {"heads-q", std::to_string(heads_kv * group)},
+              {"q-len", one_of<std::string>(random, {keys, "1", length(random)})},
+              {"kv-len", keys},
+              {"head-dim", one_of<std::string>(random, {"64", "128"})},
+              {"mask", one_of<std::string>(random, {"none", "none", "causal", "window:100"})}};
+  const auto plan = one_of<std::string>(
+      random, {"flash2", "flash1", "standard", "split-kv", "fused_mma", "fused_wgmma", "split_kv", "flash2-backward"});
+  const bool kernel = plan.find('_') != std::string::npos;
+  given.emplace_back(kernel ? "kernel" : "schedule", plan);
+  return given;
+}
+
+Given with(Given given, std::string name, std::string value) {
+  given.emplace_back(std::move(name), std::move(value));
+  return given;
+}
+
+bool same_tile(const Point& a, const Point& b) {
+  return a.tiles == b.tiles && a.warps == b.warps && a.stages == b.stages;
+}
+
+// Every number of the answer is finite and none is negative.
+void check_numbers(const Json& json, const std::string& place) {
+  for (const auto& [key, value] : json.items()) {
+    const std::string here = place + "." + key;
+    if (value.is_structured()) check_numbers(value, here);
+    if (!value.is_number()) continue;
+    CAPTURE(here);
+    CHECK(std::isfinite(value.get<double>()));
+    CHECK(value.get<double>() >= 0);
+  }
+}
+
+void check_sweep(const Given& given, const Answer& answered) {
+  Given swept = given;
+  std::erase_if(swept, [](const auto& option) { return option.first == "batch"; });
+  const Sweep sweep =
+      read_sweep(options_of(with(swept, "axis", "batch=" + std::to_string(answered.point.workload.batch))));
+  int points = 0;
+  each_point(sweep, [&](const Point& point, const Prediction* prediction, const std::vector<std::string>&) {
+    ++points;
+    REQUIRE(prediction != nullptr);
+    CHECK(same_tile(point, answered.point));
+    CHECK(prediction->time.total == answered.prediction.time.total);
+    CHECK(prediction->traffic == answered.prediction.traffic);
+  });
+  CHECK(points == 1);
+}
+
+void check_search(const Given& given, const Answer& answered) {
+  const Searched found = search_of(options_of(given));
+  if (found.result.feasible.empty()) {
+    CHECK(!answered.prediction.feasible);
+    return;
+  }
+  const Candidate& best = found.result.feasible.front();
+  CHECK(same_tile(best.point, answered.point));
+  CHECK(best.seconds == answered.prediction.time.total);
+  const auto& hbm = answered.prediction.traffic[0];
+  CHECK(best.hbm_bytes == hbm[0] + hbm[1]);
+  for (const Candidate& other : found.result.feasible)
+    if (other.point.l2 == L2Model::walk) CHECK(best.busy_seconds <= other.busy_seconds);
+}
+
+void check_compare(const Given& given, const Answer& answered) {
+  const auto rows = compared_rows(options_of(given), {});
+  REQUIRE(rows.size() == 1);
+  const Json object = compared_json(rows).at("rows").at(0);
+  CHECK(object.at("microseconds").get<double>() ==
+        doctest::Approx(answered.prediction.time.total * 1e6).epsilon(1e-12));
+  const auto& hbm = answered.prediction.traffic[0];
+  CHECK(object.at("hbm_bytes").get<std::int64_t>() == hbm[0] + hbm[1]);
+}
+
+}  // namespace
+
+// TILESCOPE_AGREEMENT_POINTS=10000 tries as many.
+TEST_CASE("predict, sweep, search and compare agree on random points, and no number is negative") {
+  const char* wanted = std::getenv("TILESCOPE_AGREEMENT_POINTS");
+  const int most = wanted ? std::atoi(wanted) : 40;
+  std::mt19937 random(test_seed());
+  MESSAGE("seed " << test_seed());
+  int compared = 0, refused = 0;
+  for (int i = 0; i < most; ++i) {
+    const Given given = random_point(random);
+    std::string text;
+    for (const auto& [name, value] : given) text += "--" + name + " " + value + " ";
+    CAPTURE(text);
+    try {
+      const Answer answered = answer(options_of(given));
+      check_numbers(to_json(answered.plan, answered.hardware, answered.point, answered.prediction, answered.options),
+                    "");
+      check_sweep(given, answered);
+      check_search(given, answered);
+      check_compare(given, answered);
+      ++compared;
+    } catch (const InputError&) {  // the kernel does not run there: compare says so too
+      CHECK_THROWS_AS(compared_rows(options_of(given), {}), InputError);
+      ++refused;
+    }
+  }
+  MESSAGE(compared << " points compared, " << refused << " refused");
+  CHECK(compared > most / 3);
+}
