@@ -142,3 +142,40 @@ TEST_CASE("predict, sweep, search and compare agree on random points, and no num
   MESSAGE(compared << " points compared, " << refused << " refused");
   CHECK(compared > most / 3);
 }
+
+TEST_CASE("what the merge of a split reads, the parts have written, also parts without a visible key") {
+  for (const std::string mask : {"none", "causal", "window:256", "window:1"})
+    for (const std::string splits : {"1", "3", "16"}) {
+      CAPTURE(mask);
+      CAPTURE(splits);
+      const Answer answered = answer(options_of({{"hardware", "h200_sxm"},
+                                                 {"schedule", "split-kv"},
+                                                 {"heads-q", "4"},
+                                                 {"heads-kv", "1"},
+                                                 {"q-len", "2"},
+                                                 {"kv-len", "4100"},
+                                                 {"mask", mask},
+                                                 {"tile", "q=16,kv=16,pack=4,warps=4,splits=" + splits}}));
+      const auto& launches = answered.prediction.islands;
+      REQUIRE(launches.size() == 2);
+      const std::int64_t written = launches[0].traffic[1][1], read = launches[1].traffic[1][0];
+      CHECK(read > 0);
+      CHECK(written == read);
+    }
+}
+
+TEST_CASE("points that fit no memory, register file or launch are infeasible or refused, and say why") {
+  const Given base{{"hardware", "h200_sxm"}, {"heads-q", "16"}, {"head-dim", "128"}};
+  const Answer huge = answer(options_of(with(with(base, "q-len", "1m"), "schedule", "standard")));
+  CHECK(!huge.prediction.feasible);
+  CHECK(huge.prediction.footprint.back().level == Boundary::hbm);
+  CHECK(huge.prediction.footprint.back().bytes > 2LL * 16 * (1LL << 40));  // S and P of 16 heads, 2 bytes each
+  const Answer streamed = answer(options_of(with(with(base, "q-len", "1m"), "schedule", "flash2")));
+  CHECK(streamed.prediction.feasible);
+  CHECK_THROWS_WITH_AS(answer(options_of(with(with(base, "q-len", "4k"), "tile", "q=640,kv=64,warps=40"))),
+                       doctest::Contains("1280 threads; h200_sxm takes at most 1024"), InputError);
+  const Answer wide = answer(options_of(with(with(base, "q-len", "4k"), "tile", "q=512,kv=128,warps=16")));
+  CHECK(!wide.prediction.feasible);  // 512 x 128 values of O alone are a register file
+  for (const std::string gpu : {"b200_sxm", "rtx5090", "a100_sxm_80"})
+    CHECK_THROWS_AS(answer(options_of({{"hardware", gpu}, {"kernel", "fused_wgmma"}, {"q-len", "4k"}})), InputError);
+}
