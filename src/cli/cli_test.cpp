@@ -201,7 +201,7 @@ TEST_CASE("a full disk is one line and status 2 for every command that prints") 
   for (const std::string words :
        {"hardware list", "hardware show l4", "predict --hardware l4 --q-len 1k", "explain --hardware l4 --q-len 1k",
         "search --hardware l4 --q-len 1k", "compare --hardware l4 --q-len 1k",
-        "sweep --hardware l4 --q-len 1k --axis batch=1:2000:1"}) {
+        "sweep --hardware l4 --q-len 1k --axis batch=1:2000:1 --tile first --l2 closed"}) {
     CAPTURE(words);
     const Outcome outcome = run_program(words, ">/dev/full");
     CHECK(outcome.status == 2);
@@ -218,7 +218,7 @@ TEST_CASE("a full disk is one line and status 2 for every command that prints") 
 }
 
 TEST_CASE("a reader that leaves early ends every command without a message, with the status of a closed pipe") {
-  for (const std::string words : {"sweep --hardware l4 --q-len 1k --axis batch=1:100000:1",
+  for (const std::string words : {"sweep --hardware l4 --q-len 1k --axis batch=1:100000:1 --tile first --l2 closed",
                                   "explain --hardware l4 --q-len 1k", "hardware list"}) {
     CAPTURE(words);
     const ScratchFolder folder;

@@ -74,7 +74,8 @@ TEST_CASE("colours are for terminals, unless NO_COLOR or --color says otherwise"
 }
 
 TEST_CASE("what takes seconds shows a bar on a terminal, and nothing with --quiet or in a pipe") {
-  const std::string sweep = "sweep --hardware h200_sxm --q-len 4k --heads 16 --axis batch=1:100000:1 -o /dev/null";
+  const std::string sweep =
+      "sweep --hardware h200_sxm --q-len 4k --heads 16 --axis batch=1:100000:1 --tile first --l2 closed -o /dev/null";
   const ScratchFolder folder;
   const auto shown = [&](const std::string& words) {
     const std::string file = folder / "typescript";
@@ -86,5 +87,6 @@ TEST_CASE("what takes seconds shows a bar on a terminal, and nothing with --quie
   const std::regex bar("sweep \\[[#.]+\\] +[0-9]+ % [0-9]+ s");
   CHECK(std::regex_search(shown(sweep), bar));
   CHECK(!std::regex_search(shown(sweep + " --quiet"), bar));
-  CHECK(run_program("sweep --hardware h200_sxm --q-len 4k --axis batch=1:2000:1 -o /dev/null").err == "");
+  CHECK(run_program("sweep --hardware h200_sxm --q-len 4k --axis batch=1:2000:1 --tile first --l2 closed -o /dev/null")
+            .err == "");
 }

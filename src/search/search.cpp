@@ -110,8 +110,8 @@ bool before(const Candidate& a, const Candidate& b) {
 
 // Predicts the first candidates again as `predict` does, by the walk through the L2, and ranks them anew.
 void walk_the_best(const Plan& plan, const HardwareProfile& hardware, const Point& base, SearchResult& result) {
-  constexpr std::size_t most = 16;
-  constexpr double far_behind = 1.5;  // times the best one's time by the closed form
+  constexpr std::size_t most = 6;
+  constexpr double far_behind = 1.25;  // times the best one's time by the closed form
   std::size_t count = 0;
   Prediction prediction;
   const double best = result.feasible.empty() ? 0 : result.feasible.front().busy_seconds;
