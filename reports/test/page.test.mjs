@@ -9,12 +9,16 @@ const charts = ['roofline', 'traffic-hbm', 'traffic-l2', 'traffic-smem', 'traffi
   'residual-hbm_read_bytes', 'residual-busy_cycles', 'residual-seconds', 'split', 'clock', 'power'];
 let browser;
 let address;
+let drawn; // one page for all tests that only look
+let used; // one for those of the controls, of which each has a chart or table of its own
 
 before(async () => {
   address = address_of('report.html');
   browser = await Browser.start();
 });
 after(() => browser?.stop());
+const drawn_page = async () => (drawn ??= await browser.open(address));
+const used_page = async () => (used ??= await browser.open(address));
 
 const visible_marks = (page, id) =>
   page.evaluate((chart) => [...document.querySelectorAll(`#${chart} .mark-symbol path, #${chart} .mark-rect path`)].filter((m) => {
@@ -37,10 +41,9 @@ async function hover_text(page, locator) {
 }
 
 test('the page draws every chart, says nothing on the console and asks the network for nothing', async () => {
-  const page = await browser.open(address);
+  const page = await drawn_page();
   for (const id of charts) assert.ok((await visible_marks(page, id)) > 0, `${id} has no marks`);
   assert.deepEqual(page.trouble, []);
-  await page.close();
 });
 
 test('the page is one file below 1 MiB that names no other resource', () => {
@@ -51,7 +54,7 @@ test('the page is one file below 1 MiB that names no other resource', () => {
 });
 
 test('the roofline has one filled mark a measured point and level, and the controls choose among them', async () => {
-  const page = await browser.open(address);
+  const page = await used_page();
   const data = numbers_of('report.json');
   const fp16 = data.points.filter((p) => p.dtype === 'fp16');
   const expected = (points) => points.length * 3 + points.filter((p) => p.measured).length * 3;
@@ -63,11 +66,10 @@ test('the roofline has one filled mark a measured point and level, and the contr
   await choose(page, 'roofline', 'dtype', 'bf16');
   assert.equal(await visible_marks(page, 'roofline'), 0); // reference was not run in bf16
   assert.deepEqual(page.trouble, []);
-  await page.close();
 });
 
 test('pointing at a mark shows its numbers, in every chart', async () => {
-  const page = await browser.open(address);
+  const page = await drawn_page();
   for (const [id, mark, words] of [
     ['roofline', '.mark-symbol path', /point.*kernel.*FLOP per byte\s*[\d.,]+.*performance\s*[\d.]+ [GTP]?FLOP\/s/s],
     ['traffic-l2', '.mark-rect path', /value is\s*(predicted|measured).*bytes\s*[\d,]{7,}/s],
@@ -82,28 +84,25 @@ test('pointing at a mark shows its numbers, in every chart', async () => {
   await page.mouse.move(2, 2);
   assert.match(await hover_text(page, page.locator('#tiles .mark-text text', { hasText: '×' }).last()), /needs \d+ KiB, has \d+ KiB/);
   assert.deepEqual(page.trouble, []);
-  await page.close();
 });
 
 test('choosing a point changes its bars and says what was not measured', async () => {
-  const page = await browser.open(address);
+  const page = await used_page();
   const unmeasured = numbers_of('report.json').points.find((p) => !p.measured);
   await choose(page, 'traffic-', 'point', { label: unmeasured.label });
   assert.equal(await visible_marks(page, 'traffic-hbm'), 2); // read and write predicted, nothing measured
   assert.match(await page.locator('#traffic-hbm').innerText(), /not measured/);
   assert.match(await page.locator('#point-facts').innerText(), /predicted .*s, bound by .* · time not measured/);
-  await page.close();
 });
 
 test('a row outside tolerance is in the headline and a cross in the error chart', async () => {
-  const page = await browser.open(address);
+  const page = await drawn_page();
   assert.match(await page.locator('#headline').innerText(), /outside tolerance\s*1\s[\s\S]*Worst checked number:[\s\S]*−6\d\.\d %/);
   assert.equal(await page.locator('#errors .mark-symbol path[fill="var(--fail)"]').count(), 1);
-  await page.close();
 });
 
 test('residuals are one mark a record, by kernel and group of kernels', async () => {
-  const page = await browser.open(address);
+  const page = await used_page();
   const { residuals } = numbers_of('report.json').pictures;
   const marks = (quantity) => page.locator(`#residual-${quantity} .mark-symbol path`).count();
   for (const quantity of ['seconds', 'busy_cycles']) {
@@ -121,11 +120,10 @@ test('residuals are one mark a record, by kernel and group of kernels', async ()
   await page.mouse.move(2, 2);
   assert.match(await hover_text(page, page.locator('#residual-seconds .mark-symbol path').last()), /kernel\s*reference.*predicted\s*[\d.]+ [mµ]?s.*measured.*error\s*[+−-]?[\d.]+%.*± 20\.00%/s);
   assert.deepEqual(page.trouble, []);
-  await page.close();
 });
 
 test('the time split has a row a record, as tall as its rows, whose parts are as long as the predicted time', async () => {
-  const page = await browser.open(address);
+  const page = await used_page();
   const { splits } = numbers_of('report.json').pictures;
   const parts = () => page.$$eval('#split .mark-rect path', (marks) => marks.map((m) => m.getBBox()).map(({ x, y, width }) => ({ x, y: Math.round(y), width })));
   const height = async () => (await page.locator('#split svg').boundingBox()).height;
@@ -151,11 +149,10 @@ test('the time split has a row a record, as tall as its rows, whose parts are as
   await page.mouse.move(2, 2);
   assert.match(await hover_text(page, page.locator('#split .mark-rect path').first()), /part\s*tensor cores.*60\.0% of the predicted time/s);
   assert.deepEqual(page.trouble, []);
-  await page.close();
 });
 
 test('clock and power show prediction, reading and limit of every kernel', async () => {
-  const page = await browser.open(address);
+  const page = await drawn_page();
   const { clocks } = numbers_of('report.json').pictures;
   const words = async (id) => page.locator(`#${id}`).innerText();
   assert.match(await words('power'), /limit 700 W/);
@@ -163,11 +160,10 @@ test('clock and power show prediction, reading and limit of every kernel', async
   assert.equal(await visible_marks(page, 'clock'), clocks.length * 3); // range, ring, square
   assert.equal(await visible_marks(page, 'power'), clocks.length * 2 + clocks.filter((c) => c.reports_cap).length);
   assert.match(await page.locator('#clocks-section').innerText(), /of 20 records model and GPU agree in 15/);
-  await page.close();
 });
 
 test('the table sorts, filters and counts', async () => {
-  const page = await browser.open(address);
+  const page = await used_page();
   const first = (n) => page.locator(`#numbers tbody tr:first-child td:nth-child(${n})`).innerText();
   await page.click('#numbers thead button:text("Error")');
   assert.equal(await page.locator('#numbers thead th[aria-sort="descending"]').count(), 1);
@@ -184,11 +180,10 @@ test('the table sorts, filters and counts', async () => {
   for (const text of await page.locator('#numbers tbody tr').allInnerTexts()) assert.match(text, /reference.*N8192.*time/s);
   await page.fill('#filter-text', 'no such thing');
   assert.match(await page.locator('#row-count').innerText(), /^0 of \d/);
-  await page.close();
 });
 
 test('the CSV download equals what the command line writes', async () => {
-  const page = await browser.open(address);
+  const page = await drawn_page();
   const [download] = await Promise.all([page.waitForEvent('download'), page.click('#download-csv')]);
   assert.equal(download.suggestedFilename(), 'tilescope-report.csv');
   const parse = (text) => text.trim().split('\n').map((line) => line.split(',').map((cell) => (cell !== '' && !Number.isNaN(Number(cell)) ? Number(cell) : cell)));
@@ -196,7 +191,6 @@ test('the CSV download equals what the command line writes', async () => {
   const from_tool = parse(readFileSync(written('report.csv'), 'utf8'));
   assert.ok(from_page.length > 500);
   assert.deepEqual(from_page, from_tool);
-  await page.close();
 });
 
 for (const [name, options] of [['light', {}], ['dark', { dark: true }], ['narrow', { width: 400 }]])
@@ -210,7 +204,7 @@ for (const [name, options] of [['light', {}], ['dark', { dark: true }], ['narrow
   });
 
 test('dark mode switches page and charts at once, without drawing again', async () => {
-  const page = await browser.open(address);
+  const page = await drawn_page();
   const look = () => page.evaluate(() => ({
     page: getComputedStyle(document.body).backgroundColor,
     mark: getComputedStyle(document.querySelector('#roofline .mark-symbol path')).stroke,
@@ -218,9 +212,9 @@ test('dark mode switches page and charts at once, without drawing again', async 
   const day = await look();
   await page.emulateMedia({ colorScheme: 'dark' });
   const night = await look();
+  await page.emulateMedia({ colorScheme: 'light' });
   assert.notEqual(day.page, night.page);
   assert.notEqual(day.mark, night.mark);
-  await page.close();
 });
 
 test('print is black on white: no colour, legible text, shapes and words instead', async () => {
