@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "hardware/profile.h"
 #include "predict/point/point.h"
 
 namespace tilescope {

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "compare/catalogue.h"
 #include "diagram/block_mask.h"
 #include "predict/predict.h"
 
@@ -38,6 +37,11 @@ double predicted_value(const Prediction& prediction, const Measured& measured) {
 bool spills(const validate::Record& record) {
   return std::any_of(record.islands.begin(), record.islands.end(),
                      [](const auto& island) { return island.launch.local_bytes_per_thread > 0; });
+}
+
+std::string workload_id(validate::MeasurePoint point) {
+  point.tile_q = point.tile_kv = point.warps = point.stages = point.splits = 0;
+  return point_id(point);
 }
 
 // What blocks read again is predicted to stay in L2, but for one percent of the traffic.
@@ -116,39 +120,56 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
   return point;
 }
 
-Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
-                           const std::function<const validate::Experiment&(const std::string&)>& experiment_of,
-                           const std::function<void(std::size_t done, std::size_t all)>& progress) {
-  Catalogue catalogue{.data_directory = data_directory, .plans = {}, .profiles = {}};
-  Comparison comparison;
-  comparison.points.reserve(records.size());
-  for (const validate::Record& record : records) {
-    const Plan& plan = catalogue.plan(record.point.kernel);
-    const HardwareProfile& hardware = catalogue.profile(record.environment.hardware);
-    ComparedPoint& compared =
-        comparison.points.emplace_back(ComparedPoint{record, plan, model_point(record, plan, data_directory), {}});
-    predict(compared.plan, hardware, compared.point,
-            compared.prediction);  // names arrays of this plan, which stays with it
-    for (const Measured& measured : measured_quantities(record, hardware, plan, compared.prediction)) {
-      ComparisonRow row{.point = point_id(record.point),
-                        .hardware = hardware.id,
-                        .kernel = record.point.kernel,
-                        .quantity = measured.quantity,
-                        .level = measured.level,
-                        .direction = measured.direction,
-                        .predicted = predicted_value(compared.prediction, measured),
-                        .measured = measured.value,
-                        .tolerance = {},
-                        .slack = 0,
-                        .reason = {},
-                        .verdict = Verdict::info};
-      judge(experiment_of(record.experiment), compared, row);
-      comparison.rows.push_back(std::move(row));
-    }
-    if (progress) progress(comparison.points.size(), records.size());
+Comparer::Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep,
+                   std::size_t records)
+    : catalogue_{.data_directory = data_directory, .plans = {}, .profiles = {}},
+      experiment_of_(std::move(experiment_of)),
+      keep_(keep) {
+  comparison_.points.reserve(keep == Keep::points ? records : 1);
+}
+
+void Comparer::add(validate::Record given) {
+  const Plan& plan = catalogue_.plan(given.point.kernel);
+  const HardwareProfile& hardware = catalogue_.profile(given.environment.hardware);
+  Point point = model_point(given, plan, catalogue_.data_directory);
+  if (keep_ == Keep::rows) comparison_.points.clear();
+  // Its prediction names arrays of its plan, so that it is made in its place.
+  ComparedPoint& compared =
+      comparison_.points.emplace_back(ComparedPoint{std::move(given), plan, std::move(point), {}});
+  predict(compared.plan, hardware, compared.point, compared.prediction);
+  const validate::Record& record = compared.record;
+  const std::string id = point_id(record.point);
+  for (const Measured& measured : measured_quantities(record, hardware, plan, compared.prediction)) {
+    ComparisonRow row{.point = id,
+                      .hardware = hardware.id,
+                      .kernel = record.point.kernel,
+                      .quantity = measured.quantity,
+                      .level = measured.level,
+                      .direction = measured.direction,
+                      .predicted = predicted_value(compared.prediction, measured),
+                      .measured = measured.value,
+                      .tolerance = {},
+                      .slack = 0,
+                      .reason = {},
+                      .verdict = Verdict::info};
+    judge(experiment_of_(record.experiment), compared, row);
+    comparison_.rows.push_back(std::move(row));
   }
-  comparison.summary = summarise(comparison.rows);
-  return comparison;
+  comparison_.records.push_back(
+      {hardware.id, record.point.kernel, id, workload_id(record.point), regime_of(compared.prediction)});
+}
+
+Comparison Comparer::finish() {
+  if (keep_ == Keep::rows) comparison_.points.clear();
+  comparison_.summary = summarise(comparison_.rows);
+  return std::move(comparison_);
+}
+
+Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
+                           const ExperimentOf& experiment_of) {
+  Comparer comparer(data_directory, experiment_of, Keep::points, records.size());
+  for (const validate::Record& record : records) comparer.add(record);
+  return comparer.finish();
 }
 
 SummaryRow spread(std::vector<double> values) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/catalogue.h"
 #include "predict/explain/prediction_json.h"
 #include "records/experiment.h"
 #include "records/record.h"
@@ -44,8 +45,16 @@ struct ComparedPoint {
   Prediction prediction;
 };
 
+// What summaries need of a record.
+struct ComparedRecord {
+  std::string hardware, kernel, point;
+  std::string workload;  // the point without its tile
+  std::string regime;    // of the prediction
+};
+
 struct Comparison {
-  std::vector<ComparedPoint> points;
+  std::vector<ComparedRecord> records;
+  std::vector<ComparedPoint> points;  // of all records, or none (Keep::rows)
   std::vector<ComparisonRow> rows;
   std::vector<SummaryRow> summary;  // by kernel and quantity, in order of first appearance
   bool passed() const;
@@ -54,11 +63,29 @@ struct Comparison {
 // The point of the model that a record measured, with its descriptor's plan.
 Point model_point(const validate::Record& record, const Plan& plan, const std::filesystem::path& data_directory);
 
-// Predicts each record on its own hardware profile and compares. `experiment_of` supplies tolerances by experiment
-// name; `progress` is called after each record. Throws InputError when a record's kernel or hardware is unknown.
+using ExperimentOf = std::function<const validate::Experiment&(const std::string& name)>;  // supplies tolerances
+using CompareProgress = std::function<void(std::size_t done, std::size_t all)>;
+
+enum class Keep { rows, points };  // points: also each record with its plan and prediction
+
+// Compares one record at a time, each on its own hardware profile.
+class Comparer {
+ public:
+  // At most `records` are added.
+  Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep, std::size_t records);
+  void add(validate::Record record);  // throws InputError when its kernel or hardware is unknown
+  Comparison finish();
+
+ private:
+  Catalogue catalogue_;
+  ExperimentOf experiment_of_;
+  Keep keep_;
+  Comparison comparison_;
+};
+
+// Compares records that are in memory, and keeps their points.
 Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
-                           const std::function<const validate::Experiment&(const std::string&)>& experiment_of,
-                           const std::function<void(std::size_t done, std::size_t all)>& progress = {});
+                           const ExperimentOf& experiment_of);
 
 std::vector<SummaryRow> summarise(const std::vector<ComparisonRow>& rows);
 

@@ -23,8 +23,7 @@ std::string bar_name(const ComparisonRow& row) { return row.quantity == "seconds
 
 std::map<Group, std::vector<double>> errors_by_group(const Comparison& comparison) {
   std::map<std::string, std::string> regimes;
-  for (const ComparedPoint& point : comparison.points)
-    regimes[point_id(point.record.point)] = regime_of(point.prediction);
+  for (const ComparedRecord& record : comparison.records) regimes[record.point] = record.regime;
   std::map<Group, std::vector<double>> errors;
   for (const ComparisonRow& row : comparison.rows) {
     if (!has_bar(row) || !std::isfinite(row.relative_error())) continue;

@@ -5,9 +5,10 @@
 namespace tilescope {
 
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
-                            const std::optional<std::filesystem::path>& experiment,
-                            const std::function<void(std::size_t done, std::size_t all)>& progress) {
-  const std::vector<validate::Record> read = validate::read_records(records);
+                            Keep keep, const std::optional<std::filesystem::path>& experiment,
+                            const CompareProgress& progress) {
+  std::size_t done = 0, all = 0;
+  validate::for_each_record(records, [&](const validate::Record&) { ++all; });
   std::optional<validate::Experiment> fixed;
   if (experiment) fixed = validate::load_experiment(*experiment);
   std::map<std::string, validate::Experiment> experiments;
@@ -20,7 +21,12 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     }
     return found->second;
   };
-  return compare_records(read, data_directory, experiment_of, progress);
+  Comparer comparer(data_directory, experiment_of, keep, all);
+  validate::for_each_record(records, [&](validate::Record&& record) {
+    comparer.add(std::move(record));
+    if (progress) progress(++done, all);
+  });
+  return comparer.finish();
 }
 
 }  // namespace tilescope

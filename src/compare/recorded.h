@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 
 #include "compare/compare.h"
@@ -11,9 +10,10 @@ namespace tilescope {
 
 // Compares all records below `records`. Tolerances come from the experiment file `experiment`, else from
 // validate/experiments/NAME.yaml of the data directory, NAME being each record's experiment. `progress` is called after
-// each record. Throws InputError when a file cannot be read or names an unknown kernel or GPU.
+// each record. Records are read twice, one at a time: what is wrong with them is said before any is predicted. Throws
+// InputError when a file cannot be read or names an unknown kernel or GPU.
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
-                            const std::optional<std::filesystem::path>& experiment = {},
-                            const std::function<void(std::size_t done, std::size_t all)>& progress = {});
+                            Keep keep, const std::optional<std::filesystem::path>& experiment = {},
+                            const CompareProgress& progress = {});
 
 }  // namespace tilescope

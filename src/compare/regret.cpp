@@ -13,11 +13,6 @@ constexpr std::size_t fewest_tiles = 4;
 constexpr std::size_t enough_workloads = 12;
 constexpr double most_regret = 0.05;
 
-std::string workload_of(validate::MeasurePoint point) {
-  point.tile_q = point.tile_kv = point.warps = point.stages = point.splits = 0;
-  return point_id(point);
-}
-
 }  // namespace
 
 double regret_of(const std::vector<TimedTile>& tiles) {
@@ -35,12 +30,10 @@ std::vector<SearchRegret> search_regret(const Comparison& comparison) {
     if (row.quantity == "seconds") seconds[row.hardware + row.point] = &row;
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::vector<TimedTile>>>
       tiles;  // by kernel, workload
-  for (const ComparedPoint& point : comparison.points) {
-    const validate::Record& record = point.record;
-    const auto row = seconds.find(record.environment.hardware + point_id(record.point));
+  for (const ComparedRecord& record : comparison.records) {
+    const auto row = seconds.find(record.hardware + record.point);
     if (row == seconds.end()) continue;
-    tiles[{record.environment.hardware, record.point.kernel}][workload_of(record.point)].push_back(
-        {row->second->predicted, row->second->measured});
+    tiles[{record.hardware, record.kernel}][record.workload].push_back({row->second->predicted, row->second->measured});
   }
   std::vector<SearchRegret> list;
   for (const auto& [key, workloads] : tiles) {

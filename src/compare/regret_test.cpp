@@ -16,12 +16,8 @@ TEST_CASE("workloads with at least four tiles have a regret, by kernel and GPU")
   Comparison comparison;
   const auto add = [&](const char* hardware, const char* kernel, std::int64_t keys, std::int64_t tile, double predicted,
                        double measured) {
-    ComparedPoint point;
-    point.record.environment.hardware = hardware;
-    point.record.point.kernel = kernel;
-    point.record.point.workload.kv_len = keys;
-    point.record.point.tile_q = point.record.point.tile_kv = tile, point.record.point.warps = 4;
-    comparison.rows.push_back({.point = point_id(point.record.point),
+    const std::string workload = "kv" + std::to_string(keys), point = workload + "-" + std::to_string(tile);
+    comparison.rows.push_back({.point = point,
                                .hardware = hardware,
                                .kernel = kernel,
                                .quantity = "seconds",
@@ -31,7 +27,7 @@ TEST_CASE("workloads with at least four tiles have a regret, by kernel and GPU")
                                .measured = measured,
                                .tolerance = {},
                                .reason = ""});
-    comparison.points.push_back(std::move(point));
+    comparison.records.push_back({hardware, kernel, point, workload, ""});
   };
   for (int tile = 1; tile <= 4; ++tile) add("g", "k", 64, 16 * tile, tile, tile == 2 ? 4 : 5);  // 5 / 4 taken
   for (int tile = 1; tile <= 4; ++tile) add("g", "k", 128, 16 * tile, tile, tile);              // the best

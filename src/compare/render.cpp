@@ -62,7 +62,7 @@ Json to_json(const Comparison& comparison) {
                        {"worst", regret.worst},
                        {"worst_workload", regret.worst_workload}});
   return {{"schema", "tilescope/comparison/1"},
-          {"points", comparison.points.size()},
+          {"points", comparison.records.size()},
           {"rows", std::move(rows)},
           {"summary", std::move(summary)},
           {"search_regret", std::move(regrets)}};

@@ -11,7 +11,7 @@ Table compare_records(const std::string& path) {
     Table table{.columns = {"point", "hardware", "kernel", "quantity", "level", "direction", "predicted", "measured",
                             "tolerance", "verdict"},
                 .rows = {}};
-    for (const ComparisonRow& row : compare_recorded(path, data_directory()).rows)
+    for (const ComparisonRow& row : compare_recorded(path, data_directory(), Keep::rows).rows)
       table.rows.push_back({row.point, row.hardware, row.kernel, row.quantity, row.level, row.direction, row.predicted,
                             row.measured, row.tolerance ? Cell(*row.tolerance) : Cell(), to_string(row.verdict)});
     return table;

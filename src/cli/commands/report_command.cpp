@@ -95,7 +95,7 @@ std::string report_text(const Arguments& arguments, const analysis::Report& repo
 }
 
 ExitStatus report(const Arguments& arguments) {
-  Comparison comparison = compare_recorded(arguments);
+  Comparison comparison = compare_recorded(arguments, Keep::points);
   const HardwareProfile hardware = hardware_of(arguments, comparison);
   keep_records_of(hardware, comparison);
   if (arguments.text("page") == "family")

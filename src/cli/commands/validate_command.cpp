@@ -16,7 +16,7 @@ Json percent(double relative) {
 
 Table summary_table(const Comparison& comparison) {
   Table table{.title = fmt::format("{} points: relative error of the prediction, by kernel and quantity",
-                                   comparison.points.size()),
+                                   comparison.records.size()),
               .columns = {"kernel", "quantity", "n", "outside", "mean", "median", "p90", "worst"},
               .rows = {}};
   for (const SummaryRow& row : comparison.summary)
@@ -56,7 +56,7 @@ std::string summary_text(const Comparison& comparison, const std::vector<SearchR
 
 ExitStatus validate_records(const Arguments& arguments) {
   if (arguments.has("published")) return validate_published(arguments);
-  const Comparison comparison = compare_recorded(arguments);
+  const Comparison comparison = compare_recorded(arguments, Keep::rows);
   const std::vector<SearchRegret> regrets = search_regret(comparison);
   // Files before standard output, whose reader may leave.
   if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));

@@ -10,14 +10,23 @@ std::vector<OptionSpec> recorded_options() {
           {"experiment", "experiment YAML with the tolerances (default: each record's own)", Value::file}};
 }
 
-Comparison compare_recorded(const Arguments& arguments) {
+namespace {
+
+Comparison compared(const Arguments& arguments, const std::filesystem::path& directory, Keep keep) {
+  Progress progress(arguments, "comparing records");
+  return tilescope::compare_recorded(directory, data_directory(), keep, arguments.text("experiment"),
+                                     progress.callback());
+}
+
+}  // namespace
+
+Comparison compare_recorded(const Arguments& arguments, Keep keep) {
   const auto given = arguments.text("recorded");
-  return compare_recorded(arguments, given ? std::filesystem::path(*given) : data_directory() / "validate" / "records");
+  return compared(arguments, given ? std::filesystem::path(*given) : data_directory() / "validate" / "records", keep);
 }
 
 Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory) {
-  Progress progress(arguments, "comparing records");
-  return tilescope::compare_recorded(directory, data_directory(), arguments.text("experiment"), progress.callback());
+  return compared(arguments, directory, Keep::points);
 }
 
 }  // namespace tilescope::cli

@@ -10,9 +10,9 @@ std::vector<OptionSpec> recorded_options();  // --recorded, --experiment
 
 // Compares the records of --recorded (default: those of the data directory) with the tolerances of --experiment
 // (default: each record's own).
-Comparison compare_recorded(const Arguments& arguments);
+Comparison compare_recorded(const Arguments& arguments, Keep keep);
 
-// The same for the records of another directory.
+// The same for the records of another directory, with their points.
 Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory);
 
 }  // namespace tilescope::cli
