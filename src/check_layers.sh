@@ -35,8 +35,9 @@ allow lower base config hardware optimum
 allow diagram base config expr stream
 allow schedule base config expr stream diagram
 allow cost base diagram schedule
+allow program base expr stream diagram schedule cost
 allow draw base expr stream diagram schedule
-allow derive base expr stream poly optimum diagram schedule cost
+allow derive base expr stream poly optimum diagram schedule cost program
 allow boundaries base hardware optimum diagram schedule cost derive
 allow kernel base config diagram schedule
 allow predict base config expr optimum diagram schedule cost hardware kernel

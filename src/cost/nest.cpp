@@ -105,7 +105,7 @@ Nest bind_nest(const Schedule& schedule, const Island& island, const Workload& w
                std::span<const std::int64_t> tiles) {
   const Diagram& diagram = schedule.diagram;
   if (island.loops.size() > max_loops || diagram.axes.size() > max_axes)
-    throw std::length_error("an island may have at most 12 loops and a diagram at most 16 axes");
+    throw std::length_error("an island may have at most 16 loops and a diagram at most 16 axes");
   Nest nest;
   nest.diagram = &diagram;
   nest.mask = &mask;

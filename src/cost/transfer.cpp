@@ -83,6 +83,7 @@ struct Restarts {
   std::int64_t within = 1;    // sweeps of the inner guarded loop a step of the outer one
   std::int64_t around = 1;    // consecutive sweeps of the guarded pair
   std::int64_t separate = 1;  // sweeps of the pair with another tile, or in another block
+  bool moves = false;         // a loop in between moves the tile
 };
 
 Restarts restarts(const Nest& nest, Axes array, int outer, int inner) {
@@ -91,12 +92,14 @@ Restarts restarts(const Nest& nest, Axes array, int outer, int inner) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
     if (i == outer || loop.trips == 1 || (nest.keys_are_chunked() && i == nest.chunked.outer)) continue;
     const bool carried = nest.carries(array, loop.axis);
-    if (i > outer) count.within = carried ? 0 : checked_mul(count.within, loop.trips);
+    if (i > outer && loop.group) count.separate = checked_mul(count.separate, carried ? 1 : loop.trips);
+    else if (i > outer && carried)
+      count.separate = checked_mul(count.separate, count.within), count.within = 1, count.moves = true;
+    else if (i > outer) count.within = checked_mul(count.within, loop.trips);
     else if (loop.group || carried)
       count.separate = checked_mul(count.separate, checked_mul(count.around, carried ? 1 : loop.trips)),
       count.around = 1;
     else count.around = checked_mul(count.around, loop.trips);
-    if (count.within == 0) return count;  // a loop in between moves the tile
   }
   return count;
 }
@@ -107,11 +110,12 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
   const int inner = std::max(nest.query_loop, nest.key_loop), outer = std::min(nest.query_loop, nest.key_loop);
   const BoundLoop& outer_loop = nest.loops[static_cast<std::size_t>(outer)];
   const BoundLoop& inner_loop = nest.loops[static_cast<std::size_t>(inner)];
-  if (outer_loop.group || last != inner || nest.carries(array, outer_loop.axis) ||
-      !nest.carries(array, inner_loop.axis))
-    return 0;
+  if (last != inner || !nest.carries(array, inner_loop.axis)) return 0;
   const Restarts sweeps = restarts(nest, array, outer, inner);
-  if (sweeps.within == 0) return 0;
+  // Where each step of the outer loop begins with another tile, the array stays put only within a step.
+  const bool moved = outer_loop.group || nest.carries(array, outer_loop.axis) || sweeps.moves;
+  if (moved && sweeps.within == 1) return 0;
+  const bool has_outer = contains(array, outer_loop.axis);
   const std::int64_t chunks = nest.keys_are_chunked() ? nest.chunked.chunks() : 1;
   const bool inner_is_query = inner == nest.query_loop;
   std::int64_t saved = 0;
@@ -124,16 +128,21 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
     for (std::int64_t step = 0; step < (inner_is_query ? tiles.key_tiles() : tiles.query_tiles()); ++step) {
       const TileRange range = inner_is_query ? tiles.queries_of(step) : tiles.keys_of(step);
       if (range.empty()) continue;
-      const std::int64_t again =
-          (range.count() == 1 ? sweeps.within - 1 : 0) * sweeps.around + (range.first == previous ? sweeps.around : 0);
-      saved = checked_add(saved, checked_mul(again, extent_of(range.first)));
+      const std::int64_t again = (range.count() == 1 ? sweeps.within - 1 : 0) * sweeps.around +
+                                 (range.first == previous && !moved ? sweeps.around : 0);
+      const std::int64_t wide = !has_outer       ? 1
+                                : whole_tiles    ? outer_loop.tile
+                                : inner_is_query ? tiles.keys({step, step + 1})
+                                                 : tiles.rows(step);
+      saved = checked_add(saved, checked_mul(again, checked_mul(wide, extent_of(range.first))));
       if (first < 0) first = range.first;
       previous = range.end - 1;
     }
-    if (first >= 0 && first == previous) saved = checked_add(saved, checked_mul(sweeps.around - 1, extent_of(first)));
+    if (!moved && first >= 0 && first == previous)
+      saved = checked_add(saved, checked_mul(sweeps.around - 1, extent_of(first)));
   }
   for (const AxisId axis : array)
-    if (axis != inner_loop.axis) saved = checked_mul(saved, extent(nest, axis, whole_tiles));
+    if (axis != inner_loop.axis && axis != outer_loop.axis) saved = checked_mul(saved, extent(nest, axis, whole_tiles));
   return checked_mul(saved, sweeps.separate);
 }
 

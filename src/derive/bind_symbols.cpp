@@ -1,8 +1,24 @@
 #include <algorithm>
 
+#include "base/contains.h"
 #include "derive/symbolic.h"
 
 namespace tilescope {
+namespace {
+
+// The nest as an array sees it that awaits these axes: their streams are taken in one step.
+std::pair<Nest, NestSums> without(const Nest& nest, const NestSums& live, const SymbolSource& source, Axes array) {
+  Nest own = nest;
+  bool changed = false;
+  for (std::size_t i = 0; i < own.loop_count; ++i) {
+    BoundLoop& loop = own.loops[i];
+    const bool one_step = !loop.group && contains(source.awaited, loop.axis) && !nest.carries(array, loop.axis);
+    if (one_step) loop.tile = loop.size, loop.trips = 1, changed = true;
+  }
+  return {own, changed ? sums_of(own, false) : live};
+}
+
+}  // namespace
 
 double live_share(const Workload& workload, const Mask& mask) {
   if (!mask.masks()) return 1;
@@ -37,18 +53,19 @@ void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, co
     if (bound != source.island)
       nest = bind_nest(schedule, island, workload, mask, tiles), live = sums_of(nest, false), bound = source.island;
     const Axes array = schedule.diagram.array(source.array).axes;
+    const auto [own, own_live] = without(nest, live, source, array);
     switch (source.kind) {
       case SymbolSource::Kind::live:
-        externals[i] = live_extent(nest, live, array);
+        externals[i] = live_extent(own, own_live, array);
         break;
       case SymbolSource::Kind::distinct:
         externals[i] = distinct_values(nest, live, array);
         break;
       case SymbolSource::Kind::stationary:
-        externals[i] = stationary_values(nest, array);
+        externals[i] = stationary_values(own, array);
         break;
       case SymbolSource::Kind::moved:
-        externals[i] = touched_values(nest, live, array);
+        externals[i] = touched_values(own, own_live, array);
         break;
       case SymbolSource::Kind::tiles:
         externals[i] = total_tiles(nest, source.axis);

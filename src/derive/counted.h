@@ -5,15 +5,33 @@
 #include <span>
 #include <vector>
 
+#include "base/contains.h"
 #include "cost/walk.h"
 #include "derive/symbolic.h"
+#include "schedule/folds.h"
 
 namespace tilescope {
 
-// The values that an array moves in one direction, by the walk.
+// The values that an array moves in one direction, by the walk. A stream that the array awaits takes one step.
 inline std::int64_t walked(const Schedule& schedule, const Island& island, const Nest& nest, const Walk& walk,
                            ArrayId id, bool store) {
-  const ArrayWalk& array = walk.arrays[index(id)];
+  const Primitives primitives = expand(schedule.diagram);
+  const auto made = primitives.diagram.find_array(schedule.diagram.array(schedule.how_stored(island, id).result).name);
+  const std::vector<AxisId> awaited = made ? awaited_axes(primitives, island, *made) : std::vector<AxisId>();
+  Nest own = nest;
+  bool waits = false, again = schedule.how_stored(island, id).zeroed;
+  for (std::size_t i = 0; i < own.loop_count; ++i) {
+    BoundLoop& loop = own.loops[i];
+    if (loop.group || !contains(awaited, loop.axis) || nest.carries(schedule.diagram.array(id).axes, loop.axis))
+      continue;
+    loop.tile = loop.size, loop.trips = 1, waits = true;
+  }
+  const ArrayWalk array = waits ? tilescope::walk(schedule, island, own).arrays[index(id)] : walk.arrays[index(id)];
+  if (const int producer = made ? primitives.producer(*made) : -1; producer >= 0) {
+    for (const AxisId axis : primitives.list[static_cast<std::size_t>(producer)].folded)
+      again = again || comes_back(schedule.diagram, island, primitives.array(*made), axis);
+    if (schedule.writes(island, id) && !store && !again) return 0;  // computed again, not added to
+  }
   if (!schedule.writes(island, id)) return store || !schedule.reads(island, id) ? 0 : array.loaded;
   const Stored how = schedule.how_stored(island, id);
   std::int64_t all = 1;

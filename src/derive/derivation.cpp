@@ -1,11 +1,15 @@
 #include "derive/derivation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <optional>
 
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/text.h"
+#include "derive/checked.h"
 
 namespace tilescope {
 namespace {
@@ -55,7 +59,11 @@ class Ranking {
       if (best_.size() >= out_.request.ranked && least >= best_.back().first) break;
       consider(number, least);
     }
-    for (const auto& [traffic, number] : best_) out_.ranked.push_back(ranked(number));
+    for (const auto& [traffic, number] : best_) {
+      RankedFusion next = ranked(number);
+      if (const std::string wrong = wrong_with(next); wrong.empty()) out_.ranked.push_back(std::move(next));
+      else out_.errors.push_back(wrong);
+    }
   }
 
  private:
@@ -97,6 +105,18 @@ class Ranking {
           result.lower_bound += result.kernels.back().best.lower_bound;
     }
     return result;
+  }
+
+  // Why a schedule cannot be an answer; empty: it moves at least the compulsory bytes, and its programs are right.
+  std::string wrong_with(const RankedFusion& fusion) const {
+    std::vector<Schedule> kernels;
+    std::vector<std::string> names;
+    for (const RankedKernel& kernel : fusion.kernels)
+      kernels.push_back(kernel.schedule), names.push_back(kernel.schedule.name);
+    std::string wrong = wrong_in(out_.request.diagram, kernels, out_.request.mask);
+    if (wrong.empty() && !(fusion.traffic >= out_.compulsory * (1 - 1e-6)))
+      wrong = fmt::format("it moves {:.0f}, less than the compulsory {:.0f}", fusion.traffic, out_.compulsory);
+    return wrong.empty() ? wrong : fmt::format("schedule '{}': {}", join(names, "; then "), wrong);
   }
 
   Derivation& out_;

@@ -61,7 +61,8 @@ struct Derivation {
   Fusions fusions{};
   std::size_t kernels_ranked = 0, nests_considered = 0, nests_legal = 0, nests_kept = 0;
   bool nests_complete = true;
-  std::vector<RankedFusion> ranked{};  // best first
+  std::vector<RankedFusion> ranked{};  // best first; each was executed, see derive/checked.h
+  std::vector<std::string> errors{};   // internal errors: schedules that are not ranked because they are wrong
   std::vector<NamedDerivation> named{};
   double compulsory = 0;
 };

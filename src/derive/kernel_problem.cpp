@@ -19,6 +19,19 @@ TileSize add_parameter(Schedule& schedule, const AxisLoop& loop) {
   return {.parameter = static_cast<int>(schedule.parameters.size()) - 1};
 }
 
+// Whether a tile that the mask leaves out adds nothing to any fold: a sum over all keys of the keys alone needs them
+// all.
+bool folds_are_masked(const Primitives& primitives, const FusedKernel& kernel) {
+  const auto& guard = primitives.diagram.guard;
+  return guard && std::all_of(kernel.region.primitives.begin(), kernel.region.primitives.end(), [&](int number) {
+           const Primitive& primitive = primitives.list[static_cast<std::size_t>(number)];
+           if (!primitive.folds(guard->query) && !primitive.folds(guard->key)) return true;
+           return std::any_of(primitive.inputs.begin(), primitive.inputs.end(), [&](ArrayId id) {
+             return primitives.array(id).has(guard->query) && primitives.array(id).has(guard->key);
+           });
+         });
+}
+
 // The kernel that merges partial results: blocks over the axes that all results share, parts processed sequentially.
 Island merge_island(Schedule& schedule, const Island& parts) {
   Island merge;
@@ -63,7 +76,8 @@ Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel
   Schedule schedule;
   schedule.name = to_text(primitives.diagram, loops), schedule.diagram = primitives.diagram;
   Island island;
-  island.name = "kernel", island.operators = kernel.region.primitives, island.skips_masked_tiles = true;
+  island.name = "kernel", island.operators = kernel.region.primitives;
+  island.skips_masked_tiles = folds_are_masked(primitives, kernel);
   const KernelRules rules(primitives, kernel);
   for (const int number : kernel.region.primitives) {
     const ArrayId id = primitives.list[static_cast<std::size_t>(number)].output;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "base/contains.h"
@@ -21,14 +22,15 @@ AxisBits bits_of(const std::vector<AxisId>& axes) {
 }
 
 // Bits of the loops that repeat an array: the loops over axes that it lacks, outside the innermost loop that moves it.
-// A partial result also has the axis of the parts.
-AxisBits repeated(AxisBits axes, AxisBits carried_parts, const AxisLoops& loops) {
+// A partial result also has the axis of the parts. A stream that the array awaits does not repeat it.
+AxisBits repeated(AxisBits axes, AxisBits carried_parts, AxisBits awaited, const AxisLoops& loops) {
   const auto carries = [&](const AxisLoop& loop) {
     return (axes & bit(loop.axis)) != 0 || (loop.parts && (carried_parts & bit(loop.axis)) != 0);
   };
   AxisBits mask = 0;
   bool moved = false;
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    if (loop->partition == Partition::stream && (awaited & bit(loop->axis)) != 0) continue;
     moved = moved || loop->partition == Partition::group || carries(*loop);
     if (moved && !carries(*loop)) mask |= loop->parts ? part_bit(loop->axis) : bit(loop->axis);
   }
@@ -72,7 +74,8 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
   for (const ArrayId id : kernel.loads) {
     everywhere &= bits_of(primitives.array(id).axes);
     const auto& source = primitives.array(id).alias_of;
-    if (!source || !contains(kernel.loads, *source)) loads_.emplace_back(id, bits_of(primitives.array(id).axes));
+    if (!source || !contains(kernel.loads, *source))
+      loads_.push_back({id, bits_of(primitives.array(id).axes), bits_of(awaited_axes(primitives, island, id))});
   }
   for (const int number : kernel.region.primitives)
     everywhere &= bits_of(primitives.array(primitives.list[static_cast<std::size_t>(number)].output).axes);
@@ -83,8 +86,10 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
       mergeable_ |= bit(axis);
   }
   for (const ArrayId id : kernel.region.results) {
-    Result result{
-        .id = id, .axes = bits_of(primitives.array(id).axes), .folded = bits_of(folded_axes(primitives, island, id))};
+    Result result{.id = id,
+                  .axes = bits_of(primitives.array(id).axes),
+                  .folded = bits_of(folded_axes(primitives, island, id)),
+                  .awaited = bits_of(awaited_axes(primitives, island, id))};
     const Primitive& producer = primitives.list[static_cast<std::size_t>(primitives.producer(id))];
     for (const AxisId axis : seen) {
       if ((result.folded & bit(axis)) == 0) continue;
@@ -94,9 +99,17 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
     }
     results_.push_back(std::move(result));
   }
+  for (const ArrayId id : kernel.loads)
+    if (const auto& source = primitives.array(id).alias_of; source && contains(kernel.loads, *source))
+      whole_.emplace_back(id, primitives.array(*source).axes.back());
   for (const int number : kernel.region.primitives) {
     const Primitive& primitive = primitives.list[static_cast<std::size_t>(number)];
-    if (primitive.fold) folds_.emplace_back(primitive.output, bits_of(primitive.folded));
+    if (const AxisBits awaited = bits_of(awaited_axes(primitives, island, primitive.output));
+        std::popcount(awaited) > 1)
+      awaiting_.push_back(awaited);
+    if (primitive.fold)
+      folds_.push_back({primitive.output, bits_of(primitives.array(primitive.output).axes), bits_of(primitive.folded),
+                        bits_of(awaited_axes(primitives, island, primitive.output))});
     if (!primitive.fold || contains(kernel.region.results, primitive.output)) continue;
     InnerFold inner{.id = primitive.output, .axes = bits_of(primitives.array(primitive.output).axes)};
     for (const AxisId axis : primitive.folded)
@@ -145,12 +158,84 @@ std::string KernelRules::why_not(const AxisLoops& loops) const {
           "blocks cannot share {}: the results over it are not plain sums, so they must leave partial results to be "
           "merged",
           name(loop.axis));
+    if (std::string why = restarted(loops, i); !why.empty()) return why;
     for (const InnerFold& inner : inner_)
       if ((inner.waited & bit(loop.axis)) != 0 && (loop.parts || comes_back(inner.axes, loops, i)))
         return fmt::format(
             "{} is folded over {} and what follows needs it complete, but {}", primitives_->array(inner.id).name,
             name(loop.axis),
             loop.partition == Partition::group ? "blocks share the fold" : "a loop inside comes back to its tiles");
+  }
+  if (std::string why = added_again(loops); !why.empty()) return why;
+  return not_together(loops);
+}
+
+// A fold takes its step where the innermost loop stands that it has, or that it waits for; a loop outside that one,
+// inside the fold, which it does not have would repeat the step.
+std::string KernelRules::added_again(const AxisLoops& loops) const {
+  const auto name = [&](AxisId axis) { return primitives_->diagram.axes[index(axis)].name; };
+  for (const Folding& fold : folds_) {
+    const AxisBits has = fold.axes | fold.folded | fold.awaited;
+    bool cut = false;
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+      const bool inside = cut && loops[i].partition == Partition::stream && (has & bit(loops[i].axis)) == 0;
+      cut = cut || (!loops[i].parts && (fold.folded & bit(loops[i].axis)) != 0);
+      if (!inside) continue;
+      for (std::size_t k = i + 1; k < loops.size(); ++k)
+        if ((has & bit(loops[k].axis)) != 0)
+          return fmt::format("{} would be added up once for each step over {}", primitives_->array(fold.id).name,
+                             name(loops[i].axis));
+    }
+  }
+  return {};
+}
+
+std::string KernelRules::not_together(const AxisLoops& loops) const {
+  const auto name = [&](AxisId axis) { return primitives_->diagram.axes[index(axis)].name; };
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    for (const auto& [view, last] : whole_)
+      if (loops[i].axis == last)
+        return fmt::format("{} must stay whole: {} is a part of a tile that has all of it", name(last),
+                           primitives_->array(view).name);
+    for (std::size_t j = i + 1; j < loops.size(); ++j)
+      for (const Folding& fold : folds_) {
+        if ((fold.folded & bit(loops[j].axis)) == 0) continue;
+        if (((fold.axes | fold.folded | fold.awaited) & bit(loops[i].axis)) != 0) continue;
+        const AxisBits both = bit(loops[i].axis) | bit(loops[j].axis);
+        if (std::any_of(awaiting_.begin(), awaiting_.end(), [&](AxisBits awaited) { return (awaited & both) == both; }))
+          return fmt::format("{} is folded anew at each step over {}, and a result needs both complete",
+                             primitives_->array(fold.id).name, name(loops[i].axis));
+      }
+  }
+  return {};
+}
+
+// Running state in memory belongs to one run of its fold: blocks that repeat the fold would overwrite each other's.
+std::string KernelRules::restarted(const AxisLoops& loops, std::size_t cut) const {
+  const auto name = [&](AxisId axis) { return primitives_->diagram.axes[index(axis)].name; };
+  const auto first_cut = [&](const Result& result) {
+    for (std::size_t i = 0; i < cut; ++i)
+      if ((result.folded & bit(loops[i].axis)) != 0) return false;
+    return true;
+  };
+  for (const Result& result : results_) {
+    if ((result.folded & bit(loops[cut].axis)) == 0 || loops[cut].parts || !first_cut(result)) continue;
+    std::vector<ArrayId> kept = result.state.at(loops[cut].axis);
+    kept.push_back(result.id);
+    for (const ArrayId id : kept) {
+      const AxisBits axes = bits_of(primitives_->array(id).axes);
+      if (!comes_back(axes, loops, cut)) continue;
+      for (std::size_t i = 0; i < loops.size(); ++i) {
+        const AxisLoop& other = loops[i];
+        const AxisBits own = axes | (id == result.id ? result.folded : 0);
+        if (other.partition == Partition::group && !other.parts && (own & bit(other.axis)) == 0 && i != cut)
+          return fmt::format("blocks over {} would overwrite each other's running {}", name(other.axis),
+                             primitives_->array(id).name);
+        if (other.partition == Partition::stream && i < cut && ((own | result.awaited) & bit(other.axis)) == 0)
+          return fmt::format("{}, whose running state lies in memory, is folded anew at each step over {}",
+                             primitives_->array(id).name, name(other.axis));
+      }
+    }
   }
   return {};
 }
@@ -161,25 +246,27 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
     cost.tiled |= loop.parts ? part_bit(loop.axis) : bit(loop.axis);
     if (loop.parts) cost.parts |= bit(loop.axis);
   }
-  for (const auto& [id, axes] : loads_) cost.repeated.emplace_back(id, repeated(axes, 0, loops));
+  for (const auto& [id, axes, awaited] : loads_) cost.repeated.emplace_back(id, repeated(axes, 0, awaited, loops));
   std::set<ArrayId> state;
   for (const Result& result : results_) {
-    cost.repeated.emplace_back(result.id, repeated(result.axes, result.folded, loops));
+    cost.repeated.emplace_back(result.id, repeated(result.axes, result.folded, result.awaited, loops));
     for (std::size_t i = 0; i < loops.size(); ++i) {
       const auto kept = result.state.find(loops[i].axis);
-      if (kept != result.state.end() && comes_back(result.axes, loops, i))
-        state.insert(kept->second.begin(), kept->second.end());
+      if (kept == result.state.end() || !comes_back(result.axes, loops, i)) continue;
+      for (const ArrayId id : kept->second)
+        if (comes_back(bits_of(primitives_->array(id).axes), loops, i)) state.insert(id);
     }
   }
   for (const ArrayId id : state)
-    cost.state.emplace_back(id, repeated(bits_of(primitives_->array(id).axes), ~AxisBits{0}, loops));
+    cost.state.emplace_back(id, repeated(bits_of(primitives_->array(id).axes), ~AxisBits{0}, 0, loops));
   // Tiles that the innermost stream does not move are kept over it, and so is every fold that a loop cuts.
   const bool streams = !loops.empty() && loops.back().partition == Partition::stream;
-  for (const auto& [id, axes] : loads_)
+  for (const auto& [id, axes, awaited] : loads_)
     if (streams && (axes & bit(loops.back().axis)) == 0) cost.resident.push_back(id);
-  for (const auto& [id, axes] : folds_)
-    if (std::any_of(loops.begin(), loops.end(), [&](const AxisLoop& loop) { return (axes & bit(loop.axis)) != 0; }))
-      cost.resident.push_back(id);
+  for (const Folding& fold : folds_)
+    if (std::any_of(loops.begin(), loops.end(),
+                    [&](const AxisLoop& loop) { return (fold.folded & bit(loop.axis)) != 0; }))
+      cost.resident.push_back(fold.id);
   std::sort(cost.resident.begin(), cost.resident.end());
   return cost;
 }

@@ -57,7 +57,11 @@ class KernelRules {
   // The rules, one by one. Empty: the loops are legal.
   //  - a fold that cannot be streamed leaves its axis whole;
   //  - blocks may share a fold only if its results can be merged from partial results, or are plain sums;
-  //  - a fold whose result other results use is complete before they start: no loop inside it revisits its tile.
+  //  - a fold whose result other results use is complete before they start: no loop inside it revisits its tile;
+  //  - a fold adds each position once: a loop inside it that it does not have would repeat its steps;
+  //  - running state in memory is not repeated by blocks, which would overwrite each other's;
+  //  - of two folds that a third result awaits together, neither runs anew at each step of the other;
+  //  - a view is part of its source's tile: the source's last axis is whole.
   std::string why_not(const AxisLoops& loops) const;
 
   NestCost cost(const AxisLoops& loops) const;
@@ -74,6 +78,7 @@ class KernelRules {
   struct Result {
     ArrayId id{};
     AxisBits axes = 0, folded = 0, sums = 0;  // its axes; those it is folded over; those over which it is a plain sum
+    AxisBits awaited = 0;                     // see awaited_axes()
     std::map<AxisId, std::vector<ArrayId>> state{};  // beside itself, by folded axis
   };
   struct InnerFold {
@@ -81,13 +86,27 @@ class KernelRules {
     AxisBits axes = 0, waited = 0;  // its axes; folded axes that must be complete before another result starts
   };
 
+  std::string restarted(const AxisLoops& loops, std::size_t cut) const;
+  std::string added_again(const AxisLoops& loops) const;
+  std::string not_together(const AxisLoops& loops) const;
+
   const Primitives* primitives_;
   std::map<AxisId, Streamability> axes_;
   std::vector<AxisId> batch_;
-  std::vector<std::pair<ArrayId, AxisBits>> loads_;
+  struct Load {
+    ArrayId id{};
+    AxisBits axes = 0, awaited = 0;
+  };
+  std::vector<Load> loads_;
   std::vector<Result> results_;
   std::vector<InnerFold> inner_;
-  std::vector<std::pair<ArrayId, AxisBits>> folds_;  // every fold of the kernel and its folded axes
+  struct Folding {
+    ArrayId id{};
+    AxisBits axes = 0, folded = 0, awaited = 0;
+  };
+  std::vector<Folding> folds_;      // every fold of the kernel
+  std::vector<AxisBits> awaiting_;  // of its primitives that follow from folds over several axes: these axes
+  std::vector<std::pair<ArrayId, AxisId>> whole_;  // views, and the last axis of their source
   AxisBits mergeable_ = 0;
 };
 

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <optional>
 
 #include "base/contains.h"
 #include "derive/columns.h"
+#include "schedule/folds.h"
 
 namespace tilescope {
 namespace {
@@ -111,6 +113,7 @@ class Builder {
   // How often the loop repeats an array that lacks its axis: its trips, if it or any loop inside it moves the array's
   // tile.
   Polynomial repeats(std::size_t i, ArrayId id) {
+    if (awaits(i, id)) return 1;
     if (loop(i).partition == Partition::group) return Polynomial(trips(i));
     std::vector<SymbolId> movers;
     for (std::size_t j = i + 1; j < island_->loops.size(); ++j)
@@ -118,6 +121,18 @@ class Builder {
     if (movers.empty()) return Polynomial(1);
     if (chunk_loop(i)) return Polynomial(trips(i));  // of a whole part: see visits()
     return Polynomial(out_.symbols.gate(trips(i), movers));
+  }
+
+  // Whether the array is touched only after the fold that the loop streams is complete.
+  bool awaits(std::size_t i, ArrayId id) {
+    return loop(i).partition == Partition::stream && !carries(id, loop(i).axis) && contains(awaited(id), loop(i).axis);
+  }
+  const std::vector<AxisId>& awaited(ArrayId id) {
+    const auto [known, fresh] = awaited_.try_emplace({number_, id});
+    if (fresh)
+      if (const auto inner = primitives_.diagram.find_array(diagram_.array(id).name))
+        known->second = awaited_axes(primitives_, *island_, *inner);
+    return known->second;
   }
 
   // Values of the array moved in one direction, counting every visit: |A| times the loops that repeat it.
@@ -130,8 +145,9 @@ class Builder {
       if (!in_pair(i) && !carries(id, loop(i).axis)) count = count * repeats(i, id);
     if (guarded()) return count * Polynomial(live(id)) - stationary(id);
     if (!counts_parts(id)) return count;
-    return Polynomial(external(fmt::format("moved.{}.{}", island_->name, array.name), relax(count, out_.symbols),
-                               {.kind = SymbolSource::Kind::moved, .island = number_, .array = id}));
+    return Polynomial(
+        external(fmt::format("moved.{}.{}", island_->name, array.name), relax(count, out_.symbols),
+                 {.kind = SymbolSource::Kind::moved, .island = number_, .array = id, .awaited = awaited(id)}));
   }
 
   // Whether the tiles within the parts of a split repeat the array, or decide whether a stream outside them does. The
@@ -162,11 +178,11 @@ class Builder {
     return external(fmt::format("live_{}.{}.{}{}", keys && rows ? "pairs" : what, island_->name, array.name,
                                 by_chunk ? ".chunks" : ""),
                     relaxed_live_of(id, rows, keys, by_chunk),
-                    {.kind = SymbolSource::Kind::live, .island = number_, .array = id});
+                    {.kind = SymbolSource::Kind::live, .island = number_, .array = id, .awaited = awaited(id)});
   }
   // Whether this loop or one inside it moves the array's tile.
-  bool moves_from(std::size_t i, ArrayId id) const {
-    return loop(i).partition == Partition::group || carries(id, loop(i).axis) || any_inside(i, id);
+  bool moves_from(std::size_t i, ArrayId id) {
+    return !awaits(i, id) && (loop(i).partition == Partition::group || carries(id, loop(i).axis) || any_inside(i, id));
   }
   bool any_inside(std::size_t i, ArrayId id) const {
     for (std::size_t j = i + 1; j < island_->loops.size(); ++j)
@@ -212,10 +228,13 @@ class Builder {
   Polynomial stationary(ArrayId id) {
     const std::size_t query = *loop_over(diagram_.guard->query), key = *loop_over(diagram_.guard->key);
     const std::size_t outer = std::min(query, key), inner = std::max(query, key);
-    if (loop(outer).partition == Partition::group || carries(id, loop(outer).axis) || !carries(id, loop(inner).axis))
-      return 0;
-    return Polynomial(external(fmt::format("stationary.{}.{}", island_->name, diagram_.array(id).name), 0,
-                               {.kind = SymbolSource::Kind::stationary, .island = number_, .array = id}));
+    if (!carries(id, loop(inner).axis)) return 0;
+    bool between = false;
+    for (std::size_t i = outer + 1; i < inner; ++i) between = between || !carries(id, loop(i).axis);
+    if (!between && (loop(outer).partition == Partition::group || carries(id, loop(outer).axis))) return 0;
+    return Polynomial(
+        external(fmt::format("stationary.{}.{}", island_->name, diagram_.array(id).name), 0,
+                 {.kind = SymbolSource::Kind::stationary, .island = number_, .array = id, .awaited = awaited(id)}));
   }
 
   Polynomial whole(ArrayId id) {
@@ -256,10 +275,24 @@ class Builder {
     }
   }
 
-  bool comes_back_at_all(ArrayId id) const {
+  // Whether visits add to what earlier visits left: the nest comes back to the tile before its folds are complete.
+  // A loop that only computes the array again stores it again and loads nothing.
+  bool comes_back_at_all(ArrayId id) {
+    const Stored how = schedule_.how_stored(*island_, id);
+    if (how.zeroed) return true;
+    const auto inner = primitives_.diagram.find_array(diagram_.array(how.result).name);
+    const int producer = inner ? primitives_.producer(*inner) : -1;
+    if (producer < 0) return repeats_at_all(id);
+    const auto& folded = primitives_.list[static_cast<std::size_t>(producer)].folded;
+    return std::any_of(
+               folded.begin(), folded.end(),
+               [&](AxisId along) { return comes_back(diagram_, *island_, primitives_.array(*inner), along); }) &&
+           repeats_at_all(id);
+  }
+  bool repeats_at_all(ArrayId id) {
     for (std::size_t i = 0; i < island_->loops.size(); ++i)
       if (!carries(id, loop(i).axis) && moves_from(i, id)) return true;
-    return schedule_.how_stored(*island_, id).zeroed;
+    return false;
   }
 
   void add_term(ArrayId id, bool store, Polynomial values) {
@@ -324,6 +357,7 @@ class Builder {
   SymbolicSchedule out_;
   const Island* island_ = nullptr;
   int number_ = 0;
+  std::map<std::pair<int, ArrayId>, std::vector<AxisId>> awaited_;
 };
 
 }  // namespace

@@ -50,11 +50,12 @@ struct SymbolSource {
     tiles,
     points,  // externals: sums over live tiles, and of ragged parts
   } kind = Kind::size;
-  AxisId axis{};    // size, tile, tiles
-  TileSize tile{};  // tile
-  int island = 0;   // externals
-  ArrayId array{};  // live, distinct, stationary, moved
-  int op = 0;       // points
+  AxisId axis{};                  // size, tile, tiles
+  TileSize tile{};                // tile
+  int island = 0;                 // externals
+  ArrayId array{};                // live, distinct, stationary, moved
+  int op = 0;                     // points
+  std::vector<AxisId> awaited{};  // live, distinct, stationary, moved: streams that do not repeat the array
 };
 
 struct SymbolicSchedule {

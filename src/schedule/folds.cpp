@@ -1,6 +1,8 @@
 #include "schedule/folds.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "base/contains.h"
@@ -52,15 +54,43 @@ std::vector<AxisId> folded_axes(const Primitives& primitives, const Island& isla
   return found;
 }
 
+std::vector<AxisId> awaited_axes(const Primitives& primitives, const Island& island, ArrayId array) {
+  std::map<ArrayId, std::set<AxisId>>
+      finished;  // of each result of a primitive: folds that were complete before it ran
+  std::optional<std::set<AxisId>> awaited;
+  for (const int number : primitives_of(primitives, island)) {
+    const Primitive& primitive = primitives.list[static_cast<std::size_t>(number)];
+    std::set<AxisId> before;
+    for (const ArrayId input : primitive.inputs) {
+      if (const auto known = finished.find(input); known != finished.end())
+        before.insert(known->second.begin(), known->second.end());
+      const int producer = primitives.producer(input);
+      if (!finished.contains(input) || producer < 0) continue;
+      const auto& folded = primitives.list[static_cast<std::size_t>(producer)].folded;
+      before.insert(folded.begin(), folded.end());
+    }
+    for (const AxisId axis : primitives.axes_of(primitive)) before.erase(axis);  // it runs along with these
+    finished[primitive.output] = before;
+    if (primitive.output != array && !contains(primitive.inputs, array) && !contains(primitive.reads, array)) continue;
+    if (primitive.output == array) return {before.begin(), before.end()};
+    if (!awaited) awaited = before;
+    std::erase_if(*awaited, [&](AxisId axis) { return !before.contains(axis); });
+  }
+  return awaited ? std::vector<AxisId>(awaited->begin(), awaited->end()) : std::vector<AxisId>();
+}
+
 bool comes_back(const Diagram& diagram, const Island& island, ArrayId array, AxisId axis) {
+  return comes_back(diagram, island, diagram.array(array), axis);
+}
+
+bool comes_back(const Diagram& diagram, const Island& island, const Array& array, AxisId axis) {
   const auto over = [&](const Loop& loop) {
     return loop.axis == axis || diagram.axes[index(loop.axis)].chunks_of == axis;
   };
   const auto outermost = std::find_if(island.loops.begin(), island.loops.end(), over);
   if (outermost == island.loops.end()) return false;
   if (outermost->partition == Partition::group) return true;
-  return std::any_of(outermost, island.loops.end(),
-                     [&](const Loop& loop) { return diagram.array(array).has(loop.axis); });
+  return std::any_of(outermost, island.loops.end(), [&](const Loop& loop) { return array.has(loop.axis); });
 }
 
 }  // namespace tilescope

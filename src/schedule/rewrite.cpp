@@ -95,7 +95,8 @@ void keep_state(Schedule& schedule, const Primitives& primitives, Island& island
       if (!comes_back(schedule.diagram, island, result, axis)) continue;
       if (own.zeroed) how = own;  // the state lives as its result does
       for (const ArrayId id : state_of(primitives, island, result, axis))
-        if (!contains(inner_state, id)) inner_state.push_back(id);
+        if (!contains(inner_state, id) && comes_back(schedule.diagram, island, primitives.array(id), axis))
+          inner_state.push_back(id);
     }
   }
   if (inner_state.empty()) return;

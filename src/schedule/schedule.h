@@ -14,7 +14,7 @@
 namespace tilescope {
 
 inline constexpr std::size_t max_parameters = 8;
-inline constexpr std::size_t max_loops = 12;  // of an island
+inline constexpr std::size_t max_loops = max_axes;  // of an island
 
 enum class Partition { group, stream };
 

@@ -209,7 +209,10 @@ ExitStatus derive_diagram(const Arguments& arguments) {
   else if (format == "html")
     deliver(arguments, page_of(request.diagram, derived.chosen ? &*derived.chosen : nullptr, sections()));
   else deliver(arguments, render_sections(sections(), style_of(arguments)));
-  return derived.derivation.ranked.empty() ? ExitStatus::answer_no : ExitStatus::done;
+  for (const std::string& error : derived.derivation.errors)
+    fmt::print(stderr, "tilescope: internal error: a derived schedule is wrong and is not ranked: {}\n", error);
+  return derived.derivation.ranked.empty() || !derived.derivation.errors.empty() ? ExitStatus::answer_no
+                                                                                 : ExitStatus::done;
 }
 
 }  // namespace

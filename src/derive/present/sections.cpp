@@ -7,6 +7,8 @@
 #include "derive/present/bounds.h"
 #include "derive/present/present.h"
 #include "diagram/roles.h"
+#include "program/build.h"
+#include "program/print.h"
 #include "stream/check/verify.h"
 
 namespace tilescope {
@@ -147,6 +149,13 @@ void add_counts(PageSection& section, const Schedule& schedule, const SchedulePr
 const char* const gate_note =
     "gate(n; m, ...) is n where any m is above 1, else 1: a loop moves a tile only if a loop inside it does.";
 
+// The program that was executed; empty where there is none yet.
+std::string program_text(const Schedule& schedule, int island) {
+  const auto built = build_program(schedule, expand(schedule.diagram), island);
+  const auto* program = std::get_if<TileProgram>(&built);
+  return program ? to_text(*program, schedule) : std::string();
+}
+
 PageSection best_section(const Derivation& derivation) {
   PageSection section{.heading = "The best of them in full"};
   section.paragraphs.emplace_back(gate_note);
@@ -156,6 +165,8 @@ PageSection best_section(const Derivation& derivation) {
     section.listings.push_back(
         law_listing(fmt::format("{} {}", array_names(derivation, kernel.kernel.region.results), kernel.schedule.name),
                     kernel.problem, closed_form(kernel.problem, sizes), kernel.best));
+    if (const std::string program = program_text(kernel.schedule, 0); !program.empty())
+      section.listings.push_back(program);
     add_counts(section, kernel.schedule, kernel.problem, 0);
   }
   return section;

@@ -1,0 +1,83 @@
+// Derived nests run: what they compute is what the diagram says, and what they move is what their counts say.
+#include "derive/checked.h"
+
+#include <doctest/doctest.h>
+
+#include "derive/random_diagrams.h"
+#include "derive/random_nests.h"
+#include "derive/test_models.h"
+
+namespace tilescope {
+namespace {
+
+// Runs random nests of random kernels; returns how many there were.
+int run_random_nests(RandomPoints& random, const Diagram& diagram, const Mask& mask, std::size_t fusions, int kernels) {
+  const Primitives primitives = primitives_of_diagram(diagram);
+  const std::vector<FusedKernel> all = enumerate_fusions(primitives, {.most = fusions}).kernels;
+  int ran = 0;
+  for (int i = 0; i < kernels && !all.empty(); ++i) {
+    const std::size_t number =
+        i == 0 ? 0 : static_cast<std::size_t>(random.between(0, static_cast<std::int64_t>(all.size()) - 1));
+    const FusedKernel& kernel = all[number];
+    const auto loops = random_nest(random, KernelRules(primitives, kernel));
+    if (!loops || std::any_of(loops->begin(), loops->end(), [](const AxisLoop& loop) { return loop.parts; })) continue;
+    const Schedule schedule = kernel_schedule(primitives, kernel, *loops);
+    std::string results;
+    for (const ArrayId id : kernel.region.results) results += primitives.array(id).name + " ";
+    CAPTURE(diagram.name);
+    CAPTURE(results);
+    CAPTURE(schedule.name);
+    CAPTURE(mask.text);
+    CHECK(wrong_in(primitive_diagram(primitives), {schedule}, mask, 2, true) == "");
+    ++ran;
+  }
+  return ran;
+}
+
+std::string text_of(const Diagram& diagram) {
+  std::string text;
+  const auto names = [&](const std::vector<AxisId>& axes) {
+    for (const AxisId axis : axes) text += diagram.axes[index(axis)].name;
+  };
+  for (const Array& array : diagram.arrays) text += array.name + "[", names(array.axes), text += "] ";
+  for (const Operator& op : diagram.operators) {
+    text += "| " + diagram.array(op.outputs.front()).name + " = " + to_string(op.kind) + " ";
+    if (op.expression) text += to_text(*op.expression) + " ";
+    else
+      for (const ArrayId id : op.inputs) text += diagram.array(id).name + " ";
+    names(op.over);
+  }
+  if (diagram.guard) text += "| guard ", names({diagram.guard->query, diagram.guard->key});
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("random nests of every shipped diagram run under every mask") {
+  RandomPoints random(test_seed());
+  int ran = 0;
+  for (const std::string& name : shipped_names(models() + "/diagrams")) {
+    const Diagram diagram = find_diagram(name, models());
+    for (const char* text : {"none", "causal", "window:2", "blocks"}) {
+      Mask mask = std::string(text) == "blocks" ? Mask{.kind = MaskKind::blocks, .text = text} : *parse_mask(text);
+      if (mask.masks() && !diagram.guard) continue;
+      ran += run_random_nests(random, diagram, mask, 300, 12);
+    }
+  }
+  CHECK(ran > 250);
+}
+
+TEST_CASE("nests of 2,000 random diagrams run") {
+  RandomPoints random(test_seed());
+  int ran = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const Diagram diagram = RandomDiagram(random).run();
+    const Mask mask = diagram.guard && i % 2 == 0 ? *parse_mask("causal") : Mask{};
+    CAPTURE(i);
+    CAPTURE(text_of(diagram));
+    ran += run_random_nests(random, diagram, mask, 40, 1);
+  }
+  CHECK(ran > 1000);
+}
+
+}  // namespace tilescope

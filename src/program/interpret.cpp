@@ -1,0 +1,346 @@
+#include "program/interpret.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/contains.h"
+
+namespace tilescope {
+namespace {
+
+using Kind = Statement::Kind;
+using Corner = std::vector<std::int64_t>;  // the first element of a tile along the loops that move it
+
+// A statement with its expressions compiled.
+struct Ready {
+  const Statement* statement = nullptr;
+  NumericExpression value{}, repair{};
+  std::vector<AxisId>
+      others{};  // axes of a compute that its tile lacks and that are not folded: none in valid programs
+  std::vector<Ready> body{};
+};
+
+class Machine {
+ public:
+  Machine(const TileProgram& program, const Schedule& schedule, const Nest& nest, Memory& memory)
+      : program_(program), schedule_(schedule), nest_(nest), memory_(memory) {
+    for (std::size_t i = 0; i < max_axes; ++i) sizes_[i] = nest.sizes[i];
+    at_.assign(nest.loop_count, 0);
+    for (const ProgramTile& tile : program.tiles) {
+      now_.emplace_back(tile.axes, sizes_, std::nan(""));
+      before_.emplace_back(tile.axes, sizes_, std::nan(""));
+    }
+    resident_.resize(now_.size()), stored_.resize(now_.size());
+    visits_.resize(now_.size()), total_visits_.resize(now_.size());
+    entered_.resize(now_.size()), held_.resize(now_.size());
+  }
+
+  Execution run() {
+    const std::vector<Ready> body = ready(program_.body);
+    counting_ = true;
+    // What runs only at a last visit is known when the visits are, so visits are counted until they stay the same.
+    for (std::size_t pass = 0; pass <= now_.size(); ++pass) {
+      clear();
+      all(body);
+      if (std::exchange(total_visits_, visits_) == visits_) break;
+    }
+    counting_ = false;
+    clear();
+    prepare_memory();
+    all(body);
+    return std::move(out_);
+  }
+
+ private:
+  void clear() {
+    for (auto& corner : resident_) corner.reset();
+    for (auto& corner : stored_) corner.reset();
+    for (auto& count : visits_) count.clear();
+    for (auto& seen_before : entered_) seen_before.clear();
+    std::fill(held_.begin(), held_.end(), 0);
+  }
+
+  std::vector<Ready> ready(const std::vector<Statement>& statements) {
+    std::vector<Ready> list;
+    for (const Statement& statement : statements) {
+      Ready one{.statement = &statement};
+      const bool folds = statement.kind == Kind::fold;
+      const auto source = [&](const std::string& name) { return source_of(name, false); };
+      const auto repaired = [&](const std::string& name) { return source_of(name, true); };
+      if (folds || statement.kind == Kind::compute || statement.kind == Kind::finalise)
+        one.value = NumericExpression(statement.value, schedule_.diagram, sizes_, source);
+      if (statement.repair) one.repair = NumericExpression(*statement.repair, schedule_.diagram, sizes_, repaired);
+      one.body = ready(statement.body);
+      list.push_back(std::move(one));
+    }
+    return list;
+  }
+
+  // Of a running state, name' is its value after the fold; in a repair, name is its value before.
+  NumericExpression::Source source_of(std::string name, bool repairs) {
+    const bool next = name.ends_with('\'');
+    if (next) name.pop_back();
+    const int tile = program_.find(name);
+    if (tile < 0) return {};
+    const auto number = static_cast<std::size_t>(tile);
+    const bool before = repairs && !next;
+    return {before ? &before_[number] : &now_[number], next || before};
+  }
+
+  // Arrays that this program stores start without values, unless an earlier kernel initialised them.
+  void prepare_memory() {
+    for (const ProgramTile& tile : program_.tiles)
+      if (tile.memory && !memory_.contains(name_of(*tile.memory)))
+        memory_.emplace(name_of(*tile.memory), Values(tile.axes, sizes_, std::nan("")));
+  }
+  const std::string& name_of(ArrayId id) const { return schedule_.diagram.array(id).name; }
+
+  void all(const std::vector<Ready>& body) {
+    for (const Ready& one : body) {
+      if (!last(one)) continue;
+      one.statement->kind == Kind::loop ? loop(one) : step(one);
+    }
+  }
+
+  bool last(const Ready& one) const {
+    return std::all_of(one.statement->last_of.begin(), one.statement->last_of.end(), [&](int tile) {
+      const auto number = static_cast<std::size_t>(tile);
+      const auto total = total_visits_[number].find(visited(number));
+      const auto seen_now = visits_[number].find(visited(number));
+      return total != total_visits_[number].end() && seen_now != visits_[number].end() &&
+             seen_now->second == total->second;
+    });
+  }
+
+  void loop(const Ready& one) {
+    const int position = one.statement->loop;
+    const BoundLoop& bound = nest_.loops[static_cast<std::size_t>(position)];
+    for (std::int64_t i = 0; i < bound.trips; ++i) {
+      at_[static_cast<std::size_t>(position)] = i;
+      depth_ = position + 1;
+      if (!alive()) continue;
+      if (bound.group) {  // another block
+        for (auto& corner : resident_) corner.reset();
+        for (auto& corner : stored_) corner.reset();
+        std::fill(held_.begin(), held_.end(), 0);
+      }
+      all(one.body);
+      depth_ = position + 1;
+    }
+    depth_ = position;
+  }
+
+  // ---- tiles
+
+  // First element and end of the current tile along an axis.
+  std::pair<std::int64_t, std::int64_t> span(AxisId axis) const {
+    for (int i = 0; i < depth_; ++i) {
+      const BoundLoop& bound = nest_.loops[static_cast<std::size_t>(i)];
+      if (bound.axis != axis) continue;
+      const std::int64_t first = at_[static_cast<std::size_t>(i)] * bound.tile;
+      return {first, std::min(bound.size, first + bound.tile)};
+    }
+    return {0, nest_.size(axis)};
+  }
+
+  Box box(const std::vector<AxisId>& axes) const {
+    Box found;
+    for (const AxisId axis : axes) std::tie(found.first[index(axis)], found.end[index(axis)]) = span(axis);
+    return found;
+  }
+
+  Corner corner(std::size_t tile) const {
+    Corner found;
+    for (const AxisId axis : program_.tiles[tile].axes) found.push_back(span(axis).first);
+    return found;
+  }
+
+  // An accumulator's tile, and the steps of the loops that start it anew.
+  Corner visited(std::size_t tile) const {
+    Corner found(at_.begin(), at_.begin() + program_.tiles[tile].restarts_in);
+    const Corner own = corner(tile);
+    found.insert(found.end(), own.begin(), own.end());
+    return found;
+  }
+
+  // Whether the mask leaves any position to the loops so far.
+  bool alive() const {
+    if (!nest_.guarded()) return true;
+    const GuardAxes guard = *nest_.diagram->guard;
+    const auto [q0, q1] = span(guard.query);
+    const auto [x0, x1] = span(guard.key);
+    for (std::int64_t q = q0; q < q1; ++q)
+      for (std::int64_t x = x0; x < x1; ++x)
+        if (sees(*nest_.mask, nest_.size(guard.query), nest_.size(guard.key), q, x)) return true;
+    return false;
+  }
+
+  // ---- statements
+
+  void step(const Ready& one) {
+    const Statement& statement = *one.statement;
+    const auto tile = static_cast<std::size_t>(statement.tile);
+    if (counting_) {
+      if (statement.kind == Kind::fold) ++visits_[tile][visited(tile)];
+      return;
+    }
+    hold(tile);
+    switch (statement.kind) {
+      case Kind::load:
+        load(tile);
+        break;
+      case Kind::start:
+        fill(tile, fold_unit(*program_.tiles[tile].kind));
+        break;
+      case Kind::resume:
+        resume(tile);
+        break;
+      case Kind::compute:
+        compute(one, tile);
+        break;
+      case Kind::fold:
+        fold(one, tile);
+        break;
+      case Kind::finalise:
+        compute(one, tile);
+        break;
+      case Kind::store:
+        store(tile);
+        break;
+      case Kind::loop:
+        break;
+    }
+    for (const int freed : statement.freed) held_[static_cast<std::size_t>(freed)] = 0;
+  }
+
+  void hold(std::size_t tile) {
+    const ProgramTile& of = program_.tiles[tile];
+    if (of.view_of) return;
+    held_[tile] = box(of.axes).volume(of.axes);
+    std::int64_t total = 0;
+    for (const std::int64_t one : held_) total += one;
+    out_.held = std::max(out_.held, total);
+  }
+
+  template <class Visit>
+  void each(std::size_t tile, const Visit& visit) {
+    const std::vector<AxisId>& axes = program_.tiles[tile].axes;
+    Coordinates point{};
+    const Box range = box(axes);
+    for_each_point(axes, range, point, [&] { visit(point); });
+  }
+
+  void fill(std::size_t tile, double value) {
+    if (resident_[tile] != corner(tile)) std::fill(now_[tile].all.begin(), now_[tile].all.end(), std::nan(""));
+    resident_[tile] = corner(tile);
+    each(tile, [&](const Coordinates& point) { now_[tile].at(point) = value; });
+  }
+
+  void load(std::size_t tile) {
+    if (resident_[tile] == corner(tile)) return;
+    fill(tile, 0);
+    const ArrayId id = *program_.tiles[tile].memory;
+    const Values& there = memory_.at(name_of(id));
+    each(tile, [&](const Coordinates& point) { now_[tile].at(point) = there.at(point); });
+    out_.moved[id].loaded += box(program_.tiles[tile].axes).volume(program_.tiles[tile].axes);
+    for (std::size_t view = 0; view < program_.tiles.size(); ++view)
+      if (program_.tiles[view].view_of == static_cast<int>(tile)) show(view, tile);
+  }
+
+  // The first columns of a tile, as far as they lie on the chip.
+  void show(std::size_t view, std::size_t tile) {
+    std::fill(now_[view].all.begin(), now_[view].all.end(), std::nan(""));
+    const AxisId own = program_.tiles[view].axes.back(), source = program_.tiles[tile].axes.back();
+    each(view, [&](const Coordinates& point) {
+      Coordinates there = point;
+      there[index(source)] = point[index(own)];
+      if (there[index(source)] < sizes_[index(source)]) now_[view].at(point) = now_[tile].at(there);
+    });
+  }
+
+  void resume(std::size_t tile) {
+    const bool first = entered_[tile].insert(visited(tile)).second;
+    if (!first && resident_[tile] == corner(tile)) return;
+    fill(tile, fold_unit(*program_.tiles[tile].kind));
+    if (first || !program_.tiles[tile].memory) return;
+    const ArrayId id = *program_.tiles[tile].memory;
+    const Values& there = memory_.at(name_of(id));
+    each(tile, [&](const Coordinates& point) { now_[tile].at(point) = there.at(point); });
+    out_.moved[id].loaded += box(program_.tiles[tile].axes).volume(program_.tiles[tile].axes);
+  }
+
+  void compute(const Ready& one, std::size_t tile) {
+    const Statement& statement = *one.statement;
+    if (resident_[tile] != corner(tile)) fill(tile, 0);
+    const Box folded = box(statement.over);
+    each(tile, [&](const Coordinates& at) {
+      Coordinates point = at;
+      now_[tile].at(at) = statement.fold ? total(one, folded, point, fold_unit(*statement.fold)) : one.value.at(point);
+    });
+  }
+
+  double total(const Ready& one, const Box& folded, Coordinates& point, double value) const {
+    const Statement& statement = *one.statement;
+    for_each_point(statement.over, folded, point, [&] {
+      if (statement.masked && !visible(point)) return;
+      value = fold_values(*statement.fold, value, one.value.at(point));
+    });
+    return value;
+  }
+
+  bool visible(const Coordinates& point) const {
+    const GuardAxes guard = *nest_.diagram->guard;
+    return !nest_.mask->masks() || sees(*nest_.mask, nest_.size(guard.query), nest_.size(guard.key),
+                                        point[index(guard.query)], point[index(guard.key)]);
+  }
+
+  void fold(const Ready& one, std::size_t tile) {
+    const Statement& statement = *one.statement;
+    ++visits_[tile][visited(tile)];
+    before_[tile] = now_[tile];
+    const Box folded = box(statement.over);
+    const double unit = fold_unit(*statement.fold);
+    each(tile, [&](const Coordinates& at) {
+      Coordinates point = at;
+      double value = before_[tile].at(at);
+      if (statement.repair && value != unit) value *= one.repair.at(point);
+      now_[tile].at(at) = total(one, folded, point, value);
+    });
+  }
+
+  // The tile goes to memory when it is left: once for as long as it stays.
+  void store(std::size_t tile) {
+    const ArrayId id = *program_.tiles[tile].memory;
+    Values& there = memory_.at(name_of(id));
+    each(tile, [&](const Coordinates& point) { there.at(point) = now_[tile].at(point); });
+    if (stored_[tile] == corner(tile)) return;
+    stored_[tile] = corner(tile);
+    out_.moved[id].stored += box(program_.tiles[tile].axes).volume(program_.tiles[tile].axes);
+  }
+
+  const TileProgram& program_;
+  const Schedule& schedule_;
+  const Nest& nest_;
+  Memory& memory_;
+  Execution out_;
+  Coordinates sizes_{};
+  std::vector<std::int64_t> at_;
+  int depth_ = 0;
+  bool counting_ = false;
+  std::vector<Values> now_, before_;  // by tile; of a running state also before the last fold
+  std::vector<std::optional<Corner>> resident_, stored_;
+  std::vector<std::map<Corner, std::int64_t>> visits_, total_visits_;  // of accumulators' tiles
+  std::vector<std::set<Corner>> entered_;
+  std::vector<std::int64_t> held_;
+};
+
+}  // namespace
+
+Execution interpret(const TileProgram& program, const Schedule& schedule, const Nest& nest, Memory& memory) {
+  return Machine(program, schedule, nest, memory).run();
+}
+
+}  // namespace tilescope

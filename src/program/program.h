@@ -1,0 +1,68 @@
+// One kernel as a small loop program: what a block loads, computes, folds, finishes and stores, and in which loop. It
+// is built from the diagram's expressions and from the streams that are proved of them (build.h), executed on numbers
+// (interpret.h) and printed (print.h). What is printed is what is executed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/schedule.h"
+#include "stream/cascade.h"
+
+namespace tilescope {
+
+// A tile on the chip: the part of an array that the loops select.
+struct ProgramTile {
+  std::string name{};
+  std::vector<AxisId> axes{};
+  std::optional<ArrayId> memory{};  // the array that it is loaded from or stored to
+  std::optional<FoldKind> kind{};   // accumulators: the fold whose unit they start with
+  std::optional<int> view_of{};     // the tile whose first entries along the last axis it is
+  int restarts_in = 0;              // accumulators: it is started anew at each step of so many outer loops
+};
+
+// In expressions a tile's name stands for its value. In `value` and `repair` of a fold the name of a running state is
+// its value before the fold and name' its value after it.
+struct Statement {
+  enum class Kind {
+    loop,      // the body for each tile of the loop's axis
+    load,      // from memory, unless this tile is on the chip already
+    start,     // with the unit of the fold
+    resume,    // what an earlier visit left in memory; the unit on the first visit
+    compute,   // tile = value, or its fold over `over`
+    fold,      // tile = tile*repair (+) fold over `over` of value
+    finalise,  // tile = value, over the finished running state
+    store,     // to memory, when the tile is left
+  };
+  Kind kind = Kind::compute;
+  int loop = -1;
+  std::vector<Statement> body{};
+  int tile = -1;
+  Expression value{};
+  std::optional<Expression> repair{};
+  std::optional<FoldKind> fold{};
+  std::vector<AxisId> over{};
+  bool masked = false;         // positions that the mask leaves out are not folded
+  std::vector<int> last_of{};  // runs only at the last visit to the present tile of each of these accumulators
+  std::vector<int> freed{};    // tiles whose last use this is
+  bool in_place = false;       // the result takes the place of a tile that has no later use
+};
+
+struct TileProgram {
+  std::string name{};
+  int island = 0;
+  std::vector<Loop> loops{};  // of the island, for printing; sizes come from the bound nest
+  int groups = 0;             // the first loops, spread over blocks
+  std::vector<ProgramTile> tiles{};
+  std::vector<std::string> state{};  // names of running state
+  std::vector<Statement> body{};
+
+  int find(const std::string& tile_name) const {
+    for (std::size_t i = 0; i < tiles.size(); ++i)
+      if (tiles[i].name == tile_name) return static_cast<int>(i);
+    return -1;
+  }
+};
+
+}  // namespace tilescope
