@@ -12,7 +12,9 @@ std::pair<Nest, NestSums> without(const Nest& nest, const NestSums& live, const 
   bool changed = false;
   for (std::size_t i = 0; i < own.loop_count; ++i) {
     BoundLoop& loop = own.loops[i];
-    const bool one_step = !loop.group && contains(source.awaited, loop.axis) && !nest.carries(array, loop.axis);
+    const bool part = nest.chunked.present() && static_cast<int>(i) == nest.chunked.inner;
+    const bool one_step =
+        !part && !loop.group && contains(source.awaited, loop.axis) && !nest.carries(array, loop.axis);
     if (one_step) loop.tile = loop.size, loop.trips = 1, changed = true;
   }
   return {own, changed ? sums_of(own, false) : live};

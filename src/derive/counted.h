@@ -22,7 +22,8 @@ inline std::int64_t walked(const Schedule& schedule, const Island& island, const
   bool waits = false, again = schedule.how_stored(island, id).zeroed;
   for (std::size_t i = 0; i < own.loop_count; ++i) {
     BoundLoop& loop = own.loops[i];
-    if (loop.group || !contains(awaited, loop.axis) || nest.carries(schedule.diagram.array(id).axes, loop.axis))
+    const bool part = nest.chunked.present() && static_cast<int>(i) == nest.chunked.inner;
+    if (part || loop.group || !contains(awaited, loop.axis) || nest.carries(schedule.diagram.array(id).axes, loop.axis))
       continue;
     loop.tile = loop.size, loop.trips = 1, waits = true;
   }

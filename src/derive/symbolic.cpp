@@ -125,13 +125,17 @@ class Builder {
 
   // Whether the array is touched only after the fold that the loop streams is complete.
   bool awaits(std::size_t i, ArrayId id) {
-    return loop(i).partition == Partition::stream && !carries(id, loop(i).axis) && contains(awaited(id), loop(i).axis);
+    return loop(i).partition == Partition::stream && !chunk_loop(i) && !carries(id, loop(i).axis) &&
+           contains(awaited(id), loop(i).axis);
+  }
+  // The array of the primitives that is stored as this one, or this one.
+  std::optional<ArrayId> made_as(ArrayId id) const {
+    return primitives_.diagram.find_array(diagram_.array(schedule_.how_stored(*island_, id).result).name);
   }
   const std::vector<AxisId>& awaited(ArrayId id) {
     const auto [known, fresh] = awaited_.try_emplace({number_, id});
     if (fresh)
-      if (const auto inner = primitives_.diagram.find_array(diagram_.array(id).name))
-        known->second = awaited_axes(primitives_, *island_, *inner);
+      if (const auto inner = made_as(id)) known->second = awaited_axes(primitives_, *island_, *inner);
     return known->second;
   }
 
@@ -280,7 +284,7 @@ class Builder {
   bool comes_back_at_all(ArrayId id) {
     const Stored how = schedule_.how_stored(*island_, id);
     if (how.zeroed) return true;
-    const auto inner = primitives_.diagram.find_array(diagram_.array(how.result).name);
+    const auto inner = made_as(id);
     const int producer = inner ? primitives_.producer(*inner) : -1;
     if (producer < 0) return repeats_at_all(id);
     const auto& folded = primitives_.list[static_cast<std::size_t>(producer)].folded;
