@@ -58,7 +58,7 @@ TEST_CASE("random nests of every shipped diagram run under every mask") {
   int ran = 0;
   for (const std::string& name : shipped_names(models() + "/diagrams")) {
     const Diagram diagram = find_diagram(name, models());
-    for (const char* text : {"none", "causal", "window:2", "blocks"}) {
+    for (const char* text : {"none", "causal", "window:2", "prefix:2", "blocks"}) {
       Mask mask = std::string(text) == "blocks" ? Mask{.kind = MaskKind::blocks, .text = text} : *parse_mask(text);
       if (mask.masks() && !diagram.guard) continue;
       ran += run_random_nests(random, diagram, mask, 300, 12);

@@ -15,7 +15,7 @@ constexpr double value_tolerance = 1e-9;
 
 Mask small_mask(const Mask& mask, std::int64_t queries, std::int64_t keys, std::mt19937_64& random) {
   Mask small = mask;
-  if (mask.kind == MaskKind::window) small.window = 1 + static_cast<std::int64_t>(random() % 3);
+  if (mask.row().argument == MaskArgument::count) small.count = 1 + static_cast<std::int64_t>(random() % 3);
   if (mask.kind != MaskKind::blocks) return small;
   Mask::Blocks blocks{.block_q = 2, .block_kv = 2, .live = {}};
   for (std::int64_t row = 0; row < ceil_div(queries, 2); ++row) {
