@@ -12,14 +12,12 @@ namespace {
 // What one kernel's symbolic counts say at these sizes and tiles.
 struct Expected {
   std::map<ArrayId, Moved> moved;
-  std::int64_t held = 0;
 };
 
 Expected expected_of(const Schedule& schedule, const SmallCase& small, const std::vector<std::int64_t>& tiles) {
   const SymbolicSchedule counts = symbolic(schedule, {.masked = small.mask.masks()});
   std::vector<Polynomial> wanted;
   for (const SymbolicTerm& term : counts.terms) wanted.push_back(term.values);
-  for (const SymbolicColumn& column : counts.columns) wanted.push_back(column.values);
   std::vector<std::int64_t> inputs, externals, values(wanted.size());
   bind_symbols(counts, schedule, Workload{}, small.mask, tiles, inputs, externals);
   compile(counts.symbols, wanted).run(inputs, externals, values);
@@ -28,8 +26,6 @@ Expected expected_of(const Schedule& schedule, const SmallCase& small, const std
     Moved& moved = expected.moved[counts.terms[t].array];
     (counts.terms[t].store ? moved.stored : moved.loaded) += values[t];
   }
-  for (std::size_t c = 0; c < counts.columns.size(); ++c)
-    expected.held = std::max(expected.held, values[counts.terms.size() + c]);
   return expected;
 }
 

@@ -62,12 +62,32 @@ class Liveness {
     return stream && !made_here(id) && primitives_.array(id).has(stream->axis);
   }
 
-  // A map that uses the finished state only: it runs after the stream, when the tiles of a step are no longer live.
+  // It awaits the folds over the innermost stream, so it runs after the stream, when the tiles of a step are no longer
+  // live.
   bool final_map(int step) const {
     const Primitive& primitive = at(step);
-    const auto done = [&](ArrayId id) { return made_here(id) && running(id); };
-    return !primitive.fold && !primitive.inputs.empty() &&
-           std::all_of(primitive.inputs.begin(), primitive.inputs.end(), done) && !left_unfinished(primitive);
+    return !primitive.fold && !primitive.inputs.empty() && awaits_stream(primitive.output) &&
+           !left_unfinished(primitive);
+  }
+
+  bool awaits_stream(ArrayId id) const {
+    const Loop* stream = innermost_stream();
+    if (!stream) return false;
+    const AxisId folded = primitives_.diagram.axes[index(stream->axis)].chunks_of.value_or(stream->axis);
+    const std::vector<AxisId> awaited = awaited_axes(primitives_, island_, id);
+    return std::find(awaited.begin(), awaited.end(), folded) != awaited.end();
+  }
+  // Whether an input that the innermost stream kept is another one at the next step of the stream around it: there is
+  // none, or it moves the tile.
+  bool left_with_the_stream(ArrayId id) const {
+    if (island_.loops.size() < 2) return true;
+    const Loop& around = island_.loops[island_.loops.size() - 2];
+    return around.partition == Partition::group || primitives_.array(id).has(around.axis);
+  }
+
+  // An input of the epilogue alone: loaded when the stream has ended, unless it stays from one stream to the next.
+  bool epilogue_input(ArrayId id) const {
+    return !made_here(id) && !fetched_every_step(id) && awaits_stream(id) && left_with_the_stream(id);
   }
 
   // Whether a stream inside the fold of an input leaves the output's tile before the fold is complete.
@@ -78,25 +98,26 @@ class Liveness {
         return true;
       const AxisId folded = primitives_.diagram.axes[index(loop.axis)].chunks_of.value_or(loop.axis);
       inside = inside || std::any_of(primitive.inputs.begin(), primitive.inputs.end(),
-                                     [&](ArrayId id) { return at(made_.at(id)).folds(folded); });
+                                     [&](ArrayId id) { return made_here(id) && at(made_.at(id)).folds(folded); });
     }
     return false;
   }
 
   bool live_at(ArrayId id, int step) const {
     if (source(id) != id) return false;
-    if (final_map(step) && id != at(step).output &&
-        !(made_here(id) ? running(id) : !fetched_every_step(id) && last_use_.contains(id)))
-      return false;
+    const bool of_the_stream =
+        made_here(id) ? !running(id) && !awaits_stream(id) : fetched_every_step(id) || !last_use_.contains(id);
+    if (final_map(step) && id != at(step).output && of_the_stream) return false;
     const auto used = last_use_.find(id);
     if (made_here(id)) {
-      if (running(id)) return true;
+      if (running(id)) return used == last_use_.end() || !overwritten(id, step);
       const int made = made_.at(id), last = used == last_use_.end() ? made : used->second;
       if (step < made || step > last) return false;
       return step == made || !overwritten(id, step);
     }
     if (used == last_use_.end()) return false;
-    if (innermost_stream() && !fetched_every_step(id)) return true;
+    if (final_map(step) && step > used->second && left_with_the_stream(id)) return false;
+    if (innermost_stream() && !fetched_every_step(id) && !epilogue_input(id)) return true;
     return step >= first_use_.at(id) && step <= used->second;
   }
 
@@ -107,10 +128,11 @@ class Liveness {
         primitives_.array(primitive.output).axes != primitives_.array(id).axes)
       return false;
     const auto same = [&](ArrayId input) {
-      return made_here(input) && !running(input) && last_use_.at(input) == step &&
+      return made_here(input) && (!running(input) || final_map(step)) && last_use_.at(input) == step &&
              primitives_.array(input).axes == primitives_.array(id).axes;
     };
-    return *std::find_if(primitive.inputs.begin(), primitive.inputs.end(), same) == id;
+    const auto first = std::find_if(primitive.inputs.begin(), primitive.inputs.end(), same);
+    return first != primitive.inputs.end() && *first == id;
   }
 
   const Island& island_;

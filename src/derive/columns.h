@@ -22,9 +22,10 @@ struct LiveColumn {
 
 // One column a primitive. Live are: tiles that are kept over the innermost stream (inputs that it does not move,
 // results and running state that it accumulates); tiles that it moves, from their first to their last use in a step;
-// interior tiles, from their computation to their last use. A map overwrites an input of the same shape that has no
-// later use. `buffers`: copies of a tile that every step loads. Primitives must be those of the island's schedule:
-// expand(schedule.diagram).
+// interior tiles, from their computation to their last use. What awaits the fold over the innermost stream (an output
+// gate, an activation) runs after it: its inputs are live there alone, and those of the stream no more. A map
+// overwrites an input of the same shape that has no later use. `buffers`: copies of a tile that every step loads.
+// Primitives must be those of the island's schedule: expand(schedule.diagram).
 std::vector<LiveColumn> columns_of(const Island& island, const Primitives& primitives, std::int64_t buffers);
 
 }  // namespace tilescope

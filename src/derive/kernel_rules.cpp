@@ -261,8 +261,17 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
     cost.state.emplace_back(id, repeated(bits_of(primitives_->array(id).axes), ~AxisBits{0}, 0, loops));
   // Tiles that the innermost stream does not move are kept over it, and so is every fold that a loop cuts.
   const bool streams = !loops.empty() && loops.back().partition == Partition::stream;
-  for (const auto& [id, axes, awaited] : loads_)
-    if (streams && (axes & bit(loops.back().axis)) == 0) cost.resident.push_back(id);
+  // Of these, inputs that the stream around moves too are live only before or only after the end of the innermost one.
+  const auto leaves = [&](AxisBits axes) {
+    if (loops.size() < 2) return true;
+    const AxisLoop& around = loops[loops.size() - 2];
+    return around.partition == Partition::group || (axes & bit(around.axis)) != 0;
+  };
+  for (const auto& [id, axes, awaited] : loads_) {
+    if (!streams || (axes & bit(loops.back().axis)) != 0) continue;
+    if (!leaves(axes) || (awaited & bit(loops.back().axis)) == 0) cost.resident.push_back(id);
+    if (!leaves(axes)) cost.resident.push_back(id);  // in the epilogue, too
+  }
   for (const Folding& fold : folds_)
     if (std::any_of(loops.begin(), loops.end(),
                     [&](const AxisLoop& loop) { return (fold.folded & bit(loop.axis)) != 0; }))

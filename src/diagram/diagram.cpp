@@ -36,7 +36,12 @@ std::optional<Id> position(const Range& range, const std::string& name) {
 std::optional<AxisId> read_axis(const Node& node, const Diagram& diagram) {
   const std::string name = node.text();
   const auto id = diagram.find_axis(name);
-  if (!id && !name.empty())
+  if (!id && name.find_first_of("+*[") != std::string::npos)
+    node.report(
+        fmt::format("'{}' is not the name of an axis; affine reads such as n + t are not supported: an array has "
+                    "one axis a dimension",
+                    name));
+  else if (!id && !name.empty())
     node.report(fmt::format("'{}' is not an axis of this diagram{}", name, did_you_mean(name, names_of(diagram.axes))));
   return id;
 }

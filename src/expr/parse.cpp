@@ -122,6 +122,10 @@ class Parser {
     }
     const auto function = function_named(name);
     if (!called && function) fail(at_, fmt::format("expected '(' after the function '{}'", name), found());
+    if (!called && at_ < text_.size() && text_[at_] == '[')
+      fail(start, "expected an array's name alone",
+           "found an index: every operator reads arrays at the position of their own axes; affine reads such as "
+           "X[n + t] are not supported");
     if (!called) return Expression::array(name);
     if (!function) fail(start, "expected a function", "found " + shown_text(name) + did_you_mean(name, callables()));
     return call(*function, start);
@@ -152,6 +156,9 @@ class Parser {
         last = at_;
         arguments.push_back(sum());
       } while (take(','));
+      if (skip_space(); at_ >= text_.size())
+        fail(at_, fmt::format("expected ')' or ',' in the arguments of {}", to_string(function)),
+             "found the end; quote an expression that has a comma, or YAML ends it there");
       need(')', fmt::format("or ',' in the arguments of {}", to_string(function)));
     }
     const std::size_t wanted = argument_count(function);

@@ -8,18 +8,12 @@
 
 #include "base/contains.h"
 #include "diagram/streamability.h"
+#include "program/place_loads.h"
+#include "program/places.h"
 #include "schedule/folds.h"
 
 namespace tilescope {
 namespace {
-
-// Where a value exists: inside so many loops, before or after the loop inside, and perhaps only at the last visit to
-// some accumulators.
-struct Place {
-  int level = -1;
-  bool after = false;
-  std::vector<int> last_of{};
-};
 
 using Kind = Statement::Kind;
 
@@ -33,7 +27,7 @@ class TileProgramBuilder {
     out_.name = island_.name, out_.island = island, out_.loops = island_.loops;
     while (out_.groups < static_cast<int>(island_.loops.size()) && loop(out_.groups).partition == Partition::group)
       ++out_.groups;
-    before_.resize(island_.loops.size() + 1), after_.resize(island_.loops.size() + 1);
+    levels_.before.resize(island_.loops.size() + 1), levels_.after.resize(island_.loops.size() + 1);
   }
 
   TileProgram run() {
@@ -47,7 +41,9 @@ class TileProgramBuilder {
     for (const auto& [name, run] : running_)
       if (run.comes_back && !out_.tiles[static_cast<std::size_t>(run.tile)].memory)
         refuse(fmt::format("a loop comes back to {} before it is complete, and it is not stored", name));
-    load_places();
+    for (const int number : loads_)
+      place_load(levels_, out_, readers_of(number), number,
+                 level_of(out_.tiles[static_cast<std::size_t>(number)].axes));
     out_.body = nest(out_.groups - 1);
     for (int i = out_.groups - 1; i >= 0; --i) {
       Statement around{.kind = Kind::loop, .loop = i, .body = std::move(out_.body)};
@@ -69,16 +65,16 @@ class TileProgramBuilder {
 
   // The statements of a level: what comes before the loop inside, the loop, what comes after it.
   std::vector<Statement> nest(int level) {
-    std::vector<Statement> body = std::move(before_[static_cast<std::size_t>(level + 1)]);
+    std::vector<Statement> body = std::move(levels_.before[static_cast<std::size_t>(level + 1)]);
     if (level + 1 < loop_count()) body.push_back({.kind = Kind::loop, .loop = level + 1, .body = nest(level + 1)});
-    auto& rest = after_[static_cast<std::size_t>(level + 1)];
+    auto& rest = levels_.after[static_cast<std::size_t>(level + 1)];
     body.insert(body.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
     return body;
   }
 
   void put(const Place& place, Statement statement) {
     statement.last_of = place.last_of;
-    auto& where = place.after ? after_ : before_;
+    auto& where = place.after ? levels_.after : levels_.before;
     where[static_cast<std::size_t>(place.level + 1)].push_back(std::move(statement));
   }
 
@@ -115,19 +111,10 @@ class TileProgramBuilder {
 
   // The place of a value that needs these inputs, each complete, and runs in these loops at least.
   Place place_of(const std::string& what, int level, const std::vector<Place>& inputs) const {
-    Place place{.level = level};
-    for (const Place& input : inputs) {
-      place.level = std::max(place.level, input.level);
-      for (const int last : input.last_of)
-        if (!contains(place.last_of, last)) place.last_of.push_back(last);
-    }
-    for (const Place& input : inputs) {
-      if (!input.after) continue;
-      if (input.level < place.level)
-        refuse(fmt::format("{} needs a fold complete that ends outside the loop over {}", what,
-                           schedule_.diagram.axes[index(loop(place.level).axis)].name));
-      place.after = true;
-    }
+    Place place;
+    if (!join(inputs, level, place))
+      refuse(fmt::format("{} needs a fold complete that ends outside the loop over {}", what,
+                         schedule_.diagram.axes[index(loop(place.level).axis)].name));
     return place;
   }
 
@@ -369,81 +356,16 @@ class TileProgramBuilder {
     put(place, {.kind = Kind::store, .tile = number});
   }
 
-  // A tile is loaded in the innermost loop that moves it, just before its first use there.
-  void load_places() {
-    for (const int number : loads_) {
-      const ProgramTile& loaded = out_.tiles[static_cast<std::size_t>(number)];
-      const int level = level_of(loaded.axes);
-      const auto uses = [&](const Statement& statement) { return reads_tile(statement, number); };
-      auto& first = before_[static_cast<std::size_t>(level + 1)];
-      auto& rest = after_[static_cast<std::size_t>(level + 1)];
-      const auto here = std::find_if(first.begin(), first.end(), uses);
-      bool deeper = false;
-      for (int i = level + 1; i < loop_count(); ++i)
-        for (const auto* list : {&before_, &after_})
-          for (const Statement& statement : (*list)[static_cast<std::size_t>(i + 1)])
-            deeper = deeper || uses(statement);
-      Statement load{.kind = Kind::load, .tile = number};
-      load.last_of = common_last(number);
-      if (deeper && here == first.end() && !load.last_of.empty()) {
-        load_late(std::move(load));
-        continue;
-      }
-      if (here != first.end() || deeper) {
-        first.insert(here, std::move(load));
-        continue;
-      }
-      const auto late = std::find_if(rest.begin(), rest.end(), uses);
-      rest.insert(late, std::move(load));
-    }
-  }
-
-  // Only at last visits in loops inside: then just before the first of them. A tile that stays is not loaded again.
-  void load_late(Statement load) {
-    for (std::size_t level = 0; level < before_.size(); ++level)
-      for (auto* list : {&before_, &after_}) {
-        auto& statements = (*list)[level];
-        const auto uses = [&](const Statement& statement) { return reads_tile(statement, load.tile); };
-        const auto here = std::find_if(statements.begin(), statements.end(), uses);
-        if (here == statements.end()) continue;
-        statements.insert(here, std::move(load));
-        return;
-      }
-  }
-
-  // The accumulators whose last visit every use of the tile awaits.
-  std::vector<int> common_last(int number) const {
-    std::optional<std::vector<int>> common;
-    for (const auto* list : {&before_, &after_})
-      for (const auto& level : *list)
-        for (const Statement& statement : level) {
-          if (!reads_tile(statement, number)) continue;
-          if (!common) common = statement.last_of;
-          std::erase_if(*common, [&](int last) { return !contains(statement.last_of, last); });
-        }
-    return common.value_or(std::vector<int>());
-  }
-
-  bool reads_tile(const Statement& statement, int number) const {
-    const auto names = [&](const Expression& value) {
-      for (std::string name : value.arrays()) {
-        if (name.ends_with('\'')) name.pop_back();
-        const int read = out_.find(name);
-        if (read == number || (read >= 0 && out_.tiles[static_cast<std::size_t>(read)].view_of == number)) return true;
-      }
-      return false;
-    };
-    if (statement.kind == Kind::compute || statement.kind == Kind::fold || statement.kind == Kind::finalise)
-      return names(statement.value) || (statement.repair && names(*statement.repair)) || places_of(statement, number);
-    return false;
-  }
-
-  // Tables of places are read by the operators that name them.
-  bool places_of(const Statement& statement, int number) const {
+  // Tiles whose operators read places from this one: a block table.
+  std::vector<int> readers_of(int number) const {
     const auto id = out_.tiles[static_cast<std::size_t>(number)].memory;
-    const auto made = primitives_.diagram.find_array(out_.tiles[static_cast<std::size_t>(statement.tile)].name);
-    const Primitive* primitive = made ? producer(*made) : nullptr;
-    return id && primitive && contains(primitive->reads, *id);
+    std::vector<int> readers;
+    for (const int inside : inside_) {
+      const Primitive& made = primitives_.list[static_cast<std::size_t>(inside)];
+      if (id && contains(made.reads, *id))
+        if (const int tile = out_.find(array(made.output).name); tile >= 0) readers.push_back(tile);
+    }
+    return readers;
   }
 
   const Schedule& schedule_;
@@ -451,7 +373,7 @@ class TileProgramBuilder {
   const Island& island_;
   std::vector<int> inside_;
   TileProgram out_;
-  std::vector<std::vector<Statement>> before_, after_;  // by level + 1
+  Levels levels_;
   std::map<ArrayId, Place> complete_;
   std::map<std::string, Running, std::less<>> running_;
   std::map<AxisId, Witness> witnesses_;

@@ -30,7 +30,7 @@ Diagram resized(Diagram diagram, const SmallCase& small);
 std::vector<std::int64_t> small_tiles(const Schedule& schedule, const SmallCase& small);
 
 struct CaseResult {
-  std::vector<Execution> kernels{};  // what each moved and held
+  std::vector<Execution> kernels{};  // what each moved
   std::vector<std::vector<std::int64_t>> tiles{};
   std::string failure{};  // empty: every output is what the diagram says
 };

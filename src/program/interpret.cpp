@@ -35,7 +35,7 @@ class Machine {
     }
     resident_.resize(now_.size()), stored_.resize(now_.size());
     visits_.resize(now_.size()), total_visits_.resize(now_.size());
-    entered_.resize(now_.size()), held_.resize(now_.size());
+    entered_.resize(now_.size());
   }
 
   Execution run() {
@@ -60,7 +60,6 @@ class Machine {
     for (auto& corner : stored_) corner.reset();
     for (auto& count : visits_) count.clear();
     for (auto& seen_before : entered_) seen_before.clear();
-    std::fill(held_.begin(), held_.end(), 0);
   }
 
   std::vector<Ready> ready(const std::vector<Statement>& statements) {
@@ -125,7 +124,6 @@ class Machine {
       if (bound.group) {  // another block
         for (auto& corner : resident_) corner.reset();
         for (auto& corner : stored_) corner.reset();
-        std::fill(held_.begin(), held_.end(), 0);
       }
       all(one.body);
       depth_ = position + 1;
@@ -187,7 +185,6 @@ class Machine {
       if (statement.kind == Kind::fold) ++visits_[tile][visited(tile)];
       return;
     }
-    hold(tile);
     switch (statement.kind) {
       case Kind::load:
         load(tile);
@@ -213,16 +210,6 @@ class Machine {
       case Kind::loop:
         break;
     }
-    for (const int freed : statement.freed) held_[static_cast<std::size_t>(freed)] = 0;
-  }
-
-  void hold(std::size_t tile) {
-    const ProgramTile& of = program_.tiles[tile];
-    if (of.view_of) return;
-    held_[tile] = box(of.axes).volume(of.axes);
-    std::int64_t total = 0;
-    for (const std::int64_t one : held_) total += one;
-    out_.held = std::max(out_.held, total);
   }
 
   template <class Visit>
@@ -240,12 +227,16 @@ class Machine {
   }
 
   void load(std::size_t tile) {
-    if (resident_[tile] == corner(tile)) return;
+    if (resident_[tile] == corner(tile)) return show_views(tile);
     fill(tile, 0);
     const ArrayId id = *program_.tiles[tile].memory;
     const Values& there = memory_.at(name_of(id));
     each(tile, [&](const Coordinates& point) { now_[tile].at(point) = there.at(point); });
     out_.moved[id].loaded += box(program_.tiles[tile].axes).volume(program_.tiles[tile].axes);
+    show_views(tile);
+  }
+
+  void show_views(std::size_t tile) {
     for (std::size_t view = 0; view < program_.tiles.size(); ++view)
       if (program_.tiles[view].view_of == static_cast<int>(tile)) show(view, tile);
   }
@@ -334,7 +325,6 @@ class Machine {
   std::vector<std::optional<Corner>> resident_, stored_;
   std::vector<std::map<Corner, std::int64_t>> visits_, total_visits_;  // of accumulators' tiles
   std::vector<std::set<Corner>> entered_;
-  std::vector<std::int64_t> held_;
 };
 
 }  // namespace

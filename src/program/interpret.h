@@ -17,7 +17,6 @@ struct Moved {
 
 struct Execution {
   std::map<ArrayId, Moved> moved{};  // of the schedule's diagram; values
-  std::int64_t held = 0;             // most values on the chip at once
 };
 
 // `nest`: the island's, bound to sizes, tiles and a mask. Arrays that the program stores are created in `memory`.

@@ -195,7 +195,13 @@ std::vector<PageSection> sections_of(const Arguments& arguments, const DeriveReq
 ExitStatus derive_diagram(const Arguments& arguments) {
   if (arguments.has("lowering") && !arguments.positional().empty())
     refuse("--lowering", "a lowering has its own sizes: leave the diagram out");
-  if (arguments.has("lowering")) return print_lowering(arguments);
+  if (arguments.has("lowering")) {
+    static const std::vector<std::string> own{"lowering", "format", "output", "quiet"};
+    for (const OptionSpec& option : derive_options())
+      if (!contains(own, option.name) && arguments.has(option.name))
+        refuse("--" + option.name, "a lowering states its own GPU, sizes and formats: leave this option out");
+    return print_lowering(arguments);
+  }
   const fs::path models = data_directory() / "models";
   const DeriveRequest request = read_request(arguments, models);
   const std::string format = arguments.text("format").value_or("text");

@@ -73,6 +73,16 @@ TEST_CASE("why-not names the rule, kernel by kernel") {
                 "error: --why-not: expected AXIS:PARTITION, as in kv:group, found 'kv'");
 }
 
+TEST_CASE("options that a lowering ignores are refused") {
+  const std::string lowering = "derive --lowering " TILESCOPE_SOURCE_DIR "/models/lowerings/napkin_hopper.yaml ";
+  for (const char* option : {"--hardware h100_sxm", "--dtype fp16", "--memory 4k", "--q-len 8k", "--top 3"}) {
+    CAPTURE(option);
+    const Outcome outcome = run_program(lowering + option);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.err.find("a lowering states its own GPU, sizes and formats") != std::string::npos);
+  }
+}
+
 TEST_CASE("a lowering gives the paper's numbers from its file") {
   const Outcome outcome = run_program("derive --lowering " TILESCOPE_SOURCE_DIR "/models/lowerings/napkin_hopper.yaml");
   CHECK(outcome.status == 0);
