@@ -258,9 +258,13 @@ class Builder {
                                {.kind = SymbolSource::Kind::distinct, .island = number_, .array = id}));
   }
 
-  // Scores outside the mask's live tiles are never visited, so of these arrays only the live share is distinct.
+  // Scores outside the mask's live tiles are never visited, so of these arrays only the live share is distinct. What
+  // the tiles at the mask's edge hold beyond it is left out: it is subtracted, and a tile's size may not be.
   Polynomial distinct_pairs(ArrayId id) {
-    Polynomial count = relaxed_live_of(id, true, true, false);
+    const GuardAxes guard = *diagram_.guard;
+    const bool both = moves_from(*loop_over(guard.query), id) && moves_from(*loop_over(guard.key), id);
+    Polynomial count = Polynomial(size(guard.query)) * Polynomial(size(guard.key));
+    if (both) count = count * Polynomial(input("live_share", {.kind = SymbolSource::Kind::live_share}));
     for (const AxisId along : diagram_.array(id).axes)
       if (!of_pair(along)) count = count * Polynomial(size(along));
     return count;
