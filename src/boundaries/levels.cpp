@@ -17,31 +17,32 @@ struct BoundaryMemory {
   std::optional<double> bytes_per_second;  // across it, whole device
 };
 
-std::optional<double> bandwidth(const HardwareProfile& hardware, const char* name, bool per_unit) {
-  const MemoryLevel* level = hardware.level(name);
+std::optional<double> bandwidth(const HardwareProfile& hardware, LevelId id) {
+  const MemoryLevel* level = hardware.level(id);
   if (!level) return std::nullopt;
   if (level->measured_bandwidth_bytes_per_second) return level->measured_bandwidth_bytes_per_second->value;
   if (level->bandwidth_bytes_per_second) return level->bandwidth_bytes_per_second->value;
   if (!level->bandwidth_bytes_per_cycle || !hardware.boost_hz) return std::nullopt;
   return level->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value *
-         (per_unit ? static_cast<double>(hardware.units.value) : 1);
+         (properties(id).per_unit ? static_cast<double>(hardware.units.value) : 1);
 }
 
 std::vector<BoundaryMemory> boundaries(const HardwareProfile& hardware) {
   std::vector<BoundaryMemory> found;
-  const MemoryLevel* smem = hardware.level("smem");
+  const MemoryLevel* smem = hardware.level(LevelId::smem);
   const double units = static_cast<double>(hardware.units.value);
   if (smem && smem->capacity_per_block_bytes) {
     const double block = smem->capacity_per_block_bytes->value;
     found.push_back(
         {"hbm -> l2",
          fmt::format("shared memory of all {} units (theorem 2: outputs stay in them)", hardware.units.value),
-         intermediate_memory(block, units), bandwidth(hardware, "hbm", false)});
-    found.push_back({"l2 -> smem", "shared memory of one block", block, bandwidth(hardware, "l2", false)});
+         intermediate_memory(block, units), bandwidth(hardware, LevelId::hbm)});
+    found.push_back({"l2 -> smem", "shared memory of one block", block, bandwidth(hardware, LevelId::l2)});
   }
   if (hardware.registers_per_unit)
     found.push_back({"smem -> register", "registers of one unit",
-                     4.0 * static_cast<double>(hardware.registers_per_unit->value), bandwidth(hardware, "smem", true)});
+                     4.0 * static_cast<double>(hardware.registers_per_unit->value),
+                     bandwidth(hardware, LevelId::smem)});
   return found;
 }
 

@@ -18,17 +18,15 @@ double predicted_value(const Prediction& prediction, const Measured& measured) {
   if (measured.quantity ==
       "thread_traffic") {  // of threads and matrix instructions: no counter sees bulk copies in shared memory
     const std::size_t d = measured.direction == "write";
-    return static_cast<double>(prediction.traffic[static_cast<std::size_t>(Boundary::smem)][d] -
-                               prediction.bulk_smem[d]);
+    return static_cast<double>(prediction.traffic[Boundary::smem][d] - prediction.bulk_smem[d]);
   }
   if (measured.quantity == "operand_bytes") return static_cast<double>(prediction.operand_bytes);
   if (measured.quantity == "seconds") return prediction.time.total;
   if (measured.quantity == "seconds_cold") return prediction.time.cold;
   if (measured.quantity == "busy_cycles") return prediction.time.busy_cycles;
   if (measured.quantity == "traffic")
-    for (std::size_t b = 0; b < boundary_count; ++b)
-      if (to_string(static_cast<Boundary>(b)) == measured.level)
-        return static_cast<double>(prediction.traffic[b][measured.direction == "write"]);
+    if (const auto level = parse_kind<LevelId>(measured.level))
+      return static_cast<double>(prediction.traffic[*level][measured.direction == "write"]);
   for (std::size_t i = 0; i < pipe_count; ++i)
     if (to_string(static_cast<Pipe>(i)) == measured.quantity) return static_cast<double>(prediction.work.pipes[i]);
   throw std::logic_error("no prediction for quantity " + measured.quantity);

@@ -110,8 +110,8 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
   const bool tensor = std::any_of(plan.kernel.islands.begin(), plan.kernel.islands.end(),
                                   [](const auto& i) { return i.uses_tensor_cores(); });
   if (tensor) add("tensor_flop", "", "", tensor_flop(record, hardware, prediction));
-  const MemoryLevel* hbm = hardware.level("hbm");
-  const MemoryLevel* l2 = hardware.level("l2");
+  const MemoryLevel* hbm = hardware.level(LevelId::hbm);
+  const MemoryLevel* l2 = hardware.level(LevelId::l2);
   if (l2) add("traffic", "l2", "read", read(record.counters, l2->counters.read));
   if (l2) add("traffic", "l2", "write", read(record.counters, l2->counters.write));
   if (hbm) add("traffic", "hbm", "read", read(record.counters, hbm->counters.read));

@@ -45,7 +45,7 @@ Point point_of(const PublishedTable& table, const PublishedRow& row, const valid
 
 double hbm_rate(const HardwareProfile& hardware) {
   if (hardware.measured && hardware.measured->hbm.copy) return hardware.measured->hbm.copy->value;
-  const MemoryLevel* hbm = hardware.level("hbm");
+  const MemoryLevel* hbm = hardware.level(LevelId::hbm);
   if (hbm && hbm->measured_bandwidth_bytes_per_second) return hbm->measured_bandwidth_bytes_per_second->value;
   return hbm && hbm->bandwidth_bytes_per_second ? hbm->bandwidth_bytes_per_second->value : 0;
 }
@@ -76,7 +76,7 @@ double copy_seconds(const PublishedTable& table, const PublishedRow& row, const 
 double roofline_seconds(const Prediction& prediction, const HardwareProfile& hardware, Format format) {
   const auto rate = hardware.tensor_flop_per_cycle.find(format);
   const auto clock = hardware.tensor_hz ? hardware.tensor_hz : hardware.boost_hz;
-  const MemoryLevel* hbm = hardware.level("hbm");
+  const MemoryLevel* hbm = hardware.level(LevelId::hbm);
   double seconds = 0;
   if (rate != hardware.tensor_flop_per_cycle.end() && clock)
     seconds = static_cast<double>(prediction.work.model_flop) /

@@ -148,8 +148,7 @@ class Checker {
     if (level.measured_bandwidth_bytes_per_second)
       best = std::max(best, level.measured_bandwidth_bytes_per_second->value);
     if (level.bandwidth_bytes_per_cycle && profile_.boost_hz) {
-      const bool per_unit = level.name == "smem" || level.name == "tmem" || level.name == "register";
-      const double instances = per_unit ? static_cast<double>(profile_.units.value) : 1;
+      const double instances = properties(level.id).per_unit ? static_cast<double>(profile_.units.value) : 1;
       best = std::max(best, level.bandwidth_bytes_per_cycle->value * profile_.boost_hz->value * instances);
     }
     return best;
@@ -164,19 +163,19 @@ class Checker {
       if (inner == 0) continue;
       grows = grows && inner > outer;
       outer = inner;
-      shown.push_back(level.name + " " + with_si(inner, "B/s"));
+      shown.push_back(level.name() + " " + with_si(inner, "B/s"));
       const auto& peak = level.bandwidth_bytes_per_second;
       const auto& measured = level.measured_bandwidth_bytes_per_second;
       if (peak && measured) {
         add("measured bandwidth", measured->value <= peak->value,
-            fmt::format("{}: {} of {}", level.name, with_si(measured->value, "B/s"), with_si(peak->value, "B/s")));
+            fmt::format("{}: {} of {}", level.name(), with_si(measured->value, "B/s"), with_si(peak->value, "B/s")));
       }
     }
     add("bandwidth grows inwards", grows && !shown.empty(), shown.empty() ? "no bandwidth known" : join(shown, " < "));
   }
 
   void check_shared_memory() {
-    const MemoryLevel* smem = profile_.level("smem");
+    const MemoryLevel* smem = profile_.level(LevelId::smem);
     if (smem == nullptr || !smem->capacity_bytes || !smem->capacity_per_block_bytes) return;
     const double reserved = smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0;
     const double block = smem->capacity_per_block_bytes->value;
@@ -186,7 +185,7 @@ class Checker {
   }
 
   void check_registers_and_threads() {
-    const MemoryLevel* file = profile_.level("register");
+    const MemoryLevel* file = profile_.level(LevelId::reg);
     if (profile_.registers_per_unit && file != nullptr && file->capacity_bytes) {
       const double bytes = static_cast<double>(profile_.registers_per_unit->value) * 4;
       add("register file", bytes == file->capacity_bytes->value,
@@ -214,8 +213,9 @@ class Checker {
       return;
     }
     std::vector<std::string> missing;
-    for (const std::string name : {"hbm", "l2", "smem"}) {
-      const MemoryLevel* level = profile_.level(name);
+    for (const LevelId id : {LevelId::hbm, LevelId::l2, LevelId::smem}) {
+      const MemoryLevel* level = profile_.level(id);
+      const std::string name = to_string(id);
       if (level == nullptr || !level->counters.read) missing.push_back(name + " read");
       if (level == nullptr || !level->counters.write) missing.push_back(name + " write");
     }

@@ -48,7 +48,7 @@ class MeasuredChecker {
   }
 
   void check_bandwidths() {
-    const MemoryLevel* hbm = profile_.level("hbm");
+    const MemoryLevel* hbm = profile_.level(LevelId::hbm);
     const Value peak = hbm == nullptr ? Value() : hbm->bandwidth_bytes_per_second;
     for (const auto& [name, value] : {std::pair("read", m_.hbm.read), {"write", m_.hbm.write}, {"copy", m_.hbm.copy}})
       check_order(std::string("hbm ") + name, {{name, value}, {"published", peak}});
@@ -56,7 +56,7 @@ class MeasuredChecker {
     check_order(
         "bandwidth",
         {{"hbm read", m_.hbm.read}, {"l2 read_private", m_.l2.read_private}, {"l2 read_shared", m_.l2.read_shared}});
-    const MemoryLevel* smem = profile_.level("smem");
+    const MemoryLevel* smem = profile_.level(LevelId::smem);
     const Value port = smem == nullptr ? Value() : smem->bandwidth_bytes_per_cycle;
     check_order("smem load", {{"load", m_.smem.load}, {"bandwidth_per_cycle", port}});
     check_order("smem store", {{"store", m_.smem.store}, {"bandwidth_per_cycle", port}});
@@ -64,7 +64,7 @@ class MeasuredChecker {
 
   // Bytes that all SMs read lie in every partition, so no more of them fit than of each SM's own.
   void check_capacities() {
-    const MemoryLevel* l2 = profile_.level("l2");
+    const MemoryLevel* l2 = profile_.level(LevelId::l2);
     check_order("l2 capacity", {{"shared", m_.l2.capacity_shared},
                                 {"private", m_.l2.capacity_private},
                                 {"capacity", l2 == nullptr ? Value() : l2->capacity_bytes}});

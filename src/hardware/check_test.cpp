@@ -16,7 +16,7 @@ HardwareProfile h200() { return load_profile(std::string(TILESCOPE_SOURCE_DIR) +
 
 MemoryLevel& level(HardwareProfile& profile, const std::string& name) {
   for (MemoryLevel& candidate : profile.levels) {
-    if (candidate.name == name) return candidate;
+    if (candidate.name() == name) return candidate;
   }
   FAIL("no level " << name);
   return profile.levels.front();

@@ -84,8 +84,8 @@ TEST_CASE("writing measured values leaves the rest of a profile alone, and doing
   CHECK_FALSE(second.measured->hbm.read);
   CHECK(second.measured->hbm.copy->value == doctest::Approx(4.2e12));
   CHECK(second.work_counters.size() == load_profile(shipped_file).work_counters.size());
-  CHECK(second.level("hbm")->bandwidth_bytes_per_second->source ==
-        load_profile(shipped_file).level("hbm")->bandwidth_bytes_per_second->source);
+  CHECK(second.level(LevelId::hbm)->bandwidth_bytes_per_second->source ==
+        load_profile(shipped_file).level(LevelId::hbm)->bandwidth_bytes_per_second->source);
 }
 
 TEST_CASE("what was measured in another way and not again is kept with its source and note") {

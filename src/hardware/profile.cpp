@@ -21,14 +21,6 @@ using OptionalQuantity = std::optional<Sourced<double>>;
 constexpr std::string_view schema = "tilescope/hardware/1";
 constexpr std::int64_t most = 1 << 24;  // above any per-unit or per-device count of a GPU
 
-// The levels a profile may have, outermost first; every GPU has the four that the model counts traffic at.
-struct LevelRow {
-  std::string_view name;
-  bool required;
-};
-constexpr std::array level_rows{LevelRow{"hbm", true},  LevelRow{"llc", false},  LevelRow{"l2", true},
-                                LevelRow{"smem", true}, LevelRow{"tmem", false}, LevelRow{"register", true}};
-
 bool consists_of(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
 }
@@ -143,20 +135,20 @@ class ProfileReader {
   }
 
   void read_levels(const Node& levels) {
-    levels.only({"hbm", "llc", "l2", "smem", "tmem", "register"});
-    for (const LevelRow& row : level_rows) {
+    levels.only(kind_names<LevelId>());
+    for (const LevelRow& row : EnumTable<LevelId>::rows) {
       if (row.required) {
-        read_level(std::string(row.name), levels[row.name]);
+        read_level(row.value, levels[row.name]);
       } else if (const auto node = levels.find(row.name)) {
-        read_level(std::string(row.name), *node);
+        read_level(row.value, *node);
       }
     }
   }
 
-  void read_level(const std::string& name, const Node& node) {
+  void read_level(LevelId id, const Node& node) {
     MemoryLevel level;
-    level.name = name;
-    if (name == "l2") {
+    level.id = id;
+    if (id == LevelId::l2) {
       node.only({"capacity", "bandwidth", "measured_bandwidth", "bandwidth_per_cycle", "counters", "sector", "line",
                  "partitions", "slices", "ways", "dirty_ways", "groups"});
       profile_.sector_bytes = byte_count(node, "sector");
@@ -166,7 +158,7 @@ class ProfileReader {
       if (const auto ways = node.find("ways")) profile_.l2_ways = count(*ways, most);
       if (const auto ways = node.find("dirty_ways")) profile_.l2_dirty_ways = count(*ways, most);
       if (const auto groups = node.find("groups")) profile_.l2_groups = unit_groups(*groups);
-    } else if (name == "smem") {
+    } else if (id == LevelId::smem) {
       node.only({"capacity", "capacity_per_block", "reserved_per_block", "bandwidth", "measured_bandwidth",
                  "bandwidth_per_cycle", "counters"});
       level.capacity_per_block_bytes = quantity(node, "capacity_per_block", Dimension::bytes);
@@ -301,9 +293,9 @@ class ProfileReader {
 
 }  // namespace
 
-const MemoryLevel* HardwareProfile::level(const std::string& level_name) const {
-  const auto found = std::find_if(levels.begin(), levels.end(),
-                                  [&](const MemoryLevel& candidate) { return candidate.name == level_name; });
+const MemoryLevel* HardwareProfile::level(LevelId id) const {
+  const auto found =
+      std::find_if(levels.begin(), levels.end(), [&](const MemoryLevel& candidate) { return candidate.id == id; });
   return found == levels.end() ? nullptr : &*found;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/level.h"
 #include "hardware/measured.h"
 #include "hardware/sourced.h"
 
@@ -26,7 +27,7 @@ struct LevelCounters {
 };
 
 struct MemoryLevel {
-  std::string name;                               // "hbm", "l2", "smem", "register", "tmem"
+  LevelId id = LevelId::hbm;
   std::optional<Sourced<double>> capacity_bytes;  // whole device for hbm, l2; per unit for smem, register, tmem
   std::optional<Sourced<double>> capacity_per_block_bytes;    // smem: most one thread block may take
   std::optional<Sourced<double>> reserved_per_block_bytes;    // smem: what the system takes from each block
@@ -35,6 +36,8 @@ struct MemoryLevel {
       measured_bandwidth_bytes_per_second;                   // whole device, a record or publication behind it
   std::optional<Sourced<double>> bandwidth_bytes_per_cycle;  // per unit for smem, register; whole device for l2
   LevelCounters counters;
+
+  std::string name() const { return to_string(id); }
 };
 
 // Units of one partition of the L2 that a launch fills together.
@@ -73,7 +76,7 @@ struct HardwareProfile {
       work_counters;  // "tensor_flop.fp16", "xu", "ffma", "fadd", "fmul", "instructions", "cycles", ...
   std::optional<MeasuredRates> measured;  // microbenchmarks' results, where somebody ran them
 
-  const MemoryLevel* level(const std::string& level_name) const;  // nullptr when the profile has no such level
+  const MemoryLevel* level(LevelId id) const;  // nullptr when the profile has no such level
 };
 
 // Reads one profile. Throws InputError with every finding.

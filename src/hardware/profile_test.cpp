@@ -103,19 +103,19 @@ TEST_CASE("the H200 profile arrives in base units with its sources") {
   CHECK(h200.registers_per_unit->value == 65536);
   CHECK(h200.sector_bytes->value == 32);
   std::vector<std::string> names;
-  for (const MemoryLevel& level : h200.levels) names.push_back(level.name);
+  for (const MemoryLevel& level : h200.levels) names.push_back(level.name());
   CHECK(names == std::vector<std::string>{"hbm", "l2", "smem", "register"});
-  CHECK(h200.level("hbm")->bandwidth_bytes_per_second->value == 4.8e12);
-  CHECK(h200.level("hbm")->counters.read->metric == "dram__bytes_read.sum");
-  CHECK(h200.level("l2")->capacity_bytes->value == 60 * 1024 * 1024);
-  CHECK(h200.level("smem")->capacity_per_block_bytes->value == 232448);
-  CHECK(h200.level("tmem") == nullptr);
+  CHECK(h200.level(LevelId::hbm)->bandwidth_bytes_per_second->value == 4.8e12);
+  CHECK(h200.level(LevelId::hbm)->counters.read->metric == "dram__bytes_read.sum");
+  CHECK(h200.level(LevelId::l2)->capacity_bytes->value == 60 * 1024 * 1024);
+  CHECK(h200.level(LevelId::smem)->capacity_per_block_bytes->value == 232448);
+  CHECK(h200.level(LevelId::tmem) == nullptr);
   CHECK(h200.work_counters.at("xu").scale == 32);
   CHECK(h200.work_counters.at("tensor_flop.fp16").metric == "sm__ops_path_tensor_src_fp16.sum");
 }
 
 TEST_CASE("what a profile does not state is absent") {
-  CHECK_FALSE(find_profile("b200_sxm", hardware).level("l2")->measured_bandwidth_bytes_per_second);
+  CHECK_FALSE(find_profile("b200_sxm", hardware).level(LevelId::l2)->measured_bandwidth_bytes_per_second);
   CHECK_FALSE(find_profile("mi300x", hardware).max_blocks_per_unit);
   CHECK_FALSE(find_profile("v100_sxm2", hardware).tensor_flop_per_cycle.contains(Format::bf16));
   CHECK_FALSE(find_profile("a10", hardware).launch_seconds);

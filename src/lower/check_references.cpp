@@ -33,7 +33,7 @@ void check_scope(const Node& node, const Variable& variable, const Lowering& low
   if (variable.scope != Scope::block && copies.threads % threads_of(variable.scope, lowering) != 0)
     return node.report(
         fmt::format("the {} threads that are copied are no whole {}s", copies.threads, to_string(variable.scope)));
-  if (variable.level == "register" && variable.scope == Scope::block && copies.scope != Scope::block)
+  if (variable.level == LevelId::reg && variable.scope == Scope::block && copies.scope != Scope::block)
     node.report(fmt::format("registers belong to threads: the scope is warp or {}", to_string(copies.scope)));
 }
 

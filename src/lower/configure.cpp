@@ -44,10 +44,10 @@ std::int64_t capacity_of(const Lowering& lowering, const MemoryLevel& level) {
 }
 
 LevelFit fit_level(const Lowering& lowering, const MemoryLevel& level, const std::vector<VariableUse>& uses) {
-  LevelFit fit{level.name, capacity_of(lowering, level), 0, 0, {}, 0};
+  LevelFit fit{level.id, capacity_of(lowering, level), 0, 0, {}, 0};
   const ResidentCopies& copies = lowering.copies;
   for (const VariableUse& use : uses) {
-    if (use.level != level.name) continue;
+    if (use.level != level.id) continue;
     if (use.scope == Scope::block && copies.scope != Scope::block)
       fit.block_bytes = checked_add(fit.block_bytes, use.stored_bytes);
     else
@@ -98,14 +98,14 @@ Configuration configure(const Lowering& lowering, const LoweringPlan& plan) {
   double spare = static_cast<double>(threads);
   if (threads > 0) result.copies = threads, result.limited_by = "threads";
   for (const MemoryLevel& level : lowering.hardware.levels) {
-    const auto here = [&](const VariableUse& use) { return use.level == level.name; };
+    const auto here = [&](const VariableUse& use) { return use.level == level.id; };
     if (std::none_of(result.variables.begin(), result.variables.end(), here)) continue;
     LevelFit fit = fit_level(lowering, level, result.variables);
-    if (level.name == "register" && fit.copies_max) result.registers = round_registers(lowering, fit);
+    if (level.id == LevelId::reg && fit.copies_max) result.registers = round_registers(lowering, fit);
     // If several levels hold equally many copies, the one with the least spare capacity is the limit.
     const bool limits = fit.copies_max && (result.limited_by.empty() || fit.copies < result.copies ||
                                            (fit.copies == result.copies && *fit.copies_max < spare));
-    if (limits) result.copies = fit.copies, result.limited_by = level.name, spare = *fit.copies_max;
+    if (limits) result.copies = fit.copies, result.limited_by = level.name(), spare = *fit.copies_max;
     result.levels.push_back(std::move(fit));
   }
   result.group_rows = checked_mul(result.copies, plan.sizes.at(lowering.copies.rows));

@@ -21,13 +21,13 @@ Json configuration_json(const Lowering& lowering, const Configuration& c) {
   Json variables = Json::array(), levels = Json::array();
   for (const VariableUse& use : c.variables)
     variables.push_back({{"name", use.name},
-                         {"level", use.level},
+                         {"level", to_string(use.level)},
                          {"scope", to_string(use.scope)},
                          {"bytes", use.bytes},
                          {"stored_bytes", use.stored_bytes},
                          {"shares", use.shares.empty() ? Json(nullptr) : Json(use.shares)}});
   for (const LevelFit& fit : c.levels)
-    levels.push_back({{"level", fit.level},
+    levels.push_back({{"level", to_string(fit.level)},
                       {"capacity_bytes", fit.capacity_bytes},
                       {"block_bytes", fit.block_bytes},
                       {"copy_bytes", fit.copy_bytes},

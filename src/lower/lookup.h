@@ -20,7 +20,7 @@ inline Lowering load(const std::string& name) { return load_lowering(file_of(nam
 
 inline const LevelFit& level(const PlanResult& plan, const std::string& name) {
   for (const LevelFit& fit : plan.configuration.levels)
-    if (fit.level == name) return fit;
+    if (to_string(fit.level) == name) return fit;
   FAIL("no level " << name);
   return plan.configuration.levels.front();
 }

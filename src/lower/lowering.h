@@ -47,7 +47,7 @@ struct Variable {
   std::string name, array;
   SizeProduct shape;
   std::int64_t bits = 0;  // of one value
-  std::string level;      // "smem", "register", "tmem"
+  LevelId level = LevelId::smem;
   Scope scope = Scope::block;
   std::int64_t buffers = 1;
   std::int64_t streamed = 0;       // times in one iteration that the shape crosses from or to the outermost memory
@@ -69,7 +69,8 @@ struct PipeOperation {
 
 // An operand of a matrix instruction; only those in shared memory are read from it.
 struct MatmulOperand {
-  std::string array, level;
+  std::string array;
+  LevelId level = LevelId::smem;
   std::int64_t bits = 0;
 };
 

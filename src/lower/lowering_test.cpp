@@ -78,7 +78,7 @@ std::vector<Rule> rules() {
           {"variables[*].array", "text"},
           {"variables[*].shape", "a list"},
           {"variables[*].shape[*]", "text"},
-          {"variables[*].level", "one of smem, register, tmem"},
+          {"variables[*].level", "one of smem, tmem, register"},
           {"variables[*].scope", "one of warp, warpgroup, block"},
           {"variables[*].buffers", "an integer from 1 to 64", Need::optional},
           {"variables[*].streamed", "an integer from 1 to 1024", Need::optional},

@@ -16,19 +16,19 @@ double needed(const HardwareProfile& hardware, const std::optional<Sourced<T>>& 
                  .message = "is not in this profile, and the comparison needs it; add it with its source"});
 }
 
-const MemoryLevel& level_of(const HardwareProfile& hardware, const char* name) {
-  if (const MemoryLevel* level = hardware.level(name)) return *level;
+const MemoryLevel& level_of(const HardwareProfile& hardware, LevelId id) {
+  if (const MemoryLevel* level = hardware.level(id)) return *level;
   throw InputError(Diagnostic{
-      .file = hardware.file, .path = fmt::format("levels.{}", name), .message = "is not in this profile; add it"});
+      .file = hardware.file, .path = "levels." + to_string(id), .message = "is not in this profile; add it"});
 }
 
 }  // namespace
 
 Level dram_level(const HardwareProfile& hardware, double value_bytes) {
   const double block =
-      needed(hardware, level_of(hardware, "smem").capacity_per_block_bytes, "levels.smem.capacity_per_block");
+      needed(hardware, level_of(hardware, LevelId::smem).capacity_per_block_bytes, "levels.smem.capacity_per_block");
   const double bandwidth =
-      needed(hardware, level_of(hardware, "hbm").bandwidth_bytes_per_second, "levels.hbm.bandwidth");
+      needed(hardware, level_of(hardware, LevelId::hbm).bandwidth_bytes_per_second, "levels.hbm.bandwidth");
   const double memory = intermediate_memory(block / value_bytes, static_cast<double>(hardware.units.value));
   return {hardware.id, memory, value_bytes / bandwidth};
 }

@@ -29,7 +29,8 @@ TEST_CASE("the H100 SXM5 is worth 2.80 A100-80s to attention's term and 2.14 to 
 
 TEST_CASE("on the H100 in fp16, device memory asks for groups of 295 and 681 KB of memory") {
   const HardwareProfile h100 = profile("h100_sxm");
-  const double ratio = flop_per_value(h100, Format::fp16, h100.level("hbm")->bandwidth_bytes_per_second->value, 2);
+  const double ratio =
+      flop_per_value(h100, Format::fp16, h100.level(LevelId::hbm)->bandwidth_bytes_per_second->value, 2);
   CHECK(ratio == doctest::Approx(590.7).epsilon(1e-4));
   CHECK(*least_contraction(ratio) == doctest::Approx(295.4).epsilon(2e-4));  // reported: 295
   CHECK(least_memory(ratio) == doctest::Approx(348932).epsilon(1e-5));

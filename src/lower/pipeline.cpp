@@ -35,7 +35,7 @@ void add_matmul(std::vector<Entry>& entries, const Lowering& lowering, const Mat
   const std::int64_t b_rows = ceil_div(tile_n, value_of(lowering.mma.ctas, sizes));
   const std::string source = lowering.hardware.id + " levels.smem.bandwidth_per_cycle";
   const auto read = [&](const MatmulOperand& operand, std::int64_t rows) {
-    if (operand.level != "smem") return;
+    if (operand.level != LevelId::smem) return;
     const std::int64_t bytes = checked_mul(tiles, operand_bytes(operand, rows, k));
     add(entries, matmul.name,
         {matmul.name + " reads " + operand.array, "smem", source, AmountUnit::bytes, bytes,

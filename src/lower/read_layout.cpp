@@ -65,10 +65,10 @@ Variable read_variable(const Node& node, const ReadState& state) {
   variable.bits = read_array(node["array"], state, variable.array);
   variable.shape = read_product(node["shape"], state);
   const Node level = node["level"];
-  variable.level = level.one_of({"smem", "register", "tmem"});
+  variable.level = read_level(level);
   const MemoryLevel* memory = state.hardware_known ? state.lowering.hardware.level(variable.level) : nullptr;
   if (state.hardware_known && !(memory && memory->capacity_bytes))
-    level.report(fmt::format("{} has no capacity for '{}'", state.lowering.hardware.id, variable.level));
+    level.report(fmt::format("{} has no capacity for '{}'", state.lowering.hardware.id, to_string(variable.level)));
   variable.scope = read_scope(node["scope"]);
   if (const auto buffers = node.find("buffers")) variable.buffers = buffers->integer(1, 64);
   if (const auto streamed = node.find("streamed")) variable.streamed = streamed->integer(1, 1024);

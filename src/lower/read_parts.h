@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/contains.h"
-#include "config/reader.h"
+#include "config/read_kind.h"
 #include "lower/lowering.h"
 
 namespace tilescope::lower {
@@ -35,6 +35,10 @@ std::string read_source(const Node& node, const ReadState& state);
 
 // Bits of a value of the array that `node` names.
 std::int64_t read_array(const Node& node, const ReadState& state, std::string& name);
+inline LevelId read_level(const Node& node) {
+  const auto names = kind_names<LevelId>([](const LevelRow& row) { return row.holds_tiles; });
+  return find_kind<LevelId>(node, names).value_or(LevelId::smem);
+}
 
 PhaseOverlap read_overlap(const Node& node);
 void read_rates(const Node& node, ReadState& state);

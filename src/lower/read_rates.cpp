@@ -61,7 +61,7 @@ Rate tensor_rate(const Node& node, const ReadState& state, std::optional<Format>
 
 Rate smem_rate(const Node& node, const ReadState& state) {
   const HardwareProfile& hardware = state.lowering.hardware;
-  const MemoryLevel* smem = state.hardware_known ? hardware.level("smem") : nullptr;
+  const MemoryLevel* smem = state.hardware_known ? hardware.level(LevelId::smem) : nullptr;
   if (smem && smem->bandwidth_bytes_per_cycle)
     return {smem->bandwidth_bytes_per_cycle->value, hardware.id + " levels.smem.bandwidth_per_cycle"};
   if (state.hardware_known)

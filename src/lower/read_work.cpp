@@ -61,7 +61,7 @@ MatmulOperand read_operand(const Node& node, const ReadState& state) {
   node.only({"array", "level"});
   MatmulOperand operand;
   operand.bits = read_array(node["array"], state, operand.array);
-  operand.level = node["level"].one_of({"smem", "tmem", "register"});
+  operand.level = read_level(node["level"]);
   return operand;
 }
 
@@ -95,7 +95,9 @@ void read_work(const Node& node, ReadState& state) {
   }
   if (!matmuls) return;
   for (const Node& item : matmuls->items()) state.lowering.matmuls.push_back(read_matmul(item, state));
-  const auto in_smem = [](const Matmul& matmul) { return matmul.a.level == "smem" || matmul.b.level == "smem"; };
+  const auto in_smem = [](const Matmul& matmul) {
+    return matmul.a.level == LevelId::smem || matmul.b.level == LevelId::smem;
+  };
   if (std::any_of(state.lowering.matmuls.begin(), state.lowering.matmuls.end(), in_smem))
     state.lowering.smem_bytes_per_clock = smem_rate(*matmuls, state).per_clock;
 }

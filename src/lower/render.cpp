@@ -43,7 +43,7 @@ std::string variables_text(const PlanResult& plan) {
   std::vector<Row> rows{{"variable", "level", "scope", "bytes"}};
   for (const VariableUse& use : plan.configuration.variables)
     rows.push_back(
-        {use.name, use.level, to_string(use.scope),
+        {use.name, to_string(use.level), to_string(use.scope),
          use.shares.empty() ? binary(use.stored_bytes) : fmt::format("({} in {})", binary(use.bytes), use.shares)});
   return table(rows) + "\n";
 }
@@ -53,7 +53,7 @@ std::string levels_text(const Lowering& lowering, const PlanResult& plan) {
   std::vector<Row> rows{{"level", "capacity", "block", scope, "N_max", "N"}};
   const bool blocks = lowering.copies.scope == Scope::block;
   for (const LevelFit& fit : plan.configuration.levels)
-    rows.push_back({fit.level, binary(fit.capacity_bytes), blocks ? "-" : binary(fit.block_bytes),
+    rows.push_back({to_string(fit.level), binary(fit.capacity_bytes), blocks ? "-" : binary(fit.block_bytes),
                     binary(fit.copy_bytes), fit.copies_max ? fmt::format("{:.2f}", *fit.copies_max) : "-",
                     fit.copies_max ? std::to_string(fit.copies) : "-"});
   const Configuration& c = plan.configuration;

@@ -18,7 +18,8 @@ struct DivisorResult {
 };
 
 struct VariableUse {
-  std::string name, level;
+  std::string name;
+  LevelId level = LevelId::smem;
   Scope scope = Scope::block;
   std::int64_t bytes = 0;         // with its buffers, in one scope
   std::int64_t stored_bytes = 0;  // 0 where it shares another's storage; the owner stores the largest of them
@@ -27,7 +28,7 @@ struct VariableUse {
 
 // One memory: N_max = (capacity - block) / copy.
 struct LevelFit {
-  std::string level;
+  LevelId level = LevelId::smem;
   std::int64_t capacity_bytes = 0, block_bytes = 0, copy_bytes = 0;
   std::optional<double> copies_max;  // absent: no copy needs this level
   std::int64_t copies = 0;           // whole ones, after rounding to the allocation unit; meaningless when absent above

@@ -16,7 +16,8 @@ std::vector<std::string> problems_of(const Lowering& lowering, const PlanResult&
   for (const LevelFit& fit : configuration.levels)
     if (fit.block_bytes > fit.capacity_bytes || (fit.copies_max && fit.copies < 1))
       problems.push_back(fmt::format("{} B a block and {} B a {} do not fit the {} B of {}", fit.block_bytes,
-                                     fit.copy_bytes, to_string(lowering.copies.scope), fit.capacity_bytes, fit.level));
+                                     fit.copy_bytes, to_string(lowering.copies.scope), fit.capacity_bytes,
+                                     to_string(fit.level)));
   if (const auto& use = configuration.registers; use && use->limit > 0 && use->per_thread > use->limit)
     problems.push_back(fmt::format("{} registers a thread, the limit is {}", use->per_thread, use->limit));
   if (configuration.copies < 1 && problems.empty())
@@ -30,7 +31,7 @@ std::vector<std::string> problems_of(const Lowering& lowering, const PlanResult&
 std::optional<BandwidthTest> test_bandwidth(const Lowering& lowering, const LoweringPlan& plan,
                                             const PlanResult& result) {
   const HardwareProfile& hardware = lowering.hardware;
-  const MemoryLevel* memory = hardware.level("hbm");
+  const MemoryLevel* memory = hardware.level(LevelId::hbm);
   const auto& clock = hardware.tensor_hz ? hardware.tensor_hz : hardware.boost_hz;
   BandwidthTest test;
   test.bytes_per_unit = streamed_bytes(lowering, plan);

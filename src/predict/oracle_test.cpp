@@ -136,7 +136,7 @@ HardwareProfile oracle_hardware(const OracleRow& row) {
   hardware.id = "oracle";
   hardware.units.value = 1;
   MemoryLevel l2;
-  l2.name = "l2";
+  l2.id = LevelId::l2;
   l2.capacity_bytes = Sourced<double>{static_cast<double>(row.token("l2_bytes", std::int64_t{1} << 40)), "oracle"};
   hardware.levels.push_back(l2);
   return hardware;
@@ -161,7 +161,7 @@ TEST_CASE("bytes, FLOP and exponentials of every schedule, kernel by kernel, equ
     const int island = wanted.empty() ? 0 : plan.schedule.find_island(wanted);
     REQUIRE(island >= 0);
     const IslandPrediction& part = prediction.islands[static_cast<std::size_t>(island)];
-    const auto& traffic = part.traffic[static_cast<std::size_t>(dram ? Boundary::hbm : Boundary::l2)];
+    const auto& traffic = part.traffic[dram ? Boundary::hbm : Boundary::l2];
     CHECK(traffic[0] + traffic[1] == row.number("bytes"));
     CHECK(part.work.clipped_flop == row.number("flops"));
     CHECK(part.work.exp == row.number("exps"));

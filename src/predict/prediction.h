@@ -6,16 +6,33 @@
 #include <string>
 #include <vector>
 
+#include "base/level.h"
 #include "hardware/profile.h"
 #include "predict/point/point.h"
 
 namespace tilescope {
 
-enum class Boundary { hbm, l2, smem, reg };  // traffic a level serves to the level inside it
-inline constexpr int boundary_count = 4;
+using Boundary = LevelId;  // a boundary is named after the level that serves it
+// Bytes that each level serves (read) and takes (write).
+class LevelBytes {
+ public:
+  std::array<std::int64_t, 2>& operator[](LevelId level) { return bytes_[static_cast<std::size_t>(level)]; }
+  const std::array<std::int64_t, 2>& operator[](LevelId level) const { return bytes_[static_cast<std::size_t>(level)]; }
+  std::int64_t both(LevelId level) const { return (*this)[level][0] + (*this)[level][1]; }
+
+ private:
+  std::array<std::array<std::int64_t, 2>, level_count> bytes_{};
+};
+
 enum class Direction { read, write };
-std::string to_string(Boundary boundary);
-std::string to_string(Direction direction);
+struct DirectionRow {
+  Direction value;
+  std::string_view name;
+};
+template <>
+struct EnumTable<Direction> {
+  static constexpr std::array rows{DirectionRow{Direction::read, "read"}, DirectionRow{Direction::write, "write"}};
+};
 
 // What moves the bytes of a term.
 enum class Cause {
@@ -69,9 +86,18 @@ struct FootprintRow {
   bool fits() const { return capacity_bytes == 0 || static_cast<double>(bytes) <= capacity_bytes; }
 };
 
-inline constexpr int resource_count = 6;
 enum class Resource { hbm, l2, smem, tensor, xu, fma };
-std::string to_string(Resource resource);
+struct ResourceName {
+  Resource value;
+  std::string_view name;
+};
+template <>
+struct EnumTable<Resource> {
+  static constexpr std::array rows{ResourceName{Resource::hbm, "hbm"},   ResourceName{Resource::l2, "l2"},
+                                   ResourceName{Resource::smem, "smem"}, ResourceName{Resource::tensor, "tensor"},
+                                   ResourceName{Resource::xu, "xu"},     ResourceName{Resource::fma, "fma"}};
+};
+inline constexpr int resource_count = static_cast<int>(kind_count<Resource>);
 
 // Units of a multiprocessor that a step keeps busy. alu: maxima, conversions, addresses; issue: the schedulers.
 enum class SmUnit { tensor, smem, xu, fma, alu, issue };
@@ -79,8 +105,18 @@ inline constexpr int sm_unit_count = 6;
 
 // What a sensitivity makes faster: a rate; every wait of a multiprocessor (latency); the clock by a higher power limit.
 enum class Lever { hbm, l2, smem, tensor, xu, fma, alu, latency, power };
-inline constexpr int lever_count = 9;
-std::string to_string(Lever lever);
+struct LeverRow {
+  Lever value;
+  std::string_view name;
+};
+template <>
+struct EnumTable<Lever> {
+  static constexpr std::array rows{
+      LeverRow{Lever::hbm, "hbm"},       LeverRow{Lever::l2, "l2"},           LeverRow{Lever::smem, "smem"},
+      LeverRow{Lever::tensor, "tensor"}, LeverRow{Lever::xu, "xu"},           LeverRow{Lever::fma, "fma"},
+      LeverRow{Lever::alu, "alu"},       LeverRow{Lever::latency, "latency"}, LeverRow{Lever::power, "power"}};
+};
+inline constexpr int lever_count = static_cast<int>(kind_count<Lever>);
 
 struct TimePrediction {
   std::array<double, resource_count> seconds{};  // by Resource, summed over islands; < 0: the profile lacks the rate
@@ -108,7 +144,7 @@ struct LocalTraffic {
 struct IslandPrediction {
   Work work;
   LocalTraffic local;
-  std::array<std::array<std::int64_t, 2>, boundary_count> traffic{};  // [boundary][direction]
+  LevelBytes traffic{};
   std::int64_t operand_bytes = 0;           // smem reads of matrix operands, by products or to transpose them
   std::array<std::int64_t, 2> bulk_smem{};  // [direction]: the part of smem traffic that bulk copies move
   std::int64_t blocks = 0;                  // thread blocks in the grid
@@ -126,7 +162,7 @@ struct Prediction {
   std::vector<Term> terms;
   std::vector<IslandPrediction> islands;
   Work work;
-  std::array<std::array<std::int64_t, 2>, boundary_count> traffic{};
+  LevelBytes traffic{};
   std::int64_t operand_bytes = 0;
   std::array<std::int64_t, 2> bulk_smem{};
   std::int64_t compulsory_bytes = 0;

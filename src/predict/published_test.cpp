@@ -35,7 +35,7 @@ Bytes bytes_of_schedule(Plan plan, std::int64_t q, std::int64_t kv) {
   point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("kv"))] = kv;
   Prediction prediction;
   predict(plan, nothing_cached(), point, prediction);
-  const auto& traffic = prediction.traffic[static_cast<std::size_t>(Boundary::l2)];
+  const auto& traffic = prediction.traffic[Boundary::l2];
   return {traffic[0] + traffic[1], prediction.work.model_flop};
 }
 

@@ -16,8 +16,9 @@ void add_sums(Prediction& out) {
     out.work.exp = checked_add(out.work.exp, island.work.exp);
     for (std::size_t i = 0; i < pipe_count; ++i)
       out.work.pipes[i] = checked_add(out.work.pipes[i], island.work.pipes[i]);
-    for (std::size_t b = 0; b < boundary_count; ++b)
-      for (std::size_t d = 0; d < 2; ++d) out.traffic[b][d] = checked_add(out.traffic[b][d], island.traffic[b][d]);
+    for (const LevelId level : counted_levels)
+      for (std::size_t d = 0; d < 2; ++d)
+        out.traffic[level][d] = checked_add(out.traffic[level][d], island.traffic[level][d]);
     for (std::size_t f = 0; f < format_count; ++f)
       out.work.tensor_flop_in[f] = checked_add(out.work.tensor_flop_in[f], island.work.tensor_flop_in[f]);
     for (std::size_t d = 0; d < 2; ++d) out.bulk_smem[d] = checked_add(out.bulk_smem[d], island.bulk_smem[d]);

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "base/level.h"
 #include "config/reader.h"
 #include "diagram/mask.h"
 
@@ -192,7 +193,8 @@ Tolerance read_tolerance(const Node& entry) {
   Tolerance tolerance;
   tolerance.quantity = entry["quantity"].text();
   if (const auto node = entry.find("kernel")) tolerance.kernel = node->text();
-  if (const auto node = entry.find("level")) tolerance.level = node->one_of({"hbm", "l2", "smem", "register"});
+  if (const auto node = entry.find("level"))
+    tolerance.level = node->one_of(kind_names<LevelId>([](const LevelRow& row) { return row.counted; }));
   if (const auto node = entry.find("direction")) tolerance.direction = node->one_of({"read", "write"});
   if (const auto node = entry.find("when")) tolerance.when = read_condition(*node);
   const Node bound = entry["tolerance"];

@@ -80,8 +80,8 @@ std::vector<Point> points_of_grid(const Plan& plan, const Point& base, const Siz
 Candidate candidate_of(const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
   Candidate candidate{
       .point = point, .seconds = prediction.time.total, .busy_seconds = busy_seconds(hardware, prediction)};
-  candidate.l2_bytes = prediction.traffic[1][0] + prediction.traffic[1][1];
-  candidate.hbm_bytes = prediction.traffic[0][0] + prediction.traffic[0][1];
+  candidate.l2_bytes = prediction.traffic.both(LevelId::l2);
+  candidate.hbm_bytes = prediction.traffic.both(LevelId::hbm);
   candidate.bound_by = prediction.time.bound_by;
   for (const FootprintRow& row : prediction.footprint)
     if (row.level == Boundary::smem) candidate.smem_bytes = std::max(candidate.smem_bytes, row.bytes);

@@ -32,7 +32,7 @@ void require_same_gpu(const cudaDeviceProp& gpu, const std::string& chip, const 
   if (gpu.multiProcessorCount != profile.units.value) {
     refuse(fmt::format("{} units instead of {}", gpu.multiProcessorCount, profile.units.value));
   }
-  const MemoryLevel* hbm = profile.level("hbm");
+  const MemoryLevel* hbm = profile.level(LevelId::hbm);
   if (hbm == nullptr || !hbm->capacity_bytes) return;
   const double bytes = static_cast<double>(gpu.totalGlobalMem), expected = hbm->capacity_bytes->value;
   if (std::abs(bytes - expected) > 0.15 * expected) {

@@ -67,7 +67,7 @@ TEST_CASE("a step names what fell and what rose between two predictions, with th
   const Json data = data_of(comparison);
   const Json& changes = data["ladders"][0]["steps"][1]["gain"]["changes"];
   const auto total = [](const ComparedPoint& p) {
-    return static_cast<double>(p.prediction.traffic[0][0] + p.prediction.traffic[0][1]);
+    return static_cast<double>(p.prediction.traffic.both(LevelId::hbm));
   };
   bool hbm = false, launches = false;
   double last = INFINITY;

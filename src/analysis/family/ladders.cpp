@@ -197,7 +197,7 @@ std::vector<Ladder> family_ladders(const std::vector<FamilyPoint>& points, const
     if (point.seconds > 0) workloads[point.workload][point.step].push_back(&point);
   std::vector<Ladder> ladders;
   for (const auto& [workload, steps] : workloads)
-    if (steps.size() >= 2) ladders.push_back(ladder_of(best_of(steps), hardware.level("l2")));
+    if (steps.size() >= 2) ladders.push_back(ladder_of(best_of(steps), hardware.level(LevelId::l2)));
   std::stable_sort(ladders.begin(), ladders.end(), [](const Ladder& a, const Ladder& b) {
     if (a.steps.size() != b.steps.size()) return a.steps.size() > b.steps.size();
     return a.model_flop > b.model_flop;

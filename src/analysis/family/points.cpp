@@ -19,7 +19,7 @@ bool multiplies_by_matrix_instructions(const Plan& plan) {
 std::map<std::string, double> predicted_values(const ComparedPoint& compared) {
   const Prediction& p = compared.prediction;
   const auto traffic = [&](Boundary boundary, Direction direction) {
-    return static_cast<double>(p.traffic[static_cast<std::size_t>(boundary)][static_cast<std::size_t>(direction)]);
+    return static_cast<double>(p.traffic[boundary][static_cast<std::size_t>(direction)]);
   };
   const auto operations = [&](Pipe pipe) { return static_cast<double>(p.work.pipes[static_cast<std::size_t>(pipe)]); };
   std::map<std::string, double> values{{"l2_read_bytes", traffic(Boundary::l2, Direction::read)},
@@ -94,7 +94,8 @@ std::string counter_of(const FamilyPoint& point, const HardwareProfile& hardware
         std::any_of(islands.begin(), islands.end(), [](const auto& island) { return island.path().warpgroup; });
     return work(warpgroups ? "smem_gmma_bytes" : "smem_ldsm_bytes");
   }
-  const MemoryLevel* level = hardware.level(quantity.level);
+  const auto id = parse_kind<LevelId>(quantity.level);
+  const MemoryLevel* level = id ? hardware.level(*id) : nullptr;
   if (!level) return {};
   const auto& counter = std::string(quantity.direction) == "read" ? level->counters.read : level->counters.write;
   return counter ? counter->metric : std::string();

@@ -30,7 +30,7 @@ std::string series_of(const PictureRecord& record) {
 }
 
 double both(const Prediction& prediction, Boundary boundary) {
-  const auto& bytes = prediction.traffic[static_cast<std::size_t>(boundary)];
+  const auto& bytes = prediction.traffic[boundary];
   return static_cast<double>(bytes[0]) + static_cast<double>(bytes[1]);
 }
 

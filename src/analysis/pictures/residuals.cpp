@@ -13,8 +13,7 @@ std::optional<PredictedMeasured> pair_of(const PictureRecord& record, const std:
   std::optional<PredictedMeasured> pair;
   if (quantity == "seconds" && record.seconds > 0) pair = PredictedMeasured{time.total, record.seconds};
   if (quantity == "hbm_read_bytes" && record.hbm_read)
-    pair = PredictedMeasured{
-        static_cast<double>(record.prediction().traffic[static_cast<std::size_t>(Boundary::hbm)][0]), *record.hbm_read};
+    pair = PredictedMeasured{static_cast<double>(record.prediction().traffic[Boundary::hbm][0]), *record.hbm_read};
   if (quantity == "busy_cycles" && record.busy_cycles && time.modelled)
     pair = PredictedMeasured{time.busy_cycles, *record.busy_cycles};
   return pair && pair->predicted > 0 && pair->measured > 0 ? pair : std::nullopt;

@@ -41,9 +41,9 @@ ReportDerivation derivation_of(const ComparedPoint& shown, const HardwareProfile
   paragraphs.push_back(
       fmt::format("At L2 the tiles move {:.3g} times the compulsory {:.4g} MB: every block of queries reads all keys "
                   "and values again. At HBM it is {:.3g} times, because {}.",
-                  static_cast<double>(p.traffic[1][0] + p.traffic[1][1]) / static_cast<double>(p.compulsory_bytes),
+                  static_cast<double>(p.traffic.both(LevelId::l2)) / static_cast<double>(p.compulsory_bytes),
                   static_cast<double>(p.compulsory_bytes) / 1e6,
-                  static_cast<double>(p.traffic[0][0] + p.traffic[0][1]) / static_cast<double>(p.compulsory_bytes),
+                  static_cast<double>(p.traffic.both(LevelId::hbm)) / static_cast<double>(p.compulsory_bytes),
                   std::all_of(p.terms.begin(), p.terms.end(),
                               [](const Term& t) { return t.boundary != Boundary::hbm || t.fits_cache; })
                       ? "the keys and values of the heads that run at once fit the L2"

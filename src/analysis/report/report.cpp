@@ -13,12 +13,11 @@ namespace {
 
 Side predicted_side(const Prediction& prediction) {
   Side side{.seconds = finite(prediction.time.total), .clock_hz = finite(prediction.time.clock_hz)};
-  for (std::size_t b = 0; b < boundary_count; ++b) {
-    const auto boundary = static_cast<Boundary>(b);
+  for (const LevelId boundary : counted_levels) {
     Traffic& traffic = side.traffic.emplace_back(Traffic{.level = to_string(boundary)});
     if (boundary == Boundary::smem && !prediction.smem_modelled) continue;
-    traffic.read_bytes = static_cast<double>(prediction.traffic[b][0]);
-    traffic.write_bytes = static_cast<double>(prediction.traffic[b][1]);
+    const auto& bytes = prediction.traffic[boundary];
+    traffic.read_bytes = static_cast<double>(bytes[0]), traffic.write_bytes = static_cast<double>(bytes[1]);
     if (boundary == Boundary::smem) traffic.operand_read_bytes = static_cast<double>(prediction.operand_bytes);
   }
   const Work& work = prediction.work;
@@ -40,9 +39,9 @@ Side measured_side(const ComparedPoint& compared, const HardwareProfile& hardwar
     else if (m.quantity == "seconds_cold") side.seconds_cold = m.value;
     else set_count(side.work, m.quantity, m.value);  // of several levels the last one stands
   }
-  for (const char* name : {"hbm", "l2", "smem", "register"})
-    if (const auto found = levels.find(name); found != levels.end()) {
-      found->second.level = name;
+  for (const LevelId id : counted_levels)
+    if (const auto found = levels.find(to_string(id)); found != levels.end()) {
+      found->second.level = to_string(id);
       side.traffic.push_back(found->second);
     }
   if (compared.record.clocks) side.clock_hz = compared.record.clocks->sm_hz;

@@ -6,11 +6,11 @@ std::vector<Roof> roofs(const HardwareProfile& hardware) {
   std::vector<Roof> list;
   for (const MemoryLevel& level : hardware.levels) {
     if (level.measured_bandwidth_bytes_per_second)
-      list.push_back({level.name, "measured", level.measured_bandwidth_bytes_per_second->value});
+      list.push_back({level.name(), "measured", level.measured_bandwidth_bytes_per_second->value});
     else if (level.bandwidth_bytes_per_second)
-      list.push_back({level.name, "datasheet", level.bandwidth_bytes_per_second->value});
-    else if (level.bandwidth_bytes_per_cycle && hardware.boost_hz && level.name == "smem")
-      list.push_back({level.name, "bytes per clock x units x boost clock",
+      list.push_back({level.name(), "datasheet", level.bandwidth_bytes_per_second->value});
+    else if (level.bandwidth_bytes_per_cycle && hardware.boost_hz && level.id == LevelId::smem)
+      list.push_back({level.name(), "bytes per clock x units x boost clock",
                       level.bandwidth_bytes_per_cycle->value * static_cast<double>(hardware.units.value) *
                           hardware.boost_hz->value});
   }

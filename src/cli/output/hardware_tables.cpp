@@ -27,8 +27,8 @@ Table hardware_list_table(const std::filesystem::path& folder) {
               .columns = {"id", "name", "architecture", "units", "hbm", "l2", "fp16 dense", "fp8 dense"},
               .rows = {}};
   for (const HardwareProfile& profile : list_profiles(folder)) {
-    const MemoryLevel* hbm = profile.level("hbm");
-    const MemoryLevel* l2 = profile.level("l2");
+    const MemoryLevel* hbm = profile.level(LevelId::hbm);
+    const MemoryLevel* l2 = profile.level(LevelId::l2);
     const auto rate = [&](Format format) -> Json {
       const auto found = profile.tensor_flop_per_cycle.find(format);
       const auto clock = profile.tensor_hz ? profile.tensor_hz : profile.boost_hz;
@@ -67,13 +67,13 @@ Table hardware_show_table(const HardwareProfile& p) {
       add_field(table, p, "max registers / thread", p.max_registers_per_thread);
   add_field(table, p, "board W", p.board_watts), add_field(table, p, "launch s", p.launch_seconds);
   for (const MemoryLevel& level : p.levels) {
-    add_field(table, p, level.name + " capacity, B", level.capacity_bytes),
-        add_field(table, p, level.name + " per block, B", level.capacity_per_block_bytes);
-    add_field(table, p, level.name + " B/s", level.bandwidth_bytes_per_second),
-        add_field(table, p, level.name + " measured B/s", level.measured_bandwidth_bytes_per_second);
-    add_field(table, p, level.name + " B / clk", level.bandwidth_bytes_per_cycle);
-    add_counter(table, level.name + " read counter", level.counters.read),
-        add_counter(table, level.name + " write counter", level.counters.write);
+    add_field(table, p, level.name() + " capacity, B", level.capacity_bytes),
+        add_field(table, p, level.name() + " per block, B", level.capacity_per_block_bytes);
+    add_field(table, p, level.name() + " B/s", level.bandwidth_bytes_per_second),
+        add_field(table, p, level.name() + " measured B/s", level.measured_bandwidth_bytes_per_second);
+    add_field(table, p, level.name() + " B / clk", level.bandwidth_bytes_per_cycle);
+    add_counter(table, level.name() + " read counter", level.counters.read),
+        add_counter(table, level.name() + " write counter", level.counters.write);
   }
   for (const auto& [name, counter] : p.work_counters) add_counter(table, name + " counter", counter);
   if (p.measured) {

@@ -15,8 +15,8 @@ namespace {
 std::optional<double> memory_inside(const HardwareProfile& hardware, Boundary boundary) {
   double bytes = 0;
   for (const MemoryLevel& level : hardware.levels) {
-    const bool shared = level.name == "smem", device = level.name == "l2";
-    if (level.name == "hbm" || (device && boundary == Boundary::l2)) continue;
+    const bool shared = level.id == LevelId::smem, device = level.id == LevelId::l2;
+    if (level.id == LevelId::hbm || (device && boundary == Boundary::l2)) continue;
     const auto& capacity = shared && boundary == Boundary::l2 ? level.capacity_per_block_bytes : level.capacity_bytes;
     if (!capacity) return std::nullopt;
     bytes += capacity->value * (device || boundary == Boundary::l2 ? 1.0 : static_cast<double>(hardware.units.value));
@@ -77,9 +77,7 @@ LowerBound product_bound(const BoundedProduct& product, double memory_bytes) {
   return product.batch > 1 ? matmul_smith_van_de_geijn(size, memory) : matmul_bound(size, memory);
 }
 
-std::int64_t moved(const std::array<std::array<std::int64_t, 2>, boundary_count>& traffic, Boundary boundary) {
-  return traffic[static_cast<std::size_t>(boundary)][0] + traffic[static_cast<std::size_t>(boundary)][1];
-}
+std::int64_t moved(const LevelBytes& traffic, Boundary boundary) { return traffic[boundary][0] + traffic[boundary][1]; }
 
 void add(std::vector<TrafficBound>& list, const LowerBound& bound, double width, TrafficBound row) {
   if (bound.values <= 0) return;

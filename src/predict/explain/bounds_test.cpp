@@ -31,15 +31,15 @@ HardwareProfile small_gpu() {
   HardwareProfile hardware;
   hardware.id = "small";
   hardware.units.value = 2;
-  const auto level = [&](const char* name, double capacity) -> MemoryLevel& {
+  const auto level = [&](LevelId id, double capacity) -> MemoryLevel& {
     hardware.levels.push_back({});
-    hardware.levels.back().name = name;
+    hardware.levels.back().id = id;
     hardware.levels.back().capacity_bytes = Sourced<double>{capacity, "test"};
     return hardware.levels.back();
   };
-  level("l2", 512);
-  level("smem", 128).capacity_per_block_bytes = Sourced<double>{64, "test"};
-  level("register", 128);
+  level(LevelId::l2, 512);
+  level(LevelId::smem, 128).capacity_per_block_bytes = Sourced<double>{64, "test"};
+  level(LevelId::reg, 128);
   return hardware;
 }
 

@@ -136,8 +136,8 @@ TEST_CASE("the terms of every schedule sum to its totals and its kernels', and f
         for (const Json& kernel : json["kernels"])
           hbm += kernel["hbm_bytes"].get<std::int64_t>(), l2 += kernel["l2_bytes"].get<std::int64_t>(),
               seconds += kernel["seconds"].get<double>();
-        CHECK(hbm == prediction.traffic[0][0] + prediction.traffic[0][1]);
-        CHECK(l2 == prediction.traffic[1][0] + prediction.traffic[1][1]);
+        CHECK(hbm == prediction.traffic.both(LevelId::hbm));
+        CHECK(l2 == prediction.traffic.both(LevelId::l2));
         CHECK(seconds + prediction.time.launch == doctest::Approx(prediction.time.cold));
         const Names names = sizes_of(plan.schedule.diagram, workload);
         for (const Json& term : json["terms"]) {

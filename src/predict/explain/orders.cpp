@@ -67,7 +67,7 @@ std::vector<OrderedTraffic> traffic_by_order(const Plan& plan, const HardwarePro
   std::vector<OrderedTraffic> found;
   const auto add = [&](const Plan& ordered, const std::string& name, bool own) {
     predict(ordered, hardware, walked, prediction);
-    found.push_back({name, own, prediction.traffic[0][0], prediction.traffic[0][1]});
+    found.push_back({name, own, prediction.traffic[LevelId::hbm][0], prediction.traffic[LevelId::hbm][1]});
   };
   add(plan, "", true);
   const std::size_t island = busiest_island(prediction);

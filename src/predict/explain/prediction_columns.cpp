@@ -69,9 +69,8 @@ void add_feasibility(Table& t) {
 Origin origin_of(Boundary boundary) { return boundary == Boundary::hbm ? Origin::cache : Origin::loops; }
 
 void add_traffic(Table& t) {
-  for (int b = 0; b < boundary_count; ++b)
+  for (const LevelId level : counted_levels)
     for (const Direction direction : {Direction::read, Direction::write}) {
-      const auto level = static_cast<Boundary>(b);
       const std::string name = to_string(level);
       const bool read = direction == Direction::read;
       t.push_back(
@@ -86,7 +85,7 @@ void add_traffic(Table& t) {
     t.push_back(column({name + "_bytes", name + "_bytes", "B", fmt::format("Bytes read and written at {}.", name),
                         origin_of(boundary)},
                        compare, Needs::prediction, [boundary](const Row& r) {
-                         const auto& both = r.prediction->traffic[static_cast<std::size_t>(boundary)];
+                         const auto& both = r.prediction->traffic[boundary];
                          return both[0] + both[1];
                        }));
   }

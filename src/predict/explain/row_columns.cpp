@@ -14,7 +14,7 @@ Json binary_or_null(double bytes) { return bytes > 0 ? Json(with_binary(bytes)) 
 Json integer_or_null(double value) { return value > 0 ? Json(static_cast<std::int64_t>(value)) : Json(nullptr); }
 
 std::int64_t both_ways(const IslandPrediction& island, Boundary boundary) {
-  const auto& bytes = island.traffic[static_cast<std::size_t>(boundary)];
+  const auto& bytes = island.traffic[boundary];
   return bytes[0] + bytes[1];
 }
 
@@ -55,7 +55,7 @@ Column<Row> text_only(ColumnInfo info, std::function<Json(const Row&)> value) {
 
 Json bytes_at(const Prediction& prediction, Boundary boundary, Direction direction) {
   if (boundary == Boundary::smem && !prediction.smem_modelled) return nullptr;  // not modelled is not zero
-  return prediction.traffic[static_cast<std::size_t>(boundary)][static_cast<std::size_t>(direction)];
+  return prediction.traffic[boundary][static_cast<std::size_t>(direction)];
 }
 
 const Columns<TrafficRow>& traffic_columns() {
@@ -207,7 +207,7 @@ const Columns<GainRow>& gain_columns() {
 
 std::vector<TrafficRow> traffic_rows(const Prediction& prediction) {
   std::vector<TrafficRow> rows;
-  for (int b = 0; b < boundary_count; ++b) rows.push_back({static_cast<Boundary>(b), prediction});
+  for (const LevelId level : counted_levels) rows.push_back({level, prediction});
   return rows;
 }
 

@@ -39,7 +39,7 @@ bool BlockOrder::falls(const BoundIsland& bound, GridDimension dimension) {
 std::int64_t BlockOrder::section_heads(const BoundIsland& bound) const {
   const Sections& sections = *bound.how.sections;
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const MemoryLevel* l2 = bound.hardware.level("l2");
+  const MemoryLevel* l2 = bound.hardware.level(LevelId::l2);
   const double budget = sections.bytes > 0         ? static_cast<double>(sections.bytes)
                         : l2 && l2->capacity_bytes ? sections.l2_share * l2->capacity_bytes->value
                                                    : 0;

@@ -25,7 +25,7 @@ double half_of(const std::map<std::int64_t, Sourced<double>>& curve) {
 }  // namespace
 
 CacheShape cache_shape(const HardwareProfile& hardware) {
-  const MemoryLevel* l2 = hardware.level("l2");
+  const MemoryLevel* l2 = hardware.level(LevelId::l2);
   CacheShape shape;
   if (hardware.l2_partitions)
     shape.partitions =

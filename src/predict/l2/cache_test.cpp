@@ -172,7 +172,7 @@ TEST_CASE("sweeps over an H200's L2 find again what they found") {
 TEST_CASE("a profile without ways has a sharp cache of its capacity") {
   const HardwareProfile a100 = profile("a100_sxm_80");
   const CacheShape shape = cache_shape(a100);
-  CHECK(shape.capacity == static_cast<std::int64_t>(a100.level("l2")->capacity_bytes->value));
+  CHECK(shape.capacity == static_cast<std::int64_t>(a100.level(LevelId::l2)->capacity_bytes->value));
   CHECK(shape.ways == 0);
   CHECK(shape.half_gone == doctest::Approx(static_cast<double>(shape.capacity) / shape.partitions));
   const CacheShape h200 = cache_shape(profile("h200_sxm"));

@@ -21,7 +21,7 @@ double bandwidth(const MemoryLevel* level) {
 
 // L2: bytes per second, or bytes per clock of the whole device at the boost clock.
 double l2_bandwidth(const HardwareProfile& hardware) {
-  const MemoryLevel* l2 = hardware.level("l2");
+  const MemoryLevel* l2 = hardware.level(LevelId::l2);
   const double stated = bandwidth(l2);
   if (stated > 0 || !l2 || !l2->bandwidth_bytes_per_cycle || !hardware.boost_hz) return stated;
   return l2->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value;
@@ -51,7 +51,7 @@ double l2_read_seconds(const BoundIsland& bound, const LaunchCounts& counts, dou
 double measured_l2(const BoundIsland& bound, const LaunchCounts& counts) {
   const HardwareProfile& hardware = bound.hardware;
   if (!hardware.measured || !hardware.measured->l2.read_private || !hardware.measured->l2.write) return 0;
-  const auto& bytes = counts.traffic.bytes[static_cast<std::size_t>(Boundary::l2)];
+  const auto& bytes = counts.traffic.bytes[Boundary::l2];
   // What a unit stores and loads again is next to nothing side by side: a rate of its own.
   const auto& both = hardware.measured->l2.write_and_read;
   const double spilled = both ? static_cast<double>(std::min(counts.local.stored, counts.local.missed)) : 0;
@@ -95,7 +95,7 @@ double tiles_at_work(const BoundIsland& bound, ArrayId id, std::int64_t blocks) 
 double hbm_seconds(const HardwareProfile& hardware, double read, double written) {
   if (hardware.measured && hardware.measured->hbm.read && hardware.measured->hbm.write)
     return read / hardware.measured->hbm.read->value + written / hardware.measured->hbm.write->value;
-  const double rate = bandwidth(hardware.level("hbm"));
+  const double rate = bandwidth(hardware.level(LevelId::hbm));
   return rate > 0 ? (read + written) / rate : unknown_seconds;
 }
 

@@ -148,7 +148,7 @@ std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Footprint&
     blocks = std::min(
         blocks, hardware.registers_per_unit->value / (warps * hardware.warp_size->value * ceil_div(registers, 8) * 8));
   if (footprint.modelled) {
-    const MemoryLevel* smem = hardware.level("smem");
+    const MemoryLevel* smem = hardware.level(LevelId::smem);
     if (smem && smem->capacity_bytes) {
       const double reserved = smem->reserved_per_block_bytes ? smem->reserved_per_block_bytes->value : 0;
       blocks = std::min(blocks, static_cast<std::int64_t>(smem->capacity_bytes->value /
@@ -167,7 +167,7 @@ Footprint footprint_of(const BoundIsland& bound) {
   if (!bound.how.uses_tensor_cores()) return footprint;
   footprint.modelled = true;
   footprint.smem = smem_of_block(bound), footprint.registers = registers_of_block(bound);
-  const MemoryLevel* smem = bound.hardware.level("smem");
+  const MemoryLevel* smem = bound.hardware.level(LevelId::smem);
   if (smem && smem->capacity_per_block_bytes) footprint.smem_capacity = smem->capacity_per_block_bytes->value;
   footprint.register_capacity = block_registers_capacity(bound);
   return footprint;

@@ -42,7 +42,7 @@ double issue_of(const LaunchAtSm& launch) {
   double threads = 0, warps = 0;
   for (const std::int64_t each : launch.counts.work.pipes) threads += static_cast<double>(each);
   threads -= pipe(launch.counts.work.pipes, Pipe::shared);
-  const auto& smem = launch.counts.traffic.bytes[static_cast<std::size_t>(Boundary::smem)];
+  const auto& smem = launch.counts.traffic.bytes[Boundary::smem];
   if (!bound.how.load().bulk)
     warps += static_cast<double>(smem[1] - launch.counts.traffic.bulk_smem[1]) / bytes_of_load;
   return issue_of_products(launch) + (threads / lanes + warps) / schedulers;
@@ -162,7 +162,7 @@ StepDemand demand_of(const LaunchAtSm& launch, const SmRates& rates, double step
   const auto outputs = [&](Pipe which) { return pipe(work.of_outputs, which); };
   const double fma = rates.fma * faster_by(faster, Lever::fma), alu = rates.alu * faster_by(faster, Lever::alu);
   const double conversion = rates.conversion * faster_by(faster, Lever::alu);
-  const auto& smem = launch.counts.traffic.bytes[static_cast<std::size_t>(Boundary::smem)];
+  const auto& smem = launch.counts.traffic.bytes[Boundary::smem];
   StepDemand demand;
   demand.tensor = tensor_clocks(bound, work) / faster_by(faster, Lever::tensor);
   constexpr double wavefront = 128;  // bytes of all banks

@@ -42,7 +42,7 @@ double parts_of_products(const BoundIsland& bound) {
 // Of the bytes that enter the units, those that memory brings.
 double missed_part(const LaunchAtSm& launch, Inputs inputs) {
   const auto read = [&](Boundary from) {
-    return static_cast<double>(launch.counts.traffic.bytes[static_cast<std::size_t>(from)][0]);
+    return static_cast<double>(launch.counts.traffic.bytes[from][0]);
   };
   if (inputs == Inputs::in_l2) return 0;
   const double from_memory = inputs == Inputs::in_memory ? read(Boundary::hbm) : launch.memory.read_in_sequence;
@@ -57,7 +57,7 @@ double clocks_of_rounds(const LaunchAtSm& launch, const SmRates& rates, double s
   const RoundWaits& waits = launch.round_waits[static_cast<std::size_t>(inputs)];
   const double loads = waits.near * rates.l2_near + waits.far * rates.l2_far + waits.memory * rates.far_memory(),
                shared = static_cast<double>(number_for(bound, how.shared_waits)),
-               bytes = static_cast<double>(launch.counts.traffic.bytes[static_cast<std::size_t>(Boundary::l2)][0]);
+               bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]);
   return rounds_of(bound) * (loads + (1 + shared) * rates.smem_chain + 2 * rates.block_barrier(warps_of_block(bound))) +
          (rates.l2 > 0 ? bytes / steps / rates.l2 : 0);
 }
@@ -68,8 +68,7 @@ double copy_of_step(const LaunchAtSm& launch, const SmRates& rates, double steps
   const BoundIsland& bound = launch.bound;
   if (bound.how.loads_by != CopyPath::cp_async || !bound.how.uses_tensor_cores()) return 0;
   if (rates.cp_async <= 0 || rates.copy_l2 <= 0) return 0;
-  const double bytes =
-                   static_cast<double>(launch.counts.traffic.bytes[static_cast<std::size_t>(Boundary::l2)][0]) / steps,
+  const double bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]) / steps,
                missed = missed_part(launch, inputs);
   // Units that began together ask together: a tile comes at the unit's rate, or at its share of all.
   const double all = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value)) *
@@ -125,8 +124,7 @@ StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double st
   latency.local = local_latency(launch, rates, steps);
   // Rows' statistics that come back in every step queue behind the tiles that threads copy.
   if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound, false) > 0) {
-    const double bytes = static_cast<double>(launch.counts.traffic.bytes[static_cast<std::size_t>(Boundary::l2)][0]) /
-                         steps,
+    const double bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]) / steps,
                  near = rates.l2_latency + bytes / rates.cp_async,
                  far = rates.hbm_unit > 0 ? rates.hbm + bytes / rates.hbm_unit : near;
     latency.statistics = near + missed_part(launch, inputs) * std::max(0.0, far - near);

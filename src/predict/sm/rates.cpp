@@ -36,7 +36,7 @@ const char* missing_sm_rate(const HardwareProfile& hardware) {
   if (!pipes.max) return "measured.pipes.max";
   if (!pipes.cvt_f16x2) return "measured.pipes.cvt_f16x2";
   if (!pipes.shuffle) return "measured.pipes.shuffle";
-  const MemoryLevel* smem = hardware.level("smem");
+  const MemoryLevel* smem = hardware.level(LevelId::smem);
   if (!smem || !smem->bandwidth_bytes_per_cycle) return "levels.smem.bandwidth_per_cycle";
   return hardware.boost_hz ? nullptr : "compute.boost_clock";
 }
@@ -50,7 +50,7 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .alu = m.pipes.max->value,
           .conversion = m.pipes.cvt_f16x2->value,
           .shuffle = m.pipes.shuffle->value,
-          .smem = hardware.level("smem")->bandwidth_bytes_per_cycle->value,
+          .smem = hardware.level(LevelId::smem)->bandwidth_bytes_per_cycle->value,
           .l2 = or_zero(m.l2.read_one_unit),
           .ex2_chain = or_zero(m.chains.ex2),
           .fma_chain = or_zero(m.chains.ffma),

@@ -83,7 +83,7 @@ TEST_CASE("what units of a group ask for together leaves the L2 once, up to the 
     const Point point = attention(plan, heads, length, 64, 64, 8);
     const Prediction out = predicted(plan, hardware, point);
     return out.islands[0].resource_seconds[static_cast<std::size_t>(Resource::l2)] /
-           static_cast<double>(out.islands[0].traffic[static_cast<std::size_t>(Boundary::l2)][0]);
+           static_cast<double>(out.islands[0].traffic[Boundary::l2][0]);
   };
   CHECK(l2_seconds(8, 16384) == doctest::Approx(1 / 4000e9));  // without a rate for sharing
   hardware.measured->l2.read_shared = {10000e9, "M"};

@@ -35,7 +35,7 @@ double tensor_seconds(const BoundIsland& bound, const Work& work) {
 std::array<double, resource_count> resource_seconds(const BoundIsland& bound, const LaunchCounts& counts,
                                                     const MemoryTime& memory) {
   const HardwareProfile& hardware = bound.hardware;
-  const MemoryLevel* smem = hardware.level("smem");
+  const MemoryLevel* smem = hardware.level(LevelId::smem);
   const double smem_rate = smem ? per_unit_rate(hardware, smem->bandwidth_bytes_per_cycle) : unknown_seconds;
   const auto pipes = [&](std::initializer_list<Pipe> names) {
     double sum = 0;

@@ -13,7 +13,7 @@ namespace {
 // else limits them, or the most there is where the kernel asks for it. 0: not known, or nothing.
 double l1_bytes(const BoundIsland& bound, const Footprint& footprint) {
   const auto& measured = bound.hardware.measured;
-  const MemoryLevel* smem = bound.hardware.level("smem");
+  const MemoryLevel* smem = bound.hardware.level(LevelId::smem);
   if (!measured || !measured->local.l1 || !smem || !smem->capacity_bytes) return 0;
   const double most = smem->capacity_bytes->value;
   double taken = 0;

@@ -126,8 +126,7 @@ TEST_CASE("spilled tiles of the case study: bytes between the units and the L2 a
   const auto check = [&](std::int64_t head_dim, std::int64_t tile_kv, double read, double written) {
     CAPTURE(head_dim);
     CAPTURE(tile_kv);
-    const auto l2 =
-        case_study(head_dim, tile_kv, hardware, as_built).prediction.traffic[static_cast<std::size_t>(Boundary::l2)];
+    const auto l2 = case_study(head_dim, tile_kv, hardware, as_built).prediction.traffic[Boundary::l2];
     CHECK(static_cast<double>(l2[0]) == doctest::Approx(read).epsilon(0.01));
     CHECK(static_cast<double>(l2[1]) == doctest::Approx(written).epsilon(0.02));
   };

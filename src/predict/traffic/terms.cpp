@@ -21,7 +21,7 @@ Traffic sum_of(const Terms& terms) {
   Traffic sum;
   for (const Term& term : terms) {
     const auto d = static_cast<std::size_t>(term.direction);
-    std::int64_t& bytes = sum.bytes[static_cast<std::size_t>(term.boundary)][d];
+    std::int64_t& bytes = sum.bytes[term.boundary][d];
     bytes = checked_add(bytes, term.bytes);
     const bool operand =
         term.cause == Cause::operand || (term.cause == Cause::transpose && term.direction == Direction::read);

@@ -18,12 +18,12 @@ void add_term(const BoundIsland& bound, Terms& terms, Term term);
 
 // Bytes of terms: of each boundary and direction, and what of shared memory's reads are operands of products.
 struct Traffic {
-  std::array<std::array<std::int64_t, 2>, boundary_count> bytes{};  // [boundary][direction]
+  LevelBytes bytes{};
   std::int64_t operand_bytes = 0;           // smem reads of matrix operands, by products or to transpose them
   std::array<std::int64_t, 2> bulk_smem{};  // [direction]: the part of smem traffic that bulk copies move
 
-  std::int64_t read(Boundary boundary) const { return bytes[static_cast<std::size_t>(boundary)][0]; }
-  std::int64_t written(Boundary boundary) const { return bytes[static_cast<std::size_t>(boundary)][1]; }
+  std::int64_t read(Boundary boundary) const { return bytes[boundary][0]; }
+  std::int64_t written(Boundary boundary) const { return bytes[boundary][1]; }
 };
 // Throws CountOverflow.
 Traffic sum_of(const Terms& terms);

@@ -86,7 +86,7 @@ TEST_CASE("what TMA moves in shared memory is told apart from what threads and i
   const std::int64_t tiles = 6, q = tiles * 192 * 128 * 2, kv = tiles * 8 * 2 * 128 * 128 * 2;
   CHECK(prediction.bulk_smem[1] == q + kv);  // fills, whole tiles
   CHECK(prediction.bulk_smem[0] == q);       // O out
-  const auto& smem = prediction.traffic[static_cast<std::size_t>(Boundary::smem)];
+  const auto& smem = prediction.traffic[Boundary::smem];
   CHECK(smem[1] - prediction.bulk_smem[1] == q);  // O in, by threads
   CHECK(smem[0] - prediction.bulk_smem[0] == prediction.operand_bytes);
   CHECK(prediction.islands[0].blocks == 6);  // a persistent grid is no larger than its tiles

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/level.h"
 #include "report/charts/chart.h"
 #include "report/text/text_format.h"
 
@@ -58,8 +59,8 @@ std::vector<std::string> traffic_levels(const Report& report) {
       for (const Traffic& t : point.measured->traffic) present.insert(t.level);
   }
   std::vector<std::string> levels;
-  for (const char* level : {"hbm", "l2", "smem", "tmem", "register"})  // outermost first; any other after them
-    if (present.erase(level) > 0) levels.emplace_back(level);
+  for (const std::string& level : kind_names<LevelId>())  // outermost first; any other after them
+    if (present.erase(level) > 0) levels.push_back(level);
   levels.insert(levels.end(), present.begin(), present.end());
   return levels;
 }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/level.h"
 #include "base/text.h"
 
 namespace tilescope::report {
@@ -48,8 +49,7 @@ std::string one_line(const std::string& text) {
 std::pair<std::string, std::string> level_within(const std::string& quantity) {
   std::string found, rest;
   for (const std::string& part : split(quantity, ' ')) {
-    const bool level = part == "hbm" || part == "l2" || part == "smem" || part == "tmem" || part == "register";
-    if (level && found.empty()) found = part;
+    if (parse_kind<LevelId>(part) && found.empty()) found = part;
     else rest += (rest.empty() ? "" : " ") + part;
   }
   return {found, rest};
@@ -175,13 +175,14 @@ std::string plain_number(std::optional<double> value) {
 }
 
 std::string level_name(const std::string& level) {
-  if (level == "hbm") return "HBM";
-  if (level == "l2") return "L2";
-  if (level == "smem") return "shared memory";
-  return level;
+  const auto id = parse_kind<LevelId>(level);
+  return id ? std::string(properties(*id).title) : level;
 }
 
-std::string level_short(const std::string& level) { return level == "smem" ? "SMEM" : level_name(level); }
+std::string level_short(const std::string& level) {
+  const auto id = parse_kind<LevelId>(level);
+  return id ? std::string(properties(*id).brief) : level;
+}
 
 std::string quantity_name(const std::string& quantity, const std::string& level) {
   static const std::map<std::string, std::string> kWords{{"read_bytes", "read"},

@@ -45,7 +45,7 @@ std::string difference_from(const GpuAtHand& gpu, const HardwareProfile& profile
   if (profile.compute_capability != gpu.compute_capability)
     return fmt::format("compute capability {} instead of {}", gpu.compute_capability, profile.compute_capability);
   if (profile.units.value != gpu.units) return fmt::format("{} units instead of {}", gpu.units, profile.units.value);
-  const MemoryLevel* hbm = profile.level("hbm");
+  const MemoryLevel* hbm = profile.level(LevelId::hbm);
   if (hbm == nullptr || !hbm->capacity_bytes) return {};
   const double expected = hbm->capacity_bytes->value;
   if (std::abs(gpu.memory_bytes - expected) <= 0.15 * expected) return {};
