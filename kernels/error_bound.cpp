@@ -9,7 +9,7 @@ namespace {
 double smallest(Dtype dtype) { return dtype == Dtype::fp16 ? 0x1p-25 : dtype == Dtype::fp8_e4m3 ? 0x1p-18 : 0.0; }
 // The format in which a product computes: that of its operand, once scales have been applied.
 Dtype computed(Dtype operand, Dtype out) {
-  return scale_group(operand) != 0 || bits_of(operand) < bits_of(out) ? out : operand;
+  return scale_group(operand) != 0 || bits(operand) < bits(out) ? out : operand;
 }
 
 }  // namespace

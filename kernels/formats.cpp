@@ -63,7 +63,7 @@ float half_to_float(std::uint16_t bits) {
 }
 
 std::size_t bytes_of(Dtype dtype, std::int64_t values) {
-  return static_cast<std::size_t>(values) * static_cast<std::size_t>(bits_of(dtype)) / 8;
+  return static_cast<std::size_t>(values) * static_cast<std::size_t>(bits(dtype)) / 8;
 }
 
 std::size_t scale_bytes_of(Dtype dtype, std::int64_t values) {
@@ -95,7 +95,7 @@ Encoded encode(Dtype dtype, const std::vector<float>& values) {
 }
 
 std::vector<float> decode(Dtype dtype, const std::vector<unsigned char>& raw) {
-  const auto bytes = static_cast<std::size_t>(bits_of(dtype) / 8);
+  const auto bytes = static_cast<std::size_t>(bits(dtype) / 8);
   std::vector<float> values(raw.size() / bytes);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (dtype == Dtype::fp32) {

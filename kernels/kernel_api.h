@@ -16,21 +16,18 @@
 #include <string>
 #include <vector>
 
+#include "base/dtype.h"
 #include "diagram/mask.h"
+#include "diagram/pass.h"
 
 namespace tilescope::kernels {
 
-enum class Dtype { fp32, fp16, bf16, fp8_e4m3, int8, int4 };
+using Dtype = Format;   // kernels are built for fp32, fp16, bf16, fp8_e4m3, int8 and int4
 using Mask = MaskKind;  // a kernel lists those that it takes
-enum class Pass { forward, backward };
-std::string to_string(Dtype dtype);
 
 // Consecutive values along the last axis that share one fp16 scale (value = code * scale); 0: the format has none.
 // int4 codes are -8 ... 7, two a byte, the even element in the low four bits.
 constexpr int scale_group(Dtype dtype) { return dtype == Dtype::int8 ? 64 : dtype == Dtype::int4 ? 32 : 0; }
-constexpr int bits_of(Dtype dtype) {
-  return dtype == Dtype::fp32 ? 32 : dtype == Dtype::int4 ? 4 : dtype == Dtype::fp16 || dtype == Dtype::bf16 ? 16 : 8;
-}
 
 struct Shape {
   std::int64_t batch = 1, heads_q = 1, heads_kv = 1, q_len = 1, kv_len = 1, d_qk = 64, d_v = 64;

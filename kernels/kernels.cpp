@@ -51,11 +51,6 @@ void require_supported(const Variant& variant, const Problem& problem) {
 
 }  // namespace
 
-std::string to_string(Dtype dtype) {
-  constexpr const char* names[] = {"fp32", "fp16", "bf16", "fp8_e4m3", "int8", "int4"};
-  return names[static_cast<std::size_t>(dtype)];
-}
-
 std::vector<Variant> built_variants() {
   std::vector<Variant> all;
   for (const Family& family : families()) {

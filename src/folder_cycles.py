@@ -4,14 +4,12 @@
     folder_cycles.py SOURCE_DIRECTORY      exit status 1 and the cycle, when there is one
 
 Rooms are the folders of SOURCE_DIRECTORY; folders within a room are compared with each other. Files that stand in the
-room itself are its front door, and part of no cycle within the room. Rooms in KNOWN have a cycle that is still to be removed.
+room itself are its front door, and part of no cycle within the room.
 """
 import collections
 import pathlib
 import re
 import sys
-
-KNOWN = {"cli", "report"}
 
 
 def includes(root):
@@ -61,12 +59,9 @@ def main():
     failed = False
     for name, graph in [("src", rooms)] + sorted(within.items()):
         found = cycle_in(graph)
-        if found and name not in KNOWN:
+        if found:
             print(f"{name}: folders include each other in a cycle: {' -> '.join(found)}; "
                   "move what both need to a folder below them")
-            failed = True
-        if not found and name in KNOWN:
-            print(f"{name}: has no cycle any more; take it out of KNOWN in folder_cycles.py")
             failed = True
     sys.exit(failed)
 

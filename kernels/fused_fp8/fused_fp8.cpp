@@ -87,7 +87,7 @@ void order_tiles(ForwardParams& p, const Problem& problem, const Variant& varian
   const std::int64_t heads = s.batch * s.heads_q, group = s.heads_q / s.heads_kv;
   std::int64_t section = 1;
   if (p.causal) {
-    const std::int64_t kv_bytes = s.kv_len * s.d_qk * (bits_of(variant.dtype_k()) + bits_of(variant.dtype_v())) / 8;
+    const std::int64_t kv_bytes = s.kv_len * s.d_qk * (bits(variant.dtype_k()) + bits(variant.dtype_v())) / 8;
     const std::int64_t half_of_l2 = device_attribute("fused_fp8", cudaDevAttrL2CacheSize) / 2;
     section = std::clamp<std::int64_t>(half_of_l2 / kv_bytes * group, 1, heads);
   }

@@ -14,7 +14,7 @@ Instance instance() {
   static_assert(bytes <= 227 * 1024, "a block has at most 227 KiB on sm_90");
   static_assert((warps * 16 * (head_dim + 8) + 2 * warps * 16) * 4 <= bytes, "the warps merge in the stages' memory");
   Variant v{"split_kv", format == Dtype::bf16 ? Dtype::bf16 : Dtype::fp16, head_dim, tile_q, tile_kv, warps, stages};
-  if (bits_of(format) < 16) v.k = v.v = format;
+  if (bits(format) < 16) v.k = v.v = format;
   return {
       v, reinterpret_cast<const void*>(&partial<format, head_dim, tile_q, tile_kv, warps, stages, hold_q, min_blocks>),
       reinterpret_cast<const void*>(&combine<T, head_dim>), reinterpret_cast<const void*>(&combine_few<T, head_dim>)};

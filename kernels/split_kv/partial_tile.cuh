@@ -15,7 +15,7 @@ struct Partial {
   using F = typename FormatOf<format>::type;
   using T = typename F::Compute;
   using Mma = Element<T>;
-  static constexpr bool plain = bits_of(format) == 16;
+  static constexpr bool plain = bits(format) == 16;
   static constexpr int threads = warps * 32;
   static constexpr int row_warps = tile_q / 16, key_warps = warps / row_warps, warp_keys = tile_kv / key_warps;
   static constexpr int key_blocks = warp_keys / 8, out_blocks = head_dim / 8, steps = head_dim / 16;

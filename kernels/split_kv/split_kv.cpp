@@ -37,7 +37,7 @@ const Instance& find(const Variant& v) {
 // Descriptors tell apart tiles of few rows and of many (of values and of codes); the former by what scales cost and by
 // pages.
 std::string kernel_of(const Variant& v, bool paged) {
-  if (v.tile_q > 16) return bits_of(v.dtype_k()) < 16 ? "split_kv_wide_codes" : "split_kv_wide";
+  if (v.tile_q > 16) return bits(v.dtype_k()) < 16 ? "split_kv_wide_codes" : "split_kv_wide";
   const bool scaled = scale_group(v.dtype_k()) > 0;
   return "split_kv" + (scaled ? "_" + to_string(v.dtype_k()) : "") + (paged ? "_paged" : "");
 }

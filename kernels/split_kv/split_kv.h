@@ -40,7 +40,7 @@ constexpr int combine_columns = 128;  // of O, a block of `combine`
 constexpr int few_splits = 4;         // largest number of parts for combine_few
 
 // Bytes of a key in K (or in V), without its scales.
-constexpr int row_bytes(Dtype format, int head_dim) { return head_dim * bits_of(format) / 8; }
+constexpr int row_bytes(Dtype format, int head_dim) { return head_dim * bits(format) / 8; }
 // Bytes of a key's fp16 scales.
 constexpr int scale_row_bytes(Dtype format, int head_dim) {
   return scale_group(format) == 0 ? 0 : head_dim / scale_group(format) * 2;

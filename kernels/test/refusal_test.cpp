@@ -35,7 +35,7 @@ std::string prepare_error(const Variant& variant, const Problem& problem) {
 
 TEST_CASE("the fused kernel is built in at least twelve combinations for each dtype and none is listed twice") {
   std::set<std::string> seen;
-  int fused[3] = {};
+  int fused[format_count] = {};
   for (const Variant& variant : built_variants()) {
     CHECK(seen.insert(describe(variant)).second);
     if (variant.kernel == "fused_mma") ++fused[static_cast<int>(variant.dtype)];

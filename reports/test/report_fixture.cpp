@@ -64,7 +64,9 @@ void add_rows(std::vector<ReportRow>& rows, const ReportPoint& point) {
   const auto add = [&](const std::string& quantity, const std::string& level, const Number& expected,
                        const Number& counted, const Number& tolerance, const std::string& reason) {
     const double ratio = *expected / *counted;
-    const char* verdict = !tolerance ? "info" : std::abs(ratio - 1) <= *tolerance ? "pass" : "fail";
+    const Verdict verdict = !tolerance                          ? Verdict::info
+                            : std::abs(ratio - 1) <= *tolerance ? Verdict::pass
+                                                                : Verdict::fail;
     rows.push_back({.point = point.id,
                     .kernel = point.kernel,
                     .quantity = quantity,

@@ -69,10 +69,6 @@ void judge(const validate::Experiment& experiment, const ComparedPoint& compared
 
 }  // namespace
 
-std::string to_string(Verdict verdict) {
-  return verdict == Verdict::pass ? "pass" : verdict == Verdict::fail ? "fail" : "info";
-}
-
 double ComparisonRow::relative_error() const {
   if (measured == 0) return predicted == 0 ? 0 : std::numeric_limits<double>::infinity();
   return std::abs(predicted - measured) / measured;

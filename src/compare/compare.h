@@ -6,15 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "base/verdict.h"
 #include "compare/catalogue.h"
 #include "predict/explain/prediction_json.h"
 #include "records/experiment.h"
 #include "records/record.h"
 
 namespace tilescope {
-
-enum class Verdict { pass, fail, info };  // info: shown, not judged
-std::string to_string(Verdict verdict);
 
 struct ComparisonRow {
   std::string point, hardware, kernel, quantity, level, direction;  // level and direction may be empty

@@ -4,9 +4,9 @@
 
 namespace tilescope {
 
-std::string pass_of(const Diagram& diagram) {
+Pass pass_of(const Diagram& diagram) {
   const auto gradient = diagram.find_array("dO");
-  return gradient && diagram.array(*gradient).role == ArrayRole::input ? "backward" : "forward";
+  return gradient && diagram.array(*gradient).role == ArrayRole::input ? Pass::backward : Pass::forward;
 }
 
 std::vector<std::string> dtype_keys(const Diagram& diagram) {

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "diagram/diagram.h"
+#include "diagram/pass.h"
 
 namespace tilescope {
 
-// "backward" for a diagram that starts from the gradient of the output (dO is an input), else "forward".
-std::string pass_of(const Diagram& diagram);
+// backward for a diagram that starts from the gradient of the output (dO is an input), else forward.
+Pass pass_of(const Diagram& diagram);
 
 // The --dtype keys of the diagram's arrays, each once, in order of appearance.
 std::vector<std::string> dtype_keys(const Diagram& diagram);

@@ -164,10 +164,7 @@ void read_folded_axes(const Node& list, const Diagram& diagram, Operator& op) {
   if (list.is_list() && list.items().empty()) list.report("is an empty list; a reduction folds at least one axis");
 }
 
-constexpr const char* fold_names[] = {"sum", "max", "min", "product"};
-
 Operator read_operator(const Node& node, const Diagram& diagram) {
-  static const std::vector<std::string> folds(std::begin(fold_names), std::end(fold_names));
   node.only({"name", "kind", "along", "inputs", "outputs", "expression", "fold", "over", "reads"});
   Operator op{.name = node["name"].text(), .kind = OperatorKind::contraction};
   const auto kind =
@@ -186,9 +183,7 @@ Operator read_operator(const Node& node, const Diagram& diagram) {
   belongs("inputs", !has_expression, "contraction or softmax (an expression names its inputs itself)");
   if (op.kind == OperatorKind::softmax) op.along = read_axis(node["along"], diagram);
   if (op.kind == OperatorKind::reduction) {
-    const std::string fold = node["fold"].one_of(folds);
-    const auto position = std::find(folds.begin(), folds.end(), fold);
-    if (position != folds.end()) op.fold = static_cast<FoldKind>(position - folds.begin());
+    op.fold = read_kind<FoldKind>(node["fold"]);
     read_folded_axes(node["over"], diagram, op);
   }
   if (has_expression) read_expression(node["expression"], diagram, op);

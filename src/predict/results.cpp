@@ -47,7 +47,7 @@ void add_footprint(const BoundIsland& bound, const Footprint& footprint, Predict
 // All arrays of all launches, in the GPU's memory.
 void add_memory(std::span<const BoundIsland> bound, Prediction& out) {
   if (bound.empty()) return;
-  const MemoryLevel* hbm = bound.front().hardware.level("hbm");
+  const MemoryLevel* hbm = bound.front().hardware.level(LevelId::hbm);
   const MemoryFootprint kept = memory_footprint(bound);
   const auto& arrays = bound.front().plan.schedule.diagram.arrays;
   out.footprint.push_back(

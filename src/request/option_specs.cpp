@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "diagram/mask.h"
+#include "diagram/pass.h"
 #include "schedule/schedule.h"
 
 namespace tilescope {
@@ -50,10 +51,8 @@ std::vector<OptionSpec> point_options() {
        "tile sizes: q=128,kv=64,warps=4,pack=1 (default: the best by search; sweep: first keeps the first point's)"},
       {"splits", "parts the keys are cut into, of a schedule that splits them: the same as --tile splits=N",
        Value::count},
-      {"pass",
-       "forward or backward: without --schedule or --kernel, backward is flash2-backward",
-       Value::choice,
-       {"forward", "backward"}},
+      {"pass", "forward or backward: without --schedule or --kernel, backward is flash2-backward", Value::choice,
+       kind_names<Pass>()},
       {"l2",
        "how DRAM bytes are found: walk (default), all blocks through a model of the cache, or closed, a formula "
        "over waves of blocks",

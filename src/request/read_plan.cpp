@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
 // What is predicted of a pass when neither a schedule nor a kernel is named.
-std::string default_schedule(const std::string& pass) { return pass == "backward" ? "flash2-backward" : "flash2"; }
+std::string default_schedule(Pass pass) { return std::string(properties(pass).schedule); }
 
 // A schedule that another diagram was not written for says why in one line, not in one a loop.
 Plan plan_on_diagram(const std::string& schedule, const std::string& diagram) {
@@ -52,7 +52,8 @@ void apply_sizes(Diagram& diagram, const std::vector<std::string>& given) {
 
 Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
                const std::optional<std::string>& schedule) {
-  const auto pass = options.text("pass"), diagram = options.text("diagram");
+  const auto diagram = options.text("diagram"), given_pass = options.text("pass");
+  const auto pass = given_pass ? parse_kind<Pass>(*given_pass) : std::nullopt;  // one of the option's choices
   if (kernel && schedule) refuse("--kernel", "give --kernel or --schedule, not both: a kernel names its schedule");
   if (kernel && diagram)
     refuse("--diagram",
@@ -64,12 +65,13 @@ Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
     const Diagram wanted = find_diagram(*diagram, data_directory() / "models");
     plan = plan_on_diagram(schedule.value_or(default_schedule(pass.value_or(pass_of(wanted)))), *diagram);
   } else {
-    plan = load_plan_for_schedule(schedule.value_or(default_schedule(pass.value_or("forward"))), data_directory());
+    plan = load_plan_for_schedule(schedule.value_or(default_schedule(pass.value_or(Pass::forward))), data_directory());
   }
-  if (const std::string own = pass_of(plan.schedule.diagram); pass && *pass != own)
-    refuse("--pass", fmt::format("expected {}, as {} '{}' is, found '{}'; leave --pass out or choose another {}", own,
-                                 kernel ? "kernel" : "schedule", kernel ? plan.kernel.name : plan.schedule.name, *pass,
-                                 kernel ? "kernel" : "schedule"));
+  if (const Pass own = pass_of(plan.schedule.diagram); pass && *pass != own)
+    refuse("--pass",
+           fmt::format("expected {}, as {} '{}' is, found '{}'; leave --pass out or choose another {}", to_string(own),
+                       kernel ? "kernel" : "schedule", kernel ? plan.kernel.name : plan.schedule.name, *given_pass,
+                       kernel ? "kernel" : "schedule"));
   const bool own_file = schedule && schedule->find('/') != std::string::npos;
   if (diagram || own_file)  // shipped pairs are known to be legal
     if (const std::string why = illegal(plan.schedule); !why.empty())

@@ -6,20 +6,6 @@
 
 namespace tilescope {
 
-std::string to_string(FoldKind kind) {
-  switch (kind) {
-    case FoldKind::sum:
-      return "sum";
-    case FoldKind::max:
-      return "max";
-    case FoldKind::min:
-      return "min";
-    case FoldKind::product:
-      return "product";
-  }
-  return {};
-}
-
 double fold_unit(FoldKind kind) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   return kind == FoldKind::sum ? 0 : kind == FoldKind::max ? -infinity : kind == FoldKind::min ? infinity : 1;

@@ -2,17 +2,27 @@
 // P3).
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/enum_table.h"
 #include "expr/expression.h"
 
 namespace tilescope {
 
 enum class FoldKind { sum, max, min, product };
+struct FoldKindRow {
+  FoldKind value;
+  std::string_view name;
+};
+template <>
+struct EnumTable<FoldKind> {
+  static constexpr std::array rows{FoldKindRow{FoldKind::sum, "sum"}, FoldKindRow{FoldKind::max, "max"},
+                                   FoldKindRow{FoldKind::min, "min"}, FoldKindRow{FoldKind::product, "product"}};
+};
 
-std::string to_string(FoldKind kind);
 double fold_unit(FoldKind kind);                        // 0, -inf, +inf, 1
 double fold_values(FoldKind kind, double a, double b);  // NaN if either is
 Expression folded(FoldKind kind, const Expression& a, const Expression& b);

@@ -2,6 +2,8 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "validate/measure/cuda_check.h"
@@ -125,6 +127,8 @@ void with_type(kernels::Dtype dtype, Run run) {
     case kernels::Dtype::int4:
       run(static_cast<Int4Pair*>(nullptr));
       break;
+    default:
+      throw std::logic_error("no kernel is built for the format " + to_string(dtype));
   }
   check_cuda(cudaGetLastError(), "a kernel launch");
 }

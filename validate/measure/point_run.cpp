@@ -16,26 +16,9 @@
 namespace tilescope::validate {
 namespace {
 
-kernels::Dtype kernel_dtype(Format format) {
-  switch (format) {
-    case Format::bf16:
-      return kernels::Dtype::bf16;
-    case Format::fp16:
-      return kernels::Dtype::fp16;
-    case Format::fp8_e4m3:
-      return kernels::Dtype::fp8_e4m3;
-    case Format::int8:
-      return kernels::Dtype::int8;
-    case Format::int4:
-      return kernels::Dtype::int4;
-    default:
-      return kernels::Dtype::fp32;
-  }
-}
-
 // Compares formats, scales included. The kernels support one group size per format, with fp16 scales.
 bool same(kernels::Dtype built, const Dtype& asked) {
-  return built == kernel_dtype(asked.format) && asked.scale_group == kernels::scale_group(built) &&
+  return built == asked.format && asked.scale_group == kernels::scale_group(built) &&
          asked.scale_bytes == (asked.scale_group > 0 ? 2 : 0);
 }
 

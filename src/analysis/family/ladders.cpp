@@ -145,7 +145,7 @@ LadderStep step_of(const FamilyPoint& p, std::size_t variants) {
 
 std::string title_of(const FamilyPoint& p) {
   const validate::PointWorkload& w = p.point().workload;
-  const std::string pass = pass_of(p.plan().schedule.diagram), mask = p.point().mask;
+  const std::string pass = to_string(pass_of(p.plan().schedule.diagram)), mask = p.point().mask;
   const std::string dims =
       w.d_qk == w.d_v ? fmt::format("head_dim {}", w.d_qk) : fmt::format("head_dim {} (values {})", w.d_qk, w.d_v);
   const std::string lengths = w.q_len == w.kv_len
@@ -178,7 +178,7 @@ Ladder ladder_of(const Best& best, const MemoryLevel* l2) {
                           })->first->kv_bytes;
   const bool memory = fastest.prediction().time.bound_by == Resource::hbm;
   Ladder ladder{.title = title_of(fastest),
-                .pass = pass_of(fastest.plan().schedule.diagram),
+                .pass = to_string(pass_of(fastest.plan().schedule.diagram)),
                 .kind = memory ? LadderKind::bytes : LadderKind::flop,
                 .model_flop = fastest.prediction().work.model_flop,
                 .fits_l2 = l2 && l2->capacity_bytes && least_kv <= l2->capacity_bytes->value};

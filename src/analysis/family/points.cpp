@@ -67,8 +67,8 @@ double kv_bytes(const ComparedPoint& compared) {
 
 std::string workload_of(const ComparedPoint& compared) {
   const validate::PointWorkload& w = compared.record.point.workload;
-  return fmt::format("{} {} {} {} {} {} {} {} {}", pass_of(compared.plan.schedule.diagram), w.batch, w.heads_q,
-                     w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v, compared.record.point.mask);
+  return fmt::format("{} {} {} {} {} {} {} {} {}", to_string(pass_of(compared.plan.schedule.diagram)), w.batch,
+                     w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v, compared.record.point.mask);
 }
 
 std::string step_of(const validate::MeasurePoint& point) {

@@ -53,7 +53,7 @@ FamilyRow row_of(const FamilyPoint& shown, std::size_t records, const Comparison
   FamilyRow row{.kernel = shown.point().kernel,
                 .summary = shown.plan().kernel.summary,
                 .schedule = schedule.name,
-                .pass = pass_of(schedule.diagram),
+                .pass = to_string(pass_of(schedule.diagram)),
                 .point = point_id(shown.point()),
                 .implementation = implementation_label(shown.point()),
                 .workload = workload_label(shown.point()),

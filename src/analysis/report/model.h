@@ -9,6 +9,7 @@
 
 #include "analysis/number.h"
 #include "analysis/pictures/model.h"
+#include "base/verdict.h"
 
 namespace tilescope::analysis {
 
@@ -44,7 +45,7 @@ void name_points(std::vector<ReportPoint>& points);
 struct ReportRow {
   std::string point{}, kernel{}, quantity{}, level{};
   Number predicted{}, measured{}, ratio{}, tolerance{};
-  std::string verdict{};  // pass, fail, info; empty when nothing was compared
+  std::optional<Verdict> verdict{};  // absent when nothing was compared
   std::string reason{};
 };
 

@@ -70,7 +70,7 @@ ReportRow row_of(const ComparisonRow& row) {
           .measured = finite(row.measured),
           .ratio = row.measured == 0 ? Number() : finite(row.predicted / row.measured),
           .tolerance = row.tolerance,
-          .verdict = to_string(row.verdict),
+          .verdict = row.verdict,
           .reason = row.reason};
 }
 

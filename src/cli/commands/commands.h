@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/command.h"
+#include "cli/output/output.h"
 
 namespace tilescope::cli {
 

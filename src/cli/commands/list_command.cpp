@@ -43,7 +43,7 @@ Table schedules_table() {
     const Schedule schedule = find_schedule(name, models);
     std::vector<std::string> tiles;
     for (const Parameter& parameter : schedule.parameters) tiles.push_back(parameter.name);
-    table.rows.push_back({name, schedule.diagram.name, pass_of(schedule.diagram), schedule.islands.size(),
+    table.rows.push_back({name, schedule.diagram.name, to_string(pass_of(schedule.diagram)), schedule.islands.size(),
                           join(tiles, " "), schedule.summary});
   }
   return table;

@@ -56,7 +56,7 @@ analysis::Report collect_report(const Arguments& arguments, const Comparison& co
   analysis::Report report = analysis::report_of(comparison, hardware, latest.revision, latest.date.substr(0, 10));
   const std::filesystem::path errors = data_directory() / "validate" / "errors.json";
   if (const auto other = arguments.text("pictures")) {
-    Comparison pictured = compare_recorded(arguments, *other);
+    Comparison pictured = compare_recorded(arguments, *other, Progress(arguments, "comparing records").callback());
     keep_records_of(hardware, pictured);
     report.pictures = analysis::pictures_of(pictured, hardware, errors);
   } else {
@@ -95,7 +95,8 @@ std::string report_text(const Arguments& arguments, const analysis::Report& repo
 }
 
 ExitStatus report(const Arguments& arguments) {
-  Comparison comparison = compare_recorded(arguments, Keep::points);
+  Comparison comparison =
+      compare_recorded(arguments, Keep::points, Progress(arguments, "comparing records").callback());
   const HardwareProfile hardware = hardware_of(arguments, comparison);
   keep_records_of(hardware, comparison);
   if (arguments.text("page") == "family")

@@ -6,6 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/validate_published.h"
 #include "cli/input/recorded_options.h"
+#include "cli/output/progress.h"
 
 namespace tilescope::cli {
 namespace {
@@ -56,7 +57,8 @@ std::string summary_text(const Comparison& comparison, const std::vector<SearchR
 
 ExitStatus validate_records(const Arguments& arguments) {
   if (arguments.has("published")) return validate_published(arguments);
-  const Comparison comparison = compare_recorded(arguments, Keep::rows);
+  const Comparison comparison =
+      compare_recorded(arguments, Keep::rows, Progress(arguments, "comparing records").callback());
   const std::vector<SearchRegret> regrets = search_regret(comparison);
   // Files before standard output, whose reader may leave.
   if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));

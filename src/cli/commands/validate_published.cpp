@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "cli/output/output.h"
 #include "compare/published.h"
 
 namespace tilescope::cli {

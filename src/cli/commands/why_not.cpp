@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/output/output.h"
 #include "derive/why_not.h"
 
 namespace tilescope::cli {

@@ -72,27 +72,20 @@ Arguments::Arguments(const std::string& command, const std::vector<std::string>&
 }
 
 std::vector<OptionSpec> output_options() {
-  return {{"format", "text, json, csv or md", Value::choice, {"text", "json", "csv", "md"}},
+  return {{"format", "text, json, csv or md", Value::choice, kind_names<OutputFormat>()},
           {"output", "write to this file (alias -o)", Value::output_file},
-          {"color",
-           "auto (default: colours on a terminal, unless NO_COLOR is set), always or never",
-           Value::choice,
-           {"auto", "always", "never"}},
+          {"color", "auto (default: colours on a terminal, unless NO_COLOR is set), always or never", Value::choice,
+           kind_names<ColourChoice>()},
           {"quiet", "no progress or notes (alias -q)", Value::flag},
           {"help", "this text (alias -h)", Value::flag}};
 }
 
 OutputFormat Arguments::format() const {
-  const std::string name = text("format").value_or("text");
-  return name == "json"  ? OutputFormat::json
-         : name == "csv" ? OutputFormat::csv
-         : name == "md"  ? OutputFormat::md
-                         : OutputFormat::text;
+  return parse_kind<OutputFormat>(text("format").value_or("")).value_or(OutputFormat::text);
 }
 
 ColourChoice Arguments::colour() const {
-  const std::string name = text("color").value_or("auto");
-  return name == "always" ? ColourChoice::always : name == "never" ? ColourChoice::never : ColourChoice::automatic;
+  return parse_kind<ColourChoice>(text("color").value_or("")).value_or(ColourChoice::automatic);
 }
 
 }  // namespace tilescope::cli

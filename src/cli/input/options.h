@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "base/data_directory.h"
-#include "cli/output/output.h"
-#include "cli/output/terminal.h"
+#include "cli/input/choices.h"
 #include "request/option_specs.h"
 #include "request/read_point.h"
 

@@ -1,6 +1,5 @@
 #include "cli/input/recorded_options.h"
 
-#include "cli/output/progress.h"
 #include "compare/recorded.h"
 
 namespace tilescope::cli {
@@ -10,23 +9,15 @@ std::vector<OptionSpec> recorded_options() {
           {"experiment", "experiment YAML with the tolerances (default: each record's own)", Value::file}};
 }
 
-namespace {
-
-Comparison compared(const Arguments& arguments, const std::filesystem::path& directory, Keep keep) {
-  Progress progress(arguments, "comparing records");
-  return tilescope::compare_recorded(directory, data_directory(), keep, arguments.text("experiment"),
-                                     progress.callback());
-}
-
-}  // namespace
-
-Comparison compare_recorded(const Arguments& arguments, Keep keep) {
+Comparison compare_recorded(const Arguments& arguments, Keep keep, const RecordProgress& progress) {
   const auto given = arguments.text("recorded");
-  return compared(arguments, given ? std::filesystem::path(*given) : data_directory() / "validate" / "records", keep);
+  const std::filesystem::path directory = given ? *given : data_directory() / "validate" / "records";
+  return tilescope::compare_recorded(directory, data_directory(), keep, arguments.text("experiment"), progress);
 }
 
-Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory) {
-  return compared(arguments, directory, Keep::points);
+Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory,
+                            const RecordProgress& progress) {
+  return tilescope::compare_recorded(directory, data_directory(), Keep::points, arguments.text("experiment"), progress);
 }
 
 }  // namespace tilescope::cli

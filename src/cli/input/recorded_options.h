@@ -1,6 +1,8 @@
 // The options that name records and their tolerances: shared by validate and report.
 #pragma once
 
+#include <functional>
+
 #include "cli/input/options.h"
 #include "compare/compare.h"
 
@@ -8,11 +10,14 @@ namespace tilescope::cli {
 
 std::vector<OptionSpec> recorded_options();  // --recorded, --experiment
 
+using RecordProgress = std::function<void(std::size_t done, std::size_t all)>;
+
 // Compares the records of --recorded (default: those of the data directory) with the tolerances of --experiment
 // (default: each record's own).
-Comparison compare_recorded(const Arguments& arguments, Keep keep);
+Comparison compare_recorded(const Arguments& arguments, Keep keep, const RecordProgress& progress);
 
 // The same for the records of another directory, with their points.
-Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory);
+Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory,
+                            const RecordProgress& progress);
 
 }  // namespace tilescope::cli

@@ -4,11 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/input/choices.h"
 #include "predict/explain/prediction_json.h"
 
 namespace tilescope::cli {
-
-enum class OutputFormat { text, json, csv, md };
 
 struct Style {
   OutputFormat format = OutputFormat::text;

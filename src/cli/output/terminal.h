@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <string>
 
-namespace tilescope::cli {
+#include "cli/input/choices.h"
 
-enum class ColourChoice { automatic, always, never };  // of --color
+namespace tilescope::cli {
 
 // Columns of the terminal: $COLUMNS, else what the terminal says, else 80; at least 40. 0: not a terminal, so no limit.
 std::size_t terminal_width(int descriptor);

@@ -65,7 +65,7 @@ TEST_CASE("no schedule moves less than its bounds, on any GPU, with any tile") {
             // A backward kernel that skips masked tiles leaves dK and dV of keys that no query sees to whoever zeroes
             // them.
             if (bound.name == "compulsory" && point.mask.kind != MaskKind::none &&
-                pass_of(plan.schedule.diagram) == "backward")
+                pass_of(plan.schedule.diagram) == Pass::backward)
               continue;
             CHECK(static_cast<double>(bound.moved_bytes) >= bound.bytes);
             CHECK(bound.times() >= 1);

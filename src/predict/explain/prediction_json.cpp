@@ -54,7 +54,7 @@ Json point_json(const Plan& plan, const std::string& hardware_id, const Point& p
   return {{"hardware", hardware_id},
           {"schedule", plan.schedule.name},
           {"kernel", plan.assumed ? Json(nullptr) : Json(plan.kernel.name)},
-          {"pass", pass_of(plan.schedule.diagram)},
+          {"pass", to_string(pass_of(plan.schedule.diagram))},
           {"diagram", plan.schedule.diagram.name},
           {"mask", point.mask.text},
           {"workload",

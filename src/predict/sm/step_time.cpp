@@ -54,7 +54,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   const double scheduler_clocks = std::max({d.issue, d.xu, d.fma_scores + d.fma_outputs, d.alu + d.threads});
   // Blocks without products: each loads, computes and stores on its own; they share memory and the schedulers.
   if (!bound.how.waits.loads.empty()) {
-    Network network{{d.memory, scheduler_clocks}, latency.barrier};
+    Network network{.demand = {d.memory, scheduler_clocks}, .delay = latency.barrier};
     // The warp that does most goes through its instructions' fixed latencies while the others wait for it.
     const double own = d.issue / std::max(1.0, static_cast<double>(warps_of_block(bound)) / 4) * bound.how.stall_clocks;
     network.delay += std::max(0.0, own - network.demand[1]);
@@ -63,19 +63,20 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   // Products of threads: every instruction takes a slot of the scheduler, which none of the pipes outlasts but rarely.
   // A block's warps on a scheduler share both, between its barriers; blocks share what that leaves.
   if (bound.how.rounds.depth > 0) {
-    const Network warps{{d.smem / together, scheduler_clocks / together}, latency.barrier};
-    return {{d.smem, scheduler_clocks}, warps.round(static_cast<std::int64_t>(together)) - d.smem - scheduler_clocks};
+    const Network warps{.demand = {d.smem / together, scheduler_clocks / together}, .delay = latency.barrier};
+    return {.demand = {d.smem, scheduler_clocks},
+            .delay = warps.round(static_cast<std::int64_t>(together)) - d.smem - scheduler_clocks};
   }
   // Warps of mma.sync copy, work out addresses and multiply in turn; beside wgmma addresses run under products.
   // Who takes turns comes to every unit in the same order, for the same time each.
   const bool in_order = bound.how.path().from_registers, wgmma = bound.how.path().warpgroup;
   const double matrix = wgmma ? std::max({d.products, d.smem - d.bulk, d.threads})
                               : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
-  Network network{{matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
-                  latency.barrier,
-                  d.issue,
-                  bound.how.overlap == Overlap::ping_pong,
-                  wgmma};
+  Network network{.demand = {matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
+                  .delay = latency.barrier,
+                  .issue = d.issue,
+                  .in_turn = bound.how.overlap == Overlap::ping_pong,
+                  .products_in_turn = wgmma};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
   for (std::size_t i = 0; i < waits.size(); ++i)
@@ -126,7 +127,12 @@ double round_of_turns(const BoundIsland& bound, const Network& single_customer, 
   for (int i = 0; i < 8; ++i) {  // an instruction waits while another group's is issued
     const double waits =
         single_customer.issue * std::min(1.0, static_cast<double>(customers - 1) * single_customer.issue / round);
-    round = SpecialTurns{products * (1 - last), products * last, own + waits, special, rates.turn}.round(customers);
+    round = SpecialTurns{.first = products * (1 - last),
+                         .last = products * last,
+                         .before = own + waits,
+                         .special = special,
+                         .after = rates.turn}
+                .round(customers);
   }
   return round;
 }

@@ -78,8 +78,8 @@ TEST_CASE("The error chart has one strip a quantity and a band a tolerance, wide
                   .level = "hbm",
                   .ratio = 1.5,
                   .tolerance = 0.03,
-                  .verdict = "fail"},
-                 {.point = "p", .kernel = "k", .quantity = "seconds", .ratio = 0.5, .verdict = "info"}};
+                  .verdict = Verdict::fail},
+                 {.point = "p", .kernel = "k", .quantity = "seconds", .ratio = 0.5, .verdict = Verdict::info}};
   const json spec = error_chart(report);
   CHECK(spec["layer"][0]["data"]["values"] == json::parse(R"([{"name": "HBM read", "low": -0.03, "high": 0.03}])"));
   const json domain = spec["layer"][2]["encoding"]["x"]["scale"]["domain"];

@@ -34,13 +34,6 @@ std::string less_html(const Number& factor) {
   return data_html(factor, *factor >= 1 ? "÷" + times(*factor) : "×" + times(1 / *factor));
 }
 
-std::string resource_name(const std::string& resource) {
-  if (resource == "tensor") return "tensor cores";
-  if (resource == "xu") return "XU";
-  if (resource == "fma") return "FMA pipe";
-  return level_name(resource);
-}
-
 std::string third_party_html(bool third_party) { return third_party ? "<span class=\"badge\">third party</span>" : ""; }
 
 }  // namespace tilescope::report

@@ -13,8 +13,7 @@ std::string amount_html(const std::string& quantity, const Number& value);  // "
 std::string rate_html(const std::string& quantity, const Number& value);    // the same a second
 std::string percent_html(const Number& fraction);                           // "12.3 %"
 std::string factor_html(const Number& factor);                              // "×1.23"
-std::string less_html(const Number& factor);             // "÷16.0" of what fell, "×1.23" of what rose
-std::string resource_name(const std::string& resource);  // hbm -> HBM, tensor -> tensor cores
+std::string less_html(const Number& factor);  // "÷16.0" of what fell, "×1.23" of what rose
 std::string third_party_html(bool third_party);
 
 // The page's table and its ladders.

@@ -64,7 +64,7 @@ json page_data(const Report& report) {
     const auto point = place.find(row.point);
     rows.push_back({point != place.end() ? json(point->second) : json::array({row.point, row.kernel}), entry->second,
                     value_of(row.predicted), value_of(row.measured), value_of(row.ratio), value_of(row.tolerance),
-                    row.verdict});
+                    row.verdict ? to_string(*row.verdict) : ""});
   }
   // So does the charts' common look.
   json charts = charts_of(report), config;

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "report/page/headline.h"
 #include "report/page/html_parts.h"
 #include "report/page/sections.h"
+#include "report/text/headline.h"
 #include "report/text/text_format.h"
 
 namespace tilescope::report {

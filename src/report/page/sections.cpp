@@ -10,8 +10,8 @@
 #include "base/contains.h"
 #include "base/text.h"
 #include "report/charts/chart.h"
-#include "report/page/headline.h"
 #include "report/page/html_parts.h"
+#include "report/text/headline.h"
 #include "report/text/text_format.h"
 
 namespace tilescope::report {
@@ -36,7 +36,7 @@ std::string tolerances_html(const Report& report) {
   std::map<std::pair<std::string, std::string>, Use> uses;
   std::vector<std::pair<std::string, std::string>> order;
   for (const ReportRow& row : report.rows) {
-    if (row.verdict.empty()) continue;
+    if (!row.verdict) continue;
     const auto [entry, added] = uses.try_emplace({tolerance_text(row.tolerance), row.reason});
     if (added) order.push_back(entry->first);
     Use& use = entry->second;
@@ -54,7 +54,8 @@ std::string tolerances_html(const Report& report) {
 
 bool any_allowance(const Report& report) {
   for (const ReportRow& row : report.rows)
-    if (row.verdict == "pass" && row.ratio && row.tolerance && std::abs(*row.ratio - 1) > *row.tolerance) return true;
+    if (row.verdict == Verdict::pass && row.ratio && row.tolerance && std::abs(*row.ratio - 1) > *row.tolerance)
+      return true;
   return false;
 }
 

@@ -12,7 +12,7 @@ std::string render_csv(const analysis::Report& content) {
       out += report::escape_csv(cell) + ',';
     for (const report::Number& number : {row.predicted, row.measured, row.ratio, row.tolerance})
       out += report::plain_number(number) + ',';
-    out += row.verdict + '\n';
+    out += (row.verdict ? to_string(*row.verdict) : "") + '\n';
   }
   return out;
 }

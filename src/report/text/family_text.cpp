@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "report/model.h"
-#include "report/page/family_parts.h"
 #include "report/report.h"
 #include "report/text/text_format.h"
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "report/model.h"
-#include "report/page/headline.h"
 #include "report/report.h"
+#include "report/text/headline.h"
 #include "report/text/text_format.h"
 
 namespace tilescope {

@@ -179,6 +179,13 @@ std::string level_name(const std::string& level) {
   return id ? std::string(properties(*id).title) : level;
 }
 
+std::string resource_name(const std::string& resource) {
+  if (resource == "tensor") return "tensor cores";
+  if (resource == "xu") return "XU";
+  if (resource == "fma") return "FMA pipe";
+  return level_name(resource);
+}
+
 std::string level_short(const std::string& level) {
   const auto id = parse_kind<LevelId>(level);
   return id ? std::string(properties(*id).brief) : level;

@@ -32,7 +32,8 @@ std::string plain_number(std::optional<double> value);        // for machines: s
 
 // "read_bytes" or "traffic read" at "hbm", and "traffic hbm read" without a level -> "HBM read".
 std::string quantity_name(const std::string& quantity, const std::string& level);
-std::string level_name(const std::string& level);   // in prose: hbm -> HBM, smem -> shared memory
-std::string level_short(const std::string& level);  // in labels: hbm -> HBM, smem -> SMEM
+std::string resource_name(const std::string& resource);  // hbm -> HBM, tensor -> tensor cores
+std::string level_name(const std::string& level);        // in prose: hbm -> HBM, smem -> shared memory
+std::string level_short(const std::string& level);       // in labels: hbm -> HBM, smem -> SMEM
 
 }  // namespace tilescope::report

@@ -1,4 +1,4 @@
-#include "report/page/headline.h"
+#include "report/text/headline.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace {
 // Without a ratio (something was measured as zero) a failure is beyond every size.
 double size_of(const ReportRow& row) {
   if (row.ratio) return std::abs(*row.ratio - 1);
-  return row.verdict == "fail" ? std::numeric_limits<double>::infinity() : 0;
+  return row.verdict == Verdict::fail ? std::numeric_limits<double>::infinity() : 0;
 }
 
 // Multiples of the tolerance; an exact comparison (tolerance 0) that fails is beyond every multiple.
@@ -25,7 +25,7 @@ double use_of(const ReportRow& row) {
 
 // What failed comes before what an absolute allowance lets pass, whatever their sizes.
 bool worse(const ReportRow& a, const ReportRow& b) {
-  if (a.verdict != b.verdict) return a.verdict == "fail";
+  if (a.verdict != b.verdict) return a.verdict == Verdict::fail;
   return use_of(a) > use_of(b);
 }
 
@@ -43,11 +43,11 @@ Headline headline_of(const Report& report) {
   }
   headline.kernels.assign(kernels.begin(), kernels.end());
   for (const ReportRow& row : report.rows) {
-    if (row.verdict == "info") ++headline.informative;
-    if (row.verdict != "pass" && row.verdict != "fail") continue;
+    if (row.verdict == Verdict::info) ++headline.informative;
+    if (row.verdict != Verdict::pass && row.verdict != Verdict::fail) continue;
     ++headline.checked;
-    ++(row.verdict == "pass" ? headline.passed : headline.failed);
-    if (row.verdict == "fail") headline.failures.push_back(row);
+    ++(row.verdict == Verdict::pass ? headline.passed : headline.failed);
+    if (row.verdict == Verdict::fail) headline.failures.push_back(row);
     if (!headline.worst || worse(row, *headline.worst)) headline.worst = row;
   }
   std::stable_sort(headline.failures.begin(), headline.failures.end(),
