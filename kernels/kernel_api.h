@@ -24,6 +24,7 @@ namespace tilescope::kernels {
 
 using Dtype = Format;   // kernels are built for fp32, fp16, bf16, fp8_e4m3, int8 and int4
 using Mask = MaskKind;  // a kernel lists those that it takes
+using tilescope::Pass;
 
 // Consecutive values along the last axis that share one fp16 scale (value = code * scale); 0: the format has none.
 // int4 codes are -8 ... 7, two a byte, the even element in the low four bits.

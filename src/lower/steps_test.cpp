@@ -22,8 +22,14 @@ TEST_CASE("a product's operand reads equal a walk over its instructions") {
                        tile_n = 16 * between(1, 8);
     const bool a_in_smem = between(0, 1) == 1;
     lowering.mma = {{"", tile_m}, {"", tile_n}, {"", 1}};
-    lowering.matmuls = {
-        {"product", {"", m}, {"", n}, {"", k}, {"A", a_in_smem ? "smem" : "tmem", 16}, {"B", "smem", 8}, 100, ""}};
+    lowering.matmuls = {{"product",
+                         {"", m},
+                         {"", n},
+                         {"", k},
+                         {"A", a_in_smem ? LevelId::smem : LevelId::tmem, 16},
+                         {"B", LevelId::smem, 8},
+                         100,
+                         ""}};
     std::int64_t bytes = 0, flop = 0;
     for (std::int64_t row = 0; row < m; row += tile_m)
       for (std::int64_t column = 0; column < n; column += tile_n)
@@ -52,7 +58,7 @@ TEST_CASE("N is what a loop that adds copies until one does not fit finds") {
       const std::int64_t values = between(1, 20000), buffers = between(1, 3);
       const Scope scope = v == 0 ? Scope::warpgroup : static_cast<Scope>(between(0, 2));
       lowering.variables.push_back(
-          {fmt::format("v{}", v), "K", {{"", values}}, 8, "smem", scope, buffers, 0, "", {}, ""});
+          {fmt::format("v{}", v), "K", {{"", values}}, 8, LevelId::smem, scope, buffers, 0, "", {}, ""});
       (scope == Scope::block ? block : copy) += values * buffers * (scope == Scope::warp ? 4 : 1);
     }
     std::int64_t copies = 0;
@@ -70,7 +76,7 @@ TEST_CASE(
     "small copies are limited by threads: four blocks of 512 in the unit's 2048, eight warpgroups in a block's 1024") {
   for (const auto& [name, limit] : {std::pair{"flash4_b200_backward", 4}, std::pair{"napkin_hopper", 8}}) {
     Lowering lowering = load(name);
-    lowering.variables = {{"v", "K", {{"", 16}}, 8, "smem", lowering.copies.scope, 1, 0, "", {}, ""}};
+    lowering.variables = {{"v", "K", {{"", 16}}, 8, LevelId::smem, lowering.copies.scope, 1, 0, "", {}, ""}};
     const Configuration configuration = configure(lowering, lowering.plans[0]);
     CHECK(configuration.copies == limit);
     CHECK(configuration.limited_by == "threads");
@@ -80,7 +86,7 @@ TEST_CASE(
 TEST_CASE("storage that variables share is as large as the largest of them") {
   Lowering lowering = load("napkin_hopper");
   const auto variable = [](const std::string& name, std::int64_t bytes, const std::string& shares) {
-    return Variable{name, "K", {{"", bytes}}, 8, "smem", Scope::warpgroup, 1, 0, shares, {}, ""};
+    return Variable{name, "K", {{"", bytes}}, 8, LevelId::smem, Scope::warpgroup, 1, 0, shares, {}, ""};
   };
   lowering.variables = {variable("owner", 100, ""), variable("small", 7, "owner"), variable("large", 300, "owner"),
                         variable("alone", 20, "")};

@@ -19,6 +19,7 @@ class LevelBytes {
   std::array<std::int64_t, 2>& operator[](LevelId level) { return bytes_[static_cast<std::size_t>(level)]; }
   const std::array<std::int64_t, 2>& operator[](LevelId level) const { return bytes_[static_cast<std::size_t>(level)]; }
   std::int64_t both(LevelId level) const { return (*this)[level][0] + (*this)[level][1]; }
+  friend bool operator==(const LevelBytes&, const LevelBytes&) = default;
 
  private:
   std::array<std::array<std::int64_t, 2>, level_count> bytes_{};

@@ -38,7 +38,7 @@ Report small_report() {
                   .measured = 3300,
                   .ratio = 3000.0 / 3300,
                   .tolerance = 0.03,
-                  .verdict = Verdict::fail},
+                  .verdict = tilescope::Verdict::fail},
                  {.point = "p1",
                   .kernel = "fused",
                   .quantity = "tensor_flop",
@@ -46,7 +46,7 @@ Report small_report() {
                   .measured = 1e6,
                   .ratio = 1,
                   .tolerance = 0,
-                  .verdict = Verdict::pass}};
+                  .verdict = tilescope::Verdict::pass}};
   report.summary = {{.kernel = "fused",
                      .quantity = "traffic hbm read",
                      .n = 1,
@@ -168,7 +168,7 @@ TEST_CASE("A page without points, measurements, comparison, pictures, tile map o
 
 TEST_CASE("A failure without a ratio, where zero was measured, is worse than every finite one") {
   Report data = small_report();
-  data.rows[1].measured = 0, data.rows[1].ratio.reset(), data.rows[1].verdict = Verdict::fail;
+  data.rows[1].measured = 0, data.rows[1].ratio.reset(), data.rows[1].verdict = tilescope::Verdict::fail;
   const std::string text = tilescope::render_markdown(data);
   CHECK(text.find("tensor FLOP | 1,000,000 FLOP | 0 FLOP | – |") < text.find("| HBM read | 3,000 B"));
 }

@@ -96,7 +96,7 @@ void check_search(const Given& given, const Answer& answered) {
   const Candidate& best = found.result.feasible.front();
   CHECK(same_tile(best.point, answered.point));
   CHECK(best.seconds == answered.prediction.time.total);
-  const auto& hbm = answered.prediction.traffic[0];
+  const auto& hbm = answered.prediction.traffic[LevelId::hbm];
   CHECK(best.hbm_bytes == hbm[0] + hbm[1]);
   for (const Candidate& other : found.result.feasible)
     if (other.point.l2 == L2Model::walk) CHECK(best.busy_seconds <= other.busy_seconds);
@@ -108,7 +108,7 @@ void check_compare(const Given& given, const Answer& answered) {
   const Json object = compared_json(rows).at("rows").at(0);
   CHECK(object.at("microseconds").get<double>() ==
         doctest::Approx(answered.prediction.time.total * 1e6).epsilon(1e-12));
-  const auto& hbm = answered.prediction.traffic[0];
+  const auto& hbm = answered.prediction.traffic[LevelId::hbm];
   CHECK(object.at("hbm_bytes").get<std::int64_t>() == hbm[0] + hbm[1]);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("what the merge of a split reads, the parts have written, also parts w
                                                  {"tile", "q=16,kv=16,pack=4,warps=4,splits=" + splits}}));
       const auto& launches = answered.prediction.islands;
       REQUIRE(launches.size() == 2);
-      const std::int64_t written = launches[0].traffic[1][1], read = launches[1].traffic[1][0];
+      const std::int64_t written = launches[0].traffic[LevelId::l2][1], read = launches[1].traffic[LevelId::l2][0];
       CHECK(read > 0);
       CHECK(written == read);
     }

@@ -11,7 +11,8 @@ std::vector<OptionSpec> recorded_options() {
 
 Comparison compare_recorded(const Arguments& arguments, Keep keep, const RecordProgress& progress) {
   const auto given = arguments.text("recorded");
-  const std::filesystem::path directory = given ? *given : data_directory() / "validate" / "records";
+  const std::filesystem::path directory =
+      given ? std::filesystem::path(*given) : data_directory() / "validate" / "records";
   return tilescope::compare_recorded(directory, data_directory(), keep, arguments.text("experiment"), progress);
 }
 

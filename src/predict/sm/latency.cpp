@@ -41,9 +41,7 @@ double parts_of_products(const BoundIsland& bound) {
 
 // Of the bytes that enter the units, those that memory brings.
 double missed_part(const LaunchAtSm& launch, Inputs inputs) {
-  const auto read = [&](Boundary from) {
-    return static_cast<double>(launch.counts.traffic.bytes[from][0]);
-  };
+  const auto read = [&](Boundary from) { return static_cast<double>(launch.counts.traffic.bytes[from][0]); };
   if (inputs == Inputs::in_l2) return 0;
   const double from_memory = inputs == Inputs::in_memory ? read(Boundary::hbm) : launch.memory.read_in_sequence;
   return read(Boundary::l2) > 0 ? std::min(1.0, from_memory / read(Boundary::l2)) : 0;

@@ -111,7 +111,7 @@ TEST_CASE("bytes of spilled registers are the threads' own, once a step and once
   const LocalTraffic& local = with.prediction.islands[0].local;
   CHECK(local.stored == stored);
   CHECK(local.loaded == loaded);
-  const auto l2 = static_cast<std::size_t>(Boundary::l2), hbm = static_cast<std::size_t>(Boundary::hbm);
+  constexpr LevelId l2 = LevelId::l2, hbm = LevelId::hbm;
   CHECK(with.prediction.traffic[l2][1] - none.prediction.traffic[l2][1] == stored);
   CHECK(with.prediction.traffic[l2][0] - none.prediction.traffic[l2][0] == local.missed);
   CHECK(with.prediction.traffic[hbm] == none.prediction.traffic[hbm]);  // 16.5 MiB of frames stay in the L2, unwritten

@@ -72,14 +72,15 @@ TEST_CASE("Levels are listed outermost first and an unmeasured number has no bar
 TEST_CASE("The error chart has one strip a quantity and a band a tolerance, wide enough for the largest error") {
   Report report = one_point();
   CHECK(error_chart(report).is_null());
-  report.rows = {{.point = "p",
-                  .kernel = "k",
-                  .quantity = "read_bytes",
-                  .level = "hbm",
-                  .ratio = 1.5,
-                  .tolerance = 0.03,
-                  .verdict = Verdict::fail},
-                 {.point = "p", .kernel = "k", .quantity = "seconds", .ratio = 0.5, .verdict = Verdict::info}};
+  report.rows = {
+      {.point = "p",
+       .kernel = "k",
+       .quantity = "read_bytes",
+       .level = "hbm",
+       .ratio = 1.5,
+       .tolerance = 0.03,
+       .verdict = tilescope::Verdict::fail},
+      {.point = "p", .kernel = "k", .quantity = "seconds", .ratio = 0.5, .verdict = tilescope::Verdict::info}};
   const json spec = error_chart(report);
   CHECK(spec["layer"][0]["data"]["values"] == json::parse(R"([{"name": "HBM read", "low": -0.03, "high": 0.03}])"));
   const json domain = spec["layer"][2]["encoding"]["x"]["scale"]["domain"];
