@@ -83,10 +83,15 @@ void read_axes(const Node& map, const std::map<std::string, std::int64_t>& own_s
   std::vector<std::string> known = kind_names<Extent>();
   for (const auto& [name, value] : own_sizes) known.push_back(name);
   for (const auto& [name, node] : map.entries()) {
-    node.only({"size"});
+    node.only({"size", "default"});
     check_name(node, name);
     const std::string size = node["size"].one_of(known);
     Axis axis{.name = name, .size = size, .extent = parse_kind<Extent>(size)};
+    if (const auto usual = node.find("default")) {
+      axis.usual = usual->integer(1, largest_extent);
+      if (!axis.extent || axis.extent == Extent::group)
+        usual->report(fmt::format("'{}' takes no default; give it in 'sizes', or that of heads_kv", size));
+    }
     if (const auto own = own_sizes.find(size); own != own_sizes.end()) axis.length = own->second;
     diagram.axes.push_back(std::move(axis));
   }
@@ -350,6 +355,12 @@ void set_size(Diagram& diagram, const std::string& size, std::int64_t value) {
   std::string message = fmt::format("diagram '{}' has no size '{}'", diagram.name, size);
   message += known.empty() ? "; its axes are sized by the workload" : did_you_mean(size, known);
   throw InputError(Diagnostic{.path = "--size", .message = message});
+}
+
+std::int64_t usual_size(const Diagram& diagram, Extent extent) {
+  const auto axis = std::find_if(diagram.axes.begin(), diagram.axes.end(),
+                                 [&](const Axis& each) { return each.extent == extent && each.usual > 0; });
+  return axis == diagram.axes.end() ? 0 : axis->usual;
 }
 
 Diagram load_diagram(const std::filesystem::path& file) {

@@ -29,6 +29,7 @@ struct Axis {
   std::int64_t length = 0;            // where the size is the diagram's own: its value
   std::optional<AxisId> chunks_of{};  // this axis counts the chunks that a split cuts another axis into
   std::int64_t per = 1;               // the axis counts groups of so many of the extent: pages of keys
+  std::int64_t usual = 0;             // of the extent, where neither an option nor a workload gives it; 0: none
 
   std::int64_t size_in(const Workload& workload) const {
     return extent ? ceil_div(workload.size(*extent), per) : length;
@@ -111,6 +112,9 @@ struct Diagram {
   // Union of the axes of an operator's arrays, in declaration order.
   std::vector<AxisId> axes_of(const Operator& op) const;
 };
+
+// The size of an extent that the diagram states as `default`; 0: none.
+std::int64_t usual_size(const Diagram& diagram, Extent extent);
 
 // Gives the diagram's own sizes other values. Throws InputError for a name that is not one of them.
 void set_size(Diagram& diagram, const std::string& size, std::int64_t value);

@@ -179,3 +179,19 @@ TEST_CASE("points that fit no memory, register file or launch are infeasible or 
   for (const std::string gpu : {"b200_sxm", "rtx5090", "a100_sxm_80"})
     CHECK_THROWS_AS(answer(options_of({{"hardware", gpu}, {"kernel", "fused_wgmma"}, {"q-len", "4k"}})), InputError);
 }
+
+TEST_CASE("a diagram's own sizes hold where no option or workload gives others") {
+  const auto sizes = [](const Given& more) {
+    Given given{{"hardware", "a100_sxm_80"}, {"diagram", "mla_absorbed"}, {"tile", "q=16,kv=16,pack=1,warps=4"}};
+    given.insert(given.end(), more.begin(), more.end());
+    return answer(options_of(given)).point.workload;
+  };
+  const Workload latent = sizes({{"heads-q", "128"}, {"q-len", "1"}, {"kv-len", "8k"}});
+  CHECK(latent.heads_q == 128);
+  CHECK(latent.heads_kv == 1);
+  CHECK(latent.d_qk == 576);
+  CHECK(latent.d_v == 512);
+  CHECK(sizes({{"heads-q", "128"}, {"heads-kv", "2"}, {"q-len", "1"}}).heads_kv == 2);
+  CHECK(sizes({{"head-dim", "320"}, {"v-head-dim", "256"}, {"q-len", "1"}}).d_v == 256);
+  CHECK(sizes({{"workload", "deepseek-v3-decode"}}).batch == 32);
+}

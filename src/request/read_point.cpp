@@ -45,21 +45,37 @@ void refuse_idle_sizes(const Options& options, const Diagram& diagram) {
   }
 }
 
+// The diagram's own sizes, where it has any: one latent for all heads, for example.
+Workload usual_workload(const Diagram& diagram) {
+  Workload workload;
+  const auto take = [&](Extent extent, std::int64_t& size) {
+    if (const std::int64_t usual = usual_size(diagram, extent); usual > 0) size = usual;
+  };
+  take(Extent::batch, workload.batch), take(Extent::heads_kv, workload.heads_kv);
+  take(Extent::q_len, workload.q_len), take(Extent::kv_len, workload.kv_len);
+  take(Extent::d_qk, workload.d_qk), take(Extent::d_v, workload.d_v);
+  workload.heads_q = workload.heads_kv;
+  return workload;
+}
+
 Workload read_workload(const Options& options, const Diagram& diagram) {
   refuse_idle_sizes(options, diagram);
-  Workload workload;
-  if (const auto name = options.text("workload")) workload = find_workload(*name, data_directory() / "models");
+  Workload workload = usual_workload(diagram);
+  const bool named = options.has("workload");
+  const auto follows = [&](Extent extent) { return usual_size(diagram, extent) == 0; };
+  if (named) workload = find_workload(*options.text("workload"), data_directory() / "models");
   const auto extent = [&](const char* name) { return options.integer(name, 1, largest_extent); };
   if (const auto batch = extent("batch")) workload.batch = *batch;
   if (const auto heads = extent("heads-q"))
-    workload.heads_q = *heads, workload.heads_kv = options.has("workload") ? workload.heads_kv : *heads;
+    workload.heads_q = *heads, workload.heads_kv = named || !follows(Extent::heads_kv) ? workload.heads_kv : *heads;
   if (const auto heads = extent("heads-kv")) workload.heads_kv = *heads;
   if (const auto length = extent("q-len"))
-    workload.q_len = *length, workload.kv_len = options.has("workload") ? workload.kv_len : *length;
+    workload.q_len = *length, workload.kv_len = named || !follows(Extent::kv_len) ? workload.kv_len : *length;
   if (const auto length = extent("kv-len")) workload.kv_len = *length;
-  if (const auto dim = extent("head-dim")) workload.d_qk = workload.d_v = *dim;
+  if (const auto dim = extent("head-dim"))
+    workload.d_qk = *dim, workload.d_v = follows(Extent::d_v) ? *dim : workload.d_v;
   if (const auto dim = extent("v-head-dim")) workload.d_v = *dim;
-  if (!options.has("workload") && !options.has("q-len") && sized_by(diagram, Extent::q_len))
+  if (!named && !options.has("q-len") && sized_by(diagram, Extent::q_len))
     refuse("--q-len", "is missing: give --q-len (and --kv-len, --heads-q, --head-dim, ...) or --workload");
   const std::vector<std::string> violations = workload.violations();
   std::vector<Diagnostic> diagnostics;

@@ -39,10 +39,11 @@ const NamedExtent& named(std::int64_t Workload::*extent) {
 struct Follower {
   std::int64_t Workload::*leader, Workload::*follower;
   bool workload_gives_it;  // --workload states it on its own
+  Extent extent;           // of the follower, for which a diagram may state a size
 };
-constexpr std::array<Follower, 3> followers{{{&Workload::heads_q, &Workload::heads_kv, true},
-                                             {&Workload::q_len, &Workload::kv_len, true},
-                                             {&Workload::d_qk, &Workload::d_v, false}}};
+constexpr std::array<Follower, 3> followers{{{&Workload::heads_q, &Workload::heads_kv, true, Extent::heads_kv},
+                                             {&Workload::q_len, &Workload::kv_len, true, Extent::kv_len},
+                                             {&Workload::d_qk, &Workload::d_v, false, Extent::d_v}}};
 
 bool sets(const SweepAxis& axis, std::int64_t Workload::*extent) { return contains(axis.extents, extent); }
 
@@ -113,9 +114,11 @@ void refuse_overlap(const std::vector<SweepAxis>& axes, const SweepAxis& axis) {
   }
 }
 
-void add_followers(std::vector<SweepAxis>& axes, const Options& options) {
+void add_followers(std::vector<SweepAxis>& axes, const Options& options, const Diagram& diagram) {
   for (const Follower& pair : followers) {
-    if (options.has(named(pair.follower).option) || (pair.workload_gives_it && options.has("workload"))) continue;
+    if (options.has(named(pair.follower).option) || (pair.workload_gives_it && options.has("workload")) ||
+        usual_size(diagram, pair.extent) > 0)
+      continue;
     if (std::any_of(axes.begin(), axes.end(), [&](const SweepAxis& axis) { return sets(axis, pair.follower); }))
       continue;
     for (SweepAxis& axis : axes)
@@ -135,7 +138,7 @@ std::vector<SweepAxis> read_axes(const Options& options, const Plan& plan) {
     axes.push_back(std::move(axis));
   }
   if (axes.empty()) refuse("--axis", "is missing: give at least one axis to sweep, as in --axis seqlen=1k:128k:x2");
-  add_followers(axes, options);
+  add_followers(axes, options, plan.schedule.diagram);
   const std::string mask = options.text("mask").value_or("");
   for (const SweepAxis& axis : axes)
     if (mask_file(mask) && (sets(axis, &Workload::q_len) || sets(axis, &Workload::kv_len)))

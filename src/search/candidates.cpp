@@ -81,19 +81,21 @@ void add_side(const Plan& plan, const Point& base, const Island& island, const I
   const bool holds_warps = diagram.guard ? contains(side, diagram.guard->query) : is_rows;
   const std::int64_t size = diagram.axes[index(cut.back())].size_in(base.workload);
   const std::int64_t limit = std::max(rounded_up(size, unit), holds_warps ? fewest_warps * how.mma.m : unit);
-  std::int64_t outer_length = 1;
+  std::vector<std::int64_t> shared{1};  // lengths of outer axes that a tile may hold together with the last one
   for (std::size_t i = 0; i + 1 < cut.size(); ++i) {
     auto& outer = candidates[static_cast<std::size_t>(parameter_of(island, cut[i]))];
     const std::int64_t length = diagram.axes[index(cut[i])].size_in(base.workload);
     add(outer, 1);
-    if (length <= largest_tile) add(outer, length), outer_length = checked_mul(outer_length, length);
+    for (std::int64_t part = 2; part <= std::min(length, largest_tile); ++part)
+      if (length % part == 0) add(outer, part), add(shared, part);
   }
   auto& inner = candidates[static_cast<std::size_t>(parameter_of(island, cut.back()))];
   for (const std::int64_t multiple : multiples) {
     const std::int64_t tile = unit * multiple;
     if (tile > std::max(largest_tile, unit)) break;
     if (tile <= limit) add(inner, tile);
-    if (tile % outer_length == 0 && tile / outer_length <= limit) add(inner, tile / outer_length);
+    for (const std::int64_t rows : shared)
+      if (tile % rows == 0 && tile / rows <= limit) add(inner, tile / rows);
   }
 }
 

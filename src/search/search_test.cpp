@@ -49,7 +49,7 @@ TEST_CASE("candidates follow from what a parameter cuts") {
   CHECK(candidates_of(flash2, few_keys, "kv") == Tiles{16, 32});         // 20 rounded up
   CHECK(candidates_of(flash2, few_keys, "q") == Tiles{16, 32, 48, 64});  // four warps have 64 rows
   const Point grouped = point_of(split, {1, 32, 8, 1, 4096, 128, 128});
-  CHECK(candidates_of(split, grouped, "pack") == Tiles{1, 4});
+  CHECK(candidates_of(split, grouped, "pack") == Tiles{1, 2, 4});
   CHECK(candidates_of(split, grouped, "q") == Tiles{4, 8, 12, 16, 24, 32, 48, 64});
   CHECK(candidates_of(split, grouped, "splits") ==
         Tiles{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128});  // 132 units
