@@ -3,14 +3,14 @@ BUILD := build/release
 JOBS := $(shell nproc)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 PROGRAM_PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev
-CHECK_PACKAGES := $(PROGRAM_PACKAGES) doctest-dev libbenchmark-dev clang-format python3 python3-jsonschema python3-yaml python3-dev pybind11-dev $(PAGE_PACKAGES)
+CHECK_PACKAGES := $(PROGRAM_PACKAGES) doctest-dev libbenchmark-dev clang-format clang-tidy python3 python3-jsonschema python3-yaml python3-dev pybind11-dev $(PAGE_PACKAGES)
 # The HTML page. A Node.js or browser that is there already is used as it is.
 NPM_PACKAGES = $(if $(shell command -v npm),,nodejs npm)
 PAGE_PACKAGES = $(NPM_PACKAGES) $(if $(shell command -v chromium),,chromium)
 GPU := $(shell nvidia-smi -L 2>/dev/null | grep -q GPU && echo yes)
 REPORT := $(BUILD)/tilescope report --recorded validate/records/h200/main.jsonl
 
-.PHONY: demo report check build program bench package docs clean
+.PHONY: demo report check tidy build program bench package docs clean
 
 # The program alone, its first answer and a report: no tests, and kernels only where a GPU can run them. The HTML page
 # needs npm; where that is missing, the report is Markdown. `make report` adds pictures over all records (30 s more).
@@ -31,6 +31,10 @@ report: program
 
 check: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# The checks of .clang-tidy over all rooms; `make check` runs them over those that compute.
+tidy: build
+	python3 src/check_tidy.py clang-tidy . $(BUILD)
 
 # Both share a tree: what `make demo` has compiled is not compiled again.
 program:

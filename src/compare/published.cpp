@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "compare/catalogue.h"
+#include "compare/comparison_columns.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 
@@ -145,18 +146,6 @@ std::vector<double> ranks(std::span<const double> values) {
   return rank;
 }
 
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json score_json(const PublishedScore& score) {
-  return {{"n", score.error.n},
-          {"mape", number_or_null(score.error.mean)},
-          {"median", number_or_null(score.error.median)},
-          {"p90", number_or_null(score.error.p90)},
-          {"worst", number_or_null(score.error.worst)},
-          {"bias", number_or_null(score.bias)},
-          {"rank", number_or_null(score.rank)}};
-}
-
 }  // namespace
 
 double rank_correlation(std::span<const double> a, std::span<const double> b) {
@@ -188,28 +177,7 @@ std::vector<PublishedResult> compare_published(const std::vector<PublishedTable>
 }
 
 Json to_json(const std::vector<PublishedResult>& results) {
-  Json tables = Json::array();
-  for (const PublishedResult& result : results) {
-    Json rows = Json::array();
-    for (const PublishedTime& row : result.rows)
-      rows.push_back({{"point", row.point},
-                      {"measured", row.measured},
-                      {"predicted", row.fits() ? Json(row.predicted) : Json(nullptr)},
-                      {"roofline", row.roofline},
-                      {"ratio", row.fits() ? number_or_null(row.predicted / row.measured) : Json(nullptr)},
-                      {"fits", row.fits()}});
-    tables.push_back({{"name", result.name},
-                      {"hardware", result.hardware},
-                      {"source", result.source},
-                      {"passed", result.passed()},
-                      {"bars",
-                       {{"mape", result.most_mape ? Json(*result.most_mape) : Json(nullptr)},
-                        {"rank", result.least_rank ? Json(*result.least_rank) : Json(nullptr)}}},
-                      {"model", score_json(result.model)},
-                      {"roofline", score_json(result.roofline)},
-                      {"rows", std::move(rows)}});
-  }
-  return {{"schema", "tilescope/published-comparison/1"}, {"tables", std::move(tables)}};
+  return {{"schema", "tilescope/published-comparison/1"}, {"tables", objects_of(published_columns(), results)}};
 }
 
 }  // namespace tilescope

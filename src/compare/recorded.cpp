@@ -1,6 +1,9 @@
 #include "compare/recorded.h"
 
+#include <algorithm>
 #include <map>
+
+#include "base/error.h"
 
 namespace tilescope {
 
@@ -27,6 +30,15 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     if (progress) progress(++done, all);
   });
   return comparer.finish();
+}
+
+std::string hardware_with_most_records(const Comparison& comparison) {
+  std::map<std::string, int> counts;
+  for (const ComparedPoint& point : comparison.points) ++counts[point.record.environment.hardware];
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == counts.end()) throw InputError(Diagnostic{.message = "there is no record; measure first"});
+  return most->first;
 }
 
 }  // namespace tilescope

@@ -16,4 +16,7 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
                             Keep keep, const std::optional<std::filesystem::path>& experiment = {},
                             const CompareProgress& progress = {});
 
+// Id of the GPU that most points were measured on; the first by name of several. Throws InputError where there is none.
+std::string hardware_with_most_records(const Comparison& comparison);
+
 }  // namespace tilescope

@@ -34,7 +34,7 @@ class Builder {
     for (number_ = 0; number_ < static_cast<int>(schedule_.islands.size()); ++number_) {
       island_ = &schedule_.islands[static_cast<std::size_t>(number_)];
       add_terms();
-      for (LiveColumn& column : columns_of(*island_, primitives_, options_.buffers)) add_column(std::move(column));
+      for (const LiveColumn& column : columns_of(*island_, primitives_, options_.buffers)) add_column(column);
       for (const int op : island_->operators) out_.work.push_back({number_, op, points(op)});
     }
     return std::move(out_);
@@ -307,7 +307,7 @@ class Builder {
     if (!values.is_zero()) out_.terms.push_back({number_, id, store, std::move(values)});
   }
 
-  void add_column(LiveColumn column) {
+  void add_column(const LiveColumn& column) {
     SymbolicColumn out{.island = number_, .at = column.at};
     for (const Live& live : column.live) {
       Polynomial tile = live.copies;

@@ -189,8 +189,10 @@ TEST_CASE("hostile names stay text, inside of their places") {
   for (const std::string& name :
        {hostile, std::string(3000, 'W'), std::string("\x01\xff\xc0\x80\xed\xa0\x80\n\t\xef\xbf\xbf"), std::string()}) {
     const Diagram diagram = chain(4, 3, name);
-    Schedule schedule{
-        .name = name, .summary = name, .diagram = diagram, .parameters = {{name, 64}}, .islands = {}, .chunks = {}};
+    Schedule schedule;
+    schedule.name = schedule.summary = name;
+    schedule.diagram = diagram;
+    schedule.parameters = {{name, 64}};
     Island island{.name = name,
                   .operators = {0, 1},
                   .omits = {},

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/page_section.h"
 #include "lower/lowering.h"
 
 namespace tilescope::lower {
@@ -102,7 +103,7 @@ Configuration configure(const Lowering& lowering, const LoweringPlan& plan);
 Throughput pipeline(const Lowering& lowering, const LoweringPlan& plan);
 std::int64_t streamed_bytes(const Lowering& lowering, const LoweringPlan& plan);
 
-std::string to_text(const LoweringResult& result);
+std::vector<PageSection> sections_of(const LoweringResult& result);
 Json to_json(const LoweringResult& result);
 
 }  // namespace tilescope::lower

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "lower/lookup.h"
 
 using namespace tilescope;
@@ -125,7 +126,12 @@ TEST_CASE("text and JSON print the same numbers") {
   CHECK(json["plans"][0]["throughput"]["bound_clocks"] == 6.0);
   CHECK(json["plans"][0]["bandwidth"]["compute_bound"] == true);
   CHECK(json["plans"][0]["divisors"][3]["multiple"] == 128);
-  const std::string text = to_text(result);
+  std::string text;
+  for (const PageSection& section : sections_of(result)) {
+    for (const std::string& paragraph : section.paragraphs) text += paragraph + "\n";
+    for (const PageTable& table : section.tables)
+      for (const auto& row : table.rows) text += join(row, " ") + "\n";
+  }
   for (const char* shown :
        {"74.75 KiB", "3.73", "3.42", "N = 3 warpgroups (limited by register), group of 384 rows", "1.32 PFLOP/s",
         "compute 1.26 us, transfer 968 ns: compute bound", "bound: 6 clocks for 1 row, tensor (full overlap)"})

@@ -7,7 +7,7 @@
 
 namespace tilescope::validate {
 
-RecordStore::RecordStore(std::filesystem::path directory, std::string experiment)
+RecordStore::RecordStore(const std::filesystem::path& directory, const std::string& experiment)
     : file_(directory / (experiment + ".jsonl")) {
   std::error_code error;
   if (std::filesystem::exists(file_, error)) {

@@ -9,7 +9,7 @@ class RecordStore {
  public:
   // Reads what is there: the file of lines, and a folder DIRECTORY/EXPERIMENT with a file a point. Throws InputError
   // when a record is damaged, so that no later write drops it.
-  RecordStore(std::filesystem::path directory, std::string experiment);
+  RecordStore(const std::filesystem::path& directory, const std::string& experiment);
 
   const std::filesystem::path& file() const { return file_; }
   bool holds(const MeasurePoint& point) const;

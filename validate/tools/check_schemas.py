@@ -10,6 +10,7 @@ Exit status 1 with the differences; 77 (skipped) without the Python modules json
 """
 import argparse
 import copy
+import itertools
 import json
 import pathlib
 import re
@@ -40,6 +41,8 @@ COMMANDS = [
     f"search --hardware h200_sxm {HEADS}",
     f"compare --hardware h200_sxm --hardware l4 {HEADS}",
     "validate --recorded validate/records/h200/decode.jsonl",
+    "report --recorded validate/records/h200/third_party.jsonl",
+    "report --page family --recorded validate/records/h200/third_party.jsonl",
 ]
 PUBLISHED = "validate --published validate/published"
 
@@ -102,6 +105,18 @@ def printed(program, published):
             yield path.name, json.loads(path.read_text())
 
 
+def documents_in(place, value):
+    """(place, document) of every object that names a schema: the value itself, and documents inside it."""
+    if isinstance(value, dict):
+        if str(value.get("schema", "")).startswith("tilescope/"):
+            yield place, value
+        for key, inner in value.items():
+            yield from documents_in(f"{place}: {key}", inner)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from documents_in(f"{place}[{index}]", inner)
+
+
 def mutations(schema, document):
     """(what was changed, document that must not match)."""
     for key in schema["required"]:
@@ -120,8 +135,10 @@ def main():
     given = parser.parse_args()
     program = str(pathlib.Path(given.tilescope).resolve())
     schemas, examples, problems, checked = read_schemas(), {}, [], 0
-    for source in (files(), printed(program, given.printed)):
-        for place, document in source:
+    for outer_place, outer in itertools.chain(files(), printed(program, given.printed)):
+        if not str(outer.get("schema", "")).startswith("tilescope/"):
+            problems.append(f"{outer_place}: names no schema of tilescope: {outer.get('schema')}")
+        for place, document in documents_in(outer_place, outer):
             validator = schemas.get(document.get("schema"))
             if validator is None:
                 problems.append(f"{place}: no file in docs/schemas describes {document.get('schema')}")

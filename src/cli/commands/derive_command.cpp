@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "boundaries/levels.h"
 #include "cli/commands/commands.h"
+#include "cli/output/lowering_table.h"
 #include "cli/output/progress.h"
 #include "cli/output/sections.h"
 #include "derive/present/present.h"
@@ -99,9 +100,11 @@ double memory_of(const Arguments& arguments, bool bytes) {
 ExitStatus print_lowering(const Arguments& arguments) {
   const lower::LoweringResult result = lower::run_lowering(*arguments.text("lowering"), data_directory());
   const std::string format = arguments.text("format").value_or("text");
-  if (format != "text" && format != "json")
-    refuse("--format", fmt::format("a lowering is printed as text or json, found '{}'", format));
-  deliver(arguments, format == "json" ? lower::to_json(result).dump(2) + "\n" : lower::to_text(result));
+  if (format == "html") refuse("--format", "a lowering is printed as text, json, csv or md, found 'html'");
+  const Style style = style_of(arguments);
+  if (format == "json") deliver(arguments, lower::to_json(result).dump(2) + "\n");
+  else if (format == "csv") deliver(arguments, render(lowering_table(result), style));
+  else deliver(arguments, render_sections(lower::sections_of(result), style));
   return ExitStatus::done;
 }
 
@@ -231,7 +234,9 @@ Command derive_command() {
                        "tilescope derive matmul --size a=8k,b=8k,c=8k --memory 16k",
                        "tilescope derive attention --schedule flash1 --format html -o flash1.html",
                        "tilescope derive --lowering models/lowerings/napkin_hopper.yaml"},
-          .notes = "--format csv prints the ranked schedules. Exit status 1 when no schedule is legal.",
+          .notes =
+              "--format csv prints the ranked schedules, or the plans of a lowering. Exit status 1 when no schedule is "
+              "legal.",
           .options = derive_options,
           .run = derive_diagram,
           .most_positional = 1,

@@ -1,6 +1,7 @@
 // `derive` and `explain --why-not` as a user runs them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/run_program.h"
@@ -87,6 +88,15 @@ TEST_CASE("a lowering gives the paper's numbers from its file") {
   const Outcome outcome = run_program("derive --lowering " TILESCOPE_SOURCE_DIR "/models/lowerings/napkin_hopper.yaml");
   CHECK(outcome.status == 0);
   for (const char* number : {"3.73", "3.42", "4.06"}) CHECK(outcome.out.find(number) != std::string::npos);
+  const std::string command =
+      "derive --lowering " TILESCOPE_SOURCE_DIR "/models/lowerings/napkin_hopper.yaml --format ";
+  const auto json = nlohmann::json::parse(run_program(command + "json").out);
+  const std::string csv = run_program(command + "csv").out, markdown = run_program(command + "md").out;
+  CHECK(csv.starts_with("plan,sizes,fits,problems,copies,"));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == static_cast<std::ptrdiff_t>(1 + json["plans"].size()));
+  CHECK(markdown.find("## Plan " + json["plans"][0]["name"].get<std::string>() + "\n") != std::string::npos);
+  for (const char* number : {"3.73", "3.42", "4.06"}) CHECK(markdown.find(number) != std::string::npos);
+  CHECK(run_program(command + "html").status == 2);
 }
 
 }  // namespace tilescope::cli

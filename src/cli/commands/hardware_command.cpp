@@ -12,7 +12,7 @@ namespace tilescope::cli {
 namespace {
 
 // Adds whether every counter of the profile exists on its chip, and how many passes they need.
-void check_counters(const HardwareProfile& profile, Table& table, bool& ok) {
+void check_counters(const HardwareProfile& profile, std::vector<CheckRow>& rows, bool& ok) {
   std::vector<std::string> metrics;
   const auto add = [&](const Counter& counter) {
     if (!contains(metrics, counter.metric)) metrics.push_back(counter.metric);
@@ -24,34 +24,33 @@ void check_counters(const HardwareProfile& profile, Table& table, bool& ok) {
   for (const auto& [name, counter] : profile.work_counters) add(counter);
   if (metrics.empty()) return;
   if (!validate::cupti_version()) {
-    table.rows.push_back(
+    rows.push_back(
         {profile.id, "counters exist", "not checked", "this build has no CUPTI; build with the CUDA toolkit"});
     return;
   }
   const auto plan = validate::plan_counters(profile.chip, metrics);
   const bool good = plan && plan->unknown.empty();
   ok = ok && good;
-  table.rows.push_back(
-      {profile.id, "counters exist", good ? "ok" : "FAILED",
-       !plan  ? fmt::format("CUPTI {} does not know chip '{}'", *validate::cupti_version(), profile.chip)
-       : good ? fmt::format("{} counters of {} in {} passes", metrics.size(), profile.chip, plan->passes)
-              : fmt::format("{} has no {}", profile.chip, join(plan->unknown, ", "))});
+  rows.push_back({profile.id, "counters exist", good ? "ok" : "FAILED",
+                  !plan  ? fmt::format("CUPTI {} does not know chip '{}'", *validate::cupti_version(), profile.chip)
+                  : good ? fmt::format("{} counters of {} in {} passes", metrics.size(), profile.chip, plan->passes)
+                         : fmt::format("{} has no {}", profile.chip, join(plan->unknown, ", "))});
 }
 
-ExitStatus check(const Arguments& arguments, std::vector<std::string> files) {
+ExitStatus check(const Arguments& arguments, const std::vector<std::string>& files) {
   std::vector<HardwareProfile> profiles;
   if (files.empty()) profiles = list_profiles(data_directory() / "hardware");
   for (const std::string& file : files) profiles.push_back(find_profile(file, data_directory() / "hardware"));
-  Table table{.title = "", .columns = {"profile", "rule", "result", "finding"}, .rows = {}};
+  std::vector<CheckRow> rows;
   bool ok = true;
   for (const HardwareProfile& profile : profiles) {
     for (const CheckFinding& finding : check_profile(profile)) {
       ok = ok && finding.ok;
-      table.rows.push_back({finding.profile, finding.rule, finding.ok ? "ok" : "FAILED", finding.message});
+      rows.push_back({finding.profile, finding.rule, finding.ok ? "ok" : "FAILED", finding.message});
     }
-    check_counters(profile, table, ok);
+    check_counters(profile, rows, ok);
   }
-  deliver(arguments, render(table, style_of(arguments)));
+  deliver(arguments, render(hardware_check_table(rows), style_of(arguments)));
   return ok ? ExitStatus::done : ExitStatus::answer_no;
 }
 

@@ -3,7 +3,10 @@
 
 #include "base/text.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/why_not.h"
 #include "cli/output/hardware_tables.h"
+#include "cli/output/lowering_table.h"
+#include "compare/comparison_columns.h"
 #include "predict/explain/row_columns.h"
 #include "predict/point/plan.h"
 #include "request/workload_file.h"
@@ -73,11 +76,14 @@ Table workloads_table() {
 
 Table gpus_table() { return hardware_list_table(data_directory() / "hardware"); }
 
-// Every column of every table that predict, explain, sweep, compare and search print; docs/columns.md is this table.
+// Every column of the tables that commands print from column records; docs/columns.md is this table.
 Table columns_table() {
   Table table{.title = "", .columns = {"table", "column", "unit", "from", "meaning", "printed by"}, .rows = {}};
   std::vector<ColumnList> lists = prediction_column_lists();
-  for (ColumnList& list : search_column_lists()) lists.push_back(std::move(list));
+  lists.push_back(why_not_column_list());
+  lists.push_back(lowering_column_list());
+  for (auto* more : {search_column_lists, comparison_column_lists, hardware_column_lists})
+    for (ColumnList& list : more()) lists.push_back(std::move(list));
   for (const ColumnList& list : lists)
     for (const ColumnInfo& column : list.columns)
       table.rows.push_back(

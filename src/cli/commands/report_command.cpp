@@ -9,6 +9,7 @@
 #include "cli/commands/commands.h"
 #include "cli/input/recorded_options.h"
 #include "cli/output/progress.h"
+#include "compare/recorded.h"
 #include "report/report.h"
 
 namespace tilescope::cli {
@@ -17,11 +18,8 @@ namespace {
 
 // --hardware, or the GPU with most records.
 HardwareProfile hardware_of(const Arguments& arguments, const Comparison& comparison) {
-  std::map<std::string, int> counts;
-  for (const ComparedPoint& point : comparison.points) ++counts[point.record.environment.hardware];
-  const auto most =
-      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return find_profile(arguments.text("hardware").value_or(most->first), data_directory() / "hardware");
+  const auto given = arguments.text("hardware");
+  return find_profile(given ? *given : hardware_with_most_records(comparison), data_directory() / "hardware");
 }
 
 void keep_records_of(const HardwareProfile& hardware, Comparison& comparison) {

@@ -7,43 +7,24 @@
 #include "cli/commands/validate_published.h"
 #include "cli/input/recorded_options.h"
 #include "cli/output/progress.h"
+#include "compare/comparison_columns.h"
 
 namespace tilescope::cli {
 namespace {
 
-Json percent(double relative) {
-  return relative > 1e6 ? Json("infinite") : Json(fmt::format("{:.3f} %", 100 * relative));
-}
+Table row_table(const Comparison& comparison) { return table_of("", comparison_columns(), comparison.rows); }
 
-Table summary_table(const Comparison& comparison) {
-  Table table{.title = fmt::format("{} points: relative error of the prediction, by kernel and quantity",
-                                   comparison.records.size()),
-              .columns = {"kernel", "quantity", "n", "outside", "mean", "median", "p90", "worst"},
-              .rows = {}};
-  for (const SummaryRow& row : comparison.summary)
-    table.rows.push_back({row.kernel, row.quantity, row.n, row.failed, percent(row.mean), percent(row.median),
-                          percent(row.p90), percent(row.worst)});
-  return table;
-}
-
-Table row_table(const Comparison& comparison, bool failed_only) {
-  Table table{.title = failed_only ? "rows outside their tolerance" : "",
-              .columns = {"point", "kernel", "quantity", "predicted", "measured", "ratio", "tolerance", "slack",
-                          "verdict", "reason"},
-              .rows = {}};
-  for (const ComparisonRow& row : comparison.rows) {
-    if (failed_only && row.verdict != Verdict::fail) continue;
-    table.rows.push_back({row.point, row.kernel, row.label(), row.predicted, row.measured,
-                          row.measured == 0 ? Json(nullptr) : Json(row.predicted / row.measured),
-                          row.tolerance ? Json(*row.tolerance) : Json(nullptr), row.slack, to_string(row.verdict),
-                          row.reason});
-  }
-  return table;
+Table failed_table(const Comparison& comparison) {
+  std::vector<ComparisonRow> failed = comparison.rows;
+  std::erase_if(failed, [](const ComparisonRow& row) { return row.verdict != Verdict::fail; });
+  return table_of("rows outside their tolerance", comparison_columns(), failed);
 }
 
 std::string summary_text(const Comparison& comparison, const std::vector<SearchRegret>& regrets, const Style& style) {
-  const Table failed = row_table(comparison, true);
-  std::string out = render(summary_table(comparison), style) + "\n";
+  const Table failed = failed_table(comparison);
+  const std::string title =
+      fmt::format("{} points: relative error of the prediction, by kernel and quantity", comparison.records.size());
+  std::string out = render(table_of(title, summary_columns(), comparison.summary), style) + "\n";
   for (const Calibration& bar : calibration(comparison))
     out += fmt::format("{}: the p90 error of a kernel's other records held {:.0f} % of {} records\n", bar.quantity,
                        100 * bar.held, bar.n);
@@ -67,7 +48,7 @@ ExitStatus validate_records(const Arguments& arguments) {
   if (const auto errors = arguments.text("errors")) write_file(*errors, error_summary(comparison).dump(1) + "\n");
   const Style style = style_of(arguments);
   if (style.format == OutputFormat::json) deliver(arguments, to_json(comparison).dump(1) + "\n");
-  else if (style.format == OutputFormat::csv) deliver(arguments, render(row_table(comparison, false), style));
+  else if (style.format == OutputFormat::csv) deliver(arguments, render(row_table(comparison), style));
   else deliver(arguments, summary_text(comparison, regrets, style));
   const bool good_search =
       std::all_of(regrets.begin(), regrets.end(), [](const SearchRegret& regret) { return regret.within_bar; });

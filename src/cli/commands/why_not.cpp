@@ -37,17 +37,29 @@ Question read_question(const std::string& text, const Schedule& schedule) {
   return {*axis, static_cast<Asked>(asked - partitions.begin())};
 }
 
+const Columns<WhyNot>& why_not_columns() {
+  using R = WhyNot;
+  static const Columns<R> columns{
+      {{"kernel", "kernel", "", "Kernel of the schedule.", Origin::question}, [](const R& r) { return r.kernel; }},
+      {{"allowed", "allowed", "", "Whether the axis may be partitioned so.", Origin::loops},
+       [](const R& r) { return r.allowed; }},
+      {{"loops", "loops", "", "The kernel's loops with the axis partitioned so.", Origin::loops},
+       [](const R& r) { return r.loops; }},
+      {{"because", "because", "", "The rule that forbids it, or what it costs.", Origin::loops},
+       [](const R& r) { return r.reason; }},
+  };
+  return columns;
+}
+
 }  // namespace
+
+ColumnList why_not_column_list() { return listed("why not", "explain --why-not", why_not_columns()); }
 
 ExitStatus print_why_not(const Arguments& arguments, const Schedule& schedule) {
   const Question question = read_question(*arguments.text("why-not"), schedule);
   const std::vector<WhyNot> answers = why_not(schedule, question.axis, question.asked);
-  Table table{.title = fmt::format("{} of {}", *arguments.text("why-not"), schedule.name),
-              .columns = {"kernel", "allowed", "loops", "because"},
-              .rows = {}};
-  for (const WhyNot& answer : answers)
-    table.rows.push_back({answer.kernel, answer.allowed, answer.loops, answer.reason});
-  deliver(arguments, render(table, style_of(arguments)));
+  const std::string title = fmt::format("{} of {}", *arguments.text("why-not"), schedule.name);
+  deliver(arguments, render(table_of(title, why_not_columns(), answers), style_of(arguments)));
   return std::all_of(answers.begin(), answers.end(), [](const WhyNot& answer) { return answer.allowed; })
              ? ExitStatus::done
              : ExitStatus::answer_no;

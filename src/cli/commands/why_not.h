@@ -3,11 +3,14 @@
 
 #include "base/error.h"
 #include "cli/input/options.h"
+#include "predict/explain/column.h"
 
 namespace tilescope::cli {
 
 // Prints, for every kernel of the schedule, whether its nest may partition the axis so, and the rule that forbids it.
 // Done when every kernel allows it, else the answer is no.
 ExitStatus print_why_not(const Arguments& arguments, const Schedule& schedule);
+
+ColumnList why_not_column_list();  // for the docs
 
 }  // namespace tilescope::cli

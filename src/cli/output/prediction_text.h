@@ -17,10 +17,4 @@ inline ExitStatus status_of(const Prediction& prediction) {
   return prediction.feasible ? ExitStatus::done : ExitStatus::answer_no;
 }
 
-// A table with the columns that text shows.
-template <class Row>
-Table table_of(const std::string& title, const Columns<Row>& columns, const std::vector<Row>& rows) {
-  return {title, text_headings(columns), text_cells(columns, rows)};
-}
-
 }  // namespace tilescope::cli

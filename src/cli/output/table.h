@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/input/choices.h"
-#include "predict/explain/prediction_json.h"
+#include "predict/explain/column.h"
 
 namespace tilescope::cli {
 
@@ -20,6 +20,12 @@ struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<Json>> rows;  // a cell is a string, integer, number, boolean or null
 };
+
+// A table of the columns that text shows.
+template <class Row>
+Table table_of(const std::string& title, const Columns<Row>& columns, const std::vector<Row>& rows) {
+  return {title, text_headings(columns), text_cells(columns, rows)};
+}
 
 // JSON: an array of objects keyed by column. CSV: RFC 4180, numbers unrounded. Text wider than `style.width` has its
 // text columns folded; when that is not enough, the columns are printed in blocks whose rows are numbered.

@@ -42,6 +42,16 @@ struct Column : ColumnInfo {
 template <class Row>
 using Columns = std::vector<Column<Row>>;
 
+// Columns that only JSON shows, or only text, Markdown and CSV.
+template <class Row>
+Column<Row> json_only(ColumnInfo info, std::function<Json(const Row&)> value) {
+  return {{std::move(info)}, std::move(value), {}, true, false};
+}
+template <class Row>
+Column<Row> text_only(ColumnInfo info, std::function<Json(const Row&)> value) {
+  return {{std::move(info)}, std::move(value), {}, false, true};
+}
+
 // {"key": value, ...} of the columns that JSON shows.
 template <class Row>
 Json object_of(const Columns<Row>& columns, const Row& row) {

@@ -41,16 +41,6 @@ Json total_bytes(const TrafficRow& r) {
   return read.get<std::int64_t>() + bytes_at(r.prediction, r.boundary, Direction::write).get<std::int64_t>();
 }
 
-// Columns that only JSON shows, or only text.
-template <class Row>
-Column<Row> json_only(ColumnInfo info, std::function<Json(const Row&)> value) {
-  return {{std::move(info)}, std::move(value), {}, true, false};
-}
-template <class Row>
-Column<Row> text_only(ColumnInfo info, std::function<Json(const Row&)> value) {
-  return {{std::move(info)}, std::move(value), {}, false, true};
-}
-
 }  // namespace
 
 Json bytes_at(const Prediction& prediction, Boundary boundary, Direction direction) {

@@ -1,6 +1,7 @@
 #include "predict/l2/walk.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "predict/grid/block_order.h"
 #include "predict/l2/sides.h"
@@ -229,8 +230,8 @@ class Walker {
       for (const std::int64_t share : tiles_.list[i].share) all += share;
       for (std::size_t a = 0; a < max_arrays; ++a) {
         const double share = all == 0 ? 0 : static_cast<double>(tiles_.list[i].share[a]) / static_cast<double>(all);
-        out.arrays[a].fetched_again += static_cast<std::int64_t>(static_cast<double>(fetched_[i]) * share + 0.5);
-        out.arrays[a].written_again += static_cast<std::int64_t>(static_cast<double>(written_[i]) * share + 0.5);
+        out.arrays[a].fetched_again += std::llround(static_cast<double>(fetched_[i]) * share);
+        out.arrays[a].written_again += std::llround(static_cast<double>(written_[i]) * share);
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "predict/time/memory_wait.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/checked.h"
 #include "predict/grid/block_order.h"
@@ -65,7 +66,7 @@ MemoryWait memory_wait(const LaunchAtSm& launch, double ramp_seconds, double hig
     blocks.steps = steps, blocks.units = bound.hardware.units.value;
     blocks.resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
     blocks.ahead = tma ? stages : stages - 1, blocks.asks_at_end = tma;
-    blocks.pieces = std::clamp<std::int64_t>(static_cast<std::int64_t>(bytes / piece_bytes + 0.5), 1,
+    blocks.pieces = std::clamp<std::int64_t>(std::llround(bytes / piece_bytes), 1,
                                              std::clamp<std::int64_t>(most_drawn / all, 1, most_pieces));
     // Latencies were measured at the highest clock; of memory and the L2 they do not change with it.
     blocks.service = seconds / count, blocks.latency = latency / highest_hz;

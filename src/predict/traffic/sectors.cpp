@@ -45,8 +45,10 @@ double off_line_part(std::int64_t runs, std::int64_t run_bytes, std::int64_t til
   double on = 0;  // starts and places repeat
   for (std::int64_t run = 0; run < std::min(runs, starts); ++run)
     for (std::int64_t tile = 0; tile < std::min(tiles, places); ++tile)
-      if ((run * (run_bytes % line_bytes) + tile * (tile_bytes % line_bytes)) % line_bytes == 0)
-        on += static_cast<double>((runs - run - 1) / starts + 1) * static_cast<double>((tiles - tile - 1) / places + 1);
+      if ((run * (run_bytes % line_bytes) + tile * (tile_bytes % line_bytes)) % line_bytes == 0) {
+        const std::int64_t runs_alike = (runs - run - 1) / starts + 1, tiles_alike = (tiles - tile - 1) / places + 1;
+        on += static_cast<double>(runs_alike) * static_cast<double>(tiles_alike);
+      }
   return 1 - on / (static_cast<double>(runs) * static_cast<double>(tiles));
 }
 

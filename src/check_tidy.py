@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""clang-tidy over the sources of the program, with the checks of .clang-tidy.
+
+usage: check_tidy.py CLANG_TIDY SOURCE_DIR BUILD_DIR [--without ROOM,...]
+
+clang-tidy spends most of its time on the headers of the standard library, once a file that it is given. So folders are
+joined into a few files, each of folders that declare no name twice in their anonymous namespaces. A file that does not
+compile is split into its folders again. Tests and benchmarks are not checked.
+"""
+import concurrent.futures
+import functools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+TYPE = re.compile(r"(?:template.*> )?(?:struct|class|enum class|enum|using)\s+(\w+)")
+VALUE = re.compile(r"""(?!return|using)[a-zA-Z\[][\w:<>,&*\s\[\]"=]*?[\s&*](\w+)(?:\(|\s=|\{|\[|;)""")
+
+
+def declared(lines):
+    """Names that lines declare at column 1, where clang-format puts the declarations of a namespace."""
+    return {match[1] for line in lines for match in (TYPE.match(line), VALUE.match(line)) if match}
+
+
+def anonymous_names(path):
+    """Names declared in the anonymous namespaces of a source: clang-format puts their declarations at column 1."""
+    names, inside = set(), False
+    for line in path.read_text().splitlines():
+        if line.startswith("namespace {"):
+            inside = True
+        elif line == "}  // namespace":
+            inside = False
+        elif inside:
+            names |= declared([line])
+    return names
+
+
+@functools.cache
+def headers_of(path, root):
+    """Headers of the project that a file includes, and the headers that those include."""
+    found = set()
+    for name in re.findall(r'^#include "(.*)"', path.read_text(), re.M):
+        header = root / "src" / name
+        if header.exists():
+            found |= {header} | headers_of(header, root)
+    return frozenset(found)
+
+
+def sources_and_flags(source, build):
+    """Sources of the compile database (a unity file stands for those that it includes) and their -D, -I, -isystem."""
+    sources, flags = set(), {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        file = pathlib.Path(entry["directory"], entry["file"])
+        members = [file]
+        if "/Unity/" in str(file):
+            members = [pathlib.Path(name) for name in re.findall(r'#include "(.*)"', file.read_text())]
+        kept = [path for path in members if path.is_relative_to(source / "src") and not path.is_relative_to(source / "src/python")
+                and not re.search(r"_(test|bench|main)\.cpp$", path.name)]
+        sources |= set(kept)
+        if kept:
+            found = re.findall(r"-(?:D|I|isystem )\s*(?:\\.|\S)+", entry["command"])
+            flags |= {flag.replace('\\"', '"'): True for flag in found}
+    return sorted(sources), [word for flag in flags for word in flag.split(" ", 1)]
+
+
+def groups_of(rooms, root):
+    """Rooms joined greedily: a room goes to the first group where its own names differ from all others and their headers'.
+
+    Only rooms with the same `using namespace` are joined.
+    """
+    groups = []
+    for room, paths in sorted(rooms.items()):
+        own = set().union(*map(anonymous_names, paths))
+        texts = [path.read_text() for path in paths]
+        headers = [header.read_text() for header in {header for path in paths for header in headers_of(path, root)}]
+        using = {name for text in texts + headers for name in re.findall(r"^using namespace (.*);", text, re.M)}
+        used = {word for text in texts for word in re.findall(r"\w+", text)}
+        shared = used & declared(line for text in texts + headers for line in text.splitlines()) - own
+        group = next((group for group in groups if using == group["using"] and not group["own"] & (own | shared)
+                      and not group["shared"] & own), None)
+        if not group:
+            group = {"own": set(), "shared": set(), "using": using, "rooms": []}
+            groups.append(group)
+        group["own"] |= own
+        group["shared"] |= shared
+        group["rooms"].append(room)
+    return [group["rooms"] for group in groups]
+
+
+def main():
+    tidy, source, build = sys.argv[1], *(pathlib.Path(word).resolve() for word in sys.argv[2:4])
+    without = sys.argv[5].split(",") if sys.argv[4:5] == ["--without"] else []
+    sources, flags = sources_and_flags(source, build)
+    rooms = {}
+    for path in sources:
+        if path.relative_to(source / "src").parts[0] not in without:
+            rooms.setdefault(str(path.parent.relative_to(source)), []).append(path)
+    folder = build / "tidy"
+    folder.mkdir(exist_ok=True)
+
+    def check(names):
+        unit = folder / (re.sub(r"\W", "_", names[0]) + f"_{len(names)}.cpp")
+        unit.write_text("".join(f'#include "{path}"\n' for name in names for path in rooms[name]))
+        result = subprocess.run([tidy, "--quiet", f"--config-file={source / '.clang-tidy'}", str(unit), "--",
+                                 "-std=c++20", *flags], capture_output=True, text=True)
+        if "[clang-diagnostic-error]" in result.stdout and len(names) > 1:
+            return [found for name in names for found in check([name])]
+        return [(result.returncode, result.stdout)]
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = [result for found in pool.map(check, groups_of(rooms, source)) for result in found]
+    for code, output in results:
+        if code:
+            print(output)
+    print(f"{sum(map(len, rooms.values()))} sources of {len(rooms)} folders checked in {len(results)} files")
+    return 1 if not rooms or any(code for code, _ in results) else 0
+
+
+sys.exit(main())
