@@ -7,11 +7,11 @@
 
 using namespace tilescope;
 
-TEST_CASE("a typo finds its word, a stranger finds none") {
+TEST_CASE("a misspelt word gets the nearest known word, an unrelated word gets none") {
   const std::vector<std::string> words{"capacity", "bandwidth", "fp8_e4m3", "fp32"};
   CHECK(nearest("bandwith", words) == "bandwidth");
   CHECK(nearest("CAPACITY", words) == "capacity");
-  CHECK(nearest("fp8", words) == "fp8_e4m3");  // the start of a name, although fp32 is as few letters away
+  CHECK(nearest("fp8", words) == "fp8_e4m3");  // the prefix of a name wins over fp32, which is as near
   CHECK_FALSE(nearest("launch", words).has_value());
   CHECK_FALSE(nearest(std::string(1000, 'c'), words).has_value());
   CHECK_FALSE(nearest("x", {}).has_value());
@@ -35,7 +35,7 @@ TEST_CASE("text in a message is quoted, short, and on one line") {
   CHECK(shown_text("plain") == "'plain'");
   CHECK(shown_text("a\nb\x01") == "'a\\nb\\x01'");
   CHECK(shown_text(std::string(61, 'x')) == "'" + std::string(60, 'x') + "...'");
-  CHECK(shown_text(std::string(59, 'x') + "é") == "'" + std::string(59, 'x') + "...'");  // no half a character
+  CHECK(shown_text(std::string(59, 'x') + "é") == "'" + std::string(59, 'x') + "...'");  // no part of a UTF-8 character
 }
 
 TEST_CASE("numbers are grouped and scaled with their unit") {

@@ -223,7 +223,7 @@ TEST_CASE("a reader that leaves early ends every command without a message, with
     CAPTURE(words);
     const ScratchFolder folder;
     const std::string status = folder / "status";
-    // The reader is gone before the program writes.
+    // The reader has closed the pipe before the program writes.
     const std::string command = "( sleep 0.2; timeout 120 '" TILESCOPE_BINARY "' " + words + " 2>" + (folder / "err") +
                                 "; echo $? >" + status + " ) | true; while [ ! -s " + status + " ]; do sleep 0.1; done";
     CHECK(std::system(command.c_str()) == 0);

@@ -50,7 +50,7 @@ std::vector<Row> swept(const std::string& words, int status = 0) {
 
 }  // namespace
 
-TEST_CASE("a block mask fits one shape, so no axis may change the lengths under it") {
+TEST_CASE("with a block mask no axis of a sweep may change the lengths, because the mask has one shape") {
   const ScratchFolder folder;
   const std::string file = folder / "m.yaml", mask = "--mask block-sparse:" + file;
   write_file(file,
@@ -63,13 +63,13 @@ TEST_CASE("a block mask fits one shape, so no axis may change the lengths under 
   CHECK(swept("--q-len 256 " + mask + " --axis tile_q=64,128 --axis batch=1,2").size() == 4);
 }
 
-TEST_CASE("a swept size carries its follower along as the option does") {
+TEST_CASE("a swept size also sets the size that follows it, as the option does") {
   for (const Row& row : swept("--q-len 64 --axis heads_q=4,8")) CHECK(row.at("heads_kv") == row.at("heads_q"));
   for (const Row& row : swept("--axis q_len=64,128")) CHECK(row.at("kv_len") == row.at("q_len"));
   for (const Row& row : swept("--q-len 64 --axis head_dim=64,128")) CHECK(row.at("d_v") == row.at("d_qk"));
 }
 
-TEST_CASE("a swept size leaves its follower alone when an option, a workload or an axis gives it") {
+TEST_CASE("a swept size does not change the size that follows it when an option, a workload or an axis gives that") {
   for (const Row& row : swept("--q-len 64 --heads-kv 2 --axis heads_q=4,8")) CHECK(row.at("heads_kv") == "2");
   for (const Row& row : swept("--kv-len 32 --axis q_len=64,128")) CHECK(row.at("kv_len") == "32");
   for (const Row& row : swept("--q-len 64 --v-head-dim 32 --axis head_dim=64,128")) CHECK(row.at("d_v") == "32");
@@ -100,7 +100,7 @@ TEST_CASE("a point of a sweep has the numbers that predict gives for its options
   CHECK(row.at("bound_by") == predicted["time"]["bound_by"].get<std::string>());
 }
 
-TEST_CASE("a line of sweep's JSON is predict's object without the terms and the bounds") {
+TEST_CASE("a line of sweep's JSON is predict's object without terms and bounds") {
   const std::string kernel =
       " --hardware h200_sxm --kernel fused_mma --head-dim 128 --tile q=128,kv=64,warps=8 --format json";
   json predicted = json::parse(run_program("predict --heads 16 --q-len 4k" + kernel).out);

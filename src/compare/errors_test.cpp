@@ -7,7 +7,7 @@
 
 using namespace tilescope;
 
-TEST_CASE("a bar held is a record within the p90 error of the others") {
+TEST_CASE("calibration counts the records whose error is within the p90 error of the other records") {
   CHECK(bar_held({}) == 0);
   CHECK(bar_held({0.1}) == 0);
   CHECK(bar_held({0.1, 0.1, 0.1}) == 1);

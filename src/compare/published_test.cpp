@@ -54,7 +54,7 @@ TEST_CASE("rank correlation is that of the distances of ranks, and ties take the
   CHECK(rank_correlation(std::vector<double>{1, 1, 1}, std::vector<double>{1, 2, 3}) == 0);
 }
 
-TEST_CASE("times that are the model's own have no error, and a table's bars judge mean error and rank") {
+TEST_CASE("a table of the model's own times has error 0, and the bars of a table limit mean error and rank") {
   std::vector<validate::PublishedRow> rows{row("fused_mma", 512, 1), row("fused_mma", 1024, 1),
                                            row("fused_mma", 4096, 1)};
   for (validate::PublishedRow& each : rows) each.seconds = predicted(each);
@@ -72,7 +72,7 @@ TEST_CASE("times that are the model's own have no error, and a table's bars judg
   CHECK_FALSE(slower.passed());
   std::swap(own.rows[0].seconds, own.rows[2].seconds);
   own.mape = 10;
-  CHECK_FALSE(compare_published({own}, source)[0].passed());  // the wrong order
+  CHECK_FALSE(compare_published({own}, source)[0].passed());  // in reversed order
 }
 
 TEST_CASE("the roofline is FLOP over the peak rate, or compulsory bytes over the bandwidth") {
@@ -89,13 +89,13 @@ TEST_CASE("arrays that the call copies are read and written once by a launch of 
   CHECK(with - without == doctest::Approx(1.396e-6 + bytes / 4247e9));
 }
 
-TEST_CASE("kernels of one row add up") {
+TEST_CASE("times of several kernels in one row are added") {
   validate::PublishedRow both = row("fused_mma", 1024, 1);
   both.points.push_back(row("flash1", 1024, 1).points[0]);
   CHECK(predicted(both) == doctest::Approx(predicted(row("fused_mma", 1024, 1)) + predicted(row("flash1", 1024, 1))));
 }
 
-TEST_CASE("a tile that does not fit has no time and comes last in the order, the fuller one later") {
+TEST_CASE("a tile that does not fit has no time and ranks last; of two, the one that needs more memory ranks lower") {
   std::vector<validate::PublishedRow> rows;
   for (const auto& [tile_q, tile_kv, ms] :
        {std::tuple(64, 64, 1.8), {64, 128, 2.0}, {128, 64, 14.0}, {128, 128, 15.0}}) {

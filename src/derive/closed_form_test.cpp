@@ -1,7 +1,7 @@
 // Walk == symbolic counts == the closed forms written out by hand, on random ragged shapes. Values, both directions.
 // The forms are those that the papers' algorithms imply: FlashAttention (arXiv 2205.14135, algorithms 1 and 4, theorem
 // 2), FlashAttention-2 (arXiv 2307.08691, section 3.1), Napkin (arXiv 2412.03317, section 3); each was derived for its
-// own loops and knows nothing of the transfer rule.
+// own loops, independently of the transfer rule.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -50,7 +50,7 @@ struct Point {
     return sum;
   }
   bool live(Int i, Int j) const { return mask.blocks->live[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]; }
-  // Rows that see a key; a block pattern may leave query blocks out, and nothing of theirs moves.
+  // Rows that see a key; a block pattern may leave query blocks out, and no byte of these moves.
   Int live_rows() const {
     if (!is(MaskKind::blocks)) return q;
     Int rows = 0;
@@ -170,7 +170,7 @@ void unfolded(Schedule& schedule) {
   for (Array& array : schedule.diagram.arrays) array.alias_of.reset();
 }
 
-// dQ of the one-kernel backward pass, as `by` says it is added up; rows come back T_c times.
+// dQ of the one-kernel backward pass, as `by` says it is added up; rows are loaded and stored T_c times.
 void accumulate(Schedule& schedule, Accumulate by, bool zeroed) {
   for (Stored& stored : schedule.islands[1].stored_as) stored.by = by, stored.zeroed = zeroed;
 }

@@ -1,5 +1,5 @@
-// The proof behind dominates(), by force: whatever tiles the dominated nest takes, the other one has tiles that move no
-// more and hold no more.
+// Exhaustive check of dominates(): for all tiles of the dominated nest, the other nest has tiles that move no more and
+// hold no more.
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 

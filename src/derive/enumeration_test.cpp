@@ -28,7 +28,7 @@ AxisLoop loop(const Diagram& diagram, const char* axis, Partition partition, boo
 }  // namespace
 
 TEST_CASE("every named schedule lies among the enumerated fusions and legal nests") {
-  int found = 0;  // memory without bound, so that the ranking is soon through
+  int found = 0;  // unlimited memory, so that the ranking is short
   for (const char* diagram :
        {"attention", "attention_backward", "attention_backward_rowsum", "attention_transposed_values", "matmul"})
     for (const NamedDerivation& named : derived(diagram, one_head(1024), 1e12).named) {
@@ -39,7 +39,7 @@ TEST_CASE("every named schedule lies among the enumerated fusions and legal nest
   CHECK(found == static_cast<int>(shipped_names(models() + "/schedules").size()));
 }
 
-TEST_CASE("attention's best fusion at 228 KiB is FlashAttention-2's, and nothing ties with it") {
+TEST_CASE("attention's best fusion at 228 KiB is FlashAttention-2's, without a tie") {
   const Derivation derivation = derived("attention", one_head(), 116736);
   REQUIRE(derivation.ranked.size() > 1);
   CHECK(names(derivation.ranked[0], "flash2"));

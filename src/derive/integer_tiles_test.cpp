@@ -39,8 +39,8 @@ struct ExactCounts {
   }
 };
 
-// A relaxed count takes a loop that a stationary tile sits out as run; the exact one may not. Such nests equal others
-// without that loop, and only those without any are comparable.
+// A relaxed count includes loops over which a tile is stationary; the exact count may leave them out. Such nests equal
+// others without that loop, and only those without any are comparable.
 bool gated(const SymbolicSchedule& symbolic) {
   for (const SymbolicTerm& term : symbolic.terms)
     for (const SymbolId id : symbols_of(term.values))

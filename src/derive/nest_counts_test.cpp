@@ -12,7 +12,7 @@
 namespace tilescope {
 namespace {
 
-// Two places where the counts may say more than the walk, never less, because the rule does not see a tile stay put:
+// In two cases the counts may exceed the walk, because the rule does not see that a tile stays in place:
 // - a mask leaves one tile of a row or column live, and a stream over another axis comes back to it;
 // - the last part of a split is so short that a tile stays there, and not in the others.
 bool may_exceed(const Nest& nest) {

@@ -1,5 +1,5 @@
-// The coefficients of H*(M), derived from the diagrams and the named schedules: nothing here knows a footprint or a
-// traffic formula. Expected ones: Napkin (arXiv 2412.03317, sections 3.3, 4 and 5.2) for matmul, attention, GQA and
+// The coefficients of H*(M), derived from the diagrams and the named schedules, without any formula of footprint or
+// traffic. Expected ones: Napkin (arXiv 2412.03317, sections 3.3, 4 and 5.2) for matmul, attention, GQA and
 // quantisation; FlashAttention-2's loops (arXiv 2307.08691, section 3.1) and FlashAttention's (arXiv 2205.14135,
 // algorithms 1 and 4) for the rest, each confirmed by exhaustive search over tiles.
 #include <doctest/doctest.h>
@@ -224,7 +224,7 @@ TEST_CASE("arrays of different widths: x (b_K d + b_V e) R (b_Q d + b_O e) / M")
   CHECK(at.optimum().terms[0].alpha.expanded() == of("q_len") * of("kv_len") * (of("d_qk") + of("d_v")) * resident);
 }
 
-TEST_CASE("traffic does not rise with the memory, and ends at each array once") {
+TEST_CASE("traffic does not increase with memory; its limit is each array once") {
   for (const char* name : {"flash2", "flash1", "split-kv", "matmul", "flash2-backward-split"}) {
     CAPTURE(name);
     const Workload workload = one_long_head(2048);

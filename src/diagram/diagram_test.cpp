@@ -73,7 +73,7 @@ TEST_CASE("every field of a diagram that is wrong, missing, given twice or missp
   check_fields(attention(), rules);
 }
 
-TEST_CASE("a diagram that names an axis it does not have is told which it has") {
+TEST_CASE("an unknown axis in a diagram is refused with the known ones") {
   refused("arrays.Q.axes[1]", "zz", "'zz' is not an axis of this diagram; " + axis_list);
   refused("operators[1].along", "-1", "'-1' is not an axis of this diagram; " + axis_list);
   refused("guard.query", "kv_len", "'kv_len' is not an axis of this diagram; " + axis_list);
@@ -91,7 +91,7 @@ TEST_CASE("a near miss of an axis, array, extent, role or kind is suggested") {
           "expected one of contraction, softmax, pointwise, reduction, found 'softmacks'; did you mean 'softmax'?");
 }
 
-TEST_CASE("a diagram that names an array it does not have is told which it has") {
+TEST_CASE("an unknown array in a diagram is refused with the known ones") {
   refused("operators[0].inputs[1]", "-1", "'-1' is not an array of this diagram; " + array_list);
   refused("operators[2].outputs[0]", "Output", "'Output' is not an array of this diagram; " + array_list);
 }
@@ -209,7 +209,7 @@ std::string repeated(const std::string& text, int count) {
 
 }  // namespace
 
-TEST_CASE("the small diagram that the next tests break is right") { CHECK(finding({}) == ""); }
+TEST_CASE("the small diagram that the next tests modify has no finding") { CHECK(finding({}) == ""); }
 
 TEST_CASE("an output of other axes than its operator yields is a mismatch of shapes") {
   CHECK(finding({.arrays = "{A: {axes: [a, b], role: input, dtype: q}, B: {axes: [a, c], role: output, dtype: q}}"}) ==
@@ -218,7 +218,7 @@ TEST_CASE("an output of other axes than its operator yields is a mismatch of sha
         "7:68: error: operators[0].outputs: 'B' has axes [a], operator 'f' yields [a, b]");
 }
 
-TEST_CASE("operators that wait for each other are told the way round") {
+TEST_CASE("a cycle of operators is reported with its path") {
   CHECK(finding({.arrays = "{A: {axes: [a], role: input, dtype: q}, X: {axes: [a], role: interior, dtype: q}, Y: "
                            "{axes: [a], role: interior, dtype: q}, "
                            "B: {axes: [a], role: output, dtype: q}}",
@@ -231,7 +231,7 @@ TEST_CASE("operators that wait for each other are told the way round") {
         "7:13: error: operators[0]: reads 'B' before any operator writes it; the operators form a cycle: B -> B");
 }
 
-TEST_CASE("an axis whose size nobody gives is told which sizes there are") {
+TEST_CASE("an axis without a size is refused with the sizes that exist") {
   CHECK(finding({.sizes = "sizes: {n: 4}", .axes = "{a: {size: n}, b: {size: m}, c: {size: q_len}}"}) ==
         "5:32: error: axes.b.size: expected one of batch, heads_kv, group, q_len, kv_len, d_qk, d_v, n, found 'm'");
   CHECK(finding({.sizes = "sizes: {m: 0}"}) ==

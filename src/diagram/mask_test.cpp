@@ -9,7 +9,7 @@
 namespace tilescope {
 namespace {
 
-// Which keys a row sees, said once more without edges.
+// The keys that a row sees, computed without edges.
 bool sees_by_definition(const Mask& mask, std::int64_t own, std::int64_t key) {
   switch (mask.kind) {
     case MaskKind::none:
@@ -42,7 +42,7 @@ TEST_CASE("the edges of every contiguous mask enclose the keys of its definition
           for (std::int64_t q = 0; q < q_len; ++q) {
             for (std::int64_t x = 0; x < kv_len; ++x)
               CHECK((x >= keys.begin.at(q) && x < keys.end.at(q)) == sees_by_definition(mask, q + kv_len - q_len, x));
-            // What LiveTiles relies on.
+            // Properties that LiveTiles relies on.
             CHECK(keys.begin.at(q) <= keys.end.at(q));
             if (keys.begin.at(q) == keys.end.at(q)) CHECK(keys.end.at(q) == 0);
             if (q > 0) CHECK((keys.begin.at(q) <= keys.end.at(q - 1) || keys.end.at(q - 1) == 0));

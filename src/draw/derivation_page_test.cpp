@@ -50,7 +50,7 @@ TEST_CASE("a column of numbers is set to the right") {
   CHECK(html.find("<th scope=\"row\">1</th><td class=\"n\">2.5</td><td>x</td>") != std::string::npos);
 }
 
-TEST_CASE("hostile text in a page stays text") {
+TEST_CASE("hostile text in a page is escaped") {
   const std::string hostile = "</pre></script><script>x()</script><img src=x onerror='y()'>\" & \xff\x01";
   const std::string html = derivation_page(page_of(hostile));
   CHECK(test::xml_finding(body(html)) == "");
@@ -72,7 +72,7 @@ TEST_CASE("a row with more cells than columns is refused") {
   CHECK_THROWS_AS(derivation_page(page), std::invalid_argument);
 }
 
-// The report's style sheet is the source of colours and type; this page must not drift from it.
+// The report's style sheet is the source of colours and type; this page must equal it.
 TEST_CASE("colours and type of the page are the report's") {
   const std::string report = read_file(std::string(TILESCOPE_SOURCE_DIR) + "/reports/assets/page.css"),
                     page = draw::page_style, picture = draw::picture_style();
@@ -82,7 +82,7 @@ TEST_CASE("colours and type of the page are the report's") {
     for (const char* scheme : {"light", "dark"}) {
       from = report.find(std::string(name) + ": ", from);
       here = page.find(std::string(name) + ": ", here);
-      if (from == std::string::npos && std::string(scheme) == "dark") break;  // fonts have no dark
+      if (from == std::string::npos && std::string(scheme) == "dark") break;  // fonts have no dark variant
       REQUIRE(from != std::string::npos);
       REQUIRE_MESSAGE(here != std::string::npos, name);
       CHECK_MESSAGE(

@@ -141,7 +141,7 @@ TEST_CASE("the other diagrams of the forward schedule are pictures too") {
   }
 }
 
-TEST_CASE("on-chip wires of flash2 carry their partition and O alone runs along") {
+TEST_CASE("on-chip wires of flash2 are labelled with their partition, and only O is running state") {
   const Schedule schedule = find_schedule("flash2", models);
   const DiagramPicture picture = draw_diagram(schedule.diagram, &schedule);
   const std::string texts = "\n" + all_texts(picture);
@@ -184,7 +184,7 @@ TEST_CASE("as many arrays and axes as a diagram may have are drawn, in order and
   check_names(picture, diagram, "");
 }
 
-TEST_CASE("hostile names stay text, inside of their places") {
+TEST_CASE("hostile names are escaped and stay inside their boxes") {
   const std::string hostile = "</text></svg><script>alert('&\"')</script>]]>";
   for (const std::string& name :
        {hostile, std::string(3000, 'W'), std::string("\x01\xff\xc0\x80\xed\xa0\x80\n\t\xef\xbf\xbf"), std::string()}) {
@@ -221,7 +221,7 @@ TEST_CASE("a diagram without operators is its inputs") {
   check_picture(draw_diagram(diagram, nullptr));
 }
 
-// The cost that the search minimises is of no use if the wires of the simplest picture cross.
+// The simplest picture checks the cost that the layout search minimises: its wires must not cross.
 TEST_CASE("the wires of a matmul do not cross outside of its box") {
   const Diagram diagram = find_diagram("matmul", models);
   const draw::Flow flow = draw::flow_of(diagram, nullptr);

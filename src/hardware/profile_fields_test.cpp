@@ -197,7 +197,7 @@ TEST_CASE("every field of a profile except notes and sources is reported when mi
   });
 }
 
-TEST_CASE("a source that is removed is missed by each value that names it") {
+TEST_CASE("a removed source is a finding at each value that names it") {
   const Probe probe = probe_of("h200_sxm");
   const Written written = write(probe.tree(), {"sources.RRZE", Change::drop});
   const std::string text = probe.findings(written.text);

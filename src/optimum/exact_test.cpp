@@ -145,7 +145,7 @@ TEST_CASE("exponents and coefficients stay exact where tiles have unlike powers"
   CHECK(evaluate(found, v.symbols, {{v.a, a}, {v.c, c}}, m) == doctest::Approx(a / g + c / h));
 }
 
-TEST_CASE("problems outside the form are named, not guessed") {
+TEST_CASE("problems outside the form are refused with a reason") {
   Variants v;
   TileProblem problem = v.forward();
   problem.traffic = problem.traffic - v.trips(v.q, v.tile_q);

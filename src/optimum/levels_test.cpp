@@ -1,4 +1,5 @@
-// Hierarchies: the sum over levels, theorem 2 against an LRU cache, theorem 3 against counting who sends each value.
+// Hierarchies: the sum over levels, theorem 2 against an LRU cache, theorem 3 against counting the sender of each
+// value.
 #include "optimum/levels.h"
 
 #include <doctest/doctest.h>
@@ -51,7 +52,7 @@ std::int64_t simulated_values(const StreamedHead& head, std::int64_t blocks, std
     for (std::int64_t row = block * head.group_rows; row < std::min(head.q_len, (block + 1) * head.group_rows); ++row)
       for (std::int64_t i = 0; i < half; ++i) {
         const bool missed = cache.miss(base + row * half + i);
-        crossed += load ? missed : 1;  // every output value goes out once; it takes cache room until then
+        crossed += load ? missed : 1;  // every output value is stored once and occupies the cache until then
       }
   };
   const std::int64_t query_base = 0, key_base = head.q_len * half, output_base = key_base + head.kv_len * head.kv_width;
@@ -68,7 +69,9 @@ std::int64_t simulated_values(const StreamedHead& head, std::int64_t blocks, std
 
 }  // namespace
 
-TEST_CASE("the cost of a hierarchy is each level's price times the law at its memory; the outermost one is free") {
+TEST_CASE(
+    "the cost of a hierarchy is the sum over levels of price times the law at the level's memory; the outermost level "
+    "costs nothing") {
   const PowerLaw law{{100, 1}, {60, 0.5}, {7, 0}};
   const Level levels[] = {{"hbm", std::numeric_limits<double>::infinity(), 0}, {"l2", 100, 0.5}, {"smem", 25, 3}};
   CHECK(weighted_cost(law, levels) == doctest::Approx(0.5 * (1 + 6 + 7) + 3 * (4 + 12 + 7)).epsilon(1e-14));
@@ -140,7 +143,8 @@ TEST_CASE("a count of values beyond 2^63 is refused") {
   CHECK_THROWS_AS(cached_head_values({large, large, 256, 256, 1}, 1, 1), CountOverflow);
 }
 
-TEST_CASE("theorem 3: a sideways path is worth a level of the family's memory between parent and child") {
+TEST_CASE(
+    "theorem 3: a path between siblings equals a level with the memory of all siblings between parent and child") {
   const PowerLaw law{{5e9, 1}, {3e7, 0.5}, {1e5, 0}};
   for (const double n : {1.0, 2.0, 4.0, 8.0}) {
     const double parent = 1 / 2.04, cross = 1 / 3.27, memory = 1e5;
@@ -150,7 +154,7 @@ TEST_CASE("theorem 3: a sideways path is worth a level of the family's memory be
   }
 }
 
-TEST_CASE("theorem 3 equals counting which blocks of a cluster load each key and which get it sideways") {
+TEST_CASE("theorem 3 equals counting which blocks of a cluster load each key and which receive it from a sibling") {
   const std::int64_t q = 4096, x = 512, d = 64, g = 64, tile = 16;
   for (const std::int64_t n : {1, 2, 4, 8}) {
     std::int64_t from_parent = 2 * q * d, sideways = 0;  // each block loads its own queries and stores its own outputs

@@ -112,7 +112,7 @@ TEST_CASE("no tiled matmul moves less than the matmul bounds, and square tiles c
         doctest::Approx(matmul_cosma({960, 960, 64}, 33 * 33 - 1).values).epsilon(0.04));
 }
 
-TEST_CASE("below d^2 values only the order is known, and it is marked so") {
+TEST_CASE("below d^2 values only the asymptotic order is known, and the bound says so") {
   const HeadSize head{4096, 4096, 128, 128};
   const double d2 = 128.0 * 128;
   CHECK(attention_large_memory(head, d2 / 2).values == 0);

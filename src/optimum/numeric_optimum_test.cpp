@@ -99,7 +99,7 @@ TEST_CASE("traffic never rises with memory and ends at the compulsory (theory 7 
   CHECK(rows.back().traffic == doctest::Approx(500 * 600 + 600 * 700 + 500 * 700));
 }
 
-TEST_CASE("where no closed form exists numbers follow beta: (sqrt(Ac) + sqrt(Be))^2 / M") {
+TEST_CASE("where no closed form exists the numeric optimum follows beta: (sqrt(Ac) + sqrt(Be))^2 / M") {
   Variants v;
   const TileProblem problem{v.trips(v.a, v.tile_a) + v.trips(v.b, v.tile_b),
                             v.of(v.tile_a) * v.d + v.of(v.tile_b) * v.e,

@@ -31,7 +31,7 @@ double best_attention_bytes(double q, double x, double d, double e, const Widths
 
 }  // namespace
 
-TEST_CASE("a law without memory limit costs what is compulsory") {
+TEST_CASE("a law without a memory limit equals the compulsory traffic") {
   CHECK(evaluate(attention(4096, 4096, 128), infinity) == 2.0 * 4096 * 128);
   CHECK(evaluate(matmul(512, 256, 128), infinity) == 512.0 * 128);
   CHECK(evaluate({}, 100) == 0);

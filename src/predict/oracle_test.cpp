@@ -116,7 +116,7 @@ Plan plan_of(const OracleRow& row) {
   const Recipe recipe = recipe_of(row);
   Plan plan = load_plan_for_schedule(recipe.schedule, TILESCOPE_SOURCE_DIR, recipe.diagram);
   Schedule& schedule = plan.schedule;
-  plan.kernel.islands[0].writes_masked_rows = false;  // the oracle's walk never touches rows that see no key
+  plan.kernel.islands[0].writes_masked_rows = false;  // the oracle's walk leaves out rows that see no key
   if (has_token(row, "alias") && row.tokens.at("alias") == "0")
     for (Array& array : schedule.diagram.arrays) array.alias_of.reset();
   for (const char* size : {"d_nope", "d_rope"})

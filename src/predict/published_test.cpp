@@ -58,7 +58,7 @@ TEST_CASE("FlashAttention-1 as printed moves 4.65 GB in figure 2's shape, within
   const Plan forward = load_plan_for_schedule("flash1-printed", TILESCOPE_SOURCE_DIR);
   const std::int64_t bytes = bytes_of_schedule(forward, block_rows, block_keys).total +
                              bytes_of_schedule(printed_backward(), block_rows, block_keys).total;
-  // The other route: words of algorithms 1 and 4 counted by hand, statistics in fp32.
+  // Independent count: words of algorithms 1 and 4 by hand, statistics in fp32.
   const std::int64_t n = 1024, d = 64, steps = (n + block_keys - 1) / block_keys, heads = 64 * 16;
   const std::int64_t forward_head = 2 * (n * d + 2 * n * d + steps * 3 * n * d) + 4 * (2 * n + 4 * n * steps);
   const std::int64_t backward_head = 2 * (3 * n * d + 2 * n * d + steps * 5 * n * d + 2 * n * d) + 4 * (2 * n * steps);

@@ -137,7 +137,7 @@ TEST_CASE("an exponential that would explode is never made a moment while its re
     const Cascade cascade{"x", {"S", "V"}, {}, {max_of("m", "S"), sum_of("O", body)}, {output("O", "O")}};
     const Witness witness = accepted(cascade);
     CHECK(to_text(witness.state[1].repair.value()) == "exp(m - m')");
-    CHECK(witness.state[1].contribution.arrays().size() == 3);  // S, m' and V stay together
+    CHECK(witness.state[1].contribution.arrays().size() == 3);  // S, m' and V stay in one term
     check_runs(cascade, witness);
   }
 }
@@ -231,7 +231,7 @@ TEST_CASE("an output that varies along the axis is a map alone, and a second pas
         "pass");
 }
 
-TEST_CASE("a cascade that means nothing is refused, not derived") {
+TEST_CASE("a cascade without a defined value is refused") {
   CHECK(refused({"x", {"S"}, {}, {sum_of("a", "S*b"), sum_of("b", "S")}, {}}).reason ==
         "a: uses b, which is not an earlier fold");
   CHECK(refused({"x", {"S"}, {}, {sum_of("a", "S*a")}, {}}).reason == "a: uses a, which is not an earlier fold");
@@ -247,7 +247,7 @@ TEST_CASE("a cascade that means nothing is refused, not derived") {
         "two outputs are called o");
 }
 
-TEST_CASE("cascades built to grow without end are refused in bounded time") {
+TEST_CASE("cascades whose expressions grow without limit are refused in bounded time") {
   Cascade doubling{"x", {"S"}, {}, {sum_of("r0", "S")}, {}};
   for (int i = 1; i < 60; ++i)
     doubling.folds.push_back(

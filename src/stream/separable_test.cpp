@@ -49,7 +49,7 @@ TEST_CASE("the rank is the number of terms that remain when like terms are joine
   CHECK(form_of("pow(a - c, 4)").terms.size() == 5);
   CHECK(form_of("a*c + b*c").terms.size() == 1);              // (a + b)*c
   CHECK(form_of("a*c + a*d").terms.size() == 1);              // a*(c + d)
-  CHECK(form_of("(a + b)*c*(a + b)/d").terms.size() == 1);    // a sum that does not mix is not torn apart
+  CHECK(form_of("(a + b)*c*(a + b)/d").terms.size() == 1);    // a sum whose terms do not mix is not split
   CHECK(form_of("(a - c)*(a + c) + c*c").terms.size() == 1);  // the folds cancel
   CHECK(form_of("square(a*c + b*c)").terms.size() == 1);
   CHECK(form_of("1/(a*c + b*c)").terms.size() == 1);

@@ -1,4 +1,4 @@
-// The family's data: from recorded points, and from copies of them that stand for kernels nobody has measured.
+// The family's data: from recorded points, and from copies of them that stand for kernels that were not measured.
 #include "analysis/family/family.h"
 
 #include <doctest/doctest.h>
@@ -102,7 +102,7 @@ TEST_CASE("a kernel that is not ours is told apart by its descriptor's folder") 
   CHECK(steps[1]["third_party"] == false);
   CHECK(steps[2]["gain"]["factor"].get<double>() == doctest::Approx(1.5));
   CHECK(steps[2]["gain"]["predicted_factor"].get<double>() == doctest::Approx(1));
-  CHECK(steps[2]["gain"]["changes"].empty());  // the same prediction: all of the gain is nearness
+  CHECK(steps[2]["gain"]["changes"].empty());  // the same prediction: the gain is all in predicted / measured
   REQUIRE(data["kernels"].size() == 3);
   CHECK(data["kernels"][2]["kernel"] == "theirs");
   CHECK(data["kernels"][2]["third_party"] == true);

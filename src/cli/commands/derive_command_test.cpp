@@ -8,7 +8,7 @@
 
 namespace tilescope::cli {
 
-TEST_CASE("from the attention diagram the online softmax and FlashAttention-2 come out") {
+TEST_CASE("derive finds the online softmax and FlashAttention-2 from the attention diagram") {
   const Outcome outcome = run_program("derive attention --q-len 8k --head-dim 128");
   CHECK(outcome.status == 0);
   CHECK(outcome.err == "");

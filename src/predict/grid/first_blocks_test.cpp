@@ -61,7 +61,7 @@ TEST_CASE("the first blocks of a launch go to the units on which an H200 started
   }
 }
 
-TEST_CASE("of a group that takes fewer blocks than units, the first pairs have two") {
+TEST_CASE("when a group gets fewer blocks than it has SMs, its first pairs of SMs get two") {
   const HardwareProfile h200 = profile_of("h200_sxm");
   const std::vector<std::int32_t> units = units_of_first_blocks(h200, 100, 2, 1);
   // SMs 6 7 22 23 38 39 54 55 68 82 96 110; units 24 to 39 are 6 7 22 23 38 39 54 55 68 69 82 83 96 97 110 111.
@@ -69,7 +69,7 @@ TEST_CASE("of a group that takes fewer blocks than units, the first pairs have t
   CHECK(std::equal(recorded.begin(), recorded.end(), units.begin() + 8));
 }
 
-TEST_CASE("every place is taken once, from every start") {
+TEST_CASE("every slot is filled once, for every first SM") {
   const HardwareProfile h200 = profile_of("h200_sxm");
   CHECK(launch_starts(h200) == 8);
   for (std::int64_t start = 0; start < 8; ++start)
@@ -84,7 +84,7 @@ TEST_CASE("every place is taken once, from every start") {
     }
 }
 
-TEST_CASE("where nobody measured it, blocks go round the units") {
+TEST_CASE("without a measured order, blocks are dealt to SMs round robin") {
   const HardwareProfile a100 = profile_of("a100_sxm_80");
   const std::vector<std::int32_t> units = units_of_first_blocks(a100, 1000, 2);
   REQUIRE(units.size() == 216);
@@ -92,7 +92,7 @@ TEST_CASE("where nobody measured it, blocks go round the units") {
   CHECK(launch_starts(a100) == 1);
 }
 
-TEST_CASE("long blocks that meet on a unit are what a launch waits for") {
+TEST_CASE("a launch ends with the SM that has the longest blocks") {
   // Steps 2, 4 ... 16 of eight query tiles, 256 blocks on 132 units: u and u + 132 would be tiles q and q + 4 % 8, 24
   // steps at most; on an H200 two blocks of 16 steps met on SM 47 (63 and 191) and it ran longest.
   const HardwareProfile h200 = profile_of("h200_sxm");

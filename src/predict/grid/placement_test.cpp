@@ -39,7 +39,7 @@ double unit_by_small_steps(const BlockClocks& clocks, int resident, int blocks, 
   return time;
 }
 
-// The slow obvious way: small steps of time, every block advanced on its own.
+// Direct simulation: small steps of time, every block advanced separately.
 double by_small_steps(const std::vector<std::int64_t>& steps, std::int64_t units, std::int64_t resident,
                       const BlockClocks& clocks, double dt) {
   std::vector<std::vector<double>> left(static_cast<std::size_t>(units));
@@ -97,7 +97,7 @@ TEST_CASE("unequal blocks agree with a simulation in small steps of time") {
   }
 }
 
-TEST_CASE("one long block after many short ones is the tail") {
+TEST_CASE("one long block after many short ones determines the end of the launch") {
   BlockClocks clocks;
   clocks.step.fill(1);
   std::vector<std::int64_t> steps(20, 10);
@@ -117,14 +117,14 @@ TEST_CASE("a block without a step takes no time to load") {
   CHECK(place_blocks(steps, 1, 1, clocks).clocks == doctest::Approx(7 + 7 + 130));
 }
 
-TEST_CASE("no block takes no time") {
+TEST_CASE("a launch without blocks takes no time") {
   BlockClocks clocks;
   clocks.step.fill(1);
   CHECK(place_blocks({}, 4, 2, clocks).clocks == 0);
   CHECK(place_equal_blocks(0, 10, 4, 2, clocks).clocks == 0);
 }
 
-TEST_CASE("blocks that are out of step go faster while others wait") {
+TEST_CASE("blocks out of step advance faster while others wait") {
   BlockClocks clocks;
   for (int j = 0; j < most_resident; ++j) clocks.step[static_cast<std::size_t>(j)] = 1000 * (1 + 0.7 * j);
   for (const double fixed : {300.0, 1500.0, 4000.0}) {
@@ -140,10 +140,10 @@ TEST_CASE("blocks that are out of step go faster while others wait") {
   }
 }
 
-TEST_CASE("of blocks that share a unit the older gets ahead, so that the next one finds a place beside the younger") {
+TEST_CASE("of two blocks on an SM the older one finishes first, and the next block starts beside the younger one") {
   BlockClocks clocks;
   clocks.step.fill(0);
-  clocks.step[0] = 10, clocks.step[1] = 15;  // two together get 4/3 of what one gets done
+  clocks.step[0] = 10, clocks.step[1] = 15;  // two together do 4/3 of the work of one
   // Two units, two long pairs of which one is a little longer, and two blocks more. Shared evenly, one unit is free at
   // once for both; where the older is first, each unit takes one.
   const std::vector<std::int64_t> steps{100, 110, 100, 110, 100, 100};

@@ -86,7 +86,7 @@ TEST_CASE("stream_blocks: threads that copy and spin, as measured on an H200") {
     blocks.units = 132, blocks.resident = each.resident, blocks.ahead = each.ahead, blocks.lead = 0.5e-6;
     blocks.pieces = each.bytes / 4096;
     for (std::size_t i = 0; i < std::size(spins); ++i) {
-      blocks.step.fill(std::max(1.0, spins[i]) / 1.98e9);  // who spins does not slow the others down
+      blocks.step.fill(std::max(1.0, spins[i]) / 1.98e9);  // a spinning block does not slow the other blocks
       double seconds = 0;
       for (blocks.seed = 1; blocks.seed <= 4; ++blocks.seed) seconds += stream_blocks(blocks).seconds / 4;
       CAPTURE(each.blocks);

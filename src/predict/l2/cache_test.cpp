@@ -112,7 +112,7 @@ double missing_again(Sweep sweep, double mib, int ranges) {
 
 }  // namespace
 
-TEST_CASE("one set behaves as plain lists of lines do") {
+TEST_CASE("one set behaves like a plain list of lines") {
   std::mt19937 random(5);
   for (const std::int64_t capacity : {40, 100, 400}) {
     std::vector<CachePiece> pieces(40);
@@ -135,7 +135,7 @@ TEST_CASE("one set behaves as plain lists of lines do") {
   }
 }
 
-TEST_CASE("an entry of several pieces is each of them") {
+TEST_CASE("an entry of several pieces behaves like its pieces") {
   const CacheShape shape{.capacity = 1 << 20, .partitions = 2, .ways = 16, .dirty = 0.5};
   const std::vector<CachePiece> pieces{{0, 1000}, {300000, 70000}, {900000, 65536}};
   const std::vector<int> first{0, 2, 3};
@@ -151,7 +151,7 @@ TEST_CASE("an entry of several pieces is each of them") {
 
 // Measured: DRAM bytes of sweeps by counter (validate/microbench/l2_reuse.cu), see the profile's measured.l2. One
 // chance of the machine's against a mean of chances here: worst 0.12 of pieces and of additions, 0.25 of 8 ranges.
-TEST_CASE("sweeps over an H200's L2 find again what they found") {
+TEST_CASE("repeated sweeps over the L2 hit as often as measured on an H200") {
   const auto near = [](double found, double measured, double by) {
     CAPTURE(measured);
     CHECK(std::abs(found - measured) < by);

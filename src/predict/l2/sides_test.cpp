@@ -32,7 +32,7 @@ TEST_CASE("blocks start where an H200 started them") {
   CHECK(sides_of(100000) == all);
 }
 
-TEST_CASE("sides that nobody measured have no period and are about equally many") {
+TEST_CASE("SMs without a measured partition are divided about equally, without a period") {
   const HardwareProfile a100 = load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/a100_sxm_80.yaml");
   const std::vector<int> sides = sides_of_blocks(a100, 2, 1000);
   REQUIRE(sides.size() == 108);

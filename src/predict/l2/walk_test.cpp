@@ -200,7 +200,7 @@ Point point_of(const Plan& plan, const Workload& workload, const std::string& ma
 
 }  // namespace
 
-TEST_CASE("the walk finds what plain lists find") {
+TEST_CASE("the walk has the hits of plain lists") {
   const HardwareProfile hardware = h200();
   for (const std::string kernel :
        {"fused_mma", "fused_wgmma", "flash1", "case_study", "backward", "backward_split", "split_kv"})

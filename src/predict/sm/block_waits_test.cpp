@@ -11,7 +11,7 @@
 
 namespace tilescope {
 
-TEST_CASE("lines of the fullest slice: the mean of hashes drawn at random") {
+TEST_CASE("lines of the busiest slice: the mean over random hashes") {
   std::mt19937 random(7);
   for (const int slices : {8, 94})
     for (const int lines : {1, 4, 24, 116, 480, 3000, 9000}) {
@@ -61,7 +61,7 @@ TEST_CASE("warps that read sectors of few lines wait for the slice that has most
 }
 
 // 512 blocks of 4 warps, 128 rows of statistics, on an H200: mean clocks of four readings in a row of so many parts.
-TEST_CASE("the law of the fullest slice against readings of few lines on an H200, a third of them at worst") {
+TEST_CASE("waits at the busiest slice against measured reads of few lines on an H200, worst error a third") {
   const double sector = 32 * 32 / h200().measured->l2.read_few_lines->value / lines_of_fullest_slice(32, 94);
   for (const auto& [parts, clocks] : std::map<int, double>{{6, 1620}, {16, 2212}, {29, 3031}, {120, 5586}}) {
     CAPTURE(parts);

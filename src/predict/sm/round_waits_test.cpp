@@ -47,7 +47,7 @@ TEST_CASE("products of threads take wavefronts, slots of the schedulers, waits f
   CHECK(step.clocks.step[0] == doctest::Approx(again).epsilon(1e-6));
 }
 
-TEST_CASE("who waits for memory: every block that reads a tile while it is on its way, counted block by block") {
+TEST_CASE("every block that reads a tile while it is on its way waits for memory, counted block by block") {
   const Plan plan = load_plan_for_kernel("reference_fp32", data);
   const HardwareProfile hardware = with_latencies();
   for (const std::int64_t length : {256, 1024, 4096}) {
@@ -86,8 +86,7 @@ TEST_CASE("who waits for memory: every block that reads a tile while it is on it
   }
 }
 
-TEST_CASE(
-    "what the island before has written is in the L2, half of it far; V comes from memory, or from the last run") {
+TEST_CASE("output of the previous kernel is in the L2, half of it far; V comes from memory, or from the previous run") {
   Plan plan = load_plan_for_kernel("reference_fp32", data);
   HardwareProfile hardware = with_latencies();
   const Point point = attention(plan, 4, 1024, 64, 64, 8);

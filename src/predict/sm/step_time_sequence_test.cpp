@@ -30,7 +30,7 @@ TEST_CASE("a launch waits until its first blocks have their first tiles, for lon
   CHECK(start().warm == doctest::Approx(bytes / 8e12));
 }
 
-TEST_CASE("a launch finds its own data in the L2 unless more passes through it from run to run than it holds") {
+TEST_CASE("a launch finds its data in the L2 unless more bytes pass through the L2 between runs than it holds") {
   HardwareProfile hardware = textbook();
   auto& m = *hardware.measured;
   m.l2.capacity_private = {50e6, "M"}, m.launch.interval = {1e-6, "M"};
@@ -38,7 +38,7 @@ TEST_CASE("a launch finds its own data in the L2 unless more passes through it f
   const auto launches = [&](std::int64_t length) {
     return predicted(plan, hardware, attention(plan, 8, length, 128, 128, 4)).time.launch;
   };
-  CHECK(launches(4096) == doctest::Approx(3e-6));  // nobody measured the other
+  CHECK(launches(4096) == doctest::Approx(3e-6));  // the other one was not measured
   m.launch.interval_from_memory = {2e-6, "M"};
   CHECK(launches(512) == doctest::Approx(3e-6));
   CHECK(launches(4096) == doctest::Approx(6e-6));  // S and P, each written and read: 1 GB
@@ -145,7 +145,7 @@ TEST_CASE("wavefronts and instructions of products of threads are those that an 
   }
 }
 
-TEST_CASE("of what an island wrote, the next finds what the bytes in between have not pushed out") {
+TEST_CASE("a kernel finds in the L2 what the previous one wrote, less what the bytes in between evicted") {
   const Plan plan = load_plan_for_kernel("reference", data);
   HardwareProfile hardware = textbook();
   // By the scores of so many heads, 1024 x 1024 in fp16; capacity in matrices of all heads' scores.
@@ -158,12 +158,12 @@ TEST_CASE("of what an island wrote, the next finds what the bytes in between hav
   };
   CHECK(kept(32, 1, 4) == doctest::Approx(1));
   CHECK(kept(32, 1, 0.5) == 0);
-  // Softmax drops a byte of S for each of P that it writes, and comes to the dropped ones next.
+  // Softmax evicts a byte of S for each byte of P that it writes, and reads the evicted bytes next.
   CHECK(kept(32, 1, 1.5) == doctest::Approx(0.4).epsilon(0.1));
-  // P V comes first to what softmax wrote first, which is gone; what it wrote last is there. 2 since, then 1 and V and
-  // O.
+  // P V first reads what softmax wrote first, which is evicted; what softmax wrote last still hits. 2 since, then 1 and
+  // V and O.
   CHECK(kept(32, 2, 1.5) == doctest::Approx(1 - 0.5 / (2 - 1.25)).epsilon(0.02));
-  // With all blocks at once the ones that find nothing end last.
+  // When all blocks run at once, those that miss end last.
   CHECK(kept(16, 2, 1.5) == 0);
   CHECK(kept(16, 2, 4) == doctest::Approx(1));
 }
@@ -184,7 +184,7 @@ TEST_CASE("as many blocks are resident as the registers of the instance for the 
   CHECK(resident(1, 20000, 128) == 1);
 }
 
-TEST_CASE("what stays in the L2 from run to run comes sooner than from memory, and not in the first run") {
+TEST_CASE("data that stays in the L2 between runs arrives sooner than from memory, except in the first run") {
   const LaunchTime memory{.clocks = 1000, .busy_clocks = 1000, .memory_seconds = 5e-6, .highest_hz = 1e9};
   const LaunchTime stays{
       .clocks = 1000, .busy_clocks = 1000, .memory_seconds = 5e-6, .highest_hz = 1e9, .warm_saving = 3e-6};
@@ -208,7 +208,7 @@ TEST_CASE("what stays in the L2 from run to run comes sooner than from memory, a
   CHECK(with < total());
 }
 
-TEST_CASE("tiles that a block asks for before its first step come together") {
+TEST_CASE("tiles that a block requests before its first step arrive together") {
   Plan plan = load_plan_for_kernel("mla_decode", data);
   HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
   Point point = default_point(plan);

@@ -43,7 +43,7 @@ TEST_CASE("exponentials run under the product that takes them in parts; copies o
 }
 
 TEST_CASE(
-    "tiles that no stream moves go to and from memory while all units wait, but for blocks that ask ahead for theirs") {
+    "tiles that no stream moves are loaded and stored while all units wait, except in blocks that prefetch them") {
   HardwareProfile hardware = textbook();
   hardware.measured->hbm.read = {4000e9, "M"}, hardware.measured->hbm.write = {2000e9, "M"};
   const double tile = 128 * 128 * 2, statistics = 128 * 4;  // of Q and of O; of L
@@ -69,7 +69,7 @@ TEST_CASE(
   CHECK(fixed(bulk, tiles, 2000e9, 2000e9) == doctest::Approx(fixed(bulk, tiles, 4000e9, 2000e9)));
 }
 
-TEST_CASE("blocks that share a unit take longer each and less in all, and never less than its busiest part") {
+TEST_CASE("blocks that share an SM take longer each and less together, and never less than the busiest unit") {
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const SmStep step = step_of(plan, textbook(), attention(plan, 16, 4096, 64, 64, 4));
   CHECK(step.clocks.step[1] > step.clocks.step[0]);
@@ -101,7 +101,7 @@ TEST_CASE("tiles that an edge of the mask cuts are compared, those between the e
   CHECK(comparisons() == doctest::Approx(4 * 8 * 4 * 128 * 64));
 }
 
-TEST_CASE("units without a block are not busy, whatever the others wait for") {
+TEST_CASE("SMs without a block are not busy") {
   HardwareProfile hardware = textbook();
   hardware.measured->hbm.read = {4e12, "M"}, hardware.measured->hbm.write = {4e12, "M"};
   const Plan plan = load_plan_for_kernel("backward_split", data);
@@ -113,7 +113,7 @@ TEST_CASE("units without a block are not busy, whatever the others wait for") {
   }
 }
 
-TEST_CASE("a faster unit never makes a step longer") {
+TEST_CASE("a higher rate never makes a step longer") {
   const Plan plan = load_plan_for_kernel("fused_wgmma", data);
   const HardwareProfile hardware = textbook();
   const Point point = attention(plan, 16, 2048, 128, 128, 12);
@@ -167,7 +167,7 @@ TEST_CASE("mma.sync has a highest clock of its own, at which its energy was meas
   const Staged stages = staged(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
   const double flop_of_run = static_cast<double>(stages.counts[0].work.tensor_flop);
   const Energy energy = launch_energy(hardware, plan.kernel.islands[0], stages.counts[0]);
-  // Whoever takes it down from the clock of wgmma to its own finds what was measured.
+  // Scaled from the clock of wgmma to its own clock it equals the measured energy.
   CHECK(energy.tensor * std::pow(1.7 / 1.8, 2) == doctest::Approx(flop_of_run * 1e-12));
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("without measured rates the slowest resource is the time, and says tha
   CHECK(modelled.time.cold <= modelled.time.total * 1.0001);
 }
 
-TEST_CASE("blocks placed one by one see the tail that a causal mask leaves, and what would shorten it") {
+TEST_CASE("placing blocks one by one finds the tail of a causal mask, and the order that shortens it") {
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const HardwareProfile hardware = textbook();
   Point point = attention(plan, 16, 4096, 128, 64, 8);
@@ -219,7 +219,7 @@ TEST_CASE("blocks placed one by one see the tail that a causal mask leaves, and 
   CHECK(mean.time.gain[static_cast<std::size_t>(Lever::smem)] == 0);
 }
 
-TEST_CASE("a network's round is its demands alone, and in numbers the busiest station's") {
+TEST_CASE("a round of a network takes the sum of demands for one customer, and the busiest station's demand for many") {
   const Network balanced{.demand = {10, 10, 10, 10}, .delay = 5};
   CHECK(balanced.round(1) == doctest::Approx(45));
   const Network queues{.demand = {10, 10, 10, 10}, .delay = 0};
@@ -228,7 +228,7 @@ TEST_CASE("a network's round is its demands alone, and in numbers the busiest st
   const Network one{.demand = {100, 1, 1, 1}, .delay = 0};
   CHECK(one.round(50) == doctest::Approx(5000).epsilon(0.01));
   const Network issues{.demand = {10, 10, 10, 10}, .delay = 5, .issue = 20};
-  CHECK(issues.round(1) == doctest::Approx(45));  // nobody else's instructions
+  CHECK(issues.round(1) == doctest::Approx(45));  // without instructions of other warps
   CHECK(issues.round(2) > balanced.round(2) + 5);
   const Network turns{.demand = {50, 50, 0, 0}, .delay = 0, .in_turn = true};
   const Network shared{.demand = {50, 50, 0, 0}, .delay = 0};

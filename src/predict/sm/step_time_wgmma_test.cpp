@@ -10,8 +10,7 @@
 
 using namespace tilescope;
 
-TEST_CASE(
-    "bulk copies run beside products; operands hold up the product that takes them; under products all is slower") {
+TEST_CASE("bulk copies overlap with products; a product waits for its operands; other work is slower beside products") {
   Plan plan = load_plan_for_kernel("fused_wgmma", data);
   HardwareProfile hardware = textbook();
   Point point = attention(plan, 16, 4096, 64, 64, 8);
@@ -37,7 +36,7 @@ TEST_CASE(
   CHECK(step_of(plan, hardware, point).clocks.step[0] == doctest::Approx(slower + 30));
 }
 
-TEST_CASE("warpgroups at their own pace keep the tensor cores busier than one of them does") {
+TEST_CASE("independent warpgroups use the tensor cores more than one warpgroup does") {
   const Plan plan = load_plan_for_kernel("fused_wgmma", data);
   const HardwareProfile hardware = textbook();
   const SmStep one = step_of(plan, hardware, attention(plan, 16, 4096, 64, 128, 8)),
@@ -71,7 +70,7 @@ TEST_CASE(
   CHECK(more == doctest::Approx(phases - free.clocks.step[0]));
 }
 
-TEST_CASE("what units of a group ask for together leaves the L2 once, up to the rate of all units reading the same") {
+TEST_CASE("a tile that SMs of a group request together is read from the L2 once, up to the rate of shared reads") {
   CHECK(asked_together(1, 8) == 1);
   CHECK(asked_together(132, 1) == doctest::Approx(132));
   CHECK(asked_together(2, 2) == doctest::Approx(2 / 1.5));  // in one group or in both, as likely
@@ -140,7 +139,8 @@ TEST_CASE(
   CHECK(wide < 4096 + 855);
 }
 
-TEST_CASE("the matrix unit serves one group's product after another's: on average half of one is left for who comes") {
+TEST_CASE(
+    "tensor cores execute one group's product after another's: an arriving group waits for half a product on average") {
   const Network any{{100, 60, 0, 0}, 40};
   Network one_by_one = any, in_turn = any;
   one_by_one.products_in_turn = true, in_turn.in_turn = true;
@@ -149,7 +149,7 @@ TEST_CASE("the matrix unit serves one group's product after another's: on averag
   CHECK(in_turn.round(2) < one_by_one.round(2));
 }
 
-TEST_CASE("arithmetic of one group holds up the products of another, not its own") {
+TEST_CASE("arithmetic of one group delays the products of another group, not its own") {
   const Plan plan = load_plan_for_kernel("fused_wgmma", data);
   HardwareProfile hardware = textbook();
   const auto clocks = [&](std::int64_t tile_q, std::int64_t warps, double held) {

@@ -1,4 +1,4 @@
-// Spilled registers: bytes at each level against an L1 played through access by access, and against counters.
+// Spilled registers: bytes at each level against a simulated L1 and against counters.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -44,7 +44,7 @@ Predicted case_study(std::int64_t head_dim, std::int64_t tile_kv, const Hardware
   return one;
 }
 
-// Loads that miss when a sweep over `lines` goes round and round in a cache of `places` lines that drops one at random.
+// Loads that miss when sweeps over `lines` repeat in a cache of `places` lines with random replacement.
 double played(std::size_t lines, std::size_t places) {
   std::mt19937 random(7);
   std::vector<int> place_of(lines, -1);
@@ -69,7 +69,7 @@ double missed_of(const Predicted& one) {
 
 }  // namespace
 
-TEST_CASE("loads of spilled registers miss an L1 as often as one that drops lines at random, played through") {
+TEST_CASE("loads of spilled registers miss as often as in a simulated L1 with random replacement") {
   const HardwareProfile hardware = h200();
   for (const std::int64_t frame : {64, 112, 120, 160, 256, 512, 4952}) {
     CAPTURE(frame);  // two blocks of 128 threads sweep frames through the 28 KiB that shared memory leaves
@@ -78,13 +78,13 @@ TEST_CASE("loads of spilled registers miss an L1 as often as one that drops line
     const auto lines = static_cast<std::size_t>(frame * 256 / 128);
     CHECK(missed_of(one) == doctest::Approx(played(lines, 28 * 8)).epsilon(0.03));
   }
-  // Without a wish of the kernel's, shared memory is set aside for two blocks of 97 KiB: 61 KiB are left.
+  // Without a carve-out hint of the kernel, shared memory is reserved for two blocks of 97 KiB: 61 KiB are left.
   const Predicted roomy = case_study(
       128, 128, hardware, [](KernelVariant& variant) { variant.local.frame = 240, variant.local.least_l1 = false; });
   CHECK(missed_of(roomy) == 0);
 }
 
-TEST_CASE("of a launch with fewer blocks than units, each has its unit's L1 to itself") {
+TEST_CASE("in a launch with fewer blocks than SMs each block has an L1 of its own") {
   const HardwareProfile hardware = h200();
   Predicted one = case_study(128, 128, hardware, [](KernelVariant&) {});
   one.point.workload.batch = one.point.workload.heads_q = one.point.workload.heads_kv = 1;
@@ -135,7 +135,7 @@ TEST_CASE("spilled tiles of the case study: bytes between the units and the L2 a
   check(256, 128, 36833485312, 32559857664);
 }
 
-TEST_CASE("time of spilled registers: what leaves the unit, its few warps' stores, loads waited for") {
+TEST_CASE("time of spilled registers: bytes that leave the SM, stores of few warps, waits for loads") {
   HardwareProfile hardware = h200();
   hardware.measured->local.store->value = 64, hardware.measured->local.store_one_warp->value = 8;
   const auto step_of = [&](LocalMemory local) {
@@ -152,7 +152,7 @@ TEST_CASE("time of spilled registers: what leaves the unit, its few warps' store
   CHECK(dry.clocks.step[0] < stores.clocks.step[0]);
 }
 
-TEST_CASE("a wait for each wgmma costs each instruction's own") {
+TEST_CASE("waiting for every wgmma separately costs the latency of every instruction") {
   const HardwareProfile hardware = h200();
   const auto latency_of = [&](bool each) {
     const Predicted one =

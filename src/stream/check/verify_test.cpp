@@ -232,7 +232,8 @@ TEST_CASE("any repair of a random cascade that is off by one part in 100000 is n
     }
     if (perturbed.empty() || !well_scaled(cascade, seed)) continue;
     const StreamData data = random_stream_data(cascade, 20, -1.5, 1.5, random);
-    if (!(evaluate_directly(cascade, data).magnitudes.at(perturbed) > 0.1)) continue;  // nearly 0: nothing to notice
+    if (!(evaluate_directly(cascade, data).magnitudes.at(perturbed) > 0.1))
+      continue;  // nearly 0: no difference to detect
     ++tried;
     CHECK_MESSAGE(!(verify(cascade, witness, seed).worst() <= 1e-9), shown(cascade));
   }
