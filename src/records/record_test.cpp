@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "records/example_record.h"
 
 using namespace tilescope;
 using namespace tilescope::validate;
@@ -18,21 +19,7 @@ using namespace tilescope::validate;
 namespace {
 
 Record example() {
-  Record record;
-  record.experiment = "main";
-  record.environment = {.hardware = "h200_sxm",
-                        .gpu = "NVIDIA H200",
-                        .chip = "GH100",
-                        .driver = "580.1",
-                        .cuda = "13.0",
-                        .cupti = "13.0.1",
-                        .sm_clock_max_hz = 1.98e9,
-                        .memory_clock_hz = 3.2e9,
-                        .power_limit_w = 700,
-                        .ecc = true,
-                        .l2_bytes = 62914560,
-                        .date = "2026-11-20T17:00:00Z",
-                        .revision = "abc"};
+  Record record = example_record();
   record.point = {.kernel = "reference",
                   .mask = "causal",
                   .workload = {1, 16, 4, 1000, 777, 128, 128},
@@ -46,13 +33,10 @@ Record example() {
   record.counters = {{"dram__bytes_read.sum", 33554432}, {"a.ratio", 0.25}};
   record.counters_with_flush = {{"dram__bytes_write.sum", 33554432}};
   record.flush_bytes = 251658240;
-  record.passes = 7;
   record.unavailable = {"dram__bytes_op_read.sum"};
-  record.cold_seconds = {1.25e-4, 1.5e-4};
   record.steady_seconds = {1.0e-4};
   record.clocks =
       Clocks{.sm_hz = 1.755e9, .memory_hz = 3.2e9, .power_w = 650.5, .temperature_c = 51, .throttle = {"sw_power_cap"}};
-  record.correctness = {.max_error = 1.5e-3, .tolerance = 2e-3, .checked_elements = 4096, .passed = true};
   MeasuredLaunch island;
   island.name = "qk";
   island.launch = {.grid = {8, 16, 1},
