@@ -78,8 +78,19 @@ std::string ComparisonRow::label() const {
   return quantity + (level.empty() ? "" : " " + level) + (direction.empty() ? "" : " " + direction);
 }
 
+RowCounts counts_of(const std::vector<ComparisonRow>& rows) {
+  RowCounts counts;
+  for (const ComparisonRow& row : rows) {
+    counts.judged += row.verdict != Verdict::info;
+    counts.failed += row.verdict == Verdict::fail;
+    counts.shown += row.verdict == Verdict::info;
+  }
+  return counts;
+}
+
 bool Comparison::passed() const {
-  return std::none_of(rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.verdict == Verdict::fail; });
+  const RowCounts counts = counts_of(rows);
+  return counts.judged > 0 && counts.failed == 0;
 }
 
 Point model_point(const validate::Record& record, const Plan& plan, const std::filesystem::path& data_directory) {

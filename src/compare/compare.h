@@ -55,8 +55,15 @@ struct Comparison {
   std::vector<ComparedPoint> points;  // of all records, or none (Keep::rows)
   std::vector<ComparisonRow> rows;
   std::vector<SummaryRow> summary;  // by kernel and quantity, in order of first appearance
-  bool passed() const;
+  bool passed() const;              // at least one row is judged, and none is outside its tolerance
 };
+
+// Rows of a comparison: judged by a tolerance, of these outside it, and those that are only shown, for which the
+// experiment states "report" or nothing.
+struct RowCounts {
+  std::size_t judged = 0, failed = 0, shown = 0;
+};
+RowCounts counts_of(const std::vector<ComparisonRow>& rows);
 
 // The point of the model that a record measured, with its descriptor's plan.
 Point model_point(const validate::Record& record, const Plan& plan, const std::filesystem::path& data_directory);
@@ -124,6 +131,7 @@ struct TimedTile {
 };
 double regret_of(const std::vector<TimedTile>& tiles);  // at least one
 
-std::string to_junit(const Comparison& comparison);  // one test case a judged row
+// A test case a judged row, and a skipped one for each kernel and quantity of which rows are only shown.
+std::string to_junit(const Comparison& comparison);
 
 }  // namespace tilescope

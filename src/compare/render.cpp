@@ -1,6 +1,8 @@
 // A comparison as JSON and as JUnit XML.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "compare/comparison_columns.h"
 
 namespace tilescope {
@@ -28,28 +30,49 @@ Json to_json(const Comparison& comparison) {
           {"search_regret", objects_of(regret_columns(), search_regret(comparison))}};
 }
 
-std::string to_junit(const Comparison& comparison) {
-  std::size_t judged = 0, failed = 0;
+namespace {
+
+// Kernels and quantities of which rows are only shown, with how many.
+std::string skipped_cases(const Comparison& comparison, std::size_t& skipped) {
+  std::map<std::pair<std::string, std::string>, std::size_t> shown;
+  for (const ComparisonRow& row : comparison.rows)
+    if (row.verdict == Verdict::info) ++shown[{row.kernel, row.label()}];
+  skipped = shown.size();
   std::string cases;
-  for (const ComparisonRow& row : comparison.rows) {
-    if (row.verdict == Verdict::info) continue;
-    ++judged;
-    cases += fmt::format("  <testcase classname=\"{}.{}\" name=\"{}\"", xml_escaped(row.kernel),
-                         xml_escaped(row.label()), xml_escaped(row.point));
-    if (row.verdict == Verdict::pass) {
-      cases += "/>\n";
-      continue;
-    }
-    ++failed;
-    cases += fmt::format(
-        ">\n    <failure message=\"predicted {:.6g}, measured {:.6g}, off by {:.3f} %, tolerance {:.3f} "
-        "%\">{}</failure>\n  </testcase>\n",
-        row.predicted, row.measured, 100 * row.relative_error(), 100 * *row.tolerance, xml_escaped(row.reason));
-  }
+  for (const auto& [of, count] : shown)
+    cases += fmt::format("  <testcase classname=\"{}.{}\" name=\"{} rows, shown only\"><skipped/></testcase>\n",
+                         xml_escaped(of.first), xml_escaped(of.second), count);
+  return cases;
+}
+
+std::string judged_case(const ComparisonRow& row) {
+  const std::string start = fmt::format("  <testcase classname=\"{}.{}\" name=\"{}\"", xml_escaped(row.kernel),
+                                        xml_escaped(row.label()), xml_escaped(row.point));
+  if (row.verdict == Verdict::pass) return start + "/>\n";
+  return start + fmt::format(
+                     ">\n    <failure message=\"predicted {:.6g}, measured {:.6g}, off by {:.3f} %, tolerance {:.3f} "
+                     "%\">{}</failure>\n  </testcase>\n",
+                     row.predicted, row.measured, 100 * row.relative_error(), 100 * *row.tolerance,
+                     xml_escaped(row.reason));
+}
+
+}  // namespace
+
+std::string to_junit(const Comparison& comparison) {
+  const RowCounts counts = counts_of(comparison.rows);
+  std::size_t skipped = 0;
+  std::string cases = skipped_cases(comparison, skipped);
+  for (const ComparisonRow& row : comparison.rows)
+    if (row.verdict != Verdict::info) cases += judged_case(row);
+  if (counts.judged == 0)
+    cases +=
+        "  <testcase classname=\"validate\" name=\"a row is judged\">\n    <failure message=\"no row is "
+        "judged\"/>\n  </testcase>\n";
+  const std::size_t none = counts.judged == 0 ? 1 : 0;
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"tilescope validate\" tests=\"{}\" "
-      "failures=\"{}\">\n{}</testsuite>\n",
-      judged, failed, cases);
+      "failures=\"{}\" skipped=\"{}\">\n{}</testsuite>\n",
+      counts.judged + skipped + none, counts.failed + none, skipped, cases);
 }
 
 }  // namespace tilescope

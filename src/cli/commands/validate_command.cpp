@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/validate_published.h"
 #include "cli/input/recorded_options.h"
@@ -33,7 +34,13 @@ std::string summary_text(const Comparison& comparison, const std::vector<SearchR
         "search regret of {} on {}: {:.2f} % (geometric mean of {} workloads, {} tiles), worst {:.2f} % ({}){}\n",
         regret.kernel, regret.hardware, 100 * regret.mean, regret.workloads, regret.tiles, 100 * regret.worst,
         regret.worst_workload, regret.within_bar ? "" : ": over the bar of 5 %");
-  return out + (failed.rows.empty() ? "every judged row is within its tolerance\n" : render(failed, style));
+  const RowCounts counts = counts_of(comparison.rows);
+  out += fmt::format("{} rows judged, {} outside their tolerance, {} only shown\n",
+                     with_thousands(static_cast<long long>(counts.judged)), counts.failed,
+                     with_thousands(static_cast<long long>(counts.shown)));
+  if (counts.judged == 0)
+    out += "no row is judged: give experiments with tolerances for these records, as --experiment\n";
+  return out + (failed.rows.empty() ? "" : "\n" + render(failed, style));
 }
 
 ExitStatus validate_records(const Arguments& arguments) {
@@ -77,7 +84,8 @@ Command validate_command() {
                        "tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml",
                        "tilescope validate --published validate/published"},
           .notes =
-              "Exit status 1 when a row leaves its tolerance, a published table its bars, or the tiles predicted to "
+              "Exit status 1 when a row leaves its tolerance or none is judged, a published table its bars, or the "
+              "tiles predicted to "
               "be fastest are over 5 % slower than the fastest in the mean of 12 or more workloads of a kernel.",
           .options = validate_options,
           .run = validate_records};
