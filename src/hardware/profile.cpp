@@ -293,9 +293,9 @@ class ProfileReader {
 
 }  // namespace
 
-const MemoryLevel* HardwareProfile::level(LevelId id) const {
+const MemoryLevel* HardwareProfile::level(LevelId wanted) const {
   const auto found =
-      std::find_if(levels.begin(), levels.end(), [&](const MemoryLevel& candidate) { return candidate.id == id; });
+      std::find_if(levels.begin(), levels.end(), [&](const MemoryLevel& candidate) { return candidate.id == wanted; });
   return found == levels.end() ? nullptr : &*found;
 }
 

@@ -67,7 +67,7 @@ Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
   } else {
     plan = load_plan_for_schedule(schedule.value_or(default_schedule(pass.value_or(Pass::forward))), data_directory());
   }
-  if (const Pass own = pass_of(plan.schedule.diagram); pass && *pass != own)
+  if (const Pass own = pass_of(plan.schedule.diagram); given_pass && pass != own)
     refuse("--pass",
            fmt::format("expected {}, as {} '{}' is, found '{}'; leave --pass out or choose another {}", to_string(own),
                        kernel ? "kernel" : "schedule", kernel ? plan.kernel.name : plan.schedule.name, *given_pass,
