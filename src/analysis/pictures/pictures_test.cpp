@@ -181,7 +181,7 @@ TEST_CASE("predicted numbers of a report's point are those of its prediction's J
     CHECK(side.work.size() == prediction["work"].size());
     for (const auto& [name, count] : side.work) CHECK(count == prediction["work"][name].get<double>());
     for (std::size_t level = 0; level < side.traffic.size(); ++level) {
-      CHECK(side.traffic[level].level == prediction["traffic"][level]["level"]);
+      CHECK(side.traffic[level].level == prediction["traffic"][level]["level"].get<std::string>());
       CHECK(*side.traffic[level].read_bytes == prediction["traffic"][level]["read_bytes"].get<double>());
     }
   }
