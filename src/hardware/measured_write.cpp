@@ -14,16 +14,16 @@
 namespace tilescope {
 namespace {
 
-struct Unit {
+struct PrintedUnit {
   const char* name;
   double scale;
 };
 
 // The unit in which a value of this dimension reads best.
-Unit unit_of(Dimension dimension, double value) {
+PrintedUnit unit_of(Dimension dimension, double value) {
   switch (dimension) {
     case Dimension::bytes:
-      return value < 1 << 20 ? Unit{"KiB", 1 << 10} : Unit{"MiB", 1 << 20};
+      return value < 1 << 20 ? PrintedUnit{"KiB", 1 << 10} : PrintedUnit{"MiB", 1 << 20};
     case Dimension::bytes_per_second:
       return {"GB/s", 1e9};
     case Dimension::bytes_per_cycle:
@@ -37,7 +37,7 @@ Unit unit_of(Dimension dimension, double value) {
     case Dimension::watts:
       return {"W", 1};
     case Dimension::seconds:
-      return value < 1e-6 ? Unit{"ns", 1e-9} : value < 1e-3 ? Unit{"us", 1e-6} : Unit{"ms", 1e-3};
+      return value < 1e-6 ? PrintedUnit{"ns", 1e-9} : value < 1e-3 ? PrintedUnit{"us", 1e-6} : PrintedUnit{"ms", 1e-3};
     case Dimension::cycles:
       return {"clk", 1};
     case Dimension::joules:
@@ -50,7 +50,7 @@ Unit unit_of(Dimension dimension, double value) {
 
 // Four significant digits, never in the form 1e+04.
 std::string quantity_text(Dimension dimension, double value) {
-  const Unit unit = unit_of(dimension, value);
+  const PrintedUnit unit = unit_of(dimension, value);
   const double number = value / unit.scale;
   const std::string digits = number >= 1000 ? fmt::format("{:.0f}", number) : fmt::format("{:.4g}", number);
   return unit.name[0] == '\0' ? digits : digits + " " + unit.name;

@@ -42,9 +42,9 @@ struct Arrival {
   std::int64_t block, tile;
 };
 
-class Network {
+class StreamSimulation {
  public:
-  explicit Network(const StreamedBlocks& how)
+  explicit StreamSimulation(const StreamedBlocks& how)
       : how_(how), blocks_(how.steps.size()), units_(static_cast<std::size_t>(how.units)), random_(how.seed) {}
 
   Streamed run() {
@@ -184,6 +184,6 @@ class Network {
 
 }  // namespace
 
-Streamed stream_blocks(const StreamedBlocks& blocks) { return Network(blocks).run(); }
+Streamed stream_blocks(const StreamedBlocks& blocks) { return StreamSimulation(blocks).run(); }
 
 }  // namespace tilescope
