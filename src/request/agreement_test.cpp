@@ -197,3 +197,16 @@ TEST_CASE("a diagram's own sizes hold where no option or workload gives others")
   CHECK(sizes({{"head-dim", "320"}, {"v-head-dim", "256"}, {"q-len", "1"}}).d_v == 256);
   CHECK(sizes({{"workload", "deepseek-v3-decode"}}).batch == 32);
 }
+
+TEST_CASE("a rate that the profile lacks and the kernel needs is named") {
+  const auto missing_on = [](const std::string& gpu, const std::string& kernel) {
+    const Answer answered =
+        answer(options_of({{"hardware", gpu}, {"kernel", kernel}, {"q-len", "4k"}, {"head-dim", "128"}}));
+    return to_json(answered.plan, answered.hardware, answered.point, answered.prediction,
+                   answered.options)["time"]["missing"];
+  };
+  const Json ways = "levels.l2.ways of h100_pcie", reductions = "measured.atomics.red_fp32 of h100_pcie";
+  CHECK(missing_on("h100_pcie", "backward") == Json::array({ways, reductions}));
+  CHECK(missing_on("h100_pcie", "fused_wgmma") == Json::array({ways}));
+  CHECK(missing_on("h200_sxm", "backward") == Json::array());
+}

@@ -131,8 +131,8 @@ std::string last_lines(const Answer& a) {
                                 with_si(static_cast<double>(a.prediction.work.model_flop) / time.total, "FLOP/s"),
                                 error_text(a.options.error));
   if (const std::string spills = spill_text(a.prediction); !spills.empty()) out += spills + "\n";
-  for (const std::string& missing : missing_rates(a.hardware, a.prediction))
-    out += "the time is a lower bound: a rate is not known: " + missing + "\n";
+  for (const std::string& missing : missing_rates(a.plan, a.hardware, a.prediction))
+    out += "the profile does not state " + missing + ": the time leaves out what depends on it\n";
   return out;
 }
 

@@ -12,6 +12,6 @@ namespace tilescope {
 std::string spill_text(const Prediction& prediction);
 
 // Rates that the prediction needs and the profile does not state, for example "levels.l2.bandwidth of h200_sxm".
-std::vector<std::string> missing_rates(const HardwareProfile& hardware, const Prediction& prediction);
+std::vector<std::string> missing_rates(const Plan& plan, const HardwareProfile& hardware, const Prediction& prediction);
 
 }  // namespace tilescope

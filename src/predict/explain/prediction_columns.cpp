@@ -184,7 +184,8 @@ void add_quality(Table& t) {
       });
   add({"rate_unknown", "rate_unknown", "", "Rates that the GPU's profile lacks: the time is then a lower bound.",
        Origin::profile},
-      compare, Needs::prediction, [](const Row& r) { return join(missing_rates(r.hardware, *r.prediction), "; "); });
+      compare, Needs::prediction,
+      [](const Row& r) { return join(missing_rates(r.plan, r.hardware, *r.prediction), "; "); });
   add({"model", "model", "", "Which model the time is by.", Origin::time_model}, json_time, Needs::prediction,
       [](const Row& r) {
         return r.prediction->time.modelled
@@ -202,7 +203,7 @@ void add_quality(Table& t) {
         return gains;
       });
   add({"missing", "missing", "", "Rates that the GPU's profile lacks.", Origin::profile}, json_time, Needs::prediction,
-      [](const Row& r) { return missing_rates(r.hardware, *r.prediction); });
+      [](const Row& r) { return missing_rates(r.plan, r.hardware, *r.prediction); });
   add({"resources", "resources", "", "Busy time of each resource (table resources).", Origin::time_model}, json_time,
       Needs::prediction, [](const Row& r) { return objects_of(resource_columns(), resource_rows(*r.prediction)); });
   add({"error", "error", "", "Error of recorded predictions of this kernel on this GPU: mean, p90, number of records.",
