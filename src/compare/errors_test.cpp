@@ -11,13 +11,13 @@ TEST_CASE("calibration counts the records whose error is within the p90 error of
   CHECK(bar_held({}) == 0);
   CHECK(bar_held({0.1}) == 0);
   CHECK(bar_held({0.1, 0.1, 0.1}) == 1);
-  CHECK(bar_held({0.1, 0.2}) == 0.5);  // each is judged by the other one alone
+  CHECK(bar_held({0.1, 0.2}) == 0.5);  // each error is judged by the other error alone
   std::vector<double> errors;
   for (int i = 1; i <= 20; ++i) errors.push_back(0.01 * i);
-  CHECK(bar_held(errors) == doctest::Approx(0.9));  // the two largest lie beyond
+  CHECK(bar_held(errors) == doctest::Approx(0.9));  // the two largest errors are outside
 }
 
-TEST_CASE("the error of a regime is taken where it has enough records, else that of all") {
+TEST_CASE("a regime with enough records has its own error; other regimes have the error of all records") {
   const std::filesystem::path file = std::filesystem::temp_directory_path() / "tilescope_errors_test.json";
   const auto row = [](const char* regime, double mape, int n) {
     return Json{{"hardware", "g"},

@@ -1,4 +1,4 @@
-// Predictions against published times: ranks, scores, and tables whose answer is known.
+// Compares predictions with published times: ranks, scores, and tables with a known answer.
 #include "compare/published.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ double predicted(const validate::PublishedRow& which, std::vector<std::string> c
   return compare_published({one}, source)[0].rows[0].predicted;
 }
 
-// The definition by distances of ranks, where nothing ties: 1 - 6 sum d^2 / (n (n^2 - 1)).
+// Rank correlation by its definition from rank differences, without ties: 1 - 6 sum d^2 / (n (n^2 - 1)).
 double by_distances(const std::vector<double>& a, const std::vector<double>& b) {
   const auto rank = [](const std::vector<double>& all, double value) {
     return static_cast<double>(std::count_if(all.begin(), all.end(), [&](double other) { return other < value; }));
@@ -44,7 +44,7 @@ double by_distances(const std::vector<double>& a, const std::vector<double>& b) 
 
 }  // namespace
 
-TEST_CASE("rank correlation is that of the distances of ranks, and ties take their mean rank") {
+TEST_CASE("rank correlation equals the formula of rank differences; ties take their mean rank") {
   const std::vector<double> up{1, 2, 3, 4, 5}, down{9, 7, 5, 3, 1}, mixed{2, 1, 40, 3, 5};
   CHECK(rank_correlation(up, up) == doctest::Approx(1));
   CHECK(rank_correlation(up, down) == doctest::Approx(-1));
@@ -54,7 +54,8 @@ TEST_CASE("rank correlation is that of the distances of ranks, and ties take the
   CHECK(rank_correlation(std::vector<double>{1, 1, 1}, std::vector<double>{1, 2, 3}) == 0);
 }
 
-TEST_CASE("a table of the model's own times has error 0, and the bars of a table limit mean error and rank") {
+TEST_CASE(
+    "a table of the model's own times has error 0; the bars of a table limit its mean error and its rank correlation") {
   std::vector<validate::PublishedRow> rows{row("fused_mma", 512, 1), row("fused_mma", 1024, 1),
                                            row("fused_mma", 4096, 1)};
   for (validate::PublishedRow& each : rows) each.seconds = predicted(each);
@@ -64,7 +65,7 @@ TEST_CASE("a table of the model's own times has error 0, and the bars of a table
   CHECK(same.model.error.mean == doctest::Approx(0));
   CHECK(same.model.rank == doctest::Approx(1));
   CHECK(same.passed());
-  for (validate::PublishedRow& each : own.rows) each.seconds *= 1.25;  // predictions are a fifth short
+  for (validate::PublishedRow& each : own.rows) each.seconds *= 1.25;  // predictions are a fifth too low
   const PublishedResult slower = compare_published({own}, source)[0];
   CHECK(slower.model.error.mean == doctest::Approx(0.2));
   CHECK(slower.model.bias == doctest::Approx(-0.2));
@@ -72,7 +73,7 @@ TEST_CASE("a table of the model's own times has error 0, and the bars of a table
   CHECK_FALSE(slower.passed());
   std::swap(own.rows[0].seconds, own.rows[2].seconds);
   own.mape = 10;
-  CHECK_FALSE(compare_published({own}, source)[0].passed());  // in reversed order
+  CHECK_FALSE(compare_published({own}, source)[0].passed());  // reversed order
 }
 
 TEST_CASE("the roofline is FLOP over the peak rate, or compulsory bytes over the bandwidth") {
@@ -83,7 +84,7 @@ TEST_CASE("the roofline is FLOP over the peak rate, or compulsory bytes over the
   CHECK(result.rows[1].roofline == doctest::Approx(bytes / 4800e9));
 }
 
-TEST_CASE("arrays that the call copies are read and written once by a launch of their own") {
+TEST_CASE("arrays that the call copies are read and written once by a separate launch") {
   const double without = predicted(row("fused_mma", 4096, 1)), with = predicted(row("fused_mma", 4096, 1), {"K", "V"});
   const double bytes = 2.0 * 2 * 4 * 16 * 4096 * 128 * 2;
   CHECK(with - without == doctest::Approx(1.396e-6 + bytes / 4247e9));

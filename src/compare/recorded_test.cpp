@@ -6,7 +6,7 @@
 
 namespace tilescope {
 
-TEST_CASE("a report is of the GPU with most records, and of no record it is refused") {
+TEST_CASE("a report covers the GPU with the most records; without records it is refused") {
   Comparison comparison;
   CHECK_THROWS_WITH_AS(hardware_with_most_records(comparison), doctest::Contains("no record"), InputError);
   for (const char* hardware : {"l4", "h200_sxm", "h200_sxm"}) {

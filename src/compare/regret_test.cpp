@@ -6,13 +6,13 @@
 
 using namespace tilescope;
 
-TEST_CASE("regret is the measured time of the tile predicted fastest over the fastest") {
+TEST_CASE("regret compares the measured time of the tile predicted fastest with that of the fastest tile") {
   CHECK(regret_of({{1, 7}}) == 0);
   CHECK(regret_of({{2, 10}, {1, 12}, {3, 8}}) == doctest::Approx(0.5));
   CHECK(regret_of({{2, 10}, {1, 8}, {3, 12}}) == 0);
 }
 
-TEST_CASE("workloads with at least four tiles have a regret, by kernel and GPU") {
+TEST_CASE("regret is computed by kernel and GPU for workloads with at least four tiles") {
   Comparison comparison;
   const auto add = [&](const char* hardware, const char* kernel, std::int64_t keys, std::int64_t tile, double predicted,
                        double measured) {
@@ -29,9 +29,9 @@ TEST_CASE("workloads with at least four tiles have a regret, by kernel and GPU")
                                .reason = ""});
     comparison.records.push_back({hardware, kernel, point, workload, ""});
   };
-  for (int tile = 1; tile <= 4; ++tile) add("g", "k", 64, 16 * tile, tile, tile == 2 ? 4 : 5);  // 5 / 4 taken
-  for (int tile = 1; tile <= 4; ++tile) add("g", "k", 128, 16 * tile, tile, tile);              // the best
-  for (int tile = 1; tile <= 3; ++tile) add("g", "k", 256, 16 * tile, tile, 4 - tile);          // too few
+  for (int tile = 1; tile <= 4; ++tile) add("g", "k", 64, 16 * tile, tile, tile == 2 ? 4 : 5);  // takes 5 / 4
+  for (int tile = 1; tile <= 4; ++tile) add("g", "k", 128, 16 * tile, tile, tile);              // takes the best
+  for (int tile = 1; tile <= 3; ++tile) add("g", "k", 256, 16 * tile, tile, 4 - tile);          // too few tiles
   for (int tile = 1; tile <= 4; ++tile) add("h", "k", 64, 16 * tile, 9 - tile, 10 - tile);      // another GPU
   const std::vector<SearchRegret> regrets = search_regret(comparison);
   REQUIRE(regrets.size() == 2);

@@ -1,4 +1,4 @@
-// What a comparison says of itself: how many rows were judged, and that none is no success.
+// Tests the summary of a comparison: it counts the judged rows, and it does not pass without a judged row.
 #include <doctest/doctest.h>
 
 #include "compare/compare.h"

@@ -42,7 +42,7 @@ struct Row {
 
 }  // namespace
 
-TEST_CASE("a profile that contradicts itself fails that rule and no other") {
+TEST_CASE("a profile that contradicts itself violates that rule and no other") {
   const std::vector<Row> rows{
       {"nothing", [](HardwareProfile&) {}, {}},
       {"an id that is not the file name", [](HardwareProfile& p) { p.id = "h200"; }, {"identity"}},
@@ -112,7 +112,8 @@ TEST_CASE("a profile that contradicts itself fails that rule and no other") {
   }
 }
 
-TEST_CASE("a measurement above the limit of the GPU, or one that contradicts another, fails that rule and no other") {
+TEST_CASE(
+    "a measurement above the limit of the GPU, or one that contradicts another, violates that rule and no other") {
   const auto measured = [](double value) { return Sourced<double>{value, "MB"}; };
   const auto plausible = [&] {
     HardwareProfile profile = h200();

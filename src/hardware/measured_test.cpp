@@ -55,7 +55,7 @@ TEST_CASE("measured values arrive in base units, by format and by count") {
   CHECK(listed.at("sync.block_barrier.w8") == 20);
 }
 
-TEST_CASE("a measured block that is wrong says where and what would be right") {
+TEST_CASE("an error in a measured block is reported with its place and with what was expected") {
   CHECK(findings("hbn: {}\n") == "M:1:1: error: hbn: unknown key; did you mean 'hbm'?");
   CHECK(findings("hbm: {raed: {value: 1 TB/s, source: M}}\n") ==
         "M:1:7: error: hbm.raed: unknown key; did you mean 'read'?");
@@ -75,7 +75,7 @@ TEST_CASE("a measured block that is wrong says where and what would be right") {
   }
 }
 
-TEST_CASE("every field of the measured block has a place of its own") {
+TEST_CASE("every field of the measured block has its own place") {
   MeasuredRates rates;
   std::map<std::string, int> places;
   visit_measured(rates, [&](const std::string& group, const std::string& key, Dimension, auto& field) {

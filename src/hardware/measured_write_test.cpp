@@ -73,7 +73,7 @@ TEST_CASE("every measured field that is written is read back with its value") {
   for (const MeasuredEntry& entry : entries) CHECK(found.at(entry.path) == doctest::Approx(entry.value).epsilon(1e-3));
 }
 
-TEST_CASE("writing measured values leaves the rest of a profile alone, and doing it twice replaces the first") {
+TEST_CASE("writing measured values leaves the rest of a profile unchanged; a second write replaces the first") {
   const std::string base = read_file(shipped_file);
   const std::string once = with_measured(base, "h200_sxm", "first", measured_yaml({{"hbm.read", 4e12, ""}}));
   const std::string twice = with_measured(once, "h200_sxm", "second", measured_yaml({{"hbm.copy", 4.2e12, ""}}));
@@ -88,14 +88,14 @@ TEST_CASE("writing measured values leaves the rest of a profile alone, and doing
         load_profile(shipped_file).level(LevelId::hbm)->bandwidth_bytes_per_second->source);
 }
 
-TEST_CASE("what was measured in another way and not again is kept with its source and note") {
+TEST_CASE("a value measured by another method is kept with its source and note unless it is measured again") {
   const auto file = std::filesystem::temp_directory_path() / ("tilescope_kept_" + std::to_string(::getpid()));
   std::ofstream(file) << with_measured(read_file(shipped_file), "h200_sxm", "first",
                                        measured_yaml({{"hbm.read", 4e12, "by hand", "M"},
                                                       {"hbm.write", 3e12},
                                                       {"hbm.copy", 2e12, "", "M"},
                                                       {"l2.gone.p5", 2e7, "", "M"}}));
-  // A curve that is measured anew is replaced as a whole: its points may lie elsewhere.
+  // A curve that is measured again is replaced as a whole, because its points may differ.
   const std::vector<MeasuredEntry> kept = kept_entries(file, {{"hbm.copy", 1e12}, {"l2.gone.p15", 3e7}});
   std::filesystem::remove(file);
   REQUIRE(kept.size() == 1);
@@ -105,7 +105,7 @@ TEST_CASE("what was measured in another way and not again is kept with its sourc
   CHECK(kept[0].source == "M");
 }
 
-TEST_CASE("numbers are written as a person would") {
+TEST_CASE("numbers are rounded and written in readable units") {
   CHECK(measured_yaml(
             {{"hbm.read", 4.2345678e12, ""}, {"launch.interval", 2.51e-6, ""}, {"hbm.latency", 6.5e-7, "far"}}) ==
         "measured:\n  hbm:\n    read: {value: 4235 GB/s, source: MB}\n"
@@ -116,7 +116,7 @@ TEST_CASE("numbers are written as a person would") {
         "        n128: {value: 64 clk, source: MB}\n");
 }
 
-TEST_CASE("what cannot be written says why") {
+TEST_CASE("an entry that cannot be written is refused with the reason") {
   CHECK_THROWS_WITH_AS(measured_yaml({{"hbm.reed", 1, ""}}),
                        "error: hardware measure: no field of a profile is called 'hbm.reed'", InputError);
   CHECK_THROWS_WITH_AS(with_measured("{id: a, sources: {}}\n", "a", "", ""),

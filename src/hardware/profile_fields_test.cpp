@@ -1,5 +1,6 @@
-// Every field of the shipped profiles, made wrong in every way, with the exact message expected. A profile is rewritten
-// as plain block YAML with one field changed, so a field that is added to a profile is covered without touching a test.
+// Tests every field of the shipped profiles with every kind of error against the exact message. A profile is rewritten
+// as plain block YAML with one field changed. A field that is added to a profile is covered without a change to the
+// test.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ using namespace tilescope::mutation;
 
 namespace {
 
-// A dot in a key would look like a path here.
+// A dot in a key would be read as a separator of the path.
 void without_dots(Tree& tree) {
   if (tree.key == "mma.sync") tree.key = "mma_sync";
   for (Tree& child : tree.children) without_dots(child);
@@ -35,7 +36,7 @@ void load(const std::filesystem::path& file) { load_profile(file); }
 
 Probe probe_of(const std::string& id) { return Probe(shipped(id), load); }
 
-// A number without a unit that need not be whole.
+// A number without a unit that may have a fraction.
 bool is_ratio(const std::string& path) {
   return path.starts_with("measured.beside.") || path == "measured.power.clock_exponent.value" ||
          path == "measured.hbm.busy.value";
@@ -43,8 +44,8 @@ bool is_ratio(const std::string& path) {
 
 bool is_groups(const std::string& path) { return path == "levels.l2.groups.value"; }
 
-// What the reader expects of the leaf at `path`, found out from the value it has now. Spelled out here a second time on
-// purpose: the messages are the contract.
+// What the reader expects of the leaf at `path`, derived from its current value. The text is written here a second time
+// on purpose: the messages are the contract.
 std::string expectation(const std::string& path, const std::string& value) {
   static const std::map<std::string, std::string> by_unit{
       {"MHz", "a clock frequency as a positive number and a unit (Hz, kHz, MHz, GHz)"},
@@ -77,11 +78,11 @@ std::string expectation(const std::string& path, const std::string& value) {
   return by_unit.at(unit);
 }
 
-// A profile for each vendor and for each level that only some have; the shortest first.
+// One profile for each vendor and for each level that only some profiles have. The shortest is first.
 const std::vector<std::string> probed{"mi300x", "b200_sxm", "h100_pcie", "h200_sxm"};
 
-// The profile without the parts of `measured` that do not hold `path`: short, so that it is read quickly. The whole
-// profile where those parts need each other.
+// The profile without the parts of `measured` that do not hold `path`, so that it is read quickly. The whole profile if
+// those parts need each other.
 Tree around(const Tree& tree, const std::string& path) {
   Tree part = tree;
   std::erase_if(part.children,
@@ -99,7 +100,8 @@ std::string section_of(const std::string& path) {
   return path.substr(0, path.find('.', std::string("measured.").size()));
 }
 
-// Calls `test` for each leaf of the probed profiles; one that several profiles of a vendor have, in the first of them.
+// Calls `test` for each leaf of the probed profiles. A leaf that several profiles of a vendor have is tested in the
+// first of them.
 template <class Test>
 void for_each_leaf(Test test) {
   std::set<std::string> seen;
@@ -146,7 +148,7 @@ TEST_CASE("the profiles probed here have every field that any shipped profile ha
   }
 }
 
-TEST_CASE("a whole section of a profile that is absent is reported when it is required, and absent otherwise") {
+TEST_CASE("an absent section of a profile is reported if it is required, and is absent otherwise") {
   const std::set<std::string> required{"sources",    "compute",   "compute.units", "limits",         "levels",
                                        "levels.hbm", "levels.l2", "levels.smem",   "levels.register"};
   for (const std::string& id : probed) {
@@ -159,7 +161,7 @@ TEST_CASE("a whole section of a profile that is absent is reported when it is re
       }
     }
     for (const std::string& section : sections) {
-      if (section == "sources") continue;  // every value that names one is a finding too; tested below
+      if (section == "sources") continue;  // every value that names a source is a finding too; tested below
       CAPTURE(id);
       CAPTURE(section);
       if (required.contains(section)) {
@@ -177,7 +179,7 @@ TEST_CASE("a profile rewritten as block YAML still loads") {
   }
 }
 
-TEST_CASE("every field of a profile that is a list, a map or nothing says what was expected") {
+TEST_CASE("each field of a profile that is a list, a map or empty is reported with what was expected") {
   for_each_leaf([](const Probe& probe, const std::string& path, const std::string& value) {
     const std::string expected = "expected " + expectation(path, value);
     probe.expect_replaced(path, "[1, 2]", expected + ", found a list");
@@ -238,7 +240,7 @@ TEST_CASE("every count of a profile refuses what is not a positive integer") {
   });
 }
 
-TEST_CASE("groups of units that are not all units, or of no partition, are refused") {
+TEST_CASE("groups of SMs that do not cover all SMs, or that have no partition, are refused") {
   const Probe probe = probe_of("h200_sxm");
   for (const std::string text : {"abc", "-1", "132", "66a 66c", "66a 65b", "66a b", "99999999a", "66A 66B"})
     probe.expect_replaced("levels.l2.groups.value", text,
@@ -257,7 +259,7 @@ TEST_CASE("every ratio of a profile refuses what is not a positive number") {
   });
 }
 
-TEST_CASE("every counter of a profile refuses another unit and a name that is no metric") {
+TEST_CASE("every counter of a profile refuses a wrong unit and a name that is not a metric") {
   for_each_leaf([](const Probe& probe, const std::string& path, const std::string& value) {
     if (last_key(path) == "scale") {
       const std::string unit = value.substr(value.find(' ') + 1);

@@ -51,7 +51,7 @@ std::string findings_with(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("the shipped profiles load, sorted by id, and the promised GPUs are among them") {
+TEST_CASE("the shipped profiles load, sorted by id, and include the required GPUs") {
   std::vector<std::string> ids;
   for (const HardwareProfile& profile : list_profiles(hardware)) ids.push_back(profile.id);
   CHECK(std::is_sorted(ids.begin(), ids.end()));
@@ -87,7 +87,7 @@ TEST_CASE("all shipped profiles pass their check") {
   }
 }
 
-TEST_CASE("the H200 profile arrives in base units with its sources") {
+TEST_CASE("the H200 profile is read in base units with its sources") {
   const HardwareProfile h200 = find_profile("h200_sxm", hardware);
   CHECK(h200.chip == "GH100");
   CHECK(h200.units.value == 132);
@@ -114,7 +114,7 @@ TEST_CASE("the H200 profile arrives in base units with its sources") {
   CHECK(h200.work_counters.at("tensor_flop.fp16").metric == "sm__ops_path_tensor_src_fp16.sum");
 }
 
-TEST_CASE("what a profile does not state is absent") {
+TEST_CASE("a value that a profile does not state is absent") {
   CHECK_FALSE(find_profile("b200_sxm", hardware).level(LevelId::l2)->measured_bandwidth_bytes_per_second);
   CHECK_FALSE(find_profile("mi300x", hardware).max_blocks_per_unit);
   CHECK_FALSE(find_profile("v100_sxm2", hardware).tensor_flop_per_cycle.contains(Format::bf16));
@@ -140,7 +140,7 @@ TEST_CASE("a GPU that is not found gets a suggestion") {
                        InputError);
 }
 
-TEST_CASE("wrong profiles say what is wrong, where, and what would be right") {
+TEST_CASE("an error in a profile is reported with its place and with what was expected") {
   const std::vector<std::array<std::string, 3>> rows{
       {"tilescope/hardware/1", "tilescope/hardware/2",
        "P:3:9: error: schema: expected 'tilescope/hardware/1', found 'tilescope/hardware/2'"},

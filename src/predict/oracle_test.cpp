@@ -1,5 +1,5 @@
-// Every row of validate/oracles/byte_oracles.csv, whose numbers come from an independent walk over loop nests
-// (theory section 6), against the shipped schedules.
+// Compares the shipped schedules with every row of validate/oracles/byte_oracles.csv. Its numbers come from an
+// independent walk over loop nests (theory section 6).
 #include <doctest/doctest.h>
 
 #include <charconv>
@@ -16,7 +16,7 @@ namespace {
 
 struct OracleRow {
   std::map<std::string, std::string> cells;
-  std::map<std::string, std::string> tokens;  // of the derivation
+  std::map<std::string, std::string> tokens;  // from the column `derivation`
   std::int64_t number(const std::string& column) const { return std::stoll(cells.at(column)); }
   std::int64_t token(const std::string& name, std::int64_t otherwise) const {
     const auto found = tokens.find(name);
@@ -94,7 +94,7 @@ bool remarks(const OracleRow& row, const char* text) {
   return row.cells.at("derivation").find(text) != std::string::npos;
 }
 
-// Which schedule, on which diagram, and which of its kernels a row is about.
+// The schedule, the diagram and the kernel that a row is about.
 struct Recipe {
   std::string schedule, diagram{}, island{};
 };
@@ -116,7 +116,7 @@ Plan plan_of(const OracleRow& row) {
   const Recipe recipe = recipe_of(row);
   Plan plan = load_plan_for_schedule(recipe.schedule, TILESCOPE_SOURCE_DIR, recipe.diagram);
   Schedule& schedule = plan.schedule;
-  plan.kernel.islands[0].writes_masked_rows = false;  // the oracle's walk leaves out rows that see no key
+  plan.kernel.islands[0].writes_masked_rows = false;  // the oracle's walk omits rows that see no key
   if (has_token(row, "alias") && row.tokens.at("alias") == "0")
     for (Array& array : schedule.diagram.arrays) array.alias_of.reset();
   for (const char* size : {"d_nope", "d_rope"})
@@ -179,7 +179,7 @@ TEST_CASE("bytes, FLOP and exponentials of every schedule, kernel by kernel, equ
   CHECK(checked == 142);  // with the four operand rows below: all 146
 }
 
-TEST_CASE("operand reads from shared memory equal the oracles with warp tiles as the nest") {
+TEST_CASE("operand reads from shared memory equal the oracles when warp tiles form the nest") {
   const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
   int checked = 0;
   for (const OracleRow& row : read_oracles()) {

@@ -1,4 +1,4 @@
-// Tables of papers, from schedules where a schedule exists and pass by pass where none does.
+// Reproduces tables of papers, from schedules where a schedule exists and pass by pass otherwise.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -24,7 +24,7 @@ HardwareProfile nothing_cached() {
   return hardware;
 }
 
-// Bytes between a block's memory and all that lies outside: what the paper calls HBM accesses.
+// Bytes that cross the boundary of a block's memory. The paper calls them HBM accesses.
 struct Bytes {
   std::int64_t total = 0, model_flop = 0;
 };
@@ -58,7 +58,7 @@ TEST_CASE("FlashAttention-1 as printed moves 4.65 GB in figure 2's shape, within
   const Plan forward = load_plan_for_schedule("flash1-printed", TILESCOPE_SOURCE_DIR);
   const std::int64_t bytes = bytes_of_schedule(forward, block_rows, block_keys).total +
                              bytes_of_schedule(printed_backward(), block_rows, block_keys).total;
-  // Independent count: words of algorithms 1 and 4 by hand, statistics in fp32.
+  // Independent count: words of algorithms 1 and 4, counted by hand, with statistics in fp32.
   const std::int64_t n = 1024, d = 64, steps = (n + block_keys - 1) / block_keys, heads = 64 * 16;
   const std::int64_t forward_head = 2 * (n * d + 2 * n * d + steps * 3 * n * d) + 4 * (2 * n + 4 * n * steps);
   const std::int64_t backward_head = 2 * (3 * n * d + 2 * n * d + steps * 5 * n * d + 2 * n * d) + 4 * (2 * n * steps);
@@ -69,8 +69,8 @@ TEST_CASE("FlashAttention-1 as printed moves 4.65 GB in figure 2's shape, within
   CHECK(static_cast<double>(bytes) / published_flash > 1.0);
 }
 
-TEST_CASE("smaller blocks of keys move more: the middle of figure 2, forward") {
-  // No table is printed; these are the counts of algorithm 1 for Bc = 64, 128, 256, 512 (fp16, with the
+TEST_CASE("smaller blocks of keys move more bytes: middle of figure 2, forward pass") {
+  // The paper prints no table. These are the counts of algorithm 1 for Bc = 64, 128, 256, 512 (fp16, with the
   // initialisation).
   const Plan forward = load_plan_for_schedule("flash1-printed", TILESCOPE_SOURCE_DIR);
   const double expected[] = {7.12e9, 3.77e9, 2.09e9, 1.25e9};
@@ -81,10 +81,12 @@ TEST_CASE("smaller blocks of keys move more: the middle of figure 2, forward") {
 
 TEST_CASE("standard attention moves 25.2 GB as printed and 40.3 GB with the passes of mask and dropout") {
   const std::int64_t n = 1024, d = 64, heads = 64 * 16, matrix = 2 * heads * n * n, rows = 2 * heads * n * d;
-  // Algorithm 0 from its schedule, every array whole: Q, K, then S out and in, P out and in, V, O.
+  // Algorithm 0 from its schedule, with every array whole: read Q and K, write and read S, write and read P, read V,
+  // write O.
   const std::int64_t forward = bytes_of_schedule(load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR), n, n).total;
   CHECK(forward == 4 * matrix + 4 * rows);
-  // Algorithm 3 has no schedule here: its passes as the paper prints them, in whole arrays of n x n and of n x d.
+  // Algorithm 3 has no schedule here. Its passes are those that the paper prints, over whole arrays of n x n and of n x
+  // d.
   const struct {
     const char* pass;
     std::int64_t matrices, vectors;
@@ -97,18 +99,18 @@ TEST_CASE("standard attention moves 25.2 GB as printed and 40.3 GB with the pass
   for (const auto& pass : printed) bytes += pass.matrices * matrix + pass.vectors * rows;
   CHECK(bytes == 11 * matrix + 12 * rows);
   CHECK(static_cast<double>(bytes) == doctest::Approx(25.23e9).epsilon(0.001));
-  // The paper measures with a key-padding mask and dropout, and states no passes. One accounting that fits: each is a
-  // pass that reads and writes the matrix, and dropout keeps a mask of a byte a value, written forward and read
-  // backward.
+  // The paper measures with a key-padding mask and dropout, and states no passes. One accounting fits: the mask and
+  // dropout are each a pass that reads and writes the matrix. Dropout also keeps a mask of one byte a value, which the
+  // forward pass writes and the backward pass reads.
   const std::int64_t byte_mask = matrix / 2;
   bytes += 2 * matrix;              // mask
   bytes += 2 * matrix + byte_mask;  // dropout
-  bytes += 2 * matrix + byte_mask;  // its backward
+  bytes += 2 * matrix + byte_mask;  // backward pass of dropout
   CHECK(static_cast<double>(bytes) == doctest::Approx(40.27e9).epsilon(0.001));
   CHECK(static_cast<double>(bytes) == doctest::Approx(published_standard).epsilon(0.002));
 }
 
-TEST_CASE("figure 2's GFLOP row cannot be reproduced: the shape has more than twelve times as many") {
+TEST_CASE("figure 2's GFLOP row cannot be reproduced: the shape has more than twelve times as many GFLOP") {
   const std::int64_t flash =
       bytes_of_schedule(load_plan_for_schedule("flash1-printed", TILESCOPE_SOURCE_DIR), 64, 384).model_flop +
       bytes_of_schedule(printed_backward(), 64, 384).model_flop;
@@ -116,15 +118,15 @@ TEST_CASE("figure 2's GFLOP row cannot be reproduced: the shape has more than tw
       bytes_of_schedule(load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR), 128, 128).model_flop;
   CHECK(static_cast<double>(flash) == doctest::Approx(962.1e9).epsilon(0.001));
   CHECK(static_cast<double>(3 * forward) ==
-        doctest::Approx(824.6e9).epsilon(0.001));  // backward without recomputing S: four of them
+        doctest::Approx(824.6e9).epsilon(0.001));  // backward pass without recomputing S: four contractions
   CHECK(static_cast<double>(flash) / 75.2e9 == doctest::Approx(12.8).epsilon(0.01));
   CHECK(static_cast<double>(3 * forward) / 66.6e9 == doctest::Approx(12.4).epsilon(0.01));
 }
 
 TEST_CASE(
-    "the backward pass has 2.5 times the model FLOP of the forward pass, and five or seven contractions executed") {
-  // Papers' convention: FlashAttention-2, section 4.1; with d_qk and d_v apart 2 (3 d_qk + 2 d_v) a pair, as in cuDNN's
-  // benchmark.
+    "the backward pass has 2.5 times the model FLOP of the forward pass and executes five or seven contractions") {
+  // Convention of the papers: FlashAttention-2, section 4.1. If d_qk and d_v differ, the count is 2 (3 d_qk + 2 d_v) a
+  // pair, as in cuDNN's benchmark.
   const auto predicted = [](const char* schedule, Workload workload) {
     const Plan plan = load_plan_for_schedule(schedule, TILESCOPE_SOURCE_DIR);
     Point point = default_point(plan);

@@ -1,4 +1,4 @@
-// An experiment with every key, one thing wrong at a time, and the exact finding.
+// Tests an experiment with every key and one error at a time against the exact finding.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -50,7 +50,7 @@ const std::string length = "an integer from 1 to 16777216";
 
 }  // namespace
 
-TEST_CASE("every field of an experiment that is wrong, missing, given twice or misspelt is one finding at its place") {
+TEST_CASE("each wrong, missing, duplicate or misspelt field of an experiment gives one finding at its place") {
   check_fields(everything(),
                {{"schema", "'tilescope/experiment/1'"},
                 {"name", "text"},
@@ -115,6 +115,6 @@ TEST_CASE("masks and formats of an experiment must exist") {
   CHECK(everything().findings(Mutation{"points[0].mask[0]", Change::replace, "window:64"}) == "");
 }
 
-TEST_CASE("the tolerance that only reports is spelt out") {
+TEST_CASE("the word 'report' is a valid tolerance") {
   CHECK(everything().findings(Mutation{"tolerances[0].tolerance", Change::replace, "report"}) == "");
 }

@@ -83,7 +83,7 @@ TEST_CASE("a kernel without tiles keeps a short id") {
   CHECK(point_id(experiment.points[0]) == "fused_mma-fp16-b1-hq16-hkv16-q1024-kv1024-d128-none");
 }
 
-TEST_CASE("a wrong point names its place and what was expected") {
+TEST_CASE("a wrong point is reported with its place and with what was expected") {
   const struct {
     std::string key, value, expected;
   } wrong[] = {

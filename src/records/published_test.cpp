@@ -1,4 +1,4 @@
-// A published table with every key, one thing wrong at a time, and the exact finding; then its rows.
+// Tests a published table with every key and one error at a time against the exact finding. Then tests its rows.
 #include "records/published.h"
 
 #include <doctest/doctest.h>
@@ -44,7 +44,7 @@ bars: {{mape: 0.2, rank: 0.9}}
                      rows, every);
 }
 
-// What the rows' file says; "" when it is read.
+// Findings of the file of rows; "" if it is accepted.
 std::string findings_of_rows(const std::string& rows) {
   const Folder folder;
   folder.write("rows.csv", rows);
@@ -62,8 +62,7 @@ std::string findings_of_rows(const std::string& rows) {
 
 }  // namespace
 
-TEST_CASE(
-    "every field of a published table that is wrong, missing, given twice or misspelt is one finding at its place") {
+TEST_CASE("each wrong, missing, duplicate or misspelt field of a published table gives one finding at its place") {
   const Folder folder;
   const std::string rows = folder.write("rows.csv", two_rows);
   const Probe probe(tree_of("", Document::parse(table(rows), "t.yaml").root()),
@@ -83,7 +82,7 @@ TEST_CASE(
                        {"bars.rank", "a number from 0 to 1", Need::optional}});
 }
 
-TEST_CASE("a row takes its own cells, then what every row has, then what follows from the others") {
+TEST_CASE("a row takes its own cells first, then the values of every row, then values derived from the others") {
   const Folder folder;
   folder.write("rows.csv",
                "# where from\nhead_dim,heads_kv,q_len,tile_q,tile_kv,ms\n128,4,1024,128,64,0.25\n\n64,,2048,,,1e3\n");
@@ -128,7 +127,7 @@ TEST_CASE("each wrong cell of a row is one finding with its line and column") {
         "rows.csv:2: error: heads_q: 16 is not a multiple of heads_kv 3");
 }
 
-TEST_CASE("a directory without tables says what it wants") {
+TEST_CASE("a directory without tables is reported with what was expected") {
   const Folder folder;
   CHECK_THROWS_WITH_AS(validate::read_published(folder.path), doctest::Contains("holds no table (*.yaml)"), InputError);
 }

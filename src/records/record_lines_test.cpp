@@ -66,7 +66,7 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-// What reading `text` finds wrong; the records read besides.
+// Returns the findings of reading `text`. `records` receives the records that were read.
 std::vector<std::string> read_findings(const std::string& text, std::vector<Record>* records = nullptr) {
   const LinesFolder folder;
   write_file(folder / "main.jsonl", text);
@@ -87,7 +87,7 @@ bool starts(const std::string& text, const std::string& prefix) { return text.rf
 
 }  // namespace
 
-TEST_CASE("records come back from lines with every value, sorted by point, the environment once") {
+TEST_CASE("records are read back from lines with every value, sorted by point; each environment is written once") {
   const Record a = measured("reference"), b = measured("fused_mma"), c = measured("zeta", "def");
   const std::string text = to_lines({a, b, c});
   CHECK(text == to_lines({c, a, b}));
@@ -104,10 +104,10 @@ TEST_CASE("records come back from lines with every value, sorted by point, the e
   CHECK(records[2].file.ends_with("main.jsonl:5"));
 }
 
-TEST_CASE("counters that are the sum of the launches are left out of a line; others stand in it") {
+TEST_CASE("counters that are the sum of the launches are left out of a line; other counters are written") {
   Record record = measured("reference");
   CHECK_FALSE(nlohmann::json::parse(record_line(record)).contains("counters"));
-  record.counters["a.sum"] = 8;  // say, a tool that counted the whole call
+  record.counters["a.sum"] = 8;  // for example, a tool that counted the whole call
   const std::string text = to_lines({record});
   CHECK(nlohmann::json::parse(record_line(record)).at("counters").at("a.sum") == 8);
   std::vector<Record> records;
@@ -116,7 +116,7 @@ TEST_CASE("counters that are the sum of the launches are left out of a line; oth
   CHECK(records[0].counters == record.counters);
 }
 
-TEST_CASE("a broken line is named with its number, and all others are still read") {
+TEST_CASE("a broken line is reported with its number, and all other lines are still read") {
   std::vector<std::string> lines = split_lines(to_lines({measured("a"), measured("b"), measured("c"), measured("d")}));
   REQUIRE(lines.size() == 5);
   lines[1].resize(lines[1].size() / 2);
@@ -144,7 +144,8 @@ TEST_CASE("a file cut short anywhere is refused") {
   }
 }
 
-TEST_CASE("an environment that no line names is reported once, and a point that stands twice with both lines") {
+TEST_CASE(
+    "an environment that no line names is reported once; a point that appears twice is reported with both lines") {
   std::vector<std::string> lines = split_lines(to_lines({measured("a"), measured("b")}));
   std::vector<std::string> found = read_findings(lines[1] + "\n" + lines[2] + "\n");
   REQUIRE(found.size() == 1);
@@ -157,7 +158,7 @@ TEST_CASE("an environment that no line names is reported once, and a point that 
                         " stands on line 2 already; keep one of the two");
 }
 
-TEST_CASE("every key of a line that is absent is refused by name, but for those that a reader adds up") {
+TEST_CASE("each absent key of a line is refused by name, except for those that the reader adds up") {
   const std::vector<std::string> lines = split_lines(to_lines({measured("a")}));
   for (std::size_t i = 0; i < 2; ++i) {
     const nlohmann::json whole = nlohmann::json::parse(lines[i]);
@@ -176,7 +177,7 @@ TEST_CASE("every key of a line that is absent is refused by name, but for those 
   }
 }
 
-TEST_CASE("a whole record of version 1 may stand in a line") {
+TEST_CASE("a line may hold a whole record of version 1") {
   std::string text = to_json(measured("a"));
   std::replace(text.begin(), text.end(), '\n', ' ');
   std::vector<Record> records;
@@ -185,7 +186,7 @@ TEST_CASE("a whole record of version 1 may stand in a line") {
   CHECK(to_json(records[0]) == to_json(measured("a")));
 }
 
-TEST_CASE("all bundled records: lines, then files, then lines again are the same bytes") {
+TEST_CASE("all bundled records have the same bytes after conversion from lines to files and back to lines") {
   const LinesFolder folder;
   const Conversion files = convert_records(bundled, folder / "files", RecordForm::files);
   CHECK(files.records >= 1491);
@@ -223,7 +224,7 @@ TEST_CASE("a point in both forms, or in two files of an experiment, is reported"
   CHECK_THROWS_WITH_AS(read_records(folder / ""), doctest::Contains("too; remove one of the two"), InputError);
 }
 
-TEST_CASE("a store keeps what is measured sorted and complete after every point, and knows what is done") {
+TEST_CASE("a store keeps records sorted and complete after every point, and knows which points are done") {
   const LinesFolder folder;
   const Record a = measured("a"), b = measured("b"), c = measured("c");
   {
@@ -244,7 +245,7 @@ TEST_CASE("a store keeps what is measured sorted and complete after every point,
   store.put(again);
   CHECK(read_file(folder / "out/main.jsonl") == to_lines({a, b, again}));
   CHECK_FALSE(fs::exists(record_path(folder / "out", "main", c.point)));
-  store.put(measured("c"));  // the environment of the replaced record goes with it
+  store.put(measured("c"));  // the environment of the replaced record is removed
   CHECK(read_file(folder / "out/main.jsonl") == to_lines({a, b, c}));
 }
 

@@ -80,7 +80,7 @@ std::filesystem::path scratch() {
 
 }  // namespace
 
-TEST_CASE("a record read back is the record written") {
+TEST_CASE("a record that is read back equals the record that was written") {
   const Record a = example();
   const Record b = parse_record(to_json(a), "r.json");
   CHECK(to_json(b) == to_json(a));
@@ -147,7 +147,7 @@ TEST_CASE("a value of the wrong type or range is named with what was found") {
   } wrong[] = {
       {"/counters/dram__bytes_read.sum", -1,
        "counters[\"dram__bytes_read.sum\"]: expected a finite number that is not negative, found -1"},
-      {"/counters/dram__bytes_read.sum", nullptr, "found null"},  // what a JSON writer makes of NaN
+      {"/counters/dram__bytes_read.sum", nullptr, "found null"},  // a JSON writer turns NaN into null
       {"/counters/dram__bytes_read.sum", "many", "found \"many\""},
       {"/counters", 3, "counters: expected an object of numbers, found 3"},
       {"/seconds/cold/1", -0.5, "seconds.cold[1]: expected a finite number"},
@@ -214,7 +214,7 @@ TEST_CASE("records are written below their experiment's folder and read back in 
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("a directory without records says so") {
+TEST_CASE("a directory without records is reported") {
   const std::filesystem::path folder = scratch();
   CHECK_THROWS_WITH_AS(read_records(folder), doctest::Contains("holds no record"), InputError);
   std::filesystem::remove_all(folder);
@@ -252,7 +252,7 @@ TEST_CASE("every field of a record that is absent, or of another type, is refuse
     const bool named = pointer.back().find_first_not_of("0123456789") != std::string::npos;
     const bool metrics = text.find("counters") != std::string::npos || text.find("samples") != std::string::npos;
     const bool free = metrics && whole[pointer.parent_pointer()].is_object() && !value.is_object();
-    // A machine without NVML has no clocks; a point may leave these to the kernel.
+    // A machine without NVML has no clocks. A point may leave these fields to the kernel.
     const bool optional =
         text == "/clocks" || text.starts_with("/point/dtypes") || text == "/point/stages" || text == "/point/splits";
     if (named && !free && !optional) {

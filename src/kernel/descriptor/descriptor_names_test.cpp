@@ -1,4 +1,4 @@
-// Descriptors that name what is not there, or leave out or repeat what is.
+// Tests descriptors that name something that does not exist, or that omit or repeat something that does.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -75,7 +75,7 @@ TEST_CASE("each island of the schedule is described exactly once") {
           "expected one of qk, softmax, pv, found 'softmacks'; did you mean 'softmax'?");
 }
 
-TEST_CASE("implementations of one island share out all numbers of steps, each once") {
+TEST_CASE("implementations of one island together cover every number of steps exactly once") {
   const Probe probe = probe_of(everything_tree());
   const auto gap = [&](const std::string& path, const std::string& value, const std::string& message) {
     const Written written = write(probe.tree(), {path, Change::replace, value});

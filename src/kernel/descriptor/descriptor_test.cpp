@@ -1,4 +1,4 @@
-// Every kernel descriptor with one thing wrong at a time, and the exact finding.
+// Tests every kernel descriptor with one error at a time against the exact finding.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace tilescope::mutation;
 
 namespace {
 
-// models/implementations and every kernel folder's descriptor.
+// The files of models/implementations and the descriptor of every kernel folder.
 std::vector<std::filesystem::path> descriptors() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(root / "models" / "implementations"))
@@ -28,7 +28,7 @@ std::vector<std::filesystem::path> descriptors() {
   return files;
 }
 
-// The first variants are enough: their fields are all alike.
+// Keeps the first two variants, because all variants have the same fields.
 Tree shortened(Tree tree) {
   for (Tree& section : tree.children)
     if (section.key == "variants" && section.children.size() > 2) section.children.resize(2);
@@ -36,10 +36,10 @@ Tree shortened(Tree tree) {
 }
 
 std::vector<Rule> rules(const Tree& tree) {
-  std::string names;  // of the islands, as the schedule orders them: "one of qk, softmax, pv"
+  std::string names;  // names of islands in the order of the schedule: "one of qk, softmax, pv"
   for (const Tree& section : tree.children) {
     if (section.key != "islands") continue;
-    for (std::size_t i = 0; i < section.children.size(); ++i)  // of several implementations of an island, the first
+    for (std::size_t i = 0; i < section.children.size(); ++i)  // if an island has several implementations, the first
       if (const auto& name = section.children[i].children[0].value;
           i == 0 || name != section.children[i - 1].children[0].value)
         names += (names.empty() ? "one of " : ", ") + name;
@@ -212,7 +212,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"variants[*].v_head_dim", "an integer from 1 to 4096", Need::optional},
           {"variants[*].tile_*", "an integer from 1 to 1048576", Need::optional},
           {"variants[*].stages", "an integer from 1 to 64", Need::optional},
-          {"variants[*].dtypes", "a list", Need::free},  // may be all that tells two variants apart
+          {"variants[*].dtypes", "a list", Need::free},  // may be the only difference between two variants
           {"variants[*].dtypes[*]", "text"},
           {"variants[*].dtypes[*].*", "text", Need::free},
           {"variants[*].consumer_warps", "an integer from 1 to 64", Need::optional},
@@ -236,7 +236,7 @@ std::vector<Rule> rules(const Tree& tree) {
 
 }  // namespace
 
-TEST_CASE("every field of a descriptor that is wrong, missing, given twice or misspelt is one finding at its place") {
+TEST_CASE("each wrong, missing, duplicate or misspelt field of a descriptor gives one finding at its place") {
   REQUIRE(descriptors().size() >= 2);
   std::set<std::string> seen;
   for (const std::filesystem::path& file : descriptors()) {
@@ -246,7 +246,7 @@ TEST_CASE("every field of a descriptor that is wrong, missing, given twice or mi
   }
 }
 
-TEST_CASE("fields that no shipped descriptor has are read as strictly") {
+TEST_CASE("fields that no shipped descriptor has are read equally strictly") {
   const Tree tree = everything_tree();
   check_fields(probe_of(tree), rules(tree));
 }

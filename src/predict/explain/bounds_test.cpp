@@ -1,4 +1,5 @@
-// Lower bounds beside traffic: no schedule, tile or GPU moves less, and the numbers are those of the formulas by hand.
+// Tests lower bounds of traffic. No schedule, tile or GPU moves fewer bytes than its bound. Each bound equals its
+// formula, worked out by hand.
 #include "predict/explain/bounds.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +27,7 @@ const TrafficBound* find(const std::vector<TrafficBound>& list, Boundary boundar
   return nullptr;
 }
 
-// Memory of 1024 bytes on the chip beyond a unit's 64 + 192.
+// A GPU with 1024 bytes of on-chip memory. A block has 64 bytes of shared memory and 128 bytes of registers.
 HardwareProfile small_gpu() {
   HardwareProfile hardware;
   hardware.id = "small";
@@ -62,8 +63,8 @@ TEST_CASE("no schedule moves less than its bounds, on any GPU, with any tile") {
             CAPTURE(gpu);
             CAPTURE(mask);
             CAPTURE(bound.name);
-            // A backward kernel that skips masked tiles leaves dK and dV of keys that no query sees to whoever zeroes
-            // them.
+            // A backward kernel that skips masked tiles does not write dK and dV of keys that no query sees. Their
+            // zeros are written elsewhere.
             if (bound.name == "compulsory" && point.mask.kind != MaskKind::none &&
                 pass_of(plan.schedule.diagram) == Pass::backward)
               continue;
@@ -76,7 +77,7 @@ TEST_CASE("no schedule moves less than its bounds, on any GPU, with any tile") {
   CHECK(of_attention > 50);
 }
 
-TEST_CASE("the attention bound is Saha and Ye's with the memory of the boundary, all heads in one") {
+TEST_CASE("the attention bound is Saha and Ye's formula with the memory inside the boundary, for all heads together") {
   const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
   Point point = default_point(plan);
   point.workload = {2, 4, 2, 256, 512, 8, 16};
@@ -94,16 +95,16 @@ TEST_CASE("the attention bound is Saha and Ye's with the memory of the boundary,
   CHECK(hbm->bytes == doctest::Approx(by_hand(pairs, 8, 1024)));
   CHECK(l2->memory_bytes == 64 + 128);
   CHECK(l2->bytes == doctest::Approx(by_hand(pairs, 8, 192)));
-  point.mask = *parse_mask("window:32");  // rows see 32 keys, all of them here as there are more keys than queries
+  point.mask = *parse_mask("window:32");  // each row sees 32 keys: there are more keys than queries
   const auto masked = bounds_of(plan, small_gpu(), point);
   REQUIRE(find(masked, Boundary::l2, "attention, M >= d^2"));
   CHECK(find(masked, Boundary::l2, "attention, M >= d^2")->bytes ==
         doctest::Approx(by_hand(2.0 * 4 * 256 * 32, 8, 192)));
-  point.workload.d_qk = 64;  // M < d^2: the argument is not made
+  point.workload.d_qk = 64;  // M < d^2: the bound does not apply
   CHECK(find(bounds_of(plan, small_gpu(), point), Boundary::l2, "attention, M >= d^2") == nullptr);
 }
 
-TEST_CASE("a kernel that is one contraction is held against the matmul bound, a fused one is not") {
+TEST_CASE("the matmul bound applies to a kernel that is one contraction, not to a fused kernel") {
   Plan plan = load_plan_for_schedule("matmul", TILESCOPE_SOURCE_DIR);
   for (const char* size : {"a", "b", "c"}) set_size(plan.schedule.diagram, size, 1024);
   const auto list = bounds_of(plan, small_gpu(), default_point(plan));
@@ -118,7 +119,7 @@ TEST_CASE("a kernel that is one contraction is held against the matmul bound, a 
   for (const int island : {0, 2}) {
     REQUIRE(find(unfused, Boundary::l2, "matmul", island));
     CHECK(find(unfused, Boundary::l2, "matmul", island)->bytes ==
-          doctest::Approx(2 * (2 * 2.0 * 4 * 256 * 512 * 64 / std::sqrt(96.0) - 2 * 96)));  // a batch: no mn
+          doctest::Approx(2 * (2 * 2.0 * 4 * 256 * 512 * 64 / std::sqrt(96.0) - 2 * 96)));  // a batch: without m n
   }
   Point fused = default_point(flash2);
   fused.workload = point.workload;
@@ -126,8 +127,8 @@ TEST_CASE("a kernel that is one contraction is held against the matmul bound, a 
 }
 
 TEST_CASE(
-    "the lower bound of a prediction is at least the compulsory bytes, and the attention bound for very long "
-    "sequences") {
+    "the lower bound of a prediction is at least the compulsory bytes; for very long sequences it is the attention "
+    "bound") {
   const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
   const HardwareProfile h200 = find_profile("h200_sxm", hardware_directory);
   Point point = default_point(plan);
@@ -139,7 +140,7 @@ TEST_CASE(
   predict(plan, h200, point, prediction);
   CHECK(lower_bound_bytes(plan, h200, point, prediction) > prediction.compulsory_bytes);
   CHECK(lower_bound_bytes(plan, HardwareProfile{}, point, prediction) ==
-        prediction.compulsory_bytes);  // no capacity is stated
+        prediction.compulsory_bytes);  // the profile states no capacity
 }
 
 }  // namespace tilescope

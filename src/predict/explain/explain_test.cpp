@@ -1,4 +1,5 @@
-// Terms explain totals: they sum to them, and where a formula is only sizes and tiles its value is the term's bytes.
+// Tests that terms explain totals. The terms sum to the totals. A formula of sizes and tiles only evaluates to the
+// bytes of its term.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -17,7 +18,8 @@ namespace {
 
 using Names = std::map<std::string, std::int64_t>;
 
-// Value of a text such as "ceil(q_len/128)", "8*ceil(group/8)", "(ceil(kv_len/256) - 1)", "2", by recursive descent.
+// Evaluates a formula such as "ceil(q_len/128)", "8*ceil(group/8)", "(ceil(kv_len/256) - 1)" or "2" by recursive
+// descent.
 class Evaluator {
  public:
   Evaluator(std::string text, const Names& names) : text_(std::move(text)), names_(names) {}
@@ -109,7 +111,9 @@ void add(Json& totals, const Json& term) {
 
 }  // namespace
 
-TEST_CASE("the terms of every schedule sum to its totals and its kernels', and formulas of sizes give the bytes") {
+TEST_CASE(
+    "the terms of every schedule sum to its totals and to those of each kernel; formulas of sizes evaluate to the "
+    "bytes") {
   const HardwareProfile h200 = find_profile("h200_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
   int evaluated = 0;
   std::set<std::string> kinds;
@@ -168,7 +172,8 @@ TEST_CASE("the terms of every schedule sum to its totals and its kernels', and f
   CHECK(kinds == std::set<std::string>{"hbmread", "hbmwrite", "l2read", "l2write", "smemread", "smemwrite"});
 }
 
-TEST_CASE("the loops a term gives as its cause are those of its schedule, with chunks by the axis they cut") {
+TEST_CASE(
+    "the loops named as the cause of a term are loops of its schedule; chunks are named by the axis that they divide") {
   const Plan plan = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
   Point point = default_point(plan);
   point.workload = {1, 1, 1, 16, 4096, 64, 64};

@@ -4,7 +4,8 @@
 
 namespace tilescope {
 
-TEST_CASE("heads one after the other read least where the keys of all heads do not fit the L2") {
+TEST_CASE(
+    "processing the heads one after another reads the fewest bytes when the keys of all heads do not fit the L2") {
   const HardwareProfile hardware = load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml");
   const Plan plan = load_plan_for_kernel("fused_mma", TILESCOPE_SOURCE_DIR);
   Point point = default_point(plan);
@@ -15,7 +16,7 @@ TEST_CASE("heads one after the other read least where the keys of all heads do n
   CHECK(std::count_if(orders.begin(), orders.end(), [](const OrderedTraffic& order) { return order.own; }) == 1);
   const std::int64_t compulsory = std::int64_t{3} * 32 * 8192 * 64 * 2;
   CHECK(orders.front().read_bytes < compulsory + compulsory / 50);
-  CHECK(orders.front().own);  // fused_mma goes head by head; equals keep the kernel's first
+  CHECK(orders.front().own);  // fused_mma goes head by head; among equal orders its own is first
   CHECK(orders.back().order == "all heads in turns, q slowest");
   CHECK(orders.back().read_bytes > 2 * compulsory);
 }

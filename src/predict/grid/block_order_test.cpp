@@ -1,4 +1,4 @@
-// The order of blocks against the index arithmetic of the kernels themselves, written down a second time.
+// Compares the order of blocks with the index arithmetic of the kernels, written here a second time.
 #include "predict/grid/block_order.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ struct Case {
   BoundIsland bind(int island = 0) const { return bind_island(plan, h200(), point, island); }
 };
 
-// By name, whatever the nest's loops: trips of b, k, r, q, x.
+// Position in the loop over an axis, found by the axis name: b, k, r, q or x.
 std::int64_t trip(const BoundIsland& bound, const BlockPlace& place, const std::string& axis) {
   for (std::size_t i = 0; i < bound.nest.loop_count; ++i)
     if (bound.plan.schedule.diagram.axes[index(bound.nest.loops[i].axis)].name == axis) return place[i];
@@ -36,7 +36,9 @@ std::int64_t trip(const BoundIsland& bound, const BlockPlace& place, const std::
 
 }  // namespace
 
-TEST_CASE("claims of the Hopper kernels come in sections of heads, falling queries slowest under a causal mask") {
+TEST_CASE(
+    "Hopper kernels claim tiles in sections of heads; in a causal section the query tile changes slowest, from last to "
+    "first") {
   for (const auto& [kernel, mask] : std::vector<std::pair<std::string, std::string>>{
            {"fused_wgmma", "none"}, {"fused_wgmma", "causal"}, {"fused_wgmma", "window:300"}, {"fused_fp8", "causal"}})
     for (const Workload w : {Workload{3, 8, 2, 1000, 1000, 128, 128}, Workload{2, 6, 6, 8192, 8192, 256, 256},
@@ -73,7 +75,7 @@ TEST_CASE("claims of the Hopper kernels come in sections of heads, falling queri
     }
 }
 
-TEST_CASE("the backward pass takes turns among as many heads as divide the grid") {
+TEST_CASE("the backward pass interleaves heads in groups whose size divides the number of heads in the grid") {
   const Workload w{2, 12, 6, 2000, 2000, 64, 64};
   for (const std::string mask : {"none", "causal"}) {
     const Case test("backward", w, mask);
@@ -93,7 +95,7 @@ TEST_CASE("the backward pass takes turns among as many heads as divide the grid"
   }
 }
 
-TEST_CASE("steps of all blocks are the live tiles of the island") {
+TEST_CASE("the steps of all blocks add up to the live tiles of the launch") {
   for (const std::string kernel :
        {"fused_mma", "flash1", "case_study", "backward", "backward_split", "split_kv", "reference"})
     for (const std::string mask : {"none", "causal"}) {

@@ -1,4 +1,4 @@
-// Where blocks start, against %smid of each block of spinning kernels on an H200 (173 launches, four times each).
+// Compares where blocks start with %smid of each block of spinning kernels on an H200 (173 launches, four times each).
 #include "predict/grid/first_blocks.h"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ std::string groups_of(const std::vector<UnitGroup>& groups, const std::vector<st
 
 }  // namespace
 
-TEST_CASE("the first blocks of a launch go to the units on which an H200 started them") {
+TEST_CASE("the first blocks of a launch go to the SMs on which an H200 started them") {
   struct Recorded {
     std::int64_t blocks, resident, start;
     const char* groups;
@@ -93,8 +93,9 @@ TEST_CASE("without a measured order, blocks are dealt to SMs round robin") {
 }
 
 TEST_CASE("a launch ends with the SM that has the longest blocks") {
-  // Steps 2, 4 ... 16 of eight query tiles, 256 blocks on 132 units: u and u + 132 would be tiles q and q + 4 % 8, 24
-  // steps at most; on an H200 two blocks of 16 steps met on SM 47 (63 and 191) and it ran longest.
+  // Eight query tiles have 2, 4 ... 16 steps. 256 blocks run on 132 SMs. Blocks u and u + 132 are tiles q and (q + 4) %
+  // 8, so round robin gives an SM at most 24 steps. On an H200 two blocks of 16 steps (63 and 191) shared SM 47, which
+  // ran longest.
   const HardwareProfile h200 = profile_of("h200_sxm");
   std::vector<std::int64_t> steps;
   for (int i = 0; i < 256; ++i) steps.push_back(2 * (i % 8 + 1));

@@ -17,8 +17,8 @@ BlockClocks shared(double alone, std::int64_t resident) {
   return clocks;
 }
 
-// Blocks of one unit by small steps of time: each waits for `fixed`, then takes its step at the pace of those at
-// theirs.
+// Simulates the blocks of one SM in small time steps. Each block waits for `fixed`, then executes its step at a rate
+// that depends on the number of blocks in their steps.
 double unit_by_small_steps(const BlockClocks& clocks, int resident, int blocks, double dt) {
   struct Block {
     double waits, work;
@@ -27,7 +27,7 @@ double unit_by_small_steps(const BlockClocks& clocks, int resident, int blocks, 
   int started = 0;
   double time = 0;
   for (; started < blocks || !on.empty(); time += dt) {
-    // Blocks of the first round come one after the other: what follows is out of step.
+    // Blocks of the first round start one after another, so that later blocks are out of step.
     while (static_cast<int>(on.size()) < resident && started < blocks)
       on.push_back({clocks.fixed * (started < resident ? 0.3 * started : 1.0), 1}), ++started;
     const auto working = std::count_if(on.begin(), on.end(), [](const Block& block) { return block.waits <= 0; });
@@ -39,7 +39,7 @@ double unit_by_small_steps(const BlockClocks& clocks, int resident, int blocks, 
   return time;
 }
 
-// Direct simulation: small steps of time, every block advanced separately.
+// Simulates a launch in small time steps and advances every block separately.
 double by_small_steps(const std::vector<std::int64_t>& steps, std::int64_t units, std::int64_t resident,
                       const BlockClocks& clocks, double dt) {
   std::vector<std::vector<double>> left(static_cast<std::size_t>(units));
@@ -72,7 +72,7 @@ double by_small_steps(const std::vector<std::int64_t>& steps, std::int64_t units
 
 }  // namespace
 
-TEST_CASE("equal blocks placed one by one take what the closed form says") {
+TEST_CASE("placing equal blocks one by one takes the time of the closed form") {
   for (const std::int64_t blocks : {1, 3, 5, 10, 15, 16, 17, 40, 61})
     for (const std::int64_t resident : {1, 2, 3}) {
       const BlockClocks clocks = shared(7, resident);
@@ -124,7 +124,7 @@ TEST_CASE("a launch without blocks takes no time") {
   CHECK(place_equal_blocks(0, 10, 4, 2, clocks).clocks == 0);
 }
 
-TEST_CASE("blocks out of step advance faster while others wait") {
+TEST_CASE("a block out of step advances faster while other blocks wait") {
   BlockClocks clocks;
   for (int j = 0; j < most_resident; ++j) clocks.step[static_cast<std::size_t>(j)] = 1000 * (1 + 0.7 * j);
   for (const double fixed : {300.0, 1500.0, 4000.0}) {
@@ -136,26 +136,27 @@ TEST_CASE("blocks out of step advance faster while others wait") {
     CHECK(clocks.of_block(1, 3) < in_step);
     CHECK(clocks.of_block(1, 3) >= 1000 + fixed);
     CHECK(clocks.of_block(1, 3) * 200 / 3 ==
-          doctest::Approx(unit_by_small_steps(clocks, 3, 200, 2)).epsilon(0.15));  // a mean number of blocks, no queue
+          doctest::Approx(unit_by_small_steps(clocks, 3, 200, 2)).epsilon(0.15));  // mean number of blocks; no queue
   }
 }
 
 TEST_CASE("of two blocks on an SM the older one finishes first, and the next block starts beside the younger one") {
   BlockClocks clocks;
   clocks.step.fill(0);
-  clocks.step[0] = 10, clocks.step[1] = 15;  // two together do 4/3 of the work of one
-  // Two units, two long pairs of which one is a little longer, and two blocks more. Shared evenly, one unit is free at
-  // once for both; where the older is first, each unit takes one.
+  clocks.step[0] = 10, clocks.step[1] = 15;  // two blocks together do 4/3 of the work of one
+  // One SM runs two blocks of 100 steps, the other two blocks of 110 steps. Two more blocks follow. With fair sharing
+  // the first SM becomes free for both at once. With the oldest block first, each SM takes one.
   const std::vector<std::int64_t> steps{100, 110, 100, 110, 100, 100};
   CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));
   clocks.oldest_first = 1;
-  // In the second unit the older goes at 1 step in 10 clocks, the younger at one in 30: done at 1100, when the younger
-  // has 110 - 36.7 steps left, until 1833.3; the sixth block, begun at 1100, has 100 - 24.4 left then, and ends last.
+  // On the second SM the older block takes 10 clocks a step and the younger 30. The older block ends at 1100. The
+  // younger then has 110 - 36.7 steps left and ends at 1833.3. The sixth block starts at 1100, has 100 - 24.4 steps
+  // left at 1833.3 and ends last.
   CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(1100 + 733.33 + 755.56).epsilon(1e-4));
   clocks.even = 2;
   CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));
   clocks.even = 1;
-  // Nothing else changes what a unit gets done: blocks that all stay to the end.
+  // The bias does not change the work that an SM completes when all its blocks stay to the end.
   clocks.oldest_first = 0.5;
   const std::vector<std::int64_t> one{100};
   CHECK(place_blocks(one, 2, 2, clocks).clocks == doctest::Approx(1000));

@@ -1,4 +1,4 @@
-// The cache against plain lists of lines, and against what sweeps over an H200's L2 read from DRAM.
+// Compares the cache with plain lists of lines, and with the DRAM reads of sweeps over an H200's L2.
 #include "predict/l2/cache.h"
 
 #include <doctest/doctest.h>
@@ -16,12 +16,12 @@ HardwareProfile profile(const std::string& id) {
   return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/" + id + ".yaml");
 }
 
-// One set for each of two partitions: lines by (entry, home), the most recent first.
+// One set for each of two partitions. A line is (entry, home). The most recent line is first.
 struct PlainL2 {
   std::int64_t room, dirty_room;
   std::vector<std::int64_t> bytes;
   std::array<std::vector<std::pair<int, int>>, 2> sets{};
-  std::array<std::vector<int>, 2> dirty{};  // of each home, the last stored first
+  std::array<std::vector<int>, 2> dirty{};  // for each home, the most recent store first
   std::array<std::vector<int>, 2> ever_stored{};
 
   bool use(int entry, int side, int home) {
@@ -64,7 +64,7 @@ struct PlainL2 {
   }
 };
 
-// Entries of one piece each, at the given places.
+// Resets the cache with entries of one piece each at the given places.
 void place(L2Cache& cache, const CacheShape& shape, const std::vector<CachePiece>& pieces) {
   std::vector<int> first(pieces.size() + 1);
   std::iota(first.begin(), first.end(), 0);
@@ -73,8 +73,8 @@ void place(L2Cache& cache, const CacheShape& shape, const std::vector<CachePiece
 
 enum class Sweep { by_all, by_one, added };
 
-// Part of the bytes that come from DRAM in the second and later of five sweeps over `ranges` ranges at random places,
-// all advancing together, 64 KiB at a time. Mean of some draws.
+// Fraction of the bytes that the second and later of five sweeps read from DRAM. A sweep covers `ranges` ranges at
+// random places, which advance together by 64 KiB. The result is the mean of several draws.
 double missing_again(Sweep sweep, double mib, int ranges) {
   constexpr std::int64_t chunk = 64 << 10, pool = std::int64_t{2} << 30;
   const CacheShape shape = cache_shape(profile("h200_sxm"));
@@ -144,13 +144,14 @@ TEST_CASE("an entry of several pieces behaves like its pieces") {
   const auto whole = [](std::int64_t bytes, std::int64_t found) { return found <= bytes && found > bytes - 40; };
   CHECK(whole(71000, cache.read(0, 0)));
   CHECK(cache.read(0, 0) == 0);
-  CHECK(cache.read(0, 1) == 0);  // the other side's copy comes from the home
+  CHECK(cache.read(0, 1) == 0);  // the copy in the other partition comes from the home
   CHECK(whole(65536, cache.store(1).lacked));
   CHECK(cache.store(1).written == 0);
 }
 
-// Measured: DRAM bytes of sweeps by counter (validate/microbench/l2_reuse.cu), see the profile's measured.l2. One
-// chance of the machine's against a mean of chances here: worst 0.12 of pieces and of additions, 0.25 of 8 ranges.
+// Measured: DRAM bytes of sweeps by counter (validate/microbench/l2_reuse.cu); see measured.l2 of the profile. The
+// machine has one random placement; the model takes the mean of several. Largest differences: 0.12 for pieces and for
+// additions, 0.25 for 8 ranges.
 TEST_CASE("repeated sweeps over the L2 hit as often as measured on an H200") {
   const auto near = [](double found, double measured, double by) {
     CAPTURE(measured);
@@ -169,7 +170,7 @@ TEST_CASE("repeated sweeps over the L2 hit as often as measured on an H200") {
     near(missing_again(Sweep::added, mib, 1), part, 0.16);
 }
 
-TEST_CASE("a profile without ways has a sharp cache of its capacity") {
+TEST_CASE("a profile without ways gives a cache with a sharp capacity limit") {
   const HardwareProfile a100 = profile("a100_sxm_80");
   const CacheShape shape = cache_shape(a100);
   CHECK(shape.capacity == static_cast<std::int64_t>(a100.level(LevelId::l2)->capacity_bytes->value));

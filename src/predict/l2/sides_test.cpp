@@ -1,5 +1,4 @@
-// Where blocks start, against what two H200s showed: %smid of each block, and which SMs find lines of SM 0 near to
-// them.
+// Compares where blocks start with two H200s: %smid of each block, and which SMs find the lines of SM 0 near.
 #include "predict/l2/sides.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +20,7 @@ std::string run(int count, char side) { return std::string(static_cast<std::size
 
 }  // namespace
 
-TEST_CASE("blocks start where an H200 started them") {
+TEST_CASE("blocks start in the L2 partitions in which an H200 started them") {
   CHECK(sides_of(4) == "AAAA");
   CHECK(sides_of(8) == "AAAAAAAA");
   CHECK(sides_of(16) == "AAAAAAAABBAAABAB");

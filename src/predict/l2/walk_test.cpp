@@ -1,6 +1,6 @@
-// The walk against an enumeration of the same meaning that shares nothing with it but the blocks' order: steps found by
-// asking for every pair of elements, tiles known by the elements they begin with, caches as plain lists. Arrays that
-// the same loops move, all loaded or all stored, come and go as one.
+// Compares the walk with an independent enumeration that shares only the order of blocks. The enumeration finds steps
+// by testing every pair of elements, names tiles by their first elements and keeps caches as plain lists. Arrays that
+// the same loops move are one entry if all are loaded or all are stored.
 #include "predict/l2/walk.h"
 
 #include <doctest/doctest.h>
@@ -14,12 +14,12 @@
 namespace tilescope {
 namespace {
 
-// One partition without spread: a list of tiles, the most recent first.
+// One partition with a sharp capacity limit: a list of tiles, the most recent first.
 struct PlainCache {
   std::int64_t capacity;
   std::vector<std::pair<std::vector<std::int64_t>, std::int64_t>> list{};
-  std::vector<std::vector<std::int64_t>> dropped{};                      // by the last use
-  bool use(const std::vector<std::int64_t>& tile, std::int64_t bytes) {  // whether it was there
+  std::vector<std::vector<std::int64_t>> dropped{};                      // ordered by last use
+  bool use(const std::vector<std::int64_t>& tile, std::int64_t bytes) {  // returns whether the tile was present
     bool hit = false;
     for (std::size_t i = 0; i < list.size(); ++i)
       if (list[i].first == tile) hit = true, list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
@@ -40,7 +40,7 @@ struct Oracle {
   const BoundIsland& bound;
   PlainCache cache, unwritten;
   std::map<std::vector<std::int64_t>, bool> seen, stored;
-  std::map<std::vector<std::int64_t>, int> read_at{};  // blocks that ask for a tile at the same time ask once
+  std::map<std::vector<std::int64_t>, int> read_at{};  // simultaneous requests for a tile count once
   std::array<WalkedArray, max_arrays> found{};
 
   std::pair<std::int64_t, std::int64_t> span(const BlockPlace& at, AxisId axis) const {  // first element, count
@@ -110,7 +110,7 @@ struct Oracle {
     }
     return sum;
   }
-  // What the cache drops is written.
+  // Tiles that the cache drops are written.
   bool use(const std::vector<std::int64_t>& tile, std::int64_t bytes) {
     const bool hit = cache.use(tile, bytes);
     for (const auto& name : cache.dropped)
@@ -123,7 +123,7 @@ struct Oracle {
     if (adds && seen[name] && !there) found[a].fetched_again += size;
     stored[name] = seen[name] = true;
   }
-  // Blocks of one wave go step by step; a block that ends makes room for the next one.
+  // Blocks of one wave advance step by step. When a block ends, the next block starts.
   void run(std::int64_t resident) {
     const BlockOrder order(bound);
     const std::size_t arrays = bound.nest.diagram->arrays.size();
@@ -151,7 +151,7 @@ struct Oracle {
         if (one.steps.empty()) continue;
         busy = true;
         const BlockPlace at = one.steps[one.at++];
-        for (std::size_t turn = 0; turn < 2 * arrays; ++turn) {  // what a block keeps is fetched first
+        for (std::size_t turn = 0; turn < 2 * arrays; ++turn) {  // arrays that a block keeps are fetched first
           const std::size_t a = turn % arrays;
           if (first_like(a) != a || bound.streams(id_of(a)) != (turn >= arrays)) continue;
           const auto id = static_cast<ArrayId>(static_cast<int>(a));
@@ -186,7 +186,7 @@ CacheShape sharp(std::int64_t capacity, std::int64_t unwritten) {
           .dirty = static_cast<double>(unwritten) / static_cast<double>(capacity)};
 }
 
-// The least variant of a kernel for the head_dim.
+// The first variant of a kernel for the head_dim.
 Point point_of(const Plan& plan, const Workload& workload, const std::string& mask) {
   Point point = default_point(plan);
   point.workload = workload, point.mask = *parse_mask(mask);
@@ -200,7 +200,7 @@ Point point_of(const Plan& plan, const Workload& workload, const std::string& ma
 
 }  // namespace
 
-TEST_CASE("the walk has the hits of plain lists") {
+TEST_CASE("the walk has the same hits as plain lists") {
   const HardwareProfile hardware = h200();
   for (const std::string kernel :
        {"fused_mma", "fused_wgmma", "flash1", "case_study", "backward", "backward_split", "split_kv"})
@@ -211,7 +211,7 @@ TEST_CASE("the walk has the hits of plain lists") {
       for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i) {
         const BoundIsland bound = bind_island(plan, hardware, point, i);
         if (bound.how.writes_masked_rows && mask == "causal" && kernel == "flash1")
-          continue;  // stores of unseen tiles have no step
+          continue;  // no step stores tiles that no query sees
         for (const std::int64_t resident : {1, 3, 50})
           for (const std::int64_t capacity : {20000, 100000, 400000, 1 << 30}) {
             L2Walk walk;
@@ -235,7 +235,8 @@ TEST_CASE("the walk has the hits of plain lists") {
     }
 }
 
-// Napkin, section 4.4: W blocks in step read K and V once together; when they do not fit, every wave reads them again.
+// Estimate by hand, section 4.4: W blocks in step read K and V once together. If K and V do not fit, every wave reads
+// them again.
 TEST_CASE("blocks in step behave like one block of all their queries") {
   const HardwareProfile hardware = h200();
   const Plan plan = load_plan_for_kernel("fused_mma", TILESCOPE_SOURCE_DIR);
@@ -253,7 +254,7 @@ TEST_CASE("blocks in step behave like one block of all their queries") {
   }
 }
 
-TEST_CASE("an island with too many steps is not walked") {
+TEST_CASE("a launch with too many steps is not walked") {
   const HardwareProfile hardware = h200();
   const Plan plan = load_plan_for_kernel("fused_mma", TILESCOPE_SOURCE_DIR);
   const Point point = point_of(plan, {8, 8, 8, 4096, 4096, 64, 64}, "none");

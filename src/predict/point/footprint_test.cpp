@@ -1,4 +1,4 @@
-// The model's shared-memory footprint against what shipped kernels ask for, and which of their tiles it says do not
+// Compares the model's shared-memory footprint with what shipped kernels request, and tests which of their tiles do not
 // fit.
 #include <doctest/doctest.h>
 
@@ -21,8 +21,8 @@ Point point_of(const Plan& plan, const KernelVariant& variant) {
 }  // namespace
 
 TEST_CASE(
-    "the footprint derived for every built variant is the shared memory that its kernel asks for, and only tiles that "
-    "spill do not fit") {
+    "the derived footprint of every built variant is the shared memory that its kernel requests; only tiles that spill "
+    "do not fit") {
   const std::filesystem::path root = TILESCOPE_SOURCE_DIR;
   const HardwareProfile hardware = find_profile("h200_sxm", root / "hardware");
   int checked = 0, refused = 0;

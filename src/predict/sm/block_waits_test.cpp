@@ -1,4 +1,4 @@
-// What blocks without products wait for where all of them read the same few lines of the L2.
+// Tests the waits of blocks without products that all read the same few lines of the L2.
 #include "predict/sm/block_waits.h"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@
 
 namespace tilescope {
 
-TEST_CASE("lines of the busiest slice: the mean over random hashes") {
+TEST_CASE("the number of lines in the fullest slice is the mean over random hashes") {
   std::mt19937 random(7);
   for (const int slices : {8, 94})
     for (const int lines : {1, 4, 24, 116, 480, 3000, 9000}) {
@@ -29,15 +29,16 @@ TEST_CASE("lines of the busiest slice: the mean over random hashes") {
     }
 }
 
-TEST_CASE("warps that read sectors of few lines wait for the slice that has most of them") {
+TEST_CASE("warps that read sectors of few lines wait for the slice that holds most of these lines") {
   const Plan plan = load_plan_for_kernel("mla_decode", TILESCOPE_SOURCE_DIR);
   HardwareProfile hardware = h200();
   MeasuredRates& rates = *hardware.measured;
-  rates.l2.read_few_lines = {32.0 * 32, "M"};  // a clock for a sector of each of 32 lines
+  rates.l2.read_few_lines = {32.0 * 32, "M"};  // one clock for a sector of each of 32 lines
   HardwareProfile without = hardware;
   without.measured->l2.read_few_lines = {};
-  // Requests of each line by walking every warp of the merge: rows of 4-byte statistics side by side, part after part;
-  // a block has 128 columns of a row, and each of its four warps reads all parts' statistics of it.
+  // Counts the requests of each line by walking every warp of the merge. Rows of 4-byte statistics lie side by side,
+  // part after part. A block has 128 columns of a row. Each of its four warps reads the statistics of all parts of the
+  // row.
   constexpr std::int64_t batch = 4, heads = 16, queries = 2, parts = 29, rows = batch * heads * queries;
   std::map<std::int64_t, std::int64_t> requests;
   for (std::int64_t row = 0; row < rows; ++row)
@@ -56,12 +57,14 @@ TEST_CASE("warps that read sectors of few lines wait for the slice that has most
   REQUIRE(slices == 94);
   const double of_a_line = 1 / lines_of_fullest_slice(32, 94),
                served = 512 * of_a_line * lines_of_fullest_slice(116, 94);
-  // Twice: for the maximum and for the weights.
+  // The merge reads them twice: for the maximum and for the weights.
   CHECK(waits(hardware) - waits(without) == doctest::Approx(2 * (served - rates.l2.latency_far->value)));
 }
 
-// 512 blocks of 4 warps, 128 rows of statistics, on an H200: mean clocks of four readings in a row of so many parts.
-TEST_CASE("waits at the busiest slice against measured reads of few lines on an H200, worst error a third") {
+// Measured on an H200: 512 blocks of 4 warps, 128 rows of statistics. Mean clocks of four successive readings, by the
+// number of parts.
+TEST_CASE(
+    "waits at the busiest slice agree with measured reads of few lines on an H200; the largest error is a third") {
   const double sector = 32 * 32 / h200().measured->l2.read_few_lines->value / lines_of_fullest_slice(32, 94);
   for (const auto& [parts, clocks] : std::map<int, double>{{6, 1620}, {16, 2212}, {29, 3031}, {120, 5586}}) {
     CAPTURE(parts);

@@ -1,4 +1,4 @@
-// Products of threads (reference_fp32): what their rounds ask of a unit and wait for.
+// Tests products executed by threads (reference_fp32): the demand of their rounds on an SM, and their waits.
 #include "predict/sm/round_waits.h"
 
 #include <doctest/doctest.h>
@@ -26,7 +26,7 @@ HardwareProfile with_latencies() {
 
 }  // namespace
 
-TEST_CASE("products of threads take wavefronts, slots of the schedulers, waits for banks and for every round") {
+TEST_CASE("products executed by threads use wavefronts and issue slots, and wait for banks and in every round") {
   const Plan plan = load_plan_for_kernel("reference_fp32", data);
   HardwareProfile hardware = with_latencies();
   hardware.measured->smem.latency = {};
@@ -34,10 +34,10 @@ TEST_CASE("products of threads take wavefronts, slots of the schedulers, waits f
   const auto& rounds = plan.kernel.islands[qk].rounds;
   REQUIRE(rounds.bank_waits.always > 0);
   CHECK(step.demand.smem == doctest::Approx(64 * 128));  // 0.375 + 0.625 wavefronts an element of Q and of K
-  // Four rounds of 32 terms; two of the eight warps on a scheduler.
+  // There are four rounds of 32 terms. Each scheduler has two of the eight warps.
   const double banks = 4.0 * 2 * static_cast<double>(rounds.bank_waits.always);
   CHECK(step.demand.issue == doctest::Approx((64 * 64 * (128 + 1 + 12.7) + 64 * 128 * 52.25) / 128 + banks));
-  // The two warps of a scheduler overlap: the network of two customers, worked out by hand.
+  // The two warps of a scheduler overlap. The expected time is a queueing network of two customers, worked out by hand.
   const double smem = step.demand.smem / 2, issue = step.demand.issue / 2;
   const Staged stages = staged(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
   const RoundWaits& asked = stages.launches[qk].round_waits[static_cast<std::size_t>(Inputs::in_sequence)];
@@ -47,7 +47,7 @@ TEST_CASE("products of threads take wavefronts, slots of the schedulers, waits f
   CHECK(step.clocks.step[0] == doctest::Approx(again).epsilon(1e-6));
 }
 
-TEST_CASE("every block that reads a tile while it is on its way waits for memory, counted block by block") {
+TEST_CASE("every block that reads a tile in flight waits for memory; the expectation is counted block by block") {
   const Plan plan = load_plan_for_kernel("reference_fp32", data);
   const HardwareProfile hardware = with_latencies();
   for (const std::int64_t length : {256, 1024, 4096}) {
@@ -56,7 +56,7 @@ TEST_CASE("every block that reads a tile while it is on its way waits for memory
     const Staged stages = staged(plan, hardware, point);
     const BoundIsland& bound = stages.bound[qk];
     const Diagram& diagram = plan.schedule.diagram;
-    // Of the blocks that run at once, the tiles that they ask for, and how many ask for each.
+    // Tiles that the resident blocks request, and how many blocks request each tile.
     const BlockOrder order(bound);
     const std::int64_t together =
         std::min<std::int64_t>(order.size(), 132 * stages.counts[qk].occupancy.blocks_per_unit);
@@ -72,21 +72,22 @@ TEST_CASE("every block that reads a tile while it is on its way waits for memory
         tiles.insert(tile);
       }
       const double readers = static_cast<double>(together) / static_cast<double>(tiles.size());
-      const double all = static_cast<double>(order.size()) * 64 * 128 * 2;  // bytes that blocks load of it
+      const double all = static_cast<double>(order.size()) * 64 * 128 * 2;  // bytes of this array that blocks load
       expected += 2 * std::min(1.0, read_from_memory(stages.counts[qk], id) * readers / all);
     }
     const auto by_inputs = round_waits(bound, stages.counts, false);
     const RoundWaits& waits = by_inputs[static_cast<std::size_t>(Inputs::in_memory)];
     CHECK(waits.memory ==
-          doctest::Approx(expected).epsilon(0.08));  // a wave that ends amid a head is taken to reach its end
+          doctest::Approx(expected).epsilon(0.08));  // a wave that ends within a head counts to the head's end
     CHECK(waits.near == doctest::Approx(4 - waits.memory));
     CHECK(waits.far == 0);
-    if (length == 256) CHECK(waits.memory == doctest::Approx(4));  // all blocks begin at once, with nothing there
+    if (length == 256) CHECK(waits.memory == doctest::Approx(4));  // all blocks begin at once with nothing loaded
     CHECK(by_inputs[static_cast<std::size_t>(Inputs::in_l2)].memory == 0);
   }
 }
 
-TEST_CASE("output of the previous kernel is in the L2, half of it far; V comes from memory, or from the previous run") {
+TEST_CASE(
+    "the output of the previous kernel is in the L2, half of it far; V comes from memory or from the previous run") {
   Plan plan = load_plan_for_kernel("reference_fp32", data);
   HardwareProfile hardware = with_latencies();
   const Point point = attention(plan, 4, 1024, 64, 64, 8);
@@ -98,7 +99,7 @@ TEST_CASE("output of the previous kernel is in the L2, half of it far; V comes f
   CHECK(of(Inputs::in_sequence).far == doctest::Approx(2));
   CHECK(of(Inputs::in_sequence).memory == doctest::Approx(1));
   CHECK(of(Inputs::in_l2).near == doctest::Approx(1));
-  // One warp on each scheduler: waits are not hidden, and add up. 64 keys are two rounds.
+  // Each scheduler has one warp, so waits are not hidden and add up. 64 keys are two rounds.
   const SmRates rates = sm_rates(hardware);
   Point narrow = point;
   narrow.warps = 4;
@@ -116,17 +117,18 @@ TEST_CASE("output of the previous kernel is in the L2, half of it far; V comes f
   const double before = latency(Inputs::in_sequence);
   plan.kernel.islands[pv].rounds.shared_waits.by.numbers[128] += 10;
   CHECK(latency(Inputs::in_sequence) - before == doctest::Approx(2 * 10 * 20));
-  // No copy is under way before the first round: what the copy engine takes from memory is no part of a block.
+  // No copy is in flight before the first round. The latency of the copy engine does not change the fixed time of a
+  // block.
   const auto fixed = [&] { return sm_step(staged(plan, hardware, point).launches[pv], 4.0 * 16 * 16).clocks.fixed; };
   const double at_once = fixed();
   hardware.measured->tma.latency_hbm = {9000 / hardware.boost_hz->value, "M"};
   CHECK(fixed() == doctest::Approx(at_once));
 }
 
-TEST_CASE("multiply-adds of any head_dim and length: what the kernels' loops execute, counted loop by loop") {
+TEST_CASE("multiply-adds for any head_dim and length equal those of the kernels' loops, counted loop by loop") {
   const HardwareProfile hardware = with_latencies();
   const auto round_up = [](std::int64_t size, std::int64_t to) { return (size + to - 1) / to * to; };
-  const auto columns = [](std::int64_t d) { return d <= 64 ? 64 : d <= 128 ? 128 : 256; };  // of the instances
+  const auto columns = [](std::int64_t d) { return d <= 64 ? 64 : d <= 128 ? 128 : 256; };  // built sizes
   const auto ffma = [&](const char* kernel, const Workload& workload) {
     const Plan plan = load_plan_for_kernel(kernel, data);
     Point point = attention(plan, 3, 256, 64, 64, 8);
@@ -152,10 +154,10 @@ TEST_CASE("multiply-adds of any head_dim and length: what the kernels' loops exe
       const std::vector<std::int64_t> forward = ffma("reference_fp32", workload);
       CHECK(forward[qk] == 6 * scores);
       CHECK(forward[pv] == 6 * values);
-      // The backward pass: dV and dK of 64 keys go through the queries, dQ through the keys.
+      // In the backward pass, dV and dK of 64 keys iterate over the queries. dQ iterates over the keys.
       const std::vector<std::int64_t> backward = ffma("reference_backward", workload);
       const std::int64_t pairs = round_up(q, 64) * round_up(x, 64);
-      CHECK(backward[1] == 6 * (scores + pairs));  // and one a score
+      CHECK(backward[1] == 6 * (scores + pairs));  // one more per score
       CHECK(backward[2] == 6 * scores);
       CHECK(backward[3] == 6 * round_up(x, 64) * round_up(q, 32) * columns(d));
       CHECK(backward[4] == backward[3]);

@@ -12,7 +12,7 @@
 
 using namespace tilescope;
 
-TEST_CASE("a launch waits until its first blocks have their first tiles, for longer when the L2 is empty") {
+TEST_CASE("a launch waits for the first tiles of its first blocks, and waits longer when the L2 is empty") {
   HardwareProfile hardware = textbook();
   auto& m = *hardware.measured;
   m.hbm.read = {4e12, "M"}, m.hbm.write = {4e12, "M"}, m.l2.read_private = {8e12, "M"}, m.l2.write = {4e12, "M"};
@@ -22,7 +22,8 @@ TEST_CASE("a launch waits until its first blocks have their first tiles, for lon
     const Staged stages = staged(plan, hardware, point);
     return first_tiles(stages.bound[0], stages.counts[0]);
   };
-  // One block on each of 132 units: a tile of Q each, and of K and V for each of the five heads that they begin with.
+  // Each of 132 SMs starts one block, which loads a tile of Q. These blocks belong to five heads. Each head loads a
+  // tile of K and a tile of V.
   const double bytes = 132 * 128 * 128 * 2 + 2 * 5 * 64 * 128 * 2;
   CHECK(start().cold == doctest::Approx(bytes / 4e12));
   CHECK(start().warm == start().cold);
@@ -30,7 +31,8 @@ TEST_CASE("a launch waits until its first blocks have their first tiles, for lon
   CHECK(start().warm == doctest::Approx(bytes / 8e12));
 }
 
-TEST_CASE("a launch finds its data in the L2 unless more bytes pass through the L2 between runs than it holds") {
+TEST_CASE(
+    "a launch finds its data in the L2 unless the bytes that pass through the L2 between runs exceed its capacity") {
   HardwareProfile hardware = textbook();
   auto& m = *hardware.measured;
   m.l2.capacity_private = {50e6, "M"}, m.launch.interval = {1e-6, "M"};
@@ -38,13 +40,13 @@ TEST_CASE("a launch finds its data in the L2 unless more bytes pass through the 
   const auto launches = [&](std::int64_t length) {
     return predicted(plan, hardware, attention(plan, 8, length, 128, 128, 4)).time.launch;
   };
-  CHECK(launches(4096) == doctest::Approx(3e-6));  // the other one was not measured
+  CHECK(launches(4096) == doctest::Approx(3e-6));  // interval_from_memory is not measured
   m.launch.interval_from_memory = {2e-6, "M"};
   CHECK(launches(512) == doctest::Approx(3e-6));
   CHECK(launches(4096) == doctest::Approx(6e-6));  // S and P, each written and read: 1 GB
 }
 
-TEST_CASE("a merge of parts has a block a row and 128 columns, and waits for loads, shuffles and barriers in turn") {
+TEST_CASE("a merge block has one row and 128 columns; it waits for loads, shuffles and barriers in turn") {
   const Plan plan = load_plan_for_kernel("split_kv", data);
   HardwareProfile hardware = textbook();
   hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
@@ -55,24 +57,25 @@ TEST_CASE("a merge of parts has a block a row and 128 columns, and waits for loa
     point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name))] = value;
   };
   set_tile("q", 16), set_tile("kv", 64), set_tile("splits", 4);
-  CHECK(predicted(plan, hardware, point).islands[1].blocks == 8);  // a thread has eight columns: eight rows a block
+  CHECK(predicted(plan, hardware, point).islands[1].blocks == 8);  // eight columns a thread: eight rows a block
   set_tile("splits", 64);
   const Prediction many = predicted(plan, hardware, point);
-  CHECK(many.islands[1].blocks == 64);  // 32 heads of two queries
+  CHECK(many.islands[1].blocks == 64);  // 32 heads with two queries each
   const Staged stages = staged(plan, hardware, point);
   SmRates rates = sm_rates(hardware);
   rates.hbm = 1000, rates.shuffle_chain = 20;
   const BlockWaits waits = block_waits(stages.bound[1], stages.counts[1], rates);
-  // Log-sum-exps: 2 of a lane, twice; O: 16 of a thread, two eights of four waits each.
+  // A lane loads 2 log-sum-exps, twice. A thread loads 16 values of O, in two groups of eight with four waits each.
   const double others = 10 * 20 + 2 * rates.block_barrier(4);
-  CHECK(waits.warm == doctest::Approx((2 + 2 + 8) * 500 + others));  // an earlier island wrote them; some line is far
+  CHECK(waits.warm == doctest::Approx((2 + 2 + 8) * 500 + others));  // an earlier launch wrote them; a line is far
   CHECK(waits.cold == doctest::Approx((2 + 8) * (1000 + 100) + 2 * 500 + others));
   CHECK(handed_over(stages.bound[1], stages.counts) > 0);
   CHECK(handed_over(stages.bound[0], stages.counts) == 0);
 }
 
 TEST_CASE(
-    "a tile of keys that begins in the middle of a line takes longer: half of the heads, where their number is odd") {
+    "a tile of keys that begins inside a line takes longer; with an odd number of keys this applies to half of the "
+    "heads") {
   const Plan plan = load_plan_for_kernel("split_kv", data);
   HardwareProfile hardware = textbook();
   hardware.measured->hbm.read = {4e12, "M"}, hardware.measured->hbm.read_off_line = {3.2e12, "M"};
@@ -90,7 +93,9 @@ TEST_CASE(
   CHECK(more(70897, Format::fp16) == 0);
 }
 
-TEST_CASE("bytes that stream begin with a ramp and end with the last tile's step; no run is faster than the host") {
+TEST_CASE(
+    "streamed bytes start with a ramp and end with the step of the last tile; no run is shorter than the host's "
+    "interval") {
   const LaunchTime streams{.clocks = 1000,
                            .busy_clocks = 1000,
                            .memory_seconds = 1e-6,
@@ -127,7 +132,7 @@ TEST_CASE("bytes that stream begin with a ramp and end with the last tile's step
   CHECK(predicted(plan, hardware, attention(plan, 1, 64, 64, 64, 4)).time.total == doctest::Approx(1.0));
 }
 
-TEST_CASE("wavefronts and instructions of products of threads are those that an H200 counted") {
+TEST_CASE("wavefronts and instructions of products executed by threads agree with the counts on an H200") {
   const Plan plan = load_plan_for_kernel("reference_fp32", data);
   const HardwareProfile hardware = find_profile("h200_sxm", data / "hardware");
   const Prediction out = predicted(plan, hardware, attention(plan, 16, 4096, 64, 64, 8));
@@ -140,15 +145,16 @@ TEST_CASE("wavefronts and instructions of products of threads are those that an 
     const auto shared = static_cast<double>(pipes[static_cast<std::size_t>(Pipe::shared)]);
     double threads = -shared;
     for (const std::int64_t each : pipes) threads += static_cast<double>(each);
-    CHECK(shared == doctest::Approx(wavefronts).epsilon(0.05));  // counted with a few that were repeated
+    CHECK(shared == doctest::Approx(wavefronts).epsilon(0.05));  // the counter includes a few repeats
     CHECK(threads / 32 == doctest::Approx(instructions).epsilon(0.005));
   }
 }
 
-TEST_CASE("a kernel finds in the L2 what the previous one wrote, less what the bytes in between evicted") {
+TEST_CASE("a kernel finds in the L2 what the previous kernel wrote, minus what the bytes in between evicted") {
   const Plan plan = load_plan_for_kernel("reference", data);
   HardwareProfile hardware = textbook();
-  // By the scores of so many heads, 1024 x 1024 in fp16; capacity in matrices of all heads' scores.
+  // `heads` is the number of heads, each with scores of 1024 x 1024 in fp16. The capacity and the result are multiples
+  // of the scores of all heads.
   const auto kept = [&](std::int64_t heads, int island, double capacity) {
     const double scores = static_cast<double>(heads) * 1024 * 1024 * 2;
     hardware.measured->l2.capacity_private = {capacity * scores, "M"};
@@ -160,15 +166,15 @@ TEST_CASE("a kernel finds in the L2 what the previous one wrote, less what the b
   CHECK(kept(32, 1, 0.5) == 0);
   // Softmax evicts a byte of S for each byte of P that it writes, and reads the evicted bytes next.
   CHECK(kept(32, 1, 1.5) == doctest::Approx(0.4).epsilon(0.1));
-  // P V first reads what softmax wrote first, which is evicted; what softmax wrote last still hits. 2 since, then 1 and
-  // V and O.
+  // P V first reads what softmax wrote first, which is evicted. What softmax wrote last still hits. The distance from
+  // write to read is 2 matrices at first, and 1 matrix and V and O at the end.
   CHECK(kept(32, 2, 1.5) == doctest::Approx(1 - 0.5 / (2 - 1.25)).epsilon(0.02));
-  // When all blocks run at once, those that miss end last.
+  // When all blocks run at once, the blocks that miss end last.
   CHECK(kept(16, 2, 1.5) == 0);
   CHECK(kept(16, 2, 4) == doctest::Approx(1));
 }
 
-TEST_CASE("as many blocks are resident as the registers of the instance for the size leave room for") {
+TEST_CASE("the registers of the instance for the size limit the number of resident blocks") {
   const Plan plan = load_plan_for_kernel("reference", data);
   const HardwareProfile hardware = textbook();
   const auto resident = [&](int island, std::int64_t keys, std::int64_t head_dim) {
@@ -177,14 +183,14 @@ TEST_CASE("as many blocks are resident as the registers of the instance for the 
     return predicted(plan, hardware, point).islands[static_cast<std::size_t>(island)].blocks_per_unit;
   };
   CHECK(resident(0, 1024, 64) == 2);   // 181 registers of 128 threads
-  CHECK(resident(0, 1024, 128) == 3);  // 168
-  CHECK(resident(1, 2048, 128) == 8);  // softmax: 27 registers of 256 threads, warps are the limit
+  CHECK(resident(0, 1024, 128) == 3);  // 168 registers
+  CHECK(resident(1, 2048, 128) == 8);  // softmax: 27 registers of 256 threads; the warps are the limit
   CHECK(resident(1, 2049, 128) == 8);
-  CHECK(resident(1, 4159, 128) == 5);  // 48
+  CHECK(resident(1, 4159, 128) == 5);  // 48 registers
   CHECK(resident(1, 20000, 128) == 1);
 }
 
-TEST_CASE("data that stays in the L2 between runs arrives sooner than from memory, except in the first run") {
+TEST_CASE("data that stays in the L2 between runs shortens every run except the first") {
   const LaunchTime memory{.clocks = 1000, .busy_clocks = 1000, .memory_seconds = 5e-6, .highest_hz = 1e9};
   const LaunchTime stays{
       .clocks = 1000, .busy_clocks = 1000, .memory_seconds = 5e-6, .highest_hz = 1e9, .warm_saving = 3e-6};
@@ -195,7 +201,7 @@ TEST_CASE("data that stays in the L2 between runs arrives sooner than from memor
                          .busy_clocks = 9000,
                          .memory_seconds = 5e-6,
                          .highest_hz = 1e9,
-                         .warm_clocks = 7000};  // loads that hit
+                         .warm_clocks = 7000};  // loads hit the L2
   CHECK(waits.seconds(1e9) == doctest::Approx(7e-6));
   CHECK(waits.cold_seconds(1e9) == doctest::Approx(9e-6));
   const Plan plan = load_plan_for_kernel("split_kv", data);
@@ -218,8 +224,7 @@ TEST_CASE("tiles that a block requests before its first step arrive together") {
     const Staged launches = staged(plan, hardware, point);
     return first_tiles(launches.bound[0], launches.counts[0]).cold;
   };
-  constexpr double tile =
-      128.0 * 64 * 576 * 2;  // bytes, of 128 blocks: Q, and as many tiles of keys as there are stages
+  constexpr double tile = 128.0 * 64 * 576 * 2;  // bytes of 128 blocks: of Q, and of the keys of each stage
   CHECK(cold(2) - cold(1) == doctest::Approx(tile / hardware.measured->hbm.read->value));
   CHECK(cold(1) == doctest::Approx(2 * tile / hardware.measured->hbm.read->value));
 }

@@ -11,23 +11,24 @@
 
 using namespace tilescope;
 
-TEST_CASE("a step of one block takes its phases one after the other, at the rates of the units") {
+TEST_CASE("one block executes the phases of a step one after another, at the rates of the SM's units") {
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const SmStep step = step_of(plan, textbook(), attention(plan, 16, 4096, 128, 64, 8));
   CHECK(step.demand.tensor == doctest::Approx(4.0 * 128 * 64 * 128 / 2730.67));
   CHECK(step.demand.xu == doctest::Approx(128.0 * 64 / 16).epsilon(0.1));
-  const double copies = 2 * 0.19 * 64 * 128 / 64;  // their addresses
+  const double copies = 2 * 0.19 * 64 * 128 / 64;  // address computations
   CHECK(step.demand.alu == doctest::Approx(128.0 * 64 / 64 + 128.0 * 32 / 64 + copies).epsilon(0.02));
-  CHECK(step.demand.copies == doctest::Approx(2.0 * 64 * 128 * 2 / 128).epsilon(0.05));  // K and V, and the end's O
+  CHECK(step.demand.copies == doctest::Approx(2.0 * 64 * 128 * 2 / 128).epsilon(0.05));  // K and V, and O at the end
   CHECK(step.demand.smem > step.demand.tensor);  // eight warps of 16 rows read K and V once each
-  // Exponentials of 16 keys of 64 come before P V of these: the first part's are not covered, but by the other warp.
+  // Exponentials of 16 of the 64 keys come before their part of P V. Only the other warp can overlap with this first
+  // part.
   const double exponentials = step.demand.xu * 16 / 64 / 2;
   const double phases =
       step.demand.smem + exponentials + step.demand.alu + step.demand.threads + step.demand.fma_outputs;
   CHECK(step.clocks.step[0] == doctest::Approx(phases).epsilon(0.01));
 }
 
-TEST_CASE("exponentials run under the product that takes them in parts; copies of the same warps do not") {
+TEST_CASE("exponentials overlap with a product that takes them in parts; copies by the same warps do not") {
   Plan plan = load_plan_for_kernel("fused_mma", data);
   const HardwareProfile hardware = textbook();
   const Point point = attention(plan, 16, 4096, 128, 64, 8);
@@ -35,24 +36,23 @@ TEST_CASE("exponentials run under the product that takes them in parts; copies o
   plan.kernel.islands[0].special_parts = 0;
   const SmStep whole = step_of(plan, hardware, point);
   CHECK(whole.clocks.step[0] - parts.clocks.step[0] == doctest::Approx(parts.demand.xu * (1 - 16.0 / 64 / 2)));
-  // A step of these tiles is bound by its products: copies add to it, though shared memory has time for them.
+  // The products bound a step of these tiles. Copies still add to it, although shared memory has time for them.
   const Plan wide = load_plan_for_kernel("block_sparse", data);
   const SmStep step = step_of(wide, hardware, attention(wide, 16, 4096, 128, 64, 4));
   REQUIRE(step.demand.tensor > step.demand.smem - step.demand.copies);
   CHECK(step.clocks.step[0] > step.demand.tensor + step.demand.copies + step.demand.alu + step.demand.threads);
 }
 
-TEST_CASE(
-    "tiles that no stream moves are loaded and stored while all units wait, except in blocks that prefetch them") {
+TEST_CASE("tiles outside the stream are loaded and stored while all units wait, except in blocks that prefetch them") {
   HardwareProfile hardware = textbook();
   hardware.measured->hbm.read = {4000e9, "M"}, hardware.measured->hbm.write = {2000e9, "M"};
-  const double tile = 128 * 128 * 2, statistics = 128 * 4;  // of Q and of O; of L
+  const double tile = 128 * 128 * 2, statistics = 128 * 4;  // `tile`: Q or O; `statistics`: L
   const Plan threads = load_plan_for_kernel("fused_mma", data);
   const Point point = attention(threads, 16, 4096, 128, 64, 8);
   const AroundProducts around = around_products(bind_island(threads, hardware, point, 0));
   CHECK(around.load == doctest::Approx(tile * 132 / 4000e9));
   CHECK(around.store == doctest::Approx((tile + statistics) * 132 / 2000e9));
-  // Twice the time to load and to store: so much more a block, and nothing more a step.
+  // Doubling the time to load or to store adds that time to a block, and nothing to a step.
   const auto fixed = [&](const Plan& plan, const Point& at, double read, double write) {
     hardware.measured->hbm.read->value = read, hardware.measured->hbm.write->value = write;
     return step_of(plan, hardware, at).clocks.fixed;
@@ -65,11 +65,13 @@ TEST_CASE(
   const Plan bulk = load_plan_for_kernel("cudnn_forward", data);
   const Point tiles = attention(bulk, 16, 4096, 128, 128, 12);
   CHECK(fixed(bulk, tiles, 4000e9, 1000e9) == doctest::Approx(fixed(bulk, tiles, 4000e9, 2000e9)));
-  // Their first tiles are the launch's start; later ones they ask for each at its own time.
+  // The first tiles belong to the start of the launch. Each block requests later tiles at its own time.
   CHECK(fixed(bulk, tiles, 2000e9, 2000e9) == doctest::Approx(fixed(bulk, tiles, 4000e9, 2000e9)));
 }
 
-TEST_CASE("blocks that share an SM take longer each and less together, and never less than the busiest unit") {
+TEST_CASE(
+    "each of the blocks that share an SM takes longer; together they take less time, but at least that of the busiest "
+    "unit") {
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const SmStep step = step_of(plan, textbook(), attention(plan, 16, 4096, 64, 64, 4));
   CHECK(step.clocks.step[1] > step.clocks.step[0]);
@@ -77,7 +79,7 @@ TEST_CASE("blocks that share an SM take longer each and less together, and never
   CHECK(step.clocks.step[1] >= 2 * std::max(step.demand.tensor, step.demand.smem));
 }
 
-TEST_CASE("tiles that an edge of the mask cuts are compared, those between the edges not") {
+TEST_CASE("scores are compared with the mask only in tiles that an edge of the mask crosses") {
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const HardwareProfile hardware = textbook();
   Point point = attention(plan, 4, 1024, 128, 64, 8);
@@ -92,10 +94,10 @@ TEST_CASE("tiles that an edge of the mask cuts are compared, those between the e
     for (const auto& [array, number] : rate.per_element_step) others += number * values;
     return (all - steps * others) / rate.per_masked_score;
   };
-  CHECK(std::abs(comparisons()) < 1);  // but for rounding
+  CHECK(std::abs(comparisons()) < 1);  // zero except for rounding
   point.mask.kind = MaskKind::causal;  // the diagonal crosses two tiles of 64 keys in each of 8 tiles of 128 queries
   CHECK(comparisons() == doctest::Approx(4 * 8 * 2 * 128 * 64));
-  point.tiles[1] = 128;  // and one of 128
+  point.tiles[1] = 128;  // and one tile of 128
   CHECK(comparisons() == doctest::Approx(4 * 8 * 128 * 128));
   point.tiles[1] = 64, point.mask.kind = MaskKind::window, point.mask.count = 256;  // two more at the other edge
   CHECK(comparisons() == doctest::Approx(4 * 8 * 4 * 128 * 64));
@@ -105,7 +107,7 @@ TEST_CASE("SMs without a block are not busy") {
   HardwareProfile hardware = textbook();
   hardware.measured->hbm.read = {4e12, "M"}, hardware.measured->hbm.write = {4e12, "M"};
   const Plan plan = load_plan_for_kernel("backward_split", data);
-  const Prediction out = predicted(plan, hardware, attention(plan, 2, 1024, 128, 128, 12));  // 16 blocks an island
+  const Prediction out = predicted(plan, hardware, attention(plan, 2, 1024, 128, 128, 12));  // 16 blocks a launch
   for (const IslandPrediction& island : out.islands) {
     CHECK(island.sm_clocks > 0);
     CHECK(island.busy_clocks > 0);
@@ -124,12 +126,12 @@ TEST_CASE("a higher rate never makes a step longer") {
   for (std::size_t lever = 0; lever < lever_count; ++lever) {
     Faster faster = as_it_is;
     faster[lever] = 2;
-    // But for a rest: warps that wait less for a unit are more often in each other's way at the scheduler.
+    // The tolerance covers one effect: warps that wait less for a unit collide more often at the scheduler.
     CHECK(sm_step(stages.launches[0], steps, faster).clocks.step[0] <= now * 1.002);
   }
 }
 
-TEST_CASE("the clock falls until the power fits") {
+TEST_CASE("the clock decreases until the power is within the limit") {
   HardwareProfile hardware = textbook();
   const LaunchTime light{.clocks = 1e6, .busy_clocks = 1e6, .memory_seconds = 0, .highest_hz = 1.83e9};
   const ClockAndPower free = sustained_clock(hardware, {&light, 1}, {.others = 0.1}, 0);
@@ -142,7 +144,7 @@ TEST_CASE("the clock falls until the power fits") {
   CHECK(sustained_clock(hardware, {&light, 1}, {.others = 0.4}, 0).watts == 0);
 }
 
-TEST_CASE("at a lower clock an operation takes less, but a byte of memory the same") {
+TEST_CASE("a lower clock reduces the energy of an operation, but not the energy of a byte of memory") {
   HardwareProfile hardware = textbook();
   hardware.measured->clock.most = {2e9, "M"}, hardware.measured->clock.tensor_most = {1.8e9, "M"};
   hardware.measured->power.clock_exponent = {2, "M"};
@@ -156,7 +158,7 @@ TEST_CASE("at a lower clock an operation takes less, but a byte of memory the sa
   CHECK(highest_clock(hardware, plan.kernel.islands.front()) == 1.8e9);
 }
 
-TEST_CASE("mma.sync has a highest clock of its own, at which its energy was measured") {
+TEST_CASE("mma.sync has its own highest clock, at which its energy was measured") {
   HardwareProfile hardware = textbook();
   auto& m = *hardware.measured;
   m.clock.most = {2e9, "M"}, m.clock.tensor_most = {1.8e9, "M"}, m.clock.mma_most = {1.7e9, "M"};
@@ -167,11 +169,11 @@ TEST_CASE("mma.sync has a highest clock of its own, at which its energy was meas
   const Staged stages = staged(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
   const double flop_of_run = static_cast<double>(stages.counts[0].work.tensor_flop);
   const Energy energy = launch_energy(hardware, plan.kernel.islands[0], stages.counts[0]);
-  // Scaled from the clock of wgmma to its own clock it equals the measured energy.
+  // Scaled from the clock of wgmma to the clock of mma.sync, the energy equals the measured one.
   CHECK(energy.tensor * std::pow(1.7 / 1.8, 2) == doctest::Approx(flop_of_run * 1e-12));
 }
 
-TEST_CASE("products from registers have an energy of their own") {
+TEST_CASE("products with operands in registers have their own measured energy") {
   HardwareProfile hardware = textbook();
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   const Staged stages = staged(plan, hardware, attention(plan, 16, 1024, 128, 64, 8));
@@ -180,8 +182,8 @@ TEST_CASE("products from registers have an energy of their own") {
   const double from_shared = tensor();
   hardware.measured->power.mma[Format::fp16] = {1e-12, "M"};
   CHECK(tensor() == doctest::Approx(flop_of_run * 1e-12));
-  CHECK(from_shared < flop_of_run * 0.5e-12);  // less what its operands take apart
-  // Elements of one byte: half the operand bytes a FLOP.
+  CHECK(from_shared < flop_of_run * 0.5e-12);  // the operands are counted separately
+  // Elements of one byte have half the operand bytes a FLOP.
   const Plan bytes = load_plan_for_kernel("fused_fp8", data);
   const double flop = 1e12;
   LaunchCounts counts;
@@ -191,7 +193,7 @@ TEST_CASE("products from registers have an energy of their own") {
         doctest::Approx(flop * (0.25e-12 - 320.0 / (2 * 64 * 256) * 2e-12)));
 }
 
-TEST_CASE("without measured rates the slowest resource is the time, and says that it is a lower bound") {
+TEST_CASE("without measured rates the time is that of the slowest resource and is marked as a lower bound") {
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   HardwareProfile hardware = textbook();
   const Point point = attention(plan, 16, 4096, 128, 64, 8);
@@ -219,12 +221,14 @@ TEST_CASE("placing blocks one by one finds the tail of a causal mask, and the or
   CHECK(mean.time.gain[static_cast<std::size_t>(Lever::smem)] == 0);
 }
 
-TEST_CASE("a round of a network takes the sum of demands for one customer, and the busiest station's demand for many") {
+TEST_CASE(
+    "a round of a queueing network takes the sum of demands for one customer, and the busiest station's demand for "
+    "many") {
   const Network balanced{.demand = {10, 10, 10, 10}, .delay = 5};
   CHECK(balanced.round(1) == doctest::Approx(45));
   const Network queues{.demand = {10, 10, 10, 10}, .delay = 0};
   for (const std::int64_t n : {1, 2, 5, 9})
-    CHECK(queues.round(n) == doctest::Approx(10.0 * static_cast<double>(n + 3)));  // the known answer of equal stations
+    CHECK(queues.round(n) == doctest::Approx(10.0 * static_cast<double>(n + 3)));  // closed form for equal stations
   const Network one{.demand = {100, 1, 1, 1}, .delay = 0};
   CHECK(one.round(50) == doctest::Approx(5000).epsilon(0.01));
   const Network issues{.demand = {10, 10, 10, 10}, .delay = 5, .issue = 20};
@@ -236,13 +240,13 @@ TEST_CASE("a round of a network takes the sum of demands for one customer, and t
   CHECK(turns.round(2) >= 100);
 }
 
-TEST_CASE("a network's round is no less than the instructions of all its customers") {
+TEST_CASE("a round of a queueing network takes at least the instructions of all its customers") {
   const Network issues{.demand = {10, 10, 10, 10}, .delay = 5, .issue = 40};
   CHECK(issues.round(1) == doctest::Approx(45));
   CHECK(issues.round(40) == doctest::Approx(40.0 * 40).epsilon(0.01));
 }
 
-TEST_CASE("warps of mma.sync wait for their own instructions' latencies and for copies that nothing runs ahead of") {
+TEST_CASE("warps of mma.sync wait for the latency of their own instructions and for copies that are not prefetched") {
   Plan plan = load_plan_for_kernel("pytorch_efficient", data);
   HardwareProfile hardware = textbook();
   hardware.measured->l2.latency_near = {300, "M"}, hardware.measured->l2.latency_far = {500, "M"};
@@ -255,18 +259,18 @@ TEST_CASE("warps of mma.sync wait for their own instructions' latencies and for 
   };
   const SmStep plain = step_with(0, false);
   CHECK(step_with(0, true).latency - plain.latency ==
-        doctest::Approx(2 * 400));  // two products, half of the L2 is near
-  // Four warps, one a scheduler: a step of a block alone takes each instruction's clocks.
-  // Products take what their unit takes: their instructions' stall counts do not matter.
+        doctest::Approx(2 * 400));  // two products; half of the L2 is near
+  // Four warps, one on each scheduler: a step of a single block takes the clocks of each instruction. Products take the
+  // clocks of the tensor core, so the stall counts of their instructions do not matter.
   const double others = plain.demand.issue - plain.demand.issue_products;
   CHECK(plain.demand.issue_products ==
         doctest::Approx((2.0 * 64 * 64 * 64 / (16 * 8 * 16) + 104 * 1024.0 / 512) / 4).epsilon(0.5));
   CHECK(step_with(14, false).latency - step_with(13, false).latency == doctest::Approx(others));
   CHECK(step_with(14, false).clocks.step[0] >= 14 * others + plain.demand.tensor);
-  CHECK(step_with(1, false).latency == plain.latency);  // what pipes take anyway is longer
+  CHECK(step_with(1, false).latency == plain.latency);  // the pipes take longer than this
 }
 
-TEST_CASE("results that threads store in every step hold up their next copies, at the rate of a unit's stores") {
+TEST_CASE("results that threads store in every step delay their next copies, at the store rate of an SM") {
   HardwareProfile hardware = textbook();
   const auto clocks = [&](const char* kernel, double rate) {
     if (rate > 0) hardware.measured->local.store = {rate, "M"};
@@ -274,7 +278,7 @@ TEST_CASE("results that threads store in every step hold up their next copies, a
     const SmStep step = step_of(plan, hardware, attention(plan, 132, 2048, 128, 128, 8));
     return step.clocks.step[0];
   };
-  // O of a step, 128 x 128 in fp16, and m and l: flash1 stores them, fused_mma keeps them.
+  // O of a step is 128 x 128 in fp16. flash1 stores O, m and l in every step; fused_mma keeps them.
   const double without = clocks("flash1", 0), fast = clocks("flash1", 64), slow = clocks("flash1", 32);
   constexpr double bytes = 128 * 128 * 2 + 2 * 128 * 4;
   CHECK(fast - without == doctest::Approx(bytes / 64));
@@ -286,7 +290,7 @@ TEST_CASE("results that threads store in every step hold up their next copies, a
 
 namespace {
 
-// One query a head, keys in one part.
+// One query a head. The keys are one part.
 Point decoding(const Plan& plan) {
   Point point = attention(plan, 32, 8192, 128, 64, 4);
   point.workload.q_len = 1;
@@ -299,7 +303,7 @@ Point decoding(const Plan& plan) {
 
 }  // namespace
 
-TEST_CASE("warps of mma.sync take what their machine code takes, before, in and after the steps") {
+TEST_CASE("warps of mma.sync take the clocks of their machine code before, in and after the steps") {
   Plan plan = load_plan_for_kernel("split_kv", data);
   HardwareProfile hardware = textbook();
   const Point point = decoding(plan);
@@ -320,7 +324,8 @@ TEST_CASE("warps of mma.sync take what their machine code takes, before, in and 
   CHECK(slow.trail == 500);
 }
 
-TEST_CASE("a scheduler that issues a product issues nothing else, and blocks take no longer than one after the other") {
+TEST_CASE(
+    "a scheduler that issues a product issues nothing else; two blocks together take at most twice the time of one") {
   Plan plan = load_plan_for_kernel("split_kv", data);
   HardwareProfile hardware = textbook();
   const Point point = decoding(plan);

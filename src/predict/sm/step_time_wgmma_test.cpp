@@ -10,29 +10,29 @@
 
 using namespace tilescope;
 
-TEST_CASE("bulk copies overlap with products; a product waits for its operands; other work is slower beside products") {
+TEST_CASE("bulk copies overlap with products; a product waits for its operands; other work is slower during products") {
   Plan plan = load_plan_for_kernel("fused_wgmma", data);
   HardwareProfile hardware = textbook();
   Point point = attention(plan, 16, 4096, 64, 64, 8);
   point.workload.d_qk = point.workload.d_v = 256;
   const SmStep step = step_of(plan, hardware, point);
-  CHECK(step.demand.bulk == doctest::Approx(2.0 * 64 * 256 * 2 / 128).epsilon(0.03));  // K and V, and Q now and then
+  CHECK(step.demand.bulk == doctest::Approx(2.0 * 64 * 256 * 2 / 128).epsilon(0.03));  // K and V, and sometimes Q
   REQUIRE(step.demand.smem > step.demand.products);
-  CHECK(step.demand.products == doctest::Approx(step.demand.tensor));  // Q K^T needs all that shared memory gives
-  // Tiles of 32 keys: Q's 64 rows come again for so few columns, and Q K^T waits for them.
+  CHECK(step.demand.products == doctest::Approx(step.demand.tensor));  // Q K^T takes the full rate of shared memory
+  // With tiles of 32 keys, the 64 rows of Q are read again for few columns. Q K^T waits for them.
   point = attention(plan, 16, 4096, 128, 32, 12);
   point.workload.d_qk = point.workload.d_v = 256;
   const SmStep narrow = step_of(plan, hardware, point);
   const double values = narrow.demand.tensor / 2, scores = 2.0 * (64 + 32) * 256 * 2 / 128;
   REQUIRE(scores > values);
   CHECK(narrow.demand.products == doctest::Approx(scores + values));
-  // What runs under the group's own product takes longer there, so less of it is done by the product's end.
+  // Work during the group's own product is slower, so less of it is done when the product ends.
   point = attention(plan, 16, 4096, 64, 128, 8);
   const double before = step_of(plan, hardware, point).clocks.step[0];
   hardware.measured->beside.wgmma_ex2 = {0.5, "M"}, hardware.measured->beside.wgmma_max = {1, "M"};
   const double slower = step_of(plan, hardware, point).clocks.step[0];
   CHECK(slower > before + 50);
-  hardware.measured->sync.mbarrier_passed = {30, "M"};  // of the wait for K
+  hardware.measured->sync.mbarrier_passed = {30, "M"};  // the wait for K
   CHECK(step_of(plan, hardware, point).clocks.step[0] == doctest::Approx(slower + 30));
 }
 
@@ -48,8 +48,7 @@ TEST_CASE("independent warpgroups use the tensor cores more than one warpgroup d
 }
 
 TEST_CASE(
-    "warpgroups at their own pace wait for a step's products part by part, and begin each block's first step "
-    "together") {
+    "independent warpgroups wait for each part of a step's products, and start the first step of a block together") {
   Plan plan = load_plan_for_kernel("backward_split", data);
   const HardwareProfile hardware = textbook();
   const Point point = attention(plan, 16, 4096, 128, 128, 12);
@@ -61,7 +60,7 @@ TEST_CASE(
     return sm_step(stages.launches[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
   };
   const SmStep free = step_with(Overlap::free, 2), whole = step_with(Overlap::free, 1);
-  CHECK(free.latency - whole.latency == doctest::Approx(4 * (137 - 64)));  // four products, waited for once more each
+  CHECK(free.latency - whole.latency == doctest::Approx(4 * (137 - 64)));  // four products, each with one more wait
   const StepDemand& d = free.demand;
   const double phases = std::max({d.products, d.smem - d.bulk, d.threads}) + std::max(d.xu, d.fma_scores) + d.alu +
                         d.fma_outputs + free.latency;
@@ -73,7 +72,7 @@ TEST_CASE(
 TEST_CASE("a tile that SMs of a group request together is read from the L2 once, up to the rate of shared reads") {
   CHECK(asked_together(1, 8) == 1);
   CHECK(asked_together(132, 1) == doctest::Approx(132));
-  CHECK(asked_together(2, 2) == doctest::Approx(2 / 1.5));  // in one group or in both, as likely
+  CHECK(asked_together(2, 2) == doctest::Approx(2 / 1.5));  // one group or both groups, equally likely
   HardwareProfile hardware = textbook();
   hardware.l2_groups = Sourced<std::vector<UnitGroup>>{std::vector<UnitGroup>(8, UnitGroup{16, 0}), "M"};
   hardware.measured->l2.read_private = {4000e9, "M"}, hardware.measured->l2.write = {4000e9, "M"};
@@ -84,12 +83,13 @@ TEST_CASE("a tile that SMs of a group request together is read from the L2 once,
     return out.islands[0].resource_seconds[static_cast<std::size_t>(Resource::l2)] /
            static_cast<double>(out.islands[0].traffic[Boundary::l2][0]);
   };
-  CHECK(l2_seconds(8, 16384) == doctest::Approx(1 / 4000e9));  // without a rate for sharing
+  CHECK(l2_seconds(8, 16384) == doctest::Approx(1 / 4000e9));  // without a rate of shared reads
   hardware.measured->l2.read_shared = {10000e9, "M"};
-  // All units on one head's keys: the rate of all. One tile of queries a head: each unit has its own keys.
+  // If all SMs read one head's keys, the rate of shared reads applies. With one tile of queries a head, each SM has its
+  // own keys.
   CHECK(l2_seconds(8, 16384) == doctest::Approx(1 / 10000e9));
   CHECK(l2_seconds(264, 64) == doctest::Approx(1 / 4000e9));
-  const double between = l2_seconds(66, 256);  // four tiles a head
+  const double between = l2_seconds(66, 256);  // four tiles of queries a head
   CHECK(between < 1 / 4000e9 / 1.1);
   CHECK(between > 1 / 10000e9 * 1.1);
   const Point point = attention(plan, 66, 256, 64, 64, 8);
@@ -99,8 +99,8 @@ TEST_CASE("a tile that SMs of a group request together is read from the L2 once,
 }
 
 TEST_CASE(
-    "additions to memory are a station of their own: in a step's sequence alone, under the other group's work with "
-    "two") {
+    "additions to memory are a separate station: they lengthen the step of one group, and overlap with the work of a "
+    "second group") {
   Plan plan = load_plan_for_kernel("backward", data);
   HardwareProfile hardware = textbook();
   Point point = attention(plan, 16, 4096, 64, 128, 12);
@@ -115,32 +115,35 @@ TEST_CASE(
   const SmStep none = step_with(Overlap::lockstep, 0), all = step_with(Overlap::lockstep, 16);
   CHECK(none.demand.added == 0);
   CHECK(all.demand.added ==
-        doctest::Approx(64.0 * 128 * 4 / 16));  // a tile of dQ, fp32; its zeros are the first kernel's
+        doctest::Approx(64.0 * 128 * 4 / 16));  // a tile of dQ in fp32; the first kernel writes its zeros
   CHECK(all.clocks.step[0] - none.clocks.step[0] == doctest::Approx(all.demand.added));
   const double more = step_with(Overlap::free, 16).clocks.step[0] - step_with(Overlap::free, 0).clocks.step[0];
   CHECK(more > 0.3 * all.demand.added);
   CHECK(more < 0.9 * all.demand.added);
-  // Ten times as slow, nothing else matters but what it cannot hide.
+  // At a tenth of the rate, a step takes at least the time of its additions.
   CHECK(step_with(Overlap::free, 1.6).clocks.step[0] >= 10 * all.demand.added);
 }
 
 TEST_CASE(
-    "groups that take turns at the special functions: alone one phase after the other, then as the busiest allows") {
+    "groups take turns at the special functions: one group runs its phases in sequence, two are limited by the busiest "
+    "unit") {
   const SpecialTurns step{100, 100, 50, 80, 20};
   CHECK(step.round(1) == doctest::Approx(350));
-  // A: 0, 100, 150, 230 to 330, ready for its next at 350. B: 100, 200, its turn 250 to 330, and the matrix unit until
-  // 430.
+  // Group A has the matrix unit from 0 to 100, the special functions from 150 to 230 and the matrix unit until 330. It
+  // is ready for its next step at 350. Group B has the matrix unit from 100 to 200, the special functions from 250 to
+  // 330 and the matrix unit until 430.
   CHECK(step.round(2) == doctest::Approx(430));
-  CHECK(SpecialTurns{10, 10, 50, 80, 20}.round(2) == doctest::Approx(170));  // nobody waits
-  CHECK(SpecialTurns{10, 10, 5, 80, 5}.round(2) == doctest::Approx(160));    // the special functions
-  // Of equal products one waits for the other's: 1024 of 3763 clocks are free when the next step's could begin.
+  CHECK(SpecialTurns{10, 10, 50, 80, 20}.round(2) == doctest::Approx(170));  // no group waits
+  CHECK(SpecialTurns{10, 10, 5, 80, 5}.round(2) == doctest::Approx(160));    // bound by the special functions
+  // With equal products, one group waits for the other's product. 1024 of 3763 clocks are free when the product of the
+  // next step could begin.
   const double wide = SpecialTurns{1024, 1024, 600, 855, 260}.round(2);
   CHECK(wide > 4096);
   CHECK(wide < 4096 + 855);
 }
 
 TEST_CASE(
-    "tensor cores execute one group's product after another's: an arriving group waits for half a product on average") {
+    "tensor cores execute the product of one group at a time; an arriving group waits for half a product on average") {
   const Network any{{100, 60, 0, 0}, 40};
   Network one_by_one = any, in_turn = any;
   one_by_one.products_in_turn = true, in_turn.in_turn = true;
@@ -149,7 +152,7 @@ TEST_CASE(
   CHECK(in_turn.round(2) < one_by_one.round(2));
 }
 
-TEST_CASE("arithmetic of one group delays the products of another group, not its own") {
+TEST_CASE("arithmetic of one group delays the products of another group, but not its own products") {
   const Plan plan = load_plan_for_kernel("fused_wgmma", data);
   HardwareProfile hardware = textbook();
   const auto clocks = [&](std::int64_t tile_q, std::int64_t warps, double held) {
@@ -160,7 +163,7 @@ TEST_CASE("arithmetic of one group delays the products of another group, not its
   CHECK(clocks(128, 12, 0.6) > clocks(128, 12, 0) + 10);
 }
 
-TEST_CASE("what wgmma's warps do with the scores of a later product does not run under special functions") {
+TEST_CASE("in wgmma kernels, arithmetic on the scores of a later product does not overlap with special functions") {
   const HardwareProfile hardware = textbook();
   const Plan plan = load_plan_for_kernel("backward", data);
   const Point point = attention(plan, 16, 4096, 64, 128, 12);
@@ -168,10 +171,10 @@ TEST_CASE("what wgmma's warps do with the scores of a later product does not run
   const BoundIsland& bound = stages.bound[1];
   const SmStep step =
       sm_step(stages.launches[1], static_cast<double>(visited_points(bound.nest, bound.whole, {}, true)));
-  const double of_scores = 64.0 * 128 / 128;                                  // one operation for each, at 128 a clock
+  const double of_scores = 64.0 * 128 / 128;                                  // one operation a score, at 128 a clock
   CHECK(step.demand.fma_scores == doctest::Approx(of_scores).epsilon(0.01));  // S scale - L
   CHECK(step.demand.fma_outputs == doctest::Approx(2 * of_scores).epsilon(0.05));  // P (dP - D); dK at the end
-  // One product of scores: all of it is the softmax's.
+  // With one product of scores, all arithmetic on scores belongs to the softmax.
   const Plan forward = load_plan_for_kernel("fused_wgmma", data);
   const SmStep softmax = step_of(forward, hardware, attention(forward, 16, 4096, 128, 128, 12));
   CHECK(softmax.demand.fma_scores > 2 * 128.0 * 128 / 128);

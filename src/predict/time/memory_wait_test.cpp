@@ -5,7 +5,7 @@
 
 using namespace tilescope;
 
-TEST_CASE("blocks that stream tiles from memory take longer than bytes alone and clocks alone") {
+TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone and longer than the clocks alone") {
   HardwareProfile hardware = textbook();
   auto& m = *hardware.measured;
   m.hbm.read = {4e12, "M"}, m.hbm.write = {4e12, "M"}, m.l2.read_private = {8e12, "M"}, m.l2.write = {4e12, "M"};
@@ -33,7 +33,7 @@ TEST_CASE("blocks that stream tiles from memory take longer than bytes alone and
   CHECK(wait.clocks >= 0);
   CHECK(wait.busy <= wait.cold);
   CHECK(island.seconds >= wait.cold);
-  // At a lower clock what the units take grows, what memory takes does not.
+  // At a lower clock, the time of the SMs grows and the time of memory does not.
   const LaunchTime time{.clocks = island.sm_clocks, .memory_seconds = floor, .highest_hz = hz, .memory_wait = wait};
   CHECK(time.seconds(hz / 2) >= wait.warm + 2 * wait.clocks / hz);
   CHECK(time.seconds(hz / 2) <= 2 * time.seconds(hz));

@@ -8,7 +8,7 @@
 
 namespace tilescope {
 
-TEST_CASE("stores in whole sectors equal a walk over every store's addresses") {
+TEST_CASE("stores in whole sectors equal a walk over the addresses of every store") {
   std::mt19937 random(7);
   const auto between = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
   for (int i = 0; i < 2000; ++i) {
@@ -27,12 +27,12 @@ TEST_CASE("stores in whole sectors equal a walk over every store's addresses") {
   }
 }
 
-TEST_CASE("aligned full segments move exactly their bytes, single elements a sector each") {
+TEST_CASE("aligned full segments move exactly their bytes; each single element moves a sector") {
   CHECK(sector_stores(16, 4096, 16, 4, 32) == 16 * 4096 * 4);
   CHECK(sector_stores(256, 1, 16, 4, 32) == 256 * 32);
 }
 
-TEST_CASE("reads of a row's steps side by side equal a walk over every lane's address") {
+TEST_CASE("reads of a row's steps in adjacent lanes equal a walk over the address of every lane") {
   std::mt19937 random(11);
   const auto between = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
   for (int i = 0; i < 2000; ++i) {
@@ -52,7 +52,7 @@ TEST_CASE("reads of a row's steps side by side equal a walk over every lane's ad
   }
 }
 
-TEST_CASE("tiles that begin in the middle of a line are those that a walk over all of them finds") {
+TEST_CASE("the share of tiles that begin inside a line equals that of a walk over all tiles") {
   CHECK(off_line_part(32, 70896 * 64, 64 * 64, 128) == 0);
   CHECK(off_line_part(32, 70897 * 64, 64 * 64, 128) == 0.5);
   CHECK(off_line_part(1, 70897 * 64, 64 * 64, 128) == 0);

@@ -1,4 +1,4 @@
-// Spilled registers: bytes at each level against a simulated L1 and against counters.
+// Compares the bytes of spilled registers at each level with a simulated L1 and with counters.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -21,7 +21,8 @@ struct Predicted {
   Prediction prediction;
 };
 
-// case_study at 4 x 4096: heads of `head_dim`, tiles of 128 queries by one warpgroup; `change` edits the variant.
+// case_study with batch 4 and 4096 queries and keys. Heads have size `head_dim`; one warpgroup has tiles of 128
+// queries. `change` edits the variant.
 template <class Change>
 Predicted case_study(std::int64_t head_dim, std::int64_t tile_kv, const HardwareProfile& hardware, Change change) {
   Predicted one{.plan = load_plan_for_kernel("case_study", TILESCOPE_SOURCE_DIR), .point = {}, .prediction = {}};
@@ -44,7 +45,7 @@ Predicted case_study(std::int64_t head_dim, std::int64_t tile_kv, const Hardware
   return one;
 }
 
-// Loads that miss when sweeps over `lines` repeat in a cache of `places` lines with random replacement.
+// Fraction of loads that miss when sweeps over `lines` repeat in a cache of `places` lines with random replacement.
 double played(std::size_t lines, std::size_t places) {
   std::mt19937 random(7);
   std::vector<int> place_of(lines, -1);
@@ -72,19 +73,19 @@ double missed_of(const Predicted& one) {
 TEST_CASE("loads of spilled registers miss as often as in a simulated L1 with random replacement") {
   const HardwareProfile hardware = h200();
   for (const std::int64_t frame : {64, 112, 120, 160, 256, 512, 4952}) {
-    CAPTURE(frame);  // two blocks of 128 threads sweep frames through the 28 KiB that shared memory leaves
+    CAPTURE(frame);  // two blocks of 128 threads sweep their frames through the 28 KiB that shared memory leaves
     const Predicted one = case_study(128, 128, hardware, [&](KernelVariant& variant) { variant.local.frame = frame; });
     REQUIRE(one.prediction.islands[0].blocks_per_unit == 2);
     const auto lines = static_cast<std::size_t>(frame * 256 / 128);
     CHECK(missed_of(one) == doctest::Approx(played(lines, 28 * 8)).epsilon(0.03));
   }
-  // Without a carve-out hint of the kernel, shared memory is reserved for two blocks of 97 KiB: 61 KiB are left.
+  // Without the kernel's carve-out hint, shared memory is reserved for two blocks of 97 KiB each. 61 KiB are left.
   const Predicted roomy = case_study(
       128, 128, hardware, [](KernelVariant& variant) { variant.local.frame = 240, variant.local.least_l1 = false; });
   CHECK(missed_of(roomy) == 0);
 }
 
-TEST_CASE("in a launch with fewer blocks than SMs each block has an L1 of its own") {
+TEST_CASE("in a launch with fewer blocks than SMs, each block has its own L1") {
   const HardwareProfile hardware = h200();
   Predicted one = case_study(128, 128, hardware, [](KernelVariant&) {});
   one.point.workload.batch = one.point.workload.heads_q = one.point.workload.heads_kv = 1;
@@ -94,7 +95,7 @@ TEST_CASE("in a launch with fewer blocks than SMs each block has an L1 of its ow
   CHECK(missed_of(one) == doctest::Approx(played(frame, 28 * 8)).epsilon(0.05));
 }
 
-TEST_CASE("bytes of spilled registers are the threads' own, once a step and once a block") {
+TEST_CASE("bytes of spilled registers are the sum over threads of the bytes of each step and of each block") {
   const HardwareProfile hardware = h200();
   const auto spill = [](KernelVariant& variant) {
     variant.local = {.frame = 512, .stored_step = 24, .loaded_step = 32, .stored = 5, .loaded = 7};
@@ -120,7 +121,7 @@ TEST_CASE("bytes of spilled registers are the threads' own, once a step and once
   CHECK(spill_text(with.prediction).starts_with("spilled registers: 202,637,312 bytes stored"));
 }
 
-TEST_CASE("spilled tiles of the case study: bytes between the units and the L2 as counted on an H200") {
+TEST_CASE("for spilled tiles of the case study, bytes between the SMs and the L2 agree with the counts on an H200") {
   const HardwareProfile hardware = h200();
   const auto as_built = [](KernelVariant&) {};
   const auto check = [&](std::int64_t head_dim, std::int64_t tile_kv, double read, double written) {
@@ -135,7 +136,7 @@ TEST_CASE("spilled tiles of the case study: bytes between the units and the L2 a
   check(256, 128, 36833485312, 32559857664);
 }
 
-TEST_CASE("time of spilled registers: bytes that leave the SM, stores of few warps, waits for loads") {
+TEST_CASE("the time of spilled registers includes bytes that leave the SM, stores of few warps and waits for loads") {
   HardwareProfile hardware = h200();
   hardware.measured->local.store->value = 64, hardware.measured->local.store_one_warp->value = 8;
   const auto step_of = [&](LocalMemory local) {
@@ -159,12 +160,12 @@ TEST_CASE("waiting for every wgmma separately costs the latency of every instruc
         case_study(128, 128, hardware, [&](KernelVariant& variant) { variant.waits_each = each, variant.local = {}; });
     return sm_step(staged(one.plan, hardware, one.point).launches[0], 2048.0 * 32).latency;
   };
-  // Two row blocks: 2 x 128 / 16 instructions for the scores, as many for the values; two waits otherwise. 105 - 32
-  // clk.
+  // Two row blocks have 2 x 128 / 16 instructions for the scores and as many for the values. Otherwise there are two
+  // waits. A wait costs 105 - 32 clk.
   CHECK(latency_of(true) - latency_of(false) == doctest::Approx((32 - 2) * 73).epsilon(0.001));
 }
 
-TEST_CASE("a variant that spills says so when nothing is known of it") {
+TEST_CASE("a variant that spills gets a warning when its spills or their rates are unknown") {
   const Predicted one = case_study(128, 128, h200(), [](KernelVariant& variant) { variant.local = {}; });
   CHECK(spill_text(one.prediction) ==
         "warning: this variant spills registers to memory; neither their traffic nor their time is in these figures");

@@ -1,4 +1,4 @@
-// Operands, reductions and sums in memory of kernels that write more than once, against counts by hand.
+// Compares operands, reductions and sums in memory of kernels that write more than once with counts by hand.
 #include <doctest/doctest.h>
 
 #include "predict/described_kernel.h"
@@ -6,8 +6,8 @@
 namespace tilescope {
 namespace {
 
-// FlashAttention-2's backward pass at head_dim 128: 8 warps, 64 queries, 128 keys, S and dP 2 x 4, dK and dV 4 x 2, dQ
-// 2 x 4.
+// FlashAttention-2's backward pass at head_dim 128: 8 warps, 64 queries, 128 keys. The warps form grids of 2 x 4 for S
+// and dP, 4 x 2 for dK and dV, 2 x 4 for dQ.
 const char* const backward = R"(schedule: flash2-backward
 dtypes: [fp16]
 head_dims: [128]
@@ -35,7 +35,9 @@ variants:
 
 }  // namespace
 
-TEST_CASE("the backward pass fetches each of its ten operands once a warp that needs it, and dQ leaves by reductions") {
+TEST_CASE(
+    "the backward pass fetches each of its ten operands once for each warp that needs it; dQ is written by "
+    "reductions") {
   const Plan plan = plan_of(backward);
   const Workload w{1, 4, 2, 256, 384, 128, 128};
   const Prediction prediction = predicted(plan, point_of(plan, w));
@@ -60,9 +62,9 @@ TEST_CASE("the backward pass fetches each of its ten operands once a warp that n
   CHECK(staged("dK", Direction::read) == 2 * 384 * 128 * 2);
   const std::int64_t dq = 4 * 256 * 128 * 4, main = 1;
   CHECK(bytes_of_terms(plan, prediction, "dQ_acc", Boundary::l2, Direction::write, Cause::tile) ==
-        3 * dq + dq);  // each tile of keys adds; zeros before
+        3 * dq + dq);  // each tile of keys adds; zeros are written before
   CHECK(bytes_of_terms(plan, prediction, "dQ_acc", Boundary::l2, Direction::read, Cause::tile) ==
-        dq);  // convert alone: a reduction returns nothing
+        dq);  // only the conversion; a reduction returns nothing
   for (const FootprintRow& row : prediction.footprint)
     if (row.island == main && row.level == Boundary::smem) CHECK(row.bytes == plan.kernel.variants[0].smem_bytes);
   CHECK(prediction.islands[0].work.pipes[static_cast<std::size_t>(Pipe::ffma)] == 4 * 256 * 128);
@@ -70,7 +72,7 @@ TEST_CASE("the backward pass fetches each of its ten operands once a warp that n
   CHECK(prediction.islands[2].work.pipes[static_cast<std::size_t>(Pipe::fmul)] == 4 * 256 * 128);
 }
 
-TEST_CASE("copies of what passes through shared memory, and products made in parts, decide what fits") {
+TEST_CASE("copies of arrays staged in shared memory, and products made in parts, determine what fits") {
   std::string text = backward;
   const auto change = [&](const std::string& from, const std::string& to) {
     text.replace(text.find(from), from.size(), to);
@@ -82,13 +84,14 @@ TEST_CASE("copies of what passes through shared memory, and products made in par
   const Prediction one = predicted(once, point_of(once, w)), two = predicted(again, point_of(again, w));
   REQUIRE(one.footprint.size() == 3);  // smem, register, hbm
   CHECK(two.footprint[0].bytes - one.footprint[0].bytes == 2 * 64 * 128 * 2);
-  // S and dP of 64 x 128 beside dK and dV of 128 x 128, dQ not yet: in halves, half of S.
+  // S and dP of 64 x 128 are held with dK and dV of 128 x 128, but without dQ. In halves, half of S is held.
   CHECK(one.footprint[1].bytes == 4 * (2 * 64 * 128 + 2 * 128 * 128));
   CHECK(one.footprint[1].bytes - two.footprint[1].bytes == 4 * 64 * 128 / 2);
 }
 
 TEST_CASE(
-    "a result that is read, updated and written goes through shared memory both ways, rows that no tile sees once") {
+    "a result that is read, updated and written passes through shared memory both ways; rows that no tile sees are "
+    "written once") {
   const Plan plan = plan_of(R"(schedule: flash1
 dtypes: [fp16]
 head_dims: [64]
@@ -107,16 +110,17 @@ variants:
   CHECK(bytes_of_terms(plan, whole, "O", Boundary::smem, Direction::write, Cause::staging) == 8 * o);
   for (const char* statistic : {"m", "l"})
     CHECK(bytes_of_terms(plan, whole, statistic, Boundary::l2, Direction::write, Cause::tile) == 8 * 2 * 256 * 4);
-  Point masked = point_of(plan, {1, 1, 1, 512, 256, 64, 64});  // the first 256 queries see nothing
+  Point masked = point_of(plan, {1, 1, 1, 512, 256, 64, 64});  // the first 256 queries see no key
   masked.mask = *parse_mask("causal");
   const Prediction causal = predicted(plan, masked);
-  // 4 tiles of queries unseen, then 4, 3, 2 and 1 a tile of keys; the last two visits are of one tile, which stays.
+  // 4 tiles of queries see no key. The tiles of keys then visit 4, 3, 2 and 1 tiles. The last two visits are of one
+  // tile, which stays.
   CHECK(bytes_of_terms(plan, causal, "O", Boundary::l2, Direction::write, Cause::tile) ==
         (4 + 4 + 3 + 2 + 1 - 1) * 64 * 64 * 2);
   CHECK(bytes_of_terms(plan, causal, "O", Boundary::l2, Direction::read, Cause::tile) == (3 + 2 + 1 - 1) * 64 * 64 * 2);
 }
 
-TEST_CASE("zeros of sums that another island adds to are bytes of the island that clears them") {
+TEST_CASE("zeros of sums that another launch adds to count as bytes of the launch that clears them") {
   Plan plan = load_plan_for_kernel("backward", TILESCOPE_SOURCE_DIR);
   const Point point = point_of(plan, {1, 4, 2, 256, 384, 128, 128});
   const auto written = [&](const Prediction& out, int island, Boundary boundary) {

@@ -1,4 +1,4 @@
-// Rows, formats, parts and merges of decode kernels, against loops that walk every tile.
+// Compares rows, formats, parts and merges of decode kernels with loops that walk every tile.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -39,7 +39,7 @@ variants:
 
 }  // namespace
 
-TEST_CASE("packed rows, parts of whole tiles, quantised pages: a decode kernel tile by tile") {
+TEST_CASE("packed rows, parts of whole tiles and quantised pages of a decode kernel equal counts tile by tile") {
   const Plan plan = plan_of(decode);
   for (const std::int64_t splits : {1, 3, 7, 16})
     for (const Workload w : {Workload{2, 8, 2, 1, 1000, 128, 128}, Workload{1, 12, 2, 3, 4097, 128, 128}}) {
@@ -78,7 +78,7 @@ TEST_CASE("packed rows, parts of whole tiles, quantised pages: a decode kernel t
             {1, 1, 1, 1, 1000, 128, 128}) == 16);
 }
 
-TEST_CASE("a tile that comes through L1 is fetched once a unit: blocks dealt to units one by one") {
+TEST_CASE("a tile loaded through L1 is fetched once an SM when blocks are dealt to SMs one by one") {
   const auto with = [](std::string text, const std::string& old, const std::string& now) {
     return text.replace(text.find(old), old.size(), now);
   };
@@ -92,7 +92,7 @@ TEST_CASE("a tile that comes through L1 is fetched once a unit: blocks dealt to 
       point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("splits"))] = parts;
       const std::int64_t units = h200().units.value;
       std::map<std::string, std::int64_t> sizes{{"q", 2}, {"kv", parts}, {"heads", w.heads_kv}, {"batch", w.batch}};
-      std::set<std::array<std::int64_t, 4>> fetched;  // row tile, head, batch entry; unit
+      std::set<std::array<std::int64_t, 4>> fetched;  // row tile, head, batch entry, SM
       std::int64_t expected = 0;
       const std::vector<GridDimension>& fastest_first = plan.kernel.islands.front().block_order;
       for (std::int64_t block = 0; block < 2 * parts * w.heads_kv * w.batch; ++block) {
@@ -110,7 +110,7 @@ TEST_CASE("a tile that comes through L1 is fetched once a unit: blocks dealt to 
   }
 }
 
-TEST_CASE("formats are built in combinations, and each product runs in its own") {
+TEST_CASE("formats are built in combinations, and each product runs in its own format") {
   const Plan plan = plan_of(decode);
   Point point = point_of(plan, {1, 8, 2, 1, 4096, 128, 128});
   CHECK(unsupported(plan, h200(), point).empty());
@@ -130,7 +130,7 @@ TEST_CASE("formats are built in combinations, and each product runs in its own")
         doctest::Approx(flop / (8192 * clock) + flop / (2730.67 * clock)));
 }
 
-TEST_CASE("a latent that keys and values share is loaded once and fetched for both products") {
+TEST_CASE("a latent that keys and values share is loaded once and is fetched for both products") {
   const Plan plan = plan_of(R"(schedule: split-kv
 diagram: mla_absorbed
 dtypes: [bf16]
@@ -164,7 +164,7 @@ variants:
   const std::int64_t values = 2 * 64 * 64 * 2 + 64 * 512 * 2;  // P by both warpgroups, the latent's first 512 columns
   CHECK(prediction.operand_bytes == steps * (scores + values));
   CHECK(prediction.work.tensor_flop == steps * 2 * 64 * 64 * (576 + 512));
-  Plan one_reads = plan;  // the other warpgroup has P in registers
+  Plan one_reads = plan;  // the other warpgroup holds P in registers
   one_reads.kernel.islands[0].products.back().fetches["P"] = 1;
   CHECK(predicted(one_reads, point).operand_bytes == steps * (scores + values - 64 * 64 * 2));
   Point wrong = point;
@@ -172,8 +172,7 @@ variants:
   CHECK(unsupported(plan, h200(), wrong).size() == 1);
 }
 
-TEST_CASE(
-    "of few parts and of many, the rows that exist are merged by as many operations and sectors as combine.cuh has") {
+TEST_CASE("merges of few and of many parts have the operations and sectors of combine.cuh, for the rows that exist") {
   const Plan plan = load_plan_for_kernel("split_kv", TILESCOPE_SOURCE_DIR);
   const HardwareProfile hardware = h200();
   for (const std::int64_t parts : {1, 4, 5, 33}) {

@@ -1,4 +1,4 @@
-// Which tiles and keys masks leave, against loops over every query and key.
+// Compares the tiles and keys that masks leave with loops over every query and key.
 #include <doctest/doctest.h>
 
 #include "cost/live_tiles.h"
@@ -54,7 +54,7 @@ variants:
   CHECK(predicted(plan, point).work.tensor_flop == 6 * window_tiles * 4 * 64 * 64 * 64);
 }
 
-TEST_CASE("a block that stops at its last key loads no further, and only sums over keys end with it") {
+TEST_CASE("a block that stops at its last key loads no later keys; only its sums over keys become shorter") {
   const Plan plan = plan_of(R"(schedule: flash2
 dtypes: [fp16]
 head_dims: [64]
@@ -78,7 +78,7 @@ variants:
             for (std::int64_t i = q; i < std::min(q + 64, w.q_len); ++i)
               if (sees(point.mask, w.q_len, w.kv_len, i, j)) last = j;
           if (last < 0) continue;
-          bool more = false;  // keys behind this tile
+          bool more = false;  // keys after this tile
           for (std::int64_t i = q; i < std::min(q + 64, w.q_len) && x + 128 < w.kv_len; ++i)
             more = more || sees(point.mask, w.q_len, w.kv_len, i, x + 128);
           const std::int64_t keys = more ? 128 : last - x + 1;

@@ -1,4 +1,5 @@
-// Operands, tiles and footprints of described Hopper kernels, against loops that execute every instruction and count.
+// Compares operands, tiles and footprints of described Hopper kernels with loops that execute and count every
+// instruction.
 #include <doctest/doctest.h>
 
 #include "cost/live_tiles.h"
@@ -33,7 +34,7 @@ variants:
   - {head_dim: 256, tile_q: 128, tile_kv: 80, warps: 12, consumer_warps: 8, consumer_registers: 240, producer_registers: 24, registers_hold: [P]}
 )";
 
-// Every warpgroup instruction of every live tile: bytes it fetches from shared memory and FLOP.
+// Executes every warpgroup instruction of every live tile. Counts the bytes fetched from shared memory and the FLOP.
 struct Executed {
   std::int64_t fetched = 0, flop = 0;
   void wgmma(std::int64_t n, std::int64_t k_total, bool a_in_smem) {
@@ -59,7 +60,7 @@ Executed execute_forward(const Workload& w, bool causal, std::int64_t tile_q, st
 
 }  // namespace
 
-TEST_CASE("wgmma fetches A and B of every instruction from shared memory, but what it takes from registers") {
+TEST_CASE("wgmma fetches A and B of every instruction from shared memory, except operands in registers") {
   const Plan plan = plan_of(hopper);
   for (const std::size_t variant : {0u, 1u, 3u})
     for (const bool causal : {false, true})
@@ -80,7 +81,7 @@ TEST_CASE("wgmma fetches A and B of every instruction from shared memory, but wh
       }
 }
 
-TEST_CASE("what TMA moves in shared memory is told apart from what threads and instructions do") {
+TEST_CASE("shared-memory bytes moved by TMA are counted apart from those moved by threads and instructions") {
   const Plan plan = plan_of(hopper);
   const Prediction prediction = predicted(plan, point_of(plan, {1, 1, 1, 1024, 1024, 128, 128}, 1));
   const std::int64_t tiles = 6, q = tiles * 192 * 128 * 2, kv = tiles * 8 * 2 * 128 * 128 * 2;
@@ -93,8 +94,8 @@ TEST_CASE("what TMA moves in shared memory is told apart from what threads and i
   CHECK(predicted(plan, point_of(plan, {4, 16, 16, 8192, 8192, 128, 128}, 1)).islands[0].blocks == 132);
 }
 
-// Counted on an H200 (validate/records): 24 key tiles of 176 bring 4224 rows to the SM where there are 4096.
-TEST_CASE("what TMA loads arrives in whole tiles, rows past the end included, and memory gives only what it holds") {
+// Counted on an H200 (validate/records): 24 tiles of 176 keys bring 4224 rows to the SM. The array has 4096 rows.
+TEST_CASE("TMA loads whole tiles, including rows past the end; memory delivers only the rows that exist") {
   const Plan plan = plan_of(hopper);
   const Workload w{2, 2, 1, 300, 777, 128, 128};
   for (const bool causal : {false, true}) {
@@ -142,7 +143,7 @@ TEST_CASE("a Hopper tile fits while its scores, output, probabilities and row st
   CHECK(row(1, Boundary::smem).bytes == 2 * 128 * (192 + 3 * 2 * 128) + 256);  // the variant's stages, not the island's
 }
 
-TEST_CASE("stages alone may tell two variants apart") {
+TEST_CASE("two variants may differ only in their stages") {
   const Plan plan = plan_of(R"(schedule: flash2
 dtypes: [fp16]
 head_dims: [64]
@@ -164,7 +165,7 @@ variants:
             "128x128 with 12 warps and 2 stages, 128x128 with 12 warps and 4 stages"});
 }
 
-TEST_CASE("each warpgroup takes scores of a block's last tile up to the last key that its rows see") {
+TEST_CASE("each warpgroup computes scores of a block's last tile up to the last key that its rows see") {
   const Plan plan = plan_of(R"(schedule: flash2
 dtypes: [fp16]
 head_dims: [64]
@@ -180,9 +181,9 @@ variants:
                              Workload{1, 2, 2, 2048, 2048, 64, 64}, Workload{1, 2, 2, 700, 500, 64, 64}}) {
       Point point = point_of(plan, w);
       point.mask = *parse_mask(mask);
-      std::int64_t tiles = 0, columns = 0;  // steps of blocks; columns of scores of 64 rows
+      std::int64_t tiles = 0, columns = 0;  // steps of blocks; columns of scores for 64 rows
       for (std::int64_t q = 0; q < w.q_len; q += 128) {
-        const auto keys_seen = [&](std::int64_t last_row) {  // by a row, or by the last row there is
+        const auto keys_seen = [&](std::int64_t last_row) {  // by a row; past the end, by the last row
           std::int64_t keys = 0;
           for (std::int64_t j = 0; j < w.kv_len; ++j)
             keys += sees(point.mask, w.q_len, w.kv_len, std::min(last_row, w.q_len - 1), j);
@@ -212,8 +213,7 @@ variants:
 }
 
 TEST_CASE(
-    "a variant is found by its head_dim, its tiles and its warps, and a size that its file does not state matches "
-    "any") {
+    "a variant is found by its head_dim, tiles and warps; a size that its file does not state matches any value") {
   const Plan fused = load_plan_for_kernel("fused_mma", TILESCOPE_SOURCE_DIR);
   Point point = default_point(fused);
   point.workload.d_qk = 128, point.warps = 8;
