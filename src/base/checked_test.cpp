@@ -7,7 +7,7 @@
 
 using namespace tilescope;
 
-TEST_CASE("counts are exact up to 2^63 - 1 and refuse to wrap beyond") {
+TEST_CASE("a count up to 2^63 - 1 is exact, and a larger count throws") {
   constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
   CHECK(checked_add(largest - 1, 1) == largest);
   CHECK(checked_mul(3037000499, 3037000499) == 9223372030926249001);

@@ -10,7 +10,7 @@
 namespace tilescope {
 namespace {
 
-// TILESCOPE_DATA for the time of a test.
+// Sets TILESCOPE_DATA for the duration of a test.
 class DataVariable {
  public:
   explicit DataVariable(const std::string& value) { ::setenv("TILESCOPE_DATA", value.c_str(), 1); }
@@ -21,11 +21,11 @@ class DataVariable {
 
 }  // namespace
 
-TEST_CASE("the data of a build is that of its source tree") {
+TEST_CASE("a build uses the data of its source tree by default") {
   CHECK(data_directory() == std::filesystem::canonical(TILESCOPE_SOURCE_DIR));
 }
 
-TEST_CASE("TILESCOPE_DATA names the data; a folder without data is refused by that name") {
+TEST_CASE("TILESCOPE_DATA sets the data folder, and the error for a folder without data names the variable") {
   {
     const DataVariable variable(TILESCOPE_SOURCE_DIR);
     CHECK(data_directory() == TILESCOPE_SOURCE_DIR);

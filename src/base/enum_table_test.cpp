@@ -21,7 +21,7 @@ struct tilescope::EnumTable<Colour> {
 
 using namespace tilescope;
 
-TEST_CASE("a kind is printed and read by the names of its table, and other texts are refused") {
+TEST_CASE("an enumerator is printed and parsed with the name in its table, and other texts are refused") {
   CHECK(to_string(Colour::green) == "dark-green");
   for (const auto& row : EnumTable<Colour>::rows) CHECK(parse_kind<Colour>(to_string(row.value)) == row.value);
   CHECK_FALSE(parse_kind<Colour>("green"));
@@ -30,7 +30,7 @@ TEST_CASE("a kind is printed and read by the names of its table, and other texts
   CHECK_FALSE(properties(Colour::blue).warm);
 }
 
-TEST_CASE("names of a kind stand in the table's order, all or those with a property") {
+TEST_CASE("names are listed in the order of the table, for all enumerators or for those with a property") {
   CHECK(kind_names<Colour>() == std::vector<std::string>{"red", "dark-green", "blue"});
   CHECK(kind_names<Colour>([](const auto& row) { return !row.warm; }) ==
         std::vector<std::string>{"dark-green", "blue"});

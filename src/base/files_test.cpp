@@ -44,7 +44,7 @@ std::string message(Action action) {
 
 }  // namespace
 
-TEST_CASE("what is written is read back, and no temporary file is left") {
+TEST_CASE("a written file is read back unchanged, and no temporary file is left") {
   const ScratchFolder folder;
   const std::string bytes("a\0b\r\n\xff", 6);
   write_file(folder / "f", bytes);
@@ -54,7 +54,7 @@ TEST_CASE("what is written is read back, and no temporary file is left") {
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("reading says why it cannot") {
+TEST_CASE("a failed read states the reason") {
   const ScratchFolder folder;
   write_file(folder / "f", "12345");
   CHECK(read_file(folder / "f", 5) == "12345");
@@ -65,7 +65,7 @@ TEST_CASE("reading says why it cannot") {
   CHECK(message([&] { read_file(folder / ""); }).find("is a directory, expected a file") != std::string::npos);
 }
 
-TEST_CASE("a write that fails says why and leaves the old file alone") {
+TEST_CASE("a failed write states the reason and leaves the old file unchanged") {
   const ScratchFolder folder;
   CHECK(message([&] { write_file(folder / "none/f", "x"); }).find("cannot be written: No such file or directory") !=
         std::string::npos);

@@ -6,7 +6,7 @@
 
 using namespace tilescope;
 
-TEST_CASE("a sum of floors equals adding them one by one") {
+TEST_CASE("a sum of floors equals a loop that adds them one by one") {
   std::mt19937 random(11);
   const auto between = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
   for (int i = 0; i < 3000; ++i) {
@@ -21,6 +21,6 @@ TEST_CASE("a sum of floors equals adding them one by one") {
   }
 }
 
-TEST_CASE("a sum of floors that would wrap is refused") {
+TEST_CASE("a sum of floors that overflows is refused") {
   CHECK_THROWS_AS(floor_sum(std::int64_t{1} << 40, 1, std::int64_t{1} << 40, 0), CountOverflow);
 }

@@ -7,7 +7,7 @@
 
 using namespace tilescope;
 
-TEST_CASE("a unit error does not compile, and rates times time give amounts") {
+TEST_CASE("quantities with wrong units do not compile, and a rate times a time is an amount") {
   static_assert(std::is_same_v<decltype(BytesPerSecond{} * Seconds{}), Bytes>);
   static_assert(std::is_same_v<decltype(Flop{} / Seconds{}), FlopPerSecond>);
   static_assert(std::is_same_v<decltype(FlopPerCycle{} * Hertz{}), FlopPerSecond>);
@@ -17,7 +17,7 @@ TEST_CASE("a unit error does not compile, and rates times time give amounts") {
   CHECK(Bytes{1} < Bytes{2});
 }
 
-TEST_CASE("plain decimals are read whole, everything else is refused") {
+TEST_CASE("a plain decimal is parsed completely, and any other text is refused") {
   CHECK(parse_decimal("0") == 0);
   CHECK(parse_decimal("-1.5e-3") == -0.0015);
   CHECK(parse_decimal("1980") == 1980);
@@ -29,7 +29,7 @@ TEST_CASE("plain decimals are read whole, everything else is refused") {
   }
 }
 
-TEST_CASE("quantities arrive in base units; KB is 1000 bytes and KiB 1024") {
+TEST_CASE("quantities are converted to base units: KB is 1000 bytes and KiB is 1024") {
   CHECK(parse_quantity("4800 GB/s", Dimension::bytes_per_second).value == 4.8e12);
   CHECK(parse_quantity("1 TiB/s", Dimension::bytes_per_second).value == 1099511627776.0);
   CHECK(parse_quantity("228 KiB", Dimension::bytes).value == 233472);
@@ -50,7 +50,7 @@ TEST_CASE("quantities arrive in base units; KB is 1000 bytes and KiB 1024") {
   CHECK(parse_quantity("  7   B ", Dimension::bytes).value == 7);
 }
 
-TEST_CASE("a quantity that is refused says what was expected and what was found") {
+TEST_CASE("the error for a refused quantity states what was expected and what was found") {
   const auto problem = [](const std::string& text) {
     const ParsedQuantity parsed = parse_quantity(text, Dimension::hertz);
     CHECK_FALSE(parsed.value.has_value());

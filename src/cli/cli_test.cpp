@@ -1,4 +1,4 @@
-// The built program as a user meets it: answers, exit statuses, full disks, closed pipes, broken records.
+// Tests the built program: answers, exit statuses, full disks, closed pipes, broken records.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
-TEST_CASE("help and version answer, and no command at all is a mistake") {
+TEST_CASE("help and version print their text, and a call without a command is an error") {
   CHECK(run_program("--version").out.starts_with("tilescope "));
   for (const std::string words : {"--help", "-h", "help"}) {
     const Outcome outcome = run_program(words);
@@ -195,7 +195,7 @@ TEST_CASE("sweep prints one line a point") {
   CHECK(lines_of(run_program("sweep --hardware h200_sxm --q-len 1k --axis q_len=10:50:+20").out).size() == 4);
 }
 
-TEST_CASE("a full disk is one line and status 2 for every command that prints") {
+TEST_CASE("a full disk gives a one-line error and status 2 for every command that prints") {
   const std::string full =
       "standard output: error: cannot be written: No space left on device; name another file with -o\n";
   for (const std::string words :
@@ -217,7 +217,8 @@ TEST_CASE("a full disk is one line and status 2 for every command that prints") 
   }
 }
 
-TEST_CASE("a reader that leaves early ends every command without a message, with the status of a closed pipe") {
+TEST_CASE(
+    "if the reader closes the pipe early, every command ends without a message, with the status of a closed pipe") {
   for (const std::string words : {"sweep --hardware l4 --q-len 1k --axis batch=1:100000:1 --tile first --l2 closed",
                                   "explain --hardware l4 --q-len 1k", "hardware list"}) {
     CAPTURE(words);
@@ -232,7 +233,7 @@ TEST_CASE("a reader that leaves early ends every command without a message, with
   }
 }
 
-TEST_CASE("a place that cannot be written is refused before any work, for every option that names a file to write") {
+TEST_CASE("an output path that cannot be written is refused before any work, for every option that names a file") {
   const std::string line =
       "/nonexistent/x: error: cannot be written: directory '/nonexistent' does not exist; make it or "
       "choose another path";

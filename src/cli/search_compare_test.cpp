@@ -23,7 +23,7 @@ TEST_CASE("search ranks no tile when the GPU has no tensor rate for the dtype, a
   CHECK(run_program("search --hardware h200_sxm --q-len 1k --dtype fp8_e4m3").status == 0);
 }
 
-TEST_CASE("search refuses a tile, which it is there to choose") {
+TEST_CASE("search refuses --tile, because it chooses the tile") {
   check_refused("search --hardware h200_sxm --q-len 1k --tile q=64",
                 "error: --tile: search chooses the tile: leave it out, or ask tilescope predict about one tile");
 }
@@ -36,7 +36,7 @@ TEST_CASE("search says why a kernel cannot run a point with any tile") {
                 "error: point: kernel 'fused_mma' has no mask 'window'; it has none, causal");
 }
 
-TEST_CASE("compare shows no time for what does not fit or has no rate") {
+TEST_CASE("compare shows no time for a point that does not fit or has no rate") {
   const json fits =
       json::parse(run_program("compare --hardware a100_sxm_80 --q-len 1k --dtype fp16 --format json").out);
   CHECK(fits["schema"] == "tilescope/compare/1");

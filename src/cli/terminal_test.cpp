@@ -73,7 +73,7 @@ TEST_CASE("colours are for terminals, unless NO_COLOR or --color says otherwise"
   CHECK(has_colour(on_terminal("predict --hardware nothing", 80)));  // "error:"
 }
 
-TEST_CASE("what takes seconds shows a bar on a terminal, and nothing with --quiet or in a pipe") {
+TEST_CASE("a command that takes seconds shows a bar on a terminal, and none with --quiet or in a pipe") {
   const std::string sweep =
       "sweep --hardware h200_sxm --q-len 4k --heads 16 --axis batch=1:100000:1 --tile first --l2 closed -o /dev/null";
   const ScratchFolder folder;

@@ -14,7 +14,7 @@ using namespace tilescope;
 
 namespace {
 
-// Every finding of reading `text` with `read`, as the user sees them; "" when the document is clean.
+// All findings of reading `text` with `read`, as printed for the user; "" if there is none.
 template <class Read>
 std::string findings(const std::string& text, Read read) {
   try {
@@ -39,7 +39,7 @@ std::string times(std::size_t count, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a clean document gives its values and no finding") {
+TEST_CASE("a valid document yields its values and no finding") {
   const Document document = Document::parse(
       "schema: s/1\nname: A10\nunits: 72\nscale: -1.5e-3\nopen: true\nrate: {value: 600 GB/s}\nlist:\n  - a\n  - b\n",
       "f.yaml");
@@ -61,7 +61,7 @@ TEST_CASE("a clean document gives its values and no finding") {
   CHECK_NOTHROW(document.finish());
 }
 
-TEST_CASE("a duplicate key is a finding with both places, and the first value stays") {
+TEST_CASE("a duplicate key is a finding that names both places, and the first value is kept") {
   const Document document = Document::parse("a:\n  b: 1\n  c: 2\n  b: {d: 3}\n", "f.yaml");
   CHECK(document.root()["a"]["b"].integer(0, 9) == 1);
   CHECK(document.root()["a"].entries().size() == 2);
@@ -83,7 +83,7 @@ TEST_CASE("an unknown key is a finding with a suggestion") {
   CHECK(findings("zzz: 2\n", only) == "f.yaml:1:1: error: zzz: unknown key; known: capacity, bandwidth");
 }
 
-TEST_CASE("all findings of a file come together, ordered by line, each once") {
+TEST_CASE("all findings of a file are reported together, in the order of lines, each once") {
   const std::string text = findings("a: x\nb: yes\na: 2\n", [](const Node& root) {
     root["b"].boolean();
     root["b"].boolean();
@@ -138,7 +138,7 @@ TEST_CASE("booleans are exactly true or false") {
   CHECK(message("'true'") == "f.yaml:1:4: error: b: expected true or false, found the text 'true'");
 }
 
-TEST_CASE("texts are not empty, and choices suggest the nearest") {
+TEST_CASE("an empty text is refused, and the error for an unknown choice suggests the nearest one") {
   CHECK(findings("t: ''\n", [](const Node& root) { root["t"].text(); }) ==
         "f.yaml:1:4: error: t: expected text, found the text ''");
   CHECK(findings("t:\n", [](const Node& root) { root["t"].text(); }) ==
@@ -148,7 +148,7 @@ TEST_CASE("texts are not empty, and choices suggest the nearest") {
         }) == "f.yaml:1:4: error: t: expected one of NVIDIA, AMD, found 'NVIDA'; did you mean 'NVIDIA'?");
 }
 
-TEST_CASE("a value of the wrong kind is reported once and its inside stays quiet") {
+TEST_CASE("a value of the wrong kind is one finding, and its children are not reported") {
   CHECK(findings("levels: 3\n",
                  [](const Node& root) {
                    root["levels"].only({"hbm"});
@@ -159,7 +159,7 @@ TEST_CASE("a value of the wrong kind is reported once and its inside stays quiet
         "f.yaml:1:9: error: levels: expected a list, found '3'");
 }
 
-TEST_CASE("quantities name the units they accept") {
+TEST_CASE("the error for a quantity names the accepted units") {
   const auto message = [](const std::string& value) {
     return findings("q: " + value + "\n", [](const Node& root) { root["q"].quantity(Dimension::hertz); });
   };
@@ -212,7 +212,7 @@ TEST_CASE("a document after the first is refused") {
         std::string::npos);
 }
 
-TEST_CASE("an empty file says so") {
+TEST_CASE("an empty file is reported as empty") {
   for (const std::string text : {"", "\n\n", "# only a comment\n", "---\n"}) {
     CAPTURE(text);
     CHECK(parse_findings(text) == "f.yaml: error: is empty; expected a YAML document");
@@ -229,7 +229,7 @@ TEST_CASE("tabs, control characters and bytes that are not text are refused with
   CHECK(parse_findings("name: Grüße\n").empty());
 }
 
-TEST_CASE("text that is not YAML gives its line") {
+TEST_CASE("text that is not YAML is reported with its line") {
   CHECK(parse_findings("a: [1, 2\nb: 3\n").rfind("f.yaml:", 0) == 0);
   CHECK(parse_findings("a: [1, 2\nb: 3\n").find("is not valid YAML") != std::string::npos);
   CHECK(parse_findings("a: 1\nb: 'x\n") == "f.yaml:2:4: error: is not valid YAML: this quote is never closed");
@@ -238,7 +238,7 @@ TEST_CASE("text that is not YAML gives its line") {
   CHECK(parse_findings("b: *missing\n").find("is not valid YAML") != std::string::npos);
 }
 
-TEST_CASE("a plain value that runs on over the next line is refused, a folded or quoted one is not") {
+TEST_CASE("a plain value over several lines is refused, and a folded or quoted one is accepted") {
   CHECK(parse_findings("a: one\n  two\n") ==
         "f.yaml:1:4: error: 'one two' runs over several lines; use quotes, or '>-' before it");
   CHECK(parse_findings("a: {äöü€𝄞: ä b, c: dß d, e: [ü, ü x]}\n").empty());
@@ -248,7 +248,7 @@ TEST_CASE("a plain value that runs on over the next line is refused, a folded or
   CHECK(parse_findings("a: >-\n  one\n  two\nb: \"one\n  two\"\nc: |\n  one\n\n  two\n").empty());
 }
 
-TEST_CASE("an escape cannot smuggle a control character into a value") {
+TEST_CASE("a control character that is written as an escape is refused") {
   CHECK(parse_findings("a: \"x\\0y\"\n") == "f.yaml:1:4: error: holds a control character; remove the escape");
 }
 
@@ -260,7 +260,7 @@ TEST_CASE("nesting is limited to 64 levels") {
   CHECK(parse_findings(times(100000, "{a: ")).find("error: ") != std::string::npos);
 }
 
-TEST_CASE("an alias bomb is refused without growing") {
+TEST_CASE("an alias bomb is refused without being expanded") {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 30; ++i) {
     const std::string last = "*a" + std::to_string(i - 1);
@@ -269,7 +269,7 @@ TEST_CASE("an alias bomb is refused without growing") {
   CHECK(parse_findings(bomb).find("an alias is not allowed") != std::string::npos);
 }
 
-TEST_CASE("a file with very many findings shows the first hundred and says so") {
+TEST_CASE("a file with more than 100 findings prints the first 100 and states that there are more") {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += "k: 1\n";
   const std::string shown = parse_findings(text);
@@ -288,16 +288,16 @@ TEST_CASE("files over one mebibyte are refused") {
   std::filesystem::remove(path);
 }
 
-TEST_CASE("a missing file says so") {
+TEST_CASE("a missing file is reported as missing") {
   CHECK_THROWS_WITH_AS(Document::load("no/such.yaml"), "no/such.yaml: error: no such file; check the path", InputError);
 }
 
-TEST_CASE("a node outlives the document object it came from") {
+TEST_CASE("a node stays valid after the document object that it came from is destroyed") {
   const Node root = Document::parse("a: {b: 1}\n", "f.yaml").root();
   CHECK(root["a"]["b"].integer(0, 1) == 1);
 }
 
-TEST_CASE("a huge key in front of many findings keeps the messages short") {
+TEST_CASE("messages stay short if a huge key precedes many findings") {
   const std::string shown =
       findings(times(100000, "k") + ": {x: 1}\n", [](const Node& root) { root.entries()[0].second["y"].text(); });
   CHECK(shown.size() < 300);

@@ -98,7 +98,7 @@ TEST_CASE("transfer rule equals the walk for every shipped schedule on random ra
   }
 }
 
-TEST_CASE("transfer rule equals the walk when keys stream outside queries, accumulators going in and out") {
+TEST_CASE("transfer rule equals the walk when keys are the outer stream and accumulators are loaded and stored") {
   Schedule schedule = find_schedule("flash2", models());
   auto& loops = schedule.islands[0].loops;
   std::swap(loops[3], loops[4]);

@@ -1,4 +1,4 @@
-// Derived nests run: what they compute is what the diagram says, and what they move is what their counts say.
+// Runs derived nests: their results equal those of the diagram, and their transfers equal their counts.
 #include "derive/checked.h"
 
 #include <doctest/doctest.h>

@@ -17,7 +17,7 @@ namespace tilescope {
 namespace {
 
 using Int = std::int64_t;
-using Counts = std::vector<Int>;  // an island each
+using Counts = std::vector<Int>;  // one per island
 
 // A case's numbers by the names of the formulas. Tiles: B_r rows, B_c keys, g_r heads that share a block's keys.
 struct Point {
@@ -157,7 +157,7 @@ int check_closed(const Closed& closed, RandomPoints& random, int cases) {
 
 constexpr auto none = MaskKind::none, causal = MaskKind::causal, window = MaskKind::window, blocks = MaskKind::blocks;
 
-// FlashAttention-2 on a block's rows: Q in, O and L out once, K and V once a block.
+// FlashAttention-2 on the rows of a block: Q is read once, O and L are written once, K and V are read once per block.
 Counts flash2(const Point& p, Int width_q, Int width_kv, Int width_o) {
   return {p.heads() * p.live_rows() * (width_q + width_o + 1) + p.head_blocks() * p.streamed_keys() * width_kv};
 }
@@ -170,7 +170,7 @@ void unfolded(Schedule& schedule) {
   for (Array& array : schedule.diagram.arrays) array.alias_of.reset();
 }
 
-// dQ of the one-kernel backward pass, as `by` says it is added up; rows are loaded and stored T_c times.
+// dQ of the one-kernel backward pass. `by` states how it is accumulated. Rows are loaded and stored T_c times.
 void accumulate(Schedule& schedule, Accumulate by, bool zeroed) {
   for (Stored& stored : schedule.islands[1].stored_as) stored.by = by, stored.zeroed = zeroed;
 }

@@ -55,7 +55,7 @@ Diagram loaded(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a diagram with as many axes and arrays as there may be is derived in bounded time") {
+TEST_CASE("a diagram with the maximum number of axes and arrays is derived in bounded time") {
   for (const std::string& text : {long_chain(), deep_maps()}) {
     const Diagram diagram = loaded(text);
     CAPTURE(diagram.name);
@@ -75,7 +75,7 @@ TEST_CASE("a diagram with as many axes and arrays as there may be is derived in 
   }
 }
 
-TEST_CASE("a derivation that may not compute all tiles says that it is not complete") {
+TEST_CASE("a derivation that may not compute all tiles is reported as incomplete") {
   const Diagram diagram = find_diagram("attention", std::string(TILESCOPE_SOURCE_DIR) + "/models");
   const Workload workload{1, 1, 1, 1024, 1024, 64, 64};
   CHECK(derive({.diagram = diagram, .workload = workload, .memory = 1e12, .ranked = 1}, "nowhere").nests_complete);

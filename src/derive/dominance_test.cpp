@@ -17,8 +17,8 @@ struct Candidate {
   Counted counted;
 };
 
-// Every loop of two trips or more: with one, the nest is as good as the one without that loop. Nothing where the sizes
-// do not allow it.
+// Tiles with which every loop has two trips or more: a loop with one trip is equivalent to no loop. Empty if the sizes
+// do not allow this.
 std::optional<std::vector<std::int64_t>> tiles_of(RandomPoints& random, const Candidate& nest,
                                                   const Workload& workload) {
   std::vector<std::int64_t> tiles(nest.schedule.parameters.size());
@@ -51,7 +51,7 @@ std::vector<std::int64_t> same_tiles(const Candidate& to, const Candidate& from,
 
 }  // namespace
 
-TEST_CASE("a dominated nest is never better: with its tiles the other one moves no more and holds no more") {
+TEST_CASE("a dominated nest is never better: with its tiles the other nest moves no more and holds no more") {
   MESSAGE("seed " << test_seed());
   RandomPoints random(test_seed());
   int pairs = 0, points = 0;

@@ -67,11 +67,13 @@ TEST_CASE("flash1 and flash2 are one fusion with loops in another order") {
   CHECK(a == b);
 }
 
-// With u = d / sqrt M, in units of q x: fused 4 u^2; scores through memory 1 + min(u^2, 2u) for Q K^T, whose output is
-// stored once, and 2u for P V, which reads the scores as a matmul reads its operand and takes the softmax along. (1 +
-// u)^2 = 4 u^2 at u = 1: the change of regime at M = d^2 that Saha and Ye prove (arXiv 2402.07443, theorem 3.1). A
-// third kernel for the softmax would move it to 0.44 d^2 (4u + 3), a count of 4 q x in all to 0.38 d^2.
-TEST_CASE("below d^2 values of memory the scores go through memory in two tiled matmuls, above they stay on the chip") {
+// Traffic in units of q x, with u = d / sqrt M. The fused kernel moves 4 u^2. With scores through memory, Q K^T moves 1
+// + min(u^2, 2u), because its output is stored once. P V moves 2u, because it reads the scores as a matmul reads its
+// operand and computes the softmax in the same kernel. (1 + u)^2 = 4 u^2 at u = 1. This is the change of regime at M =
+// d^2 that Saha and Ye prove (arXiv 2402.07443, theorem 3.1). A third kernel for the softmax would move it to 0.44 d^2
+// (4u + 3). A count of 4 q x in all would move it to 0.38 d^2.
+TEST_CASE(
+    "below d^2 values of memory two tiled matmuls store the scores in memory; above, the scores stay on the chip") {
   const double d = 128;
   const Derivation small = derived("attention", one_head(), 3000);
   REQUIRE(!small.ranked.empty());
@@ -214,7 +216,7 @@ TEST_CASE("attention forward is enumerated at three levels within two seconds") 
   std::size_t considered = 0, pairs = 0;
   for (const FusedKernel& kernel : fusions.kernels) {
     const Nests outer = enumerate_nests(primitives, kernel),
-                inner = enumerate_nests(primitives, kernel);  // one a boundary
+                inner = enumerate_nests(primitives, kernel);  // one per boundary
     considered += outer.considered + inner.considered, pairs += outer.survivors.size() * inner.survivors.size();
   }
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;

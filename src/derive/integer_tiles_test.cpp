@@ -56,7 +56,7 @@ double subtracted(const Polynomial& polynomial, const Symbols& symbols, const Va
   return sum;
 }
 
-// False: nothing to compare.
+// Returns false if there is nothing to compare.
 bool compare(RandomPoints& random, const Schedule& schedule, const Workload& workload) {
   const ScheduleProblem problem = problem_of(schedule, {});
   if (problem.tiles.empty() || problem.tiles.size() > 3 || gated(problem.symbolic)) return false;
@@ -107,7 +107,7 @@ bool compare(RandomPoints& random, const Schedule& schedule, const Workload& wor
 
 }  // namespace
 
-TEST_CASE("an exhaustive search over whole tiles lies between the certified bound and the rounded best tiles") {
+TEST_CASE("the best integer tiles lie between the certified bound and the rounded best tiles") {
   MESSAGE("seed " << test_seed());
   RandomPoints random(test_seed());
   const std::vector<std::string> names = shipped_names(models() + "/diagrams");

@@ -113,7 +113,7 @@ TEST_CASE("absorbed MLA reads the latent once: x d R (d + e) / M") {
         of("q_len") * of("kv_len") * of("d_qk") * (of("d_qk") + of("d_v") + 3));
 }
 
-TEST_CASE("masks scale the coefficient by what they leave: causal 2, a window 4 w/x, blocks 4 of their density") {
+TEST_CASE("a mask scales the coefficient by its live share: causal 2, a window 4 w/x, blocks 4 of their density") {
   const auto coefficient_under = [](const char* mask) {
     const Mask parsed = *parse_mask(mask);
     const Workload workload = one_long_head(4096);
@@ -128,7 +128,7 @@ TEST_CASE("masks scale the coefficient by what they leave: causal 2, a window 4 
   CHECK(share == doctest::Approx(256. / 4096).epsilon(0.04));
   const Case at("flash2", "", 0, one_long_head(), *parse_mask("causal"));
   CHECK(coefficient(at, 1, q_x_d2, {1, 2}) == 2);
-  // What the diagonal cuts adds half a tile of keys a row tile: N (d + e) / 2 beside the N (d + e) of Q and O.
+  // The diagonal adds half a tile of keys per row tile: N (d + e) / 2 beside the N (d + e) of Q and O.
   Polynomial constants = substitute(at.optimum().constants, at.symbol("mask_edges"), 1);
   constants = top_degree_part(substitute(constants, at.symbol("d_v"), at.symbol("d_qk")));
   CHECK(constants == Polynomial(3) * Polynomial(at.symbol("q_len")) * Polynomial(at.symbol("d_qk")));
@@ -182,7 +182,7 @@ TEST_CASE("unfused attention is two matmuls: 2 q x d / sqrt M + q x each") {
   CHECK(coefficient(scores, {1, 2}, {{"q_len", 1}, {"kv_len", 1}, {"d_qk", 1}}) == 2);
 }
 
-TEST_CASE("the numeric programme falls as M^-beta") {
+TEST_CASE("the numeric optimum is proportional to M^-beta") {
   CHECK(fitted_slope(Case("flash2", "", 0, one_long_head(1 << 24))) == doctest::Approx(-1).epsilon(0.01));
   CHECK(fitted_slope(Case("flash2-backward-split", "", 1, one_long_head(1 << 24))) ==
         doctest::Approx(-1).epsilon(0.01));

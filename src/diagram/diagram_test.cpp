@@ -45,7 +45,7 @@ TEST_CASE("the attention diagram has seven axes, seven arrays and three operator
   CHECK(diagram.axes_of(diagram.operators[0]).size() == 6);  // all but e
 }
 
-TEST_CASE("every field of a diagram that is wrong, missing, given twice or misspelt is one finding at its place") {
+TEST_CASE("an invalid, missing, duplicate or misspelt field of a diagram is one finding at its place") {
   const std::vector<Rule> rules{{"schema", "'tilescope/diagram/1'"},
                                 {"diagram", "text"},
                                 {"summary", "text"},
@@ -79,7 +79,7 @@ TEST_CASE("an unknown axis in a diagram is refused with the known ones") {
   refused("guard.query", "kv_len", "'kv_len' is not an axis of this diagram; " + axis_list);
 }
 
-TEST_CASE("a near miss of an axis, array, extent, role or kind is suggested") {
+TEST_CASE("the error for a misspelt axis, array, extent, role or kind suggests the nearest one") {
   refused("guard.query", "qq", "'qq' is not an axis of this diagram; did you mean 'q'?");
   refused("operators[0].inputs[0]", "QQ", "'QQ' is not an array of this diagram; did you mean 'Q'?");
   refused(
@@ -156,7 +156,7 @@ TEST_CASE("a contraction does not go along an axis") {
         probe.line({place.line, 12}, "operators[0].along", "only a softmax has 'along'"));
 }
 
-TEST_CASE("a diagram has no more axes and arrays than counting has room for") {
+TEST_CASE("a diagram with more axes or arrays than the counts support is refused") {
   Tree tree = attention().tree();
   const Tree axis = tree.children[3].children[0], array = tree.children[4].children[0];
   for (int i = 0; i < 33; ++i) {
@@ -211,7 +211,7 @@ std::string repeated(const std::string& text, int count) {
 
 TEST_CASE("the small diagram that the next tests modify has no finding") { CHECK(finding({}) == ""); }
 
-TEST_CASE("an output of other axes than its operator yields is a mismatch of shapes") {
+TEST_CASE("an output whose axes differ from those of its operator is a shape mismatch") {
   CHECK(finding({.arrays = "{A: {axes: [a, b], role: input, dtype: q}, B: {axes: [a, c], role: output, dtype: q}}"}) ==
         "7:86: error: operators[0].outputs: 'B' has axes [a, c], operator 'f' yields [a]");
   CHECK(finding({.operators = "[{name: f, kind: pointwise, expression: A * 2, outputs: [B]}]"}) ==
@@ -260,7 +260,7 @@ TEST_CASE("an expression that does not parse, or names what is not there, is fou
         "7:74: error: operators[0].expression: expected an operator or the end at character 3, found 'A'");
 }
 
-TEST_CASE("a view is of an input that was described before it") {
+TEST_CASE("a view refers to an input that is declared before it") {
   const auto view = [](const std::string& interior, const std::string& of) {
     return finding(
         {.arrays = "{A: {axes: [a, b], role: input, dtype: q}, " + interior +

@@ -51,14 +51,14 @@ TEST_CASE("the edges of every contiguous mask enclose the keys of its definition
   }
 }
 
-TEST_CASE("an edge on some of the keys stands where the whole one does, as far as these keys reach") {
+TEST_CASE("an edge restricted to a range of keys equals the full edge clamped to that range") {
   const Edge edge{.offset = -3, .least = 2, .most = 9};
   for (std::int64_t first = 0; first < 10; ++first)
     for (std::int64_t row = 0; row < 20; ++row)
       CHECK(edge.on(first, 4).at(row) == std::clamp<std::int64_t>(edge.at(row) - first, 0, 4));
 }
 
-TEST_CASE("the first row past a key is the first whose edge is") {
+TEST_CASE("the first row past a key is the first row whose edge is past the key") {
   for (const Edge edge : {Edge{-3, 2, 9}, Edge{4, 0, 6}, Edge{0, 5, 5}})
     for (std::int64_t key = -1; key < 11; ++key) {
       std::int64_t first = 0;
@@ -67,7 +67,7 @@ TEST_CASE("the first row past a key is the first whose edge is") {
     }
 }
 
-TEST_CASE("every spelling is read back as its kind") {
+TEST_CASE("every spelling is parsed as its kind of mask") {
   for (const MaskKindRow& row : EnumTable<MaskKind>::rows) {
     const std::string name(row.name);
     if (row.argument == MaskArgument::file) {

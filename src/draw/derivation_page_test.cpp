@@ -42,7 +42,7 @@ TEST_CASE("a page of a derivation holds pictures, paragraphs, listings and table
   }
 }
 
-TEST_CASE("a column of numbers is set to the right") {
+TEST_CASE("a column of numbers is right-aligned") {
   DerivationPage page{
       .sections = {
           {.heading = "h", .tables = {{.columns = {"a", "b", "c"}, .rows = {{"1", "2.5", "x"}, {"2", "-1e9", "3"}}}}}}};
@@ -59,7 +59,7 @@ TEST_CASE("hostile text in a page is escaped") {
   CHECK(html.find('\x01') == std::string::npos);
 }
 
-TEST_CASE("a page loads nothing and an empty one is a page") {
+TEST_CASE("a page loads no other file, and an empty page is valid") {
   const std::string html = derivation_page({});
   CHECK(test::xml_finding(body(html)) == "");
   CHECK(html.find("default-src 'none'") != std::string::npos);

@@ -116,7 +116,7 @@ TEST_CASE("an array changes its colour exactly where the schedule moves it") {
   }
 }
 
-TEST_CASE("a view begins as a branch of its source and is no load of its own") {
+TEST_CASE("a view starts as a branch of its source and is not a separate load") {
   const Schedule schedule = find_schedule("flash2", models, "mla_absorbed");
   const draw::Flow flow = draw::flow_of(schedule.diagram, &schedule);
   int views = 0, inputs = 0;
@@ -141,7 +141,7 @@ TEST_CASE("the other diagrams of the forward schedule are pictures too") {
   }
 }
 
-TEST_CASE("on-chip wires of flash2 are labelled with their partition, and only O is running state") {
+TEST_CASE("on-chip wires of flash2 are labelled with their partition, and L and O are running state") {
   const Schedule schedule = find_schedule("flash2", models);
   const DiagramPicture picture = draw_diagram(schedule.diagram, &schedule);
   const std::string texts = "\n" + all_texts(picture);
@@ -177,7 +177,7 @@ Diagram chain(std::size_t arrays, std::size_t axes, const std::string& name) {
   return diagram;
 }
 
-TEST_CASE("as many arrays and axes as a diagram may have are drawn, in order and in time") {
+TEST_CASE("a diagram with the maximum number of arrays and axes is drawn in order and in bounded time") {
   const Diagram diagram = chain(max_arrays, max_axes, "n");
   const DiagramPicture picture = draw_diagram(diagram, nullptr);
   check_picture(picture);
@@ -215,13 +215,13 @@ TEST_CASE("the diagram that a schedule rewrote can be drawn without it") {
     check_picture(draw_diagram(find_schedule(name, models).diagram, nullptr));
 }
 
-TEST_CASE("a diagram without operators is its inputs") {
+TEST_CASE("the picture of a diagram without operators shows its inputs") {
   Diagram diagram = chain(2, 2, "i");
   diagram.operators.clear();
   check_picture(draw_diagram(diagram, nullptr));
 }
 
-// The simplest picture checks the cost that the layout search minimises: its wires must not cross.
+// This simplest picture checks the cost that the layout search minimises: its wires must not cross.
 TEST_CASE("the wires of a matmul do not cross outside of its box") {
   const Diagram diagram = find_diagram("matmul", models);
   const draw::Flow flow = draw::flow_of(diagram, nullptr);

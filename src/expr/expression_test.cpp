@@ -11,7 +11,7 @@
 namespace tilescope {
 namespace {
 
-// a = 2, b = -3, anything else is unknown; index(x) = 5 and size(x) = 8.
+// The values in this test: a = 2, b = -3, index(x) = 5 and size(x) = 8. Every other name is unknown.
 struct Fixed : Lookup {
   double array(const std::string& name) const override {
     return name == "a" ? 2 : name == "b" ? -3 : std::numeric_limits<double>::quiet_NaN();
@@ -24,7 +24,7 @@ double value(const char* text) { return evaluate(parsed(text), Fixed()); }
 
 }  // namespace
 
-TEST_CASE("an expression has the value of the same C++ expression") {
+TEST_CASE("an expression evaluates to the value of the same C++ expression") {
   CHECK(value("a + b*a - a/b") == 2.0 - 6.0 + 2.0 / 3.0);
   CHECK(value("-(a - b)") == -5);
   CHECK(value("index(x)/size(x)") == 0.625);
@@ -38,7 +38,7 @@ TEST_CASE("an expression has the value of the same C++ expression") {
   CHECK(value("max(a, b) - min(a, b)") == 5);
 }
 
-TEST_CASE("a value that is missing or undefined stays NaN through every function") {
+TEST_CASE("every function returns NaN for a value that is missing or undefined") {
   for (const char* text : {"c", "max(a, c)", "max(c, a)", "min(a, c)", "c + a", "exp(c)", "pow(c, 2)", "log(b)",
                            "sqrt(b)", "rsqrt(b)", "tanh(c)", "sigmoid(c)", "abs(c)", "0*log(b)"}) {
     CHECK_MESSAGE(std::isnan(value(text)), text);
@@ -56,7 +56,7 @@ TEST_CASE("an expression lists its names in the order of first use") {
   CHECK(!e.uses("x"));
 }
 
-TEST_CASE("substitution replaces all names at once and leaves the original as it was") {
+TEST_CASE("substitution replaces all names at once and does not change the original") {
   const Expression e = parsed("a*exp(b - a)");
   CHECK(to_text(substitute(e, "a", parsed("x + y"))) == "(x + y)*exp(b - (x + y))");
   CHECK(to_text(substitute(e, {{"a", parsed("b")}, {"b", parsed("a")}})) == "b*exp(a - b)");
@@ -64,14 +64,14 @@ TEST_CASE("substitution replaces all names at once and leaves the original as it
   CHECK(to_text(e) == "a*exp(b - a)");
 }
 
-TEST_CASE("equality is of trees, not of functions") {
+TEST_CASE("equality compares expression trees, not the functions that they compute") {
   CHECK(parsed("a + b") == parsed("a + b"));
   CHECK(parsed("a + b") != parsed("b + a"));
   CHECK(parsed("index(a)") != parsed("size(a)"));
   CHECK(parsed("min(a, b)") != parsed("max(a, b)"));
 }
 
-TEST_CASE("no expression can be made that has no text") {
+TEST_CASE("every expression that can be constructed has a text") {
   const Expression a = Expression::array("a");
   CHECK_THROWS_AS(Expression::number(std::numeric_limits<double>::infinity()), std::invalid_argument);
   CHECK_THROWS_AS(Expression::number(std::nan("")), std::invalid_argument);

@@ -18,7 +18,7 @@ ExpressionError refused(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("expressions group as arithmetic does") {
+TEST_CASE("operators have the precedence and associativity of arithmetic") {
   const Expression a = Expression::array("a"), b = Expression::array("b"), c = Expression::array("c");
   CHECK(parsed("a - b - c") == (a - b) - c);
   CHECK(parsed("a - (b - c)") == a - (b - c));
@@ -35,7 +35,7 @@ TEST_CASE("expressions group as arithmetic does") {
   CHECK(parsed("m' - m") == Expression::array("m'") - Expression::array("m"));
 }
 
-TEST_CASE("a wrong expression is refused with place, expectation and finding") {
+TEST_CASE("a wrong expression is refused with its place, what was expected and what was found") {
   const auto check = [](const std::string& text, std::size_t position, const std::string& message) {
     const ExpressionError error = refused(text);
     CHECK_MESSAGE(error.position == position, text);
@@ -91,7 +91,7 @@ TEST_CASE("no byte string crashes the parser of expressions") {
   }
 }
 
-TEST_CASE("the text of any expression reads back as the same expression") {
+TEST_CASE("the printed text of any expression parses to the same expression") {
   std::mt19937_64 random(test_seed());
   for (int i = 0; i < 2000; ++i) {
     const Expression expression = random_expression(random, 6);
@@ -99,7 +99,7 @@ TEST_CASE("the text of any expression reads back as the same expression") {
   }
 }
 
-TEST_CASE("the text of an expression holds no parentheses that could be left out") {
+TEST_CASE("the printed text of an expression has no redundant parentheses") {
   std::mt19937_64 random(test_seed());
   int removable = 0, pairs = 0;
   for (int i = 0; i < 300; ++i) {
@@ -111,7 +111,7 @@ TEST_CASE("the text of an expression holds no parentheses that could be left out
       if (text[at] != ')') continue;
       const std::size_t start = open.back();
       open.pop_back();
-      if (start > 0 && std::isalnum(static_cast<unsigned char>(text[start - 1]))) continue;  // of a call
+      if (start > 0 && std::isalnum(static_cast<unsigned char>(text[start - 1]))) continue;  // a call
       const std::string without = text.substr(0, start) + text.substr(start + 1, at - start - 1) + text.substr(at + 1);
       const auto result = parse_expression(without);
       ++pairs;

@@ -28,7 +28,8 @@ Point random_point(std::mt19937_64& random, double least) {
   return point;
 }
 
-// Whether every part of the expression has a moderate value: where rounding decides, equality cannot be tested.
+// True if every part of the expression has a moderate value. Otherwise rounding decides the result, and equality cannot
+// be tested.
 bool moderate(const Expression& e, const Point& point) {
   const double value = std::abs(evaluate(e, point));
   if (!(value < 1e3 && (value > 1e-2 || e.kind() == Expression::Kind::number))) return false;
@@ -75,7 +76,7 @@ TEST_CASE("simplify applies each of its rules") {
   CHECK(simple("L + log(1)") == "L");
 }
 
-TEST_CASE("constants are folded only where that is exact or an ordinary rounding") {
+TEST_CASE("constants are folded only if the result is exact or has an ordinary rounding error") {
   CHECK(simple("1/3") == "1/3");
   CHECK(simple("2/6 + 1/3") == "2/3");
   CHECK(simple("1/3*3") == "1");
@@ -87,7 +88,7 @@ TEST_CASE("constants are folded only where that is exact or an ordinary rounding
   CHECK(simple("exp(2)") == "exp(2)");
 }
 
-TEST_CASE("what is undefined or overflows is left as written, not folded to a wrong value") {
+TEST_CASE("a constant expression that is undefined or overflows is left unchanged") {
   CHECK(simple("x/0") == "x/0");
   CHECK(simple("0/0") == "0/0");
   CHECK(simple("0/(x - x)") == "0/0");
@@ -102,7 +103,7 @@ TEST_CASE("what is undefined or overflows is left as written, not folded to a wr
   CHECK(!proven_equal(parsed("1e300*1e300*x"), parsed("1e300*1e301*x")));
 }
 
-TEST_CASE("simplify keeps the value wherever the expression has one") {
+TEST_CASE("the simplified expression has the value of the original wherever the original has one") {
   std::mt19937_64 random(test_seed());
   for (const double least : {0.3, -2.0}) {
     int compared = 0, changed = 0;
@@ -122,7 +123,7 @@ TEST_CASE("simplify keeps the value wherever the expression has one") {
   }
 }
 
-TEST_CASE("simplifying again changes nothing that equality would notice") {
+TEST_CASE("simplifying a second time gives an equal expression") {
   std::mt19937_64 random(test_seed());
   for (int i = 0; i < 5000; ++i) {
     const Expression once = simplify(random_expression(random, 5));
@@ -131,7 +132,7 @@ TEST_CASE("simplifying again changes nothing that equality would notice") {
   }
 }
 
-TEST_CASE("equality is proven up to order and never of different functions") {
+TEST_CASE("equality is proven independently of order, and never for different functions") {
   CHECK(proven_equal(parsed("a*b + c"), parsed("c + b*a")));
   CHECK(proven_equal(parsed("exp(a - m)*exp(m - b)"), parsed("exp(a - b)")));
   CHECK(!proven_equal(parsed("a"), parsed("b")));

@@ -1,4 +1,4 @@
-// Every shipped lowering with one thing wrong at a time, and the exact finding.
+// Changes one value at a time in every shipped lowering and expects the exact finding.
 #include "lower/lowering.h"
 
 #include <doctest/doctest.h>
@@ -32,7 +32,8 @@ Tree& section(Tree& tree, const std::string& key) {
 }
 Tree scalar(const std::string& key, const std::string& value) { return {key, value, Kind::scalar, {}}; }
 
-// The entries of a list are alike: the first and last of each are enough, and every variable that shares or is shared.
+// The entries of a list are similar, so the test keeps the first and the last. It also keeps every variable that shares
+// storage or whose storage is shared.
 Tree shortened(Tree tree) {
   const auto keep_ends = [](Tree& list) {
     if (list.children.size() > 2) list.children.erase(list.children.begin() + 1, list.children.end() - 1);
@@ -131,12 +132,12 @@ std::vector<Rule> rules() {
           {"plans[*].overlap.style", "one of full, serial, phases"}};
 }
 
-// What one changed scalar or key makes the loader say, at its place.
+// Expects the loader to report `message` at `path` if its text is replaced by `text`.
 void refused(const Probe& probe, const std::string& path, const std::string& text, const std::string& message) {
   CAPTURE(path);
   probe.expect_replaced(path, text, message);
 }
-// A finding at another place than the change.
+// Expects a finding at another place than the change.
 void found(const Probe& probe, const Mutation& mutation, const std::string& at, const std::string& message,
            bool at_key = false) {
   const Written written = write(probe.tree(), mutation);
@@ -164,14 +165,14 @@ Tree with_phases() {
 
 }  // namespace
 
-TEST_CASE("every field of every lowering that is wrong, missing, given twice or misspelt is one finding at its place") {
+TEST_CASE("an invalid, missing, duplicate or misspelt field of any lowering is one finding at its place") {
   for (const std::string& name : shipped) {
     CAPTURE(name);
     check_fields(probe_of(shortened(tree_of_lowering(name))), rules());
   }
 }
 
-TEST_CASE("phases and a plan's own overlap are read as strictly, and change the bound") {
+TEST_CASE("phases and the overlap of one plan are checked as strictly, and change the bound") {
   const Probe probe = probe_of(with_phases());
   check_fields(probe, rules());
   std::ofstream(probe.file()) << write(probe.tree()).text;
@@ -213,10 +214,10 @@ TEST_CASE("a factor is a size or a plain number") {
   refused(napkin, "work.operations[0].flop", "[]", "is an empty list; write [1] for one");
   refused(napkin, "work.operations[0].flop", "[1, 1, 1, 1, 1, 1, 1, 1, 1]", "has 9 factors; at most 8 make sense");
   CHECK(napkin.findings(Mutation{"work.operations[4].flop", Change::replace, "[d, d, d, d]"}) ==
-        "");  // 2^28 FLOP are fine
+        "");  // 2^28 FLOP are accepted
 }
 
-TEST_CASE("an operation runs at a rate that the hardware or the file states") {
+TEST_CASE("the rate of an operation is stated by the hardware profile or by the file") {
   const Probe napkin = probe_of("napkin_hopper");
   found(napkin, {"work.operations[4].rate", Change::drop}, "work.operations[4]",
         "h100_sxm has no rate for pipe 'fma' in fp16; give 'rate' with a source under 'rates'");
@@ -237,7 +238,7 @@ TEST_CASE("an operation runs at a rate that the hardware or the file states") {
         "matrix products need their instruction's tile 'mma: {m, n, ctas}'");
 }
 
-TEST_CASE("variables live where the hardware has memory and threads have registers") {
+TEST_CASE("a variable is stored in a memory of the hardware, or in registers of threads") {
   const Probe napkin = probe_of("napkin_hopper");
   refused(napkin, "variables[0].level", "tmem", "h100_sxm has no capacity for 'tmem'");
   refused(napkin, "variables[4].scope", "block", "registers belong to threads: the scope is warp or warpgroup");
@@ -301,7 +302,7 @@ TEST_CASE("names are unique, and a lowering has a plan and work") {
         std::string::npos);
 }
 
-TEST_CASE("a product of sizes beyond 2^63 names the remedy") {
+TEST_CASE("the error for a product of sizes beyond 2^63 names the remedy") {
   Tree tree = tree_of_lowering("napkin_hopper");
   for (Tree& size : section(tree, "sizes").children) size.value = "16777216";
   const Probe probe = probe_of(tree);

@@ -17,7 +17,7 @@ HardwareProfile profile(const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("the H100 SXM5 is worth 2.80 A100-80s to attention's term and 2.14 to a matmul's") {
+TEST_CASE("one H100 SXM5 equals 2.80 A100-80 for attention's term and 2.14 for a matmul's") {
   const Level h100 = dram_level(profile("h100_sxm"), 2), a100 = dram_level(profile("a100_sxm_80"), 2);
   CHECK(h100.memory == 132.0 * 227 * 1024 / 2);
   CHECK(a100.memory == 108.0 * 163 * 1024 / 2);
@@ -27,7 +27,7 @@ TEST_CASE("the H100 SXM5 is worth 2.80 A100-80s to attention's term and 2.14 to 
         doctest::Approx(3350.0 / 2039).epsilon(1e-12));  // bandwidth alone
 }
 
-TEST_CASE("on the H100 in fp16, device memory asks for groups of 295 and 681 KB of memory") {
+TEST_CASE("on the H100 in fp16, device memory requires groups of 295 and 681 KB of memory") {
   const HardwareProfile h100 = profile("h100_sxm");
   const double ratio =
       flop_per_value(h100, Format::fp16, h100.level(LevelId::hbm)->bandwidth_bytes_per_second->value, 2);
@@ -38,16 +38,16 @@ TEST_CASE("on the H100 in fp16, device memory asks for groups of 295 and 681 KB 
 }
 
 // FlashAttention-3's table 1 (arXiv 2407.08608) gives 12 TB/s for the level above shared memory.
-TEST_CASE("on the H100 in fp16, a 12 TB/s level asks for groups of 82, and of 151 when 256 KiB hold the tile") {
+TEST_CASE("on the H100 in fp16, a 12 TB/s level requires groups of 82, and of 151 if 256 KiB hold the tile") {
   const double ratio = flop_per_value(profile("h100_sxm"), Format::fp16, 12e12, 2);
   CHECK(ratio == doctest::Approx(164.9).epsilon(1e-4));
   CHECK(*least_contraction(ratio) == doctest::Approx(82.5).epsilon(1e-3));                   // reported: 82
   CHECK(*least_contraction(ratio, 256 * 1024 / 2) == doctest::Approx(151.4).epsilon(1e-3));  // reported: 151
   CHECK(*least_contraction(ratio, 228 * 1024 / 2) ==
-        doctest::Approx(159.4).epsilon(1e-3));  // what shared memory alone would give
+        doctest::Approx(159.4).epsilon(1e-3));  // the value for shared memory alone
 }
 
-TEST_CASE("a profile without the number that a comparison needs is refused by its path") {
+TEST_CASE("the error for a profile without a number that a comparison needs names the path of the number") {
   HardwareProfile h100 = profile("h100_sxm");
   h100.file = "h100.yaml";
   const auto finding = [](const auto& call) -> std::string {

@@ -1,4 +1,4 @@
-// Shipped lowerings against the numbers that their papers print.
+// Compares the shipped lowerings with the numbers that their papers print.
 #include <doctest/doctest.h>
 
 #include "lower/lookup.h"
@@ -20,7 +20,7 @@ TEST_CASE("Napkin on Hopper: 48 / 48 / 74.75 KiB, 3.73 and 3.42 warpgroups, so 3
   CHECK(plan.configuration.limited_by == "register");
   CHECK(plan.configuration.group_rows == 384);
   CHECK(plan.configuration.registers->per_thread == 150);
-  CHECK(plan.configuration.registers->allocated == 152);  // whole units of 8
+  CHECK(plan.configuration.registers->allocated == 152);  // rounded up to a multiple of 8
 }
 
 TEST_CASE("Napkin on Hopper: 2 / 4.06 / 4 / 0.5 clocks, 6 in all, 1.32 PFLOP/s (theory 3.3)") {
@@ -37,7 +37,7 @@ TEST_CASE("Napkin on Hopper: 2 / 4.06 / 4 / 0.5 clocks, 6 in all, 1.32 PFLOP/s (
   CHECK(plan.throughput.ideal_flop_per_second == doctest::Approx(2 / (1 / 1978.9e12 + 1 / 989.4e12)).epsilon(1e-4));
 }
 
-TEST_CASE("Napkin on Hopper: 1.26 us of compute hide 0.97 us of transfer, and 295 rows would do (theory 3.3)") {
+TEST_CASE("Napkin on Hopper: 1.26 us of compute hide 0.97 us of transfer, and 295 rows suffice (theory 3.3)") {
   const LoweringResult result = run("napkin_hopper");
   const BandwidthTest& test = *result.plans.at(0).bandwidth;
   CHECK(test.bytes_per_unit == 24576);
@@ -61,9 +61,9 @@ TEST_CASE("Napkin on Hopper: divisors combine by their least common multiple (th
   CHECK(refused.problems == std::vector<std::string>{"s_x = 64 is not a multiple of 96"});
 }
 
-// FlashAttention-3 (arXiv 2407.08608) against the model, with softmax at 60 % of the exponential's rate: 4 clocks
-// become 6.67 (theory 3.4). fp16 overlaps softmax with one of the two products of the same warpgroup; fp8 with both, of
-// another.
+// Compares FlashAttention-3 (arXiv 2407.08608) with the model. Softmax runs at 60 % of the exponential's rate, so 4
+// clocks become 6.67 (theory 3.4). fp16 overlaps softmax with one of the two products of the same warpgroup. fp8
+// overlaps softmax with both products of another warpgroup.
 TEST_CASE("FlashAttention-3's overlap takes 4/3 of the ideal time in fp16 and 5/3 in fp8") {
   Lowering lowering = load("napkin_hopper");
   const auto operation = [](const std::string& name, const std::string& on, double clocks) {
@@ -86,9 +86,10 @@ TEST_CASE("FlashAttention-3's overlap takes 4/3 of the ideal time in fp16 and 5/
   CHECK(1 / relative(2, {"full", {}}) == doctest::Approx(1.2 / 1.98).epsilon(2e-2));
 }
 
-// By hand, 32-bit registers a thread. 16 rows: S 16*64/32 = 32, O 16*128/32 = 64, Q of a step 16*16/2/32 = 4, V of a
-// step 16*128/2/32 = 32 (K's 16 lie inside), maximum and sum of two rows 4: 136. 32 rows: 64 + 128 + 8 + 32 + 8 = 240.
-// 16 rows with all of Q: 32 + 64 + 32 + 32 + 4 = 164, allocated 168. An SM has 65536 registers, a warp 32 threads.
+// Computed by hand, in 32-bit registers per thread. 16 rows: S 16*64/32 = 32, O 16*128/32 = 64, Q of a step 16*16/2/32
+// = 4, V of a step 16*128/2/32 = 32 (K's 16 lie inside), maximum and sum of two rows 4: 136. 32 rows: 64 + 128 + 8 + 32
+// + 8 = 240. 16 rows with all of Q: 32 + 64 + 32 + 32 + 4 = 164, allocated 168. An SM has 65536 registers, a warp 32
+// threads.
 TEST_CASE("FlashAttention-2 on the A100: 15 warps of 16 rows, 8 of 32, 12 of 16 with Q in registers") {
   const LoweringResult result = run("flash2_a100");
   const auto check = [&](std::size_t i, std::int64_t registers, std::int64_t allocated, std::int64_t warps,
@@ -131,7 +132,7 @@ TEST_CASE(
     CHECK(plan.configuration.limited_by == "tmem");
     CHECK(plan.configuration.group_rows == 256);
     CHECK(level(plan, "smem").block_bytes + 2 * level(plan, "smem").copy_bytes ==
-          224 * 1024);  // what the kernel asks for
+          224 * 1024);  // the shared memory that the kernel requests
   };
   check(0, 1);
   check(1, 2);
@@ -152,7 +153,7 @@ TEST_CASE("FlashAttention-4 backward: 2560 / 3328 / 1024 clocks, shared memory 3
     CHECK(level(*plan, "tmem").copy_bytes == 512 * 128 * 4);  // all columns x lanes x 4 B
     CHECK(plan->configuration.copies == 1);
   }
-  // 225.5 KiB of buffers and the 1 KiB that the system takes from each block, of 228 KiB.
+  // 225.5 KiB of buffers and 1 KiB that the system reserves in each block, of 228 KiB.
   CHECK(level(one, "smem").copy_bytes == 226 * 1024 + 512);
   CHECK(level(one, "smem").capacity_bytes == 228 * 1024);
   const double m = 128, n = 128, d = 128;  // the paper's section 3.2.1, in clocks

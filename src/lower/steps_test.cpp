@@ -1,4 +1,4 @@
-// The steps of a lowering against counting by hand or by walking, and plans that do not fit.
+// Compares the steps of a lowering with a count by hand or by a walk, and tests plans that do not fit.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ TEST_CASE("a product's operand reads equal a walk over its instructions") {
   }
 }
 
-TEST_CASE("N is what a loop that adds copies until one does not fit finds") {
+TEST_CASE("N equals the result of a loop that adds copies until one does not fit") {
   Lowering lowering = load("napkin_hopper");
   std::mt19937 engine(20261121);
   const auto between = [&](std::int64_t least, std::int64_t most) {
@@ -63,7 +63,7 @@ TEST_CASE("N is what a loop that adds copies until one does not fit finds") {
       (scope == Scope::block ? block : copy) += values * buffers * (scope == Scope::warp ? 4 : 1);
     }
     std::int64_t copies = 0;
-    while (copies < 8 && block + (copies + 1) * copy <= 227 * 1024) ++copies;  // 1024 threads a block
+    while (copies < 8 && block + (copies + 1) * copy <= 227 * 1024) ++copies;  // 1024 threads per block
     const PlanResult plan = evaluate(lowering).plans.at(0);
     CHECK(plan.configuration.copies == copies);
     CHECK(plan.problems.empty() == (copies > 0));
@@ -74,7 +74,7 @@ TEST_CASE("N is what a loop that adds copies until one does not fit finds") {
 }
 
 TEST_CASE(
-    "small copies are limited by threads: four blocks of 512 in the unit's 2048, eight warpgroups in a block's 1024") {
+    "threads limit small copies: four blocks of 512 in the 2048 of an SM, eight warpgroups in the 1024 of a block") {
   for (const auto& [name, limit] : {std::pair{"flash4_b200_backward", 4}, std::pair{"napkin_hopper", 8}}) {
     Lowering lowering = load(name);
     lowering.variables = {{"v", "K", {{"", 16}}, 8, LevelId::smem, lowering.copies.scope, 1, 0, "", {}, ""}};
@@ -97,7 +97,7 @@ TEST_CASE("storage that variables share is as large as the largest of them") {
   CHECK(configuration.variables.at(2).stored_bytes == 0);
 }
 
-TEST_CASE("a plan that does not fit says which memory is too small, and has no bandwidth test") {
+TEST_CASE("a plan that does not fit names the memory that is too small, and has no bandwidth test") {
   Lowering lowering = load("napkin_hopper");
   lowering.plans[0].sizes["s_x"] = 1024;
   const PlanResult large = evaluate(lowering).plans.at(0);
@@ -111,7 +111,7 @@ TEST_CASE("a plan that does not fit says which memory is too small, and has no b
   CHECK(spills.problems == std::vector<std::string>{"278 registers a thread, the limit is 255"});
 }
 
-TEST_CASE("a count beyond 2^63 is bad input, not a wrong number") {
+TEST_CASE("a count beyond 2^63 is an input error") {
   Lowering lowering = load("napkin_hopper");
   lowering.plans[0].sizes["d"] = std::int64_t{1} << 62;
   CHECK_THROWS_AS(evaluate(lowering), CountOverflow);

@@ -1,4 +1,4 @@
-// H*(M) of theory.md 2.1 and 2.6: coefficients there were confirmed by exhaustive tile search.
+// Tests H*(M) of theory.md 2.1 and 2.6. An exhaustive tile search confirmed the coefficients there.
 #include "optimum/exact.h"
 
 #include <doctest/doctest.h>
@@ -48,24 +48,23 @@ TEST_CASE("matmul: H* = 2abc M^-1/2 + ac (theory 2.1, COSMA Theorem 1)") {
   CHECK(evaluate(found, v.symbols, {{v.a, 10}, {v.b, 20}, {v.c, 30}}, 100) == doctest::Approx(2 * 6000 / 10. + 300));
 }
 
-TEST_CASE("attention: H* = q(d+e) + xq(d+e)^2/M, 4 at d = e (theory 2.1, 2.6)") {
+TEST_CASE("attention: H* = q(d+e) + xq(d+e)^2/M, coefficient 4 at d = e (theory 2.1, 2.6)") {
   Variants v;
   check(v, v.forward(), {v.of(v.q) * v.d_plus_e(), v.of(v.x) * v.q * power(v.d_plus_e(), 2), 1});
   CHECK(to_text(exact_optimum(v.forward(), v.symbols), v.symbols) == "q*x*(d + e)^2*M^-1 + q*d + q*e");
   CHECK(coefficient(v, v.forward(), v.of(v.x) * v.q * v.d * v.d) == 4);
 }
 
-TEST_CASE("keys outside, FlashAttention-1's order: x(d+e) + xq(d+2e+4)(d+e)/M, 6 leading (theory 2.6)") {
+TEST_CASE("keys in the outer loop (FlashAttention-1): x(d+e) + xq(d+2e+4)(d+e)/M, leading coefficient 6 (theory 2.6)") {
   Variants v;
-  // The table leaves the first touch of O, l and m out of the constant; the exact count (theory 5, item 3) has it.
+  // The constant in the table omits the first touch of O, l and m. The exact count (theory 5, item 3) includes it.
   check(v, v.keys_outside(),
         {v.of(v.x) * v.d_plus_e() - v.of(v.q) * v.e - 2 * v.of(v.q),
          v.of(v.x) * v.q * (v.of(v.d) + 2 * v.of(v.e) + 4) * v.d_plus_e(), 1});
   CHECK(coefficient(v, v.keys_outside(), v.of(v.x) * v.q * v.d * v.d) == 6);
 }
 
-TEST_CASE(
-    "grouped heads share keys: per KV head x rq(d+e)^2/M whichever of rows and heads fill the tile (theory 2.6)") {
+TEST_CASE("grouped heads: x rq(d+e)^2/M per KV head, for any split of the tile into rows and heads (theory 2.6)") {
   Variants v;
   check(v, v.grouped_heads(), {v.of(v.r) * v.q * v.d_plus_e(), v.of(v.x) * v.r * v.q * power(v.d_plus_e(), 2), 1});
 }
@@ -75,7 +74,7 @@ TEST_CASE("absorbed MLA reads the latent once: x d R(d+e)/M (theory 2.6)") {
   check(v, v.latent(), {v.of(v.rows) * v.d_plus_e(), v.of(v.x) * v.d * v.rows * v.d_plus_e(), 1});
 }
 
-TEST_CASE("causal halves the coefficient to 2 and adds half a pass: N(d+e)3/2 + N^2(d+e)^2/(2M) (theory 2.6)") {
+TEST_CASE("causal mask: half the coefficient (2) and half a pass more: N(d+e)3/2 + N^2(d+e)^2/(2M) (theory 2.6)") {
   Variants v;
   check(v, v.causal(),
         {v.of(v.q) * v.d_plus_e() * Rational(3, 2), power(v.of(v.q) * v.d_plus_e(), 2) * Rational(1, 2), 1});
@@ -87,11 +86,11 @@ TEST_CASE("a window of w keys: 2N(d+e) + Nw(d+e)^2/M (theory 2.6)") {
   check(v, v.window(), {2 * v.of(v.q) * v.d_plus_e(), v.of(v.q) * v.w * power(v.d_plus_e(), 2), 1});
 }
 
-TEST_CASE("backward: 16 in one kernel, 8 + 6 in two (theory 2.6)") {
+TEST_CASE("backward: coefficient 16 in one kernel, 8 + 6 in two kernels (theory 2.6)") {
   Variants v;
   const Polynomial unit = v.of(v.x) * v.q * v.d * v.d, both = 2 * v.d_plus_e();
-  // The one-kernel form's constant is printed without the first touch of dQ, - qd, which the exact count has
-  // (theory 5, item 8).
+  // The printed constant of the one-kernel form omits the first touch of dQ, - qd. The exact count includes it (theory
+  // 5, item 8).
   check(v, v.backward(), {v.of(v.x) * both - v.of(v.q) * v.d, v.of(v.x) * v.q * (v.of(v.d) * 3 + v.e + 2) * both, 1});
   CHECK(coefficient(v, v.backward(), unit) == 16);
   check(v, v.backward_keys(), {v.of(v.x) * both, v.of(v.x) * v.q * (v.d_plus_e() + 2) * both, 1});
@@ -118,7 +117,7 @@ TEST_CASE("small state and streamed tiles in memory do not change the leading co
   CHECK(found.dropped_memory == 2 * v.d_plus_e());
 }
 
-TEST_CASE("two tiles that share memory without a common term have difficulty 1, and an exponent still") {
+TEST_CASE("two tiles without a common memory term have degree of difficulty 1: an exponent but no closed form") {
   Variants v;
   const TileProblem problem{v.trips(v.q, v.tile_q) * v.x + v.trips(v.x, v.tile_x) * v.q,
                             v.of(v.tile_q) * v.d + v.of(v.tile_x) * v.e,
@@ -131,9 +130,10 @@ TEST_CASE("two tiles that share memory without a common term have difficulty 1, 
   CHECK_THROWS_AS(evaluate(found, v.symbols, {}, 100), std::domain_error);
 }
 
-TEST_CASE("exponents and coefficients stay exact where tiles have unlike powers") {
+TEST_CASE("exponents and coefficients are exact if tiles have different powers") {
   Variants v;
-  // a/g + c/h with g h^2 <= M: weights 1/3 and 2/3, 1/3 of memory, so (3a)^(1/3) (3c/2)^(2/3) M^(-1/3).
+  // Minimise a/g + c/h with g h^2 <= M. The terms have weights 1/3 and 2/3, and memory has exponent -1/3. The result is
+  // (3a)^(1/3) (3c/2)^(2/3) M^(-1/3).
   const TileProblem problem{
       v.trips(v.a, v.tile_a) + v.trips(v.c, v.tile_c), v.of(v.tile_a) * v.tile_c * v.tile_c, {v.tile_a, v.tile_c}};
   const ExactOptimum found = exact_optimum(problem, v.symbols);
@@ -145,7 +145,7 @@ TEST_CASE("exponents and coefficients stay exact where tiles have unlike powers"
   CHECK(evaluate(found, v.symbols, {{v.a, a}, {v.c, c}}, m) == doctest::Approx(a / g + c / h));
 }
 
-TEST_CASE("problems outside the form are refused with a reason") {
+TEST_CASE("a problem that does not have the supported form is refused with a reason") {
   Variants v;
   TileProblem problem = v.forward();
   problem.traffic = problem.traffic - v.trips(v.q, v.tile_q);

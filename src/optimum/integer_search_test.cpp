@@ -13,7 +13,7 @@
 namespace tilescope {
 namespace {
 
-// One to three tiled axes; traffic with trips of them, memory with their tiles.
+// A random problem with one to three tiled axes. Traffic depends on their trip counts, memory on their tiles.
 struct RandomProblem {
   Symbols symbols;
   std::vector<SymbolId> tiles;
@@ -90,7 +90,7 @@ TEST_CASE("integer optima of random problems lie between the certified bound and
     CAPTURE(to_text(problem.traffic, problem.symbols));
     CAPTURE(to_text(problem.memory, problem.symbols));
     CAPTURE(problem.capacity);
-    if (row.status == GeometricStatus::infeasible) {  // at most tiles of 1 fit, without an interior
+    if (row.status == GeometricStatus::infeasible) {  // only tiles of 1 can fit; the set has no interior
       if (found.best) CHECK(memory(std::vector<std::int64_t>(steps.size(), 1)) == problem.capacity);
       continue;
     }
@@ -107,9 +107,10 @@ TEST_CASE("integer optima of random problems lie between the certified bound and
   CHECK(compared >= 150);
 }
 
-TEST_CASE("matmul's best whole tiles by exhaustive search, above the bound 2abc/sqrt(M) + ac") {
-  // Loads count whole trips, so whole tiles fall short of the best real ones (numeric_optimum_test.cpp) by the last,
-  // partial tile. A second search that knows the formula: for each g_a the largest g_c that fits.
+TEST_CASE("matmul: the best integer tiles of an exhaustive search, above the bound 2abc/sqrt(M) + ac") {
+  // Loads count whole trips. Integer tiles therefore move more than the best real tiles (numeric_optimum_test.cpp), by
+  // the last, partial tile. The reference is a second search that uses the formula: for each g_a it takes the largest
+  // g_c that fits.
   const std::int64_t size = 8192;
   for (const std::int64_t capacity : {1024, 16384, 116736}) {
     const auto trips = [&](std::int64_t tile) { return (size + tile - 1) / tile; };
@@ -134,7 +135,7 @@ TEST_CASE("matmul's best whole tiles by exhaustive search, above the bound 2abc/
   }
 }
 
-TEST_CASE("a search stops at its limit and says so, and nothing that fits is an answer") {
+TEST_CASE("a search that stops at its limit reports it, and finding no tile that fits is a valid result") {
   const TileCount sum = [](std::span<const std::int64_t> t) { return t[0] + t[1]; };
   const TileCount traffic = [](std::span<const std::int64_t> t) { return 1000 - t[0] * t[1]; };
   const std::array steps{TileSteps{1, 50, 1}, TileSteps{2, 50, 4}};

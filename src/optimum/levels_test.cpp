@@ -1,5 +1,5 @@
-// Hierarchies: the sum over levels, theorem 2 against an LRU cache, theorem 3 against counting the sender of each
-// value.
+// Memory hierarchies: the sum over levels, theorem 2 compared with an LRU cache, and theorem 3 compared with a count of
+// the sender of each value.
 #include "optimum/levels.h"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ const PowerLaw attention_term{{1, 1}}, matmul_term{{1, 0.5}};
 class Lru {
  public:
   explicit Lru(std::size_t capacity) : capacity_(capacity) {}
-  bool miss(std::int64_t address) {  // a first or repeated load; makes the value the most recent one
+  bool miss(std::int64_t address) {  // loads a value; it becomes the most recent one
     if (const auto found = where_.find(address); found != where_.end()) {
       order_.splice(order_.begin(), order_, found->second);
       return false;
@@ -42,8 +42,8 @@ class Lru {
   std::unordered_map<std::int64_t, std::list<std::int64_t>::iterator> where_;
 };
 
-// N blocks in lock step: each loads its query rows, all pass each key in turn, each stores its output rows through the
-// cache.
+// Simulates N blocks in lock step. Each block loads its query rows. All blocks then use the same key at a time. Each
+// block stores its output rows through the cache.
 std::int64_t simulated_values(const StreamedHead& head, std::int64_t blocks, std::int64_t cache_values) {
   Lru cache(static_cast<std::size_t>(cache_values));
   std::int64_t crossed = 0;
@@ -69,15 +69,13 @@ std::int64_t simulated_values(const StreamedHead& head, std::int64_t blocks, std
 
 }  // namespace
 
-TEST_CASE(
-    "the cost of a hierarchy is the sum over levels of price times the law at the level's memory; the outermost level "
-    "costs nothing") {
+TEST_CASE("the cost of a hierarchy is the sum over levels of price times traffic; the outermost level costs nothing") {
   const PowerLaw law{{100, 1}, {60, 0.5}, {7, 0}};
   const Level levels[] = {{"hbm", std::numeric_limits<double>::infinity(), 0}, {"l2", 100, 0.5}, {"smem", 25, 3}};
   CHECK(weighted_cost(law, levels) == doctest::Approx(0.5 * (1 + 6 + 7) + 3 * (4 + 12 + 7)).epsilon(1e-14));
 }
 
-TEST_CASE("the ratio of two levels' figures of merit is the ratio of what a term costs on them") {
+TEST_CASE("the figures of merit of two levels have the inverse ratio of the costs of a term on them") {
   const Level a{"a", 3000, 1 / 5.0}, b{"b", 500, 1 / 2.0};
   for (const double beta : {0.0, 0.5, 1.0, 2.0}) {
     const PowerLaw term{{42, beta}};
@@ -86,7 +84,7 @@ TEST_CASE("the ratio of two levels' figures of merit is the ratio of what a term
   }
 }
 
-TEST_CASE("theorem 2: attention's law at N children's memory is keys and values once a wave of N blocks") {
+TEST_CASE("theorem 2: with the memory of N children, attention loads keys and values once per wave of N blocks") {
   const double q = 8192, x = 8192, d = 128, g = 128, n = 16;  // g rows of Q and O fill a child: M = 2 g d
   const double law = evaluate({{4 * x * q * d * d, 1}, {2 * q * d, 0}}, intermediate_memory(2 * g * d, n));
   const StreamedHead head{8192, 8192, 256, 256, 128};
@@ -96,7 +94,7 @@ TEST_CASE("theorem 2: attention's law at N children's memory is keys and values 
   CHECK(!intermediate_applies(15, 64, 0));
 }
 
-TEST_CASE("theorem 2's form for a head equals an LRU cache below blocks in lock step") {
+TEST_CASE("theorem 2: the formula for a head equals an LRU cache simulation with blocks in lock step") {
   const unsigned value = test_seed();
   MESSAGE("seed " << value);
   std::mt19937 engine(value);
@@ -143,8 +141,7 @@ TEST_CASE("a count of values beyond 2^63 is refused") {
   CHECK_THROWS_AS(cached_head_values({large, large, 256, 256, 1}, 1, 1), CountOverflow);
 }
 
-TEST_CASE(
-    "theorem 3: a path between siblings equals a level with the memory of all siblings between parent and child") {
+TEST_CASE("theorem 3: a path between siblings is equivalent to a level with the memory of all siblings") {
   const PowerLaw law{{5e9, 1}, {3e7, 0.5}, {1e5, 0}};
   for (const double n : {1.0, 2.0, 4.0, 8.0}) {
     const double parent = 1 / 2.04, cross = 1 / 3.27, memory = 1e5;
@@ -187,7 +184,7 @@ TEST_CASE("clusters of two are best for attention and clusters of four for a mat
   CHECK(saving(attention_term, 1, 3.27) == 0);
 }
 
-TEST_CASE("the least group is where loading and computing take the same time") {
+TEST_CASE("at the smallest sufficient group, loading and computing take the same time") {
   for (const double ratio : {50.0, 165.0, 590.0}) {
     const auto b = least_contraction(ratio, 4 * least_memory(ratio));
     REQUIRE(b.has_value());

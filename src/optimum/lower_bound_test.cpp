@@ -1,4 +1,4 @@
-// Lower bounds: the checks printed in attention.md 7, and that no schedule counted here beats them.
+// Lower bounds: the numbers of attention.md section 7, and a check that no schedule counted here moves less.
 #include "optimum/lower_bound.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ double best_matmul(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t 
 
 }  // namespace
 
-TEST_CASE("8192 x 8192 attention on 228 KiB: at least 5.92 M values, beyond the 4.19 M that are compulsory") {
+TEST_CASE("8192 x 8192 attention with 228 KiB: the lower bound is 5.92 M values, above the compulsory 4.19 M") {
   const HeadSize head{8192, 8192, 128, 128};
   const double memory = 116736;  // 228 KiB of bf16
   CHECK(attention_large_memory(head, memory).values == doctest::Approx(5.92e6).epsilon(1e-3));
@@ -54,13 +54,14 @@ TEST_CASE("8192 x 8192 attention on 228 KiB: at least 5.92 M values, beyond the 
   CHECK(stationary_values(8192, 8192, 128, 128) == doctest::Approx(136.3e6).epsilon(1e-3));
 }
 
-// attention.md section 7 puts the product by itself at 117 M values. That is COSMA's formula outside its range: a
-// resident strip of rows moves less. What must move, the scores once, is still more than the fused 41.9 M.
-TEST_CASE("fusion beats what the unfused product alone must move, though not by COSMA's formula") {
+// attention.md section 7 gives 117 M values for the product alone. That is COSMA's formula outside its range: a
+// resident strip of rows moves less. The compulsory part, the scores once, is still more than the 41.9 M of the fused
+// kernel.
+TEST_CASE("fused attention moves less than the lower bound of the unfused product, which is not COSMA's formula") {
   const double m = 8192, k = 128, memory = 116736;
   const double formula = matmul_cosma({m, m, k}, memory).values, bound = matmul_bound({m, m, k}, memory).values;
   CHECK(formula == doctest::Approx(117e6).epsilon(5e-3));
-  const double strip = std::floor((memory - k) / (k + 1));  // rows of A and of a column of C, beside one column of B
+  const double strip = std::floor((memory - k) / (k + 1));  // rows of A and a column of C, plus a column of B
   const double moved = m * k + std::ceil(m / strip) * m * k + m * m;
   CHECK(moved < formula);
   CHECK(moved >= bound);
@@ -103,8 +104,8 @@ TEST_CASE("no tiled matmul moves less than the matmul bounds, and square tiles c
     CAPTURE(memory);
     CHECK(found >= matmul_smith_van_de_geijn(size, s).values);
     CHECK(found >= matmul_compulsory(size).values);
-    // COSMA's theorem is for memories the output does not fit; with the output resident the compulsory bound takes
-    // over.
+    // COSMA's theorem applies if the output does not fit in memory. If the output is resident, the compulsory bound
+    // applies.
     if (memory <= std::min({m * n, m * k, k * n})) CHECK(found >= matmul_cosma(size, s).values);
   }
   // (sqrt(S) + 1)^2 - 1 values hold a tile of sqrt(S) x sqrt(S) and one slice of each operand (COSMA 5.2).
@@ -112,7 +113,7 @@ TEST_CASE("no tiled matmul moves less than the matmul bounds, and square tiles c
         doctest::Approx(matmul_cosma({960, 960, 64}, 33 * 33 - 1).values).epsilon(0.04));
 }
 
-TEST_CASE("below d^2 values only the asymptotic order is known, and the bound says so") {
+TEST_CASE("below d^2 values only the asymptotic order is known, and the bound is marked as asymptotic") {
   const HeadSize head{4096, 4096, 128, 128};
   const double d2 = 128.0 * 128;
   CHECK(attention_large_memory(head, d2 / 2).values == 0);

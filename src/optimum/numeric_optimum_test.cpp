@@ -9,7 +9,7 @@
 namespace tilescope {
 namespace {
 
-// Sizes so large that no tile is held back by its axis.
+// Sizes so large that no axis limits its tile.
 Valuation unbounded(const Variants& v) {
   Valuation sizes{{v.q, 3e9}, {v.x, 5e9}, {v.d, 128}, {v.e, 96}, {v.r, 4}, {v.w, 7e7}, {v.rows, 2e9}};
   sizes[v.a] = 1e9, sizes[v.b] = 2e9, sizes[v.c] = 3e9;
@@ -34,7 +34,7 @@ double slope(Variants& v, const TileProblem& problem, const std::vector<double>&
 
 }  // namespace
 
-TEST_CASE("numbers equal the closed form of every variant, and so does the certified bound") {
+TEST_CASE("the numeric optimum and its certified bound equal the closed form of every variant") {
   const std::vector<double> memories = powers_of_two(1 << 14, 8);
   for (const auto& variant :
        {&Variants::forward, &Variants::keys_outside, &Variants::grouped_heads, &Variants::latent, &Variants::causal,
@@ -57,14 +57,14 @@ TEST_CASE(
   Variants v;
   CHECK(std::abs(slope(v, v.matmul(), powers_of_two(1e5, 14)) / -0.5 - 1) <= 0.01);
   CHECK(std::abs(slope(v, v.forward(), powers_of_two(1e5, 14)) / -1 - 1) <= 0.01);
-  TileProblem whole = v.forward();  // with softmax state, streamed keys and the scores' tile
+  TileProblem whole = v.forward();  // memory also holds softmax state, streamed keys and the scores' tile
   whole.memory = v.of(v.tile_q) * (v.d_plus_e() + 2) + v.of(v.tile_x) * v.d_plus_e() + v.of(v.tile_q) * v.tile_x;
   CHECK(std::abs(slope(v, whole, powers_of_two(1e5, 14)) / -1 - 1) <= 0.01);
-  CHECK(std::abs(slope(v, whole, powers_of_two(1e3, 3)) / -1 - 1) > 0.05);  // where the streamed tile takes its share
+  CHECK(std::abs(slope(v, whole, powers_of_two(1e3, 3)) / -1 - 1) > 0.05);  // the streamed tile uses much memory
 }
 
 TEST_CASE(
-    "matmul's best real tiles lie 1.0317, 1.0078, 1.0029 above 2abc/sqrt(M) + ac (theory 2.1; COSMA section 5.2)") {
+    "matmul: the best real tiles move 1.0317, 1.0078, 1.0029 times 2abc/sqrt(M) + ac (theory 2.1; COSMA section 5.2)") {
   Variants v;
   const Valuation sizes{{v.a, 8192}, {v.b, 8192}, {v.c, 8192}};
   const ExactOptimum bound = exact_optimum(v.matmul(), v.symbols);
@@ -78,7 +78,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("grouped heads reach the floor rq(d+e) + x(d+e) once M holds (d+e) r q values (theory 2.6)") {
+TEST_CASE("grouped heads reach the minimum rq(d+e) + x(d+e) if M holds at least (d+e) r q values (theory 2.6)") {
   Variants v;
   Valuation sizes = unbounded(v);
   sizes[v.q] = 64, sizes[v.x] = 1e5;
@@ -91,7 +91,7 @@ TEST_CASE("grouped heads reach the floor rq(d+e) + x(d+e) once M holds (d+e) r q
     CHECK(row.traffic == doctest::Approx(4 * 64 * d_plus_e + 1e5 * d_plus_e));
 }
 
-TEST_CASE("traffic never rises with memory and ends at the compulsory (theory 7 f, j)") {
+TEST_CASE("traffic does not increase with memory, and its minimum is the compulsory traffic (theory 7 f, j)") {
   Variants v;
   const Valuation sizes{{v.a, 500}, {v.b, 600}, {v.c, 700}}, axes{{v.tile_a, 500}, {v.tile_b, 600}, {v.tile_c, 700}};
   const auto rows = numeric_optimum(v.matmul(), v.symbols, sizes, powers_of_two(4, 22), axes);
@@ -99,7 +99,7 @@ TEST_CASE("traffic never rises with memory and ends at the compulsory (theory 7 
   CHECK(rows.back().traffic == doctest::Approx(500 * 600 + 600 * 700 + 500 * 700));
 }
 
-TEST_CASE("where no closed form exists the numeric optimum follows beta: (sqrt(Ac) + sqrt(Be))^2 / M") {
+TEST_CASE("without a closed form, the numeric optimum has the exponent -beta: (sqrt(Ac) + sqrt(Be))^2 / M") {
   Variants v;
   const TileProblem problem{v.trips(v.a, v.tile_a) + v.trips(v.b, v.tile_b),
                             v.of(v.tile_a) * v.d + v.of(v.tile_b) * v.e,

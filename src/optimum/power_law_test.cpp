@@ -1,4 +1,4 @@
-// Sums of powers of the memory, against exhaustive tile searches and the constants of theory 2.1 and 2.4.
+// Compares sums of powers of the memory with exhaustive tile searches and with the constants of theory 2.1 and 2.4.
 #include "optimum/power_law.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 PowerLaw matmul(double a, double b, double c) { return {{2 * a * b * c, 0.5}, {a * c, 0}}; }
 PowerLaw attention(double q, double x, double d) { return {{4 * x * q * d * d, 1}, {2 * q * d, 0}}; }
 
-// Bytes of one head's attention with g query rows resident and one key at a time, the best g that fits, by trying all.
+// Bytes of attention for one head, with g query rows resident and one key at a time. All g that fit are tried; the
+// result is that of the best g.
 struct Widths {
   double q, k, v, o;
 };
@@ -58,7 +59,7 @@ TEST_CASE("fused and unfused attention cost the same at 0.382 d^2 values, where 
         doctest::Approx(6258).epsilon(1e-3));  // 6.3k values
 }
 
-TEST_CASE("laws that do not cross have no crossover") {
+TEST_CASE("two laws that do not cross have no crossover") {
   CHECK(!crossover({{2, 1}}, {{1, 1}}, 1, 1e6));
   CHECK(*crossover({{2, 1}}, {{2, 0}}, 1, 10) == 1);
 }
@@ -75,7 +76,7 @@ TEST_CASE("one resident tile gives attention's and the matmul's terms") {
   CHECK(product.alpha == doctest::Approx(2 * 512.0 * 256 * 1024).epsilon(1e-12));  // theory 2.1
 }
 
-TEST_CASE("one width for every array is q^(1 + beta) of the law in values") {
+TEST_CASE("with one width q for every array, the law in bytes is the law in values times q^(1 + beta)") {
   for (const double width : {1.0, 2.0, 4.0}) {
     const double pairs = 1e6, d = 128, m = 100 * 1024;
     const double streamed[] = {pairs * 2 * d * width};
@@ -87,7 +88,7 @@ TEST_CASE("one width for every array is q^(1 + beta) of the law in values") {
   }
 }
 
-TEST_CASE("halving the width divides the keys' term by 4, the matmul's by 2.83, and what is compulsory by 2") {
+TEST_CASE("halving the width divides the keys' term by 4, the matmul's by 2.83, and the compulsory term by 2") {
   const double m = 1 << 20;
   const auto gain = [&](double beta) {
     return evaluate(in_bytes({{1, beta}}, 2), m) / evaluate(in_bytes({{1, beta}}, 1), m);
@@ -107,7 +108,7 @@ TEST_CASE(
     const PowerLaw law{term, {q * (b.q * d + b.o * e), 0}};
     for (const double memory : {64.0 * 1024, 100.0 * 1024, 227.0 * 1024}) {
       const double found = best_attention_bytes(q, x, d, e, b, memory);
-      CHECK(found >= evaluate(law, memory));  // whole rows and the streamed key cost a little more
+      CHECK(found >= evaluate(law, memory));  // integer rows and the streamed key cost a little more
       CHECK(found <= evaluate(law, memory) * 1.03);
     }
   }

@@ -10,7 +10,7 @@
 namespace tilescope {
 namespace {
 
-// Reads what to_text prints, by an independent route: every symbol's text is looked up in the table.
+// An independent parser for the output of to_text. It looks up the text of every symbol in the table.
 class Reader {
  public:
   Reader(const std::string& text, const RandomPolynomials& random) : text_(text), random_(random) {}
@@ -85,7 +85,7 @@ Valuation random_values(RandomPolynomials& random) {
 
 }  // namespace
 
-TEST_CASE("polynomials print as formulas are written") {
+TEST_CASE("polynomials are printed in the usual notation of formulas") {
   Symbols symbols;
   const SymbolId q = symbols.input("q_len"), x = symbols.input("kv_len"), d = symbols.input("d_qk"),
                  e = symbols.input("d_v");
@@ -98,7 +98,7 @@ TEST_CASE("polynomials print as formulas are written") {
   CHECK(to_text(Polynomial(1), symbols) == "1");
 }
 
-TEST_CASE("what is printed reads back as the same polynomial") {
+TEST_CASE("the printed text of a polynomial parses to the same polynomial") {
   RandomPolynomials random(polynomial_seed());
   MESSAGE("seed " << polynomial_seed());
   for (int i = 0; i < 500; ++i) {
@@ -109,7 +109,7 @@ TEST_CASE("what is printed reads back as the same polynomial") {
   }
 }
 
-TEST_CASE("random polynomials obey the laws of a ring") {
+TEST_CASE("random polynomials satisfy the laws of a ring") {
   RandomPolynomials random(polynomial_seed());
   MESSAGE("seed " << polynomial_seed());
   for (int i = 0; i < 300; ++i) {
@@ -156,7 +156,7 @@ TEST_CASE("degrees and the top-degree part are those of the terms") {
   CHECK(symbols_of(h) == std::set<SymbolId>{q, d, g});
 }
 
-TEST_CASE("a power that is no polynomial is refused") {
+TEST_CASE("a power that is not a polynomial is refused") {
   Symbols symbols;
   const Polynomial d = symbols.input("d"), e = symbols.input("e");
   CHECK(power(4 * d * d, Rational(1, 2)) == 2 * d);

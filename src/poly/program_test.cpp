@@ -27,7 +27,7 @@ std::int64_t naive_value(SymbolId symbol, const Symbols& symbols, const Integers
   return 1;
 }
 
-// Term by term in rationals, factor by factor.
+// Evaluates each term factor by factor, in rational numbers.
 Rational naive(const Polynomial& polynomial, const Symbols& symbols, const Integers& values) {
   Rational sum = 0;
   for (const Monomial& term : polynomial.terms()) {
@@ -67,7 +67,7 @@ TEST_CASE("a compiled program shares trip counts and products") {
   const Polynomial q = symbols.input("q"), x = symbols.input("x"), d = symbols.input("d"), e = symbols.input("e");
   const Polynomial trips = symbols.ceil_ratio(SymbolId{0}, SymbolId{3});
   const std::array polynomials{trips * x * d + trips * x * e, trips * x * q};
-  // one ceil, trips * x, three products with it, three terms
+  // Operations: one ceil, one product trips * x, three products with it, three terms.
   CHECK(compile(symbols, polynomials).operation_count() == 1 + 1 + 3 + 3);
   const std::array powers{power(q, 16)};
   CHECK(compile(symbols, powers).operation_count() == 4 + 1);
@@ -83,7 +83,7 @@ TEST_CASE("fractional coefficients give exact integers or an error") {
   CHECK_THROWS_AS(compile(symbols, half).run(std::array<std::int64_t, 1>{7}, {}, out), std::domain_error);
 }
 
-TEST_CASE("a program refuses overflow, bad tiles and short spans instead of answering") {
+TEST_CASE("a program throws on overflow, invalid tiles and spans that are too short") {
   Symbols symbols;
   const SymbolId q = symbols.input("q"), tile = symbols.input("g");
   const std::array polynomials{Polynomial(q) * q * symbols.ceil_ratio(q, tile)};
@@ -103,7 +103,7 @@ TEST_CASE("a program refuses overflow, bad tiles and short spans instead of answ
   CHECK_THROWS_AS(compile(symbols, root), std::invalid_argument);
 }
 
-TEST_CASE("sums whose parts exceed the range but whose result does not are exact") {
+TEST_CASE("a sum is exact if its result is in range, even if its parts are not") {
   Symbols symbols;
   const Polynomial n = symbols.input("n"), m = symbols.input("m");
   const std::int64_t large = std::numeric_limits<std::int64_t>::max() - 5;

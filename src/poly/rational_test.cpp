@@ -31,7 +31,7 @@ TEST_CASE("rational arithmetic agrees with double precision on random small numb
   }
 }
 
-TEST_CASE("rational arithmetic refuses to wrap and to divide by zero") {
+TEST_CASE("rational arithmetic refuses overflow and division by zero") {
   constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max(),
                          least = std::numeric_limits<std::int64_t>::min();
   CHECK(Rational(largest) - 1 + 1 == Rational(largest));
@@ -45,7 +45,7 @@ TEST_CASE("rational arithmetic refuses to wrap and to divide by zero") {
   CHECK_THROWS_AS(power(Rational(10), 40), CountOverflow);
 }
 
-TEST_CASE("a power with a rational exponent is found exactly when it is rational") {
+TEST_CASE("a power with a rational exponent is computed exactly if the result is rational") {
   CHECK(rational_power(Rational(4, 9), Rational(1, 2)) == Rational(2, 3));
   CHECK(rational_power(Rational(8), Rational(-2, 3)) == Rational(1, 4));
   CHECK(rational_power(Rational(3037000499LL * 3037000499LL), Rational(1, 2)) == Rational(3037000499LL));

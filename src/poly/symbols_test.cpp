@@ -36,7 +36,7 @@ TEST_CASE("a symbol that contradicts another or cannot be printed is refused") {
                        std::invalid_argument);
 }
 
-TEST_CASE("a gate is the trip count where any mover moves, else one") {
+TEST_CASE("a gate equals its trip count if any of its movers has more than one trip, else 1") {
   Symbols symbols;
   const SymbolId q = symbols.input("q"), tile = symbols.input("g"), mover = symbols.input("n");
   const SymbolId gate = symbols.gate(symbols.ceil_ratio(q, tile), {mover});
@@ -45,7 +45,7 @@ TEST_CASE("a gate is the trip count where any mover moves, else one") {
   CHECK(relax(gate, symbols) == Polynomial(q) / Monomial{1, {{tile, 1}}});
 }
 
-TEST_CASE("relaxing a trip count brackets it: size/tile <= ceil(size/tile) < size/tile + 1") {
+TEST_CASE("the relaxed trip count bounds the exact one: size/tile <= ceil(size/tile) < size/tile + 1") {
   RandomPolynomials random(polynomial_seed());
   for (int i = 0; i < 2000; ++i) {
     const Valuation values{{random.all[0], static_cast<double>(random.between(1, 5000))},
@@ -58,14 +58,15 @@ TEST_CASE("relaxing a trip count brackets it: size/tile <= ceil(size/tile) < siz
   }
 }
 
-TEST_CASE("a relaxed count has only inputs, and equals the exact one where tiles divide sizes") {
+TEST_CASE("a relaxed count depends on inputs only, and equals the exact count if tiles divide sizes") {
   RandomPolynomials random(polynomial_seed());
   Symbols& symbols = random.symbols;
   const std::set<SymbolId> inputs(symbols.inputs().begin(), symbols.inputs().end());
   for (int i = 0; i < 300; ++i) {
     const Polynomial exact = random.polynomial(false), relaxed = relax(exact, symbols);
     for (const SymbolId symbol : symbols_of(relaxed)) CHECK(inputs.contains(symbol));
-    // Two trips or more each, so that gates are open; the external takes the value it relaxes to.
+    // Every loop has at least two trips, so that every gate equals its trip count. The external symbol has its relaxed
+    // value.
     const auto tile_q = random.between(1, 9), tile_kv = random.between(1, 9);
     const auto size = [&](std::int64_t trips) { return static_cast<double>(trips * tile_q * tile_kv); };
     Valuation values{{random.all[0], size(random.between(2, 5))},

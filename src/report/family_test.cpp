@@ -56,7 +56,7 @@ FamilyPage small_family() {
 
 }  // namespace
 
-TEST_CASE("a family row has a value for machines behind each rounded number, and words where one is missing") {
+TEST_CASE("a family row has a machine-readable value for each rounded number, and a text for a missing one") {
   const std::string html = render_family_html(small_family(), kAssets);
   CHECK(has(html, R"(<data value="3000">3.000 kB</data>)"));
   CHECK(has(html, R"(<data value="0.75">−25.0 %</data>)"));
@@ -67,7 +67,7 @@ TEST_CASE("a family row has a value for machines behind each rounded number, and
   CHECK_FALSE(has(html, "{{"));
 }
 
-TEST_CASE("a step says its gain, the bound before and what fell and rose") {
+TEST_CASE("a step states its gain, the previous bound, and what decreased and increased") {
   const std::string html = report::family_ladders_html(small_family());
   CHECK(has(html, R"(<data value="4">×4.00</data>)"));
   CHECK(has(

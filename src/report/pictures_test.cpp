@@ -69,8 +69,7 @@ Report two_kernels() {
 
 }  // namespace
 
-TEST_CASE(
-    "A bar of the time split is as long as the predicted time, in shares of the measured one, and its parts fill it") {
+TEST_CASE("A bar of the time split is the predicted time over the measured one, and its parts add up to it") {
   const json row = split_chart(two_kernels())["data"]["values"][0];
   CHECK(row["total"].get<double>() == doctest::Approx(2));
   double parts = 0;
@@ -124,7 +123,7 @@ TEST_CASE("Residuals are one row a record, a quantity that was not counted is ab
   CHECK(residual_chart(two_kernels(), "busy_cycles").is_null());
 }
 
-TEST_CASE("An error bar stands over the sizes of its records, a group's over the whole picture, and none leaves it") {
+TEST_CASE("An error bar spans the sizes of its records, that of a group the whole chart, and none exceeds the chart") {
   const json spec = residual_chart(two_kernels(), "seconds");
   const json bars = spec["layer"][0]["data"]["values"];
   const json domain = spec["layer"][0]["encoding"]["y"]["scale"]["domain"];
@@ -194,7 +193,7 @@ TEST_CASE("The sections offer groups of kernels and say which records are drawn"
             "<option value=\"all\">all kernels</option><option value=\"*ours\">our kernels</option><option "
             "value=\"*theirs\">third-party kernels</option>"));
   CHECK(has(split,
-            "<option value=\"*ours\">all kernels</option><option value=\"k\">k</option>"));  // of theirs none is split
+            "<option value=\"*ours\">all kernels</option><option value=\"k\">k</option>"));  // none of theirs is split
   for (const std::string& html : {residuals, split, clocks, lengths_html(report)})
     CHECK(has(html, "2 records of 2 kernels (experiment main)"));
   CHECK(has(clocks,
@@ -202,7 +201,7 @@ TEST_CASE("The sections offer groups of kernels and say which records are drawn"
             "alone in 3."));
 }
 
-TEST_CASE("Every picture describes itself in words for readers who do not see it") {
+TEST_CASE("Every picture has a text description for readers who cannot see it") {
   const Report report = two_kernels();
   for (const json& spec : {split_chart(report), residual_chart(report, "seconds"),
                            length_chart(report.pictures->lengths[0]), clock_chart(report), power_chart(report)})

@@ -136,7 +136,7 @@ TEST_CASE("The page escapes text, closes no script early and shows the worst row
             "<span class=\"whole\">−9.09 %</span>"));
 }
 
-TEST_CASE("What an asset contains is not taken for a placeholder") {
+TEST_CASE("Text inside an asset is not treated as a placeholder") {
   const Assets assets(true);
   CHECK(has(tilescope::render_html(small_report(), assets.folder()), "var text = '<\\/script>{{title}}';"));
 }
@@ -206,7 +206,7 @@ TEST_CASE("Points that share a label are told apart by their id") {
   CHECK(has(csv, "512 (p2)\",fused,seconds"));
 }
 
-TEST_CASE("An absent measurement stays a dash and never becomes a zero") {
+TEST_CASE("An absent measurement is printed as a dash, not as zero") {
   Report data = small_report();
   data.points[0].measured.reset();
   data.rows.clear(), data.summary.clear();

@@ -107,7 +107,7 @@ void check_compare(const Given& given, const Answer& answered) {
   REQUIRE(rows.size() == 1);
   const Json object = compared_json(rows).at("rows").at(0);
   const Json& time = object.at("microseconds");
-  CHECK(time.is_null() == !answered.prediction.feasible);  // what does not fit has no time
+  CHECK(time.is_null() == !answered.prediction.feasible);  // a point that does not fit has no time
   if (!time.is_null())
     CHECK(time.get<double>() == doctest::Approx(answered.prediction.time.total * 1e6).epsilon(1e-12));
   const auto& hbm = answered.prediction.traffic[LevelId::hbm];
@@ -145,7 +145,7 @@ TEST_CASE("predict, sweep, search and compare agree on random points, and no num
   CHECK(compared > most / 3);
 }
 
-TEST_CASE("what the merge of a split reads, the parts have written, also parts without a visible key") {
+TEST_CASE("the merge of a split reads exactly what the parts wrote, including parts without a visible key") {
   for (const std::string mask : {"none", "causal", "window:256", "window:1"})
     for (const std::string splits : {"1", "3", "16"}) {
       CAPTURE(mask);

@@ -1,4 +1,4 @@
-// Which plan a command speaks of: --kernel, --schedule, --diagram, --size and --pass.
+// Selects the plan of a command, from --kernel, --schedule, --diagram, --size and --pass.
 #include <fmt/format.h>
 
 #include <set>
@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
-// What is predicted of a pass when neither a schedule nor a kernel is named.
+// The schedule of a pass if neither a schedule nor a kernel is given.
 std::string default_schedule(Pass pass) { return std::string(properties(pass).schedule); }
 
-// A schedule that another diagram was not written for says why in one line, not in one a loop.
+// Reports a schedule that does not fit the diagram in one line, not in one line per loop.
 Plan plan_on_diagram(const std::string& schedule, const std::string& diagram) {
   try {
     return load_plan_for_schedule(schedule, data_directory(), diagram);

@@ -34,7 +34,7 @@ bool sized_by(const Diagram& diagram, Extent extent) {
   return std::any_of(diagram.axes.begin(), diagram.axes.end(), [&](const Axis& axis) { return axis.extent == extent; });
 }
 
-// A size that no axis takes would change nothing.
+// Refuses a size option that no axis uses, because it would have no effect.
 void refuse_idle_sizes(const Options& options, const Diagram& diagram) {
   for (const ExtentOption& option : extent_options()) {
     if (!options.has(option.name) || std::any_of(option.extents.begin(), option.extents.end(),
@@ -134,7 +134,7 @@ void apply_splits(Point& point, const Plan& plan, const Options& options) {
   point.tiles[static_cast<std::size_t>(parameter)] = *splits;
 }
 
-// As `predict` asks for it: the walk, unless the closed form is wanted.
+// The L2 model: the walk, unless --l2 closed is given.
 void apply_l2(Point& point, const Options& options) {
   const bool closed = options.text("l2") == "closed";
   point.l2 = closed ? L2Model::closed : L2Model::walk;

@@ -18,7 +18,7 @@ namespace {
 // --tile first: every point keeps the tile that is best at the first one.
 bool keeps_first_tile(const Options& options) { return options.text("tile") == "first"; }
 
-// What decides the tile of a point: the options, an axis, the first point, or the search for the best.
+// True if the search chooses the tile of a point, because no option, axis or first point sets it.
 bool searches_tiles(const Options& options, const std::vector<SweepAxis>& axes, const Plan& plan) {
   const int splits = plan.schedule.find_parameter("splits");
   const bool swept = std::any_of(axes.begin(), axes.end(), [&](const SweepAxis& axis) {
@@ -33,7 +33,7 @@ SearchOptions fixed_by(const std::vector<SweepAxis>& axes, SearchOptions search)
   return search;
 }
 
-// A point whose counts exceed 64 bits keeps its tile: predicting it says so, with its place.
+// A point whose counts exceed 64 bits keeps its tile. Its prediction then reports the overflow.
 void take_best_if_countable(const Sweep& sweep, Point& point) {
   try {
     take_best_tile(sweep.plan, sweep.hardware, point, sweep.search);

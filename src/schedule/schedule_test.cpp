@@ -44,7 +44,7 @@ TEST_CASE("flash2 is one island that streams the keys; standard is three") {
   CHECK(!flash2.writes(flash2.islands[0], *flash2.diagram.find_array("S")));
 }
 
-TEST_CASE("every field of a schedule that is wrong, missing, given twice or misspelt is one finding at its place") {
+TEST_CASE("an invalid, missing, duplicate or misspelt field of a schedule is one finding at its place") {
   const std::vector<Rule> rules{{"schema", "'tilescope/schedule/1'"},
                                 {"schedule", "text"},
                                 {"diagram", "one of " + join(shipped_names(models / "diagrams"), ", ")},
@@ -77,7 +77,7 @@ TEST_CASE("every field of a schedule that is wrong, missing, given twice or miss
     check_fields(shipped(name), rules);
 }
 
-TEST_CASE("a schedule that names an axis, operator or array its diagram lacks is told which it has") {
+TEST_CASE("the error for an unknown axis, operator or array in a schedule lists the known ones") {
   refused("flash2", "islands[0].loops[3].axis", "queries",
           "'queries' is not an axis of diagram 'attention'; known: b, k, r, q, x, d, e");
   refused("standard", "islands[1].operators[0]", "softmacks",
@@ -139,7 +139,7 @@ TEST_CASE("an island that reads what no earlier island wrote is found") {
                                                    "island 'softmax' reads 'S' before any island writes it"));
 }
 
-TEST_CASE("a schedule has no more parameters than a point has room for") {
+TEST_CASE("a schedule with more parameters than a point can hold is refused") {
   Tree tree = shipped("flash2").tree();
   for (int i = 0; i < 6; ++i) tree.children[4].children.push_back({fmt::format("p{}", i), "1", Kind::scalar, {}});
   const Probe probe = probe_of(tree);

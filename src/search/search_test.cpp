@@ -37,7 +37,7 @@ Tiles tiles_of(const Plan& plan, const Point& point) {
 
 }  // namespace
 
-TEST_CASE("candidates follow from what a parameter cuts") {
+TEST_CASE("the candidates of a parameter depend on the axis that it tiles") {
   const Plan flash2 = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR),
              split = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
   const Tiles all{16, 32, 48, 64, 96, 128, 192, 256};
@@ -52,7 +52,7 @@ TEST_CASE("candidates follow from what a parameter cuts") {
   CHECK(candidates_of(split, grouped, "pack") == Tiles{1, 2, 4});
   CHECK(candidates_of(split, grouped, "q") == Tiles{4, 8, 12, 16, 24, 32, 48, 64});
   CHECK(candidates_of(split, grouped, "splits") ==
-        Tiles{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128});  // 132 units
+        Tiles{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128});  // 132 SMs
   CHECK(candidates_of(split, point_of(split, {1, 32, 8, 1, 40, 128, 128}), "splits") ==
         Tiles{1, 2, 3});  // ceil(40 / 16) parts
   const Plan standard = load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR);
@@ -82,8 +82,8 @@ TEST_CASE("every searched point is whole matrix instructions and warps, none twi
   }
 }
 
-TEST_CASE("the search finds what trying every multiple of 16 finds, where its candidates hold it") {
-  // The other route: all 16 x 16 tiles of forward and backward attention, without the search's rules for which to try.
+TEST_CASE("the search finds the best of all multiples of 16 that are among its candidates") {
+  // The reference tries all 16 x 16 tiles of forward and backward attention, without the candidate rules of the search.
   for (const char* name : {"flash2", "flash1", "flash2-backward", "flash1-backward"}) {
     CAPTURE(name);
     const Plan plan = load_plan_for_schedule(name, TILESCOPE_SOURCE_DIR);
@@ -130,7 +130,7 @@ TEST_CASE("fixed parameters keep their value, progress counts to the end, and ea
     CHECK(static_cast<double>(fallen.row.bytes) > fallen.row.capacity_bytes);
 }
 
-TEST_CASE("few queries over many keys are split over the units, many queries are not") {
+TEST_CASE("few queries over many keys are split over the SMs, and many queries are not") {
   const Plan plan = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
   const auto splits = static_cast<std::size_t>(plan.schedule.find_parameter("splits"));
   const SearchResult decode = search_tiles(plan, h200(), point_of(plan, {1, 8, 8, 1, 65536, 128, 128}));

@@ -23,9 +23,9 @@ TEST_CASE("partial results of attention can be kept as its outputs O and L") {
   CHECK(found.worst() <= 1e-9);
 }
 
-TEST_CASE("a section is taken only from outputs of the same shape") {
+TEST_CASE("a section (state from outputs) is accepted only if outputs and state have the same shape") {
   Cascade cascade = attention();
-  cascade.outputs[1].shape = "q e";  // an L that is stored per column cannot stand for one m
+  cascade.outputs[1].shape = "q e";  // L is stored per column and cannot replace m, which is not
   CHECK(!accepted(cascade).compact.has_value());
 }
 
@@ -35,8 +35,9 @@ TEST_CASE("without the log-sum-exp the outputs of attention cannot be merged") {
   CHECK(!accepted(cascade).compact.has_value());
 }
 
-TEST_CASE("a mean is a section of itself but does not merge, so it is not taken") {
-  // sigma: s := mean, n := 1 gives t(sigma(mean)) = mean/1, and yet means of unequal parts do not average.
+TEST_CASE("a mean has a section but means do not merge, so the section is refused") {
+  // The section sigma is s := mean, n := 1, and t(sigma(mean)) = mean/1. But the average of the means of unequal parts
+  // is not the mean.
   const Cascade cascade{"x", {"S"}, {"S"}, {sum_of("n", "0*S + 1"), sum_of("s", "S")}, {output("mean", "s/n")}};
   const Witness witness = accepted(cascade);
   CHECK(!witness.compact.has_value());
@@ -46,18 +47,18 @@ TEST_CASE("a mean is a section of itself but does not merge, so it is not taken"
   CHECK(verify(cascade, wrong, 5).compact > 1e-3);
 }
 
-TEST_CASE("log-sum-exp alone carries one value instead of two") {
+TEST_CASE("the compact state of a log-sum-exp alone is one value instead of two") {
   const Cascade cascade{"x", {"S"}, {}, {max_of("m", "S"), sum_of("z", "exp(S - m)")}, {output("L", "m + log(z)")}};
   CHECK(section_text(accepted(cascade)) == "m := L; z := 1; ");
 }
 
-TEST_CASE("a section that is wrong is found by running it") {
+TEST_CASE("a wrong section is detected by running it") {
   Witness witness = accepted(attention());
-  witness.compact->section[0].second = Expression::number(0);  // forgets the scale of each part
+  witness.compact->section[0].second = Expression::number(0);  // discards the scale of each part
   CHECK(verify(attention(), witness, 3).compact > 1e-3);
 }
 
-TEST_CASE("quotients are equal when they cross-multiply to the same sum, and not otherwise") {
+TEST_CASE("quotients are proven equal if and only if they cross-multiply to the same sum") {
   const auto equal = [](const char* a, const char* b) { return proven_equal_as_quotients(formula(a), formula(b)); };
   CHECK(equal("(a*c + b*c)/(d*c)", "(a + b)/d"));
   CHECK(equal("square(a + b) - square(a - b)", "4*a*b"));

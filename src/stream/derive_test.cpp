@@ -26,7 +26,7 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("softmax attention derives to exactly online softmax") {
+TEST_CASE("the derivation of softmax attention gives exactly online softmax") {
   // theory.md 1.4, Table 4 "Unscaled": o = delta*o' + sum s_i v_i, finalise o/z; P5: the ratio is delta.
   const Witness witness = accepted(attention());
   CHECK(witness.kind == Witness::Kind::state_machine);
@@ -44,7 +44,7 @@ TEST_CASE("softmax attention derives to exactly online softmax") {
   check_runs(attention(), witness);
 }
 
-TEST_CASE("a mask, a bias, a soft cap and a scale before the softmax leave its state machine as it is") {
+TEST_CASE("a mask, bias, soft cap or scale before the softmax does not change its state machine") {
   // theory.md 1.4, fusion theorem: pre-composition with anything weaved over the streamed axis.
   for (const char* scores : {"scale*S", "S + slope*(index(x) - index(q))", "c*tanh(scale*S/c)", "S + B*V"}) {
     Cascade cascade = attention(scores);
@@ -56,14 +56,14 @@ TEST_CASE("a mask, a bias, a soft cap and a scale before the softmax leave its s
       CHECK(to_text(witness.state[i].repair.value()) == "exp(m - m')");
     CHECK(witness.compact.has_value());
     check_runs(cascade, witness);
-    cascade.masked = {"S"};  // causal guard: theory.md 1.1, a fold ignores what lies outside
+    cascade.masked = {"S"};  // causal guard (theory.md 1.1): a fold ignores masked positions
     const Witness guarded = accepted(cascade);
     for (const StateVariable& variable : guarded.state) CHECK(variable.guards == Lines{"S"});
     check_runs(cascade, guarded);
   }
 }
 
-TEST_CASE("a bias by position streams because index along the axis is a streamed value") {
+TEST_CASE("a bias by position is streamable because index along the axis is a streamed value") {
   const Cascade cascade{"x", {"S"}, {}, {max_of("m", "S + slope*index(x)")}, {output("m", "m")}};
   const Witness witness = accepted(cascade);
   CHECK(witness.kind == Witness::Kind::monoid);
@@ -73,18 +73,18 @@ TEST_CASE("a bias by position streams because index along the axis is a streamed
         "sigmoid(index(x) - n): sigmoid of a sum that mixes index(x), which varies along x, with the fold n");
 }
 
-TEST_CASE("an L2 norm moves to the finaliser and leaves two plain sums") {
+TEST_CASE("an L2 norm is applied in the finaliser, and the state is two plain sums") {
   // theory.md 1.4, "spherical attention": B((o,z),(x,y)) = (o + sum a1(x_i) y_i, z + sum a2(x_i)).
   const Cascade cascade{"x", {"S", "V"}, {}, {sum_of("n", "S*S"), sum_of("O", "(S/sqrt(n))*V")}, {output("O", "O")}};
   const Witness witness = accepted(cascade);
   CHECK(witness.kind == Witness::Kind::monoid);
   CHECK(lines_of(witness, "body") == Lines{"n' = n + sum over x of S*S", "O' = O + sum over x of S*V"});
   CHECK(lines_of(witness, "final") == Lines{"O = O/sqrt(n)"});
-  CHECK(!witness.compact.has_value());  // n is needed to merge and is no output
+  CHECK(!witness.compact.has_value());  // merging needs n, which is not an output
   check_runs(cascade, witness);
 }
 
-TEST_CASE("RMSNorm then a contraction over the same axis streams as two plain sums") {
+TEST_CASE("RMSNorm followed by a contraction over the same axis is streamed as two plain sums") {
   const Cascade cascade{"d",
                         {"X", "g", "W"},
                         {},
@@ -97,7 +97,7 @@ TEST_CASE("RMSNorm then a contraction over the same axis streams as two plain su
   check_runs(cascade, witness);
 }
 
-TEST_CASE("a variance has rank 3 and streams by moments, not by repair") {
+TEST_CASE("a variance has rank 3 and is streamed with moments, not with repair") {
   // theory.md 4.2, P5: (x - mu)^2 has moments 1, x, x^2 and is rejected as rank 1.
   const Cascade cascade{
       "x", {"X"}, {}, {sum_of("s", "X"), sum_of("v", "square(X - s/size(x))")}, {output("var", "v/size(x)")}};
@@ -118,7 +118,7 @@ TEST_CASE("a variance has rank 3 and streams by moments, not by repair") {
   check_runs(masked, guarded);
 }
 
-TEST_CASE("a softmax-weighted variance keeps three repaired moments, two of them already there") {
+TEST_CASE("a softmax-weighted variance needs three repaired moments, and two of them are already folds") {
   const Cascade cascade{"x",
                         {"S", "V"},
                         {},
@@ -132,7 +132,7 @@ TEST_CASE("a softmax-weighted variance keeps three repaired moments, two of them
   check_runs(cascade, witness);
 }
 
-TEST_CASE("an exponential that would explode is never made a moment while its repair exists") {
+TEST_CASE("an exponential that can overflow is not made a moment if it has a repair") {
   for (const char* body : {"exp(S - m)*V", "exp(S)*exp(-m)*V", "exp(S)*V/exp(m)", "exp(S)*(V*exp(-m))"}) {
     const Cascade cascade{"x", {"S", "V"}, {}, {max_of("m", "S"), sum_of("O", body)}, {output("O", "O")}};
     const Witness witness = accepted(cascade);
@@ -142,7 +142,7 @@ TEST_CASE("an exponential that would explode is never made a moment while its re
   }
 }
 
-TEST_CASE("exp(x)/exp(z) is accepted and sigma(x - mu) refused with the reason") {
+TEST_CASE("exp(x)/exp(z) is accepted, and sigma(x - mu) is refused with the reason") {
   // theory.md 4.2, numeric test under P5; 7 (c).
   const Cascade quotient{"x", {"X"}, {}, {max_of("z", "X"), sum_of("s", "exp(X)/exp(z)")}, {output("s", "s")}};
   check_runs(quotient, accepted(quotient));
@@ -151,7 +151,7 @@ TEST_CASE("exp(x)/exp(z) is accepted and sigma(x - mu) refused with the reason")
   CHECK(refusal.reason == "sigmoid(S - mu): sigmoid of a sum that mixes S, which varies along x, with the fold mu");
 }
 
-TEST_CASE("every kind of body that does not separate is refused with its own reason") {
+TEST_CASE("each kind of body that does not separate is refused with its own reason") {
   const auto reason = [](const Fold& last) {
     return refused({"x", {"S", "V"}, {}, {sum_of("mu", "S"), last}, {}}).reason;
   };
@@ -208,7 +208,7 @@ TEST_CASE("plain sums and products are monoids: a contraction, a backward pass, 
   }
 }
 
-TEST_CASE("roots and logarithms of products split under a stated assumption") {
+TEST_CASE("roots and logarithms of products are split under a stated assumption") {
   const Cascade cascade{
       "x", {"S", "V"}, {}, {sum_of("z", "S"), sum_of("y", "sqrt(S*z) + log(V/z)")}, {output("y", "y")}};
   const Witness witness = accepted(cascade);
@@ -217,7 +217,7 @@ TEST_CASE("roots and logarithms of products split under a stated assumption") {
   check_runs(cascade, witness);
 }
 
-TEST_CASE("an output that varies along the axis is a map alone, and a second pass with a fold") {
+TEST_CASE("an output that varies along the axis is a map if it uses no fold, and else needs a second pass") {
   const Cascade map{"x", {"S"}, {}, {}, {output("P", "exp(S)*scale")}};
   const Witness witness = accepted(map);
   CHECK(witness.kind == Witness::Kind::map);
@@ -231,7 +231,7 @@ TEST_CASE("an output that varies along the axis is a map alone, and a second pas
         "pass");
 }
 
-TEST_CASE("a cascade without a defined value is refused") {
+TEST_CASE("a cascade with an unknown, duplicate or invalid name is refused") {
   CHECK(refused({"x", {"S"}, {}, {sum_of("a", "S*b"), sum_of("b", "S")}, {}}).reason ==
         "a: uses b, which is not an earlier fold");
   CHECK(refused({"x", {"S"}, {}, {sum_of("a", "S*a")}, {}}).reason == "a: uses a, which is not an earlier fold");

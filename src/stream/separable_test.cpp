@@ -1,4 +1,4 @@
-// The separable normal form of theory.md 4.2 (P5) against the value of what it came from.
+// Compares the separable normal form of theory.md 4.2 (P5) with the value of the original expression.
 #include "stream/separable.h"
 
 #include <cmath>
@@ -36,7 +36,7 @@ bool moderate(const Expression& e, const Point& point) {
 
 }  // namespace
 
-TEST_CASE("a term keeps what varies and moves what does not, and a mixed exponential stays whole") {
+TEST_CASE("a term keeps the factors that vary and moves the others out, and a mixed exponential is not split") {
   const SeparableForm form = form_of("3*exp(a - c)*b/d*sqrt(k)");
   REQUIRE(form.terms.size() == 1);
   CHECK(to_text(form.terms[0].constant) == "3*sqrt(k)");
@@ -44,7 +44,7 @@ TEST_CASE("a term keeps what varies and moves what does not, and a mixed exponen
   CHECK(to_text(form.terms[0].moved()) == "1/d");
 }
 
-TEST_CASE("the rank is the number of terms that remain when like terms are joined") {
+TEST_CASE("the rank is the number of terms after like terms are combined") {
   CHECK(form_of("(a - c)*(a - c)").terms.size() == 3);
   CHECK(form_of("pow(a - c, 4)").terms.size() == 5);
   CHECK(form_of("a*c + b*c").terms.size() == 1);              // (a + b)*c
@@ -57,7 +57,7 @@ TEST_CASE("the rank is the number of terms that remain when like terms are joine
   CHECK(form_of("exp(a - c)*(b - d)").terms.size() == 2);
 }
 
-TEST_CASE("whatever separates adds up to the expression it came from, and its parts are pure") {
+TEST_CASE("separated terms add up to the original expression, and no part mixes the two kinds of values") {
   std::mt19937_64 random(test_seed());
   const StreamRoles who = roles();
   std::uniform_real_distribution<double> draw(0.3, 2);

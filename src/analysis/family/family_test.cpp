@@ -62,7 +62,7 @@ TEST_CASE(
   CHECK(steps[1]["flop_per_second"].get<double>() == doctest::Approx(flop / median_seconds(fast)));
 }
 
-TEST_CASE("a step names what fell and what rose between two predictions, with the same quotient of the counters") {
+TEST_CASE("a step lists what decreased and what increased between two predictions, with the ratio of the counters") {
   const Comparison comparison = compare_points({analysis::reference_point, kFused});
   const Json data = data_of(comparison);
   const Json& changes = data["ladders"][0]["steps"][1]["gain"]["changes"];
@@ -91,7 +91,7 @@ TEST_CASE("a step names what fell and what rose between two predictions, with th
   CHECK(launches);
 }
 
-TEST_CASE("a kernel that is not ours is told apart by its descriptor's folder") {
+TEST_CASE("a third-party kernel is recognised by the folder of its descriptor") {
   Comparison comparison = compare_points({analysis::reference_point, kFused});
   comparison.points.push_back(faster(comparison.points[1], "theirs", 1.5));
   comparison.points.back().plan.kernel.file = "kernels/third_party/theirs.kernel.yaml";
@@ -158,7 +158,7 @@ TEST_CASE("a counter that the record lacks is named") {
   CHECK(quantity(row, "l2_write_bytes")["absent"] == "this GPU lacks l1tex__m_l1tex2xbar_write_bytes.sum");
 }
 
-TEST_CASE("what a compared point names belongs to the point, not to what made it") {
+TEST_CASE("the names in a compared point refer to arrays of its own plan") {
   const Comparison comparison = compare_points({analysis::reference_point, kFused, kFusedSlower, kFp32});
   for (const ComparedPoint& point : comparison.points)
     for (const FootprintRow& row : point.prediction.footprint)

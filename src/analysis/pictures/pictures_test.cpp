@@ -33,7 +33,7 @@ std::vector<Split> splits_of(const Comparison& comparison) {
 
 }  // namespace
 
-TEST_CASE("the parts of a predicted time add up to it, whatever bounds the kernel, and no unit is busy for longer") {
+TEST_CASE("the parts of a predicted time add up to it for every bound, and no hardware unit is busy for longer") {
   const Comparison comparison = compare_points({fused("4096"), fused("2048", "causal"), kReference, kLibrary, kDecode});
   const std::vector<Split> splits = splits_of(comparison);
   REQUIRE(splits.size() == 5);
@@ -62,8 +62,7 @@ TEST_CASE("a unit's part of time is its work over its rate: tensor cores of fuse
   CHECK(splits[1].busiest.contains("hbm"));
 }
 
-TEST_CASE(
-    "of each kernel at most five records are split, the longest first, and short ones only where there is no other") {
+TEST_CASE("at most five records of each kernel are split, longest first; short ones only if there is no other") {
   Comparison comparison = compare_points({fused("128"), fused("1024"), fused("4096"), fused("16384")});
   const std::vector<Split> three = splits_of(comparison);
   REQUIRE(three.size() == 3);  // 128 keys take under 20 us
@@ -84,7 +83,7 @@ TEST_CASE(
   CHECK_FALSE(five[4].label.ends_with("B2"));  // the shortest, of batch 1
 }
 
-TEST_CASE("a residual carries the bar that predict states for its kernel and regime") {
+TEST_CASE("a residual has the error bar that predict states for its kernel and regime") {
   const Comparison comparison = compare_points({fused("4096"), kLibrary});
   Pictures data;
   add_residuals(data, picture_records(comparison, h200()), h200(), kErrors);

@@ -123,7 +123,7 @@ std::string page_of(const Diagram& diagram, const Schedule* schedule, std::vecto
   return derivation_page(page);
 }
 
-// Of a named schedule whose implementation is described, with its default tiles.
+// Adds the pseudocode of a named schedule that has a described implementation, with its default tiles.
 void add_pseudocode(const Arguments& arguments, const DeriveRequest& request, const std::string& name,
                     std::vector<PageSection>& sections) {
   const std::vector<std::string> known = shipped_names(data_directory() / "models" / "implementations");

@@ -52,7 +52,7 @@ TEST_CASE("a memory that not even tiles of one fit into is answered with no") {
   CHECK(outcome.out.find("Nothing fits into this memory") != std::string::npos);
 }
 
-TEST_CASE("wrong words of derive are one line each") {
+TEST_CASE("a wrong argument of derive gives a one-line error") {
   CHECK(run_program("derive").status == 2);
   CHECK(run_program("derive atention").err.find("did you mean 'attention'?") != std::string::npos);
   check_refused("derive matmul --size z=3", "error: --size: diagram 'matmul' has no size 'z'; known: a, b, c");

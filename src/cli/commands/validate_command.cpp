@@ -48,7 +48,7 @@ ExitStatus validate_records(const Arguments& arguments) {
   const Comparison comparison =
       compare_recorded(arguments, Keep::rows, Progress(arguments, "comparing records").callback());
   const std::vector<SearchRegret> regrets = search_regret(comparison);
-  // Files before standard output, whose reader may leave.
+  // Writes files before standard output, because the reader of standard output may close the pipe.
   if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));
   if (const auto markdown = arguments.text("markdown"))
     write_file(*markdown, summary_text(comparison, regrets, Style{.format = OutputFormat::md}));

@@ -14,7 +14,7 @@
 namespace tilescope::cli {
 namespace {
 
-// The sizes that the diagram's axes take: of the workload, then its own.
+// The sizes of the axes: those of the workload, then those of the diagram.
 std::string size_text(const Diagram& diagram, const Workload& w) {
   const auto uses = [&](Extent extent) {
     return std::any_of(diagram.axes.begin(), diagram.axes.end(),

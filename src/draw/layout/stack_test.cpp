@@ -30,7 +30,7 @@ double least(const std::vector<Stacked>& items, double gap, std::size_t from, do
   return best;
 }
 
-TEST_CASE("stacked things keep order and gaps and are as near to their wishes as any stack") {
+TEST_CASE("stacked items keep order and gaps and have the least total distance from their preferred positions") {
   std::mt19937 random(7);
   std::uniform_int_distribution<int> wish(0, 8), height(1, 3), votes(1, 3);
   for (int round = 0; round < 60; ++round) {
@@ -51,7 +51,7 @@ TEST_CASE("wide gaps are closed to the widest that is allowed") {
   CHECK(tops == std::vector<double>{0, 12, 15});
 }
 
-TEST_CASE("a thing without a wish follows the one above it, and nothing is stacked as nothing") {
+TEST_CASE("an item without a preferred position follows the item above it, and an empty list stays empty") {
   CHECK(stacked({{2, {5}}, {2, {}}}, 1, unlimited) == std::vector<double>{5, 8});
   CHECK(stacked({}, 1, unlimited).empty());
 }

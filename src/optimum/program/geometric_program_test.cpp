@@ -77,7 +77,7 @@ TEST_CASE("matmul's tiles are square: 2abc/(sqrt(M + 1) - 1) with streamed slice
   }
 }
 
-TEST_CASE("bounds that fix a variable, and bounds that cross, are answers") {
+TEST_CASE("bounds may fix a variable, and contradictory bounds are reported") {
   GeometricProgram program{posynomial({{1, -1, -1}}), {posynomial({{0.01, 1, 1}, {0.01, 1, 0}})}};
   program.lower = Eigen::Vector2d(1, 4), program.upper = Eigen::Vector2d(1000, 4);
   const GeometricResult fixed = solve(program);
@@ -92,7 +92,7 @@ TEST_CASE("bounds that fix a variable, and bounds that cross, are answers") {
   CHECK(solve(program).status == GeometricStatus::infeasible);
 }
 
-TEST_CASE("an infeasible programme is certified and an unbounded one named") {
+TEST_CASE("an infeasible programme is certified, and an unbounded programme is reported") {
   const Posynomial inverse = posynomial({{1, -1, -1}});
   const GeometricResult infeasible = solve({inverse, {posynomial({{1, 1, 0}, {1, -1, 0}})}});  // x + 1/x >= 2
   CHECK(infeasible.status == GeometricStatus::infeasible);
@@ -107,14 +107,14 @@ TEST_CASE("an infeasible programme is certified and an unbounded one named") {
   CHECK(solve({posynomial({{1, 1, -2}}), {posynomial({{1, -1, 1}})}}).status == GeometricStatus::unbounded);
 }
 
-TEST_CASE("a lowest value that is only approached is bounded below by it") {
+TEST_CASE("an infimum that is not attained is the lower bound") {
   const GeometricResult result = solve({posynomial({{3, 0}, {1, -1}}), {}});  // 3 + 1/x
   CHECK(result.value == doctest::Approx(3).epsilon(1e-8));
   CHECK(result.lower_bound <= 3);
   CHECK(result.lower_bound == doctest::Approx(3).epsilon(1e-8));
 }
 
-TEST_CASE("too few steps leave a valid bound and say so") {
+TEST_CASE("with too few steps the bound is still valid, and the result reports it") {
   const GeometricProgram program{posynomial({{1, -1, 0}, {1, 0, -2}}), {posynomial({{0.01, 1, 0}, {0.02, 0, 1}})}};
   const GeometricResult full = solve(program), cut = solve(program, {.most_steps = 5});
   check_optimal(program, full);

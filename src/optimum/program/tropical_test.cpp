@@ -23,7 +23,7 @@ Posynomial unit_terms(const Rows& rows, double log_coefficient) {
 
 }  // namespace
 
-TEST_CASE("linear equations are solved exactly, and free or contradictory ones recognised") {
+TEST_CASE("linear equations are solved exactly, and underdetermined or contradictory ones are detected") {
   CHECK(solve_exactly({{2, 1, 5}, {1, -1, 1}}, 2).values == std::vector<Rational>{2, 1});
   CHECK(solve_exactly({{0, 3, 1}, {2, 0, 1}}, 2).values == std::vector<Rational>{{1, 2}, {1, 3}});
   CHECK(solve_exactly({{1, 1, 1}, {2, 2, 2}}, 2).free_unknowns == 1);
@@ -31,7 +31,7 @@ TEST_CASE("linear equations are solved exactly, and free or contradictory ones r
   CHECK(solve_exactly({{1, 1}, {2, 2}, {3, 3}}, 1).values == std::vector<Rational>{1});
 }
 
-TEST_CASE("exponents of matmul's tiles are 1/2, and a streamed tile shares nothing") {
+TEST_CASE("the exponents of matmul's tiles are 1/2, and a streamed tile has no share") {
   const auto square = best_growth({{-1, 0}, {0, -1}}, {{1, 1}, {1, 0}, {0, 1}}, 2);
   REQUIRE(square);
   CHECK(square->growth == Rational(-1, 2));
@@ -74,7 +74,7 @@ TEST_CASE("the growth of random problems is the slope of the geometric programme
   CHECK(compared == 100);
 }
 
-TEST_CASE("a problem with too many vertices is declined") {
+TEST_CASE("a problem with too many vertices is refused") {
   const Rows traffic(30, std::vector<Rational>(6, -1)), memory(30, std::vector<Rational>(6, 1));
   CHECK_FALSE(best_growth(traffic, memory, 6));
 }

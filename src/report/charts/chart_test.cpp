@@ -26,7 +26,7 @@ Report one_point() {
 
 }  // namespace
 
-TEST_CASE("A mark of the roofline stands at FLOP per byte of its level and FLOP per second") {
+TEST_CASE("A mark of the roofline has the FLOP per byte of its level and the FLOP per second of its point") {
   const json marks = roofline_chart(one_point())["datasets"]["marks"];
   REQUIRE(marks.size() == 3);  // hbm and l2 predicted, hbm measured; the register level has no roof
   CHECK(marks[0]["level"] == "hbm");
@@ -108,7 +108,7 @@ TEST_CASE("A tile that does not fit says which memory is too small and by how mu
   CHECK_FALSE(cells[1].contains("seconds"));
 }
 
-TEST_CASE("Every chart describes itself in words for readers who do not see it") {
+TEST_CASE("Every chart has a text description for readers who cannot see it") {
   Report report = one_point();
   for (const json& spec : {roofline_chart(report), traffic_chart(report, "hbm")})
     CHECK(spec["description"].get<std::string>().size() > 40);

@@ -1,4 +1,4 @@
-// theory.md 7 (b): every witness that is derived verifies, and a wrong one does not.
+// theory.md 7 (b): every derived witness passes verification, and a wrong witness fails it.
 #include "stream/check/verify.h"
 
 #include <cmath>
@@ -11,7 +11,8 @@
 namespace tilescope {
 namespace {
 
-// Bodies of one to three factors or terms, many of which mix, so that about half of the cascades are streamable.
+// Random cascades. A body has one to three factors or terms. Many terms mix streamed values with folds, so that about
+// half of the cascades are streamable.
 class RandomCascade {
  public:
   explicit RandomCascade(std::mt19937_64& random) : random_(random) {}
@@ -88,8 +89,8 @@ StreamData slice(const StreamData& data, std::size_t begin, std::size_t end) {
   return part;
 }
 
-// Moments that cancel lose digits, and a part whose own folds are in the hundreds leaves exp(-fold) out of range: a
-// witness is judged where the folds of parts, too, are of moderate size (an empty maximum aside).
+// True if the folds of all parts have a moderate size; an empty maximum is ignored. Only then is a witness judged:
+// moments that cancel lose digits, and a part with folds in the hundreds puts exp(-fold) out of range.
 bool well_scaled(const Cascade& cascade, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (int i = 0; i < 24; ++i) {
@@ -107,7 +108,7 @@ bool well_scaled(const Cascade& cascade, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("every witness of a random cascade computes the cascade in any chunks, merges and order") {
+TEST_CASE("a witness of a random cascade computes the cascade for any chunks, merges and order") {
   std::mt19937_64 random(test_seed());
   int accepted_count = 0, refused_count = 0, repaired = 0, moments = 0;
   for (int i = 0; i < 600; ++i) {
@@ -133,7 +134,7 @@ TEST_CASE("every witness of a random cascade computes the cascade in any chunks,
   CHECK(moments > 10);
 }
 
-TEST_CASE("no body makes the derivation throw, and what it accepts without moments or repair is exact") {
+TEST_CASE("the derivation throws for no body, and a witness without moments or repair is exact") {
   std::mt19937_64 random(test_seed());
   int sums = 0;
   for (int i = 0; i < 1000; ++i) {
@@ -160,7 +161,7 @@ TEST_CASE("no body makes the derivation throw, and what it accepts without momen
   CHECK(sums > 30);
 }
 
-TEST_CASE("a witness with a wrong part does not verify") {
+TEST_CASE("a witness with a wrong part fails verification") {
   const Cascade cascade = attention();
   const Witness good = accepted(cascade);
   CHECK(verify(cascade, good, 11).worst() <= 1e-9);
@@ -194,12 +195,12 @@ TEST_CASE("a witness with a wrong part does not verify") {
   for (StateVariable& variable : wrong.state) variable.guards = {"V"};
   Cascade masked = cascade;
   masked.masked = {"V"};
-  CHECK(!(verify(masked, wrong, 11).worst() <= 1e-9));  // m and z must not skip where only V is masked
+  CHECK(!(verify(masked, wrong, 11).worst() <= 1e-9));  // m and z must include positions where only V is masked
   CHECK(verify(masked, accepted(masked), 11).worst() <= 1e-9);
 }
 
-TEST_CASE("a fold may go on while the maximum it depends on is still empty") {
-  // S is masked at the start, V is not: z accumulates before m has a value, so exp(V - m) has no scale yet.
+TEST_CASE("a fold accumulates while the maximum that it depends on is still empty") {
+  // S is masked at the start and V is not. There z accumulates before m has a value, so exp(V - m) has no scale yet.
   Cascade cascade{"x", {"S", "V"}, {"S"}, {max_of("m", "S"), sum_of("z", "exp(V - m)")}, {output("z", "z")}};
   const Witness witness = accepted(cascade);
   StreamData data{.axis = "x", .positions = 3};
@@ -214,7 +215,7 @@ TEST_CASE("a fold may go on while the maximum it depends on is still empty") {
   CHECK(verify(cascade, witness, 2).worst() <= 1e-9);
 }
 
-TEST_CASE("any repair of a random cascade that is off by one part in 100000 is noticed") {
+TEST_CASE("a repair of a random cascade that is wrong by one part in 100000 fails verification") {
   std::mt19937_64 random(test_seed());
   int tried = 0;
   for (int i = 0; i < 4000 && tried < 60; ++i) {
@@ -225,7 +226,7 @@ TEST_CASE("any repair of a random cascade that is off by one part in 100000 is n
     const std::uint64_t seed = random();
     std::string perturbed;
     for (StateVariable& variable : witness.state) {
-      if (!variable.repair || variable.name != variable.fold) continue;  // one of several terms may not matter
+      if (!variable.repair || variable.name != variable.fold) continue;  // one of several terms may have no effect
       variable.repair = *variable.repair * Expression::number(1.00001);
       perturbed = variable.fold;
       break;
@@ -233,7 +234,7 @@ TEST_CASE("any repair of a random cascade that is off by one part in 100000 is n
     if (perturbed.empty() || !well_scaled(cascade, seed)) continue;
     const StreamData data = random_stream_data(cascade, 20, -1.5, 1.5, random);
     if (!(evaluate_directly(cascade, data).magnitudes.at(perturbed) > 0.1))
-      continue;  // nearly 0: no difference to detect
+      continue;  // the value is nearly 0: no difference to detect
     ++tried;
     CHECK_MESSAGE(!(verify(cascade, witness, seed).worst() <= 1e-9), shown(cascade));
   }
@@ -241,7 +242,7 @@ TEST_CASE("any repair of a random cascade that is off by one part in 100000 is n
 }
 
 TEST_CASE("the derived online softmax stays finite and exact where exp of a score overflows") {
-  // Against softmax written out here in long double: scores of +-4000, where exp overflows at 709.
+  // The reference is softmax, computed here in long double. Scores lie between -4000 and 4000; exp overflows at 709.
   const Cascade cascade = attention();
   const Witness witness = accepted(cascade);
   std::mt19937_64 random(test_seed());
@@ -265,7 +266,7 @@ TEST_CASE("the derived online softmax stays finite and exact where exp of a scor
   }
 }
 
-TEST_CASE("the direct values that witnesses are judged by are those of plain loops") {
+TEST_CASE("the reference values of a cascade equal values that are written out by hand") {
   const Cascade cascade = attention();
   StreamData data{.axis = "x", .positions = 4};
   data.streamed = {{"S", {1, 3, 2, 9}}, {"V", {4, -1, 0.5, 100}}};
@@ -278,7 +279,7 @@ TEST_CASE("the direct values that witnesses are judged by are those of plain loo
   CHECK(direct.outputs.at("L") == doctest::Approx(3 + std::log(z)).epsilon(1e-15));
 }
 
-TEST_CASE("a cascade that never has a value is not called verified") {
+TEST_CASE("a cascade that never has a value does not pass verification") {
   const Cascade cascade{"x", {"S"}, {}, {sum_of("y", "log(-1 - square(S))")}, {output("y", "y")}};
   const Verification found = verify(cascade, accepted(cascade), 1);
   CHECK(found.runs == 0);

@@ -67,7 +67,7 @@ TEST_CASE("metrics are scheduled together, so related ones share a pass" * docte
             ->passes == 1);
 }
 
-TEST_CASE("where counters cannot be read the one line says what to do") {
+TEST_CASE("if counters cannot be read, the one-line message states the remedy") {
   const Preflight state = preflight();
   CHECK(!state.message.empty());
   CHECK(state.message.find('\n') == std::string::npos);

@@ -45,13 +45,13 @@ TEST_CASE("notes have whole numbers") {
   CHECK(whole(0) == "0");
 }
 
-TEST_CASE("work in a process of its own hands its numbers back, or none when it fails") {
+TEST_CASE("work in a separate process returns its numbers, or none if it fails") {
   CHECK(in_bare_process([] { return std::vector<double>{3.5, -1, 1e-6}; }) == std::vector<double>{3.5, -1, 1e-6});
   CHECK(in_bare_process([] { return std::vector<double>{}; }).empty());
   CHECK(in_bare_process([]() -> std::vector<double> { throw std::runtime_error("no GPU"); }).empty());
 }
 
-TEST_CASE("a GPU is told from others by capability, units and memory") {
+TEST_CASE("GPUs are distinguished by compute capability, number of SMs and memory") {
   CHECK(difference_from(h200(), shipped("h200_sxm")) == "");
   CHECK(difference_from(h200(), shipped("h100_sxm")) == "139.7 GiB of memory instead of 74.51 GiB");
   CHECK(difference_from(h200(), shipped("h100_pcie")) == "132 units instead of 114");
