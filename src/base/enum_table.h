@@ -7,7 +7,8 @@
 //     static constexpr std::array rows{ColourRow{Colour::red, "red", true}, ColourRow{Colour::green, "green", false}};
 //   };
 //
-// Rows stand in the order of the enumerators; this is checked at compile time.
+// A row without further properties is a NamedKind. Rows stand in the order of the enumerators; this is checked at
+// compile time.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,15 @@ namespace tilescope {
 
 template <class Enum>
 struct EnumTable {};
+
+// The row of a kind that has a name and no other property.
+template <class Enum>
+struct NamedKind {
+  Enum value;
+  std::string_view name;
+};
+template <class Enum>
+NamedKind(Enum, std::string_view) -> NamedKind<Enum>;
 
 template <class Enum>
 concept TabledEnum = requires {

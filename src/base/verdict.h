@@ -8,14 +8,10 @@
 namespace tilescope {
 
 enum class Verdict { pass, fail, info };  // info: shown, not judged
-struct VerdictRow {
-  Verdict value;
-  std::string_view name;
-};
 template <>
 struct EnumTable<Verdict> {
-  static constexpr std::array rows{VerdictRow{Verdict::pass, "pass"}, VerdictRow{Verdict::fail, "fail"},
-                                   VerdictRow{Verdict::info, "info"}};
+  static constexpr std::array rows{NamedKind{Verdict::pass, "pass"}, NamedKind{Verdict::fail, "fail"},
+                                   NamedKind{Verdict::info, "info"}};
 };
 
 }  // namespace tilescope

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "derive/random_diagrams.h"
-#include "derive/random_nests.h"
+#include "derive/random/random_diagrams.h"
+#include "derive/random/random_nests.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

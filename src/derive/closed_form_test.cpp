@@ -10,7 +10,7 @@
 
 #include "derive/counted.h"
 #include "derive/kernel_problem.h"
-#include "derive/random_points.h"
+#include "derive/random/random_points.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "derive/counted.h"
-#include "derive/random_nests.h"
+#include "derive/random/random_nests.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "derive/counted.h"
-#include "derive/random_nests.h"
+#include "derive/random/random_nests.h"
 #include "derive/test_models.h"
 #include "optimum/integer_search.h"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "derive/counted.h"
-#include "derive/random_nests.h"
+#include "derive/random/random_nests.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "derive/counted.h"
-#include "derive/random_points.h"
+#include "derive/random/random_points.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

@@ -37,15 +37,10 @@ struct Axis {
 };
 
 enum class ArrayRole { input, interior, output };
-struct ArrayRoleRow {
-  ArrayRole value;
-  std::string_view name;
-};
 template <>
 struct EnumTable<ArrayRole> {
-  static constexpr std::array rows{ArrayRoleRow{ArrayRole::input, "input"},
-                                   ArrayRoleRow{ArrayRole::interior, "interior"},
-                                   ArrayRoleRow{ArrayRole::output, "output"}};
+  static constexpr std::array rows{NamedKind{ArrayRole::input, "input"}, NamedKind{ArrayRole::interior, "interior"},
+                                   NamedKind{ArrayRole::output, "output"}};
 };
 
 struct Array {

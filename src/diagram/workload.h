@@ -17,16 +17,12 @@ constexpr std::int64_t largest_extent = std::int64_t{1}
 
 // Extents a diagram's axes may be sized by.
 enum class Extent { batch, heads_kv, group, q_len, kv_len, d_qk, d_v };
-struct ExtentRow {
-  Extent value;
-  std::string_view name;
-};
 template <>
 struct EnumTable<Extent> {
-  static constexpr std::array rows{ExtentRow{Extent::batch, "batch"},   ExtentRow{Extent::heads_kv, "heads_kv"},
-                                   ExtentRow{Extent::group, "group"},   ExtentRow{Extent::q_len, "q_len"},
-                                   ExtentRow{Extent::kv_len, "kv_len"}, ExtentRow{Extent::d_qk, "d_qk"},
-                                   ExtentRow{Extent::d_v, "d_v"}};
+  static constexpr std::array rows{NamedKind{Extent::batch, "batch"},   NamedKind{Extent::heads_kv, "heads_kv"},
+                                   NamedKind{Extent::group, "group"},   NamedKind{Extent::q_len, "q_len"},
+                                   NamedKind{Extent::kv_len, "kv_len"}, NamedKind{Extent::d_qk, "d_qk"},
+                                   NamedKind{Extent::d_v, "d_v"}};
 };
 
 struct Workload {

@@ -26,13 +26,9 @@ class LevelBytes {
 };
 
 enum class Direction { read, write };
-struct DirectionRow {
-  Direction value;
-  std::string_view name;
-};
 template <>
 struct EnumTable<Direction> {
-  static constexpr std::array rows{DirectionRow{Direction::read, "read"}, DirectionRow{Direction::write, "write"}};
+  static constexpr std::array rows{NamedKind{Direction::read, "read"}, NamedKind{Direction::write, "write"}};
 };
 
 // What moves the bytes of a term.
@@ -88,15 +84,11 @@ struct FootprintRow {
 };
 
 enum class Resource { hbm, l2, smem, tensor, xu, fma };
-struct ResourceName {
-  Resource value;
-  std::string_view name;
-};
 template <>
 struct EnumTable<Resource> {
-  static constexpr std::array rows{ResourceName{Resource::hbm, "hbm"},   ResourceName{Resource::l2, "l2"},
-                                   ResourceName{Resource::smem, "smem"}, ResourceName{Resource::tensor, "tensor"},
-                                   ResourceName{Resource::xu, "xu"},     ResourceName{Resource::fma, "fma"}};
+  static constexpr std::array rows{NamedKind{Resource::hbm, "hbm"},   NamedKind{Resource::l2, "l2"},
+                                   NamedKind{Resource::smem, "smem"}, NamedKind{Resource::tensor, "tensor"},
+                                   NamedKind{Resource::xu, "xu"},     NamedKind{Resource::fma, "fma"}};
 };
 inline constexpr int resource_count = static_cast<int>(kind_count<Resource>);
 
@@ -106,16 +98,12 @@ inline constexpr int sm_unit_count = 6;
 
 // What a sensitivity makes faster: a rate; every wait of a multiprocessor (latency); the clock by a higher power limit.
 enum class Lever { hbm, l2, smem, tensor, xu, fma, alu, latency, power };
-struct LeverRow {
-  Lever value;
-  std::string_view name;
-};
 template <>
 struct EnumTable<Lever> {
   static constexpr std::array rows{
-      LeverRow{Lever::hbm, "hbm"},       LeverRow{Lever::l2, "l2"},           LeverRow{Lever::smem, "smem"},
-      LeverRow{Lever::tensor, "tensor"}, LeverRow{Lever::xu, "xu"},           LeverRow{Lever::fma, "fma"},
-      LeverRow{Lever::alu, "alu"},       LeverRow{Lever::latency, "latency"}, LeverRow{Lever::power, "power"}};
+      NamedKind{Lever::hbm, "hbm"},       NamedKind{Lever::l2, "l2"},           NamedKind{Lever::smem, "smem"},
+      NamedKind{Lever::tensor, "tensor"}, NamedKind{Lever::xu, "xu"},           NamedKind{Lever::fma, "fma"},
+      NamedKind{Lever::alu, "alu"},       NamedKind{Lever::latency, "latency"}, NamedKind{Lever::power, "power"}};
 };
 inline constexpr int lever_count = static_cast<int>(kind_count<Lever>);
 

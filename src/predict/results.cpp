@@ -26,36 +26,31 @@ void add_sums(Prediction& out) {
   }
 }
 
+FootprintRow footprint_row(const Diagram& diagram, Boundary level, int island, const Allocations& kept,
+                           double capacity) {
+  return {.level = level,
+          .island = island,
+          .bytes = kept.bytes,
+          .capacity_bytes = capacity,
+          .largest = kept.largest < 0 ? "" : diagram.arrays[static_cast<std::size_t>(kept.largest)].name.c_str()};
+}
+
 void add_footprint(const BoundIsland& bound, const Footprint& footprint, Prediction& out) {
   if (!footprint.modelled) return;
-  const auto largest = [&](const Allocations& kept) {
-    return kept.largest >= 0 ? bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(kept.largest)].name.c_str()
-                             : "";
+  const auto add = [&](Boundary level, const Allocations& kept, double capacity) {
+    out.footprint.push_back(footprint_row(bound.plan.schedule.diagram, level, bound.number, kept, capacity));
   };
-  out.footprint.push_back({.level = Boundary::smem,
-                           .island = bound.number,
-                           .bytes = footprint.smem.bytes,
-                           .capacity_bytes = footprint.smem_capacity,
-                           .largest = largest(footprint.smem)});
-  out.footprint.push_back({.level = Boundary::reg,
-                           .island = bound.number,
-                           .bytes = footprint.registers.bytes,
-                           .capacity_bytes = footprint.register_capacity,
-                           .largest = largest(footprint.registers)});
+  add(Boundary::smem, footprint.smem, footprint.smem_capacity);
+  add(Boundary::reg, footprint.registers, footprint.register_capacity);
 }
 
 // All arrays of all launches, in the GPU's memory.
 void add_memory(std::span<const BoundIsland> bound, Prediction& out) {
   if (bound.empty()) return;
   const MemoryLevel* hbm = bound.front().hardware.level(LevelId::hbm);
-  const MemoryFootprint kept = memory_footprint(bound);
-  const auto& arrays = bound.front().plan.schedule.diagram.arrays;
-  out.footprint.push_back(
-      {.level = Boundary::hbm,
-       .island = every_island,
-       .bytes = kept.bytes,
-       .capacity_bytes = hbm && hbm->capacity_bytes ? hbm->capacity_bytes->value : 0,
-       .largest = kept.largest < 0 ? "" : arrays[static_cast<std::size_t>(kept.largest)].name.c_str()});
+  const double capacity = hbm && hbm->capacity_bytes ? hbm->capacity_bytes->value : 0;
+  out.footprint.push_back(footprint_row(bound.front().plan.schedule.diagram, Boundary::hbm, every_island,
+                                        memory_footprint(bound), capacity));
 }
 
 }  // namespace

@@ -136,10 +136,9 @@ void apply_splits(Point& point, const Plan& plan, const Options& options) {
 
 // The L2 model: the walk, unless --l2 closed is given.
 void apply_l2(Point& point, const Options& options) {
-  const bool closed = options.text("l2") == "closed";
-  point.l2 = closed ? L2Model::closed : L2Model::walk;
+  point.l2 = parse_kind<L2Model>(options.text("l2").value_or("")).value_or(L2Model::walk);
   const auto drift = options.integer("drift", 0, 100);
-  if (drift && closed) refuse("--drift", "is of the walk; leave it out or say --l2 walk");
+  if (drift && point.l2 == L2Model::closed) refuse("--drift", "is of the walk; leave it out or say --l2 walk");
   point.drift = static_cast<double>(drift.value_or(0)) / 100;
 }
 

@@ -40,7 +40,7 @@ Columns<TileRow> best_columns(const std::vector<std::string>& tiles) {
   add("smem_bytes", "B", "Shared memory of a thread block.", Origin::loops,
       [](const TileRow& r) { return r.tile.smem_bytes; });
   add("l2", "", "How HBM bytes were found: walk, as predict does, or closed (tiles that are far behind).",
-      Origin::question, [](const TileRow& r) { return r.tile.point.l2 == L2Model::walk ? "walk" : "closed"; });
+      Origin::question, [](const TileRow& r) { return to_string(r.tile.point.l2); });
   return columns;
 }
 

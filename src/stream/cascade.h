@@ -13,14 +13,10 @@
 namespace tilescope {
 
 enum class FoldKind { sum, max, min, product };
-struct FoldKindRow {
-  FoldKind value;
-  std::string_view name;
-};
 template <>
 struct EnumTable<FoldKind> {
-  static constexpr std::array rows{FoldKindRow{FoldKind::sum, "sum"}, FoldKindRow{FoldKind::max, "max"},
-                                   FoldKindRow{FoldKind::min, "min"}, FoldKindRow{FoldKind::product, "product"}};
+  static constexpr std::array rows{NamedKind{FoldKind::sum, "sum"}, NamedKind{FoldKind::max, "max"},
+                                   NamedKind{FoldKind::min, "min"}, NamedKind{FoldKind::product, "product"}};
 };
 
 double fold_unit(FoldKind kind);                        // 0, -inf, +inf, 1

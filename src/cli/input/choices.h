@@ -10,30 +10,22 @@ namespace tilescope {
 namespace cli {
 
 enum class OutputFormat { text, json, csv, md };
-struct OutputFormatRow {
-  OutputFormat value;
-  std::string_view name;
-};
 
 enum class ColourChoice { automatic, always, never };
-struct ColourChoiceRow {
-  ColourChoice value;
-  std::string_view name;
-};
 
 }  // namespace cli
 
 template <>
 struct EnumTable<cli::OutputFormat> {
-  static constexpr std::array rows{
-      cli::OutputFormatRow{cli::OutputFormat::text, "text"}, cli::OutputFormatRow{cli::OutputFormat::json, "json"},
-      cli::OutputFormatRow{cli::OutputFormat::csv, "csv"}, cli::OutputFormatRow{cli::OutputFormat::md, "md"}};
+  static constexpr std::array rows{NamedKind{cli::OutputFormat::text, "text"},
+                                   NamedKind{cli::OutputFormat::json, "json"}, NamedKind{cli::OutputFormat::csv, "csv"},
+                                   NamedKind{cli::OutputFormat::md, "md"}};
 };
 template <>
 struct EnumTable<cli::ColourChoice> {
-  static constexpr std::array rows{cli::ColourChoiceRow{cli::ColourChoice::automatic, "auto"},
-                                   cli::ColourChoiceRow{cli::ColourChoice::always, "always"},
-                                   cli::ColourChoiceRow{cli::ColourChoice::never, "never"}};
+  static constexpr std::array rows{NamedKind{cli::ColourChoice::automatic, "auto"},
+                                   NamedKind{cli::ColourChoice::always, "always"},
+                                   NamedKind{cli::ColourChoice::never, "never"}};
 };
 
 }  // namespace tilescope

@@ -67,42 +67,30 @@ struct EnumTable<GridDimension> {
 // lockstep: they meet at a barrier in every step; free: each warpgroup (or warp) at its own pace; ping_pong: the same,
 // but they take turns to issue their products; special_turns: they take turns at the special functions of a step.
 enum class Overlap { lockstep, free, ping_pong, special_turns };
-struct OverlapRow {
-  Overlap value;
-  std::string_view name;
-};
 template <>
 struct EnumTable<Overlap> {
-  static constexpr std::array rows{OverlapRow{Overlap::lockstep, "lockstep"}, OverlapRow{Overlap::free, "free"},
-                                   OverlapRow{Overlap::ping_pong, "ping-pong"},
-                                   OverlapRow{Overlap::special_turns, "special-turns"}};
+  static constexpr std::array rows{NamedKind{Overlap::lockstep, "lockstep"}, NamedKind{Overlap::free, "free"},
+                                   NamedKind{Overlap::ping_pong, "ping-pong"},
+                                   NamedKind{Overlap::special_turns, "special-turns"}};
 };
 
 // Under which masks a fact of the block order holds.
 enum class When { always, causal };
-struct WhenRow {
-  When value;
-  std::string_view name;
-};
 template <>
 struct EnumTable<When> {
-  static constexpr std::array rows{WhenRow{When::always, "always"}, WhenRow{When::causal, "causal"}};
+  static constexpr std::array rows{NamedKind{When::always, "always"}, NamedKind{When::causal, "causal"}};
 };
 
 // Thread operations' pipes. The first `arithmetic_pipes` are those whose operands count as register traffic. alu:
 // maxima, integers, logic; shared: wavefronts of shared memory, not operations of threads; others: instructions of
 // threads on none of these pipes.
 enum class Pipe { xu, ffma, fadd, fmul, alu, conversion, shuffle, shared, others };
-struct PipeRow {
-  Pipe value;
-  std::string_view name;
-};
 template <>
 struct EnumTable<Pipe> {
   static constexpr std::array rows{
-      PipeRow{Pipe::xu, "xu"},           PipeRow{Pipe::ffma, "ffma"},     PipeRow{Pipe::fadd, "fadd"},
-      PipeRow{Pipe::fmul, "fmul"},       PipeRow{Pipe::alu, "alu"},       PipeRow{Pipe::conversion, "conversion"},
-      PipeRow{Pipe::shuffle, "shuffle"}, PipeRow{Pipe::shared, "shared"}, PipeRow{Pipe::others, "others"}};
+      NamedKind{Pipe::xu, "xu"},           NamedKind{Pipe::ffma, "ffma"},     NamedKind{Pipe::fadd, "fadd"},
+      NamedKind{Pipe::fmul, "fmul"},       NamedKind{Pipe::alu, "alu"},       NamedKind{Pipe::conversion, "conversion"},
+      NamedKind{Pipe::shuffle, "shuffle"}, NamedKind{Pipe::shared, "shared"}, NamedKind{Pipe::others, "others"}};
 };
 inline constexpr int pipe_count = static_cast<int>(kind_count<Pipe>), arithmetic_pipes = 4;
 

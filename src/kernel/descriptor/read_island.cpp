@@ -41,7 +41,7 @@ WorkRates read_rates(const Node& node, const Diagram& diagram) {
 
 void read_work(const Node& node, const Diagram& diagram, IslandImplementation& island) {
   node.only(kind_names<Pipe>());
-  for (const PipeRow& pipe : EnumTable<Pipe>::rows)
+  for (const NamedKind<Pipe>& pipe : EnumTable<Pipe>::rows)
     if (const auto rates = node.find(pipe.name))
       island.work[static_cast<std::size_t>(pipe.value)] = read_rates(*rates, diagram);
 }

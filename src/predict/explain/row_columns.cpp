@@ -84,7 +84,7 @@ const Columns<KernelRow>& kernel_columns() {
       json_only<R>(
           {"l2_model", "L2 model", "",
            "walk: all blocks through a model of the cache; closed: a formula over waves of blocks.", Origin::cache},
-          [](const R& r) { return r.island.l2_walked ? "walk" : "closed"; }),
+          [](const R& r) { return to_string(r.island.l2_walked ? L2Model::walk : L2Model::closed); }),
       {{"hbm_bytes", "hbm_bytes", "B", "Bytes read and written at hbm.", Origin::cache},
        [](const R& r) { return both_ways(r.island, Boundary::hbm); }},
       {{"l2_bytes", "l2_bytes", "B", "Bytes read and written at l2.", Origin::loops},

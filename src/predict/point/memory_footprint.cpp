@@ -19,8 +19,8 @@ std::int64_t whole_values(const BoundIsland& bound, const Array& array) {
 
 }  // namespace
 
-MemoryFootprint memory_footprint(std::span<const BoundIsland> launches) {
-  MemoryFootprint kept;
+Allocations memory_footprint(std::span<const BoundIsland> launches) {
+  Allocations kept;
   if (launches.empty()) return kept;
   const Diagram& diagram = launches.front().plan.schedule.diagram;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
@@ -29,9 +29,10 @@ MemoryFootprint memory_footprint(std::span<const BoundIsland> launches) {
     const auto touched = std::find_if(launches.begin(), launches.end(),
                                       [&](const BoundIsland& bound) { return stores(bound, id) || loads(bound, id); });
     if (touched == launches.end()) continue;
-    const std::int64_t bytes = bytes_of(touched->point, diagram, id, whole_values(*touched, diagram.arrays[i]));
-    kept.bytes = checked_add(kept.bytes, bytes);
-    if (bytes > kept.largest_bytes) kept.largest_bytes = bytes, kept.largest = static_cast<int>(i);
+    kept.add({.array = id,
+              .accumulator = false,
+              .copies = 1,
+              .tile_bytes = bytes_of(touched->point, diagram, id, whole_values(*touched, diagram.arrays[i]))});
   }
   return kept;
 }

@@ -12,6 +12,10 @@ namespace tilescope {
 
 // How DRAM traffic is found: a closed form over waves of blocks, or a walk of all blocks through the cache.
 enum class L2Model { closed, walk };
+template <>
+struct EnumTable<L2Model> {
+  static constexpr std::array rows{NamedKind{L2Model::closed, "closed"}, NamedKind{L2Model::walk, "walk"}};
+};
 
 struct Point {
   Workload workload;

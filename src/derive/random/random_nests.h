@@ -5,7 +5,7 @@
 
 #include "base/contains.h"
 #include "derive/kernel_problem.h"
-#include "derive/random_points.h"
+#include "derive/random/random_points.h"
 
 namespace tilescope {
 

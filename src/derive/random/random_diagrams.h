@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/contains.h"
-#include "derive/random_points.h"
+#include "derive/random/random_points.h"
 #include "diagram/diagram.h"
 
 namespace tilescope {
