@@ -172,4 +172,41 @@ std::string with_measured(const std::string& base, const std::string& id, const 
   return text + "\n" + block;
 }
 
+std::string with_level_values(const std::string& profile, const std::string& level,
+                              const std::vector<LevelEntry>& entries) {
+  std::vector<LevelEntry> left = entries;
+  const auto line_of = [](const LevelEntry& entry) {
+    return fmt::format("    {}: {{value: {}, source: {}, note: \"{}\"}}\n", entry.key, entry.value, measured_source,
+                       entry.note);
+  };
+  const auto write_left = [&](std::string& text) {
+    for (const LevelEntry& entry : left) text += line_of(entry);
+    left.clear();
+  };
+  std::string text;
+  bool in_levels = false, in_level = false, found = false;
+  for (const std::string& line : split(profile, '\n')) {
+    if (begins_section(line)) in_levels = line.starts_with("levels:");
+    const bool outside = !line.empty() && !line.starts_with("    ") && trimmed(line)[0] != '#';
+    if (in_level && (outside || line.starts_with("    counters:") || line.empty())) write_left(text);
+    if (outside) in_level = in_levels && line == "  " + level + ":";
+    found = found || in_level;
+    const auto replaced = std::find_if(left.begin(), left.end(), [&](const LevelEntry& entry) {
+      return in_level && line.starts_with("    " + entry.key + ":");
+    });
+    if (replaced == left.end()) {
+      text += line + "\n";
+    } else {
+      text += line_of(*replaced);
+      left.erase(replaced);
+    }
+  }
+  if (!found)
+    refuse(fmt::format("the base profile must have a line '  {}:' below 'levels:'; write it as the shipped ones are",
+                       level));
+  write_left(text);
+  text.pop_back();  // `split` gives one piece more than there are line ends
+  return text;
+}
+
 }  // namespace tilescope

@@ -31,4 +31,15 @@ std::string measured_yaml(const std::vector<MeasuredEntry>& entries);
 std::string with_measured(const std::string& base, const std::string& id, const std::string& origin,
                           const std::string& block);
 
+// A property of a memory level that was measured: "ways" with "16", as it stands in the profile.
+struct LevelEntry {
+  std::string key, value, note;
+};
+
+// `profile`, the text of a profile, with these values, of source `measured_source`, in `levels: level:`, each in place
+// of the line of its key or, where it had none, before the level's counters. InputError when the level has no lines of
+// its own.
+std::string with_level_values(const std::string& profile, const std::string& level,
+                              const std::vector<LevelEntry>& entries);
+
 }  // namespace tilescope

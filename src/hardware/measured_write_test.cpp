@@ -124,3 +124,25 @@ TEST_CASE("an entry that cannot be written is refused with the reason") {
                        "'sources:'; write it as the shipped ones are",
                        InputError);
 }
+
+TEST_CASE("measured properties of a level take the place of older ones; other lines of the profile do not change") {
+  const std::string base = read_file(shipped_file);
+  const std::string text = with_measured(base, "h200_sxm", "a test", measured_yaml({{"hbm.read", 4e12, ""}}));
+  const std::string written =
+      with_level_values(text, "l2", {{"ways", "32", "a"}, {"groups", "66a 66b", "b"}, {"dirty_ways", "4", "c"}});
+  const HardwareProfile profile = loaded(written);
+  CHECK(profile.l2_ways->value == 32);
+  CHECK(profile.l2_ways->source == measured_source);
+  CHECK(profile.l2_dirty_ways->value == 4);
+  REQUIRE(profile.l2_groups->value.size() == 2);
+  CHECK(profile.l2_groups->value[1].partition == 1);
+  CHECK(std::count(written.begin(), written.end(), '\n') == std::count(text.begin(), text.end(), '\n'));
+  CHECK(with_level_values(text, "l2", {}) == text);
+
+  const std::string a100 = read_file(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/a100_sxm_80.yaml");
+  const std::string added = with_level_values(
+      with_measured(a100, "mine", "a test", measured_yaml({{"hbm.read", 2e12, ""}})), "l2", {{"ways", "16", "a"}});
+  CHECK_FALSE(loaded(a100).l2_ways);
+  CHECK(loaded(added).l2_ways->value == 16);
+  CHECK_THROWS_AS(with_level_values(text, "l9", {}), InputError);
+}

@@ -23,6 +23,9 @@ struct MicrobenchCurve {
   std::vector<std::pair<double, double>> points;
 };
 
+// One point: the number of slices of the L2.
+inline constexpr const char* slices_curve = "slices of the l2, sectors of all over their mean";
+
 class Microbench {
  public:
   Microbench(int units, bool hopper, bool quick) : units_(units), hopper_(hopper), quick_(quick) {}

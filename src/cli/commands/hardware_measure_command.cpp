@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/commands/hardware_levels.h"
 #include "cli/commands/hardware_measure.h"
 #include "cli/output/progress.h"
 #include "hardware/measured_write.h"
@@ -99,7 +100,9 @@ ExitStatus hardware_measure(const Arguments& arguments) {
     entries.push_back({value.path, value.value, value.note, measured_source});
   const std::vector<MeasuredEntry> kept = kept_entries(base.file, entries);
   entries.insert(entries.end(), kept.begin(), kept.end());
-  const std::string text = with_measured(read_file(base.file), id, origin_of(gpu, record), measured_yaml(entries));
+  const std::string text =
+      with_level_values(with_measured(read_file(base.file), id, origin_of(gpu, record), measured_yaml(entries)), "l2",
+                        measured_l2(measurement, base, static_cast<double>(gpu.environment.l2_bytes)));
   write_file(record, hardware_record_json(gpu, measurement));
   write_file(file, text);
   load_profile(file);  // what was written can be read

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "predict/l2/cache.h"
+#include "predict/l2/cache/cache.h"
 #include "predict/point/bound_island.h"
 
 namespace tilescope {

@@ -55,6 +55,21 @@ double knee(const MicrobenchCurve& curve) {
   return last;
 }
 
+// Slices of the L2, by the counter of their sectors.
+double slices(const Microbench& bench, const DeviceBuffer& buffer) {
+  CounterSession session({"lts__t_sectors.sum", "lts__t_sectors.avg"});
+  const DeviceBuffer memory(sizeof(Span) * static_cast<std::size_t>(bench.units()) + 16);
+  Span* const spans = static_cast<Span*>(memory.get());
+  unsigned* const sink = reinterpret_cast<unsigned*>(spans + bench.units());
+  const Shape shape{bench.units(), trip_threads, 0};
+  const ReadLoop body{static_cast<const uint4*>(buffer.get()), (std::size_t{32} << 20) / 16 / trip_step * trip_step,
+                      false};
+  const auto sweep = [=] { launch_timed(body, shape, 1, spans, sink); };
+  const CounterResult counted = session.collect({{"sectors", sweep, sweep}});
+  const auto& values = counted.values.at("sectors");
+  return values.at("lts__t_sectors.sum") / values.at("lts__t_sectors.avg");
+}
+
 }  // namespace
 
 void measure_l2_capacity(Microbench& bench) {
@@ -67,6 +82,7 @@ void measure_l2_capacity(Microbench& bench) {
               own ? "each part swept by one SM; largest size with 95 % hits"
                   : "swept by all SMs together; largest size with 95 % hits");
   }
+  bench.add_curve({slices_curve, "", "slices", {{0, slices(bench, buffer)}}});
 }
 
 }  // namespace tilescope::validate

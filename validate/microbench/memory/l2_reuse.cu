@@ -3,6 +3,7 @@
 #include <numeric>
 #include <random>
 
+#include "predict/l2/cache/associativity.h"
 #include "validate/measure/counters/counters.h"
 #include "validate/microbench/device_loops.cuh"
 
@@ -75,12 +76,12 @@ std::vector<int> set_of(double mib, int ranges, unsigned seed) {
 // cache sets. `pieces`: chunks at random addresses instead of ranges, which shows the associativity.
 MicrobenchCurve reuse_curve(const Microbench& bench, const DeviceBuffer& pool, bool store, bool pieces) {
   const char* metric = store ? "dram__bytes_write.sum" : "dram__bytes_read.sum";
-  MicrobenchCurve curve{
-      std::string(store ? "l2 data stored again that had been written to DRAM" : "l2 data read again that had gone") +
-          (pieces ? ", 64 KiB pieces" : ""),
-      "bytes of the set",
-      "part of the set, a sweep",
-      {}};
+  MicrobenchCurve curve{pieces  ? (store ? stored_again_curve : read_again_curve)
+                        : store ? "l2 data stored again that had been written to DRAM"
+                                : "l2 data read again that had gone",
+                        "bytes of the set",
+                        "part of the set, a sweep",
+                        {}};
   CounterSession session({metric});
   const L2Flush flush;
   constexpr std::size_t most = pool_bytes / chunk_bytes;

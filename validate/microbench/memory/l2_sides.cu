@@ -1,5 +1,5 @@
-// The L2 partition of each SM, and the order in which a launch fills the SMs, in the record only: the profile's
-// `groups`.
+// The L2 partition of each SM, and the order in which a launch fills the SMs: the profile's `groups`.
+#include "hardware/unit_groups.h"
 #include "validate/microbench/memory/line_latency.cuh"
 
 namespace tilescope::validate {
@@ -23,7 +23,7 @@ void measure_l2_sides(Microbench& bench) {
   const LineLatency latencies(static_cast<const unsigned*>(buffer.get()), lines, bench.units());
   const MicrobenchValue *const near = bench.find("l2.latency_near"), *const far = bench.find("l2.latency_far");
   if (near != nullptr && far != nullptr) {
-    MicrobenchCurve sides{"l2 lines that SM 0 has loaded and that are far from an SM", "SM", "part of the lines", {}};
+    MicrobenchCurve sides{far_lines_curve, "SM", "part of the lines", {}};
     for (int sm = 0; sm < bench.units(); ++sm) {
       const std::vector<double> clocks = latencies.seen_by(static_cast<unsigned>(sm));
       const auto away =
@@ -46,7 +46,7 @@ void measure_l2_sides(Microbench& bench) {
   check_cuda(cudaGetLastError(), "launching a microbenchmark");
   std::vector<unsigned> host(static_cast<std::size_t>(bench.units()));
   check_cuda(cudaMemcpy(host.data(), units, sizeof(unsigned) * host.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-  MicrobenchCurve order{"where the blocks of a launch go, one an SM", "block", "SM", {}};
+  MicrobenchCurve order{launch_order_curve, "block", "SM", {}};
   for (std::size_t i = 0; i < host.size(); ++i) order.points.emplace_back(static_cast<double>(i), host[i]);
   bench.add_curve(order);
 }

@@ -1,5 +1,5 @@
 // Compares the cache with plain lists of lines, and with the DRAM reads of sweeps over an H200's L2.
-#include "predict/l2/cache.h"
+#include "predict/l2/cache/cache.h"
 
 #include <doctest/doctest.h>
 

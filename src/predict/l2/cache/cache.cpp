@@ -1,4 +1,4 @@
-#include "predict/l2/cache.h"
+#include "predict/l2/cache/cache.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,89 @@
+#include "hardware/unit_groups.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
+
+using namespace tilescope;
+
+namespace {
+
+std::vector<UnitGroup> drawn_groups(std::mt19937& random) {
+  std::vector<UnitGroup> groups(2 + random() % 8);
+  for (UnitGroup& group : groups)
+    group = {static_cast<std::int64_t>(2 * (1 + random() % 9)), static_cast<int>(random() % 2)};
+  groups.front().partition = 0;
+  return groups;
+}
+
+}  // namespace
+
+TEST_CASE("groups drawn at random are found again from the order of the blocks") {
+  std::mt19937 random(11);
+  for (int draw = 0; draw < 500; ++draw) {
+    const std::vector<UnitGroup> groups = drawn_groups(random);
+    const std::int64_t units = std::accumulate(groups.begin(), groups.end(), std::int64_t{0},
+                                               [](std::int64_t sum, const UnitGroup& g) { return sum + g.units; });
+    // SM 0 begins the first group, and the last SMs end the others, so that no group goes on where another one ends.
+    std::vector<std::vector<int>> members(groups.size());
+    std::vector<double> far_part(static_cast<std::size_t>(units));
+    std::vector<int> owner;
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      owner.insert(owner.end(), static_cast<std::size_t>(groups[g].units - 2), static_cast<int>(g));
+    std::shuffle(owner.begin(), owner.end(), random);
+    std::vector<int> all;  // each group has a low SM and a high one
+    for (std::size_t g = 0; g < groups.size(); ++g) all.push_back(static_cast<int>(g));
+    all.insert(all.end(), owner.begin(), owner.end());
+    for (std::size_t g = 0; g < groups.size(); ++g) all.push_back(static_cast<int>(g));
+    for (std::size_t unit = 0; unit < all.size(); ++unit) {
+      const auto group = static_cast<std::size_t>(all[unit]);
+      members[group].push_back(static_cast<int>(unit));
+      far_part[unit] = groups[group].partition == 0 ? 0.02 : 0.48;
+    }
+    std::vector<int> order;
+    for (const std::vector<int>& list : members) order.insert(order.end(), list.begin(), list.end());
+    const std::vector<UnitGroup> found = groups_of_order(order, far_part);
+    REQUIRE(unit_groups_text(found) == unit_groups_text(groups));
+    std::vector<UnitGroup> turned = groups;
+    std::rotate(turned.begin() + 1, turned.begin() + 1 + static_cast<std::ptrdiff_t>(random() % (groups.size() - 1)),
+                turned.end());
+    CHECK(same_cycle(turned, groups));
+    ++turned.back().units;
+    CHECK_FALSE(same_cycle(turned, groups));
+  }
+}
+
+TEST_CASE("a group that starts in its middle is one group; an order of both sides or with an SM twice has no groups") {
+  CHECK(unit_groups_text(groups_of_order({4, 5, 2, 3, 0, 1}, {.5, .5, 0, 0, 0, 0})) == "4a 2b");
+  CHECK(groups_of_order({0, 1, 2, 3}, {0, 0, .5, .5}).empty());
+  CHECK(groups_of_order({0, 1, 1, 3}, {0, 0, 0, 0}).empty());
+  CHECK(groups_of_order({0, 1, 2}, {0, 0}).empty());
+  CHECK(groups_of_order({}, {}).empty());
+}
+
+TEST_CASE("the shipped profiles have the groups of the records of hardware measure") {
+  int records = 0;
+  for (const char* gpu : {"h100", "h200"}) {
+    const HardwareProfile profile = load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/" + gpu + "_sxm.yaml");
+    for (const auto& file : std::filesystem::directory_iterator(std::string(TILESCOPE_SOURCE_DIR) +
+                                                                "/validate/records/" + gpu + "/hardware")) {
+      const nlohmann::json record = nlohmann::json::parse(std::ifstream(file.path()));
+      std::vector<int> order;
+      std::vector<double> far_part;
+      for (const auto& curve : record.at("curves"))
+        for (const auto& point : curve.at("points")) {
+          if (curve.at("name") == launch_order_curve) order.push_back(point.at(1).get<int>());
+          if (curve.at("name") == far_lines_curve) far_part.push_back(point.at(1).get<double>());
+        }
+      CAPTURE(file.path().string());
+      CHECK(same_cycle(groups_of_order(order, far_part), profile.l2_groups->value));
+      ++records;
+    }
+  }
+  CHECK(records >= 8);
+}
