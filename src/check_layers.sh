@@ -40,7 +40,7 @@ allow draw base expr stream diagram schedule
 allow derive base expr stream poly optimum diagram schedule cost program
 allow boundaries base hardware optimum diagram schedule cost derive
 allow kernel base config diagram schedule
-allow predict base config expr optimum diagram schedule cost hardware kernel
+allow predict base config expr optimum diagram schedule cost program hardware kernel
 room predict/point
 room predict/grid point
 room predict/work point

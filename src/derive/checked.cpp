@@ -14,7 +14,8 @@ struct Expected {
   std::map<ArrayId, Moved> moved;
 };
 
-Expected expected_of(const Schedule& schedule, const SmallCase& small, const std::vector<std::int64_t>& tiles) {
+Expected expected_of(const Schedule& schedule, int island, const SmallCase& small,
+                     const std::vector<std::int64_t>& tiles) {
   const SymbolicSchedule counts = symbolic(schedule, {.masked = small.mask.masks()});
   std::vector<Polynomial> wanted;
   for (const SymbolicTerm& term : counts.terms) wanted.push_back(term.values);
@@ -23,17 +24,19 @@ Expected expected_of(const Schedule& schedule, const SmallCase& small, const std
   compile(counts.symbols, wanted).run(inputs, externals, values);
   Expected expected;
   for (std::size_t t = 0; t < counts.terms.size(); ++t) {
+    if (counts.terms[t].island != island) continue;
     Moved& moved = expected.moved[counts.terms[t].array];
     (counts.terms[t].store ? moved.stored : moved.loaded) += values[t];
   }
   return expected;
 }
 
-std::string different(const Schedule& schedule, const SmallCase& small, const std::vector<std::int64_t>& tiles,
+std::string different(const KernelProgram& kernel, const SmallCase& small, const std::vector<std::int64_t>& tiles,
                       const Execution& execution) {
+  const Schedule& schedule = kernel.schedule;
   Schedule sized = schedule;
   sized.diagram = resized(sized.diagram, small);
-  const Expected expected = expected_of(sized, small, tiles);
+  const Expected expected = expected_of(sized, kernel.island, small, tiles);
   for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a) {
     const auto id = static_cast<ArrayId>(static_cast<int>(a));
     const auto found = [&](const std::map<ArrayId, Moved>& all) {
@@ -48,34 +51,30 @@ std::string different(const Schedule& schedule, const SmallCase& small, const st
   return {};
 }
 
-std::string sizes_text(const SmallCase& small, const std::vector<Schedule>& kernels,
+std::string sizes_text(const SmallCase& small, const std::vector<KernelProgram>& kernels,
                        const std::vector<std::vector<std::int64_t>>& tiles) {
   std::vector<std::string> parts;
   for (const auto& [name, size] : small.sizes) parts.push_back(fmt::format("{} {}", name, size));
   for (std::size_t k = 0; k < tiles.size(); ++k)
-    for (std::size_t p = 0; p < tiles[k].size(); ++p)
-      parts.push_back(fmt::format("tile.{} {}", kernels[k].parameters[p].name, tiles[k][p]));
+    for (std::size_t p = 0; p < tiles[k].size() && kernels[k].island == 0; ++p)
+      parts.push_back(fmt::format("tile.{} {}", kernels[k].schedule.parameters[p].name, tiles[k][p]));
   return join(parts, ", ");
 }
 
 }  // namespace
 
-std::string wrong_in(const Diagram& diagram, const std::vector<Schedule>& kernels, const Mask& mask, int cases,
+std::string wrong_in(const Diagram& diagram, const std::vector<Schedule>& schedules, const Mask& mask, int cases,
                      bool alone) {
-  std::vector<KernelProgram> programs;
-  for (const Schedule& schedule : kernels) {
-    auto built = build_program(schedule, expand(schedule.diagram), 0);
-    if (const auto* none = std::get_if<NoProgram>(&built))
-      return fmt::format("{} has no program: {}", schedule.name, none->reason);
-    programs.push_back({schedule, std::get<TileProgram>(std::move(built))});
-  }
+  const auto built = programs_of(schedules);
+  if (const auto* none = std::get_if<NoProgram>(&built)) return none->reason;
+  const auto& kernels = std::get<std::vector<KernelProgram>>(built);
   for (int number = 0; number < cases; ++number) {
     const SmallCase small = small_case(diagram, mask, static_cast<std::uint64_t>(17 + number));
-    const CaseResult result = run_case(diagram, programs, small, alone);
+    const CaseResult result = run_case(diagram, kernels, small, alone);
     std::string wrong = result.failure;
     for (std::size_t k = 0; k < kernels.size() && wrong.empty(); ++k)
       if (wrong = different(kernels[k], small, result.tiles[k], result.kernels[k]); !wrong.empty())
-        wrong = kernels[k].name + ": " + wrong;
+        wrong = kernels[k].runs().name + ": " + wrong;
     if (!wrong.empty()) return fmt::format("{} (with {})", wrong, sizes_text(small, kernels, result.tiles));
   }
   return {};

@@ -34,6 +34,15 @@ int run_random_nests(RandomPoints& random, const Diagram& diagram, const Mask& m
   return ran;
 }
 
+// One mask of every kind that may stand at the diagram's guard.
+std::vector<Mask> test_masks(const Diagram& diagram) {
+  std::vector<Mask> masks{Mask{}};
+  if (!diagram.guard) return masks;
+  for (const char* text : {"causal", "window:2", "prefix:2"}) masks.push_back(*parse_mask(text));
+  masks.push_back({.kind = MaskKind::blocks, .text = "blocks"});
+  return masks;
+}
+
 std::string text_of(const Diagram& diagram) {
   std::string text;
   const auto names = [&](const std::vector<AxisId>& axes) {
@@ -58,13 +67,23 @@ TEST_CASE("random nests of every shipped diagram run under every mask") {
   int ran = 0;
   for (const std::string& name : shipped_names(models() + "/diagrams")) {
     const Diagram diagram = find_diagram(name, models());
-    for (const char* text : {"none", "causal", "window:2", "prefix:2", "blocks"}) {
-      Mask mask = std::string(text) == "blocks" ? Mask{.kind = MaskKind::blocks, .text = text} : *parse_mask(text);
-      if (mask.masks() && !diagram.guard) continue;
-      ran += run_random_nests(random, diagram, mask, 300, 12);
-    }
+    for (const Mask& mask : test_masks(diagram)) ran += run_random_nests(random, diagram, mask, 300, 12);
   }
   CHECK(ran > 250);
+}
+
+TEST_CASE("every named schedule runs under every mask: parts and their merge, atomic sums, running state in memory") {
+  int ran = 0;
+  for (const std::string& name : shipped_names(models() + "/schedules")) {
+    const Schedule schedule = find_schedule(name, models());
+    for (const Mask& mask : test_masks(schedule.source)) {
+      CAPTURE(name);
+      CAPTURE(mask.text);
+      CHECK(wrong_in(schedule.source, {schedule}, mask, 4) == "");
+      ++ran;
+    }
+  }
+  CHECK(ran > 40);
 }
 
 TEST_CASE("nests of 2,000 random diagrams run") {

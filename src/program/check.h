@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "program/build.h"
@@ -10,11 +11,17 @@
 
 namespace tilescope {
 
-// One kernel: a schedule with one island, and its program.
+// One kernel: an island of a schedule, and its program.
 struct KernelProgram {
   Schedule schedule{};
+  int island = 0;
   TileProgram program{};
+
+  const Island& runs() const { return schedule.islands[static_cast<std::size_t>(island)]; }
 };
+
+// Every island of the schedules, in order. NoProgram: of the first that has none, with its name.
+std::variant<std::vector<KernelProgram>, NoProgram> programs_of(const std::vector<Schedule>& schedules);
 
 // Sizes and tiles that leave partial tiles, drawn from a seed: the same sizes for all kernels of a diagram.
 struct SmallCase {

@@ -67,10 +67,10 @@ class Machine {
     for (const Statement& statement : statements) {
       Ready one{.statement = &statement};
       const bool folds = statement.kind == Kind::fold;
-      const auto source = [&](const std::string& name) { return source_of(name, false); };
       const auto repaired = [&](const std::string& name) { return source_of(name, true); };
+      const auto either = [&](const std::string& name) { return source_of(name, statement.of_repair); };
       if (folds || statement.kind == Kind::compute || statement.kind == Kind::finalise)
-        one.value = NumericExpression(statement.value, schedule_.diagram, sizes_, source);
+        one.value = NumericExpression(statement.value, schedule_.diagram, sizes_, either);
       if (statement.repair) one.repair = NumericExpression(*statement.repair, schedule_.diagram, sizes_, repaired);
       one.body = ready(statement.body);
       list.push_back(std::move(one));
@@ -85,16 +85,17 @@ class Machine {
     const int tile = program_.find(name);
     if (tile < 0) return {};
     const auto number = static_cast<std::size_t>(tile);
-    const bool before = repairs && !next;
+    const bool before = repairs && !next && contains(program_.state, name);
     return {before ? &before_[number] : &now_[number], next || before};
   }
 
-  // Arrays that this program stores start without values, unless an earlier kernel initialised them.
+  // Arrays that this program stores start with what they hold where nothing is visited.
   void prepare_memory() {
     for (const ProgramTile& tile : program_.tiles)
       if (tile.memory && !memory_.contains(name_of(*tile.memory)))
-        memory_.emplace(name_of(*tile.memory), Values(tile.axes, sizes_, std::nan("")));
+        memory_.emplace(name_of(*tile.memory), Values(axes_of(*tile.memory), sizes_, tile.empty));
   }
+  const std::vector<AxisId>& axes_of(ArrayId id) const { return schedule_.diagram.array(id).axes; }
   const std::string& name_of(ArrayId id) const { return schedule_.diagram.array(id).name; }
 
   void all(const std::vector<Ready>& body) {
@@ -120,7 +121,7 @@ class Machine {
     for (std::int64_t i = 0; i < bound.trips; ++i) {
       at_[static_cast<std::size_t>(position)] = i;
       depth_ = position + 1;
-      if (!alive()) continue;
+      if (!within_chunk(position) || !alive()) continue;
       if (bound.group) {  // another block
         for (auto& corner : resident_) corner.reset();
         for (auto& corner : stored_) corner.reset();
@@ -135,13 +136,19 @@ class Machine {
 
   // First element and end of the current tile along an axis.
   std::pair<std::int64_t, std::int64_t> span(AxisId axis) const {
+    std::int64_t first = 0, end = nest_.size(axis);
+    const Chunked& cut = nest_.chunked;
+    if (cut.present() && cut.of == axis && cut.outer < depth_) {
+      first = at_[static_cast<std::size_t>(cut.outer)] * cut.length;
+      end = std::min(end, first + cut.length);
+    }
     for (int i = 0; i < depth_; ++i) {
       const BoundLoop& bound = nest_.loops[static_cast<std::size_t>(i)];
       if (bound.axis != axis) continue;
-      const std::int64_t first = at_[static_cast<std::size_t>(i)] * bound.tile;
-      return {first, std::min(bound.size, first + bound.tile)};
+      first += at_[static_cast<std::size_t>(i)] * bound.tile;
+      return {first, std::min(end, first + bound.tile)};
     }
-    return {0, nest_.size(axis)};
+    return {first, end};
   }
 
   Box box(const std::vector<AxisId>& axes) const {
@@ -162,6 +169,13 @@ class Machine {
     const Corner own = corner(tile);
     found.insert(found.end(), own.begin(), own.end());
     return found;
+  }
+
+  // The last chunk of a split may hold fewer tiles than the others.
+  bool within_chunk(int position) const {
+    if (!nest_.chunked.present() || nest_.chunked.inner != position) return true;
+    const auto [first, end] = span(nest_.chunked.of);
+    return first < end;
   }
 
   // Whether the mask leaves any position to the loops so far.
@@ -202,10 +216,16 @@ class Machine {
         fold(one, tile);
         break;
       case Kind::finalise:
-        compute(one, tile);
+        finalise(one, tile);
         break;
       case Kind::store:
         store(tile);
+        break;
+      case Kind::add:
+        add(tile, statement.by);
+        break;
+      case Kind::initialise:
+        initialise(tile);
         break;
       case Kind::loop:
         break;
@@ -253,7 +273,7 @@ class Machine {
   }
 
   void resume(std::size_t tile) {
-    const bool first = entered_[tile].insert(visited(tile)).second;
+    const bool first = entered_[tile].insert(visited(tile)).second && !program_.tiles[tile].zeroed;
     if (!first && resident_[tile] == corner(tile)) return;
     fill(tile, fold_unit(*program_.tiles[tile].kind));
     if (first || !program_.tiles[tile].memory) return;
@@ -270,6 +290,20 @@ class Machine {
     each(tile, [&](const Coordinates& at) {
       Coordinates point = at;
       now_[tile].at(at) = statement.fold ? total(one, folded, point, fold_unit(*statement.fold)) : one.value.at(point);
+    });
+  }
+
+  // Where nothing was folded, the state has its units and the result is the unit of its fold, too.
+  void finalise(const Ready& one, std::size_t tile) {
+    if (resident_[tile] != corner(tile)) fill(tile, 0);
+    const std::vector<int>& own = one.statement->own;
+    each(tile, [&](const Coordinates& at) {
+      const bool untouched = !own.empty() && std::all_of(own.begin(), own.end(), [&](int state) {
+        const auto number = static_cast<std::size_t>(state);
+        return now_[number].at(at) == fold_unit(*program_.tiles[number].kind);
+      });
+      now_[tile].at(at) =
+          untouched ? fold_unit(*program_.tiles[static_cast<std::size_t>(own.front())].kind) : one.value.at(at);
     });
   }
 
@@ -305,11 +339,34 @@ class Machine {
   // The tile goes to memory when it is left: once for as long as it stays.
   void store(std::size_t tile) {
     const ArrayId id = *program_.tiles[tile].memory;
-    Values& there = memory_.at(name_of(id));
-    each(tile, [&](const Coordinates& point) { there.at(point) = now_[tile].at(point); });
+    each_in_memory(id, [&](double& there, const Coordinates& point) { there = now_[tile].at(point); });
     if (stored_[tile] == corner(tile)) return;
     stored_[tile] = corner(tile);
-    out_.moved[id].stored += box(program_.tiles[tile].axes).volume(program_.tiles[tile].axes);
+    out_.moved[id].stored += box(axes_of(id)).volume(axes_of(id));
+  }
+
+  void add(std::size_t tile, Accumulate by) {
+    const ArrayId id = *program_.tiles[tile].memory;
+    each_in_memory(id, [&](double& there, const Coordinates& point) { there += now_[tile].at(point); });
+    const std::int64_t values = box(axes_of(id)).volume(axes_of(id));
+    out_.moved[id].stored += values;
+    if (by != Accumulate::reduction) out_.moved[id].loaded += values;
+  }
+
+  void initialise(std::size_t tile) {
+    const ArrayId id = *program_.tiles[tile].memory;
+    Values& there = memory_.at(name_of(id));
+    std::fill(there.all.begin(), there.all.end(), fold_unit(*program_.tiles[tile].kind));
+    out_.moved[id].stored += static_cast<std::int64_t>(there.all.size());
+  }
+
+  // The present tile in memory. Partial results have an axis there that the tile lacks.
+  template <class Visit>
+  void each_in_memory(ArrayId id, const Visit& visit) {
+    Values& there = memory_.at(name_of(id));
+    Coordinates point{};
+    const Box range = box(axes_of(id));
+    for_each_point(axes_of(id), range, point, [&] { visit(there.at(point), point); });
   }
 
   const TileProgram& program_;

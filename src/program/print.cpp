@@ -2,20 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/contains.h"
 #include "base/text.h"
 
 namespace tilescope {
 namespace {
 
 using Kind = Statement::Kind;
+constexpr std::size_t widest = 88;  // lines beyond it have their remark right behind them
 
 class Printer {
  public:
-  Printer(const TileProgram& program, const Schedule& schedule) : program_(program), schedule_(schedule) {}
+  Printer(const TileProgram& program, const Schedule& schedule, const PrintOptions& options)
+      : program_(program), schedule_(schedule), options_(options) {}
 
   std::string run() {
-    lines(program_.body, 0);
-    return text_;
+    add_empty();
+    lines(program_.body, options_.depth);
+    std::size_t column = 0;
+    for (const auto& [text, note] : lines_)
+      if (!note.empty()) column = std::max(column, text.size());
+    std::string all;
+    for (const auto& [text, note] : lines_)
+      all += note.empty() ? text + "\n" : fmt::format("{:<{}}  # {}\n", text, std::min(column, widest), note);
+    return all;
   }
 
  private:
@@ -29,19 +42,37 @@ class Printer {
   }
   std::string memory(const ProgramTile& of) const { return schedule_.diagram.array(*of.memory).name; }
 
+  void add(int depth, const std::string& text, const std::string& note = {}) {
+    lines_.emplace_back(std::string(static_cast<std::size_t>(depth) * 2, ' ') + text, note);
+  }
+
+  // What memory holds of results that the mask leaves nothing to, so that no step stores them.
+  void add_empty() {
+    const Island& island = schedule_.islands[static_cast<std::size_t>(program_.island)];
+    const auto& guard = schedule_.diagram.guard;
+    if (!options_.masked || !guard || !island.skips_masked_tiles) return;
+    std::vector<std::string> values;
+    for (const ProgramTile& tile : program_.tiles) {
+      const bool one = contains(tile.axes, guard->query) != contains(tile.axes, guard->key);
+      if (!std::isnan(tile.empty) && !tile.zeroed && one)
+        values.push_back(fmt::format("{} = {}", memory(tile), number(tile.empty)));
+    }
+    if (!values.empty()) add(options_.depth, fmt::format("{} where nothing is live", join(values, ", ")));
+  }
+
   void lines(const std::vector<Statement>& body, int depth) {
     for (const Statement& statement : body) {
-      const std::string indent(static_cast<std::size_t>(depth) * 2, ' ');
       std::vector<std::string> last;
       for (const int number : statement.last_of) last.push_back(tile(number).name);
       const std::string condition = last.empty() ? "" : fmt::format("at the last visit to {}: ", join(last, ", "));
-      text_ += indent + condition + line(statement) + "\n";
+      add(depth, condition + line(statement), options_.note ? options_.note(statement) : "");
       if (statement.kind == Kind::loop) lines(statement.body, depth + 1);
     }
   }
 
   std::string line(const Statement& statement) const {
     if (statement.kind == Kind::loop) {
+      if (options_.loop) return options_.loop(statement.loop);
       const Loop& loop = program_.loops[static_cast<std::size_t>(statement.loop)];
       return fmt::format(
           "{} {}:", loop.partition == Partition::group ? "parallel for each tile of" : "for each tile of",
@@ -55,15 +86,20 @@ class Printer {
       case Kind::start:
         return fmt::format("{} = {}", name, unit(*of.kind));
       case Kind::resume:
-        return fmt::format("load {}; at the first visit {}", name, unit(*of.kind));
+        return of.zeroed ? fmt::format("load {}", name)
+                         : fmt::format("load {}; at the first visit {}", name, unit(*of.kind));
       case Kind::compute:
         return fmt::format("{} = {}", name, folded(statement));
       case Kind::fold:
         return fmt::format("{} = {}", name, added(statement));
       case Kind::finalise:
-        return fmt::format("{} = {}", name, to_text(statement.value));
+        return fmt::format("{} = {}{}", name, to_text(statement.value), otherwise(statement));
       case Kind::store:
         return fmt::format("store {}{}", name, memory(of) == of.name ? "" : " as " + memory(of));
+      case Kind::add:
+        return fmt::format("{} += {}", memory(of), name);
+      case Kind::initialise:
+        return fmt::format("{} = {} in memory", memory(of), unit(*of.kind));
       case Kind::loop:
         break;
     }
@@ -71,24 +107,21 @@ class Printer {
   }
 
   static std::string to_text(const Expression& value) { return tilescope::to_text(value); }
-  static std::string unit(FoldKind kind) {
-    switch (kind) {
-      case FoldKind::sum:
-        return "0";
-      case FoldKind::product:
-        return "1";
-      case FoldKind::max:
-        return "-infinity";
-      case FoldKind::min:
-        return "infinity";
-    }
-    return {};
+  static std::string number(double value) {
+    return std::isinf(value) ? (value < 0 ? "-infinity" : "infinity") : fmt::format("{}", value);
+  }
+  static std::string unit(FoldKind kind) { return number(fold_unit(kind)); }
+
+  // Of a row in which nothing was live.
+  std::string otherwise(const Statement& statement) const {
+    if (!options_.masked || !schedule_.diagram.guard || statement.own.empty()) return {};
+    return fmt::format(", {} where nothing was live", unit(*tile(statement.own.front()).kind));
   }
 
   std::string folded(const Statement& statement) const {
-    if (!statement.fold) return to_text(statement.value);
+    if (!statement.fold || statement.over.empty()) return to_text(statement.value);
     return fmt::format("{} over {} of {}{}", to_string(*statement.fold), axes(statement.over), to_text(statement.value),
-                       statement.masked ? " where live" : "");
+                       statement.masked && options_.masked ? " where live" : "");
   }
 
   std::string added(const Statement& statement) const {
@@ -101,11 +134,14 @@ class Printer {
 
   const TileProgram& program_;
   const Schedule& schedule_;
-  std::string text_;
+  const PrintOptions& options_;
+  std::vector<std::pair<std::string, std::string>> lines_;  // text and remark
 };
 
 }  // namespace
 
-std::string to_text(const TileProgram& program, const Schedule& schedule) { return Printer(program, schedule).run(); }
+std::string to_text(const TileProgram& program, const Schedule& schedule, const PrintOptions& options) {
+  return Printer(program, schedule, options).run();
+}
 
 }  // namespace tilescope

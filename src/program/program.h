@@ -3,8 +3,10 @@
 // (interpret.h) and printed (print.h). What is printed is what is executed.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedule/schedule.h"
@@ -20,20 +22,27 @@ struct ProgramTile {
   std::optional<FoldKind> kind{};   // accumulators: the fold whose unit they start with
   std::optional<int> view_of{};     // the tile whose first entries along the last axis it is
   int restarts_in = 0;              // accumulators: it is started anew at each step of so many outer loops
+  bool zeroed = false;              // its memory has the fold's unit before the loops begin
+  double empty = std::nan("");      // what memory holds where the mask leaves nothing to it, if that is a constant
 };
 
-// In expressions a tile's name stands for its value. In `value` and `repair` of a fold the name of a running state is
-// its value before the fold and name' its value after it.
+// A tile folded by itself, before it is merged into the running state of the name before the suffix.
+inline constexpr std::string_view tile_suffix = "_tile";
+
+// In expressions a tile's name stands for its value. In a repair the name of a running state is its value before the
+// fold; name' is its value after it.
 struct Statement {
   enum class Kind {
-    loop,      // the body for each tile of the loop's axis
-    load,      // from memory, unless this tile is on the chip already
-    start,     // with the unit of the fold
-    resume,    // what an earlier visit left in memory; the unit on the first visit
-    compute,   // tile = value, or its fold over `over`
-    fold,      // tile = tile*repair (+) fold over `over` of value
-    finalise,  // tile = value, over the finished running state
-    store,     // to memory, when the tile is left
+    loop,        // the body for each tile of the loop's axis
+    initialise,  // memory = the unit of the tile's fold, before the loops
+    load,        // from memory, unless this tile is on the chip already
+    start,       // with the unit of the fold
+    resume,      // what an earlier visit left in memory; the unit on the first visit
+    compute,     // tile = value, or its fold over `over`
+    fold,        // tile = tile*repair (+) fold over `over` of value
+    finalise,    // tile = value, over the finished running state
+    store,       // to memory, when the tile is left
+    add,         // memory += tile
   };
   Kind kind = Kind::compute;
   int loop = -1;
@@ -45,8 +54,9 @@ struct Statement {
   std::vector<AxisId> over{};
   bool masked = false;         // positions that the mask leaves out are not folded
   std::vector<int> last_of{};  // runs only at the last visit to the present tile of each of these accumulators
-  std::vector<int> freed{};    // tiles whose last use this is
-  bool in_place = false;       // the result takes the place of a tile that has no later use
+  std::vector<int> own{};      // finalise: its accumulators. While all have their units, the value is its fold's unit
+  bool of_repair = false;      // compute: of state before and after the fold
+  Accumulate by = Accumulate::rewriting;  // add: how
 };
 
 struct TileProgram {

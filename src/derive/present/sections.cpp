@@ -150,10 +150,10 @@ const char* const gate_note =
     "gate(n; m, ...) is n where any m is above 1, else 1: a loop moves a tile only if a loop inside it does.";
 
 // The program that was executed; empty where there is none yet.
-std::string program_text(const Schedule& schedule, int island) {
+std::string program_text(const Schedule& schedule, int island, const Mask& mask) {
   const auto built = build_program(schedule, expand(schedule.diagram), island);
   const auto* program = std::get_if<TileProgram>(&built);
-  return program ? to_text(*program, schedule) : std::string();
+  return program ? to_text(*program, schedule, {.masked = mask.masks()}) : std::string();
 }
 
 PageSection best_section(const Derivation& derivation) {
@@ -165,7 +165,7 @@ PageSection best_section(const Derivation& derivation) {
     section.listings.push_back(
         law_listing(fmt::format("{} {}", array_names(derivation, kernel.kernel.region.results), kernel.schedule.name),
                     kernel.problem, closed_form(kernel.problem, sizes), kernel.best));
-    if (const std::string program = program_text(kernel.schedule, 0); !program.empty())
+    if (const std::string program = program_text(kernel.schedule, 0, derivation.request.mask); !program.empty())
       section.listings.push_back(program);
     add_counts(section, kernel.schedule, kernel.problem, 0);
   }

@@ -200,14 +200,15 @@ TEST_CASE("pseudocode names each level, the bytes of a step and the feature that
   const std::string text = pseudocode(backward, find_profile("a100_sxm_80", hardware), point);
   for (const char* kernel : {"kernel preprocess: 16 blocks", "kernel main: 8 blocks", "kernel convert: 16 blocks"})
     has(text, kernel);
-  has(text, "load K tile");
+  has(text, "load K[b, k, x, d]");
   has(text, "l2 -> smem, 16,384 bytes, cp.async");
-  has(text, "dQ_acc += dQ tile");
+  has(text, "dQ_acc = 0 in memory");
+  has(text, "dQ_acc += dQ[b, k, r, q, d]");
   has(text, "16,384 bytes, atomic addition");
-  has(text, "D <- sum of O*dO");
-  has(text, "P <- exp(S");
+  has(text, "D[b, k, r, q] = sum over e of O*dO");
+  has(text, "P[b, k, r, q, x] = exp(S - L)");
   has(text, "1,048,576 FLOP, 256 matrix instructions m16n8k16");
-  has(text, "dQ <- convert dQ_acc");
+  has(text, "dQ[b, k, r, q, d] = dQ_acc");
   has(text, "allocate registers");
   const std::string old_gpu = pseudocode(backward, find_profile("v100_sxm2", hardware), point);
   has(old_gpu, "l2 -> smem, 16,384 bytes, load through registers");
@@ -215,9 +216,52 @@ TEST_CASE("pseudocode names each level, the bytes of a step and the feature that
   Point first = default_point(flash1);
   first.workload = {1, 1, 1, 1024, 1024, 64, 64};
   const std::string streamed = pseudocode(flash1, HardwareProfile{}, first);
-  for (const char* part : {"load O tile, but zero on the first visit", "store m tile", "again at every visit",
-                           "tile and state are merged"})
+  for (const char* part :
+       {"load O[b, k, r, q, e]; at the first visit 0", "load m[b, k, r, q]; at the first visit -infinity",
+        "A[b, k, r, q, x] = exp(S - m_tile)", "l[b, k, r, q] = l * scale + l_tile*shared", "store m[b, k, r, q]"})
     has(streamed, part);
+}
+
+TEST_CASE("pseudocode starts, repairs and finishes the running state; a merge does so with the parts") {
+  const Plan plan = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
+  Point point = default_point(plan);
+  point.workload = {1, 1, 1, 16, 4096, 64, 64}, point.mask = *parse_mask("causal");
+  const std::string text = pseudocode(plan, HardwareProfile{}, point);
+  const std::size_t merge = text.find("kernel combine");
+  REQUIRE(merge != std::string::npos);
+  const auto in_order = [](const std::string& where, std::initializer_list<const char*> parts) {
+    std::size_t at = 0;
+    for (const char* part : parts) {
+      at = where.find(part, at);
+      CHECK_MESSAGE(at != std::string::npos, part);
+    }
+  };
+  in_order(text.substr(0, merge),
+           {"O_part = 0, L_part = -infinity where nothing is live", "m[b, k, r, q] = -infinity", "l[b, k, r, q] = 0",
+            "for x in its part", "m[b, k, r, q] = max(m, max over x of S where live)", "A[b, k, r, q, x] = exp(S - m')",
+            "O * scale + sum over x of A*V", "l * scale + sum over x of A where live",
+            "O[b, k, r, q, e] = O/l, 0 where nothing was live", "store O[b, k, r, q, e] as O_part",
+            "L[b, k, r, q] = m + log(l)", "store L[b, k, r, q] as L_part"});
+  in_order(text.substr(merge),
+           {"m[b, k, r, q] = -infinity", "for part of x in 8 parts", "load L_part", "max over x_chunks of L_part",
+            "shared*O_part", "O[b, k, r, q, e] = O/l", "store O[b, k, r, q, e]"});
+}
+
+TEST_CASE("pseudocode of every shipped schedule and kernel is a program that ran under every mask") {
+  const std::string source = TILESCOPE_SOURCE_DIR;
+  std::vector<Plan> plans;
+  for (const std::string& name : shipped_names(source + "/models/implementations"))
+    plans.push_back(load_plan_for_schedule(name, source));
+  for (const auto& [name, file] : shipped_kernels(source + "/kernels"))
+    plans.push_back(load_plan_for_kernel(name, source));
+  for (const Plan& plan : plans)
+    for (const char* mask : {"none", "causal", "window:100", "prefix:50"}) {
+      if (*mask != 'n' && !plan.schedule.source.guard) continue;
+      Point point = default_point(plan);
+      point.workload = {1, 2, 2, 300, 300, 128, 128}, point.mask = *parse_mask(mask);
+      CAPTURE(plan.kernel.name);
+      CHECK(pseudocode(plan, HardwareProfile{}, point).find("store ") != std::string::npos);
+    }
 }
 
 }  // namespace tilescope

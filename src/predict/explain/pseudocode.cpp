@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <stdexcept>
 
+#include "base/contains.h"
 #include "base/text.h"
 #include "predict/point/footprint.h"
 #include "predict/point/products.h"
+#include "program/check.h"
+#include "program/print.h"
 
 namespace tilescope {
 namespace {
@@ -27,31 +31,31 @@ bool calls_exp(const Expression& expression) {
          std::any_of(operands.begin(), operands.end(), [](const Expression& operand) { return calls_exp(operand); });
 }
 
-// Lines of one island: an array's load stands inside the innermost loop that moves it, its store after that loop.
+// The program of one kernel, with what moves and computes in it on this GPU.
 class Writer {
  public:
-  explicit Writer(const BoundIsland& bound)
-      : bound_(bound), schedule_(bound.plan.schedule), diagram_(schedule_.diagram) {}
+  Writer(const BoundIsland& bound, const KernelProgram& kernel)
+      : bound_(bound), kernel_(kernel), diagram_(kernel.schedule.diagram) {}
 
   std::string run() {
-    line(0, fmt::format("kernel {}: {} blocks of {} warps", bound_.island.name, with_thousands(bound_.nest.blocks()),
-                        bound_.point.warps));
+    text_ = fmt::format("kernel {}: {} blocks of {} warps\n", bound_.island.name, with_thousands(bound_.nest.blocks()),
+                        bound_.point.warps);
     if (bound_.how.uses_tensor_cores()) {
       allocate("smem", smem_of_block(bound_));
       allocate("registers", registers_of_block(bound_));
     }
-    loop(0, 1);
-    return text_;
+    return text_ + to_text(kernel_.program, kernel_.schedule,
+                           {.masked = bound_.point.mask.masks(),
+                            .depth = 1,
+                            .loop = [&](int position) { return loop_text(position); },
+                            .note = [&](const Statement& statement) { return note(statement); }});
   }
 
  private:
-  void line(int depth, const std::string& content) {
-    text_ += std::string(static_cast<std::size_t>(depth) * 2, ' ') + content + "\n";
-  }
-  // What is done, then where, how many and by what, in a column of its own.
-  void line(int depth, const std::string& what, const std::string& detail) {
-    const std::string start = std::string(static_cast<std::size_t>(depth) * 2, ' ') + what;
-    text_ += fmt::format("{:<46}  # {}\n", start, detail);
+  using Kind = Statement::Kind;
+
+  const ProgramTile& tile_of(const Statement& statement) const {
+    return kernel_.program.tiles[static_cast<std::size_t>(statement.tile)];
   }
 
   void allocate(const char* where, const Allocations& kept) {
@@ -63,8 +67,7 @@ class Writer {
                                   one.accumulator ? " fp32" : ""));
     }
     if (!parts.empty())
-      line(1, fmt::format("allocate {}", where),
-           fmt::format("{} bytes: {}", with_thousands(kept.bytes), join(parts, ", ")));
+      text_ += fmt::format("  allocate {}: {} bytes: {}\n", where, with_thousands(kept.bytes), join(parts, ", "));
   }
 
   std::string loop_text(int position) const {
@@ -82,147 +85,138 @@ class Writer {
     return fmt::format("{} {} in {} of {} ({} x {}){}:", how, axis.name, axis.size, l.size, l.trips, l.tile, live);
   }
 
-  void loop(int position, int depth) {
-    const bool loaded = move_in(position - 1, depth);
-    if (loaded && bound_.how.uses_tensor_cores())
-      line(depth, "barrier",
-           bound_.how.stages > 1 ? fmt::format("the oldest of {} stages has arrived", bound_.how.stages)
-                                 : "all copies have arrived");
-    if (position == static_cast<int>(bound_.nest.loop_count)) {
-      for (const int op : bound_.island.operators) work(diagram_.operators[static_cast<std::size_t>(op)], depth);
-    } else {
-      line(depth, loop_text(position));
-      loop(position + 1, depth + 1);
+  std::string bytes(ArrayId id) const { return with_thousands(tile_bytes(bound_, id)) + " bytes"; }
+
+  std::string note(const Statement& statement) const {
+    switch (statement.kind) {
+      case Kind::loop:
+      case Kind::start:
+        return {};
+      case Kind::initialise:
+        return "before the launch";
+      case Kind::load:
+        return load_note(*tile_of(statement).memory);
+      case Kind::resume:
+        return fmt::format("l2 -> registers, {}, vector load", bytes(*tile_of(statement).memory));
+      case Kind::store:
+        return fmt::format("{}, {}, vector store", path_out(tile_of(statement)), bytes(*tile_of(statement).memory));
+      case Kind::add:
+        return fmt::format("{}, {}, {}", path_out(tile_of(statement)), bytes(*tile_of(statement).memory),
+                           statement.by == Accumulate::atomic ? "atomic addition (counted as a read and a write)"
+                                                              : "reduction (red.add)");
+      case Kind::compute:
+      case Kind::fold:
+      case Kind::finalise:
+        return work_note(statement);
     }
-    move_out(position - 1, depth);
+    return {};
   }
 
-  template <class Visit>
-  void moved_by(int position, Visit visit) const {
-    for (std::size_t i = 0; i < diagram_.arrays.size(); ++i)
-      if (last_loop(bound_.nest, diagram_.arrays[i].axes) == position)
-        visit(static_cast<ArrayId>(static_cast<int>(i)), diagram_.arrays[i].name);
-  }
-  std::string tile(ArrayId id) const { return with_thousands(tile_bytes(bound_, id)) + " bytes"; }
-
-  // Whether the loop comes back to this result, which then lies complete in memory only at the end.
-  bool comes_back(ArrayId id) const {
-    const Axes axes = diagram_.array(id).axes;
-    return touched_values(bound_.leaving(id), bound_.live, axes) >
-           distinct_values(bound_.leaving(id), bound_.live, axes);
+  std::string load_note(ArrayId id) const {
+    const bool shared = bound_.how.uses_tensor_cores() && in_shared_memory(bound_, id);
+    const std::string ahead = shared && bound_.how.stages > 1 && bound_.streams(id)
+                                  ? fmt::format(", {} steps ahead", bound_.how.stages - 1)
+                                  : "";
+    return fmt::format("l2 -> {}, {}, {}{}", shared ? "smem" : "registers", bytes(id),
+                       shared ? copy_feature(bound_.hardware, bound_.how) : "vector load", ahead);
   }
 
-  bool move_in(int position, int depth) {
-    bool loaded = false;
-    moved_by(position, [&](ArrayId id, const std::string& name) {
-      const bool tensor = bound_.how.uses_tensor_cores();
-      if (loads(bound_, id)) {
-        const bool shared = tensor && in_shared_memory(bound_, id);
-        line(depth, fmt::format("load {} tile", name),
-             fmt::format("l2 -> {}, {}, {}", shared ? "smem" : "registers", tile(id),
-                         shared ? copy_feature(bound_.hardware, bound_.how) : "vector load"));
-        loaded = true;
-      }
-      if (!stores(bound_, id)) return;
-      const Stored how = schedule_.how_stored(bound_.island, id);
-      if (how.by != Accumulate::rewriting)
-        line(depth, fmt::format("start {} tile", diagram_.array(how.result).name), "registers");
-      else if (comes_back(id))
-        line(depth, fmt::format("load {} tile{}", name, how.zeroed ? "" : ", but zero on the first visit"),
-             fmt::format("l2 -> registers, {}, vector load", tile(id)));
-      else line(depth, fmt::format("start {} tile", name), "registers");
-    });
-    return loaded;
+  std::string path_out(const ProgramTile& tile) const {
+    const bool staged = passes_through_smem(bound_, *tile.memory) ||
+                        (bound_.how.output_through_smem && static_cast<int>(*tile.memory) == output_array(bound_));
+    return staged ? "registers -> smem -> l2" : "registers -> l2";
   }
 
-  void move_out(int position, int depth) {
-    moved_by(position, [&](ArrayId id, const std::string& name) {
-      if (!stores(bound_, id)) return;
-      const Stored how = schedule_.how_stored(bound_.island, id);
-      const std::string& result = diagram_.array(how.result).name;
-      const bool staged = passes_through_smem(bound_, id) ||
-                          (bound_.how.output_through_smem && static_cast<int>(id) == output_array(bound_));
-      const std::string path = staged ? "registers -> smem -> l2" : "registers -> l2";
-      if (how.by == Accumulate::atomic)
-        line(depth, fmt::format("{} += {} tile", name, result),
-             fmt::format("{}, {}, atomic addition (counted as a read and a write)", path, tile(id)));
-      else if (how.by == Accumulate::reduction)
-        line(depth, fmt::format("{} += {} tile", name, result),
-             fmt::format("{}, {}, reduction (red.add)", path, tile(id)));
-      else
-        line(depth, fmt::format("store {} tile", name),
-             fmt::format("{}, {}, {}", path, tile(id), comes_back(id) ? "again at every visit" : "vector store"));
-    });
-  }
-
-  static std::string names(const Diagram& diagram, const std::vector<ArrayId>& ids) {
-    std::vector<std::string> list;
-    for (const ArrayId id : ids) list.push_back(diagram.array(id).name);
-    return join(list, ", ");
-  }
-
-  // Iteration points of one step of the whole nest.
-  std::int64_t step_points(const Operator& op) const {
-    std::int64_t points = 1;
-    for (const AxisId axis : diagram_.axes_of(op)) {
+  // Points of one step along these axes.
+  std::int64_t points(const std::vector<AxisId>& axes) const {
+    std::int64_t count = 1;
+    for (const AxisId axis : axes) {
       std::int64_t extent = bound_.nest.size(axis);
       for (const BoundLoop& l : bound_.nest.all())
         if (l.axis == axis) extent = l.tile;
-      points = checked_mul(points, extent);
+      count = checked_mul(count, extent);
     }
-    return points;
+    return count;
   }
 
-  void work(const Operator& op, int depth) {
-    const std::string in = names(diagram_, op.inputs), out = names(diagram_, op.outputs),
-                      points = with_thousands(step_points(op));
-    switch (op.kind) {
-      case OperatorKind::contraction:
-        return line(depth, fmt::format("{} <- contract {}", out, in),
-                    fmt::format("{} FLOP, {}", with_thousands(checked_mul(2, step_points(op))), matrix_feature(op)));
-      case OperatorKind::softmax: {
-        const BoundLoop* along = bound_.nest.loop_over(*op.along);
-        const bool streamed = along && !along->group && along->trips > 1;
-        return line(depth, fmt::format("{} <- {}softmax of {}", out, streamed ? "running " : "", in),
-                    fmt::format("{} exponentials (ex2), row maximum and sum by warp shuffles{}", points,
-                                !streamed                    ? ""
-                                : bound_.island.merges_tiles ? "; tile and state are merged"
-                                                             : "; the state is rescaled"));
-      }
-      case OperatorKind::pointwise:
-        if (op.expression->kind() == Expression::Kind::array)
-          return line(depth, fmt::format("{} <- convert {}", out, in), fmt::format("{} values, conversions", points));
-        return line(depth, fmt::format("{} <- {}", out, to_text(*op.expression)),
-                    fmt::format("{} values, FMA{}", points, calls_exp(*op.expression) ? " and ex2 pipes" : " pipe"));
-      case OperatorKind::reduction:
-        return line(depth, fmt::format("{} <- {} of {}", out, to_string(op.fold), to_text(*op.expression)),
-                    fmt::format("{} values, FMA pipe and warp shuffles", points));
-      case OperatorKind::merge:
-        return line(depth, fmt::format("{} <- merge {}", out, in),
-                    fmt::format("{} values, rescaled by their statistics", points));
-    }
+  // The contraction that the statement computes, -1: another one.
+  int contraction(const Statement& statement) const {
+    std::string name = tile_of(statement).name;
+    if (!statement.fold || statement.over.empty()) return -1;
+    if (name.ends_with(tile_suffix)) name.resize(name.size() - tile_suffix.size());
+    for (const int op : bound_.island.operators)
+      if (const Operator& one = diagram_.operators[static_cast<std::size_t>(op)];
+          one.kind == OperatorKind::contraction && diagram_.array(one.outputs.front()).name == name)
+        return op;
+    return -1;
   }
 
-  std::string matrix_feature(const Operator& op) const {
+  std::string work_note(const Statement& statement) const {
+    const ProgramTile& tile = tile_of(statement);
+    std::vector<AxisId> axes = tile.axes;
+    for (const AxisId axis : statement.over)
+      if (!contains(axes, axis)) axes.push_back(axis);
+    if (const int op = contraction(statement); op >= 0) {
+      const std::int64_t flop = checked_mul(2, points(axes));
+      return fmt::format("{} FLOP, {}", with_thousands(flop), matrix_feature(op, flop));
+    }
+    const std::string values = with_thousands(points(axes));
+    if (calls_exp(statement.value)) return fmt::format("{} exponentials (ex2)", values);
+    if (statement.value.kind() == Expression::Kind::array && !statement.fold)
+      return fmt::format("{} values, conversions", values);
+    const bool adds = statement.fold == FoldKind::sum || statement.fold == FoldKind::product;
+    return fmt::format("{} values, {}", values,
+                       statement.over.empty() ? "FMA pipe"
+                       : adds                 ? "FMA pipe and warp shuffles"
+                                              : "warp shuffles");
+  }
+
+  std::string matrix_feature(int op, std::int64_t flop) const {
     if (!bound_.how.uses_tensor_cores()) return "FMA pipe";
-    const MmaShape mma = product_of(bound_, static_cast<int>(&op - diagram_.operators.data())).mma;
-    const std::int64_t each = 2 * mma.m * mma.n * mma.k, all = checked_mul(2, step_points(op));
-    return fmt::format("{} {} m{}n{}k{}", with_thousands(ceil_div(all, each)), bound_.how.path().title, mma.m, mma.n,
+    const MmaShape mma = product_of(bound_, op).mma;
+    const std::int64_t each = 2 * mma.m * mma.n * mma.k;
+    return fmt::format("{} {} m{}n{}k{}", with_thousands(ceil_div(flop, each)), bound_.how.path().title, mma.m, mma.n,
                        mma.k);
   }
 
   const BoundIsland& bound_;
-  const Schedule& schedule_;
+  const KernelProgram& kernel_;
   const Diagram& diagram_;
   std::string text_;
 };
 
+// The plan's schedule without the statistics that its kernel does not store.
+Schedule stored_by(const Plan& plan, const std::vector<BoundIsland>& bound) {
+  Schedule schedule = plan.schedule;
+  for (const BoundIsland& island : bound)
+    for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a)
+      if (const auto id = static_cast<ArrayId>(static_cast<int>(a));
+          plan.schedule.writes(island.island, id) && !stores(island, id))
+        schedule.islands[static_cast<std::size_t>(island.number)].omits.push_back(id);
+  return schedule;
+}
+
+// Programs that ran: on small ragged sizes under the point's mask they yield what the diagram says.
+std::vector<KernelProgram> programs_that_ran(const Schedule& schedule, const Mask& mask) {
+  auto built = programs_of({schedule});
+  if (const auto* none = std::get_if<NoProgram>(&built)) throw std::logic_error(none->reason);
+  auto kernels = std::get<std::vector<KernelProgram>>(std::move(built));
+  for (const std::uint64_t seed : {17U, 18U})
+    if (const CaseResult result = run_case(schedule.source, kernels, small_case(schedule.source, mask, seed));
+        !result.failure.empty())
+      throw std::logic_error(fmt::format("the program of schedule {} is wrong: {}", schedule.name, result.failure));
+  return kernels;
+}
+
 }  // namespace
 
 std::string pseudocode(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
-  std::string text;
+  std::vector<BoundIsland> bound;
   for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i)
-    text += Writer(bind_island(plan, hardware, point, i)).run();
+    bound.push_back(bind_island(plan, hardware, point, i));
+  std::string text;
+  for (const KernelProgram& kernel : programs_that_ran(stored_by(plan, bound), point.mask))
+    text += Writer(bound[static_cast<std::size_t>(kernel.island)], kernel).run();
   return text;
 }
 

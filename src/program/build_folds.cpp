@@ -1,0 +1,236 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "program/builder.h"
+
+namespace tilescope {
+namespace {
+
+using Kind = Statement::Kind;
+
+}  // namespace
+
+bool TileProgramBuilder::follows_a_fold(const Primitive& fold) const {
+  std::vector<ArrayId> open = fold.inputs;
+  std::set<ArrayId> seen;
+  while (!open.empty()) {
+    const ArrayId id = open.back();
+    open.pop_back();
+    const Primitive* made = producer(id);
+    if (!made || !seen.insert(id).second) continue;
+    for (const AxisId axis : made->folded)
+      if (fold.folds(axis)) return true;
+    open.insert(open.end(), made->inputs.begin(), made->inputs.end());
+  }
+  return false;
+}
+
+const Witness& TileProgramBuilder::witness(AxisId axis) {
+  if (const auto known = witnesses_.find(axis); known != witnesses_.end()) return known->second;
+  const auto cascade = cascade_along(primitives_, {.primitives = inside_, .results = {}}, axis);
+  if (const auto* refusal = std::get_if<Refusal>(&cascade)) refuse(refusal->reason);
+  auto found = derive_witness(std::get<Cascade>(cascade));
+  if (const auto* refusal = std::get_if<Refusal>(&found)) refuse(refusal->reason);
+  return witnesses_.emplace(axis, std::get<Witness>(std::move(found))).first->second;
+}
+
+const TileProgramBuilder::Running& TileProgramBuilder::running(const StateVariable& variable, const Primitive& fold) {
+  if (const auto known = running_.find(variable.name); known != running_.end()) return known->second;
+  Running run{.variable = variable, .fold = &fold};
+  run.tile = tile(variable.name, array(fold.output).axes, variable.kind);
+  made(run.tile).kind = variable.kind;
+  out_.state.push_back(variable.name);
+  const std::vector<int> loops = cuts(fold);
+  std::vector<AxisId> axes = array(fold.output).axes;
+  axes.insert(axes.end(), fold.folded.begin(), fold.folded.end());
+  run.update = place_of(variable.name, level_of(axes), needs_of(variable, fold, loops));
+  made(run.tile).restarts_in = loops.front();
+  run.comes_back = loop(loops.front()).partition == Partition::group;
+  for (int i = loops.front() + 1; i < loop_count(); ++i)
+    run.comes_back = run.comes_back || carries(array(fold.output).axes, i);
+  check_added_once(run, loops);
+  run.late = std::any_of(run.update.last_of.begin(), run.update.last_of.end(),
+                         [&](int number) { return made(number).restarts_in < loops.front(); });
+  add_update(run, loops);
+  return running_.insert_or_assign(variable.name, std::move(run)).first->second;
+}
+
+std::vector<Place> TileProgramBuilder::needs_of(const StateVariable& variable, const Primitive& fold,
+                                                const std::vector<int>& loops) {
+  std::vector<Place> inputs;
+  const auto need = [&](const Expression& value) {
+    for (std::string name : value.arrays()) {
+      if (name.ends_with('\'')) name.pop_back();
+      if (name == variable.name) continue;
+      if (const StateVariable* other = variable_of(name, loops))
+        inputs.push_back(running(*other, *fold_of(*other)).update);
+      else inputs.push_back(complete(*primitives_.diagram.find_array(name)));
+    }
+  };
+  need(variable.contribution);
+  if (variable.repair) need(*variable.repair);
+  for (const ArrayId input : fold.reads) inputs.push_back(complete(input));
+  return inputs;
+}
+
+void TileProgramBuilder::check_added_once(const Running& run, const std::vector<int>& loops) const {
+  const std::vector<AxisId>& axes = array(run.fold->output).axes;
+  for (int i = loops.front() + 1; i <= run.update.level; ++i)
+    if (!contains(loops, i) && !carries(axes, i) && !ended(run.update, i))
+      refuse(fmt::format("{} would be added up once for each step over {}", run.variable.name,
+                         schedule_.diagram.axes[index(loop(i).axis)].name));
+}
+
+bool TileProgramBuilder::ended(const Place& place, int i) const {
+  return std::any_of(place.last_of.begin(), place.last_of.end(), [&](int number) {
+    const auto run = running_.find(made(number).name);
+    return run != running_.end() && run->second.fold->folds(loop(i).axis);
+  });
+}
+
+bool TileProgramBuilder::needed_inside(const Primitive& fold, int outermost) const {
+  std::set<ArrayId> follows{fold.output};
+  for (const int number : inside_) {
+    const Primitive& made = primitives_.list[static_cast<std::size_t>(number)];
+    const auto takes = [&](ArrayId input) { return follows.contains(input); };
+    if (std::none_of(made.inputs.begin(), made.inputs.end(), takes)) continue;
+    const std::vector<AxisId> axes = primitives_.axes_of(made);
+    if (std::any_of(fold.folded.begin(), fold.folded.end(), [&](AxisId axis) { return contains(axes, axis); }))
+      continue;  // it runs along
+    follows.insert(made.output);
+    if (live_.contains(made.output) && level_of(axes) >= outermost) return true;
+  }
+  return false;
+}
+
+void TileProgramBuilder::add_update(const Running& run, const std::vector<int>& loops) {
+  if (run.comes_back) put(run.update, {.kind = Kind::resume, .tile = run.tile});
+  else put({.level = loops.front() - 1}, {.kind = Kind::start, .tile = run.tile});
+  Statement fold{.kind = Kind::fold,
+                 .tile = run.tile,
+                 .value = run.variable.contribution,
+                 .repair = run.variable.repair,
+                 .fold = run.variable.kind,
+                 .over = run.fold->folded,
+                 .masked = !run.variable.guards.empty()};
+  if (island_.merges_tiles) add_tile_by_tile(run, std::move(fold));
+  else put(run.update, std::move(fold));
+}
+
+// A tile is folded by itself, as if it were all there is, and its state is merged into the running one: both sides are
+// repaired.
+void TileProgramBuilder::add_tile_by_tile(const Running& run, Statement fold) {
+  std::map<std::string, Expression, std::less<>> within, merged;
+  for (const std::string& name : out_.state) {
+    within.emplace(name + "'", Expression::array(fmt::format("{}{}", name, tile_suffix)));
+    merged.emplace(name, Expression::array(fmt::format("{}{}", name, tile_suffix)));
+  }
+  const std::string name = fmt::format("{}{}", run.variable.name, tile_suffix);
+  if (primitives_.diagram.find_array(name)) refuse(fmt::format("{} is an array of the diagram", name));
+  put(run.update, {.kind = Kind::compute,
+                   .tile = tile(name, array(run.fold->output).axes),
+                   .value = substitute(fold.value, within),
+                   .fold = fold.fold,
+                   .over = fold.over,
+                   .masked = fold.masked});
+  fold.value = Expression::array(name);
+  if (fold.repair) fold.value = fold.value * substitute(*fold.repair, merged);
+  fold.over.clear(), fold.masked = false;
+  put(run.update, std::move(fold));
+}
+
+void TileProgramBuilder::added_up(const Stored& how, const Primitive& fold) {
+  if (fold.fold != FoldKind::sum || follows_a_fold(fold))
+    refuse(fmt::format("{} is not a plain sum, so it cannot be added to what lies in memory", array(fold.output).name));
+  const StateVariable variable = own_variable(fold);
+  Running run{.variable = variable, .fold = &fold};
+  const std::vector<AxisId>& axes = array(fold.output).axes;
+  run.tile = tile(variable.name, axes, variable.kind);
+  made(run.tile).kind = variable.kind;
+  out_.state.push_back(variable.name);
+  std::vector<AxisId> all = axes;
+  all.insert(all.end(), fold.folded.begin(), fold.folded.end());
+  const std::vector<int> loops = cuts(fold);
+  run.update = place_of(variable.name, level_of(all), needs_of(variable, fold, loops));
+  const int entered = level_of(axes);
+  const bool stays = run.update.level > entered;
+  const Place outside{.level = entered, .after = true};
+  put(stays ? Place{.level = entered} : run.update, {.kind = Kind::start, .tile = run.tile});
+  put(run.update, {.kind = Kind::fold,
+                   .tile = run.tile,
+                   .value = variable.contribution,
+                   .fold = variable.kind,
+                   .over = fold.folded,
+                   .masked = !variable.guards.empty()});
+  keep_in(run.tile, how);
+  put(stays ? outside : run.update, {.kind = Kind::add, .tile = run.tile, .by = how.by});
+}
+
+StateVariable TileProgramBuilder::own_variable(const Primitive& fold) const {
+  const std::string& name = array(fold.output).name;
+  StateVariable own{.name = name, .fold = name, .kind = *fold.fold, .contribution = fold.body};
+  if (masked(fold.inputs)) own.guards = {name};
+  return own;
+}
+
+const Primitive* TileProgramBuilder::fold_of(const StateVariable& variable) const {
+  return producer(*primitives_.diagram.find_array(variable.fold));
+}
+
+const StateVariable* TileProgramBuilder::variable_of(const std::string& name, const std::vector<int>& loops) {
+  for (const StateVariable& variable : witness(loop(loops.front()).axis).state)
+    if (variable.name == name) return &variable;
+  return nullptr;
+}
+
+Place TileProgramBuilder::folded(const Primitive& fold) {
+  const std::vector<int> loops = cuts(fold);
+  const std::string& name = array(fold.output).name;
+  Expression value = Expression::array(name);
+  std::vector<const Running*> parts;
+  if (!follows_a_fold(fold)) {
+    running(own_variable(fold), fold);
+    parts.push_back(&running_.at(name));
+  } else {
+    const Witness& known = witness(loop(loops.front()).axis);
+    for (const FoldWitness& one : known.folds)
+      if (one.fold == name) value = one.value;
+    for (const std::string& part : value.arrays())
+      if (const StateVariable* variable = variable_of(part, loops)) {
+        const Primitive* owner = fold_of(*variable);
+        if (!owner) refuse(fmt::format("{} counts positions", part));
+        running(*variable, *owner);
+      }
+    for (const std::string& part : value.arrays())
+      if (const auto at = running_.find(part); at != running_.end()) parts.push_back(&at->second);
+  }
+  return finished(fold, value, parts, loops);
+}
+
+Place TileProgramBuilder::finished(const Primitive& fold, const Expression& value,
+                                   const std::vector<const Running*>& parts, const std::vector<int>& loops) {
+  Place place{.level = loops.front() - 1, .after = true};
+  std::vector<Place> at;
+  const bool inside = needed_inside(fold, loops.front());
+  for (const Running* part : parts)
+    if (part->comes_back || part->late || inside) {
+      Place last = part->update;
+      if (!contains(last.last_of, part->tile)) last.last_of.push_back(part->tile);
+      at.push_back(std::move(last));
+    }
+  if (!at.empty()) {
+    for (const Running* part : parts)
+      if (!part->comes_back && !part->late && !inside) at.push_back(part->update);
+    place = place_of(array(fold.output).name, level_of(array(fold.output).axes), at);
+  }
+  const int number = tile(fold.output);
+  std::vector<int> own;
+  for (const Running* part : parts)
+    if (part->fold == &fold) own.push_back(part->tile);
+  if (value != Expression::array(array(fold.output).name))
+    put(place, {.kind = Kind::finalise, .tile = number, .value = value, .own = own});
+  return place;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,111 @@
+// How build_program() places the statements of one kernel: state shared by build.cpp (values, loads, results) and
+// build_folds.cpp (running state). No other file includes it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/contains.h"
+#include "diagram/streamability.h"
+#include "program/build.h"
+#include "program/place_loads.h"
+#include "program/places.h"
+
+namespace tilescope {
+
+class TileProgramBuilder {
+ public:
+  TileProgramBuilder(const Schedule& schedule, const Primitives& primitives, int island);
+
+  TileProgram run();  // throws NoProgram
+
+ private:
+  struct Running {
+    StateVariable variable{};
+    const Primitive* fold = nullptr;
+    int tile = -1;
+    Place update{};
+    bool comes_back = false;
+    bool late = false;  // it runs at the last step of a loop outside those that cut it
+  };
+
+  const Loop& loop(int i) const { return island_.loops[static_cast<std::size_t>(i)]; }
+  int loop_count() const { return static_cast<int>(island_.loops.size()); }
+  const Array& array(ArrayId id) const { return primitives_.array(id); }
+  ProgramTile& made(int number) { return out_.tiles[static_cast<std::size_t>(number)]; }
+  const ProgramTile& made(int number) const { return out_.tiles[static_cast<std::size_t>(number)]; }
+  bool carries(const std::vector<AxisId>& axes, int i) const;
+  [[noreturn]] void refuse(const std::string& reason) const { throw NoProgram{reason}; }
+
+  // The statements of a level: what comes before the loop inside, the loop, what comes after it.
+  std::vector<Statement> nest(int level);
+  void put(const Place& place, Statement statement);
+  int tile(const std::string& name, const std::vector<AxisId>& axes, std::optional<FoldKind> kind = {});
+  int tile(ArrayId id) { return tile(array(id).name, array(id).axes); }
+
+  // Innermost loop that moves a value with these axes; blocks compute everything for themselves.
+  int level_of(const std::vector<AxisId>& axes) const;
+  const Primitive* producer(ArrayId id) const;
+  // Loops that cut the fold: it is complete when they have ended.
+  std::vector<int> cuts(const Primitive& fold) const;
+  // The place of a value that needs these inputs, each complete, and runs in these loops at least.
+  Place place_of(const std::string& what, int level, const std::vector<Place>& inputs) const;
+
+  // Adds whatever makes the array complete on the chip; its place.
+  Place complete(ArrayId id);
+  Place loaded(ArrayId id);
+  Place computed(const Primitive& primitive);
+  bool masked(const std::vector<ArrayId>& inputs) const;
+  void find_live(ArrayId id);  // everything that a result needs
+
+  // ---- folds that loops cut (build_folds.cpp)
+
+  // Whether folds over one of these axes stand before this one.
+  bool follows_a_fold(const Primitive& fold) const;
+  const Witness& witness(AxisId axis);
+  // The variable of this name in the witness along the axis, updated where it can be.
+  const Running& running(const StateVariable& variable, const Primitive& fold);
+  std::vector<Place> needs_of(const StateVariable& variable, const Primitive& fold, const std::vector<int>& loops);
+  void check_added_once(const Running& run, const std::vector<int>& loops) const;
+  // Whether the place is reached at the last step of the loop only.
+  bool ended(const Place& place, int i) const;
+  // Whether what follows from the fold runs in a loop inside those that cut it: then it runs at their last step.
+  bool needed_inside(const Primitive& fold, int outermost) const;
+  void add_update(const Running& run, const std::vector<int>& loops);
+  void add_tile_by_tile(const Running& run, Statement fold);
+  const Primitive* fold_of(const StateVariable& variable) const;
+  const StateVariable* variable_of(const std::string& name, const std::vector<int>& loops);
+  // The finished value of a fold that loops cut.
+  Place folded(const Primitive& fold);
+  StateVariable own_variable(const Primitive& fold) const;
+  Place finished(const Primitive& fold, const Expression& value, const std::vector<const Running*>& parts,
+                 const std::vector<int>& loops);
+  // A sum that blocks or visits add to what lies in memory: each starts at 0 and adds what it has.
+  void added_up(const Stored& how, const Primitive& fold);
+
+  // ---- what leaves the chip
+
+  void result(const Stored& how);
+  void keep_in(int number, const Stored& how);
+  // Of a result that nothing was folded into: its value, where that is a constant.
+  double empty_value(ArrayId id) const;
+  // Tiles whose operators read places from this one: a block table.
+  std::vector<int> readers_of(int number) const;
+
+  const Schedule& schedule_;
+  const Primitives& primitives_;
+  const Island& island_;
+  std::vector<int> inside_;
+  TileProgram out_;
+  Levels levels_;
+  std::map<ArrayId, Place> complete_;
+  std::map<std::string, Running, std::less<>> running_;
+  std::map<AxisId, Witness> witnesses_;
+  std::vector<int> loads_;
+  std::set<ArrayId> live_;
+};
+
+}  // namespace tilescope
