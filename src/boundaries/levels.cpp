@@ -3,48 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
 
 #include "base/text.h"
-#include "optimum/levels.h"
+#include "boundaries/rates.h"
 
 namespace tilescope {
 namespace {
-
-struct BoundaryMemory {
-  std::string name, what;
-  double bytes = 0;                        // inside the boundary
-  std::optional<double> bytes_per_second;  // across it, whole device
-};
-
-std::optional<double> bandwidth(const HardwareProfile& hardware, LevelId id) {
-  const MemoryLevel* level = hardware.level(id);
-  if (!level) return std::nullopt;
-  if (level->measured_bandwidth_bytes_per_second) return level->measured_bandwidth_bytes_per_second->value;
-  if (level->bandwidth_bytes_per_second) return level->bandwidth_bytes_per_second->value;
-  if (!level->bandwidth_bytes_per_cycle || !hardware.boost_hz) return std::nullopt;
-  return level->bandwidth_bytes_per_cycle->value * hardware.boost_hz->value *
-         (properties(id).per_unit ? static_cast<double>(hardware.units.value) : 1);
-}
-
-std::vector<BoundaryMemory> boundaries(const HardwareProfile& hardware) {
-  std::vector<BoundaryMemory> found;
-  const MemoryLevel* smem = hardware.level(LevelId::smem);
-  const double units = static_cast<double>(hardware.units.value);
-  if (smem && smem->capacity_per_block_bytes) {
-    const double block = smem->capacity_per_block_bytes->value;
-    found.push_back(
-        {"hbm -> l2",
-         fmt::format("shared memory of all {} units (theorem 2: outputs stay in them)", hardware.units.value),
-         intermediate_memory(block, units), bandwidth(hardware, LevelId::hbm)});
-    found.push_back({"l2 -> smem", "shared memory of one block", block, bandwidth(hardware, LevelId::l2)});
-  }
-  if (hardware.registers_per_unit)
-    found.push_back({"smem -> register", "registers of one unit",
-                     4.0 * static_cast<double>(hardware.registers_per_unit->value),
-                     bandwidth(hardware, LevelId::smem)});
-  return found;
-}
 
 std::string kernel_text(const Derivation& derivation, const RankedKernel& kernel) {
   std::string text = to_text(derivation.primitives.diagram, kernel.loops);
@@ -60,18 +24,19 @@ std::vector<BoundaryOptimum> boundary_optima(const DeriveRequest& request,
                                              const std::filesystem::path& models_directory,
                                              const HardwareProfile& hardware, double value_bytes) {
   std::vector<BoundaryOptimum> optima;
-  for (const BoundaryMemory& boundary : boundaries(hardware)) {
+  for (const BoundaryMemory& boundary : boundaries_of(hardware)) {
     DeriveRequest here = request;
     here.memory = std::floor(boundary.bytes / value_bytes), here.widths.clear(), here.ranked = 1;
     const Derivation derivation = derive(here, models_directory);
     BoundaryOptimum& optimum = optima.emplace_back();
     optimum.boundary = boundary.name, optimum.memory = boundary.what;
-    optimum.memory_values = here.memory, optimum.bytes_per_second = boundary.bytes_per_second;
+    optimum.memory_values = here.memory;
+    if (!boundary.rates.empty()) optimum.bytes_per_second = boundary.rates.front().bytes_per_second;
     if (derivation.ranked.empty()) continue;
     const RankedFusion& best = derivation.ranked.front();
     optimum.found = true, optimum.names = best.names, optimum.traffic_values = best.traffic;
     for (const RankedKernel& kernel : best.kernels) optimum.kernels.push_back(kernel_text(derivation, kernel));
-    if (boundary.bytes_per_second) optimum.seconds = best.traffic * value_bytes / *boundary.bytes_per_second;
+    if (optimum.bytes_per_second) optimum.seconds = best.traffic * value_bytes / *optimum.bytes_per_second;
   }
   return optima;
 }
@@ -101,6 +66,20 @@ PageSection levels_section(const std::vector<BoundaryOptimum>& optima, const std
       fmt::format("Weighted sum over levels: {:.1f} microseconds of transfers if none overlaps{}.", total * 1e6,
                   complete ? "" : ", without the boundaries whose rate is unknown"));
   return section;
+}
+
+nlohmann::ordered_json levels_json(const std::vector<BoundaryOptimum>& optima) {
+  using Json = nlohmann::ordered_json;
+  Json rows = Json::array();
+  for (const BoundaryOptimum& optimum : optima) {
+    Json row{{"boundary", optimum.boundary}, {"memory", optimum.memory}, {"memory_values", optimum.memory_values}};
+    row["bytes_per_second"] = optimum.bytes_per_second ? Json(*optimum.bytes_per_second) : Json();
+    if (optimum.found)
+      row.update({{"names", optimum.names}, {"kernels", optimum.kernels}, {"traffic_values", optimum.traffic_values}});
+    row["seconds"] = optimum.seconds ? Json(*optimum.seconds) : Json();
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 }  // namespace tilescope

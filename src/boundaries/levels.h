@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,5 +33,6 @@ std::vector<BoundaryOptimum> boundary_optima(const DeriveRequest& request,
 // The optima as a table, and the sum of their times.
 PageSection levels_section(const std::vector<BoundaryOptimum>& optima, const std::string& hardware_id,
                            double value_bytes);
+nlohmann::ordered_json levels_json(const std::vector<BoundaryOptimum>& optima);
 
 }  // namespace tilescope

@@ -47,16 +47,6 @@ Island merge_island(Schedule& schedule, const Island& parts) {
   return merge;
 }
 
-// `diagram` also has the running state of the expansion.
-Rational width_of(const Diagram& diagram, const std::string& array, const std::map<std::string, Rational>& widths) {
-  if (widths.empty()) return 1;
-  const auto own = widths.find(array);
-  if (own != widths.end()) return own->second;
-  const auto id = diagram.find_array(array);
-  const auto key = id ? widths.find(diagram.array(*id).dtype_key) : widths.end();
-  return key == widths.end() ? Rational(1) : key->second;
-}
-
 // A tile that may be chosen: a parameter, but not the length of a split's parts.
 bool is_tile(const Schedule& schedule, const SymbolSource& source) {
   if (source.kind != SymbolSource::Kind::tile || source.tile.parameter < 0 || source.tile.parts) return false;
@@ -128,6 +118,15 @@ ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& opti
     if (is_tile(schedule, counts.inputs[i]) && used.contains(counts.symbols.inputs()[i]))
       problem.tiles.push_back(counts.symbols.inputs()[i]);
   return problem;
+}
+
+Rational width_of(const Diagram& diagram, const std::string& array, const std::map<std::string, Rational>& widths) {
+  if (widths.empty()) return 1;
+  const auto own = widths.find(array);
+  if (own != widths.end()) return own->second;
+  const auto id = diagram.find_array(array);
+  const auto key = id ? widths.find(diagram.array(*id).dtype_key) : widths.end();
+  return key == widths.end() ? Rational(1) : key->second;
 }
 
 void leave_out_ones(ScheduleProblem& problem, const Schedule& schedule, const Workload& workload) {

@@ -28,6 +28,10 @@ struct ScheduleProblem {
 ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& options, int island = -1,
                            const std::map<std::string, Rational>& widths = {});
 
+// Bytes a value of an array, by its name or its dtype key; 1 where `widths` says nothing. `diagram` is that of the
+// expansion where the array is running state.
+Rational width_of(const Diagram& diagram, const std::string& array, const std::map<std::string, Rational>& widths);
+
 // The problem with everything that is 1 in this workload left out: loops over one element, one head, one sequence. The
 // number of parts that an axis is split into is not a tile to optimise (it increases parallelism but does not reduce
 // traffic): its symbol stays.

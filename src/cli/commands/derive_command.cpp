@@ -6,7 +6,7 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "boundaries/levels.h"
+#include "boundaries/theory.h"
 #include "cli/commands/commands.h"
 #include "cli/output/lowering_table.h"
 #include "cli/output/progress.h"
@@ -37,8 +37,11 @@ std::vector<OptionSpec> derive_options() {
        Value::file}};
   for (const OptionSpec& spec : point_options())
     if (contains(wanted, spec.name)) specs.push_back(spec);
-  for (OptionSpec& spec : specs)
-    if (spec.name == "hardware") spec.help = "also derive at every memory boundary of this GPU (fp16)";
+  for (OptionSpec& spec : specs) {
+    if (spec.name == "hardware")
+      spec.help = "also derive at every memory boundary of this GPU (fp16); A,B,...: compare GPUs by H*M^beta";
+    if (spec.name == "dtype") spec.help += "; given again: what the change of format does to the traffic, q^(1+beta)";
+  }
   for (OptionSpec spec : output_options()) {
     if (spec.name == "format")
       spec.help = "text, json, csv (the ranked schedules), md or html", spec.choices.emplace_back("html");
@@ -69,7 +72,7 @@ Workload workload_of(const Arguments& arguments, const Diagram& diagram) {
       std::any_of(std::begin(shape), std::end(shape), [&](const char* name) { return arguments.has(name); });
   if (!given && !arguments.has("q-len") && !arguments.has("workload"))
     return {.batch = 1, .heads_q = 1, .heads_kv = 1, .q_len = 8192, .kv_len = 8192, .d_qk = 128, .d_v = 128};
-  return read_point(arguments, plan).workload;
+  return read_point(arguments.without("dtype"), plan).workload;
 }
 
 // Bytes a value, its share of a scale included.
@@ -78,13 +81,12 @@ Rational width_of(const Dtype& dtype) {
   return dtype.scale_group == 0 ? width : width + Rational(dtype.scale_bytes, dtype.scale_group);
 }
 
-std::map<std::string, Rational> widths_of(const Arguments& arguments, const Diagram& diagram) {
+std::map<std::string, Rational> widths_of(const std::string& dtype, const Diagram& diagram) {
   std::map<std::string, Rational> widths;
-  if (!arguments.has("dtype")) return widths;
   Plan plan;
   plan.schedule.diagram = diagram;
   Point point = default_point(plan);
-  apply_dtypes(point, plan, *arguments.text("dtype"));
+  apply_dtypes(point, plan, dtype);
   for (std::size_t a = 0; a < diagram.arrays.size(); ++a) widths[diagram.arrays[a].name] = width_of(point.dtypes[a]);
   for (std::size_t a = 0; a < diagram.arrays.size(); ++a)  // the running state has no array of its own in the diagram
     if (diagram.arrays[a].dtype_key == "l") widths["l"] = width_of(point.dtypes[a]);
@@ -123,6 +125,16 @@ std::string page_of(const Diagram& diagram, const Schedule* schedule, std::vecto
   return derivation_page(page);
 }
 
+std::vector<HardwareProfile> gpus_of(const Arguments& arguments) {
+  std::vector<HardwareProfile> gpus;
+  for (const std::string& given : arguments.all("hardware"))
+    for (const std::string& id : split(given, ',')) {
+      if (id.empty()) refuse("--hardware", fmt::format("holds an empty value: '{}'", given));
+      gpus.push_back(find_profile(id, data_directory() / "hardware"));
+    }
+  return gpus;
+}
+
 // Adds the pseudocode of a named schedule that has a described implementation, with its default tiles.
 void add_pseudocode(const Arguments& arguments, const DeriveRequest& request, const std::string& name,
                     std::vector<PageSection>& sections) {
@@ -133,11 +145,13 @@ void add_pseudocode(const Arguments& arguments, const DeriveRequest& request, co
     plan.schedule.diagram.axes[a].length = request.diagram.axes[a].length;
   Point point = default_point(plan);
   point.workload = request.workload, point.mask = request.mask;
-  if (const auto dtype = arguments.text("dtype")) apply_dtypes(point, plan, *dtype);
-  const HardwareProfile hardware = arguments.has("hardware") ? read_hardware(arguments) : HardwareProfile{};
+  const std::vector<std::string> formats = arguments.all("dtype");
+  if (!formats.empty()) apply_dtypes(point, plan, formats.front());
+  const std::vector<HardwareProfile> gpus = gpus_of(arguments);
+  const HardwareProfile hardware = gpus.empty() ? HardwareProfile{} : gpus.front();
   sections.push_back({.heading = "Pseudocode of " + name,
                       .paragraphs = {fmt::format("With the schedule's default tiles, in {}.",
-                                                 arguments.text("dtype").value_or("fp16"))},
+                                                 formats.empty() ? "fp16" : formats.front())},
                       .listings = {pseudocode(plan, hardware, point)},
                       .tables = {}});
 }
@@ -152,7 +166,8 @@ DeriveRequest read_request(const Arguments& arguments, const fs::path& models) {
   apply_sizes(request.diagram, arguments);
   request.workload = workload_of(arguments, request.diagram);
   if (arguments.has("mask")) request.mask = mask_of(arguments, request.workload, request.diagram);
-  request.widths = widths_of(arguments, request.diagram);
+  const std::vector<std::string> formats = arguments.all("dtype");
+  if (!formats.empty()) request.widths = widths_of(formats.front(), request.diagram);
   request.memory = memory_of(arguments, !request.widths.empty());
   request.ranked = static_cast<std::size_t>(arguments.integer("top", 1, 1000).value_or(10));
   return request;
@@ -180,18 +195,28 @@ Derived derive_with_schedule(const Arguments& arguments, const DeriveRequest& re
   return derived;
 }
 
+// What the theory says beyond the diagram: --hardware and further --dtype.
+TheoryAnswers theory_of(const Arguments& arguments, const DeriveRequest& request, const Derived& derived,
+                        const fs::path& models) {
+  TheoryQuestion question{.models = models, .gpus = gpus_of(arguments), .formats = arguments.all("dtype")};
+  for (const std::string& dtype : question.formats) {
+    question.format_requests.push_back(request);
+    question.format_requests.back().widths = widths_of(dtype, request.diagram);
+  }
+  const NamedDerivation* named = nullptr;
+  for (const NamedDerivation& known : derived.derivation.named)
+    if (arguments.has("schedule") && known.name == derived.chosen->name && known.feasible) named = &known;
+  return theory_answers(question, derived.derivation, named);
+}
+
 std::vector<PageSection> sections_of(const Arguments& arguments, const DeriveRequest& request, const Derived& derived,
-                                     const fs::path& models) {
+                                     const TheoryAnswers& answers) {
   const bool listed = derived.chosen && (arguments.has("schedule") || arguments.text("format") == "html");
   std::vector<PageSection> sections =
       derivation_sections(derived.derivation, request.diagram, listed ? derived.chosen->name : "");
   if (listed) add_pseudocode(arguments, request, derived.chosen->name, sections);
-  if (arguments.has("hardware")) {
-    const HardwareProfile hardware = read_hardware(arguments);
-    constexpr double fp16_bytes = 2;
-    sections.insert(sections.begin() + 3,
-                    levels_section(boundary_optima(request, models, hardware, fp16_bytes), hardware.id, fp16_bytes));
-  }
+  std::vector<PageSection> theory = theory_sections(answers);
+  sections.insert(sections.begin() + 3, std::make_move_iterator(theory.begin()), std::make_move_iterator(theory.end()));
   return sections;
 }
 
@@ -208,12 +233,14 @@ ExitStatus derive_diagram(const Arguments& arguments) {
   const fs::path models = data_directory() / "models";
   const DeriveRequest request = read_request(arguments, models);
   const std::string format = arguments.text("format").value_or("text");
-  if (format == "json" && arguments.has("hardware"))
-    refuse("--hardware", "levels are printed as text, md or html; leave --hardware out of json");
   const Derived derived = derive_with_schedule(arguments, request, models);
-  const auto sections = [&] { return sections_of(arguments, request, derived, models); };
-  if (format == "json") deliver(arguments, derivation_json(derived.derivation, request.diagram).dump(2) + "\n");
-  else if (format == "csv")
+  const TheoryAnswers answers = theory_of(arguments, request, derived, models);
+  const auto sections = [&] { return sections_of(arguments, request, derived, answers); };
+  if (format == "json") {
+    nlohmann::ordered_json json = derivation_json(derived.derivation, request.diagram);
+    json.update(theory_json(answers));
+    deliver(arguments, json.dump(2) + "\n");
+  } else if (format == "csv")
     deliver(arguments, render(table_of(ranking_section(derived.derivation).tables.front()), style_of(arguments)));
   else if (format == "html")
     deliver(arguments, page_of(request.diagram, derived.chosen ? &*derived.chosen : nullptr, sections()));
@@ -233,6 +260,8 @@ Command derive_command() {
           .examples = {"tilescope derive attention --q-len 8k --head-dim 128",
                        "tilescope derive matmul --size a=8k,b=8k,c=8k --memory 16k",
                        "tilescope derive attention --schedule flash1 --format html -o flash1.html",
+                       "tilescope derive attention --hardware a100_sxm_80,h100_sxm",
+                       "tilescope derive attention --dtype fp16 --dtype fp8",
                        "tilescope derive --lowering models/lowerings/napkin_hopper.yaml"},
           .notes =
               "--format csv prints the ranked schedules, or the plans of a lowering. Exit status 1 when no schedule is "

@@ -99,4 +99,24 @@ TEST_CASE("a lowering gives the paper's numbers from its file") {
   CHECK(run_program(command + "html").status == 2);
 }
 
+TEST_CASE("derive compares GPUs by H*M^beta and formats by q^(1+beta), in text and in JSON") {
+  const std::string command =
+      "derive attention --q-len 8k --head-dim 128 --hardware a100_sxm_80,h100_sxm --dtype fp16 "
+      "--dtype fp8_e4m3";
+  const Outcome text = run_program(command);
+  CHECK(text.status == 0);
+  for (const char* part :
+       {"GPUs by H*(M)", "2.80", "section 5.1", "Change of number format: q^(1+beta)", "section 5.2"})
+    CHECK(text.out.find(part) != std::string::npos);
+  const auto json = nlohmann::json::parse(run_program(command + " --format json").out);
+  CHECK(json["levels"].size() == 2);
+  CHECK(json["gpus"]["rows"].size() > 4);
+  std::vector<double> factors;
+  for (const auto& term : json["formats"]["terms"])
+    if (term["array"] == "K load") factors.push_back(term["factor"]);
+  CHECK(factors == std::vector<double>{4});
+  check_refused("derive attention --hardware h100_sxm,,h200_sxm",
+                "error: --hardware: holds an empty value: 'h100_sxm,,h200_sxm'");
+}
+
 }  // namespace tilescope::cli
