@@ -67,7 +67,7 @@ def sources_and_flags(source, build):
 
 
 def groups_of(rooms, root):
-    """Rooms joined greedily: a room goes to the first group where its own names differ from all others and their headers'.
+    """Joins rooms greedily: a room joins the first group whose names, also those of its headers, differ from its own.
 
     Only rooms with the same `using namespace` are joined.
     """

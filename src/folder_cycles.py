@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Finds cycles in the graph of folders: a folder points to each folder of which it includes a header; tests may include any.
+"""Finds cycles in the graph of folders. A folder points to each folder whose headers it includes. Tests are exempt.
 
-    folder_cycles.py SOURCE_DIRECTORY      exit status 1 and the cycle, when there is one
+    folder_cycles.py SOURCE_DIRECTORY      exit status 1 and the cycle, if there is one
 
-Rooms are the folders of SOURCE_DIRECTORY; folders within a room are compared with each other. Files that stand in the
-room itself are its front door, and part of no cycle within the room.
+Rooms are the folders of SOURCE_DIRECTORY. Folders within a room are compared with each other. Files in the room itself
+are part of no cycle within the room.
 """
 import collections
 import pathlib

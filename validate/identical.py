@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Shows that a change of the code changed no prediction: every judged and shown row of `tilescope validate`, recorded and
-published, is compared with validate/predictions.sha256 to the last digit.
+"""Shows that a change of the code changed no prediction. Compares every row of `tilescope validate`, recorded and
+published, with validate/predictions.sha256, exactly.
 
-    identical.py TILESCOPE              exit status 1 and the kernels that differ, when a row differs
-    identical.py --rows FILE --published-rows FILE     the same of rows that `validate --format json` has printed
-    identical.py TILESCOPE --update     write the file anew, after a change that is meant (CHANGELOG says which)
+    identical.py TILESCOPE              exit status 1 and the names of the kernels whose rows differ
+    identical.py --rows FILE --published-rows FILE     compare rows that `validate --format json` has printed
+    identical.py TILESCOPE --update     rewrite the file after an intended change (CHANGELOG says which)
 
-The file holds a SHA-256 a kernel over the sorted rows, so it stays small; a row is its point, quantity, level, direction,
-predicted and measured value.
+The file has one SHA-256 per kernel over the sorted rows, so it stays small. A row is its point, quantity, level,
+direction, predicted and measured value.
 """
 import argparse
 import collections

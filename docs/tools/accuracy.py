@@ -5,8 +5,8 @@ usage: accuracy.py TILESCOPE [--check] [--recorded FILE] [--published FILE]
 
 Writes docs/accuracy.md (both tables in full) and the part of README.md between the lines `<!-- accuracy -->` and
 `<!-- end of accuracy -->`. --check writes nothing.
---recorded and --published name what `tilescope validate --markdown FILE` has written of all records and of all published
-tables; without them the program runs.
+--recorded and --published name files that `tilescope validate --markdown FILE` has written, of all records and of all
+published tables. Without them this tool runs the program.
 Exit status: 0 written or equal, 1 something differs or a validation failed, 2 bad usage.
 """
 import argparse
@@ -18,7 +18,8 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PART = re.compile(r"(?s)(<!-- accuracy -->\n).*?(<!-- end of accuracy -->)")
 # Quantities of README's table: the name in the program's output, and what README calls it.
-QUANTITIES = [("tensor_flop", "tensor-core FLOP"), ("traffic l2 read", "L2 -> SM bytes"), ("traffic l2 write", "SM -> L2 bytes"), ("traffic hbm read", "HBM bytes read"),
+QUANTITIES = [("tensor_flop", "tensor-core FLOP"), ("traffic l2 read", "L2 -> SM bytes"),
+              ("traffic l2 write", "SM -> L2 bytes"), ("traffic hbm read", "HBM bytes read"),
               ("traffic hbm write", "HBM bytes written"), ("busy_cycles", "SM cycles"), ("seconds", "time")]
 THIRD_PARTY = ("pytorch_", "cudnn_")
 PAGE = """# Accuracy
@@ -30,40 +31,43 @@ out, and [the origins of the numbers](origins.md) which inputs were counted in a
 
 ## Recorded measurements of one H200
 
-Every record in `validate/`, replayed by `tilescope validate --format md`. A quantity without a value for a kernel has no
-counter there. "Outside" counts the rows that leave the tolerance of their experiment; quantities without a tolerance are
-shown but not judged.
+`tilescope validate --format md` compares every record in `validate/`. A quantity without a value for a kernel has no
+counter there. "Outside" counts the rows that exceed the tolerance of their experiment. Quantities without a tolerance
+are shown only.
 
 {recorded}
 
 ## Points drawn after the model was committed
 
-Experiment `unseen_5`: 160 points of random kernels, tiles and sizes, drawn and measured after the model of its day was
-committed. They are part of the table above. Two mechanisms of unfused kernels were corrected after it was measured, and this
-table shows the model as it is now.
+Experiment `unseen_5` has 160 points of random kernels, tiles and sizes. They were drawn and measured after the model
+of that day was committed. They are part of the table above. After the measurement two mechanisms of unfused kernels
+were corrected; this table shows the current model.
 
 {blind}
 
 ## Tables that others published
 
-`tilescope validate --published validate/published --format md`: measurements that nobody here made.
-[validate](../validate/README.md) names the sources. The roofline is FLOP over the peak rate or compulsory bytes over the
-bandwidth, whichever takes longer.
+`tilescope validate --published validate/published --format md` compares predictions with published measurements.
+[validate](../validate/README.md) names the sources. The roofline is FLOP over the peak rate or compulsory bytes over
+the bandwidth, whichever takes longer.
 
 {published}
 """
 
 
 def validate(program, *options):
-    done = subprocess.run([program, "validate", "--quiet", "--format", "md", *options], cwd=TOP, capture_output=True, text=True)
+    done = subprocess.run([program, "validate", "--quiet", "--format", "md", *options], cwd=TOP, capture_output=True,
+                          text=True)
     if done.returncode != 0:
-        raise SystemExit(f"tilescope validate {' '.join(options)}: exit status {done.returncode}\n{done.stderr}{done.stdout[-2000:]}")
+        raise SystemExit(f"tilescope validate {' '.join(options)}: exit status {done.returncode}\n"
+                         f"{done.stderr}{done.stdout[-2000:]}")
     return done.stdout.strip()
 
 
 def rows(markdown):
     """The rows of a Markdown table as dictionaries by column."""
-    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in markdown.split("\n") if line.startswith("|")]
+    lines = [[cell.strip() for cell in line.strip("|").split("|")]
+             for line in markdown.split("\n") if line.startswith("|")]
     return [dict(zip(lines[0], line)) for line in lines[2:]]
 
 
@@ -71,12 +75,14 @@ def blind(program):
     """Bytes of HBM, cycles and time of the last points that were drawn at random, as a table."""
     place = TOP / "validate/records/h200/unseen_5.jsonl"
     lines = [line for line in validate(program, "--recorded", str(place)).split("\n") if line.startswith("|")]
-    return "\n".join(lines[:2] + [line for line in lines[2:] if line.split("|")[2].strip() in ("traffic hbm read", "busy_cycles", "seconds")])
+    shown = ("traffic hbm read", "busy_cycles", "seconds")
+    return "\n".join(lines[:2] + [line for line in lines[2:] if line.split("|")[2].strip() in shown])
 
 
 def summary(table):
     """README's table: all records of our kernels, and of kernels that ship in PyTorch. Errors are in percent."""
-    columns = {"ours": lambda name: not name.startswith(THIRD_PARTY), "PyTorch's": lambda name: name.startswith(THIRD_PARTY)}
+    columns = {"ours": lambda name: not name.startswith(THIRD_PARTY),
+               "PyTorch's": lambda name: name.startswith(THIRD_PARTY)}
     most = {}
     lines = []
     for name, title in QUANTITIES:

@@ -3,9 +3,9 @@
 
 usage: commands.py TILESCOPE [--update] [PAGE...]
 
-A fenced block that begins with `$ tilescope ...` is one command (a line that ends in a backslash goes on) and what it
-prints. A line `...` stands for any number of omitted lines. Columns may be separated by any number of spaces, and rules of
-dashes may have any length. --update rewrites the shown lines and keeps which ones are shown.
+A fenced block that begins with `$ tilescope ...` has one command and its output. A backslash continues the command on
+the next line. A line `...` stands for any number of omitted lines. The number of spaces between columns and the length
+of rules of dashes may differ. --update rewrites the shown lines.
 Exit status: 0 all equal, 1 a difference or no command found, 2 bad usage.
 """
 import difflib
@@ -45,7 +45,7 @@ def matches(shown, printed):
 
 
 def updated(shown, printed):
-    """The shown lines, each replaced by the printed line that is most like it; all of them where nothing was omitted."""
+    """Replaces each shown line by the most similar printed line, or all lines if none was omitted."""
     if not any(line.strip() == SKIP for line in shown):
         return printed
     result, at = [], 0
@@ -62,7 +62,8 @@ def updated(shown, printed):
 
 def run(program, command):
     words = shlex.split(command)
-    done = subprocess.run([program] + words[1:], cwd=TOP, capture_output=True, text=True, env={"COLUMNS": "80", "PATH": "/usr/bin:/bin"})
+    done = subprocess.run([program] + words[1:], cwd=TOP, capture_output=True, text=True,
+                          env={"COLUMNS": "80", "PATH": "/usr/bin:/bin"})
     if done.returncode not in (0, 1):
         raise RuntimeError(f"exit status {done.returncode}: {done.stderr.strip()}")
     return [line.rstrip() for line in done.stdout.rstrip("\n").split("\n")]

@@ -3,9 +3,10 @@
 
 usage: origins.py [TOP]
 
-Each row of the page's tables names descriptors, a launch, a work rate, its value and its origin. The descriptors must have
-that value, and every rate of `alu` and `others` of every descriptor must be in a row: a count of instructions without a
-stated origin is an error. README.md must state how many counts come from attention counters. Exit status: 0 all true, 1 a row is wrong, one is missing, or nothing was checked.
+Each row of the page's tables names descriptors, a launch, a work rate, its value and its origin. The descriptors must
+have that value. Every rate of `alu` and `others` of every descriptor must be in a row, so that each count of
+instructions has a stated origin. README.md must state how many counts come from attention counters.
+Exit status: 0 all true; 1 a row is wrong or missing, or nothing was checked.
 """
 import pathlib
 import re
@@ -44,7 +45,7 @@ def whole_lines(text):
 
 
 def rates(descriptor):
-    """The work rates of a descriptor: {(launch, rate): value}. A launch that stands twice is told apart by its steps."""
+    """The work rates of a descriptor: {(launch, rate): value}. `steps` tells launches of one name apart."""
     result, launch, in_work = {}, "", False
     for line in whole_lines(descriptor.read_text(encoding="utf-8")):
         if found := re.match(r"  - name: (\w+)", line):
@@ -71,16 +72,19 @@ def main(arguments):
         for kernel in re.findall(r"`(\w+)`", kernels):
             found = descriptors.get(kernel, {}).get((launch.strip(), rate))
             if found != float(value):
-                problems.append(f"docs/origins.md: {kernel}, {launch.strip()}, {rate}: the page says {value}, the descriptor {found}")
+                problems.append(f"docs/origins.md: {kernel}, {launch.strip()}, {rate}: "
+                                f"the page says {value}, the descriptor {found}")
             stated.add((kernel, launch.strip(), rate))
     for kernel, found in descriptors.items():
         for (launch, rate), value in found.items():
             if rate.startswith(MUST_BE_LISTED) and (kernel, launch, rate) not in stated:
-                problems.append(f"docs/origins.md: no row for {kernel}, {launch}, {rate} = {value:g}: state where the value comes from")
+                problems.append(f"docs/origins.md: no row for {kernel}, {launch}, {rate} = {value:g}: "
+                                "state where the value comes from")
     counted = sum(len(re.findall(r"`\w+`", kernels)) for kernels, *_, origin in rows if origin.startswith(COUNTED))
     readme = re.search(r"(\d+) instruction\s+counts", (top / "README.md").read_text(encoding="utf-8"))
     if not readme or int(readme.group(1)) != counted:
-        problems.append(f"README.md: expected `{counted} instruction counts`, found `{readme.group(0) if readme else 'nothing'}`")
+        problems.append(f"README.md: expected `{counted} instruction counts`, "
+                        f"found `{readme.group(0) if readme else 'nothing'}`")
     if not stated:
         problems.append("docs/origins.md: no row was found")
     for problem in problems:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/predicted-measured.svg: predicted beside measured, every recorded point, from what `tilescope validate` prints.
+"""Draws docs/predicted-measured.svg: predicted beside measured for every recorded point, from `tilescope validate`.
 
 usage: picture.py TILESCOPE
 """
@@ -46,7 +46,8 @@ def panel(title, points, unit, left):
     dots = sorted({(round(x(measured)), round(y(predicted))) for measured, predicted in points})
     out.append('<path d="' + "".join(f"M{a} {b}h0" for a, b in dots) + '" class="dots"/>')
     out += [f'<text x="{left + SIZE / 2}" y="{TOP_EDGE + SIZE + 36}" text-anchor="middle">measured</text>',
-            f'<text x="{left - 50}" y="{TOP_EDGE + SIZE / 2}" text-anchor="middle" transform="rotate(-90 {left - 50} {TOP_EDGE + SIZE / 2})">predicted</text>']
+            f'<text x="{left - 50}" y="{TOP_EDGE + SIZE / 2}" text-anchor="middle" '
+            f'transform="rotate(-90 {left - 50} {TOP_EDGE + SIZE / 2})">predicted</text>']
     return out
 
 
@@ -54,18 +55,23 @@ def main(arguments):
     if len(arguments) != 1:
         print(__doc__, file=sys.stderr)
         return 2
-    done = subprocess.run([str(pathlib.Path(arguments[0]).resolve()), "validate", "--quiet", "--format", "json"], cwd=TOP, capture_output=True, text=True)
+    program = str(pathlib.Path(arguments[0]).resolve())
+    done = subprocess.run([program, "validate", "--quiet", "--format", "json"], cwd=TOP, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"tilescope validate: exit status {done.returncode}\n{done.stderr}")
     rows = json.loads(done.stdout)["rows"]
     width, height = LEFT + 2 * SIZE + GAP + 20, TOP_EDGE + SIZE + 50
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">',
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+           f'width="{width}" height="{height}" role="img">',
            "<title>Predicted beside measured on an H200; the dashed lines are 10 % apart from equality</title>",
-           "<style>text{font:12px sans-serif;fill:#333}.title{font-weight:bold}.frame{fill:#fff;stroke:#888}.grid{stroke:#ddd}"
-           ".equal{stroke:#888}.band{stroke:#aaa;stroke-dasharray:4 3;fill:none}.dots{stroke:#1f5fa8;stroke-width:3;stroke-linecap:round;stroke-opacity:.5}</style>",
+           "<style>text{font:12px sans-serif;fill:#333}.title{font-weight:bold}"
+           ".frame{fill:#fff;stroke:#888}.grid{stroke:#ddd}"
+           ".equal{stroke:#888}.band{stroke:#aaa;stroke-dasharray:4 3;fill:none}"
+           ".dots{stroke:#1f5fa8;stroke-width:3;stroke-linecap:round;stroke-opacity:.5}</style>",
            f'<rect width="{width}" height="{height}" fill="#fff"/>']
     for index, (title, wanted, unit) in enumerate(PANELS):
-        points = [(row["measured"], row["predicted"]) for row in rows if wanted(row) and row["measured"] > 0 and row["predicted"] > 0]
+        points = [(row["measured"], row["predicted"]) for row in rows
+                  if wanted(row) and row["measured"] > 0 and row["predicted"] > 0]
         if not points:
             raise SystemExit(f"tilescope validate: no row of {title}")
         out += panel(title, points, unit, LEFT + index * (SIZE + GAP))

@@ -3,8 +3,8 @@
 
 usage: site.py
 
-MkDocs takes pages from one folder. The project's pages stand beside what they describe, so this copies every page, and every
-file that a page links to, to build/site-pages under the same path; links to folders become plain text.
+MkDocs takes pages from one folder, but the project's pages are in the folders that they describe. So this tool copies
+every page, and every file that a page links to, to build/site-pages under the same path. Links to folders become text.
 Exit status: MkDocs's, which fails on a broken link; 2 where MkDocs is missing.
 """
 import pathlib
@@ -42,7 +42,8 @@ def main():
         print("site.py: mkdocs was not found; on Debian install the package mkdocs", file=sys.stderr)
         return 2
     shutil.rmtree(PAGES, ignore_errors=True)
-    for page in sorted({*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"), *TOP.glob("*/README.md"), *TOP.glob("kernels/*.md"), *TOP.glob("kernels/*/*.md")}):
+    for page in sorted({*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"), *TOP.glob("*/README.md"),
+                        *TOP.glob("kernels/*.md"), *TOP.glob("kernels/*/*.md")}):
         copy_page(page)
     done = subprocess.run(["mkdocs", "build", "--quiet", "--strict", "-f", "docs/mkdocs.yml"], cwd=TOP)
     if done.returncode == 0:

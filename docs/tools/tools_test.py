@@ -68,8 +68,10 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.links("[a](a.cpp)\n", "nothing\n"), 1)
 
     def origins(self, row, readme="1 instruction counts"):
-        descriptor = "kernel: mine\nislands:\n  - name: forward\n    work:\n      alu: {per_score: 2,  # maxima\n            per_row: 0.5}\n"
-        return self.check({"README.md": readme, "docs/origins.md": row, "kernels/mine/kernel.yaml": descriptor}, origins.main)
+        descriptor = ("kernel: mine\nislands:\n  - name: forward\n    work:\n"
+                      "      alu: {per_score: 2,  # maxima\n            per_row: 0.5}\n")
+        files = {"README.md": readme, "docs/origins.md": row, "kernels/mine/kernel.yaml": descriptor}
+        return self.check(files, origins.main)
 
     def test_every_integer_rate_has_an_origin_and_the_stated_value(self):
         row = ("| `mine` | forward | `alu.per_score` | {} | attention counters | 1 |\n"

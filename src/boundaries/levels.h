@@ -1,5 +1,5 @@
 // The derivation at every memory boundary of a GPU. Each boundary has its own best schedule and tiles; the costs of
-// the boundaries add up (theory 2.2).
+// the boundaries add up (Napkin, arXiv 2412.03317, section 5.1).
 #pragma once
 
 #include <filesystem>

@@ -47,7 +47,8 @@ int fail(ExitStatus status, const std::string& message) {
 }  // namespace
 
 int run(const std::vector<std::string>& words) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is seen where it is written to, so that temporary files are removed
+  std::signal(SIGPIPE,
+              SIG_IGN);  // writing to a closed pipe fails instead of ending the process, so temporary files are removed
   try {
     return static_cast<int>(dispatch(words));
   } catch (const ReaderGone&) {

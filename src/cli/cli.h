@@ -1,4 +1,4 @@
-// The command line: one program, one command a call.
+// The command line: each call runs one command.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 namespace tilescope::cli {
 
 // Runs "tilescope <words...>". Prints results to stdout and diagnostics to stderr. Returns the exit status: 0 done, 1
-// the answer is no, 2 bad usage or input, 3 no device, 141 (128 + SIGPIPE) the reader of stdout has closed it.
+// negative answer, 2 bad usage or input, 3 no device, 141 (128 + SIGPIPE) the reader of stdout has closed it.
 int run(const std::vector<std::string>& words);
 
 }  // namespace tilescope::cli

@@ -128,7 +128,7 @@ TEST_CASE("predict prints the same numbers as text, Markdown, CSV and JSON") {
   CHECK(csv_value(csv, "bound_by") == object["time"]["bound_by"].get<std::string>());
 }
 
-TEST_CASE("predict refuses a workload that cannot be") {
+TEST_CASE("predict refuses an invalid workload") {
   check_refused("predict --hardware h200_sxm --q-len 0",
                 "error: --q-len: expected an integer from 1 to 1099511627776, found '0'");
   check_refused("predict --hardware h200_sxm --q-len 128 --heads-q 7 --heads-kv 2",
@@ -145,7 +145,7 @@ TEST_CASE("predict refuses a workload that cannot be") {
                 "error: point: kernel 'fused_mma' is not built for head_dim 100; built: 64, 128, 256");
 }
 
-TEST_CASE("a schedule file works when its islands have an implementation, and is refused when not") {
+TEST_CASE("a schedule file needs an implementation for each island") {
   const ScratchFolder folder;
   const std::string shipped = content_of(TILESCOPE_SOURCE_DIR "/models/schedules/flash2.yaml"),
                     file = folder / "schedule.yaml";
@@ -164,11 +164,11 @@ TEST_CASE("a schedule file works when its islands have an implementation, and is
                        "/models/implementations/flash2.yaml implements");
 }
 
-TEST_CASE("a tile larger than the problem works when it fits, and else says what is too big") {
+TEST_CASE("a tile larger than the problem runs if it fits in memory; otherwise the error names the largest part") {
   const Outcome fits =
       run_program("predict --hardware h200_sxm --q-len 3 --head-dim 64 --tile q=128,kv=128 --format csv");
   CHECK(fits.status == 0);
-  CHECK(csv_value(fits.out, "hbm_read_bytes") == "1152");  // 3 rows of Q, K and V, 128 bytes each, whatever the tile
+  CHECK(csv_value(fits.out, "hbm_read_bytes") == "1152");  // 3 rows each of Q, K and V, 128 bytes a row, for any tile
   CHECK(csv_value(fits.out, "tensor_flop") == std::to_string(2 * 2 * 128 * 128 * 64));
   const Outcome big = run_program("predict --hardware h200_sxm --q-len 3 --head-dim 64 --tile q=4096,kv=4096");
   CHECK(big.status == 1);
@@ -242,7 +242,8 @@ TEST_CASE("an output path that cannot be written is refused before any work, for
                                   "compare --hardware l4 --q-len 1k -o", "list gpus -o", "man -o"}) {
     const auto begin = std::chrono::steady_clock::now();
     check_refused(words + " /nonexistent/x", line);
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));  // the first three work for a minute
+    CHECK(std::chrono::steady_clock::now() - begin <
+          std::chrono::seconds(2));  // without the check the first three commands would work for a minute
   }
 }
 
@@ -253,7 +254,7 @@ TEST_CASE("-o writes the whole answer or nothing") {
   CHECK(json::parse(content_of(file))["point"]["hardware"] == "l4");
   CHECK(folder.entries() == 1);
   const std::string before = content_of(file);
-  // Fails at its second point, after output has begun.
+  // The second point fails, after output has begun.
   CHECK(run_program("sweep --hardware l4 --q-len 1k --heads 4 --axis heads_kv=4,3 -o " + file).status == 2);
   CHECK(content_of(file) == before);
   CHECK(folder.entries() == 1);

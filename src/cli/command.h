@@ -18,14 +18,14 @@ struct Command {
   std::vector<OptionSpec> (*options)();
   ExitStatus (*run)(const Arguments&);
   std::size_t most_positional = 0;         // words that are not options
-  std::vector<std::string> first_words{};  // what the first of them may be, for completion; empty: see first_value
-  Value first_value = Value::text;         // what kind of thing the first of them is, for completion
+  std::vector<std::string> first_words{};  // for completion: choices of the first such word; empty: see first_value
+  Value first_value = Value::text;         // for completion: kind of the first such word
 };
 
 // Every command, in the order of the help. Adding a command adds one row here.
 const std::vector<Command>& commands();
 
-// The command of that name; InputError (did you mean) when there is none.
+// Returns the command of that name. Throws InputError with the nearest name if there is none.
 const Command& find_command(const std::string& name);
 
 }  // namespace tilescope::cli

@@ -1,4 +1,4 @@
-// Help, lists, versions, completion and manual pages: all from the one table of commands.
+// Tests of help, lists, version, completion and manual pages, which use one table of commands.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ std::string shell(const std::string& command) {
   return content_of(folder / "out");
 }
 
-// What bash offers for the last of `words`; the first is the program.
+// The completions that bash offers for the last of `words`. The first word is the program.
 std::string bash_offers(const std::vector<std::string>& words) {
   const ScratchFolder folder;
   const std::string script = folder / "complete.bash";

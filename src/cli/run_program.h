@@ -12,10 +12,10 @@
 
 namespace tilescope::cli {
 
-// A point that several tests ask about.
+// Options of a point that several tests use.
 inline const std::string shape = " --hardware h200_sxm --heads 16 --q-len 1000 --head-dim 128 --mask causal";
 
-// A folder of this test's own, removed at the end.
+// A temporary folder, removed by the destructor.
 class ScratchFolder {
  public:
   ScratchFolder() : path_((std::filesystem::temp_directory_path() / "tilescope-cli-XXXXXX").string()) {
@@ -45,8 +45,8 @@ struct Outcome {
   std::string out, err;
 };
 
-// `words` are a shell's: quote what has spaces. `redirect` replaces the catching of stdout, such as ">/dev/full". A
-// program that takes more than two minutes is ended and has status 124.
+// `words` are parsed by the shell. With `redirect`, such as ">/dev/full", stdout is not caught. A program that runs for
+// more than two minutes is ended and has status 124.
 inline Outcome run_program(const std::string& words, const std::string& redirect = "") {
   const ScratchFolder folder;
   const std::string out = folder / "out", err = folder / "err";

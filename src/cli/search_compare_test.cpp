@@ -1,4 +1,4 @@
-// search and compare never rank or time what cannot run.
+// search ranks no point that cannot run, and compare gives it no time.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>

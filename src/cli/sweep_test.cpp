@@ -1,4 +1,4 @@
-// sweep as a user meets it: axes behave like the options, points that cannot run stay in the answer.
+// Tests `sweep` as a program: axes behave like options, and points that cannot run stay in the answer.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -145,7 +145,7 @@ TEST_CASE("a point the kernel is not built for stays in the sweep without number
     CHECK(rows[0].at(number) != "");
     CHECK(rows[1].at(number) == "");
   }
-  CHECK(rows[2].at("feasible") == "true");  // with the tile that is built for head_dim 128
+  CHECK(rows[2].at("feasible") == "true");  // the tile is the kernel's variant for head_dim 128
   const std::vector<std::string> lines = split(run_program(sweep + words + " --format json").out, '\n');
   REQUIRE(lines.size() == 4);
   const json first = json::parse(lines[0]), second = json::parse(lines[1]);

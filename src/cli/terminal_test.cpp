@@ -54,7 +54,7 @@ TEST_CASE("no line is wider than a terminal of 80 or 50 columns") {
     }
 }
 
-TEST_CASE("a narrow terminal loses no number") {
+TEST_CASE("a narrow terminal shows every number") {
   const std::string text = on_terminal("predict --color never" + shape, 80), file = run_program("predict" + shape).out;
   const std::regex number("[0-9][0-9,]*,[0-9]{3}");
   for (std::sregex_iterator it(file.begin(), file.end(), number), end; it != end; ++it)

@@ -1,5 +1,5 @@
-// Every schedule that is printed runs: its programs are executed on small ragged sizes, their results are compared with
-// the diagram's operators, and what they move with the symbolic counts.
+// Executes the programs of a schedule on small ragged sizes. Compares their results with the diagram's operators, and
+// the values that they move with the symbolic counts. A schedule is printed only after this check.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tilescope {
 
-// Empty: all is well. One line otherwise: the kernel, the sizes and what differs.
+// Returns an empty text if everything agrees, otherwise one line with the kernel, the sizes and the difference.
 std::string wrong_in(const Diagram& diagram, const std::vector<Schedule>& kernels, const Mask& mask, int cases = 2,
                      bool alone = false);
 

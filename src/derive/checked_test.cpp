@@ -1,4 +1,4 @@
-// Runs derived nests: their results equal those of the diagram, and their transfers equal their counts.
+// Tests by running derived nests that their results equal those of the diagram and their transfers equal their counts.
 #include "derive/checked.h"
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
-// Walk == symbolic counts == the closed forms written out by hand, on random ragged shapes. Values, both directions.
-// The forms are those that the papers' algorithms imply: FlashAttention (arXiv 2205.14135, algorithms 1 and 4, theorem
-// 2), FlashAttention-2 (arXiv 2307.08691, section 3.1), Napkin (arXiv 2412.03317, section 3); each was derived for its
-// own loops, independently of the transfer rule.
+// Tests on random ragged shapes that the walk, the symbolic counts and closed forms written by hand agree: values moved
+// in each direction. The closed forms follow from the algorithms of the papers: FlashAttention (arXiv 2205.14135,
+// algorithms 1 and 4, theorem 2), FlashAttention-2 (arXiv 2307.08691, section 3.1), Napkin (arXiv 2412.03317, section
+// 3); each was derived from the loops of its algorithm, without the transfer rule.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 using Int = std::int64_t;
 using Counts = std::vector<Int>;  // one per island
 
-// A case's numbers by the names of the formulas. Tiles: B_r rows, B_c keys, g_r heads that share a block's keys.
+// The sizes of a case, named as in the formulas. Tiles: B_r rows, B_c keys, g_r heads that share a block's keys.
 struct Point {
   Int b, k, r, q, x, d, e, g_r, B_r, B_c;
   std::vector<Int> tiles{};
@@ -30,7 +30,7 @@ struct Point {
   Int kv_heads() const { return b * k; }
   Int heads() const { return b * k * r; }
   Int head_blocks() const { return b * k * ceil_div(r, g_r); }
-  Int rows() const { return g_r * B_r; }  // of a block's tile
+  Int rows() const { return g_r * B_r; }  // rows of a block's tile
   Int T_r() const { return ceil_div(q, B_r); }
   Int T_c() const { return ceil_div(x, B_c); }
   Int off() const { return x - q; }
@@ -38,7 +38,8 @@ struct Point {
   Int tile(const char* parameter) const { return tiles[static_cast<std::size_t>(schedule.find_parameter(parameter))]; }
   bool is(MaskKind kind) const { return mask.kind == kind; }
 
-  // Keys of live tiles, summed over query tiles: what one head streams of K. Needs x >= q for bands.
+  // Number of keys that one head streams: keys of live tiles, summed over query tiles. Windows and causal masks need
+  // x >= q.
   Int streamed_keys() const {
     Int sum = 0;
     for (Int i = 0; i < T_r(); ++i) {
@@ -50,7 +51,7 @@ struct Point {
     return sum;
   }
   bool live(Int i, Int j) const { return mask.blocks->live[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]; }
-  // Rows that see a key; a block pattern may leave query blocks out, and no byte of these moves.
+  // Rows that see a key. A block pattern may have query blocks without a live tile; their rows are not moved.
   Int live_rows() const {
     if (!is(MaskKind::blocks)) return q;
     Int rows = 0;
@@ -61,8 +62,8 @@ struct Point {
     }
     return rows;
   }
-  // Rows of live tiles, summed over key tiles: T_c q without a mask. `stay`: a row tile that ended one sweep and begins
-  // the next is not moved again (two streams of one block).
+  // Rows of live tiles, summed over key tiles: T_c q without a mask. `stay`: a row tile that ends one sweep and begins
+  // the next one stays on chip (two streams of one block).
   Int swept_rows(bool stay) const {
     Int sum = 0;
     for (Int j = 0; j < T_c(); ++j) {
@@ -74,8 +75,8 @@ struct Point {
   }
 };
 
-// The forms of one schedule on one diagram: traffic an island, and the footprint of the first one where it is
-// published.
+// The closed forms of one schedule on one diagram: the traffic of each island and, if it is published, the footprint of
+// the first island.
 struct Closed {
   std::string subject, schedule, diagram;
   std::vector<MaskKind> masks;
@@ -107,7 +108,8 @@ int check_closed(const Closed& closed, RandomPoints& random, int cases) {
     Workload workload = random.workload();
     closed.shape(workload);
     random.sizes(schedule.diagram);
-    std::vector<Int> tiles = random.tiles(schedule.parameters.size(), i % 8 == 0 ? 24 : 9);  // sometimes one trip
+    std::vector<Int> tiles =
+        random.tiles(schedule.parameters.size(), i % 8 == 0 ? 24 : 9);  // large tiles: loops of one trip
     const auto tile = [&](const char* name) {
       const int p = schedule.find_parameter(name);
       return p < 0 ? 1 : tiles[static_cast<std::size_t>(p)];
@@ -170,7 +172,7 @@ void unfolded(Schedule& schedule) {
   for (Array& array : schedule.diagram.arrays) array.alias_of.reset();
 }
 
-// dQ of the one-kernel backward pass. `by` states how it is accumulated. Rows are loaded and stored T_c times.
+// dQ of the one-kernel backward pass. `by` is its accumulation. Its rows are loaded and stored T_c times.
 void accumulate(Schedule& schedule, Accumulate by, bool zeroed) {
   for (Stored& stored : schedule.islands[1].stored_as) stored.by = by, stored.zeroed = zeroed;
 }

@@ -12,7 +12,7 @@
 
 namespace tilescope {
 
-// The values that an array moves in one direction, by the walk. A stream that the array awaits takes one step.
+// Values of an array that the walk moves in one direction. A stream that the array awaits takes one step.
 inline std::int64_t walked(const Schedule& schedule, const Island& island, const Nest& nest, const Walk& walk,
                            ArrayId id, bool store) {
   const Primitives primitives = expand(schedule.diagram);
@@ -41,7 +41,7 @@ inline std::int64_t walked(const Schedule& schedule, const Island& island, const
   return how.zeroed ? (how.by == Accumulate::reduction ? 0 : array.stored) : array.loaded_back;
 }
 
-// Values that an island moves in both directions, by the walk.
+// Values that the walk of an island moves in both directions.
 inline std::int64_t walked_traffic(const Schedule& schedule, const Island& island, const Workload& workload,
                                    const Mask& mask, std::span<const std::int64_t> tiles) {
   const Nest nest = bind_nest(schedule, island, workload, mask, tiles);

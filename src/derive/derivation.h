@@ -1,5 +1,5 @@
-// Everything that is derived from a diagram: roles, streamability with its witness, legal fusions and nests, their
-// traffic as a function of memory, and where the named schedules lie among them (theory 4.2).
+// Derives from a diagram: roles, streamability with its witness, legal fusions and nests, their traffic as a function
+// of memory, and the ranks of the named schedules.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +14,11 @@ namespace tilescope {
 
 struct DeriveRequest {
   Diagram diagram{};
-  std::string
-      source{};  // name or file of the diagram, for applying named schedules to it; empty: by the diagram's name
+  std::string source{};  // name or file of the diagram, to apply named schedules to it; empty: the diagram's name
   Workload workload{};
   Mask mask{};
   double memory = 116736;                    // on chip, in values; in bytes when widths are given
-  std::map<std::string, Rational> widths{};  // bytes a value, by array or dtype key; empty: count values
+  std::map<std::string, Rational> widths{};  // bytes per value, by array or dtype key; empty: values are counted
   std::size_t most_fusions = 200000;
   std::size_t most_nests =
       40000;  // nests whose best tiles are computed, over all kernels; at this limit the derivation is incomplete
@@ -37,8 +36,8 @@ struct RankedKernel {
 struct RankedFusion {
   std::vector<RankedKernel> kernels{};
   std::vector<ArrayId> materialised{};
-  double traffic = 0, lower_bound = 0;  // sum of the kernels, each with all of the memory
-  std::vector<std::string> names{};     // of schedules that are this fusion with these loops
+  double traffic = 0, lower_bound = 0;  // sums over the kernels; each kernel has the whole memory
+  std::vector<std::string> names{};     // names of the schedules that have this fusion and these loops
 };
 
 struct NamedDerivation {
@@ -49,32 +48,32 @@ struct NamedDerivation {
   std::vector<ExactOptimum> optimum{};
   double traffic = 0;
   bool feasible = true;
-  bool found = false;             // among the enumerated fusions and legal nests
-  std::string missing_because{};  // when not
+  bool found = false;             // whether it is among the enumerated fusions and legal nests
+  std::string missing_because{};  // the reason if it is not
 };
 
 struct Derivation {
   DeriveRequest request{};
-  Primitives primitives{};  // of the primitive diagram
-  FusedKernel whole{};      // everything fused
+  Primitives primitives{};  // the primitives of the diagram
+  FusedKernel whole{};      // all operators in one kernel
   std::map<AxisId, Streamability> axes{};
   Fusions fusions{};
   std::size_t kernels_ranked = 0, nests_considered = 0, nests_legal = 0, nests_kept = 0;
   bool nests_complete = true;
-  std::vector<RankedFusion> ranked{};  // best first; each was executed, see derive/checked.h
-  std::vector<std::string> errors{};   // internal errors: schedules that are not ranked because they are wrong
+  std::vector<RankedFusion> ranked{};  // best first; each one passed the check of derive/checked.h
+  std::vector<std::string> errors{};   // internal errors: schedules that failed the check; they are not ranked
   std::vector<NamedDerivation> named{};
   double compulsory = 0;
 };
 
-// Named schedules are those of models/schedules whose diagram is this one. Nests that leave partial results are counted
-// and legal but not ranked: parts increase parallelism but do not reduce traffic.
+// Named schedules are those of models/schedules for this diagram. Nests that leave partial results are legal and
+// counted, but not ranked: parts increase parallelism and do not reduce traffic.
 Derivation derive(const DeriveRequest& request, const std::filesystem::path& models_directory);
 
-// One more schedule on the derivation's diagram: its counts and optima, when the rules allow it.
+// The counts and optima of one more schedule on the derivation's diagram, if it is legal.
 NamedDerivation derive_named(const Derivation& derivation, const std::string& name, Schedule schedule);
 
-// The cheapest nest of a kernel at this memory; `found` is false when none fits.
+// The nest of a kernel with the least traffic at this memory; `found` is false if none fits.
 RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests,
                        const DeriveRequest& request);
 

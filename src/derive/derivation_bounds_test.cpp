@@ -1,4 +1,4 @@
-// The largest diagrams that load end within a stated time, and say that not everything was tried.
+// Tests that deriving the largest diagrams ends within a stated time and reports that the enumeration is incomplete.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
-// Exhaustive check of dominates(): for all tiles of the dominated nest, the other nest has tiles that move no more and
-// hold no more.
+// Tests dominates() exhaustively: for all tiles of the dominated nest, the other nest has tiles with no more traffic
+// and no larger footprint.
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
@@ -35,7 +35,8 @@ std::optional<std::vector<std::int64_t>> tiles_of(RandomPoints& random, const Ca
   return tiles;
 }
 
-// The tiles of `from` for a nest that has its loops and perhaps more; those take their axis, or its part, whole.
+// The tiles of `from` for a nest `to` with the same loops and perhaps more. The tile of an additional loop is its whole
+// axis or part.
 std::vector<std::int64_t> same_tiles(const Candidate& to, const Candidate& from, const Diagram& diagram,
                                      const Workload& workload, std::span<const std::int64_t> tiles) {
   std::vector<std::int64_t> out;
@@ -51,7 +52,8 @@ std::vector<std::int64_t> same_tiles(const Candidate& to, const Candidate& from,
 
 }  // namespace
 
-TEST_CASE("a dominated nest is never better: with its tiles the other nest moves no more and holds no more") {
+TEST_CASE(
+    "a dominated nest is never better: with its tiles the other nest has no more traffic and no larger footprint") {
   MESSAGE("seed " << test_seed());
   RandomPoints random(test_seed());
   int pairs = 0, points = 0;

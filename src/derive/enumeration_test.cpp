@@ -1,4 +1,4 @@
-// What the enumeration finds, in which order, and what it refuses.
+// Tests the nests that the enumeration finds, their order, and its refusals.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -28,7 +28,7 @@ AxisLoop loop(const Diagram& diagram, const char* axis, Partition partition, boo
 }  // namespace
 
 TEST_CASE("every named schedule lies among the enumerated fusions and legal nests") {
-  int found = 0;  // unlimited memory, so that the ranking is short
+  int found = 0;  // with unlimited memory the ranking is short
   for (const char* diagram :
        {"attention", "attention_backward", "attention_backward_rowsum", "attention_transposed_values", "matmul"})
     for (const NamedDerivation& named : derived(diagram, one_head(1024), 1e12).named) {
@@ -53,7 +53,7 @@ TEST_CASE("flash1 and flash2 are one fusion with loops in another order") {
                    two = locate(primitives, find_schedule("flash2", models()));
   REQUIRE(one.kernels.size() == 1);
   REQUIRE(two.kernels.size() == 1);
-  // Keys outside cannot finish the log-sum-exp; asked for the same outputs, both run the same primitives.
+  // With keys in the outer loop the log-sum-exp cannot be finished. For the same outputs both run the same primitives.
   CHECK(one.omitted == std::vector{*primitives.diagram.find_array("L")});
   CHECK(two.omitted.empty());
   CHECK(one.kernels[0].kernel == kernel_for(primitives, {*primitives.diagram.find_array("O")}, {}));

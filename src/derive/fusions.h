@@ -1,8 +1,8 @@
-// Which operators share a kernel, and which arrays pass between kernels through memory (theory 4.2, passes P6 and P7).
+// Enumerates which operators share a kernel and which arrays pass between kernels through memory.
 //
-// A fusion is chosen by which interior arrays are stored in memory, and by which of the stored arrays and outputs a
-// kernel yields. Each kernel computes what its results need from inputs and stored arrays; anything else it recomputes.
-// Fusing, materialising and recomputing are all points of this space.
+// A fusion states which interior arrays are stored in memory, and which stored arrays and outputs each kernel yields.
+// A kernel computes its results from inputs and stored arrays, and recomputes everything else it needs. So fusing,
+// materialising and recomputing are points of one space.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 namespace tilescope {
 
 struct FusedKernel {
-  Region region;               // its primitives and what it stores
-  std::vector<ArrayId> loads;  // what it loads: inputs, and arrays that other kernels store
+  Region region;               // its primitives and the arrays that it stores
+  std::vector<ArrayId> loads;  // the inputs, and arrays of other kernels, that it loads
   friend bool operator==(const FusedKernel& a, const FusedKernel& b) {
     return a.region.primitives == b.region.primitives && a.region.results == b.region.results && a.loads == b.loads;
   }
@@ -37,12 +37,12 @@ struct FusionOptions {
   std::size_t most = 200000;       // combinations considered before the enumeration stops and clears `complete`
 };
 
-// All fusions of the diagram except those that are provably never better than another one: a stored array that no other
-// kernel loads only adds its store; kernels that share no array cost the same when separate; a cyclic choice cannot
-// run.
+// Returns all fusions of the diagram except cyclic ones, which cannot run, and those that are provably never better
+// than another one. Storing an array that no other kernel loads only adds its store. Kernels that share no array cost
+// the same when they are separate.
 Fusions enumerate_fusions(const Primitives& primitives, const FusionOptions& options = {});
 
-// The kernel that yields `results` from `available` arrays (and inputs), recomputing the rest.
+// The kernel that computes `results` from inputs and `available` arrays, and recomputes all other arrays.
 FusedKernel kernel_for(const Primitives& primitives, const std::vector<ArrayId>& results,
                        const std::vector<ArrayId>& available);
 

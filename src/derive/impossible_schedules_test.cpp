@@ -1,4 +1,4 @@
-// Schedules that cannot exist, or that move less than any schedule can, are neither legal nor ranked.
+// Tests that impossible schedules are neither legal nor ranked.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -20,12 +20,13 @@ FusedKernel all_of(const Primitives& primitives) {
 
 }  // namespace
 
-TEST_CASE("a contraction is complete before an exponential or a maximum sees it") {
+TEST_CASE("a contraction is complete before an exponential or a maximum uses it") {
   const Diagram diagram = find_diagram("cross_entropy", bundled_models());
   const Primitives primitives = expand(diagram);
   const KernelRules rules(primitives, all_of(primitives));
   const auto axis = [&](const char* name) { return *diagram.find_axis(name); };
-  // The width outside the vocabulary: every step of the vocabulary would see logits summed over a part of the width.
+  // The loop over the width h is outside the loop over the vocabulary v. So each step of the vocabulary would use
+  // logits that are summed over a part of the width only.
   const std::string why =
       rules.why_not({{axis("t"), Partition::group}, {axis("h"), Partition::stream}, {axis("v"), Partition::stream}});
   CHECK(why.find("needs it complete") != std::string::npos);

@@ -1,4 +1,4 @@
-// The best tiles of the relaxed problem against all whole-number tiles of the exact one.
+// Compares the best tiles of the relaxed problem with all integer tiles of the exact problem.
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,8 @@
 namespace tilescope {
 namespace {
 
-// Exact traffic and footprint of a schedule at one workload, by its tiles in the order of ScheduleProblem::tiles.
+// Exact traffic and footprint of a schedule at one workload as functions of its tiles, in the order of
+// ScheduleProblem::tiles.
 struct ExactCounts {
   Program program;
   std::vector<std::int64_t> inputs;
@@ -39,8 +40,8 @@ struct ExactCounts {
   }
 };
 
-// A relaxed count includes loops over which a tile is stationary; the exact count may leave them out. Such nests equal
-// others without that loop, and only those without any are comparable.
+// A relaxed count includes loops over which a tile is stationary, but the exact count excludes them. Such nests are not
+// compared. Each of them equals a nest without that loop, which is compared.
 bool gated(const SymbolicSchedule& symbolic) {
   for (const SymbolicTerm& term : symbolic.terms)
     for (const SymbolId id : symbols_of(term.values))
@@ -48,7 +49,7 @@ bool gated(const SymbolicSchedule& symbolic) {
   return false;
 }
 
-// The part of a count that is subtracted: first visits that need no load.
+// The part of a count that is subtracted: first visits, which load nothing.
 double subtracted(const Polynomial& polynomial, const Symbols& symbols, const Valuation& at) {
   double sum = 0;
   for (const Monomial& term : polynomial.terms())
@@ -88,8 +89,7 @@ bool compare(RandomPoints& random, const Schedule& schedule, const Workload& wor
   CAPTURE(real);
   CAPTURE(whole);
   CHECK(integer >= best.lower_bound * (1 - 1e-9));
-  // Rounding tiles down keeps them in memory, and each loop then runs ceil(size / floor(tile)) times instead of size /
-  // tile.
+  // Tiles rounded down still fit. Each loop then has ceil(size / floor(tile)) trips instead of size / tile.
   double growth = 1;
   Valuation at = sizes;
   std::vector<std::int64_t> rounded;

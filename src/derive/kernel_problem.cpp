@@ -19,8 +19,8 @@ TileSize add_parameter(Schedule& schedule, const AxisLoop& loop) {
   return {.parameter = static_cast<int>(schedule.parameters.size()) - 1};
 }
 
-// Whether a tile that the mask leaves out adds nothing to any fold: a sum over all keys of the keys alone needs them
-// all.
+// Whether tiles outside the mask contribute nothing to every fold. A sum of the keys themselves over all keys is a
+// counterexample: it needs all tiles.
 bool folds_are_masked(const Primitives& primitives, const FusedKernel& kernel) {
   const auto& guard = primitives.diagram.guard;
   return guard && std::all_of(kernel.region.primitives.begin(), kernel.region.primitives.end(), [&](int number) {
@@ -47,7 +47,7 @@ Island merge_island(Schedule& schedule, const Island& parts) {
   return merge;
 }
 
-// A tile that may be chosen: a parameter, but not the length of a split's parts.
+// Whether the tile may be chosen: it is a parameter and not the length of a split's parts.
 bool is_tile(const Schedule& schedule, const SymbolSource& source) {
   if (source.kind != SymbolSource::Kind::tile || source.tile.parameter < 0 || source.tile.parts) return false;
   return std::none_of(schedule.chunks.begin(), schedule.chunks.end(),
@@ -208,8 +208,8 @@ BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, con
   return best;
 }
 
-// If sizes are far larger than the memory, and the memory far larger than single elements, the column with the
-// costliest optimum binds.
+// If sizes are much larger than the memory, and the memory much larger than single elements, the column with the
+// largest optimum is the active constraint.
 ExactOptimum closed_form(const ScheduleProblem& problem, const Valuation& sizes) {
   ExactOptimum best;
   best.reason = "no column of the footprint depends on tiles";

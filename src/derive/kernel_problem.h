@@ -1,4 +1,4 @@
-// A fused kernel with one nest as a problem of best tiles: its traffic, and the columns of its footprint (pass P10).
+// The choice of tiles for a fused kernel with one nest, as a problem: minimise its traffic under its footprint.
 #pragma once
 
 #include <map>
@@ -12,11 +12,12 @@
 
 namespace tilescope {
 
-// The kernel as a schedule of its own over the primitive diagram, with a second island where it leaves partial results.
+// The kernel as a separate schedule over the primitive diagram. If it leaves partial results, a second island merges
+// them.
 // Tile parameters are named after their axes; the length of a part is "x_part".
 Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel, const AxisLoops& loops);
 
-// The tile problem of a whole schedule: the sum of its islands' traffic, constrained by every column of every island.
+// The tile problem of a schedule: the sum of its islands' traffic, constrained by every column of every island.
 struct ScheduleProblem {
   SymbolicSchedule symbolic{};
   Polynomial traffic{};               // relaxed
@@ -24,24 +25,24 @@ struct ScheduleProblem {
   std::vector<SymbolId> tiles{};
 };
 
-// `island`: -1 for all. Bytes instead of values when `widths` gives each array's bytes a value.
+// `island`: -1 for all. Counts bytes instead of values if `widths` gives each array's bytes per value.
 ScheduleProblem problem_of(const Schedule& schedule, const SymbolicOptions& options, int island = -1,
                            const std::map<std::string, Rational>& widths = {});
 
-// Bytes a value of an array, by its name or its dtype key; 1 where `widths` says nothing. `diagram` is that of the
-// expansion where the array is running state.
+// Bytes per value of an array, by its name or its dtype key; 1 if `widths` has neither. For an array of running state,
+// `diagram` must be that of the expansion.
 Rational width_of(const Diagram& diagram, const std::string& array, const std::map<std::string, Rational>& widths);
 
-// The problem with everything that is 1 in this workload left out: loops over one element, one head, one sequence. The
-// number of parts that an axis is split into is not a tile to optimise (it increases parallelism but does not reduce
-// traffic): its symbol stays.
+// The problem without the loops that have one trip in this workload: over one element, one head, one sequence. The
+// number of parts that an axis is split into is no tile to optimise, because it increases parallelism and does not
+// reduce traffic. Its symbol stays.
 void leave_out_ones(ScheduleProblem& problem, const Schedule& schedule, const Workload& workload);
 
 // Names and values of the sizes: extents, the diagram's own sizes, and the mask's symbols.
 Valuation sizes_of(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,
                    const Mask& mask);
 
-// The largest useful tile of each tile symbol: its axis.
+// The largest useful tile of each tile symbol: the length of its axis.
 Valuation tile_bounds(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload);
 
 struct BestTiles {
@@ -52,7 +53,7 @@ struct BestTiles {
 };
 BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, const Valuation& bounds, double memory);
 
-// H*(M) of one island in closed form under the column that binds when the memory is large.
+// H*(M) of one island in closed form, under the column that limits it if the memory is large.
 ExactOptimum closed_form(const ScheduleProblem& problem, const Valuation& sizes);
 
 }  // namespace tilescope

@@ -21,8 +21,8 @@ AxisBits bits_of(const std::vector<AxisId>& axes) {
   return mask;
 }
 
-// Bits of the loops that repeat an array: the loops over axes that it lacks, outside the innermost loop that moves it.
-// A partial result also has the axis of the parts. A stream that the array awaits does not repeat it.
+// The loops that repeat an array: loops over axes that it lacks, outside the innermost loop that moves it. A partial
+// result also has the axis of the parts. A stream that the array awaits does not repeat it.
 AxisBits repeated(AxisBits axes, AxisBits carried_parts, AxisBits awaited, const AxisLoops& loops) {
   const auto carries = [&](const AxisLoop& loop) {
     return (axes & bit(loop.axis)) != 0 || (loop.parts && (carried_parts & bit(loop.axis)) != 0);
@@ -46,9 +46,8 @@ bool comes_back(AxisBits axes, const AxisLoops& loops, std::size_t loop) {
   return false;
 }
 
-// Whether another fold of the region, which does not run over `axis`, takes what follows from `fold`. Such a fold takes
-// the value once, so the value must be complete: partial sums over `axis` are not what a maximum or an exponential
-// needs.
+// Whether another fold of the region uses the value of `fold` and does not run over `axis`. Such a fold uses the value
+// once, so it must be complete: a maximum or an exponential cannot use partial sums over `axis`.
 bool another_fold_takes(const Primitives& primitives, const Region& region, ArrayId fold, AxisId axis) {
   std::set<ArrayId> follows{fold};
   for (const int number : region.primitives) {  // in an order in which they can run
@@ -151,7 +150,7 @@ std::string KernelRules::why_not(const AxisLoops& loops) const {
       return fmt::format("{0} is not folded here, so there is nothing to merge; ask for {0}:group", name(loop.axis));
     if (stream.kind == Streamability::Kind::woven) continue;
     if (loop.parts && !splits(loop.axis))
-      return fmt::format("{} has no parts to merge: what leaves the kernel follows only from the finished fold over it",
+      return fmt::format("{} cannot be cut into parts: every result of the kernel needs the complete fold over it",
                          name(loop.axis));
     if (loop.partition == Partition::group && !loop.parts && !adds_up(loop.axis))
       return fmt::format(
@@ -162,7 +161,7 @@ std::string KernelRules::why_not(const AxisLoops& loops) const {
     for (const InnerFold& inner : inner_)
       if ((inner.waited & bit(loop.axis)) != 0 && (loop.parts || comes_back(inner.axes, loops, i)))
         return fmt::format(
-            "{} is folded over {} and what follows needs it complete, but {}", primitives_->array(inner.id).name,
+            "{} is folded over {}, and a later operator needs it complete, but {}", primitives_->array(inner.id).name,
             name(loop.axis),
             loop.partition == Partition::group ? "blocks share the fold" : "a loop inside comes back to its tiles");
   }
@@ -170,8 +169,8 @@ std::string KernelRules::why_not(const AxisLoops& loops) const {
   return not_together(loops);
 }
 
-// A fold takes its step where the innermost loop stands that it has, or that it waits for; a loop outside that one,
-// inside the fold, which it does not have would repeat the step.
+// A fold takes its steps in the innermost loop over its axes or over axes that it awaits. A loop between the fold's
+// loop and that one, over an axis that the fold lacks, would repeat the step.
 std::string KernelRules::added_again(const AxisLoops& loops) const {
   const auto name = [&](AxisId axis) { return primitives_->diagram.axes[index(axis)].name; };
   for (const Folding& fold : folds_) {
@@ -195,7 +194,7 @@ std::string KernelRules::not_together(const AxisLoops& loops) const {
   for (std::size_t i = 0; i < loops.size(); ++i) {
     for (const auto& [view, last] : whole_)
       if (loops[i].axis == last)
-        return fmt::format("{} must stay whole: {} is a part of a tile that has all of it", name(last),
+        return fmt::format("{} must stay whole: {} is a view of a tile that spans the whole axis", name(last),
                            primitives_->array(view).name);
     for (std::size_t j = i + 1; j < loops.size(); ++j)
       for (const Folding& fold : folds_) {
@@ -203,14 +202,14 @@ std::string KernelRules::not_together(const AxisLoops& loops) const {
         if (((fold.axes | fold.folded | fold.awaited) & bit(loops[i].axis)) != 0) continue;
         const AxisBits both = bit(loops[i].axis) | bit(loops[j].axis);
         if (std::any_of(awaiting_.begin(), awaiting_.end(), [&](AxisBits awaited) { return (awaited & both) == both; }))
-          return fmt::format("{} is folded anew at each step over {}, and a result needs both complete",
+          return fmt::format("the fold of {} restarts at each step over {}, and a result needs both folds complete",
                              primitives_->array(fold.id).name, name(loops[i].axis));
       }
   }
   return {};
 }
 
-// Running state in memory belongs to one run of its fold: blocks that repeat the fold would overwrite each other's.
+// Running state in memory belongs to one run of its fold. Blocks that repeat the fold would overwrite it.
 std::string KernelRules::restarted(const AxisLoops& loops, std::size_t cut) const {
   const auto name = [&](AxisId axis) { return primitives_->diagram.axes[index(axis)].name; };
   const auto first_cut = [&](const Result& result) {
@@ -232,7 +231,7 @@ std::string KernelRules::restarted(const AxisLoops& loops, std::size_t cut) cons
           return fmt::format("blocks over {} would overwrite each other's running {}", name(other.axis),
                              primitives_->array(id).name);
         if (other.partition == Partition::stream && i < cut && ((own | result.awaited) & bit(other.axis)) == 0)
-          return fmt::format("{}, whose running state lies in memory, is folded anew at each step over {}",
+          return fmt::format("the fold of {} keeps its state in memory and would restart at each step over {}",
                              primitives_->array(id).name, name(other.axis));
       }
     }
@@ -261,7 +260,7 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
     cost.state.emplace_back(id, repeated(bits_of(primitives_->array(id).axes), ~AxisBits{0}, 0, loops));
   // Tiles that the innermost stream does not move are kept over it, and so is every fold that a loop cuts.
   const bool streams = !loops.empty() && loops.back().partition == Partition::stream;
-  // Of these, inputs that the stream around moves too are live only before or only after the end of the innermost one.
+  // Inputs that the next outer stream moves too are live only before or only after the end of the innermost stream.
   const auto leaves = [&](AxisBits axes) {
     if (loops.size() < 2) return true;
     const AxisLoop& around = loops[loops.size() - 2];
@@ -270,7 +269,7 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
   for (const auto& [id, axes, awaited] : loads_) {
     if (!streams || (axes & bit(loops.back().axis)) != 0) continue;
     if (!leaves(axes) || (awaited & bit(loops.back().axis)) == 0) cost.resident.push_back(id);
-    if (!leaves(axes)) cost.resident.push_back(id);  // in the epilogue, too
+    if (!leaves(axes)) cost.resident.push_back(id);  // it is live in the epilogue, too
   }
   for (const Folding& fold : folds_)
     if (std::any_of(loops.begin(), loops.end(),

@@ -12,8 +12,8 @@ bool runs_operators(const Island& island, std::size_t source_operators) {
                      [&](int op) { return op < static_cast<int>(source_operators); });
 }
 
-// Arrays of the source diagram that the island computes, in whichever array they are stored; running state is not a
-// result.
+// Arrays of the source diagram that the island computes, also if the schedule stores them under another name. Running
+// state is no result.
 std::vector<ArrayId> results_of(const Primitives& primitives, const Schedule& schedule, const Island& island) {
   std::vector<ArrayId> results;
   for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a) {

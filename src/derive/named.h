@@ -1,4 +1,4 @@
-// The position of a named schedule (models/schedules) in the enumeration.
+// Finds a named schedule (models/schedules) in the enumeration.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ NamedPoint locate(const Primitives& primitives, const Schedule& schedule);
 // The first kernel whose loops break a rule, and the rule: "kernel: rule". Empty: all are legal.
 std::string broken_rule(const Primitives& primitives, const NamedPoint& point);
 
-// Position in Fusions::fusions of the fusion that has exactly these kernels, -1: none.
+// Position in Fusions::fusions of the fusion with exactly these kernels; -1: none.
 int find_fusion(const Fusions& fusions, const NamedPoint& point);
 
 }  // namespace tilescope

@@ -1,5 +1,5 @@
-// Walk == symbolic counts for random legal nests of random kernels of every shipped diagram: not only those that
-// someone named, and not only the best.
+// Tests that the walk and the symbolic counts agree for random legal nests of random kernels of every shipped diagram,
+// not only for the named and the best nests.
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
@@ -12,9 +12,9 @@
 namespace tilescope {
 namespace {
 
-// In two cases the counts may exceed the walk, because the rule does not see that a tile stays in place:
-// - a mask leaves one tile of a row or column live, and a stream over another axis comes back to it;
-// - the last part of a split is so short that a tile stays there, and not in the others.
+// In two cases the counts may exceed the walk, because the transfer rule does not see that a tile stays on chip:
+// - the mask has one live tile in a row or column, and a stream over another axis comes back to it;
+// - the last part of a split has so few tiles that a tile stays on chip there, but not in the other parts.
 bool may_exceed(const Nest& nest) {
   const auto other_stream = [&](const BoundLoop& loop) {
     return !loop.group && loop.trips > 1 && loop.axis != nest.diagram->guard->query &&
@@ -24,7 +24,7 @@ bool may_exceed(const Nest& nest) {
   return ragged || (nest.guarded() && std::any_of(nest.all().begin(), nest.all().end(), other_stream));
 }
 
-// How many counts agree, and how many exceed.
+// Number of counts that equal the walk, and of those that exceed it.
 struct Tally {
   int equal = 0, above = 0;
 };
@@ -83,7 +83,8 @@ TEST_CASE("symbolic counts equal the walk for random legal nests of every shippe
       for (int i = 0; i < 5; ++i, ++cases) {
         const Workload workload = random.workload(12);
         const Mask mask =
-            split ? Mask{} : random.mask(workload);  // a split under a mask is exact for the named schedule only
+            split ? Mask{}
+                  : random.mask(workload);  // under a mask, the count of a split is exact for the named schedule only
         random.sizes(schedule.diagram, 6);
         const std::vector<std::int64_t> tiles = random.tiles(schedule.parameters.size(), i == 0 ? 14 : 6);
         const std::string shown = fmt::format("{}", fmt::join(tiles, " "));

@@ -24,7 +24,7 @@ class NestWalk {
   }
 
  private:
-  // Each free axis whole, grouped, streamed, or in parts that are taken whole or streamed; then the streams in every
+  // Each free axis is whole, grouped, streamed, or in parts that are whole or streamed. The streams come in every
   // order.
   void choose(std::size_t position) {
     if (!out_.complete) return;

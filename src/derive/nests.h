@@ -1,5 +1,5 @@
-// The loop nests of one fused kernel: every axis whole, grouped over blocks or streamed, the streams in every order
-// (theory 4.2, P7); which of them are legal, and why others are not; and which can never be better than another one.
+// Enumerates the loop nests of one fused kernel: every axis whole, grouped over blocks or streamed, and the streams in
+// every order. States which nests are legal, why the others are not, and which can never be better than another one.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace tilescope {
 struct AxisLoop {
   AxisId axis{};
   Partition partition = Partition::group;
-  bool parts = false;  // a group over an axis over which results are folded: each block leaves partial results that are
-                       // merged later
+  bool parts = false;  // a group over an axis that results are folded over; each block leaves partial results, which a
+                       // second kernel merges
   friend auto operator<=>(const AxisLoop&, const AxisLoop&) = default;
 };
 
@@ -24,16 +24,16 @@ struct AxisLoop {
 // streamed within a part.
 using AxisLoops = std::vector<AxisLoop>;
 
-// Axes as bits by AxisId; the upper half stands for the parts that a split cuts an axis into.
+// A set of axes: one bit per AxisId. The upper half has the bits of the parts that a split makes of an axis.
 using AxisBits = std::uint32_t;
 
 // The cost of each array: the loops that repeat it. A repeated result is stored and loaded again at each repetition,
 // together with its running state.
 struct NestCost {
   std::vector<std::pair<ArrayId, AxisBits>>
-      repeated{};                                     // loads, then results; the same order for all nests of a kernel
-  AxisBits tiled = 0;                                 // loops there are
-  AxisBits parts = 0;                                 // axes that leave partial results
+      repeated{};      // loads, then results, in the same order for all nests of a kernel
+  AxisBits tiled = 0;  // axes that have a loop
+  AxisBits parts = 0;  // axes whose parts leave partial results
   std::vector<std::pair<ArrayId, AxisBits>> state{};  // running state that is stored, and the loops that repeat it
   std::vector<ArrayId> resident{};                    // on the chip in every column: see derive/columns.h
 };
@@ -44,7 +44,7 @@ struct LegalNest {
 };
 
 struct Nests {
-  std::vector<LegalNest> survivors;  // no other nest is at least as good for all sizes, tiles and memories
+  std::vector<LegalNest> survivors;  // nests that no other nest dominates
   std::size_t considered = 0, legal = 0;
   bool complete = true;
 };
@@ -54,14 +54,14 @@ class KernelRules {
  public:
   KernelRules(const Primitives& primitives, const FusedKernel& kernel);
 
-  // The rules, one by one. Empty: the loops are legal.
-  //  - a fold that cannot be streamed leaves its axis whole;
-  //  - blocks may share a fold only if its results can be merged from partial results, or are plain sums;
-  //  - a fold whose result other results use is complete before they start: no loop inside it revisits its tile;
-  //  - a fold adds each position once: a loop inside it that it does not have would repeat its steps;
-  //  - running state in memory is not repeated by blocks, which would overwrite each other's;
-  //  - of two folds that a third result awaits together, neither runs anew at each step of the other;
-  //  - a view is part of its source's tile: the source's last axis is whole.
+  // The first rule that forbids the loops; empty if they are legal. The rules:
+  //  - An axis whose fold cannot be streamed stays whole.
+  //  - Blocks may share a fold only if its partial results can be merged, or if its results are plain sums.
+  //  - A fold whose result other results use is complete before they start: no loop inside it revisits its tile.
+  //  - A fold adds each position once: no loop inside it is over an axis that the fold lacks.
+  //  - Blocks do not repeat a fold whose running state is in memory, because they would overwrite it.
+  //  - If a result awaits two folds, neither fold is repeated at each step of the other.
+  //  - A view is part of its source's tile, so the source's last axis stays whole.
   std::string why_not(const AxisLoops& loops) const;
 
   NestCost cost(const AxisLoops& loops) const;
@@ -69,17 +69,17 @@ class KernelRules {
   const std::map<AxisId, Streamability>& axes() const { return axes_; }
   const std::vector<AxisId>& batch() const {
     return batch_;
-  }                                 // every array has them: grouped with tile 1, which repeats nothing
-  bool folded(AxisId axis) const;   // by some result
-  bool splits(AxisId axis) const;   // into parts whose results merge
+  }                                 // axes of every array; they are grouped with tile 1, which repeats no array
+  bool folded(AxisId axis) const;   // some result is folded over it
+  bool splits(AxisId axis) const;   // it can be cut into parts whose results merge
   bool adds_up(AxisId axis) const;  // every result that folds over it is a plain sum
 
  private:
   struct Result {
     ArrayId id{};
-    AxisBits axes = 0, folded = 0, sums = 0;  // its axes; those it is folded over; those over which it is a plain sum
+    AxisBits axes = 0, folded = 0, sums = 0;  // its axes; the axes of its folds; those of them that are plain sums
     AxisBits awaited = 0;                     // see awaited_axes()
-    std::map<AxisId, std::vector<ArrayId>> state{};  // beside itself, by folded axis
+    std::map<AxisId, std::vector<ArrayId>> state{};  // other arrays of its running state, by folded axis
   };
   struct InnerFold {
     ArrayId id{};
@@ -110,10 +110,10 @@ class KernelRules {
   AxisBits mergeable_ = 0;
 };
 
-// a is at least as good as b, whatever the sizes, tiles and memory: it repeats every array over no other loops than b
-// does, keeps no more state, holds no other arrays all the time, and has at least the loops of b, so that it can have
-// b's tiles and footprint. (Proof: trip counts are at least 1, and a loop whose tile is the whole axis has one trip and
-// moves nothing. Where a loop of b has one trip, b is as good as the nest without it, which is enumerated too.)
+// True if a is at least as good as b for all sizes, tiles and memories. Then a repeats each array over a subset of the
+// loops that repeat it in b, keeps no more state, keeps no other arrays resident, and has at least the loops of b, so
+// that a can have b's tiles and footprint. Proof: trip counts are at least 1, and a loop whose tile is the whole axis
+// has one trip and moves nothing. If a loop of b has one trip, b equals the nest without it, which is enumerated too.
 bool dominates(const NestCost& a, const NestCost& b);
 
 // At most one axis is split into parts. Stops after `most` nests and clears `complete`.

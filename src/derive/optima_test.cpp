@@ -1,7 +1,7 @@
-// The coefficients of H*(M), derived from the diagrams and the named schedules, without any formula of footprint or
-// traffic. Expected ones: Napkin (arXiv 2412.03317, sections 3.3, 4 and 5.2) for matmul, attention, GQA and
-// quantisation; FlashAttention-2's loops (arXiv 2307.08691, section 3.1) and FlashAttention's (arXiv 2205.14135,
-// algorithms 1 and 4) for the rest, each confirmed by exhaustive search over tiles.
+// Tests the coefficients of H*(M) that are derived from the diagrams and the named schedules. Expected values: Napkin
+// (arXiv 2412.03317, sections 3.3, 4 and 5.2) for matmul, attention, GQA and quantisation; FlashAttention-2's loops
+// (arXiv 2307.08691, section 3.1) and FlashAttention's (arXiv 2205.14135, algorithms 1 and 4) for the rest, each
+// confirmed by exhaustive search over tiles.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace tilescope {
 namespace {
 
-// One island of a named schedule at one workload.
+// The optimum of one island of a named schedule at one workload.
 struct Case {
   Schedule schedule;
   ScheduleProblem problem;
@@ -43,7 +43,7 @@ struct Case {
 
 Workload one_long_head(std::int64_t n = 65536, std::int64_t d = 64) { return {1, 1, 1, n, n, d, d}; }
 
-// What multiplies q x d^2 M^-1 (or other `powers`) in the leading term at d_v = d_qk, live share and edges as given.
+// The coefficient of q x d^2 M^-1 (or of other `powers`) in the leading term at d_v = d_qk, for a live share and edges.
 Rational coefficient(const Case& at, Rational beta, const std::vector<std::pair<std::string, int>>& powers,
                      Rational share = 1) {
   const ExactOptimum found = at.optimum();
@@ -66,7 +66,7 @@ Rational coefficient(const Case& at, Rational beta, const std::vector<std::pair<
 
 const std::vector<std::pair<std::string, int>> q_x_d2{{"q_len", 1}, {"kv_len", 1}, {"d_qk", 2}};
 
-// -beta as the numbers have it: the slope of log(H - constants) between memories far above tiles and far below sizes.
+// -beta measured: the slope of log(H - constants) between memories much larger than tiles and much smaller than sizes.
 double fitted_slope(const Case& at) {
   std::vector<double> memories, values;
   double constants = evaluate(at.optimum().constants, at.problem.symbolic.symbols, at.sizes);
@@ -128,7 +128,7 @@ TEST_CASE("a mask scales the coefficient by its live share: causal 2, a window 4
   CHECK(share == doctest::Approx(256. / 4096).epsilon(0.04));
   const Case at("flash2", "", 0, one_long_head(), *parse_mask("causal"));
   CHECK(coefficient(at, 1, q_x_d2, {1, 2}) == 2);
-  // The diagonal adds half a tile of keys per row tile: N (d + e) / 2 beside the N (d + e) of Q and O.
+  // The diagonal adds half a tile of keys per row tile: N (d + e) / 2, in addition to N (d + e) for Q and O.
   Polynomial constants = substitute(at.optimum().constants, at.symbol("mask_edges"), 1);
   constants = top_degree_part(substitute(constants, at.symbol("d_v"), at.symbol("d_qk")));
   CHECK(constants == Polynomial(3) * Polynomial(at.symbol("q_len")) * Polynomial(at.symbol("d_qk")));

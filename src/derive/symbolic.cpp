@@ -14,7 +14,7 @@
 namespace tilescope {
 namespace {
 
-// Names of files and of primitives ("softmax: sum") may have any character, those of symbols not: "softmax_3a__20_sum".
+// Names of files and primitives ("softmax: sum") may have any character. Symbols escape some: "softmax_3a__20_sum".
 std::string symbol_name(const std::string& name) {
   std::string text;
   for (const char c : name) {
@@ -110,8 +110,8 @@ class Builder {
            (axis(loop(i).axis).chunks_of == key && chunk_loop(*loop_over(key)));
   }
 
-  // How often the loop repeats an array that lacks its axis: its trips, if it or any loop inside it moves the array's
-  // tile.
+  // Number of times that the loop repeats an array without its axis: its trips, if it or a loop inside it moves the
+  // array's tile.
   Polynomial repeats(std::size_t i, ArrayId id) {
     if (awaits(i, id)) return 1;
     if (loop(i).partition == Partition::group) return Polynomial(trips(i));
@@ -119,7 +119,7 @@ class Builder {
     for (std::size_t j = i + 1; j < island_->loops.size(); ++j)
       if (loop(j).partition == Partition::group || carries(id, loop(j).axis)) movers.push_back(trips(j));
     if (movers.empty()) return Polynomial(1);
-    if (chunk_loop(i)) return Polynomial(trips(i));  // of a whole part: see visits()
+    if (chunk_loop(i)) return Polynomial(trips(i));  // a part that is whole: see visits()
     return Polynomial(out_.symbols.gate(trips(i), movers));
   }
 
@@ -128,7 +128,7 @@ class Builder {
     return loop(i).partition == Partition::stream && !chunk_loop(i) && !carries(id, loop(i).axis) &&
            contains(awaited(id), loop(i).axis);
   }
-  // The array of the primitives that is stored as this one, or this one.
+  // The array of the primitives that is stored under this array's name, or this array.
   std::optional<ArrayId> made_as(ArrayId id) const {
     return primitives_.diagram.find_array(diagram_.array(schedule_.how_stored(*island_, id).result).name);
   }
@@ -139,7 +139,7 @@ class Builder {
     return known->second;
   }
 
-  // Values of the array moved in one direction, counting every visit: |A| times the loops that repeat it.
+  // Values of the array moved in one direction: |A| times the trips of the loops that repeat it.
   Polynomial visits(ArrayId id) {
     const Array& array = diagram_.array(id);
     Polynomial count = 1;
@@ -171,7 +171,7 @@ class Builder {
     return along == diagram_.guard->query || along == diagram_.guard->key || (i && in_pair(*i));
   }
 
-  // Of a mask, relaxed counts use only the live share of the score matrix: see relaxed_live().
+  // Relaxed counts use only the live share of the score matrix of a mask: see relaxed_live().
   SymbolId live(ArrayId id) {
     const Array& array = diagram_.array(id);
     const GuardAxes guard = *diagram_.guard;
@@ -209,7 +209,7 @@ class Builder {
     return count;
   }
 
-  // The live share of the score matrix, cut into tiles, and half a tile at each end that the mask's edge cuts.
+  // The live share of the score matrix in tiles, plus half a tile for each end that the mask's edge cuts.
   Polynomial relaxed_live(bool rows, bool keys, bool by_chunk) {
     const GuardAxes guard = *diagram_.guard;
     const SymbolId share = input("live_share", {.kind = SymbolSource::Kind::live_share});
@@ -258,8 +258,8 @@ class Builder {
                                {.kind = SymbolSource::Kind::distinct, .island = number_, .array = id}));
   }
 
-  // Scores outside the mask's live tiles are never visited, so of these arrays only the live share is distinct. What
-  // the tiles at the mask's edge hold beyond it is left out: it is subtracted, and a tile's size may not be.
+  // Scores outside the live tiles are never visited, so only the live share of these arrays is distinct. The values of
+  // edge tiles outside the mask are not counted: this count is subtracted, and must not depend on tile sizes.
   Polynomial distinct_pairs(ArrayId id) {
     const GuardAxes guard = *diagram_.guard;
     const bool both = moves_from(*loop_over(guard.query), id) && moves_from(*loop_over(guard.key), id);
@@ -283,8 +283,8 @@ class Builder {
     }
   }
 
-  // Whether visits add to what earlier visits left: the nest comes back to the tile before its folds are complete.
-  // A loop that only computes the array again stores it again and loads nothing.
+  // Whether a visit adds to the result of earlier visits: the nest revisits the tile before its folds are complete. A
+  // loop that only recomputes the array stores it again and loads nothing.
   bool comes_back_at_all(ArrayId id) {
     const Stored how = schedule_.how_stored(*island_, id);
     if (how.zeroed) return true;

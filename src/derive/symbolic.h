@@ -1,6 +1,5 @@
 // A schedule's counts as exact polynomials of sizes, tiles and trip counts: traffic of each array across the boundary,
-// live values on chip, computed points (theory 4.1 and 4.2, passes P8 and P9). The transfer rule of cost/transfer.h
-// with symbols in place of numbers.
+// live values on chip, computed points. This is the transfer rule of cost/transfer.h with symbols in place of numbers.
 #pragma once
 
 #include <span>
@@ -26,11 +25,11 @@ struct SymbolicColumn {
   int island = 0;
   std::string at{};
   std::vector<std::string> live{};  // arrays, including those that only the expansion into primitives has
-  std::vector<Polynomial> tiles{};  // values of each, with its copies
+  std::vector<Polynomial> tiles{};  // values of each array, including its copies
   Polynomial values{};              // their sum
 };
 
-// Points of the iteration space that an operator computes: times 2 FLOP for a contraction.
+// Points of the iteration space that an operator computes. A contraction has 2 FLOP per point.
 struct SymbolicWork {
   int island = 0, op = 0;
   Polynomial points{};

@@ -1,4 +1,4 @@
-// Symbolic counts against the walk that runs the nest tile by tile, on random ragged shapes.
+// Compares symbolic counts with a walk of the nest, tile by tile, on random ragged shapes.
 #include "derive/symbolic.h"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@
 namespace tilescope {
 namespace {
 
-// Every term of every island, and the points of every operator. Returns the number of arrays and operators compared.
+// Compares every term of every island and the points of every operator. Returns how many it compared.
 int compare(const Schedule& schedule, const Counted& counts, const Workload& workload, const Mask& mask,
             std::span<const std::int64_t> tiles) {
   const std::vector<std::int64_t> outputs = counts.at(schedule, workload, mask, tiles);
@@ -55,7 +55,7 @@ TEST_CASE("symbolic counts equal the walk for every named schedule on every diag
       try {
         schedule = find_schedule(name, models(), diagram);
       } catch (const InputError&) {
-        continue;  // other axes or operators
+        continue;  // the diagram has other axes or operators
       }
       CAPTURE(name);
       CAPTURE(diagram);

@@ -1,4 +1,4 @@
-// For tests: the shipped models, and the kernel that computes a whole diagram.
+// Tests only: the shipped models, and the kernel that computes a whole diagram.
 #pragma once
 
 #include <string>

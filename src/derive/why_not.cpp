@@ -34,7 +34,7 @@ std::string meaning(const Primitives& primitives, const KernelRules& rules, Axis
                     const AxisLoops& loops, const AxisLoops& before) {
   const std::string name = primitives.diagram.axes[index(axis)].name;
   const Streamability& stream = rules.axes().at(axis);
-  if (asked == Asked::whole) return name + " is taken whole: it costs footprint, and nothing is repeated over it";
+  if (asked == Asked::whole) return name + " stays whole: this needs a larger footprint and repeats no transfer";
   if (stream.kind == Streamability::Kind::woven) return name + " is not folded here: its tiles are independent";
   const NestCost cost = rules.cost(loops);
   if (asked == Asked::parts)

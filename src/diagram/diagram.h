@@ -1,4 +1,4 @@
-// A diagram: axes, arrays over axes, operators between arrays (theory: Napkin, arXiv 2412.03317, section 2).
+// A diagram: axes, arrays over axes, operators between arrays (Napkin, arXiv 2412.03317, section 2).
 #pragma once
 
 #include <array>

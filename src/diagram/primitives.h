@@ -2,7 +2,7 @@
 //
 //   output[axes] = fold over `folded` of body(inputs)        (no fold: a map)
 //
-// A softmax is max, exp, sum and a division; a contraction is a sum of products (theory pass P1, Napkin section 2).
+// A softmax is max, exp, sum and a division; a contraction is a sum of products (Napkin, arXiv 2412.03317, section 2).
 #pragma once
 
 #include <optional>

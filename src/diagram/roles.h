@@ -1,4 +1,4 @@
-// The role of every axis in every operator (theory 1.1; pyncd's TILE, REPEAT, REDUCE, LOCAL).
+// The role of every axis in every operator (pyncd's TILE, REPEAT, REDUCE, LOCAL).
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Whether an axis may be streamed through a fused region, and why (theory 1.4 and 4.2, P3 to P5).
+// Whether an axis may be streamed through a fused region, and why (Napkin, arXiv 2412.03317, section 3.2; arXiv
+// 2505.09326, definition 1).
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// The configuration table and N_max = (M_max - M_block) / M_copy of each memory (theory 3.1 step 6, 3.2).
+// The configuration table and N_max = (M_max - M_block) / M_copy of each memory (Napkin, arXiv
+// 2412.03317, section 5, tables 1 and 2).
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,5 @@
-// Divisor superscripts: several constraints on one size combine to their least common multiple (theory 3.1, step 4).
+// Divisor superscripts: several constraints on one size combine to their least common multiple (Napkin, arXiv
+// 2412.03317, figure 32).
 #include <map>
 #include <numeric>
 

@@ -1,6 +1,6 @@
 // A lowering: the tile choice of a schedule as variables in a GPU's memories and operations on its pipes, all of it
 // data (models/lowerings/*.yaml, schema tilescope/lowering/1). From it follow how many warps, warpgroups or blocks fit,
-// the clocks a pipe needs and the bound of the pipeline. (Napkin, arXiv 2412.03317, section 5, tables 1-3; theory 3)
+// the clocks a pipe needs and the bound of the pipeline. (Napkin, arXiv 2412.03317, section 5, tables 1-3)
 #pragma once
 
 #include <cstdint>

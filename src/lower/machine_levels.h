@@ -1,4 +1,5 @@
-// A GPU as a level of the hierarchy's power law: its cost of a traffic term from the datasheet (theory 2.2, 2.7).
+// A GPU as a level of the hierarchy's power law: its cost of a traffic term from the datasheet (Napkin, arXiv
+// 2412.03317, section 5.1).
 #pragma once
 
 #include "hardware/profile.h"

@@ -1,4 +1,5 @@
-// GPUs compared term by term, and the thresholds that Napkin reports for the H100 (theory 2.2, 2.7).
+// GPUs compared term by term, and the thresholds that Napkin (arXiv 2412.03317, section 5.1) reports for the
+// H100.
 #include "lower/machine_levels.h"
 
 #include <doctest/doctest.h>

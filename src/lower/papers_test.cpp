@@ -6,7 +6,7 @@
 using namespace tilescope;
 using namespace tilescope::lower;
 
-TEST_CASE("Napkin on Hopper: 48 / 48 / 74.75 KiB, 3.73 and 3.42 warpgroups, so 3 and a group of 384 (theory 3.2)") {
+TEST_CASE("Napkin on Hopper: 48 / 48 / 74.75 KiB, 3.73 and 3.42 warpgroups, so 3 and a group of 384") {
   const LoweringResult result = run("napkin_hopper");
   const PlanResult& plan = result.plans.at(0);
   CHECK(plan.problems.empty());
@@ -23,7 +23,7 @@ TEST_CASE("Napkin on Hopper: 48 / 48 / 74.75 KiB, 3.73 and 3.42 warpgroups, so 3
   CHECK(plan.configuration.registers->allocated == 152);  // rounded up to a multiple of 8
 }
 
-TEST_CASE("Napkin on Hopper: 2 / 4.06 / 4 / 0.5 clocks, 6 in all, 1.32 PFLOP/s (theory 3.3)") {
+TEST_CASE("Napkin on Hopper: 2 / 4.06 / 4 / 0.5 clocks, 6 in all, 1.32 PFLOP/s") {
   const PlanResult plan = run("napkin_hopper").plans.at(0);
   CHECK(clocks_of(plan, "scores") == 2);
   CHECK(clocks_of(plan, "values") == 4);
@@ -37,7 +37,7 @@ TEST_CASE("Napkin on Hopper: 2 / 4.06 / 4 / 0.5 clocks, 6 in all, 1.32 PFLOP/s (
   CHECK(plan.throughput.ideal_flop_per_second == doctest::Approx(2 / (1 / 1978.9e12 + 1 / 989.4e12)).epsilon(1e-4));
 }
 
-TEST_CASE("Napkin on Hopper: 1.26 us of compute hide 0.97 us of transfer, and 295 rows suffice (theory 3.3)") {
+TEST_CASE("Napkin on Hopper: 1.26 us of compute hide 0.97 us of transfer, and 295 rows suffice") {
   const LoweringResult result = run("napkin_hopper");
   const BandwidthTest& test = *result.plans.at(0).bandwidth;
   CHECK(test.bytes_per_unit == 24576);
@@ -47,7 +47,7 @@ TEST_CASE("Napkin on Hopper: 1.26 us of compute hide 0.97 us of transfer, and 29
   CHECK(test.least_rows == doctest::Approx(295.4).epsilon(1e-3));
 }
 
-TEST_CASE("Napkin on Hopper: divisors combine by their least common multiple (theory 3.1)") {
+TEST_CASE("Napkin on Hopper: divisors combine by their least common multiple") {
   const PlanResult plan = run("napkin_hopper").plans.at(0);
   CHECK(divisor(plan, "w_q").multiple == 128);
   CHECK(divisor(plan, "d").multiple == 128);  // 128 B of fp8 and of fp16: lcm(128, 64)
@@ -62,13 +62,18 @@ TEST_CASE("Napkin on Hopper: divisors combine by their least common multiple (th
 }
 
 // Compares FlashAttention-3 (arXiv 2407.08608) with the model. Softmax runs at 60 % of the exponential's rate, so 4
-// clocks become 6.67 (theory 3.4). fp16 overlaps softmax with one of the two products of the same warpgroup. fp8
-// overlaps softmax with both products of another warpgroup.
+// clocks become 6.67 (Napkin, arXiv 2412.03317, section 6). fp16 overlaps softmax with one of the two products of the
+// same warpgroup. fp8 overlaps softmax with both products of another warpgroup.
 TEST_CASE("FlashAttention-3's overlap takes 4/3 of the ideal time in fp16 and 5/3 in fp8") {
   Lowering lowering = load("napkin_hopper");
   const auto operation = [](const std::string& name, const std::string& on, double clocks) {
-    return PipeOperation{
-        name, on, on == "tensor" ? AmountUnit::flop : AmountUnit::count, {{"", 240}}, 0, 240 / clocks, "theory 3.4"};
+    return PipeOperation{name,
+                         on,
+                         on == "tensor" ? AmountUnit::flop : AmountUnit::count,
+                         {{"", 240}},
+                         0,
+                         240 / clocks,
+                         "Napkin, section 6"};
   };
   const auto relative = [&](double product, const PhaseOverlap& overlap) {
     lowering.operations = {operation("scores", "tensor", product), operation("softmax", "exp2", 4 / 0.6),

@@ -1,5 +1,5 @@
 // Clocks of each operation and the bound of the pipeline: per phase the busiest pipe, phases in sequence
-// (theory 3.1 steps 7 and 8, 3.3; FlashAttention-4, arXiv 2603.05451, section 3 for shared memory).
+// (Napkin, arXiv 2412.03317, section 5, table 3; FlashAttention-4, arXiv 2603.05451, section 3 for shared memory).
 #include <algorithm>
 
 #include "base/checked.h"

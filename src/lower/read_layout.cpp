@@ -12,7 +12,7 @@ Scope read_scope(const Node& node) {
   return static_cast<Scope>(std::find(scope_names().begin(), scope_names().end(), name) - scope_names().begin());
 }
 
-// The coalescing granule: a line of the hardware in values of the array (128 B / width; theory 3.1).
+// The coalescing granule: a line of the hardware in values of the array (128 B / width).
 void read_granule(const Node& node, const ReadState& state, SizeDivisor& divisor) {
   std::string array;
   const std::int64_t width_bits = read_array(node, state, array);

@@ -70,7 +70,7 @@ struct Throughput {
   double ideal_flop_per_second = 0;  // of the whole device if only the limiting pipe takes time
 };
 
-// Every unit streams its own tiles from the outermost memory while it computes on its whole group (theory 3.3).
+// Every unit streams its own tiles from the outermost memory while it computes on its whole group (Napkin, section 5).
 struct BandwidthTest {
   std::int64_t bytes_per_unit = 0;
   double compute_seconds = 0, transfer_seconds = 0;

@@ -27,7 +27,7 @@ std::vector<std::string> problems_of(const Lowering& lowering, const PlanResult&
   return problems;
 }
 
-// k g_q / f against bytes / B: every unit loads its own tiles, nothing is shared through the cache (theory 3.3).
+// k g_q / f against bytes / B: every unit loads its own tiles, no tile is shared through the cache (Napkin, section 5).
 std::optional<BandwidthTest> test_bandwidth(const Lowering& lowering, const LoweringPlan& plan,
                                             const PlanResult& result) {
   const HardwareProfile& hardware = lowering.hardware;

@@ -1,7 +1,6 @@
 // The point at which a matmul changes from memory-bound to compute-bound. With H/K = M^-1/2 + (2b)^-1 values a FLOP (a,
-// c grouped, b contracted or grown with the group; theory 2.1), a machine of `flop_per_value` (peak FLOP/s over
-// values/s) is compute-bound if H/K <= 1 / flop_per_value. (Napkin, arXiv 2412.03317, appendix B.1 and section 2.7 of
-// theory)
+// c grouped, b contracted or grown with the group), a machine of `flop_per_value` (peak FLOP/s over
+// values/s) is compute-bound if H/K <= 1 / flop_per_value. (Napkin, arXiv 2412.03317, appendix B.1)
 #pragma once
 
 #include <limits>

@@ -1,4 +1,4 @@
-// The least traffic as a function of the memory, H*(M), in closed form (Napkin, arXiv 2412.03317, section 5; pass P10).
+// The least traffic as a function of the memory, H*(M), in closed form (Napkin, arXiv 2412.03317, section 5).
 //
 // 1. A tile that lowers no traffic term goes to 1. Of the rest the leading programme keeps the terms of traffic and
 //    memory that stay when M grows with sizes unbounded, decided exactly by a linear programme on exponents

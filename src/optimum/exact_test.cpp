@@ -1,4 +1,4 @@
-// Tests H*(M) of theory.md 2.1 and 2.6. An exhaustive tile search confirmed the coefficients there.
+// Tests H*(M). An exhaustive tile search confirmed the expected coefficients.
 #include "optimum/exact.h"
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ Rational coefficient(const Variants& v, const TileProblem& problem, const Polyno
 
 }  // namespace
 
-TEST_CASE("matmul: H* = 2abc M^-1/2 + ac (theory 2.1, COSMA Theorem 1)") {
+TEST_CASE("matmul: H* = 2abc M^-1/2 + ac (COSMA theorem 1)") {
   Variants v;
   check(v, v.matmul(), {v.of(v.a) * v.c, 2 * v.of(v.a) * v.b * v.c, {1, 2}});
   const ExactOptimum found = exact_optimum(v.matmul(), v.symbols);
@@ -48,49 +48,48 @@ TEST_CASE("matmul: H* = 2abc M^-1/2 + ac (theory 2.1, COSMA Theorem 1)") {
   CHECK(evaluate(found, v.symbols, {{v.a, 10}, {v.b, 20}, {v.c, 30}}, 100) == doctest::Approx(2 * 6000 / 10. + 300));
 }
 
-TEST_CASE("attention: H* = q(d+e) + xq(d+e)^2/M, coefficient 4 at d = e (theory 2.1, 2.6)") {
+TEST_CASE("attention: H* = q(d+e) + xq(d+e)^2/M, coefficient 4 at d = e") {
   Variants v;
   check(v, v.forward(), {v.of(v.q) * v.d_plus_e(), v.of(v.x) * v.q * power(v.d_plus_e(), 2), 1});
   CHECK(to_text(exact_optimum(v.forward(), v.symbols), v.symbols) == "q*x*(d + e)^2*M^-1 + q*d + q*e");
   CHECK(coefficient(v, v.forward(), v.of(v.x) * v.q * v.d * v.d) == 4);
 }
 
-TEST_CASE("keys in the outer loop (FlashAttention-1): x(d+e) + xq(d+2e+4)(d+e)/M, leading coefficient 6 (theory 2.6)") {
+TEST_CASE("keys in the outer loop (FlashAttention-1): x(d+e) + xq(d+2e+4)(d+e)/M, leading coefficient 6") {
   Variants v;
-  // The constant in the table omits the first touch of O, l and m. The exact count (theory 5, item 3) includes it.
+  // The leading term alone would omit the first touch of O, l and m. This count includes it.
   check(v, v.keys_outside(),
         {v.of(v.x) * v.d_plus_e() - v.of(v.q) * v.e - 2 * v.of(v.q),
          v.of(v.x) * v.q * (v.of(v.d) + 2 * v.of(v.e) + 4) * v.d_plus_e(), 1});
   CHECK(coefficient(v, v.keys_outside(), v.of(v.x) * v.q * v.d * v.d) == 6);
 }
 
-TEST_CASE("grouped heads: x rq(d+e)^2/M per KV head, for any split of the tile into rows and heads (theory 2.6)") {
+TEST_CASE("grouped heads: x rq(d+e)^2/M per KV head, for any split of the tile into rows and heads") {
   Variants v;
   check(v, v.grouped_heads(), {v.of(v.r) * v.q * v.d_plus_e(), v.of(v.x) * v.r * v.q * power(v.d_plus_e(), 2), 1});
 }
 
-TEST_CASE("absorbed MLA reads the latent once: x d R(d+e)/M (theory 2.6)") {
+TEST_CASE("absorbed MLA reads the latent once: x d R(d+e)/M") {
   Variants v;
   check(v, v.latent(), {v.of(v.rows) * v.d_plus_e(), v.of(v.x) * v.d * v.rows * v.d_plus_e(), 1});
 }
 
-TEST_CASE("causal mask: half the coefficient (2) and half a pass more: N(d+e)3/2 + N^2(d+e)^2/(2M) (theory 2.6)") {
+TEST_CASE("causal mask: half the coefficient (2) and half a pass more: N(d+e)3/2 + N^2(d+e)^2/(2M)") {
   Variants v;
   check(v, v.causal(),
         {v.of(v.q) * v.d_plus_e() * Rational(3, 2), power(v.of(v.q) * v.d_plus_e(), 2) * Rational(1, 2), 1});
   CHECK(coefficient(v, v.causal(), v.of(v.q) * v.q * v.d * v.d) == 2);
 }
 
-TEST_CASE("a window of w keys: 2N(d+e) + Nw(d+e)^2/M (theory 2.6)") {
+TEST_CASE("a window of w keys: 2N(d+e) + Nw(d+e)^2/M") {
   Variants v;
   check(v, v.window(), {2 * v.of(v.q) * v.d_plus_e(), v.of(v.q) * v.w * power(v.d_plus_e(), 2), 1});
 }
 
-TEST_CASE("backward: coefficient 16 in one kernel, 8 + 6 in two kernels (theory 2.6)") {
+TEST_CASE("backward: coefficient 16 in one kernel, 8 + 6 in two kernels") {
   Variants v;
   const Polynomial unit = v.of(v.x) * v.q * v.d * v.d, both = 2 * v.d_plus_e();
-  // The printed constant of the one-kernel form omits the first touch of dQ, - qd. The exact count includes it (theory
-  // 5, item 8).
+  // The first touch of dQ, - qd, is part of the count.
   check(v, v.backward(), {v.of(v.x) * both - v.of(v.q) * v.d, v.of(v.x) * v.q * (v.of(v.d) * 3 + v.e + 2) * both, 1});
   CHECK(coefficient(v, v.backward(), unit) == 16);
   check(v, v.backward_keys(), {v.of(v.x) * both, v.of(v.x) * v.q * (v.d_plus_e() + 2) * both, 1});

@@ -1,6 +1,5 @@
 // A power law on a hierarchy of memories: levels are optimised independently and their costs added
-//   H* = sum_l cost_l * H*(M_l)                                       (Napkin, arXiv 2412.03317, section 5.1;
-//   theory 2.2)
+//   H* = sum_l cost_l * H*(M_l)                                       (Napkin, arXiv 2412.03317, section 5.1)
 // with two further kinds of level: a cache above children that keep their outputs, and children that exchange data with
 // each other.
 #pragma once
@@ -27,8 +26,8 @@ double weighted_cost(const PowerLaw& law, std::span<const Level> levels);
 // of their costs for that term, so machines are compared term by term. The level's cost must not be zero.
 double figure_of_merit(const Level& level, double beta);
 
-// Theorem 2 (section 4.4): if outputs stay in the children until complete, a cache above `children` of them behaves
-// like a memory of the sum of their sizes: H*(children * child_memory).
+// Napkin's theorem 2 (section 4.4): if outputs stay in the children until complete, a cache above `children` of them
+// behaves like a memory of the sum of their sizes: H*(children * child_memory).
 double intermediate_memory(double child_memory, double children);
 
 // Its condition: there are at least as many children as groups of the inner level in one group of the outer.

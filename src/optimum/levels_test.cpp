@@ -170,7 +170,7 @@ TEST_CASE("theorem 3 equals counting which blocks of a cluster load each key and
 }
 
 // Napkin A.2.3 with the bandwidths of arXiv 2402.13499 on an H800: 2.04 TB/s from memory, 3.27 and 2.65 TB/s between
-// SMs in clusters of 2 and 4 (theory 2.3).
+// SMs in clusters of 2 and 4 (Napkin, arXiv 2412.03317, section 4.5, theorem 3).
 TEST_CASE("clusters of two are best for attention and clusters of four for a matmul on the H800") {
   const auto saving = [](const PowerLaw& law, double n, double sideways) {
     return cross_transfer_saving(law, {1, n, 1 / 2.04, 1 / sideways});

@@ -52,8 +52,7 @@ TEST_CASE("the numeric optimum and its certified bound equal the closed form of 
   }
 }
 
-TEST_CASE(
-    "the slope of log traffic over log memory is -1/2 for matmul and -1 for attention, within 1 percent (theory 7 d)") {
+TEST_CASE("the slope of log traffic over log memory is -1/2 for matmul and -1 for attention, within 1 percent") {
   Variants v;
   CHECK(std::abs(slope(v, v.matmul(), powers_of_two(1e5, 14)) / -0.5 - 1) <= 0.01);
   CHECK(std::abs(slope(v, v.forward(), powers_of_two(1e5, 14)) / -1 - 1) <= 0.01);
@@ -63,8 +62,7 @@ TEST_CASE(
   CHECK(std::abs(slope(v, whole, powers_of_two(1e3, 3)) / -1 - 1) > 0.05);  // the streamed tile uses much memory
 }
 
-TEST_CASE(
-    "matmul: the best real tiles move 1.0317, 1.0078, 1.0029 times 2abc/sqrt(M) + ac (theory 2.1; COSMA section 5.2)") {
+TEST_CASE("matmul: the best real tiles move 1.0317, 1.0078, 1.0029 times 2abc/sqrt(M) + ac (COSMA section 5.2)") {
   Variants v;
   const Valuation sizes{{v.a, 8192}, {v.b, 8192}, {v.c, 8192}};
   const ExactOptimum bound = exact_optimum(v.matmul(), v.symbols);
@@ -78,7 +76,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("grouped heads reach the minimum rq(d+e) + x(d+e) if M holds at least (d+e) r q values (theory 2.6)") {
+TEST_CASE("grouped heads reach the minimum rq(d+e) + x(d+e) if M holds at least (d+e) r q values") {
   Variants v;
   Valuation sizes = unbounded(v);
   sizes[v.q] = 64, sizes[v.x] = 1e5;
@@ -91,7 +89,7 @@ TEST_CASE("grouped heads reach the minimum rq(d+e) + x(d+e) if M holds at least 
     CHECK(row.traffic == doctest::Approx(4 * 64 * d_plus_e + 1e5 * d_plus_e));
 }
 
-TEST_CASE("traffic does not increase with memory, and its minimum is the compulsory traffic (theory 7 f, j)") {
+TEST_CASE("traffic does not increase with memory, and its minimum is the compulsory traffic") {
   Variants v;
   const Valuation sizes{{v.a, 500}, {v.b, 600}, {v.c, 700}}, axes{{v.tile_a, 500}, {v.tile_b, 600}, {v.tile_c, 700}};
   const auto rows = numeric_optimum(v.matmul(), v.symbols, sizes, powers_of_two(4, 22), axes);

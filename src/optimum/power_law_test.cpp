@@ -1,4 +1,4 @@
-// Compares sums of powers of the memory with exhaustive tile searches and with the constants of theory 2.1 and 2.4.
+// Compares sums of powers of the memory with exhaustive tile searches and with constants derived by hand.
 #include "optimum/power_law.h"
 
 #include <doctest/doctest.h>
@@ -46,8 +46,7 @@ TEST_CASE("fused and unfused attention cost the same at 0.382 d^2 values, where 
   const double q = 4096, x = 4096, golden = (1 + std::sqrt(5.0)) / 2;
   for (const double d : {32.0, 64.0, 128.0, 256.0}) {
     const PowerLaw fused{{4 * x * q * d * d, 1}};
-    const PowerLaw unfused{{4 * q * x * d, 0.5},
-                           {4 * q * x, 0}};  // two square-tiled matmuls and the softmax (theory 2.1)
+    const PowerLaw unfused{{4 * q * x * d, 0.5}, {4 * q * x, 0}};  // two square-tiled matmuls and the softmax
     const auto memory = crossover(fused, unfused, 1, d * d);
     REQUIRE(memory.has_value());
     CHECK(*memory / (d * d) == doctest::Approx(0.3819660113).epsilon(1e-9));
@@ -69,11 +68,11 @@ TEST_CASE("one resident tile gives attention's and the matmul's terms") {
   const double streamed[] = {q * x * (d + e)};
   const PowerTerm kv = resident_tile_term(streamed, d + e);
   CHECK(kv.beta == 1);
-  CHECK(kv.alpha == doctest::Approx(x * q * (d + e) * (d + e)).epsilon(1e-12));  // theory 2.6, FA-2 forward
+  CHECK(kv.alpha == doctest::Approx(x * q * (d + e) * (d + e)).epsilon(1e-12));  // FlashAttention-2 forward
   const double operands[] = {512.0 * 256 * 1024, 512.0 * 256 * 1024};            // a b c / g_c and a b c / g_a
   const PowerTerm product = resident_tile_term(operands, 1);
   CHECK(product.beta == 0.5);
-  CHECK(product.alpha == doctest::Approx(2 * 512.0 * 256 * 1024).epsilon(1e-12));  // theory 2.1
+  CHECK(product.alpha == doctest::Approx(2 * 512.0 * 256 * 1024).epsilon(1e-12));
 }
 
 TEST_CASE("with one width q for every array, the law in bytes is the law in values times q^(1 + beta)") {

@@ -1,5 +1,5 @@
-// The relaxed traffic and memory of attention's variants, for tests: written by hand from the theory's table of optima
-// (Napkin, arXiv 2412.03317), not derived by this program.
+// The relaxed traffic and memory of attention's variants, for tests. They are written by hand after Napkin (arXiv
+// 2412.03317) and not derived by this program.
 #pragma once
 
 #include "optimum/exact.h"

@@ -90,7 +90,7 @@ using Valuation = std::map<SymbolId, double>;
 // an input or external without a value throws std::invalid_argument that names it.
 double evaluate(const Polynomial& polynomial, const Symbols& symbols, const Valuation& values);
 
-// Trip counts -> size/tile, gates -> their trip count, externals -> their polynomial: input symbols only (pass P10).
+// Trip counts -> size/tile, gates -> their trip count, externals -> their polynomial: input symbols only.
 Polynomial relax(const Polynomial& polynomial, const Symbols& symbols);
 
 }  // namespace tilescope

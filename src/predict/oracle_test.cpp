@@ -1,5 +1,5 @@
 // Compares the shipped schedules with every row of validate/oracles/byte_oracles.csv. Its numbers come from an
-// independent walk over loop nests (theory section 6).
+// independent walk over loop nests (validate/oracles/README.md).
 #include <doctest/doctest.h>
 
 #include <charconv>

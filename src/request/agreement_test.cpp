@@ -1,4 +1,4 @@
-// predict, sweep, search and compare give one answer for one point, whatever the point is.
+// predict, sweep, search and compare give the same answer for the same point.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ std::string length(std::mt19937& random) {
   return std::to_string(static_cast<int>(std::exp2(std::uniform_real_distribution<>(0, 13)(random))));
 }
 
-// A point without a tile: shipped GPUs, schedules and kernels, ragged lengths, masks, grouped heads.
+// A random point without a tile, of shipped GPUs, schedules and kernels, with odd lengths, masks and grouped heads.
 Given random_point(std::mt19937& random) {
   const int heads_kv = one_of(random, {1, 2, 8}), group = one_of(random, {1, 4});
   const std::string keys = length(random);
@@ -59,7 +59,7 @@ bool same_tile(const Point& a, const Point& b) {
   return a.tiles == b.tiles && a.warps == b.warps && a.stages == b.stages;
 }
 
-// Every number of the answer is finite and none is negative.
+// Checks that every number of the answer is finite and not negative.
 void check_numbers(const Json& json, const std::string& place) {
   for (const auto& [key, value] : json.items()) {
     const std::string here = place + "." + key;
@@ -116,7 +116,7 @@ void check_compare(const Given& given, const Answer& answered) {
 
 }  // namespace
 
-// TILESCOPE_AGREEMENT_POINTS=10000 tries as many.
+// TILESCOPE_AGREEMENT_POINTS sets the number of points.
 TEST_CASE("predict, sweep, search and compare agree on random points, and no number is negative") {
   const char* wanted = std::getenv("TILESCOPE_AGREEMENT_POINTS");
   const int most = wanted ? std::atoi(wanted) : 40;
@@ -136,7 +136,7 @@ TEST_CASE("predict, sweep, search and compare agree on random points, and no num
       check_search(given, answered);
       check_compare(given, answered);
       ++compared;
-    } catch (const InputError&) {  // the kernel does not run there: compare says so too
+    } catch (const InputError&) {  // the kernel cannot run the point: compare refuses it too
       CHECK_THROWS_AS(compared_rows(options_of(given), {}), InputError);
       ++refused;
     }
@@ -177,7 +177,7 @@ TEST_CASE("points that fit no memory, register file or launch are infeasible or 
   CHECK_THROWS_WITH_AS(answer(options_of(with(with(base, "q-len", "4k"), "tile", "q=640,kv=64,warps=40"))),
                        doctest::Contains("1280 threads; h200_sxm takes at most 1024"), InputError);
   const Answer wide = answer(options_of(with(with(base, "q-len", "4k"), "tile", "q=512,kv=128,warps=16")));
-  CHECK(!wide.prediction.feasible);  // 512 x 128 values of O alone are a register file
+  CHECK(!wide.prediction.feasible);  // 512 x 128 fp32 values of O fill the register file of an SM
   for (const std::string gpu : {"b200_sxm", "rtx5090", "a100_sxm_80"})
     CHECK_THROWS_AS(answer(options_of({{"hardware", gpu}, {"kernel", "fused_wgmma"}, {"q-len", "4k"}})), InputError);
 }

@@ -1,4 +1,4 @@
-// The question of one point, answered: what predict and explain print.
+// Predicts one point from its options. predict and explain print the answer.
 #pragma once
 
 #include "base/error.h"
@@ -12,7 +12,7 @@ struct Answer {
   HardwareProfile hardware;
   Point point;
   Prediction prediction;
-  JsonOptions options;  // errors of recorded predictions of this kernel on this GPU
+  JsonOptions options;  // the errors of earlier predictions of this kernel on this GPU, from validate/errors.json
 
   PredictedPoint row() const { return {plan, hardware, point, &prediction, options}; }
 };

@@ -1,15 +1,15 @@
-// Choosing a tile for a point that names none, and refusing what a kernel cannot run.
+// Chooses a tile for a point without one. Refuses a point that the kernel cannot run.
 #pragma once
 
 #include "search/search.h"
 
 namespace tilescope {
 
-// The point gets the tile, warps and stages that search ranks first; it keeps its own where no tile is feasible.
+// The point gets the tile, warps and stages that search ranks first. It keeps its own if no tile is feasible.
 void take_best_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, const SearchOptions& options = {});
 
-// Without a given tile: the best feasible one by search, when there is any. Then throws InputError if the plan cannot
-// run the point.
+// If no tile is given, the point gets the best feasible tile of a search, if there is one. Then throws InputError if
+// the plan cannot run the point.
 void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, bool given,
                  const SearchOptions& options = {});
 

@@ -71,7 +71,7 @@ std::vector<std::vector<Json>> compared_rows(const Options& options,
   const std::vector<std::string> gpus = gpus_of(options);
   std::vector<std::string> dtypes = list_of(options, "dtype");
   if (dtypes.empty()) dtypes.emplace_back();
-  const Options shared = options.without("dtype");  // a row each
+  const Options shared = options.without("dtype");  // each dtype gives a row
   const std::vector<Plan> plans = plans_of(options);
   const std::size_t all = plans.size() * gpus.size() * dtypes.size();
   std::vector<std::vector<Json>> rows;

@@ -1,4 +1,4 @@
-// One point on GPUs x formats x kernels: what `compare` prints.
+// One point on several GPUs, formats and kernels: the rows that `compare` prints.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,10 @@
 
 namespace tilescope {
 
-std::vector<std::string> compared_keys();  // of a row's cells
+std::vector<std::string> compared_keys();  // the column names of a row
 
-// A row each kernel or schedule, GPU (--hardware A,B) and dtype, in this order. InputError as of `predict`.
+// One row for each kernel or schedule, GPU (--hardware A,B) and dtype, in this order. Throws InputError where `predict`
+// does.
 std::vector<std::vector<Json>> compared_rows(
     const Options& options, const std::function<void(std::size_t done, std::size_t all)>& progress = {});
 

@@ -32,13 +32,13 @@ std::vector<OptionSpec> point_options() {
       {"kernel", "kernel name or descriptor file: fused_mma, reference, ... (see: tilescope list kernels)",
        Value::kernel},
       {"diagram", "apply the schedule to this diagram, a name in models/diagrams or a file", Value::diagram},
-      {"size", "a size of the diagram's own, as in pages=64 or a=1k,b=4k; may be repeated"},
+      {"size", "a size that the diagram defines, as in pages=64 or a=1k,b=4k; may be repeated"},
       {"workload", "named shape in models/workloads, or a file", Value::workload},
       {"batch", "batch size (default 1)", Value::count},
       {"heads-q", "query heads (default 1; alias --heads)", Value::count},
-      {"heads-kv", "KV heads (default: as query heads)", Value::count},
+      {"heads-kv", "KV heads (default: same as query heads)", Value::count},
       {"q-len", "query length (alias --seqlen); 4k = 4096", Value::count},
-      {"kv-len", "key length (default: as query length)", Value::count},
+      {"kv-len", "key length (default: same as query length)", Value::count},
       {"head-dim", "head dimension of Q and K, and of V unless --v-head-dim (default 64)", Value::count},
       {"v-head-dim", "head dimension of V and O", Value::count},
       {"mask", mask_spellings(false)},
@@ -48,17 +48,17 @@ std::vector<OptionSpec> point_options() {
        "l (row statistics), acc (accumulators, partial results), do dq dk dv (backward), index (block tables), or "
        "the diagram's"},
       {"tile",
-       "tile sizes: q=128,kv=64,warps=4,pack=1 (default: the best by search; sweep: first keeps the first point's)"},
-      {"splits", "parts the keys are cut into, of a schedule that splits them: the same as --tile splits=N",
-       Value::count},
-      {"pass", "forward or backward: without --schedule or --kernel, backward is flash2-backward", Value::choice,
+       "tile sizes: q=128,kv=64,warps=4,pack=1 (default: the best tile of a search; sweep: `first` uses the first "
+       "point's best tile for all points)"},
+      {"splits", "number of parts of the keys, for a schedule that splits them; same as --tile splits=N", Value::count},
+      {"pass", "forward or backward; without --schedule or --kernel, backward means flash2-backward", Value::choice,
        kind_names<Pass>()},
       {"l2",
-       "how DRAM bytes are found: walk (default), all blocks through a model of the cache, or closed, a formula "
-       "over waves of blocks",
+       "model of DRAM bytes: walk (default) sends the loads of all blocks through a model of the L2; closed is a "
+       "formula over waves of blocks",
        Value::choice,
        {"walk", "closed"}},
-      {"drift", "of the walk, in percent: blocks' steps take up to so much longer, by a fixed sequence (default 0)",
+      {"drift", "walk only: a block's steps take up to N percent longer, by a fixed sequence (default 0)",
        Value::count}};
 }
 

@@ -1,4 +1,4 @@
-// Which options there are, and what their values are: one table for the command line, the library and the docs.
+// The options and the kinds of their values: one table for the command line, the library and the docs.
 #pragma once
 
 #include <map>
@@ -9,12 +9,13 @@
 
 namespace tilescope {
 
-// What an option's value is. Completion offers such values; output paths are checked before a command works.
+// The kind of an option's value. Shell completion offers values of that kind. Output paths are checked before a
+// command starts its work.
 enum class Value {
   text,
   flag,  // takes no value
   count,
-  choice,  // one of OptionSpec::choices; others are refused
+  choice,  // one of OptionSpec::choices
   file,
   directory,
   output_file,
@@ -45,11 +46,11 @@ std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<O
 // The short and alternative spellings of options: "-o" -> "--output".
 const std::map<std::string, std::string>& option_aliases();
 
-// InputError (did you mean) for a value that is not among its option's choices.
+// Throws InputError, with the nearest choice, for a value that is not among its option's choices.
 void check_choices(const Options& options, const std::vector<OptionSpec>& specs);
 
-// Options by name as a program gives them: "q_len" or "q-len", aliases too. InputError (did you mean) for a name that
-// `specs` lacks, an option without a value, or a value that is not among its choices.
+// Options by name as another program gives them: "q_len" or "q-len" or an alias. Throws InputError for a name that
+// `specs` lacks, an option without a value, or a value that is not among its choices. The error names the nearest name.
 Options checked_options(const std::vector<std::pair<std::string, std::string>>& given,
                         const std::vector<OptionSpec>& specs);
 

@@ -55,7 +55,7 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   if (factor > 1) text.remove_suffix(1);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool padded = text.size() > 1 && text.front() == '0';  // "010" is 8 to some and 10 to others
+  const bool padded = text.size() > 1 && text.front() == '0';  // "010" could mean 8 or 10
   if (text.empty() || padded || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   if (__builtin_mul_overflow(value, factor, &value)) return std::nullopt;
   return value;

@@ -1,4 +1,4 @@
-// Selects the plan of a command, from --kernel, --schedule, --diagram, --size and --pass.
+// Reads the plan of a command from --kernel, --schedule, --diagram, --size and --pass.
 #include <fmt/format.h>
 
 #include <set>
@@ -53,7 +53,8 @@ void apply_sizes(Diagram& diagram, const std::vector<std::string>& given) {
 Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
                const std::optional<std::string>& schedule) {
   const auto diagram = options.text("diagram"), given_pass = options.text("pass");
-  const auto pass = given_pass ? parse_kind<Pass>(*given_pass) : std::nullopt;  // one of the option's choices
+  const auto pass =
+      given_pass ? parse_kind<Pass>(*given_pass) : std::nullopt;  // the option's choices are the names of Pass
   if (kernel && schedule) refuse("--kernel", "give --kernel or --schedule, not both: a kernel names its schedule");
   if (kernel && diagram)
     refuse("--diagram",
@@ -73,7 +74,7 @@ Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
                        kernel ? "kernel" : "schedule", kernel ? plan.kernel.name : plan.schedule.name, *given_pass,
                        kernel ? "kernel" : "schedule"));
   const bool own_file = schedule && schedule->find('/') != std::string::npos;
-  if (diagram || own_file)  // shipped pairs are known to be legal
+  if (diagram || own_file)  // shipped schedules are legal on their own diagrams
     if (const std::string why = illegal(plan.schedule); !why.empty())
       refuse("--schedule",
              fmt::format(

@@ -17,7 +17,7 @@ namespace {
 
 struct ExtentOption {
   const char* name;
-  std::vector<Extent> extents;  // of a diagram, that it sets
+  std::vector<Extent> extents;  // the extents of a diagram that the option sets
 };
 const std::vector<ExtentOption>& extent_options() {
   static const std::vector<ExtentOption> table{{"batch", {Extent::batch}},
@@ -45,7 +45,7 @@ void refuse_idle_sizes(const Options& options, const Diagram& diagram) {
   }
 }
 
-// The diagram's own sizes, where it has any: one latent for all heads, for example.
+// The default sizes, and those that the diagram states, such as one latent for all heads.
 Workload usual_workload(const Diagram& diagram) {
   Workload workload;
   const auto take = [&](Extent extent, std::int64_t& size) {
@@ -120,7 +120,7 @@ void apply_tile(Point& point, const Plan& plan, const std::string& text) {
   }
 }
 
-// --splits N is --tile splits=N; it alone leaves the other tiles to be chosen.
+// --splits N sets the tile `splits`. Without --tile the search still chooses the other tiles.
 void apply_splits(Point& point, const Plan& plan, const Options& options) {
   const auto splits = options.integer("splits", 1, largest_extent);
   if (!splits) return;
@@ -138,7 +138,8 @@ void apply_splits(Point& point, const Plan& plan, const Options& options) {
 void apply_l2(Point& point, const Options& options) {
   point.l2 = parse_kind<L2Model>(options.text("l2").value_or("")).value_or(L2Model::walk);
   const auto drift = options.integer("drift", 0, 100);
-  if (drift && point.l2 == L2Model::closed) refuse("--drift", "is of the walk; leave it out or say --l2 walk");
+  if (drift && point.l2 == L2Model::closed)
+    refuse("--drift", "applies to --l2 walk only, found --l2 closed; leave out one of them");
   point.drift = static_cast<double>(drift.value_or(0)) / 100;
 }
 

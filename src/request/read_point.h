@@ -1,4 +1,4 @@
-// Which plan, GPU and point the options speak of.
+// Reads the plan, the GPU and the point that the options name.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,21 @@
 
 namespace tilescope {
 
-// --kernel or --schedule (default: flash2, of the backward pass flash2-backward), on its own diagram or --diagram, with
-// --size; InputError also when --pass is not the plan's. The second form names the kernel or schedule itself.
+// Reads --kernel or --schedule (default: flash2, for the backward pass flash2-backward) with its diagram or --diagram,
+// and --size. Throws InputError also when --pass differs from the plan's pass. The second form takes the name of the
+// kernel or schedule as an argument.
 Plan read_plan(const Options& options);
 Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
                const std::optional<std::string>& schedule);
 HardwareProfile read_hardware(const Options& options);  // --hardware, required
-// The point without a tile choice: workload, mask, dtypes, and --tile where given. InputError lists all violations.
+// The point before a tile is chosen: workload, mask, dtypes, and --tile if given. The InputError lists all violations.
 Point read_point(const Options& options, const Plan& plan);
 Mask mask_of(const Options& options, const Workload& workload, const Diagram& diagram);  // --mask, default none
 void apply_dtypes(Point& point, const Plan& plan, const std::string& text);              // "fp16,kv=int8,o=bf16"
 bool tile_given(const Options& options);
-// What the options fix of a tile that is searched for.
+// The tile parameters that the options fix, for a search over the others.
 SearchOptions search_options(const Options& options, const Plan& plan);
-// A kernel starts from its first variant for the point's head_dim; other plans and head_dims keep the tile they have.
+// Sets the tile of the kernel's first variant for the point's head_dim. Without such a variant the tile stays.
 void default_tile(Point& point, const Plan& plan);
 
 }  // namespace tilescope

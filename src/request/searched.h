@@ -1,4 +1,4 @@
-// The best tiles of a point: what `search` prints.
+// The best tiles of a point, for `search`.
 #pragma once
 
 #include <functional>
@@ -14,16 +14,16 @@ struct Searched {
   Plan plan;
   HardwareProfile hardware;
   SearchResult result;
-  std::size_t most = 10;  // feasible tiles to show
+  std::size_t most = 10;  // largest number of feasible tiles to show
 
   Columns<TileRow> best_columns() const;
   Columns<FallenRow> fallen_columns() const;
   std::vector<TileRow> best() const;      // the first `most`, best first
-  std::vector<FallenRow> fallen() const;  // all that fell out
+  std::vector<FallenRow> fallen() const;  // the tiles that cannot run
   Json json() const;                      // tilescope/search/1
 };
 
-// InputError as of `predict`, and when a tile is given. `progress` is called after each tile.
+// Throws InputError where `predict` does, and when a tile is given. Calls `progress` after each tile.
 Searched search_of(const Options& options, const std::function<void(std::size_t done, std::size_t all)>& progress = {});
 
 }  // namespace tilescope

@@ -15,7 +15,7 @@
 namespace tilescope {
 namespace {
 
-// --tile first: every point keeps the tile that is best at the first one.
+// --tile first: every point has the best tile of the first point.
 bool keeps_first_tile(const Options& options) { return options.text("tile") == "first"; }
 
 // True if the search chooses the tile of a point, because no option, axis or first point sets it.

@@ -18,13 +18,13 @@ struct Sweep {
   HardwareProfile hardware;
   std::vector<SweepAxis> axes;
   Point base;
-  bool tile_fixed = false;                    // by --tile, or as the best one of the first point
+  bool tile_fixed = false;                    // all points use one tile: --tile, or the best one of the first point
   bool best_tiles = false;                    // each point takes the tile that search ranks first
-  SearchOptions search;                       // of those
+  SearchOptions search;                       // for best_tiles
   std::map<std::string, JsonOptions> errors;  // by regime
 };
 
-// InputError as of `predict`, and for axes that make no point.
+// Throws InputError where `predict` does, and for invalid axes.
 Sweep read_sweep(const Options& options);
 
 std::size_t points_of(const Sweep& sweep);
@@ -33,7 +33,8 @@ std::size_t points_of(const Sweep& sweep);
 using SweepVisitor =
     std::function<void(const Point& point, const Prediction* prediction, const std::vector<std::string>& unsupported)>;
 
-// Predicts every point in order, the first axis fastest; whether any can run. InputError at a point that is none.
+// Predicts every point in order; the first axis changes fastest. Returns whether any point can run. Throws InputError
+// at an invalid point.
 bool each_point(const Sweep& sweep, const SweepVisitor& visit,
                 const std::function<void(std::size_t done, std::size_t all)>& progress = {});
 

@@ -18,8 +18,8 @@ constexpr std::int64_t largest_value = std::int64_t{1} << 40;
 constexpr std::int64_t most_warps = 64;
 
 struct NamedExtent {
-  const char* name;    // of the axis
-  const char* option;  // that gives the same size
+  const char* name;    // name of the axis
+  const char* option;  // name of the option that gives the same size
   std::int64_t Workload::*extent;
 };
 constexpr std::array<NamedExtent, 7> named_extents{{{"batch", "batch", &Workload::batch},
@@ -35,11 +35,11 @@ const NamedExtent& named(std::int64_t Workload::*extent) {
                        [&](const NamedExtent& known) { return known.extent == extent; });
 }
 
-// A size that follows another one when nothing else gives it.
+// A size that takes the value of another size unless it is given.
 struct Follower {
   std::int64_t Workload::*leader, Workload::*follower;
-  bool workload_gives_it;  // --workload states it on its own
-  Extent extent;           // of the follower, for which a diagram may state a size
+  bool workload_gives_it;  // --workload gives the follower
+  Extent extent;           // extent of the follower; a diagram may state its size
 };
 constexpr std::array<Follower, 3> followers{{{&Workload::heads_q, &Workload::heads_kv, true, Extent::heads_kv},
                                              {&Workload::q_len, &Workload::kv_len, true, Extent::kv_len},

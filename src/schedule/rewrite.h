@@ -1,5 +1,5 @@
 // Rewrites that a nest asks for: a fold in independent chunks leaves partial results that another island merges, and a
-// result that the nest comes back to is kept at the outer level together with its running state (theory 4.2, P7).
+// result that the nest comes back to is kept at the outer level together with its running state.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// The input of a derivation of streamability: folds along one axis, each of which may use earlier ones (theory.md 4.2,
-// P3).
+// The input of a derivation of streamability: folds along one axis, each of which may use earlier ones.
 #pragma once
 
 #include <array>

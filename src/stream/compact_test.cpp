@@ -1,4 +1,4 @@
-// Partial results kept as outputs: the state of a split-KV kernel (theory.md 4.2, P5 "split-KV comes free").
+// Partial results kept as outputs: the state of a split-KV kernel.
 #include "stream/check/verify.h"
 #include "stream/quotient.h"
 #include "stream/test_cascades.h"

@@ -1,4 +1,4 @@
-// theory.md 4.2, P3-P5, and 7 (c): what is streamable, with which state, and what is refused with which reason.
+// Tests which folds are streamable and with which state, and which are refused and why.
 #include "expr/simplify.h"
 #include "stream/check/verify.h"
 #include "stream/test_cascades.h"
@@ -6,7 +6,7 @@
 namespace tilescope {
 namespace {
 
-constexpr double tolerance = 1e-9;  // theory.md 7 (b)
+constexpr double tolerance = 1e-9;
 
 void check_runs(const Cascade& cascade, const Witness& witness) {
   const Verification found = verify(cascade, witness, 7);
@@ -27,7 +27,8 @@ using Lines = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("the derivation of softmax attention gives exactly online softmax") {
-  // theory.md 1.4, Table 4 "Unscaled": o = delta*o' + sum s_i v_i, finalise o/z; P5: the ratio is delta.
+  // Napkin (arXiv 2412.03317), table 4, "Unscaled": o = delta*o' + sum s_i v_i, finalise o/z. The ratio that repairs
+  // the state is delta.
   const Witness witness = accepted(attention());
   CHECK(witness.kind == Witness::Kind::state_machine);
   CHECK(lines_of(witness, "init") == Lines{"m = -inf", "z = 0", "O = 0"});
@@ -45,7 +46,7 @@ TEST_CASE("the derivation of softmax attention gives exactly online softmax") {
 }
 
 TEST_CASE("a mask, bias, soft cap or scale before the softmax does not change its state machine") {
-  // theory.md 1.4, fusion theorem: pre-composition with anything weaved over the streamed axis.
+  // Fusion theorem (arXiv 2505.09326): a function applied to every element along the streamed axis may come first.
   for (const char* scores : {"scale*S", "S + slope*(index(x) - index(q))", "c*tanh(scale*S/c)", "S + B*V"}) {
     Cascade cascade = attention(scores);
     const Witness witness = accepted(cascade);
@@ -56,7 +57,7 @@ TEST_CASE("a mask, bias, soft cap or scale before the softmax does not change it
       CHECK(to_text(witness.state[i].repair.value()) == "exp(m - m')");
     CHECK(witness.compact.has_value());
     check_runs(cascade, witness);
-    cascade.masked = {"S"};  // causal guard (theory.md 1.1): a fold ignores masked positions
+    cascade.masked = {"S"};  // causal guard: a fold ignores masked positions
     const Witness guarded = accepted(cascade);
     for (const StateVariable& variable : guarded.state) CHECK(variable.guards == Lines{"S"});
     check_runs(cascade, guarded);
@@ -74,7 +75,7 @@ TEST_CASE("a bias by position is streamable because index along the axis is a st
 }
 
 TEST_CASE("an L2 norm is applied in the finaliser, and the state is two plain sums") {
-  // theory.md 1.4, "spherical attention": B((o,z),(x,y)) = (o + sum a1(x_i) y_i, z + sum a2(x_i)).
+  // "Spherical attention" (arXiv 2505.09326): B((o,z),(x,y)) = (o + sum a1(x_i) y_i, z + sum a2(x_i)).
   const Cascade cascade{"x", {"S", "V"}, {}, {sum_of("n", "S*S"), sum_of("O", "(S/sqrt(n))*V")}, {output("O", "O")}};
   const Witness witness = accepted(cascade);
   CHECK(witness.kind == Witness::Kind::monoid);
@@ -98,7 +99,7 @@ TEST_CASE("RMSNorm followed by a contraction over the same axis is streamed as t
 }
 
 TEST_CASE("a variance has rank 3 and is streamed with moments, not with repair") {
-  // theory.md 4.2, P5: (x - mu)^2 has moments 1, x, x^2 and is rejected as rank 1.
+  // (x - mu)^2 has moments 1, x, x^2 and is rejected as rank 1.
   const Cascade cascade{
       "x", {"X"}, {}, {sum_of("s", "X"), sum_of("v", "square(X - s/size(x))")}, {output("var", "v/size(x)")}};
   const Witness witness = accepted(cascade);
@@ -143,7 +144,6 @@ TEST_CASE("an exponential that can overflow is not made a moment if it has a rep
 }
 
 TEST_CASE("exp(x)/exp(z) is accepted, and sigma(x - mu) is refused with the reason") {
-  // theory.md 4.2, numeric test under P5; 7 (c).
   const Cascade quotient{"x", {"X"}, {}, {max_of("z", "X"), sum_of("s", "exp(X)/exp(z)")}, {output("s", "s")}};
   check_runs(quotient, accepted(quotient));
   const Refusal refusal = refused({"x", {"S"}, {}, {sum_of("mu", "S"), sum_of("y", "sigmoid(S - mu)")}, {}});
@@ -193,7 +193,7 @@ TEST_CASE("max and min take the additive form, or a factor that is certainly pos
 }
 
 TEST_CASE("plain sums and products are monoids: a contraction, a backward pass, a product") {
-  // theory.md 1.4, seeds: contraction with B = +; pyncd's registry: sums +, max, product.
+  // The folds that stream by themselves: contraction with B = +; in pyncd's registry sums (+), max, product.
   const Cascade matmul{"k", {"A", "B"}, {}, {sum_of("C", "A*B")}, {output("C", "C")}};
   const Cascade backward{
       "x", {"S", "dP", "K"}, {"S"}, {sum_of("dQ", "scale*exp(S - L)*(dP - D)*K")}, {output("dQ", "dQ")}};

@@ -1,5 +1,5 @@
 // Separable normal form: a body as a sum of terms, each the product of a part that varies along the axis and a part
-// that does not (theory.md 4.2, P5).
+// that does not.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// Compares the separable normal form of theory.md 4.2 (P5) with the value of the original expression.
+// Compares the separable normal form with the value of the original expression.
 #include "stream/separable.h"
 
 #include <cmath>

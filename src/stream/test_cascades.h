@@ -38,7 +38,7 @@ inline Refusal refused(const Cascade& cascade, const DeriveOptions& options = {}
   return std::get<Refusal>(result);
 }
 
-// P1 expanded: softmax(S) contracted with V along x, and its log-sum-exp (theory.md 4.2).
+// Expanded into primitives: softmax(S) contracted with V along x, and its log-sum-exp.
 inline Cascade attention(const std::string& scores = "S") {
   return {"x",
           {"S", "V"},

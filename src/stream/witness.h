@@ -1,5 +1,6 @@
 // Derives streamability: from the folds of a cascade, either the online algorithm that computes them in one pass over
-// any split of the axis, with the reason, or the reason why there is none (theory.md 1.4 and 4.2, P4 and P5).
+// any split of the axis, with the reason, or the reason why there is none (Napkin, arXiv 2412.03317, section 3.2;
+// arXiv 2505.09326, definition 1).
 //
 // In expressions of a witness a state variable's name is its value before a chunk and name' its value after it. While
 // every position so far is masked, a max or min is infinite, and H(-inf) = exp(-inf) has no inverse. Repairs and
@@ -69,11 +70,10 @@ struct DeriveOptions {
 };
 
 // sum: every term of the separable normal form becomes an accumulator; what does not vary along the axis moves to the
-// finaliser (P4), except the exponential that keeps a streamed exponential in range, which becomes a repair factor
-// (P5). max, min: the part free of the axis moves to the finaliser. product: only without earlier folds.
-// A repair factor is always an exponential of finite values, so that it is never zero and its inverse always exists;
-// a factor that is invertible only under a condition (1/z: z != 0) is in the finaliser, where the cascade divides by it
-// too.
+// finaliser, except the exponential that keeps a streamed exponential in range, which becomes a repair factor. max,
+// min: the part free of the axis moves to the finaliser. product: only without earlier folds. A repair factor is always
+// an exponential of finite values, so that it is never zero and its inverse always exists; a factor that is invertible
+// only under a condition (1/z: z != 0) is in the finaliser, where the cascade divides by it too.
 std::variant<Witness, Refusal> derive_witness(const Cascade& cascade, const DeriveOptions& options = {});
 
 // The value of a state variable after merging two states, over its value and those of earlier variables in `first`

@@ -1,11 +1,12 @@
-"""Measures the attention kernels that ship in PyTorch: counters, launches, times and correctness, one record a point.
+"""Measures the attention kernels that ship in PyTorch: counters, launches, times and correctness, one record per point.
 
 usage: measure_sdpa.py --library=libtilescope_third_party.so --experiment=FILE --output=FOLDER [--data=FOLDER]
            [--revision=TEXT] [--only=TEXT] [--launches]
 
-The library counts and adds the records to FOLDER/EXPERIMENT.jsonl; this script makes the tensors and the calls. Each kernel is called by its own
-ATen operator, so that no dispatcher chooses another one. --only keeps the points whose id contains TEXT, --launches
-prints what each point launches and measures nothing. Needs PyTorch with CUDA and permission to read counters.
+This script makes the tensors and the calls. The library counts, and adds the records to FOLDER/EXPERIMENT.jsonl. The
+script calls each kernel by its ATen operator, so that no dispatcher chooses another one. --only keeps the points whose
+id contains TEXT. --launches prints the launches of each point and measures nothing. Needs PyTorch with CUDA and
+permission to read counters.
 """
 import ctypes
 import json

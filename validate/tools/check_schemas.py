@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the JSON Schemas of docs/schemas against what the program prints and reads.
+"""Checks the JSON Schemas of docs/schemas against the files that the program reads and prints.
 
     check_schemas.py TILESCOPE [--printed FILE]
 
-Every bundled YAML file, every record and the JSON of the commands below must match the schema that it names. A document with
-a required key removed, another schema's name, or (where the program refuses unknown keys) an unknown key must not match.
---printed names what `tilescope validate --published` has printed as JSON already; without it the program runs.
+Every bundled YAML file, every record and the JSON of the commands below must match the schema that it names. A document
+with a required key removed or another schema's name must not match, nor one with an unknown key if the program refuses
+it. --printed names a file with the JSON of `tilescope validate --published`; without it this tool runs the program.
 Exit status 1 with the differences; 77 (skipped) without the Python modules jsonschema (4.0 or later) and yaml.
 """
 import argparse

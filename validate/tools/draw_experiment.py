@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Draws an experiment at random: kernels, built variants, shapes and masks, from a seed that the file states.
 
-usage: draw_experiment.py --name NAME --count N [--hardware GPU] [--seed S] [--weight KERNEL=N ...] > validate/experiments/NAME.yaml
+usage: draw_experiment.py --name NAME --count N [--hardware GPU] [--seed S] [--weight KERNEL=N ...]
+           > validate/experiments/NAME.yaml
 
 Sizes are log-uniform, so that K and V reach from a small part of the L2 to several times its size; lengths are ragged
 half the time. A point is kept when a run stays under MOST_FLOP and its arrays under MOST_BYTES. Needs PyYAML.

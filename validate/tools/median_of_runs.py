@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Sets the measured values of a profile to the medians of several runs of `tilescope hardware measure`, each on a machine of its own.
+"""Sets the measured values of a profile to the medians of several runs of `tilescope hardware measure`.
 
     validate/tools/median_of_runs.py PROFILE.yaml RUN.json RUN.json ...
 
-PROFILE.yaml is what the last of the runs wrote; each value is scaled by the ratio of the runs' median to that run's own.
-Boards of one kind differ by some percent, in energies and the latency of memory above all.
+PROFILE.yaml is the profile that the last run wrote. Each value is scaled by the ratio of the runs' median to the last
+run's value. Use runs on different machines: boards of one kind differ by some percent, mainly in energies and in the
+latency of memory.
 """
 import json
 import re

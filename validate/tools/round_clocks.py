@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Waits in the rounds of products of threads (FFMA), off the machine code: for the descriptors' key `rounds`.
+"""Computes the waits in the rounds of products of threads (FFMA) from machine code, for the descriptors' key `rounds`.
 
-    cuobjdump -sass OBJECT | validate/tools/round_clocks.py [PATTERN]      loops of every function whose name has PATTERN
-    cuobjdump -sass tilescope | validate/tools/round_clocks.py --record RUN.json > validate/microbench/register_banks.json
-    validate/tools/round_clocks.py --check validate/microbench/register_banks.json
+    cuobjdump -sass OBJECT | round_clocks.py [PATTERN]      loops of every function whose name has PATTERN
+    cuobjdump -sass tilescope | round_clocks.py --record RUN.json > validate/microbench/register_banks.json
+    round_clocks.py --check validate/microbench/register_banks.json
 
-A loop with loads from global memory and no product: how many times a warp waits for loads in a pass. A loop with products:
-clocks of a pass in which a warp waits for shared memory, by stall counts and scoreboards, and in which its scheduler waits
-for register banks. Registers lie in two banks, even and odd, that each give an operand a clock; one more may wait while the
-next instruction is issued. An operand marked `.reuse` is still there if the next instruction has it in the same place;
-uniform registers and constants come another way. --record puts the loops of the microbenchmark `registers` beside the clocks
-that a run of `tilescope hardware measure` found for them; --check compares those with this rule.
+For a loop with loads from global memory and no product: number of waits for loads of a warp in a pass. For a loop
+with products: clocks per pass in which a warp waits for shared memory, from stall counts and scoreboards, and in which
+its scheduler waits for register banks. Registers are in two banks, even and odd. Each bank delivers one operand per
+clock; one more operand may wait while the next instruction is issued. An operand marked `.reuse` need not be read again
+if the next instruction has it in the same place. Uniform registers and constants use no bank. --record writes the loops
+of the microbenchmark `registers` beside their clocks in a run of `tilescope hardware measure`. --check compares these
+clocks with the rule.
 """
 import json
 import re
@@ -41,7 +42,7 @@ def waits(code, first, last, latency, passes=6):
 
 
 def bank_waits(instructions, passes=4):
-    """Clocks of a pass in which the scheduler, with warps enough, issues nothing since operands wait for their banks."""
+    """Clocks of a pass in which a scheduler with many warps issues nothing, because operands wait for banks."""
     queued, kept = [0, 0], [None] * 3
     for _ in range(passes):
         waited = 0

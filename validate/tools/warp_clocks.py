@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Clocks of one warp that is alone on its scheduler, off the machine code: before, in a step of, and after a loop.
+"""Computes the clocks of a warp alone on its scheduler from machine code: before a loop, in a step of it, after it.
 
     cuobjdump -sass OBJECT | validate/tools/warp_clocks.py [PATTERN]
 
-For every function whose name has PATTERN and which has a loop with matrix instructions (mma.sync): in-order issue by the
-stall counts, scoreboards and pipes of the machine code. An instruction (128 bits) holds at bits 105-108 the clocks until
-the next may issue, 110-112 and 113-115 the scoreboards that its result and its operands' release, 116-121 those that it
-waits for. Of code under a forward branch, what has matrix instructions or unconditional copies is taken as executed, the
-rest (masks, ragged ends, pages) as skipped. Copies and loads from global memory have arrived when they are waited for.
+Handles every function whose name has PATTERN and which has a loop with matrix instructions (mma.sync). Instructions are
+issued in order, by the stall counts, scoreboards and pipes of the machine code. An instruction (128 bits) has in bits
+105-108 the clocks until the next one may issue, in 110-112 and 113-115 the scoreboards of its result and of the release
+of its operands, and in 116-121 the scoreboards that it waits for. Code under a forward branch counts as executed if it
+has matrix instructions or unconditional copies, otherwise (masks, ragged ends, pages) as skipped. Copies and loads from
+global memory are assumed to be complete when the warp waits for them.
 """
 import pathlib
 import re

@@ -24,7 +24,7 @@ std::vector<OptionSpec> compare_options() { return point_options() + output_opti
 
 Command compare_command() {
   return {.name = "compare",
-          .summary = "GPUs x dtypes x kernels side by side",
+          .summary = "predict GPUs, dtypes and kernels side by side",
           .usage = "--hardware A,B,... --dtype X --dtype Y ... --q-len N ...",
           .examples = {"tilescope compare --hardware h100_sxm,h200_sxm,b200_sxm --dtype fp16 --dtype fp8 --dtype "
                        "fp16,kv=int8:g64:b2 --workload llama3-70b-decode"},

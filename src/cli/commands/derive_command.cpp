@@ -28,12 +28,12 @@ std::vector<OptionSpec> derive_options() {
                                                "head-dim", "v-head-dim", "mask",    "dtype",    "workload", "hardware"};
   std::vector<OptionSpec> specs{
       {"schedule",
-       "list this schedule's exact counts, and draw it (default for drawing: the first ranked one that has a name)",
+       "list this schedule's exact counts, and draw it (default for drawing: the best-ranked named schedule)",
        Value::schedule},
       {"memory", "on-chip memory: values, or bytes with --dtype; default 116736 values (228 KiB of fp16)",
        Value::count},
       {"top", "how many schedules to rank (default 10)", Value::count},
-      {"lowering", "a file of models/lowerings: its kernel configuration instead of a diagram's derivation",
+      {"lowering", "instead of a derivation: the kernel configuration of a file like those in models/lowerings",
        Value::file}};
   for (const OptionSpec& spec : point_options())
     if (contains(wanted, spec.name)) specs.push_back(spec);
@@ -60,7 +60,7 @@ void apply_sizes(Diagram& diagram, const Arguments& arguments) {
     }
 }
 
-// Diagrams without workload extents need no lengths; others default to the example of the theory.
+// A diagram without workload extents needs no lengths. Other diagrams default to 8192 queries and keys, head_dim 128.
 Workload workload_of(const Arguments& arguments, const Diagram& diagram) {
   Plan plan;
   plan.schedule.diagram = diagram;
@@ -75,7 +75,7 @@ Workload workload_of(const Arguments& arguments, const Diagram& diagram) {
   return read_point(arguments.without("dtype"), plan).workload;
 }
 
-// Bytes a value, its share of a scale included.
+// Bytes per value, including its share of a scale.
 Rational width_of(const Dtype& dtype) {
   const Rational width(bits(dtype.format), 8);
   return dtype.scale_group == 0 ? width : width + Rational(dtype.scale_bytes, dtype.scale_group);
@@ -88,7 +88,7 @@ std::map<std::string, Rational> widths_of(const std::string& dtype, const Diagra
   Point point = default_point(plan);
   apply_dtypes(point, plan, dtype);
   for (std::size_t a = 0; a < diagram.arrays.size(); ++a) widths[diagram.arrays[a].name] = width_of(point.dtypes[a]);
-  for (std::size_t a = 0; a < diagram.arrays.size(); ++a)  // the running state has no array of its own in the diagram
+  for (std::size_t a = 0; a < diagram.arrays.size(); ++a)  // the diagram has no array for the running state
     if (diagram.arrays[a].dtype_key == "l") widths["l"] = width_of(point.dtypes[a]);
   for (const char* statistics : {"l", "acc"}) widths.try_emplace(statistics, Rational(4));
   return widths;
@@ -156,7 +156,7 @@ void add_pseudocode(const Arguments& arguments, const DeriveRequest& request, co
                       .tables = {}});
 }
 
-// What the options ask: the diagram with its sizes, the workload, the mask, the memory.
+// Reads the diagram with its sizes, the workload, the mask and the memory from the options.
 DeriveRequest read_request(const Arguments& arguments, const fs::path& models) {
   if (arguments.positional().empty())
     refuse("DIAGRAM", "is missing: give a diagram or a file" + did_you_mean("", shipped_names(models / "diagrams")));
@@ -173,7 +173,7 @@ DeriveRequest read_request(const Arguments& arguments, const fs::path& models) {
   return request;
 }
 
-// The derivation, and the schedule to draw and to list: --schedule, else the first ranked one that has a name.
+// The derivation, and the schedule to draw and to list: --schedule, or else the best-ranked named schedule.
 struct Derived {
   Derivation derivation;
   std::optional<Schedule> chosen;
@@ -185,7 +185,9 @@ Derived derive_with_schedule(const Arguments& arguments, const DeriveRequest& re
   Progress progress(arguments, "derive");
   Derived derived{derive(request, models), std::move(chosen)};
   const auto shipped = [&](const NamedDerivation& named) { return named.name == derived.chosen->name; };
-  if (derived.chosen && arguments.text("schedule") != derived.chosen->name) {  // a file: it stands for itself
+  if (derived.chosen &&
+      arguments.text("schedule") !=
+          derived.chosen->name) {  // --schedule is a file: it replaces the shipped schedule of its name
     std::erase_if(derived.derivation.named, shipped);
     derived.derivation.named.push_back(derive_named(derived.derivation, derived.chosen->name, *derived.chosen));
   }
@@ -222,12 +224,12 @@ std::vector<PageSection> sections_of(const Arguments& arguments, const DeriveReq
 
 ExitStatus derive_diagram(const Arguments& arguments) {
   if (arguments.has("lowering") && !arguments.positional().empty())
-    refuse("--lowering", "a lowering has its own sizes: leave the diagram out");
+    refuse("--lowering", "the file states the sizes: leave out the diagram");
   if (arguments.has("lowering")) {
     static const std::vector<std::string> own{"lowering", "format", "output", "quiet"};
     for (const OptionSpec& option : derive_options())
       if (!contains(own, option.name) && arguments.has(option.name))
-        refuse("--" + option.name, "a lowering states its own GPU, sizes and formats: leave this option out");
+        refuse("--" + option.name, "the --lowering file states GPU, sizes and formats: leave this option out");
     return print_lowering(arguments);
   }
   const fs::path models = data_directory() / "models";
@@ -255,7 +257,7 @@ ExitStatus derive_diagram(const Arguments& arguments) {
 
 Command derive_command() {
   return {.name = "derive",
-          .summary = "what follows from a diagram: roles, streams, legal schedules, H*(M), bounds",
+          .summary = "derive roles, streams, legal schedules, H*(M) and bounds from a diagram",
           .usage = "DIAGRAM [--memory N] [--size name=N] [--format text|json|csv|md|html]",
           .examples = {"tilescope derive attention --q-len 8k --head-dim 128",
                        "tilescope derive matmul --size a=8k,b=8k,c=8k --memory 16k",

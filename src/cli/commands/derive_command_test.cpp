@@ -80,7 +80,7 @@ TEST_CASE("options that a lowering ignores are refused") {
     CAPTURE(option);
     const Outcome outcome = run_program(lowering + option);
     CHECK(outcome.status == 2);
-    CHECK(outcome.err.find("a lowering states its own GPU, sizes and formats") != std::string::npos);
+    CHECK(outcome.err.find("the --lowering file states GPU, sizes and formats") != std::string::npos);
   }
 }
 

@@ -6,7 +6,7 @@
 namespace tilescope::cli {
 namespace {
 
-// Markdown keeps the indentation only inside a fence.
+// Markdown keeps indentation only inside a fenced block.
 std::string code_block(const std::string& code, OutputFormat format) {
   return format == OutputFormat::md ? "```\n" + code + "```\n" : code;
 }
@@ -31,8 +31,9 @@ ExitStatus explain(const Arguments& arguments) {
 
 std::vector<OptionSpec> explain_options() {
   return point_options() +
-         std::vector<OptionSpec>{
-             {"why-not", "AXIS:whole|group|stream|parts: may the schedule do that, and which rule forbids it"}} +
+         std::vector<OptionSpec>{{"why-not",
+                                  "AXIS:whole|group|stream|parts: whether the schedule may partition AXIS so, and the "
+                                  "rule that forbids it"}} +
          output_options();
 }
 
@@ -40,7 +41,7 @@ std::vector<OptionSpec> explain_options() {
 
 Command explain_command() {
   return {.name = "explain",
-          .summary = "the same, term by term, with formula and causing loops",
+          .summary = "predict one point, with the formula and the loops behind every term",
           .usage = "--hardware ID [--kernel NAME | --schedule NAME] --q-len N ...",
           .examples = {"tilescope explain --hardware h200_sxm --kernel fused_mma --heads 16 --q-len 4k --head-dim 128",
                        "tilescope explain --schedule flash2 --why-not kv:group"},

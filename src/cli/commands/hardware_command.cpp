@@ -11,7 +11,7 @@
 namespace tilescope::cli {
 namespace {
 
-// Adds whether every counter of the profile exists on its chip, and how many passes they need.
+// Adds a row that says whether the chip has every counter of the profile, and how many passes they need.
 void check_counters(const HardwareProfile& profile, std::vector<CheckRow>& rows, bool& ok) {
   std::vector<std::string> metrics;
   const auto add = [&](const Counter& counter) {
@@ -60,7 +60,7 @@ ExitStatus hardware(const Arguments& arguments) {
   const std::string verb = positional.empty() ? "" : positional[0];
   if (verb != "measure")
     for (const OptionSpec& option : hardware_measure_options())
-      if (arguments.has(option.name)) refuse("--" + option.name, "belongs to hardware measure; leave it out");
+      if (arguments.has(option.name)) refuse("--" + option.name, "is an option of hardware measure; leave it out");
   const auto folder = data_directory() / "hardware";
   if (verb == "list" && positional.size() == 1) {
     deliver(arguments, render(hardware_list_table(folder), style_of(arguments)));
@@ -88,7 +88,7 @@ Command hardware_command() {
           .examples = {"tilescope hardware list", "tilescope hardware show h200_sxm --format md",
                        "tilescope hardware check my_gpu.yaml", "tilescope hardware measure -o my_gpu.yaml"},
           .notes =
-              "measure runs microbenchmarks of the GPU at hand and writes a profile. Exit status 1 when a check "
+              "measure runs microbenchmarks on this machine's GPU and writes a profile. Exit status 1 when a check "
               "fails.",
           .options = hardware_options,
           .run = hardware,

@@ -1,4 +1,4 @@
-// `hardware measure`, which is long enough for a file of its own.
+// The command `hardware measure`.
 #pragma once
 
 #include <vector>

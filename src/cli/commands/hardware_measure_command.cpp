@@ -1,4 +1,4 @@
-// `hardware measure`: microbenchmarks of the GPU at hand into a profile and a record beside it.
+// `hardware measure`: runs microbenchmarks on this machine's GPU and writes a profile and a record beside it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,18 +26,20 @@ HardwareProfile base_profile(const Arguments& arguments, const validate::GpuAtHa
     HardwareProfile profile = find_profile(*id, folder);
     const std::string difference = difference_from(gpu, profile);
     if (!difference.empty())
-      refuse("--base", fmt::format("{} is not this GPU ({}): {}; copy the nearest profile and mend it first",
-                                   profile.id, gpu.environment.gpu, difference));
+      refuse(
+          "--base",
+          fmt::format("{} does not describe this GPU ({}): {}; copy the nearest profile, correct it and give it here",
+                      profile.id, gpu.environment.gpu, difference));
     return profile;
   }
   for (const HardwareProfile& profile : list_profiles(folder))
     if (difference_from(gpu, profile).empty()) return profile;
   refuse("--base", fmt::format("no shipped profile describes this GPU ({}); write one, as hardware/README.md says, and "
-                               "give it here",
+                               "give it as --base FILE",
                                gpu.environment.gpu));
 }
 
-// The id is the file's name, which must be one.
+// The profile's id is the file's name without .yaml. Refuses a name that is no valid id.
 std::string id_of(const fs::path& file) {
   const std::string id = file.stem().string();
   const bool fits = !id.empty() && id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
@@ -68,7 +70,8 @@ Table summary(const validate::HardwareMeasurement& measurement) {
 
 std::vector<OptionSpec> hardware_measure_options() {
   return {
-      {"base", "measure: profile whose other values are kept (default: the shipped one of this GPU)", Value::hardware},
+      {"base", "measure: profile that supplies the values which are not measured (default: this GPU's shipped profile)",
+       Value::hardware},
       {"record", "measure: JSON file for every sample (default: beside the profile)", Value::output_file},
       {"quick", "measure: fewer repeats", Value::flag}};
 }
@@ -79,7 +82,7 @@ ExitStatus hardware_measure(const Arguments& arguments) {
   const fs::path file = *output;
   const std::string id = id_of(file);
   const fs::path record = arguments.text("record").value_or(fs::path(file).replace_extension(".json").string());
-  check_writable_file(record);  // named by --output alone; the options' own paths are checked already
+  check_writable_file(record);  // derived from --output; paths given as options are checked already
   const std::vector<double> host_intervals = validate::bare_host_intervals(arguments.has("quick"));
   validate::GpuAtHand gpu = validate::gpu_at_hand();
   const HardwareProfile base = base_profile(arguments, gpu);
@@ -105,7 +108,7 @@ ExitStatus hardware_measure(const Arguments& arguments) {
                         measured_l2(measurement, base, static_cast<double>(gpu.environment.l2_bytes)));
   write_file(record, hardware_record_json(gpu, measurement));
   write_file(file, text);
-  load_profile(file);  // what was written can be read
+  load_profile(file);  // checks that the written profile can be read
   for (const std::string& line : measurement.skipped) std::cerr << "not measured: " << line << "\n";
   print(render(summary(measurement), arguments.format()));
   return ExitStatus::done;

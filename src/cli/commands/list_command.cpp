@@ -1,4 +1,4 @@
-// list: what there is to name in an option, and the columns of every table.
+// list: the names that options take, and the columns of every table.
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -121,7 +121,7 @@ ExitStatus list(const Arguments& arguments) {
 Command list_command() {
   return {
       .name = "list",
-      .summary = "the kernels, schedules, workloads, diagrams and GPUs there are, and the columns of all tables",
+      .summary = "list the kernels, schedules, workloads, diagrams and GPUs, or the columns of all tables",
       .usage = "kernels|schedules|workloads|diagrams|gpus|columns",
       .examples = {"tilescope list kernels", "tilescope list gpus --format json", "tilescope list columns --format md"},
       .notes = "",

@@ -7,7 +7,7 @@ namespace tilescope::cli {
 namespace {
 
 Table orders_table(const Answer& a) {
-  Table table{.title = "DRAM bytes by the order of blocks, by the walk",
+  Table table{.title = "DRAM bytes by order of blocks (walk)",
               .columns = {"order (fastest first)", "kernel's own", "hbm_read_bytes", "hbm_write_bytes", "times_least"},
               .rows = {}};
   const std::vector<OrderedTraffic> orders = traffic_by_order(a.plan, a.hardware, a.point);
@@ -32,7 +32,7 @@ ExitStatus predict_one(const Arguments& arguments) {
   const Answer a = answer(arguments);
   const Style style = style_of(arguments);
   if (arguments.has("orders")) {
-    if (a.point.l2 == L2Model::closed) refuse("--orders", "compares orders by the walk; leave out --l2 closed");
+    if (a.point.l2 == L2Model::closed) refuse("--orders", "needs the walk, found --l2 closed; leave it out");
     deliver(arguments, render(orders_table(a), style));
     return status_of(a.prediction);
   }
@@ -46,7 +46,7 @@ ExitStatus predict_one(const Arguments& arguments) {
 std::vector<OptionSpec> predict_options() {
   return point_options() +
          std::vector<OptionSpec>{
-             {"orders", "instead: DRAM bytes of this kernel with its blocks in other orders", Value::flag}} +
+             {"orders", "print instead the DRAM bytes of this kernel with other orders of its blocks", Value::flag}} +
          output_options();
 }
 
@@ -64,7 +64,7 @@ Command predict_command() {
                        "llama3-70b-decode",
                        "tilescope predict --hardware h200_sxm --diagram attention_paged --size pages=512 --q-len 1 "
                        "--kv-len 8k --heads 8"},
-          .notes = "Without --tile the best tile is searched for. Exit status 1 when the point cannot run.",
+          .notes = "Without --tile a search chooses the best tile. Exit status 1 when the point cannot run.",
           .options = predict_options,
           .run = predict_one};
 }

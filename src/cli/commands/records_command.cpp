@@ -22,7 +22,7 @@ ExitStatus convert(const Arguments& arguments) {
 
 std::vector<OptionSpec> convert_options() {
   return {{"to",
-           "lines: a file of JSON Lines an experiment (default); files: a JSON file a point",
+           "lines: one JSON Lines file per experiment (default); files: one JSON file per point",
            Value::choice,
            {"lines", "files"}},
           {"output", "directory for the converted records (alias -o)", Value::output_directory},
@@ -33,11 +33,11 @@ std::vector<OptionSpec> convert_options() {
 
 Command records_command() {
   return {.name = "records",
-          .summary = "convert records between a file of lines and a file a point",
+          .summary = "convert records between one file per experiment and one file per point",
           .usage = "convert FROM -o DIRECTORY [--to lines|files]",
           .examples = {"tilescope records convert my_records -o my_records_as_lines",
                        "tilescope records convert validate/records/h200/main.jsonl --to files -o points"},
-          .notes = "FROM is a directory or one file, in either form. Every number stays what it is.",
+          .notes = "FROM is a directory or one file, in either form. The numbers do not change.",
           .options = convert_options,
           .run = convert,
           .most_positional = 2,

@@ -16,7 +16,7 @@ namespace tilescope::cli {
 
 namespace {
 
-// --hardware, or the GPU with most records.
+// The GPU of --hardware, or the one with most records.
 HardwareProfile hardware_of(const Arguments& arguments, const Comparison& comparison) {
   const auto given = arguments.text("hardware");
   return find_profile(given ? *given : hardware_with_most_records(comparison), data_directory() / "hardware");

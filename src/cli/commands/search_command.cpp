@@ -9,7 +9,7 @@
 namespace tilescope::cli {
 namespace {
 
-// Text for people: the first rows, and how many more there are.
+// The first `most` rows as text, and the number of the others.
 std::string shortened(Table table, std::size_t most, const Style& style) {
   const std::size_t all = table.rows.size();
   if (all > most) table.rows.resize(most);
@@ -20,7 +20,7 @@ std::string shortened(Table table, std::size_t most, const Style& style) {
 std::string notes_on(const SearchResult& result) {
   std::string out;
   if (result.thinned)
-    out += fmt::format("\nnote: some sizes were left out to try at most {} points\n",
+    out += fmt::format("\nnote: some sizes were left out, because a search tries at most {} points\n",
                        with_thousands(static_cast<long long>(most_search_points)));
   if (result.unmeasured_rates)
     out += "\nnote: the profile lacks a rate, so the order ignores that resource; see tilescope predict\n";
@@ -51,7 +51,7 @@ std::vector<OptionSpec> search_command_options() { return point_options() + sear
 
 Command search_command() {
   return {.name = "search",
-          .summary = "the best tiling under the capacities, and why the others fell out",
+          .summary = "find the fastest tile that fits, and say why other tiles cannot run",
           .usage = "--hardware ID [--kernel NAME | --schedule NAME] --q-len N ...",
           .examples = {"tilescope search --hardware a100_sxm_80 --schedule flash2 --heads 16 --q-len 4k --head-dim 128",
                        "tilescope search --hardware h200_sxm --schedule split-kv --workload llama3-70b-decode",

@@ -1,4 +1,5 @@
-// sweep: the cross product of axes, one prediction a line, streamed so that memory does not grow with the points.
+// sweep: predicts the cross product of axes. Prints one line per point at once, so memory does not grow with the
+// points.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 namespace tilescope::cli {
 namespace {
 
-// Prints points as they come; text and Markdown are collected, because their columns' widths depend on all rows.
+// Prints each point at once. Text and Markdown are collected first, because column widths depend on all rows.
 class SweepWriter {
  public:
   SweepWriter(const Arguments& arguments, const Sweep& sweep, OutputFormat format)
@@ -33,7 +34,7 @@ class SweepWriter {
     if (format_ == OutputFormat::csv) output_.write(csv_line(cells));
     else table_.rows.push_back(std::move(cells));
   }
-  // Lines appear on the terminal as they come, where a progress bar would be in their way.
+  // True if lines go to the terminal one by one. A progress bar would disturb them.
   bool prints_at_once() const {
     return (format_ == OutputFormat::csv || format_ == OutputFormat::json) && !arguments_.has("output") &&
            ::isatty(STDOUT_FILENO);
@@ -79,19 +80,20 @@ std::vector<OptionSpec> sweep_options() {
 }  // namespace
 
 Command sweep_command() {
-  return {.name = "sweep",
-          .summary = "many points, a row each: CSV, JSON Lines, text or Markdown",
-          .usage = "--axis NAME=VALUES [--axis ...] --hardware ID ...",
-          .examples = {"tilescope sweep --axis seqlen=1k:128k:x2 --axis tile_kv=32,64,128 --hardware h200_sxm "
-                       "--heads 16 --format csv -o sweep.csv"},
-          .notes =
-              "A size follows another as with the options: heads_q sets heads_kv too, q_len kv_len, head_dim "
-              "v_head_dim, unless given.\n"
-              "Without --tile or a tile axis every point takes the tile that tilescope search ranks first; with "
-              "--tile first, the one that is best at the first point. --l2 closed is faster by far.\n"
-              "Exit status 1 when no point can run.",
-          .options = sweep_options,
-          .run = sweep_points};
+  return {
+      .name = "sweep",
+      .summary = "predict many points, one row each: CSV, JSON Lines, text or Markdown",
+      .usage = "--axis NAME=VALUES [--axis ...] --hardware ID ...",
+      .examples = {"tilescope sweep --axis seqlen=1k:128k:x2 --axis tile_kv=32,64,128 --hardware h200_sxm "
+                   "--heads 16 --format csv -o sweep.csv"},
+      .notes =
+          "As with the options, heads_q also sets heads_kv, q_len also sets kv_len, and head_dim also sets v_head_dim, "
+          "unless they are given.\n"
+          "Without --tile or a tile axis every point has the tile that tilescope search ranks first. With --tile "
+          "first every point has the best tile of the first point. --l2 closed is much faster than the walk.\n"
+          "Exit status 1 when no point can run.",
+      .options = sweep_options,
+      .run = sweep_points};
 }
 
 }  // namespace tilescope::cli

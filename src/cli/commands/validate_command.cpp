@@ -27,19 +27,19 @@ std::string summary_text(const Comparison& comparison, const std::vector<SearchR
       fmt::format("{} points: relative error of the prediction, by kernel and quantity", comparison.records.size());
   std::string out = render(table_of(title, summary_columns(), comparison.summary), style) + "\n";
   for (const Calibration& bar : calibration(comparison))
-    out += fmt::format("{}: the p90 error of a kernel's other records held {:.0f} % of {} records\n", bar.quantity,
-                       100 * bar.held, bar.n);
+    out += fmt::format("{}: {:.0f} % of {} records lie within the p90 error of their kernel's other records\n",
+                       bar.quantity, 100 * bar.held, bar.n);
   for (const SearchRegret& regret : regrets)
     out += fmt::format(
         "search regret of {} on {}: {:.2f} % (geometric mean of {} workloads, {} tiles), worst {:.2f} % ({}){}\n",
         regret.kernel, regret.hardware, 100 * regret.mean, regret.workloads, regret.tiles, 100 * regret.worst,
         regret.worst_workload, regret.within_bar ? "" : ": over the bar of 5 %");
   const RowCounts counts = counts_of(comparison.rows);
-  out += fmt::format("{} rows judged, {} outside their tolerance, {} only shown\n",
+  out += fmt::format("{} rows have a tolerance, {} of them exceed it; {} rows have none\n",
                      with_thousands(static_cast<long long>(counts.judged)), counts.failed,
                      with_thousands(static_cast<long long>(counts.shown)));
   if (counts.judged == 0)
-    out += "no row is judged: give experiments with tolerances for these records, as --experiment\n";
+    out += "no row has a tolerance: give an experiment file that states tolerances, as --experiment FILE\n";
   return out + (failed.rows.empty() ? "" : "\n" + render(failed, style));
 }
 
@@ -48,7 +48,7 @@ ExitStatus validate_records(const Arguments& arguments) {
   const Comparison comparison =
       compare_recorded(arguments, Keep::rows, Progress(arguments, "comparing records").callback());
   const std::vector<SearchRegret> regrets = search_regret(comparison);
-  // Writes files before standard output, because the reader of standard output may close the pipe.
+  // Writes files before standard output, because the reader of standard output may close it early.
   if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));
   if (const auto markdown = arguments.text("markdown"))
     write_file(*markdown, summary_text(comparison, regrets, Style{.format = OutputFormat::md}));
@@ -67,9 +67,9 @@ std::vector<OptionSpec> validate_options() {
          std::vector<OptionSpec>{
              {"junit", "also write JUnit XML to this file", Value::output_file},
              {"markdown", "also write the summary as Markdown to this file", Value::output_file},
-             {"errors", "also write the time error by GPU and kernel, which predict states (validate/errors.json)",
+             {"errors", "also write the time errors by GPU and kernel that predict prints (validate/errors.json)",
               Value::output_file},
-             {"published", "instead: times that others published, a directory of tables (validate/published)",
+             {"published", "compare instead with published times: a directory of tables (validate/published)",
               Value::directory}} +
          output_options();
 }
@@ -77,18 +77,19 @@ std::vector<OptionSpec> validate_options() {
 }  // namespace
 
 Command validate_command() {
-  return {.name = "validate",
-          .summary = "predictions against records, with tolerances",
-          .usage = "[--recorded DIRECTORY] [--experiment FILE] | --published DIRECTORY",
-          .examples = {"tilescope validate",
-                       "tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml",
-                       "tilescope validate --published validate/published"},
-          .notes =
-              "Exit status 1 when a row leaves its tolerance or none is judged, a published table its bars, or the "
-              "tiles predicted to "
-              "be fastest are over 5 % slower than the fastest in the mean of 12 or more workloads of a kernel.",
-          .options = validate_options,
-          .run = validate_records};
+  return {
+      .name = "validate",
+      .summary = "compare predictions with records, with tolerances",
+      .usage = "[--recorded DIRECTORY] [--experiment FILE] | --published DIRECTORY",
+      .examples = {"tilescope validate",
+                   "tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml",
+                   "tilescope validate --published validate/published"},
+      .notes =
+          "Exit status 1 when a row exceeds its tolerance, no row has a tolerance, a published table exceeds its error "
+          "limits, or the tiles predicted to be fastest are over 5 % slower than the fastest ones (mean of 12 or "
+          "more workloads of a kernel).",
+      .options = validate_options,
+      .run = validate_records};
 }
 
 }  // namespace tilescope::cli

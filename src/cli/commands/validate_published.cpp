@@ -27,7 +27,7 @@ ExitStatus validate_published(const Arguments& arguments) {
   for (const char* other : {"recorded", "experiment", "junit", "errors"})
     if (arguments.has(other))
       throw InputError(Diagnostic{.path = "--" + std::string(other),
-                                  .message = "goes with records, not with --published; give one of them"});
+                                  .message = "applies to records, not to --published; leave out one of them"});
   const std::vector<PublishedResult> results =
       compare_published(validate::read_published(*arguments.text("published")), data_directory());
   if (const auto markdown = arguments.text("markdown"))

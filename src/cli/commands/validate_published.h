@@ -6,8 +6,8 @@
 
 namespace tilescope::cli {
 
-// Prints a line a table (JSON and CSV: every row). answer_no when a table leaves its bars. InputError when an option
-// that only records have is given too.
+// Prints one line per table; JSON and CSV have every row. Returns answer_no if a table exceeds its error limits. Throws
+// InputError if an option that belongs to records is given too.
 ExitStatus validate_published(const Arguments& arguments);
 
 }  // namespace tilescope::cli

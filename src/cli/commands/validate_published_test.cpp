@@ -65,7 +65,7 @@ TEST_CASE("validate --published refuses a directory without tables and options t
   check_refused("validate --published " + folder.path(),
                 folder.path() + ": error: holds no table (*.yaml); give a directory like validate/published");
   check_refused("validate --published " + folder.path() + " --recorded x",
-                "error: --recorded: goes with records, not with --published; give one of them");
+                "error: --recorded: applies to records, not to --published; leave out one of them");
 }
 
 }  // namespace tilescope::cli

@@ -7,8 +7,8 @@
 
 namespace tilescope::cli {
 
-// Prints, for every kernel of the schedule, whether its nest may partition the axis so, and the rule that forbids it.
-// Done when every kernel allows it, else the answer is no.
+// Prints for every kernel of the schedule whether its loop nest may partition the axis as asked, and the rule that
+// forbids it. Returns done if every kernel allows it, otherwise answer_no.
 ExitStatus print_why_not(const Arguments& arguments, const Schedule& schedule);
 
 ColumnList why_not_column_list();  // for the docs

@@ -1,5 +1,5 @@
-// Every option of every command with a wrong, missing, duplicate, negative, huge, non-numeric and empty value, and the
-// exact line and exit status.
+// Tests every option of every command with wrong, missing, duplicate, negative, huge, non-numeric and empty values.
+// Checks the exact error line and the exit status.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -49,7 +49,7 @@ struct Base {
 
 const std::vector<Base> point_commands{{"predict", ""}, {"explain", ""}, {"search", ""}, {"sweep", "--axis warps=4"}};
 
-// What every option with one value refuses: nothing after it, an empty word, two values.
+// Errors of every option with one value: no value, an empty value, two values.
 void check_single_value(const Base& base, const std::string& option, const std::string& good) {
   const std::string words = base.without(option) + " --" + option;
   check_refused(words, fmt::format("error: --{}: needs a value, as in --{} VALUE; see tilescope {} --help", option,
@@ -245,7 +245,7 @@ TEST_CASE("hardware has four verbs") {
   check_refused("hardware show l4 l40s", usage + "'show l4 l40s'");
   check_refused("hardware show l41", "error: hardware: unknown GPU 'l41'; did you mean 'l4'?");
   check_refused("hardware check 1234567890", "error: hardware: unknown GPU '1234567890'; known: " + gpus);
-  check_refused("hardware list --quick", "error: --quick: belongs to hardware measure; leave it out");
+  check_refused("hardware list --quick", "error: --quick: is an option of hardware measure; leave it out");
   check_refused("hardware measure", "error: --output: is missing: give the profile to write, as in -o my_h200.yaml");
   check_refused("hardware measure x -o y.yaml", usage + "'measure x'");
   check_refused("hardware measure -o My-GPU.yaml",

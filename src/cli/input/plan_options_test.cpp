@@ -197,7 +197,7 @@ TEST_CASE("a diagram without queries and keys needs no workload and takes no att
   CHECK(has(run_program("predict" + gpu + "--schedule matmul").out, "fp16, a 4096, b 4096, c 4096, tile a="));
 }
 
-TEST_CASE("explain shows how far the schedule is from every lower bound, and each line's level, bytes and feature") {
+TEST_CASE("explain compares the schedule with every lower bound, and shows level, bytes and feature of each line") {
   const std::string words = "explain" + gpu + "--q-len 4k --heads 4 --head-dim 64";
   const std::string text = run_program(words).out, markdown = run_program(words + " --format md").out;
   for (const std::string part : {"lower bounds (of bytes read and written at a level)", "Saha & Ye, arXiv 2402.07443",
@@ -241,7 +241,7 @@ TEST_CASE("each point of a sweep takes its best tile; --tile first keeps the fir
   CHECK(fixed.err == "");
 }
 
-TEST_CASE("search answers for every schedule within its bound on points") {
+TEST_CASE("search answers for every schedule and tries at most its limit of points") {
   for (const std::string words : {"--schedule split-kv --q-len 1 --kv-len 8k --heads 32 --heads-kv 8",
                                   "--pass backward --q-len 1k", "--schedule matmul", "--schedule flash1 --q-len 1k"}) {
     const json answer = answered("search" + gpu + words + " --top 100000");

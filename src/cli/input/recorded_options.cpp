@@ -5,7 +5,7 @@
 namespace tilescope::cli {
 
 std::vector<OptionSpec> recorded_options() {
-  return {{"recorded", "records: a directory, or one file of lines (default validate/records)", Value::file},
+  return {{"recorded", "records: a directory, or one JSON Lines file (default validate/records)", Value::file},
           {"experiment", "experiment YAML with the tolerances (default: each record's own)", Value::file}};
 }
 

@@ -16,7 +16,7 @@ using RecordProgress = std::function<void(std::size_t done, std::size_t all)>;
 // (default: each record's own).
 Comparison compare_recorded(const Arguments& arguments, Keep keep, const RecordProgress& progress);
 
-// The same for the records of another directory, with their points.
+// The same for the records of another directory; keeps their points.
 Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory,
                             const RecordProgress& progress);
 

@@ -5,7 +5,7 @@
 namespace tilescope::cli {
 namespace {
 
-// Bytes of the character at `at`; an escape sequence belongs to the character after it.
+// Length in bytes of the character at `at`, with the escape sequences before it.
 std::size_t character(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end + 1 < text.size() && text[end] == '\x1b') {
@@ -18,8 +18,8 @@ std::size_t character(std::string_view text, std::size_t at) {
   return end - at;
 }
 
-// The first line of `text` that is no wider than `width`; the rest stays in `text`. `text` is wider than `width`. Words
-// that are wider are cut, unless `words_only`, after one of _ , ; / where possible.
+// Removes and returns the first line, at most `width` wide, of a `text` that is wider. Unless `words_only`, a word
+// wider than `width` is cut, after one of _ , ; / where possible.
 std::string take_line(std::string_view& text, std::size_t width, bool words_only) {
   std::size_t end = 0, after_word = 0, after_sign = 0;
   const std::size_t indent = std::min(text.find_first_not_of(' '), text.size());

@@ -1,4 +1,4 @@
-// Text laid out in a limited width. Widths count characters: UTF-8 sequences are one, escape codes of colours none.
+// Wraps text to a width. Widths count characters: a UTF-8 sequence counts as one, an escape code of a colour as none.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ std::size_t shown_width(std::string_view text);
 // `text` cut into lines of at most `width` characters, after spaces and after _ , ; / where possible.
 std::vector<std::string> folded(std::string_view text, std::size_t width);
 
-// Every line of `text` longer than `width` is wrapped at spaces; what follows is indented by two more than its line.
+// Wraps every line of `text` longer than `width` at spaces. Continuation lines are indented by two more characters.
 std::string fitted(std::string_view text, std::size_t width);
 
 }  // namespace tilescope::cli

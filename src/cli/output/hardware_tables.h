@@ -8,14 +8,14 @@
 
 namespace tilescope::cli {
 
-// A rule that a profile keeps or breaks.
+// The result of checking one rule on one profile.
 struct CheckRow {
   std::string profile, rule, result, finding;
 };
 
-Table hardware_list_table(const std::filesystem::path& folder);     // a row a profile of the folder
-Table hardware_show_table(const HardwareProfile& profile);          // a row a value, with its source
-Table hardware_check_table(const std::vector<CheckRow>& findings);  // a row a profile and rule
+Table hardware_list_table(const std::filesystem::path& folder);     // one row per profile of the folder
+Table hardware_show_table(const HardwareProfile& profile);          // one row per value, with its source
+Table hardware_check_table(const std::vector<CheckRow>& findings);  // one row per profile and rule
 
 std::vector<ColumnList> hardware_column_lists();  // for the docs
 

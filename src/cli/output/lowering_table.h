@@ -6,7 +6,7 @@
 
 namespace tilescope::cli {
 
-Table lowering_table(const lower::LoweringResult& result);  // a row a plan
+Table lowering_table(const lower::LoweringResult& result);  // one row per plan
 ColumnList lowering_column_list();                          // for the docs
 
 }  // namespace tilescope::cli

@@ -1,4 +1,4 @@
-// Where a command's answer goes: standard output or -o FILE, and how it is laid out there.
+// Writes a command's answer to standard output or to -o FILE, in the chosen layout.
 #pragma once
 
 #include <memory>
@@ -21,13 +21,13 @@ void print(std::string_view text);
 // Writes a line to standard error, wrapped to the width of its terminal.
 void print_note(const std::string& line);
 
-// The layout that --format, --color, -o and the terminal ask for. Text fits a terminal; files and pipes have no width.
+// The layout that --format, --color, -o and the terminal give. Files and pipes have no line width.
 Style style_of(const Arguments& arguments);
 
 // Prints to stdout, or to -o FILE atomically. Text for a terminal is wrapped to its width.
 void deliver(const Arguments& arguments, const std::string& content);
 
-// The same in pieces, for answers too long to collect. Nothing stands in the file before `commit`.
+// Writes an answer in pieces. The file is empty or unchanged until `commit`.
 class Output {
  public:
   explicit Output(const Arguments& arguments);
@@ -36,7 +36,7 @@ class Output {
 
  private:
   std::unique_ptr<OutputFile> file_;  // null: standard output
-  std::string waiting_;               // for standard output, so that a line is not a system call
+  std::string waiting_;               // buffer for standard output
 };
 
 // Throws InputError when an option that names a file or directory to write (-o, --junit, ...) names a place that cannot

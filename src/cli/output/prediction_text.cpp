@@ -27,7 +27,7 @@ std::string size_text(const Diagram& diagram, const Workload& w) {
   if (uses(Extent::kv_len)) parts.push_back(fmt::format("kv_len {}", w.kv_len));
   if (uses(Extent::d_qk)) parts.push_back(fmt::format("head_dim {}/{}", w.d_qk, w.d_v));
   else if (uses(Extent::d_v)) parts.push_back(fmt::format("v_head_dim {}", w.d_v));
-  std::vector<std::string> own;  // a size may be that of several axes
+  std::vector<std::string> own;  // several axes may have the same size
   for (const Axis& axis : diagram.axes)
     if (!axis.extent && !axis.chunks_of && !contains(own, axis.size))
       own.push_back(axis.size), parts.push_back(fmt::format("{} {}", axis.size, axis.length));
@@ -36,7 +36,7 @@ std::string size_text(const Diagram& diagram, const Workload& w) {
 
 std::string point_line(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
   std::vector<std::string> formats{to_string(point.dtypes[0])},
-      seen{"l", "acc", "index"};  // the first array's, and every key's that differs
+      seen{"l", "acc", "index"};  // keys that are not listed, and below those listed already
   for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i) {
     const Array& array = plan.schedule.diagram.arrays[i];
     if (array.role == ArrayRole::interior || contains(seen, array.dtype_key)) continue;
@@ -74,7 +74,7 @@ std::string infeasible_lines(const Plan& plan, const HardwareProfile& hardware, 
   return out;
 }
 
-// The quantities of one place of the table of columns, one a line. Seconds are shown as microseconds.
+// The columns that are shown at place `where`, one per line. Seconds are shown as microseconds.
 Table list_of(const Answer& a, unsigned where, const std::string& title, std::vector<std::string> headings) {
   Table table{.title = title, .columns = std::move(headings), .rows = {}};
   for (const PredictionColumn& column : columns_at(prediction_columns(a.plan), where)) {
@@ -84,14 +84,13 @@ Table list_of(const Answer& a, unsigned where, const std::string& title, std::ve
   return table;
 }
 
-// Kernels without matrix instructions have no footprint row, and why.
+// Names the kernels without matrix instructions, which have no footprint row.
 std::string plain_kernels_line(const Plan& plan) {
   std::vector<std::string> plain;
   for (const IslandImplementation& island : plan.kernel.islands)
     if (!island.uses_tensor_cores()) plain.push_back(island.name);
-  return plain.empty()
-             ? ""
-             : fmt::format("without matrix instructions, so where tiles lie is not modelled: {}\n", join(plain, ", "));
+  return plain.empty() ? ""
+                       : fmt::format("no footprint of kernels without matrix instructions: {}\n", join(plain, ", "));
 }
 
 std::string clock_text(const Prediction& prediction) {
@@ -108,12 +107,12 @@ std::string error_text(const std::optional<TimeError>& error) {
 
 std::string bound_text(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                        const Prediction& prediction) {
-  return fmt::format("{} bytes compulsory, {} bytes the I/O lower bound at hbm",
+  return fmt::format("{} bytes compulsory, {} bytes I/O lower bound at hbm",
                      with_thousands(prediction.compulsory_bytes),
                      with_thousands(lower_bound_bytes(plan, hardware, point, prediction)));
 }
 
-// What the time is made of, where the model knows, and what would help.
+// The parts of the time, and the time that faster resources would save. Empty if the time is not modelled.
 std::string time_parts(const Answer& a, const Style& style) {
   if (!a.prediction.time.modelled) return "";
   std::string out =
@@ -132,7 +131,7 @@ std::string last_lines(const Answer& a) {
                                 error_text(a.options.error));
   if (const std::string spills = spill_text(a.prediction); !spills.empty()) out += spills + "\n";
   for (const std::string& missing : missing_rates(a.plan, a.hardware, a.prediction))
-    out += "the profile does not state " + missing + ": the time leaves out what depends on it\n";
+    out += "the profile does not state " + missing + ": the time excludes everything that depends on it\n";
   return out;
 }
 

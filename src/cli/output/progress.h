@@ -1,4 +1,4 @@
-// A progress bar on standard error, for whatever may take longer than a second.
+// A progress bar on standard error.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,11 @@ namespace tilescope::cli {
 
 class Arguments;
 
-// Shown from one second on, on a terminal, without --quiet; else nothing is printed. A thread of its own draws the bar,
-// so that reporting progress costs two stores. The bar disappears when the object goes.
+// Appears after one second, on a terminal and without --quiet. A separate thread draws the bar, so that reporting
+// progress costs two stores. The destructor removes the bar.
 class Progress {
  public:
-  // `what` is being done, as in "comparing records". wanted = false: nothing is drawn.
+  // `what`: the text beside the bar, as in "comparing records". wanted = false: no bar.
   Progress(const Arguments& arguments, std::string what, bool wanted = true);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -24,16 +24,16 @@ class Progress {
 
   void at(std::size_t done, std::size_t all);                // all = 0: unknown, only the time is shown
   std::function<void(std::size_t, std::size_t)> callback();  // calls `at`; must not outlive this object
-  void note(const std::string& line);                        // a line of its own, above the bar
+  void note(const std::string& line);                        // prints a line above the bar
 
  private:
   void draw();
   void run();
 
   std::string what_;
-  std::size_t width_ = 0;  // of the terminal; 0: draws nothing
+  std::size_t width_ = 0;  // width of the terminal; 0: no bar
   std::atomic<std::size_t> done_ = 0, all_ = 0;
-  double seconds_ = 0;  // since the start, when last drawn
+  double seconds_ = 0;  // from the start to the last drawing
   bool drawn_ = false, ended_ = false;
   std::mutex mutex_;
   std::condition_variable end_;

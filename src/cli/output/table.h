@@ -1,4 +1,4 @@
-// A table is collected once and printed as text, JSON, CSV or Markdown from the same values.
+// A table of values, printed as text, JSON, CSV or Markdown.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace tilescope::cli {
 
 struct Style {
   OutputFormat format = OutputFormat::text;
-  std::size_t width = 0;  // characters a line of text may have; 0: any number
-  bool colour = false;    // of text
+  std::size_t width = 0;  // most characters in a line of text; 0: no limit
+  bool colour = false;    // colours in text
 };
 
 struct Table {
@@ -27,15 +27,15 @@ Table table_of(const std::string& title, const Columns<Row>& columns, const std:
   return {title, text_headings(columns), text_cells(columns, rows)};
 }
 
-// JSON: an array of objects keyed by column. CSV: RFC 4180, numbers unrounded. Text wider than `style.width` has its
-// text columns folded; when that is not enough, the columns are printed in blocks whose rows are numbered.
+// JSON: an array of objects keyed by column. CSV: RFC 4180, numbers not rounded. In text wider than `style.width`,
+// columns of text are folded. If that is not enough, the columns are printed in blocks with numbered rows.
 std::string render(const Table& table, const Style& style);
 inline std::string render(const Table& table, OutputFormat format) { return render(table, Style{.format = format}); }
 
 // The text form alone (table_text.cpp).
 std::string render_text(const Table& table, const Style& style);
 
-// A cell for people: integers in groups of three, other numbers to four digits, "-" for null.
+// A cell as text: integers with thousands separators, other numbers with four digits, "-" for null.
 std::string shown_cell(const Json& cell);
 
 // One line of CSV, for tables too long to collect.

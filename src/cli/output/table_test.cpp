@@ -20,7 +20,7 @@ std::size_t widest_line(const std::string& text) {
   return width;
 }
 
-// Every word of `text` without blanks and line ends, to compare what two layouts say.
+// `text` without blanks and line ends, to compare two layouts.
 std::string letters(const std::string& text) {
   std::string out;
   for (const char c : text)
@@ -82,7 +82,7 @@ TEST_CASE("lines are wrapped at words with a hanging indent, and colours take no
   CHECK(coloured_errors("error: x", false) == "error: x");
 }
 
-TEST_CASE("a progress bar says what, how much and how long, in the width it has") {
+TEST_CASE("a progress bar shows the task, the progress and the time in the given width") {
   CHECK(progress_line("sweep", 1, 4, 2.0, 80) == "sweep [##########..............................]  25 % 2 s");
   CHECK(progress_line("derive", 0, 0, 12.4, 80) == "derive 12 s");
   for (const std::size_t width : {10u, 30u, 60u})

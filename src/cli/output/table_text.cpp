@@ -38,7 +38,7 @@ Layout layout_of(const Table& table) {
   return layout;
 }
 
-// Takes characters from the widest columns of text, and from headings above narrow numbers, until the table fits.
+// Narrows the widest columns of text, and columns whose heading is wider than their numbers, until the table fits.
 void narrow(const Table& table, Layout& layout, std::size_t width) {
   std::vector<std::size_t> least = layout.widths;
   for (std::size_t c = 0; c < least.size(); ++c) {
@@ -93,7 +93,7 @@ std::string block_text(const Table& table, const Layout& layout) {
   return out;
 }
 
-// The columns in blocks that fit, each beginning with the row's number.
+// Prints the columns in blocks that fit. Each block begins with the row number.
 std::string blocks_text(const Table& table, const Layout& layout, std::size_t width) {
   std::string out;
   for (std::size_t first = 0; first < table.columns.size();) {

@@ -1,4 +1,4 @@
-// What the terminal at a file descriptor can show.
+// Width and colours of the terminal at a file descriptor.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace tilescope::cli {
 
-// Columns of the terminal: $COLUMNS, else what the terminal says, else 80; at least 40. 0: not a terminal, so no limit.
+// Width of the terminal in characters: $COLUMNS, or the terminal's size, or 80; at least 40. 0: not a terminal.
 std::size_t terminal_width(int descriptor);
 
-// automatic: a terminal that is not "dumb", and $NO_COLOR is unset or empty.
+// `automatic` gives colours on a terminal that is not "dumb" if $NO_COLOR is unset or empty.
 bool colour_wanted(ColourChoice choice, int descriptor);
 
 std::string bold(const std::string& text, bool colour);
 std::string red(const std::string& text, bool colour);
 
-// "error:" and "infeasible:" in red, where a line begins with them or a place and ": " stand before.
+// Colours "error:" and "infeasible:" red at the beginning of a line and after ": ".
 std::string coloured_errors(std::string text, bool colour);
 
 }  // namespace tilescope::cli

@@ -13,7 +13,7 @@ struct Schema {
   const char* name;
   int number;
 };
-// What the program reads and writes; version_test.cpp compares this with the sources.
+// The schemas that the program reads and writes. help_test.cpp compares this list with the sources.
 constexpr Schema schemas[] = {
     {"code", 1},
     {"comparison", 1},
@@ -45,7 +45,7 @@ std::string version_text() {
   std::string text = fmt::format("tilescope {} (git revision {})\n", TILESCOPE_VERSION, build_revision());
   const auto cupti = validate::cupti_version();
   text += cupti ? fmt::format("CUDA {}, CUPTI {}: kernels can be measured on a GPU\n", build_cuda_version(), *cupti)
-                : "built without CUDA and CUPTI: predicts, but measures no kernel\n";
+                : "built without CUDA and CUPTI: this build cannot measure kernels\n";
   std::string list = "schemas:";
   for (const Schema& schema : schemas) list += fmt::format(" tilescope/{}/{}", schema.name, schema.number);
   return text + fitted(list, 79) + "\n";

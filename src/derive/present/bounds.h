@@ -1,4 +1,4 @@
-// Lower bounds that apply to a diagram, chosen by its structure.
+// Chooses the lower bounds that apply to a diagram.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ struct DiagramBound {
   bool whole = false;  // holds for every schedule of the diagram
 };
 
-// Compulsory traffic; COSMA (or, where an extent is small, Smith and van de Geijn) for each contraction by itself; and
-// where a contraction's scores are normalised by a softmax and contracted again, the attention bound. In values: widths
-// of the request do not enter.
+// The bounds are: the compulsory traffic; for each contraction alone the bound of COSMA or, if an extent is small, of
+// Smith and van de Geijn; and the attention bound if a softmax normalises the scores of one contraction for another.
+// They count values and do not depend on the widths of the request.
 std::vector<DiagramBound> bounds_of(const Derivation& derivation, const Diagram& diagram);
 
 }  // namespace tilescope

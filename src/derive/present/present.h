@@ -1,4 +1,4 @@
-// What `derive` found, in words and tables, and as JSON.
+// A derivation as text, tables and JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,8 +10,8 @@
 
 namespace tilescope {
 
-// Axes and roles, streams, ranked schedules, the best in full, lower bounds, named schedules. `in_full`: the named
-// schedule whose exact counts are listed; empty: none.
+// Sections: axes and roles, streams, ranked schedules, the best schedule in full, lower bounds, named schedules.
+// `in_full`: the named schedule whose exact counts are listed; empty: none.
 std::vector<PageSection> derivation_sections(const Derivation& derivation, const Diagram& diagram,
                                              const std::string& in_full);
 

@@ -1,4 +1,4 @@
-// Random small diagrams of contractions, softmax, pointwise expressions and reductions, some with a guard: for tests.
+// Tests only: random small diagrams of contractions, softmax, pointwise expressions and reductions, some with a guard.
 #pragma once
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ class RandomDiagram {
     for (std::size_t i = 0; i < diagram_.axes.size(); ++i) all.push_back(static_cast<AxisId>(static_cast<int>(i)));
     return all;
   }
-  // A random part of them, at least so many, in the same order.
+  // A random subset with at least so many elements, in the same order.
   std::vector<AxisId> some_axes(const std::vector<AxisId>& of, std::size_t least) {
     std::vector<AxisId> chosen;
     for (const AxisId axis : of)
@@ -49,7 +49,7 @@ class RandomDiagram {
     diagram_.arrays.push_back({.name = name, .axes = std::move(axes), .role = role, .dtype_key = name});
     return static_cast<ArrayId>(static_cast<int>(diagram_.arrays.size()) - 1);
   }
-  // Later arrays more often: chains rather than stars.
+  // Prefers later arrays, so that the diagram is a chain rather than a star.
   ArrayId some_array() {
     const auto count = static_cast<std::int64_t>(diagram_.arrays.size());
     return static_cast<ArrayId>(
@@ -126,7 +126,7 @@ class RandomDiagram {
     output(op, axes);
   }
 
-  // What nothing uses is an output; the guard relates two axes of an interior array.
+  // Arrays that no operator uses are outputs. The guard relates two axes of an interior array.
   void finish() {
     for (std::size_t a = 0; a < diagram_.arrays.size(); ++a) {
       const auto id = static_cast<ArrayId>(static_cast<int>(a));

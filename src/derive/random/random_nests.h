@@ -1,4 +1,4 @@
-// Random legal nests of random kernels of a diagram, dominated ones included: for tests.
+// Tests only: random legal nests of random kernels of a diagram, including dominated ones.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@ namespace tilescope {
 
 inline Primitives primitives_of_diagram(const Diagram& diagram) { return expand(primitive_diagram(expand(diagram))); }
 
-// Makes every axis whole, grouped, streamed or, rarely, split into parts, and shuffles the streams. May be illegal.
+// A random nest: every axis is whole, grouped, streamed or, rarely, split into parts, and the streams are shuffled. The
+// nest may be illegal.
 inline AxisLoops random_loops(RandomPoints& random, const KernelRules& rules) {
   AxisLoops groups, streams;
   for (const AxisId axis : rules.batch()) groups.push_back({axis, Partition::group});
@@ -31,7 +32,7 @@ inline AxisLoops random_loops(RandomPoints& random, const KernelRules& rules) {
   return groups;
 }
 
-// A legal one; nothing when `tries` found none.
+// A random legal nest; none if `tries` attempts found none.
 inline std::optional<AxisLoops> random_nest(RandomPoints& random, const KernelRules& rules, int tries = 50) {
   for (int i = 0; i < tries; ++i) {
     AxisLoops loops = random_loops(random, rules);

@@ -1,4 +1,4 @@
-// Random small problems for tests: extents, masks and tiles.
+// Tests only: random small extents, masks and tiles.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A first model of what L2 keeps from DRAM: blocks in issue order, resident blocks in lock step, LRU (theory.md item
-// 10; Napkin's intermediate-cache theorem). A closed form over waves of resident blocks.
+// A first model of what L2 keeps from DRAM: blocks in issue order, resident blocks in lock step, LRU (Napkin, arXiv
+// 2412.03317, section 4.4, theorem 2: intermediate caching). A closed form over waves of resident blocks.
 #pragma once
 
 #include <cstdint>

@@ -235,8 +235,8 @@ TEST_CASE("the walk has the same hits as plain lists") {
     }
 }
 
-// Estimate by hand, section 4.4: W blocks in step read K and V once together. If K and V do not fit, every wave reads
-// them again.
+// Napkin (arXiv 2412.03317), section 4.4, theorem 2: W blocks in step read K and V once together. If K and V do not fit
+// in the L2, every wave reads them again.
 TEST_CASE("blocks in step behave like one block of all their queries") {
   const HardwareProfile hardware = h200();
   const Plan plan = load_plan_for_kernel("fused_mma", TILESCOPE_SOURCE_DIR);

@@ -37,7 +37,7 @@ TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone
   const LaunchTime time{.clocks = island.sm_clocks, .memory_seconds = floor, .highest_hz = hz, .memory_wait = wait};
   CHECK(time.seconds(hz / 2) >= wait.warm + 2 * wait.clocks / hz);
   CHECK(time.seconds(hz / 2) <= 2 * time.seconds(hz));
-  SUBCASE("not where nothing says how memory starts") {
+  SUBCASE("a profile without a memory ramp gives no wait") {
     hardware.measured->hbm.ramp.reset();
     const Prediction without = predicted(plan, hardware, point);
     const Staged unknown = staged(plan, hardware, point);
@@ -46,5 +46,7 @@ TEST_CASE("blocks that stream tiles from memory take longer than the bytes alone
     CHECK(memory_wait(unknown.launches[0], 0, hz, false).cold == 0);
     CHECK(without.time.total <= out.time.total);
   }
-  SUBCASE("nor where a merge only waits") { CHECK(memory_wait(stages.launches[1], ramp, hz, false).cold == 0); }
+  SUBCASE("a launch without tensor work, the merge, has no wait") {
+    CHECK(memory_wait(stages.launches[1], ramp, hz, false).cold == 0);
+  }
 }

@@ -1,4 +1,4 @@
-// Compares a witness with direct evaluation of its cascade on random numbers (theory.md 7 (b)).
+// Compares a witness with direct evaluation of its cascade on random numbers.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// theory.md 7 (b): every derived witness passes verification, and a wrong witness fails it.
+// Every derived witness passes verification, and a wrong witness fails it.
 #include "stream/check/verify.h"
 
 #include <cmath>

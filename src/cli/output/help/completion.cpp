@@ -8,7 +8,7 @@
 namespace tilescope::cli {
 namespace {
 
-// What `tilescope list` calls the names of this kind; empty: not a name.
+// The topic of `tilescope list` that lists values of this kind; empty: none does.
 std::string topic_of(Value value) {
   switch (value) {
     case Value::hardware:

@@ -1,5 +1,5 @@
-// Completion scripts of shells from the command table. Names of kernels, GPUs, ... are asked of `tilescope list` when
-// they are wanted, so that a script stays right when kernels are added.
+// Makes completion scripts of shells from the command table. A script calls `tilescope list` for the names of kernels,
+// GPUs and so on, so it also offers kernels that are added later.
 #pragma once
 
 #include <string>
