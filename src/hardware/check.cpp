@@ -220,6 +220,7 @@ class Checker {
       if (level == nullptr || !level->counters.write) missing.push_back(name + " write");
     }
     for (const auto& [format, rate] : profile_.tensor_flop_per_cycle) {
+      if (bits(format) < 8 || properties(format).element != format) continue;  // no counter of its own is known
       const std::string key = "tensor_flop." + to_string(format);
       if (!profile_.work_counters.contains(key)) missing.push_back(key);
     }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "hardware/profile.h"
 
 using namespace tilescope;
@@ -66,8 +67,7 @@ TEST_CASE("an error in a measured block is reported with its place and with what
         "M:1:23: error: power.ffma.value: expected an energy as a positive number and a unit (J, mJ, uJ, nJ, pJ), "
         "found '1 W' with an unknown unit");
   CHECK(findings("tensor: {mma: {half: {value: 6 clk, source: M}}}\n") ==
-        "M:1:22: error: tensor.mma.half: unknown number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, "
-        "int8, int4");
+        "M:1:22: error: tensor.mma.half: unknown number format; known: " + join(dtype_names(), ", "));
   for (const std::string key : {"64", "w64", "n064", "n0", "n", "n1025", "n1.5"}) {
     CHECK(findings("tensor: {wgmma_latency: {" + key + ": {value: 6 clk, source: M}}}\n")
               .find("expected a key such as 'n8', with a number from 1 to 1024, found '" + key + "'") !=

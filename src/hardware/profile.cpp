@@ -227,8 +227,8 @@ class ProfileReader {
   }
 
   static std::optional<Format> format_of(const std::string& key, const Node& entry) {
-    const auto dtype = parse_dtype(key);
-    if (dtype && to_string(dtype->format) == key) return dtype->format;
+    const auto format = parse_format(key);
+    if (format && to_string(*format) == key) return format;
     entry.report("unknown number format" + did_you_mean(key, dtype_names()));
     return std::nullopt;
   }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 
 using namespace tilescope;
 
@@ -162,8 +163,7 @@ TEST_CASE("an error in a profile is reported with its place and with what was ex
        "P:26:25: error: compute.tensor_clock.value: expected a clock frequency as a positive number and a unit (Hz, "
        "kHz, MHz, GHz), found '1830 GB/s' with an unknown unit"},
       {"    fp16: {value: 4096", "    half: {value: 4096",
-       "P:30:11: error: compute.tensor.half: unknown number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, "
-       "int8, int4"},
+       "P:30:11: error: compute.tensor.half: unknown number format; known: " + join(dtype_names(), ", ")},
       {"    fp8_e4m3: {value: 8192", "    fp8: {value: 8192",
        "P:33:10: error: compute.tensor.fp8: unknown number format; did you mean 'fp8_e4m3'?"},
       {"source: XLA}", "source: XLB}",

@@ -34,7 +34,7 @@ void read_dtypes(const Node& node, ReadState& state) {
   for (const auto& [array, value] : node.entries()) {
     const std::string name = value.text();
     const auto dtype = parse_dtype(name);
-    if (!name.empty() && (!dtype || dtype->scale_group != 0))
+    if (!name.empty() && (!dtype || *dtype != dtype_of(dtype->format) || dtype->scale_group != 0))
       value.report(fmt::format("{} is not a number format{}", shown_text(name), did_you_mean(name, dtype_names())));
     state.lowering.dtypes[array] = dtype.value_or(Dtype{});
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/contains.h"
+#include "base/text.h"
 #include "config/field_mutations.h"
 #include "lower/result.h"
 
@@ -192,8 +193,7 @@ TEST_CASE("names in a lowering must exist") {
   refused(napkin, "hardware", "h101_sxm", "unknown GPU 'h101_sxm'; did you mean 'h100_sxm'?");
   refused(napkin, "source", "Q", "'Q' is not declared under 'sources'; known: N, R");
   refused(napkin, "dtypes.Q", "fp17", "'fp17' is not a number format; did you mean 'fp16'?");
-  refused(napkin, "dtypes.K", "int4:g32",
-          "'int4:g32' is not a number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
+  refused(napkin, "dtypes.K", "int4:g32", "'int4:g32' is not a number format; known: " + join(dtype_names(), ", "));
   refused(napkin, "copies.rows", "w_k", "'w_k' is not a size; did you mean 'w_q'?");
   refused(napkin, "work.rows", "t", "'t' is not a size; did you mean 't_q'?");
   refused(napkin, "variables[0].array", "Z", "'Z' is not an array of 'dtypes'; known: K, O, Q, S, V, state");

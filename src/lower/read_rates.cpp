@@ -43,8 +43,7 @@ void read_rates(const Node& node, ReadState& state) {
 std::optional<Format> read_format(const Node& node) {
   const std::string name = node.text();
   if (name.empty()) return std::nullopt;
-  const auto dtype = parse_dtype(name);
-  if (dtype && dtype->scale_group == 0) return dtype->format;
+  if (const auto format = parse_format(name)) return format;
   node.report(fmt::format("{} is not a number format{}", shown_text(name), did_you_mean(name, dtype_names())));
   return std::nullopt;
 }

@@ -37,6 +37,7 @@ enum class Cause {
   operand,    // tensor-core or FMA operands fetched from shared memory
   fill,       // shared memory filled from L2
   scales,     // of operands in a quantised format, read by threads
+  one_scale,  // the one scale of a whole array: each block reads it, the launch that makes the array stores it
   transpose,  // a tile read and written back turned over, once as it arrives
   staging,    // output passes through shared memory to be stored in whole lines
   mma,        // register operands and accumulators of matrix instructions

@@ -43,10 +43,12 @@ std::vector<OptionSpec> point_options() {
       {"v-head-dim", "head dimension of V and O", Value::count},
       {"mask", mask_spellings(false)},
       {"dtype",
-       "fp32 tf32 bf16 fp16 fp8_e4m3 fp8_e5m2 int8 int4, and per array: fp16,kv=int8:g64:b2,o=bf16; keys: q k v kv "
-       "o s p, "
-       "l (row statistics), acc (accumulators, partial results), do dq dk dv (backward), index (block tables), or "
-       "the diagram's"},
+       join(dtype_names(), " ") +
+           ", short fp8 fp6 fp4 mxfp8 mxfp6; with scales int4:g32:b2:z4:t4 (a scale of 2 bytes and a zero point of 4 "
+           "bits for 32 values, a scale of 4 bytes for all), and per array: fp16,kv=int8:g64:b2,o=bf16; keys: q k v kv "
+           "o s p, "
+           "l (row statistics), acc (accumulators, partial results), do dq dk dv (backward), index (block tables), or "
+           "the diagram's"},
       {"tile",
        "tile sizes: q=128,kv=64,warps=4,pack=1 (default: the best tile of a search; sweep: `first` uses the first "
        "point's best tile for all points)"},

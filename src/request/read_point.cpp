@@ -155,6 +155,18 @@ HardwareProfile read_hardware(const Options& options) {
   return find_profile(*name, data_directory() / "hardware");
 }
 
+namespace {
+
+// Lists the formats even where one of them is near.
+std::string unknown_format(const std::string& name) {
+  const std::vector<std::string> names = dtype_names();
+  const std::string known = "known: " + join(names, ", "), hint = did_you_mean(name, names);
+  return fmt::format("expected a format, or one with scales as in int8:g64:b2, found '{}'{}", name,
+                     hint.ends_with(known) ? hint : hint + " " + known);
+}
+
+}  // namespace
+
 void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
   std::set<std::string> seen;
   for (const std::string& part : split(text, ',')) {
@@ -166,9 +178,7 @@ void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
       refuse("--dtype", key.empty() ? fmt::format("more than one format for all arrays in '{}'", text)
                                     : fmt::format("'{}' is given twice in '{}'", key, text));
     const auto dtype = parse_dtype(name);
-    if (!dtype)
-      refuse("--dtype", fmt::format("expected a format, optionally with scales as in int8:g64:b2, found '{}'{}", name,
-                                    did_you_mean(name, dtype_names())));
+    if (!dtype) refuse("--dtype", unknown_format(name));
     if (!set_dtype(point, plan.schedule.diagram, key, *dtype)) {
       std::vector<std::string> keys = dtype_keys(plan.schedule.diagram);
       if (contains(keys, "k")) keys.insert(keys.begin(), "kv");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/text.h"
 #include "cli/run_program.h"
 #include "diagram/mask.h"
@@ -108,8 +109,9 @@ TEST_CASE("every other point option of every command refuses a wrong value") {
       {"mask", "causal", "-1", "error: --mask: expected " + tilescope::mask_spellings() + ", found '-1'"},
       {"mask", "causal", "block-sparse:/nowhere", "/nowhere: error: no such file; check the path"},
       {"dtype", "fp16", "fp17",
-       "error: --dtype: expected a format, optionally with scales as in int8:g64:b2, found 'fp17'; did you mean "
-       "'fp16'?"},
+       "error: --dtype: expected a format, or one with scales as in int8:g64:b2, found 'fp17'; did you mean 'fp16'? "
+       "known: " +
+           tilescope::join(tilescope::dtype_names(), ", ")},
       {"dtype", "fp16", "zz=fp16", "error: --dtype: no array takes the key 'zz'; known: kv, q, k, v, s, p, o, l"},
       {"dtype", "fp16", "=fp16", "error: --dtype: expected ARRAY=FORMAT, as in kv=int8, found '=fp16'"},
       {"dtype", "fp16", "fp16,bf16", "error: --dtype: more than one format for all arrays in 'fp16,bf16'"},
@@ -153,8 +155,12 @@ TEST_CASE("a tile, window width, dtype scale or --top that is negative, zero, hu
                                                                     "'window:99999999999999999999'");
   for (const std::string value : {"", "int8:g0:b2", "int8:g-1:b2", "int8:gabc:b2", "int8:g99999999999999999999:b2"})
     check_refused(predict + "--dtype q=" + value,
-                  "error: --dtype: expected a format, optionally with scales as in int8:g64:b2, found '" + value +
-                      "'; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
+                  "error: --dtype: expected a format, or one with scales as in int8:g64:b2, found '" + value +
+                      "'; known: " + tilescope::join(tilescope::dtype_names(), ", "));
+  check_refused(predict + "--dtype fp7",
+                "error: --dtype: expected a format, or one with scales as in int8:g64:b2, "
+                "found 'fp7'; did you mean 'fp32'? known: " +
+                    tilescope::join(tilescope::dtype_names(), ", "));
   const Base search{"search", ""};
   check_single_value(search, "top", "5");
   for (const std::string value : {"0", "-1", "abc", "1.5", "100001", "99999999999999999999"})

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/text.h"
 #include "kernel/descriptor/descriptor_probes.h"
 
 using namespace tilescope;
@@ -15,7 +16,7 @@ TEST_CASE("names inside an island's description are those of the schedule's arra
   CHECK(probe.findings(without.text) == probe.line(without.values.at("dtypes[1]"), "dtypes[1]",
                                                    "lacks 'all', the format of the arrays that it does not name"));
   refused(probe, "islands[0].computes_in", "int4:g32",
-          "'int4:g32' is not a number format; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
+          "'int4:g32' is not a number format; known: " + join(dtype_names(), ", "));
   refused(probe, "islands[0].direct[0]", "Tabel",
           "'Tabel' is not an array of diagram 'attention_paged'; did you mean 'Table'?");
   refused(probe, "islands[0].products.scores.rows_of", "V", "'V' is not an operand of 'scores'; known: Q, K");
@@ -42,8 +43,7 @@ TEST_CASE("names inside an island's description are those of the schedule's arra
 TEST_CASE("a descriptor's dtypes and arrays must exist") {
   const Probe fused = kernel("fused_mma");
   refused(fused, "dtypes[0]", "fp17", "'fp17' is not a dtype; did you mean 'fp16'?");
-  refused(fused, "dtypes[1]", "-1",
-          "'-1' is not a dtype; known: fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4");
+  refused(fused, "dtypes[1]", "-1", "'-1' is not a dtype; known: " + join(dtype_names(), ", "));
   refused(fused, "variants[0].registers_hold[0]", "query",
           "'query' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L");
 }

@@ -56,8 +56,7 @@ MmaShape read_mma(const Node& node) {
 std::optional<Format> read_format(const Node& node) {
   const std::string name = node.text();
   if (name.empty()) return std::nullopt;
-  const auto dtype = parse_dtype(name);
-  if (dtype && dtype->scale_group == 0) return dtype->format;
+  if (const auto format = parse_format(name)) return format;
   node.report(fmt::format("'{}' is not a number format{}", name, did_you_mean(name, dtype_names())));
   return std::nullopt;
 }

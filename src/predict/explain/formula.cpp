@@ -50,8 +50,10 @@ std::string size_text(const BoundIsland& bound, const Nest& nest, AxisId axis, i
 std::string width_text(const Point& point, ArrayId id) {
   const Dtype dtype = point.dtypes[index(id)];
   const int width = bits(dtype.format);
-  const std::string scales =
-      dtype.scale_group ? fmt::format(" (+ {} B scale / {} values)", dtype.scale_bytes, dtype.scale_group) : "";
+  const std::string zero = dtype.zero_bits > 0 ? fmt::format(", {} bit zero point", dtype.zero_bits) : "",
+                    scales = dtype.scale_group ? fmt::format(" (+ {} B scale{} / {} values)", dtype.scale_bytes, zero,
+                                                             dtype.scale_group)
+                                               : "";
   return (width % 8 == 0 ? fmt::format("{} B", width / 8) : fmt::format("{}/8 B", width)) + scales;
 }
 
@@ -183,6 +185,9 @@ std::string formula(const Plan& plan, const Point& point, const Term& term) {
     return term.direction == Direction::read
                ? "tile loads that missed L2 after their first (walk of the blocks)"
                : "stored tiles that left L2 before they were stored again (walk of the blocks)";
+  if (term.cause == Cause::one_scale)
+    return fmt::format("{} B scale of the array{}", array_scale_bytes(point, static_cast<ArrayId>(term.array)),
+                       term.boundary == Boundary::l2 && term.direction == Direction::read ? " x blocks" : "");
   if (term.array >= 0) return array_formula(bind_island(plan, none, point, term.island), term);
   const MmaShape mma = plan.kernel.islands[static_cast<std::size_t>(term.island)].mma;
   switch (term.cause) {

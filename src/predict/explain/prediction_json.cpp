@@ -15,6 +15,8 @@ const char* cause_name(Cause cause) {
       return "fill";
     case Cause::scales:
       return "scales of operands";
+    case Cause::one_scale:
+      return "scale of the array";
     case Cause::transpose:
       return "transposition";
     case Cause::staging:

@@ -26,7 +26,7 @@ std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
       const std::int64_t whole = diagram.axes[index(axis)].size_in(point.workload);
       values = checked_mul(values, is_output ? whole : query ? seen.rows : key ? seen.keys : whole);
     }
-    total = checked_add(total, bytes_of(point, diagram, id, values));
+    total = checked_add(total, checked_add(bytes_of(point, diagram, id, values), array_scale_bytes(point, id)));
   }
   std::int64_t mask = 0;
   for (const IslandImplementation& how : plan.kernel.islands) mask = std::max(mask, mask_bytes(how, point));

@@ -145,6 +145,20 @@ void add_zeros_dram(const BoundIsland& bound, Terms& out) {
     }
 }
 
+// The one scale of an array comes from memory, or goes there, once.
+void add_array_scales_dram(const BoundIsland& bound, Terms& out) {
+  for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    Term term{.boundary = Boundary::hbm,
+              .cause = Cause::one_scale,
+              .array = static_cast<int>(i),
+              .fits_cache = true,
+              .bytes = array_scale_bytes(bound.point, id)};
+    if (loads(bound, id)) add_term(bound, out, term);
+    if (stores(bound, id)) term.direction = Direction::write, add_term(bound, out, term);
+  }
+}
+
 // A block mask's pattern comes from memory once.
 void add_mask_dram(const BoundIsland& bound, Terms& out) {
   if (!bound.nest.guarded()) return;
@@ -195,6 +209,7 @@ MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, 
   if (traffic.walked) add_walked_dram(bound, traffic.terms, walk);
   else add_closed_form_dram(bound, shape, resident, traffic.terms);
   add_zeros_dram(bound, traffic.terms);
+  add_array_scales_dram(bound, traffic.terms);
   add_mask_dram(bound, traffic.terms);
   add_spills_dram(bound, tiles.spills, traffic.terms);
   return traffic;

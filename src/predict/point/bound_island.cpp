@@ -191,7 +191,7 @@ bool stores(const BoundIsland& bound, ArrayId id) {
   return true;
 }
 
-std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id) {
+std::int64_t tile_values(const BoundIsland& bound, ArrayId id) {
   std::int64_t values = 1;
   for (const AxisId axis : bound.plan.schedule.diagram.array(id).axes) {
     std::int64_t extent = bound.nest.size(axis);
@@ -199,7 +199,11 @@ std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id) {
       if (loop.axis == axis) extent = loop.tile;
     values = checked_mul(values, extent);
   }
-  return bytes_of(bound.point, bound.plan.schedule.diagram, id, values);
+  return values;
+}
+
+std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id) {
+  return bytes_of(bound.point, bound.plan.schedule.diagram, id, tile_values(bound, id));
 }
 
 std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options) {

@@ -57,7 +57,8 @@ inline std::int64_t number_for(const BoundIsland& bound, const Times& times) {
   return number_for(bound, times.by, times.always);
 }
 
-// Bytes of one tile of an array, uncut.
+// Values and bytes of one tile of an array, uncut.
+std::int64_t tile_values(const BoundIsland& bound, ArrayId id);
 std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id);
 std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options);
 // Sums over the tiles that a product computes: whole tiles, but for the end of a sum over keys and of scores.

@@ -12,11 +12,6 @@ constexpr std::int64_t accumulator_bytes = 4;  // fp32 accumulators, by instruct
 constexpr std::int64_t bookkeeping_registers =
     40;  // addresses, loop state, fragments in flight: an assumption, occupancy only
 
-std::int64_t tile_values(const BoundIsland& bound, ArrayId id) {
-  const std::int64_t width = bits(bound.point.dtypes[index(id)].format);
-  return width >= 8 ? tile_bytes(bound, id) / (width / 8) : tile_bytes(bound, id) * (8 / width);
-}
-
 // fp32 scores live from their product to the last map or softmax that uses them, in place; `last` of each operator's
 // result.
 int last_map_of(const BoundIsland& bound, int op) {

@@ -29,10 +29,12 @@ Allocations memory_footprint(std::span<const BoundIsland> launches) {
     const auto touched = std::find_if(launches.begin(), launches.end(),
                                       [&](const BoundIsland& bound) { return stores(bound, id) || loads(bound, id); });
     if (touched == launches.end()) continue;
-    kept.add({.array = id,
-              .accumulator = false,
-              .copies = 1,
-              .tile_bytes = bytes_of(touched->point, diagram, id, whole_values(*touched, diagram.arrays[i]))});
+    kept.add(
+        {.array = id,
+         .accumulator = false,
+         .copies = 1,
+         .tile_bytes = checked_add(bytes_of(touched->point, diagram, id, whole_values(*touched, diagram.arrays[i])),
+                                   array_scale_bytes(touched->point, id))});
   }
   return kept;
 }

@@ -80,22 +80,36 @@ void take_variant(Point& point, const Schedule& schedule, const KernelVariant& v
   point.warps = variant.warps, point.stages = variant.stages;
 }
 
-std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
-  const Dtype dtype = point.dtypes[index(id)];
-  const std::int64_t last = diagram.axes[index(diagram.array(id).axes.back())].size_in(point.workload);
+namespace {
+
+// rows_bytes(dtype, rows, length): row_bytes or row_value_bytes.
+template <class RowBytes>
+std::int64_t bytes_by_rows(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values,
+                           RowBytes rows_bytes) {
+  const Dtype& dtype = point.dtypes[index(id)];
   if (dtype.scale_group == 0 && bits(dtype.format) % 8 == 0) return checked_mul(values, bits(dtype.format) / 8);
-  if (values % last != 0) return ceil_div(checked_mul(values, bits(dtype.format)), 8);  // a row cut by tiles
-  const std::int64_t row_bytes = ceil_div(checked_mul(last, bits(dtype.format)), 8) +
-                                 (dtype.scale_group == 0 ? 0 : ceil_div(last, dtype.scale_group) * dtype.scale_bytes);
-  return checked_mul(values / last, row_bytes);
+  const std::int64_t last = diagram.axes[index(diagram.array(id).axes.back())].size_in(point.workload);
+  if (values % last != 0) return rows_bytes(dtype, 1, values);  // rows cut by tiles: as one
+  return rows_bytes(dtype, values / last, last);
 }
+
+}  // namespace
+
+std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
+  return bytes_by_rows(point, diagram, id, values, row_bytes);
+}
+
+std::int64_t value_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
+  return bytes_by_rows(point, diagram, id, values, row_value_bytes);
+}
+
+std::int64_t array_scale_bytes(const Point& point, ArrayId id) { return point.dtypes[index(id)].tensor_bytes; }
 
 std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values) {
   const std::int64_t multiple = point.row_multiple[index(id)];
   const std::int64_t last = diagram.axes[index(diagram.array(id).axes.back())].size_in(point.workload);
   if (multiple <= 1 || values % last != 0) return bytes_of(point, diagram, id, values);
-  const std::int64_t elements = checked_mul(values / last, ceil_div(last, multiple) * multiple);
-  return ceil_div(checked_mul(elements, bits(point.dtypes[index(id)].format)), 8);
+  return row_bytes(point.dtypes[index(id)], values / last, ceil_div(last, multiple) * multiple);
 }
 
 }  // namespace tilescope

@@ -50,10 +50,17 @@ const KernelVariant* selected_variant(const Plan& plan, const Point& point);
 // Gives the point the tile and warps of a built variant.
 void take_variant(Point& point, const Schedule& schedule, const KernelVariant& variant);
 
-// Bytes of `values` elements of an array; scales belong to whole rows of its last axis. Odd bit counts round up.
+// Bytes of `values` elements of an array with their scales, by rows of its last axis (row_bytes); rows that a tile cuts
+// count as one long row. Without the scale of the whole array.
 std::int64_t bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
 
-// The same for whole rows as they lie in memory, with their padding, which the kernel moves along.
+std::int64_t value_bytes_of(const Point& point, const Diagram& diagram, ArrayId id,
+                            std::int64_t values);  // the same without scales
+
+// Bytes of the scale of the whole array; 0: it has none.
+std::int64_t array_scale_bytes(const Point& point, ArrayId id);
+
+// The same as bytes_of for whole rows as they lie in memory, with their padding, which the kernel moves along.
 std::int64_t padded_bytes_of(const Point& point, const Diagram& diagram, ArrayId id, std::int64_t values);
 
 }  // namespace tilescope

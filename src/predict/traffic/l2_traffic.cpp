@@ -130,6 +130,14 @@ void add_zeros(const BoundIsland& bound, Terms& out, ArrayId id) {
   add_term(bound, out, term);
 }
 
+// The one scale of an array: every block reads it; a result's is stored once.
+void add_array_scale(const BoundIsland& bound, Terms& out, ArrayId id) {
+  const std::int64_t bytes = array_scale_bytes(bound.point, id);
+  Term term{.boundary = Boundary::l2, .cause = Cause::one_scale, .array = static_cast<int>(id)};
+  if (loads(bound, id)) term.bytes = checked_mul(bytes, grid_blocks(bound)), add_term(bound, out, term);
+  if (stores(bound, id)) term.direction = Direction::write, term.bytes = bytes, add_term(bound, out, term);
+}
+
 // The mask's own bytes: every block reads its row of the pattern.
 void add_mask(const BoundIsland& bound, Terms& out) {
   if (bound.how.mask_entry_bytes == 0 || !bound.point.mask.blocks || !bound.nest.guarded()) return;
@@ -165,6 +173,7 @@ Terms l2_terms(const BoundIsland& bound, const SpilledBytes& spills, std::pmr::m
     if (loads(bound, id)) add_tile_loads(bound, out, id);
     if (stores(bound, id)) add_tile_stores(bound, out, id);
     add_zeros(bound, out, id);
+    add_array_scale(bound, out, id);
   }
   add_mask(bound, out);
   add_spills(bound, spills, out);

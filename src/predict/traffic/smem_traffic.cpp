@@ -39,13 +39,6 @@ void add_transposition(const BoundIsland& bound, Terms& out, ArrayId id) {
   add_term(bound, out, term);
 }
 
-// Without the scales of a quantised format.
-std::int64_t value_bytes(const BoundIsland& bound, ArrayId id, std::int64_t values) {
-  const Dtype dtype = bound.point.dtypes[index(id)];
-  if (dtype.scale_group == 0) return bytes_of(bound.point, bound.plan.schedule.diagram, id, values);
-  return ceil_div(checked_mul(values, bits(dtype.format)), 8);
-}
-
 void add_operands(const BoundIsland& bound, Terms& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   std::array<bool, max_arrays> fetched{};  // kept operands are fetched for the first product that takes them
@@ -58,7 +51,7 @@ void add_operands(const BoundIsland& bound, Terms& out) {
           touched_values(bound.nest, sums_of_product(bound, product.op), diagram.array(operand.id).axes,
                          {.resident = operand.kept, .whole_tiles = true});
       const std::int64_t all = checked_mul(bytes_of(bound.point, diagram, operand.id, values), operand.copies);
-      term.bytes = checked_mul(value_bytes(bound, operand.id, values), operand.copies);
+      term.bytes = checked_mul(value_bytes_of(bound.point, diagram, operand.id, values), operand.copies);
       add_term(bound, out, term);
       term.cause = Cause::scales, term.bytes = all - term.bytes;  // threads load them, matrix instructions do not
       add_term(bound, out, term);
