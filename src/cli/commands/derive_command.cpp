@@ -78,9 +78,8 @@ Workload workload_of(const Arguments& arguments, const Diagram& diagram) {
 // Bytes per value, including its share of a scale.
 Rational width_of(const Dtype& dtype) {
   const Rational width(bits(dtype.format), 8);
-  return dtype.scale_group == 0
-             ? width
-             : width + Rational(8 * dtype.scale_bytes + dtype.zero_bits, 8 * dtype.scale_group);
+  return dtype.scale_group == 0 ? width
+                                : width + Rational(8 * dtype.scale_bytes + dtype.zero_bits, 8 * dtype.scale_group);
 }
 
 std::map<std::string, Rational> widths_of(const std::string& dtype, const Diagram& diagram) {
