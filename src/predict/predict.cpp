@@ -6,6 +6,7 @@
 #include <memory_resource>
 
 #include "predict/l2/compulsory.h"
+#include "predict/possible.h"
 #include "predict/results.h"
 #include "predict/sm/round_waits.h"
 #include "predict/time/gains.h"
@@ -79,7 +80,7 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
     counts.push_back(launch_counts(tiles, memory_traffic(launch, tiles, &memory)));
   }
   add_counts(bound, counts, out);
-  out.compulsory_bytes = compulsory_bytes(plan, point);
+  out.compulsory_bytes = compulsory_bytes(bound);
 
   TimedLaunches timed{.launches = StageResults<LaunchAtSm>(&memory),
                       .by_themselves = StageResults<LaunchTime>(&memory)};
@@ -113,6 +114,9 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   const bool modelled = std::all_of(out.islands.begin(), out.islands.end(),
                                     [](const IslandPrediction& island) { return island.sm_clocks > 0; });
   if (modelled) time_of_sequence(hardware, point, timed, counts, out);
+
+  // Check: no answer that cannot be.
+  require_possible(out);
 }
 
 Prediction predict(const Plan& plan, const HardwareProfile& hardware, const Point& point) {

@@ -78,8 +78,9 @@ DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, c
   }
   const std::int64_t wave = std::max<std::int64_t>(1, resident / inside);
   const bool over_queries = nest.guarded() && nest.mask->contiguous() && !array.has(nest.diagram->guard->query);
-  if (over_queries && array.has(nest.diagram->guard->key)) {
-    const std::int64_t query_tiles = nest.loops[static_cast<std::size_t>(nest.query_loop)].trips;
+  const BoundLoop& queries = nest.loops[static_cast<std::size_t>(std::max(0, nest.query_loop))];
+  if (over_queries && array.has(nest.diagram->guard->key) && queries.group) {
+    const std::int64_t query_tiles = queries.trips;
     const double capacity_keys =
         cache.capacity_bytes / slice_bytes_all_arrays * static_cast<double>(nest.size(nest.diagram->guard->key));
     const std::int64_t keys = keys_loaded_in_waves(nest, repeats / query_tiles, wave, capacity_keys);

@@ -8,7 +8,23 @@
 
 namespace tilescope {
 
-std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
+namespace {
+
+enum class Written { no, visited_rows, all_rows };
+
+Written written(std::span<const BoundIsland> launches, ArrayId id) {
+  Written found = Written::no;
+  for (const BoundIsland& launch : launches)
+    if (stores(launch, id))
+      found = std::max(found, launch.how.writes_masked_rows ? Written::all_rows : Written::visited_rows);
+  return found;
+}
+
+}  // namespace
+
+std::int64_t compulsory_bytes(std::span<const BoundIsland> launches) {
+  const Point& point = launches.front().point;
+  const Plan& plan = launches.front().plan;
   const Diagram& diagram = plan.schedule.diagram;
   const LiveSums seen = visible_pairs(point.mask, point.workload.q_len, point.workload.kv_len);
   std::int64_t total = 0;
@@ -16,15 +32,14 @@ std::int64_t compulsory_bytes(const Plan& plan, const Point& point) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     if (diagram.arrays[i].role == ArrayRole::interior || diagram.arrays[i].alias_of)
       continue;  // a view comes with its source
-    const auto stored = [&](const Island& island) { return plan.schedule.writes(island, id); };
-    const bool is_output = diagram.arrays[i].role == ArrayRole::output;
-    if (is_output && std::none_of(plan.schedule.islands.begin(), plan.schedule.islands.end(), stored)) continue;
+    const Written result = diagram.arrays[i].role == ArrayRole::output ? written(launches, id) : Written::visited_rows;
+    if (result == Written::no) continue;
     std::int64_t values = 1;
     for (const AxisId axis : diagram.arrays[i].axes) {
       const bool query = diagram.guard && axis == diagram.guard->query,
                  key = diagram.guard && axis == diagram.guard->key;
       const std::int64_t whole = diagram.axes[index(axis)].size_in(point.workload);
-      values = checked_mul(values, is_output ? whole : query ? seen.rows : key ? seen.keys : whole);
+      values = checked_mul(values, result == Written::all_rows ? whole : query ? seen.rows : key ? seen.keys : whole);
     }
     total = checked_add(total, checked_add(bytes_of(point, diagram, id, values), array_scale_bytes(point, id)));
   }
