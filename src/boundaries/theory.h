@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/page_section.h"
+#include "boundaries/clusters.h"
 #include "boundaries/formats.h"
 #include "boundaries/gpus.h"
 #include "boundaries/levels.h"
@@ -17,6 +18,7 @@ namespace tilescope {
 struct TheoryQuestion {
   std::filesystem::path models{};
   std::vector<HardwareProfile> gpus{};
+  std::vector<std::int64_t> clusters{};          // sizes; empty: not asked
   std::vector<std::string> formats{};            // the first is that of the derivation
   std::vector<DeriveRequest> format_requests{};  // one a format
 };
@@ -27,9 +29,11 @@ struct TheoryAnswers {
     std::vector<BoundaryOptimum> optima;
   };
   BoundSchedule schedule{};
-  std::vector<Levels> levels{};           // one a GPU
-  std::vector<GpuMerit> gpus{};           // of two GPUs or more
-  std::string gpus_refused{};             // why GPUs cannot be compared by the law
+  std::vector<Levels> levels{};  // one a GPU
+  std::vector<GpuMerit> gpus{};  // of two GPUs or more
+  std::string gpus_refused{};    // why GPUs cannot be compared by the law
+  std::vector<ClusterRow> clusters{};
+  std::string clusters_refused{};
   std::optional<FormatChange> formats{};  // of two formats or more
 };
 
@@ -39,7 +43,7 @@ TheoryAnswers theory_answers(const TheoryQuestion& question, const Derivation& d
 
 std::vector<PageSection> theory_sections(const TheoryAnswers& answers);
 
-// {"levels": [...], "gpus": {...}, "formats": {...}}: keys of what was asked.
+// {"levels": [...], "gpus": {...}, "clusters": {...}, "formats": {...}}: keys of what was asked.
 nlohmann::ordered_json theory_json(const TheoryAnswers& answers);
 
 }  // namespace tilescope

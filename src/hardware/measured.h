@@ -52,6 +52,11 @@ struct MeasuredRates {
     Value ldmatrix, stmatrix;  // clk a unit between x4 instructions (512 B each)
     Value cp_async;            // B/clk a unit, L2 to shared memory by 16-byte copies of the threads
   } smem;
+  // Shared memory of another SM of the cluster ("distributed shared memory"), all SMs at it.
+  struct {
+    ByCount read;   // B/clk into one SM from the next block's shared memory, by blocks of a cluster
+    Value latency;  // clk, a dependent load in a cluster of two
+  } dsmem;
   // Local memory, where threads keep what has no register. Stores go on to the L2, loads may hit the L1.
   struct {
     Value store, store_one_warp;  // B/clk out of a unit; out of one of its first four warps
@@ -159,6 +164,8 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("smem", "ldmatrix", cycles, r.smem.ldmatrix);
   visit("smem", "stmatrix", cycles, r.smem.stmatrix);
   visit("smem", "cp_async", bytes_per_cycle, r.smem.cp_async);
+  visit("dsmem", "read", bytes_per_cycle, r.dsmem.read);
+  visit("dsmem", "latency", cycles, r.dsmem.latency);
   visit("local", "store", bytes_per_cycle, r.local.store);
   visit("local", "store_one_warp", bytes_per_cycle, r.local.store_one_warp);
   visit("local", "latency", cycles, r.local.latency);

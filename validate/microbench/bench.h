@@ -75,6 +75,7 @@ void measure_hopper_shared_memory(Microbench& bench);
 void measure_barriers(Microbench& bench);
 void measure_mbarrier(Microbench& bench);
 void measure_tma(Microbench& bench);
+void measure_dsmem(Microbench& bench);
 void measure_l2(Microbench& bench);
 void measure_l2_sharers(Microbench& bench);
 void measure_l2_sides(Microbench& bench);

@@ -33,6 +33,8 @@ std::vector<OptionSpec> derive_options() {
       {"memory", "on-chip memory: values, or bytes with --dtype; default 116736 values (228 KiB of fp16)",
        Value::count},
       {"top", "how many schedules to rank (default 10)", Value::count},
+      {"cluster",
+       "sizes of clusters, as in 2,4,8: what blocks of --hardware save that hand data to each other (theorem 3)"},
       {"lowering", "instead of a derivation: the kernel configuration of a file like those in models/lowerings",
        Value::file}};
   for (const OptionSpec& spec : point_options())
@@ -198,10 +200,27 @@ Derived derive_with_schedule(const Arguments& arguments, const DeriveRequest& re
   return derived;
 }
 
+std::vector<std::int64_t> clusters_of(const Arguments& arguments) {
+  std::vector<std::int64_t> sizes;
+  const auto given = arguments.text("cluster");
+  if (!given) return sizes;
+  if (!arguments.has("hardware")) refuse("--cluster", "needs a GPU: give --hardware, as in --hardware h100_sxm");
+  for (const std::string& part : split(*given, ',')) {
+    const auto size = parse_count(part);
+    if (!size || *size < 1 || *size > 64)
+      refuse("--cluster", fmt::format("expected sizes from 1 to 64, as in 2,4,8, found {}", shown_text(*given)));
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
 // What the theory says beyond the diagram: --hardware and further --dtype.
 TheoryAnswers theory_of(const Arguments& arguments, const DeriveRequest& request, const Derived& derived,
                         const fs::path& models) {
-  TheoryQuestion question{.models = models, .gpus = gpus_of(arguments), .formats = arguments.all("dtype")};
+  TheoryQuestion question{.models = models,
+                          .gpus = gpus_of(arguments),
+                          .clusters = clusters_of(arguments),
+                          .formats = arguments.all("dtype")};
   for (const std::string& dtype : question.formats) {
     question.format_requests.push_back(request);
     question.format_requests.back().widths = widths_of(dtype, request.diagram);
@@ -264,6 +283,7 @@ Command derive_command() {
                        "tilescope derive matmul --size a=8k,b=8k,c=8k --memory 16k",
                        "tilescope derive attention --schedule flash1 --format html -o flash1.html",
                        "tilescope derive attention --hardware a100_sxm_80,h100_sxm",
+                       "tilescope derive attention --hardware h100_sxm --cluster 2,4,8",
                        "tilescope derive attention --dtype fp16 --dtype fp8",
                        "tilescope derive --lowering models/lowerings/napkin_hopper.yaml"},
           .notes =

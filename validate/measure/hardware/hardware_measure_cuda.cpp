@@ -45,6 +45,7 @@ constexpr Topic topics[] = {
     {"barriers", measure_barriers},
     {"mbarrier", measure_mbarrier, true},
     {"copy engine", measure_tma, true},
+    {"shared memory of a cluster", measure_dsmem, true},
     {"L2", measure_l2},
     {"L2 by sharers", measure_l2_sharers},
     {"sides of the L2", measure_l2_sides},

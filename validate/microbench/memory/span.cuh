@@ -75,6 +75,7 @@ __global__ void __launch_bounds__(Body::threads, 1)
 
 struct Shape {
   int blocks = 1, threads = 32, shared_bytes = 0;
+  int cluster = 1;  // consecutive blocks that run together in one GPC; above 1 only on Hopper and later
 };
 
 template <class Body>
@@ -90,8 +91,16 @@ void launch_timed(const Body& body, Shape shape, int rounds, Span* spans, unsign
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shape.shared_bytes),
                "cudaFuncSetAttribute");
   }
-  kernel<<<static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.threads),
-           static_cast<std::size_t>(shape.shared_bytes)>>>(body, rounds, spans, sink);
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim.x = static_cast<unsigned>(shape.cluster), cluster.val.clusterDim.y = 1,
+  cluster.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(shape.blocks)),
+  config.blockDim = dim3(static_cast<unsigned>(shape.threads));
+  config.dynamicSmemBytes = static_cast<std::size_t>(shape.shared_bytes);
+  config.attrs = &cluster, config.numAttrs = shape.cluster > 1 ? 1 : 0;
+  check_cuda(cudaLaunchKernelEx(&config, kernel, body, rounds, spans, sink), "launching a microbenchmark");
   check_cuda(cudaGetLastError(), "launching a microbenchmark");
 }
 
