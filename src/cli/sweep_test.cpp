@@ -184,3 +184,19 @@ TEST_CASE("sweep's CSV tells rows apart by schedule, kernel, every dtype and eve
           })) == point["tile"].size() - 1);
   }
 }
+
+TEST_CASE("--columns chooses the columns of a sweep in its order") {
+  const auto unfused =
+      swept("--schedule standard --heads 2 --axis seqlen=1k,2k --l2 closed --columns memory_bytes,q_len");
+  REQUIRE(unfused.size() == 2);
+  REQUIRE(unfused[0].size() == 2);
+  CHECK(unfused[1].at("q_len") == "2048");
+  // Q, K, V and O of 64 values a row, S and P, in 2 bytes.
+  for (const Row& row : unfused) {
+    const std::int64_t n = std::stoll(row.at("q_len"));
+    CHECK(std::stoll(row.at("memory_bytes")) >= 2 * 2 * (4 * n * 64 + 2 * n * n));
+    CHECK(std::stoll(row.at("memory_bytes")) <= 2 * 2 * (4 * n * 64 + 2 * n * n) + 2 * 2 * 4 * n);  // and statistics
+  }
+  CHECK(run_program(sweep + "--axis seqlen=1k --columns q_len,memory").err.find("did you mean") != std::string::npos);
+  CHECK(run_program(sweep + "--axis seqlen=1k --columns q_len --format json").status == 2);
+}

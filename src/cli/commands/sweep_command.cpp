@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/output/progress.h"
@@ -10,6 +12,26 @@
 
 namespace tilescope::cli {
 namespace {
+
+// All columns of a sweep, or those that --columns names, in its order.
+std::vector<PredictionColumn> chosen_columns(const Arguments& arguments, const Sweep& sweep) {
+  const std::vector<PredictionColumn> all = columns_at(prediction_columns(sweep.plan), shown::csv);
+  const auto given = arguments.text("columns");
+  if (!given) return all;
+  if (arguments.has("format") && arguments.format() == OutputFormat::json)
+    refuse("--columns", "chooses columns of text, csv and md; leave it out for json");
+  std::vector<std::string> names;
+  for (const PredictionColumn& column : all) names.push_back(column.key);
+  std::vector<PredictionColumn> chosen;
+  for (const std::string& name : split(*given, ',')) {
+    const auto found = std::find(names.begin(), names.end(), trimmed(name));
+    if (found == names.end())
+      refuse("--columns",
+             fmt::format("no column of sweep is called {}{}", shown_text(name), did_you_mean(name, names)));
+    chosen.push_back(all[static_cast<std::size_t>(found - names.begin())]);
+  }
+  return chosen;
+}
 
 // Prints each point at once. Text and Markdown are collected first, because column widths depend on all rows.
 class SweepWriter {
@@ -19,7 +41,7 @@ class SweepWriter {
         sweep_(sweep),
         format_(format),
         output_(arguments),
-        columns_(columns_at(prediction_columns(sweep.plan), shown::csv)) {
+        columns_(chosen_columns(arguments, sweep)) {
     for (const PredictionColumn& column : columns_) table_.columns.push_back(column.key);
     if (format == OutputFormat::csv) output_.write(join(table_.columns, ",") + "\n");
   }
@@ -74,7 +96,10 @@ ExitStatus sweep_points(const Arguments& arguments) {
 std::vector<OptionSpec> sweep_options() {
   auto output = output_options();
   output.front().help = "csv (default), json (one object a line), text or md";
-  return point_options() + sweep_axis_options() + output;
+  return point_options() + sweep_axis_options() +
+         std::vector<OptionSpec>{
+             {"columns", "columns to print, in this order, as in q_len,memory_bytes (default: all)"}} +
+         output;
 }
 
 }  // namespace

@@ -66,6 +66,13 @@ void add_feasibility(Table& t) {
                      compare, Needs::prediction, [](const Row& r) { return r.prediction->runnable ? "yes" : "no"; }));
 }
 
+// Null where nothing is said of the arrays in HBM.
+Json memory_bytes(const Prediction& prediction) {
+  for (const FootprintRow& row : prediction.footprint)
+    if (row.level == Boundary::hbm) return row.bytes;
+  return nullptr;
+}
+
 Origin origin_of(Boundary boundary) { return boundary == Boundary::hbm ? Origin::cache : Origin::loops; }
 
 void add_traffic(Table& t) {
@@ -92,6 +99,10 @@ void add_traffic(Table& t) {
   t.push_back(column({"compulsory_bytes", "compulsory bytes", "B",
                       "Every input read once and every output written once.", Origin::loops},
                      json_top | csv, Needs::prediction, [](const Row& r) { return r.prediction->compulsory_bytes; }));
+  t.push_back(
+      column({"memory_bytes", "memory", "B",
+              "HBM that all arrays take together: inputs, outputs, and what passes between launches.", Origin::loops},
+             json_top | csv, Needs::prediction, [](const Row& r) { return memory_bytes(*r.prediction); }));
   t.push_back(column({"lower_bound_bytes", "I/O lower bound", "B",
                       "Bytes at hbm that no schedule of this operator can avoid, whatever its tiles.", Origin::bound},
                      json_top, Needs::prediction,
