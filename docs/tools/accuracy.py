@@ -10,6 +10,7 @@ published tables. Without them this tool runs the program.
 Exit status: 0 written or equal, 1 something differs or a validation failed, 2 bad usage.
 """
 import argparse
+import json
 import pathlib
 import re
 import subprocess
@@ -45,6 +46,18 @@ were corrected; this table shows the current model.
 
 {blind}
 
+## Error by GPU and basis of its rates
+
+`validate/tools/basis_errors.py build/tilescope` writes `validate/basis_errors.json`; this table shows it. Error of time, steady
+state. "Derived": every rate of the GPU comes from its datasheet and from other GPUs' measurements by [the rules for GPUs that
+nobody measured](model.md#derived-rates), also where it was measured. "Mixed": what is published about the GPU, and rules for
+the rest. No rule and no rate comes from a measurement of attention.
+
+{bases}
+
+`predict` and `compare` state these errors for GPUs with derived rates: those of the same GPU, else of its chip, else of the
+A100, the one GPU here whose rates came from another chip.
+
 ## Tables that others published
 
 `tilescope validate --published validate/published --format md` compares predictions with published measurements.
@@ -77,6 +90,16 @@ def blind(program):
     lines = [line for line in validate(program, "--recorded", str(place)).split("\n") if line.startswith("|")]
     shown = ("traffic hbm read", "busy_cycles", "seconds")
     return "\n".join(lines[:2] + [line for line in lines[2:] if line.split("|")[2].strip() in shown])
+
+
+def bases():
+    """Errors of time by GPU and basis of its rates, as validate/tools/basis_errors.py has written them."""
+    lines = ["| GPU | basis | stand-ins come from | measured times | n | mean | median | p90 | worst |", "|---|---|---|---|--:|--:|--:|--:|--:|"]
+    for row in json.loads((TOP / "validate/basis_errors.json").read_text(encoding="utf-8"))["rows"]:
+        errors = " | ".join(f"{100 * row[key]:.1f} %" for key in ("mape", "median", "p90", "worst"))
+        what = "records" if "records" in row["evidence"] else "published tables"
+        lines.append(f"| `{row['hardware']}` | {row['basis']} | {row['rates_of'] or ''} | {what} | {row['n']:,} | {errors} |")
+    return "\n".join(lines)
 
 
 def summary(table):
@@ -115,7 +138,7 @@ def main(arguments):
     recorded = pathlib.Path(given.recorded).read_text(encoding="utf-8").strip() if given.recorded else validate(program)
     published = (pathlib.Path(given.published).read_text(encoding="utf-8").strip() if given.published
                  else validate(program, "--published", "validate/published"))
-    wanted = {TOP / "docs/accuracy.md": PAGE.format(recorded=recorded, blind=blind(program), published=published)}
+    wanted = {TOP / "docs/accuracy.md": PAGE.format(recorded=recorded, blind=blind(program), bases=bases(), published=published)}
     readme = TOP / "README.md"
     text = readme.read_text(encoding="utf-8")
     if not PART.search(text):

@@ -3,9 +3,10 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
-#include "hardware/profile.h"
+#include "hardware/derived.h"
 #include "predict/point/point.h"
 
 namespace tilescope {
@@ -14,6 +15,8 @@ struct Catalogue {
   std::filesystem::path data_directory;
   std::map<std::string, Plan> plans;
   std::map<std::string, HardwareProfile> profiles;
+  RatesFrom rates = RatesFrom::stated;
+  std::optional<ProfileCatalogue> completed = {};
 
   const Plan& plan(const std::string& kernel) {
     auto found = plans.find(kernel);
@@ -22,7 +25,8 @@ struct Catalogue {
   }
   const HardwareProfile& profile(const std::string& id) {
     auto found = profiles.find(id);
-    if (found == profiles.end()) found = profiles.emplace(id, find_profile(id, data_directory / "hardware")).first;
+    if (!completed) completed.emplace(data_directory / "hardware");
+    if (found == profiles.end()) found = profiles.emplace(id, completed->find(id, rates)).first;
     return found->second;
   }
 };

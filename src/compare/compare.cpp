@@ -126,8 +126,8 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
 }
 
 Comparer::Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep,
-                   std::size_t records)
-    : catalogue_{.data_directory = data_directory, .plans = {}, .profiles = {}},
+                   std::size_t records, RatesFrom rates)
+    : catalogue_{.data_directory = data_directory, .plans = {}, .profiles = {}, .rates = rates},
       experiment_of_(std::move(experiment_of)),
       keep_(keep) {
   comparison_.points.reserve(keep == Keep::points ? records : 1);

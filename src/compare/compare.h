@@ -77,7 +77,8 @@ enum class Keep { rows, points };  // points: also each record with its plan and
 class Comparer {
  public:
   // At most `records` are added.
-  Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep, std::size_t records);
+  Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep, std::size_t records,
+           RatesFrom rates = RatesFrom::stated);
   void add(validate::Record record);  // throws InputError when its kernel or hardware is unknown
   Comparison finish();
 

@@ -54,6 +54,8 @@ const Columns<ComparisonRow>& comparison_columns() {
   using R = ComparisonRow;
   static const Columns<R> columns{
       {{"point", "point", "", "Id of the recorded point.", Origin::records}, [](const R& r) { return r.point; }},
+      json_only<R>({"hardware", "GPU", "", "Id of the GPU that was measured.", Origin::records},
+                   [](const R& r) { return r.hardware; }),
       {{"kernel", "kernel", "", "Kernel that was measured.", Origin::records}, [](const R& r) { return r.kernel; }},
       {{"quantity", "quantity", "", "What is compared; text adds the level.", Origin::records},
        [](const R& r) { return r.quantity + (r.direction.empty() ? "" : " " + r.direction); },

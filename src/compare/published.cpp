@@ -162,8 +162,8 @@ bool PublishedResult::passed() const {
 }
 
 std::vector<PublishedResult> compare_published(const std::vector<PublishedTable>& tables,
-                                               const std::filesystem::path& data_directory) {
-  Catalogue catalogue{.data_directory = data_directory, .plans = {}, .profiles = {}};
+                                               const std::filesystem::path& data_directory, RatesFrom rates) {
+  Catalogue catalogue{.data_directory = data_directory, .plans = {}, .profiles = {}, .rates = rates};
   std::vector<PublishedResult> results;
   for (const PublishedTable& table : tables) {
     PublishedResult& result = results.emplace_back();

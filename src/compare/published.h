@@ -39,7 +39,8 @@ struct PublishedResult {
 // Predicts every row, steady state, at the rows' tiles; a row without a tile takes the kernel's first variant that
 // serves it. Throws InputError when a kernel, profile or array is unknown or a kernel cannot run a row.
 std::vector<PublishedResult> compare_published(const std::vector<validate::PublishedTable>& tables,
-                                               const std::filesystem::path& data_directory);
+                                               const std::filesystem::path& data_directory,
+                                               RatesFrom rates = RatesFrom::stated);
 
 // Spearman's rank correlation, ties at their mean rank; 0 where either side is all ties. Both of one length.
 double rank_correlation(std::span<const double> a, std::span<const double> b);

@@ -9,7 +9,7 @@ namespace tilescope {
 
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
                             Keep keep, const std::optional<std::filesystem::path>& experiment,
-                            const CompareProgress& progress) {
+                            const CompareProgress& progress, RatesFrom rates) {
   std::size_t done = 0, all = 0;
   validate::for_each_record(records, [&](const validate::Record&) { ++all; });
   std::optional<validate::Experiment> fixed;
@@ -24,7 +24,7 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     }
     return found->second;
   };
-  Comparer comparer(data_directory, experiment_of, keep, all);
+  Comparer comparer(data_directory, experiment_of, keep, all, rates);
   validate::for_each_record(records, [&](validate::Record&& record) {
     comparer.add(std::move(record));
     if (progress) progress(++done, all);

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <random>
 
+#include "base/data_directory.h"
 #include "base/error.h"
 #include "base/test_seed.h"
+#include "predict/predict.h"
 #include "request/answer.h"
 #include "request/compared.h"
 #include "request/option_specs.h"
@@ -199,14 +201,16 @@ TEST_CASE("a diagram's own sizes hold where no option or workload gives others")
 }
 
 TEST_CASE("a rate that the profile lacks and the kernel needs is named") {
-  const auto missing_on = [](const std::string& gpu, const std::string& kernel) {
+  const auto missing = [](const std::string& kernel, const HardwareProfile& gpu) {
     const Answer answered =
-        answer(options_of({{"hardware", gpu}, {"kernel", kernel}, {"q-len", "4k"}, {"head-dim", "128"}}));
-    return to_json(answered.plan, answered.hardware, answered.point, answered.prediction,
-                   answered.options)["time"]["missing"];
+        answer(options_of({{"hardware", "h200_sxm"}, {"kernel", kernel}, {"q-len", "4k"}, {"head-dim", "128"}}));
+    const Prediction prediction = predict(answered.plan, gpu, answered.point);
+    return to_json(answered.plan, gpu, answered.point, prediction)["time"]["missing"];
   };
-  const Json ways = "levels.l2.ways of h100_pcie", reductions = "measured.atomics.red_fp32 of h100_pcie";
-  CHECK(missing_on("h100_pcie", "backward") == Json::array({ways, reductions}));
-  CHECK(missing_on("h100_pcie", "fused_wgmma") == Json::array({ways}));
-  CHECK(missing_on("h200_sxm", "backward") == Json::array());
+  HardwareProfile gpu = find_profile("h200_sxm", data_directory() / "hardware");
+  CHECK(missing("backward", gpu) == Json::array());
+  gpu.l2_ways.reset(), gpu.measured->atomics.red_fp32.reset();
+  const Json ways = "levels.l2.ways of h200_sxm", reductions = "measured.atomics.red_fp32 of h200_sxm";
+  CHECK(missing("backward", gpu) == Json::array({ways, reductions}));
+  CHECK(missing("fused_wgmma", gpu) == Json::array({ways}));
 }

@@ -21,7 +21,9 @@ struct Answer {
 // kernel does not support.
 Answer answer(const Options& options);
 
-// The errors that validate/errors.json states for a kernel on a GPU in a regime (see regime_of).
-JsonOptions recorded_errors(const Plan& plan, const HardwareProfile& hardware, const std::string& regime);
+// The errors that are known of a prediction in a regime (see regime_of): on a measured GPU, those of this kernel's
+// records (validate/errors.json); where rates are derived, those of all kernels by the same rules
+// (validate/basis_errors.json). None of an assumed kernel, and of a lower bound.
+JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, const std::string& regime);
 
 }  // namespace tilescope

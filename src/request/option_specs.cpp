@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "diagram/mask.h"
 #include "diagram/pass.h"
+#include "hardware/derived.h"
 #include "schedule/schedule.h"
 
 namespace tilescope {
@@ -60,6 +61,11 @@ std::vector<OptionSpec> point_options() {
        "formula over waves of blocks",
        Value::choice,
        {"walk", "closed"}},
+      {"basis",
+       "rates of the GPU: stated (default) takes those of its profile and derives the others by rules; derived takes "
+       "the "
+       "datasheet and the rules alone; compare takes derived rates for all GPUs where stated ones would mix",
+       Value::choice, kind_names<RatesFrom>()},
       {"drift", "walk only: a block's steps take up to N percent longer, by a fixed sequence (default 0)",
        Value::count}};
 }

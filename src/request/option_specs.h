@@ -38,7 +38,7 @@ struct OptionSpec {
 };
 
 std::vector<OptionSpec> point_options();  // --hardware, --schedule, --kernel, --diagram, --size, --workload, extents,
-                                          // --mask, --dtype, --tile, --splits, --pass, --l2, --drift
+                                          // --mask, --dtype, --tile, --splits, --pass, --l2, --basis, --drift
 std::vector<OptionSpec> search_top_options();  // --top
 std::vector<OptionSpec> sweep_axis_options();  // --axis
 std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b);

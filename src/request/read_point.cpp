@@ -152,7 +152,12 @@ Mask mask_of(const Options& options, const Workload& workload, const Diagram& di
 HardwareProfile read_hardware(const Options& options) {
   const auto name = options.text("hardware");
   if (!name) refuse("--hardware", "is missing: give a GPU, as in --hardware h200_sxm; see tilescope hardware list");
-  return find_profile(*name, data_directory() / "hardware");
+  return ProfileCatalogue(data_directory() / "hardware").find(*name, rates_from(options).value_or(RatesFrom::stated));
+}
+
+std::optional<RatesFrom> rates_from(const Options& options) {
+  const auto text = options.text("basis");
+  return text ? parse_kind<RatesFrom>(*text) : std::nullopt;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "hardware/derived.h"
 #include "request/options.h"
 #include "search/search.h"
 
@@ -15,7 +16,8 @@ namespace tilescope {
 Plan read_plan(const Options& options);
 Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
                const std::optional<std::string>& schedule);
-HardwareProfile read_hardware(const Options& options);  // --hardware, required
+HardwareProfile read_hardware(const Options& options);        // --hardware, required, with the rates of --basis
+std::optional<RatesFrom> rates_from(const Options& options);  // --basis
 // The point before a tile is chosen: workload, mask, dtypes, and --tile if given. The InputError lists all violations.
 Point read_point(const Options& options, const Plan& plan);
 Mask mask_of(const Options& options, const Workload& workload, const Diagram& diagram);  // --mask, default none

@@ -59,7 +59,7 @@ Sweep read_sweep(const Options& options) {
   for (const auto& [option, value] : options_of_first_values(sweep.axes, options)) first = first.with(option, value);
   sweep.base = read_point(first, sweep.plan);
   for (const char* regime : {"short", "memory", "compute", "spills"}) {
-    sweep.errors[regime] = recorded_errors(sweep.plan, sweep.hardware, regime);
+    sweep.errors[regime] = stated_errors(sweep.plan, sweep.hardware, regime);
     sweep.errors[regime].terms = false;
   }
   if (const std::string reason = unsupported_on(sweep.plan, sweep.hardware); !reason.empty())

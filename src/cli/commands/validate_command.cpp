@@ -9,6 +9,7 @@
 #include "cli/input/recorded_options.h"
 #include "cli/output/progress.h"
 #include "compare/comparison_columns.h"
+#include "request/read_point.h"
 
 namespace tilescope::cli {
 namespace {
@@ -70,7 +71,9 @@ std::vector<OptionSpec> validate_options() {
              {"errors", "also write the time errors by GPU and kernel that predict prints (validate/errors.json)",
               Value::output_file},
              {"published", "compare instead with published times: a directory of tables (validate/published)",
-              Value::directory}} +
+              Value::directory},
+             {"basis", "rates of the GPUs: stated (default), or derived by rules, to measure the error of the rules",
+              Value::choice, kind_names<RatesFrom>()}} +
          output_options();
 }
 

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "cli/output/output.h"
 #include "compare/comparison_columns.h"
+#include "request/read_point.h"
 
 namespace tilescope::cli {
 namespace {
@@ -29,7 +30,8 @@ ExitStatus validate_published(const Arguments& arguments) {
       throw InputError(Diagnostic{.path = "--" + std::string(other),
                                   .message = "applies to records, not to --published; leave out one of them"});
   const std::vector<PublishedResult> results =
-      compare_published(validate::read_published(*arguments.text("published")), data_directory());
+      compare_published(validate::read_published(*arguments.text("published")), data_directory(),
+                        rates_from(arguments).value_or(RatesFrom::stated));
   if (const auto markdown = arguments.text("markdown"))
     write_file(*markdown, render(summary_of(results), OutputFormat::md));
   const OutputFormat format = arguments.format();

@@ -1,6 +1,7 @@
 #include "cli/input/recorded_options.h"
 
 #include "compare/recorded.h"
+#include "request/read_point.h"
 
 namespace tilescope::cli {
 
@@ -13,7 +14,8 @@ Comparison compare_recorded(const Arguments& arguments, Keep keep, const RecordP
   const auto given = arguments.text("recorded");
   const std::filesystem::path directory =
       given ? std::filesystem::path(*given) : data_directory() / "validate" / "records";
-  return tilescope::compare_recorded(directory, data_directory(), keep, arguments.text("experiment"), progress);
+  return tilescope::compare_recorded(directory, data_directory(), keep, arguments.text("experiment"), progress,
+                                     rates_from(arguments).value_or(RatesFrom::stated));
 }
 
 Comparison compare_recorded(const Arguments& arguments, const std::filesystem::path& directory,

@@ -27,4 +27,9 @@ std::optional<TimeError> recorded_error(const std::filesystem::path& file, const
                                         const std::string& kernel, const std::string& quantity,
                                         const std::string& regime);
 
+// The error of predictions whose rates have this basis, from the summary that validate/tools/basis_errors.py wrote: of
+// this GPU, else of GPUs with this chip, else of those whose rates came from another chip; the largest mean of several.
+std::optional<TimeError> basis_error(const std::filesystem::path& file, const std::string& hardware,
+                                     const std::string& chip, const std::string& basis);
+
 }  // namespace tilescope

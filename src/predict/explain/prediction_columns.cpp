@@ -9,6 +9,7 @@
 #include "predict/explain/labels.h"
 #include "predict/explain/notes.h"
 #include "predict/explain/row_columns.h"
+#include "predict/rate_basis.h"
 
 namespace tilescope {
 namespace {
@@ -193,16 +194,41 @@ void add_quality(Table& t) {
         const double seconds = r.prediction->time.total;
         return seconds > 0 ? Json(static_cast<double>(r.prediction->work.model_flop) / seconds / 1e12) : Json(nullptr);
       });
+  add({"times_fastest", "times fastest", "",
+       "seconds / those of the fastest row by the same model; null for a bound, which has no place among times.",
+       Origin::time_model},
+      compare, Needs::feasible, [](const Row& r) {
+        const TimePrediction& time = r.prediction->time;
+        return time.modelled && r.options.fastest_seconds > 0 ? Json(time.total / r.options.fastest_seconds)
+                                                              : Json(nullptr);
+      });
+  add({"time_error", "time error", "",
+       "Mean absolute relative error of times like this one: of the kernel's records on a measured GPU, of all kernels "
+       "where rates are derived; null: no record, or a bound.",
+       Origin::records},
+      compare, Needs::feasible, [](const Row& r) {
+        return r.prediction->time.modelled && r.options.error ? Json(r.options.error->mape) : Json(nullptr);
+      });
   add({"rate_unknown", "rate_unknown", "", "Rates that the GPU's profile lacks: the time is then a lower bound.",
        Origin::profile},
       compare, Needs::prediction,
       [](const Row& r) { return join(missing_rates(r.plan, r.hardware, *r.prediction), "; "); });
-  add({"model", "model", "", "Which model the time is by.", Origin::time_model}, json_time, Needs::prediction,
-      [](const Row& r) {
-        return r.prediction->time.modelled
-                   ? "blocks on multiprocessors, floors of memory and L2, launch, clock under the power limit"
-                   : "slowest resource of each kernel, everything else overlapped: a lower bound";
-      });
+  add({"model", "model", "",
+       "blocks: blocks on multiprocessors, floors of memory and L2, launch, clock under the power limit. bound: the "
+       "slowest resource of each kernel, a lower bound, which must not be compared with a time by blocks.",
+       Origin::time_model},
+      json_time | csv | compare, Needs::prediction, [](const Row& r) { return model_name(*r.prediction); });
+  add({"basis", "basis", "",
+       "Where the GPU's rates come from: measured on it, published about it, derived by rules, or mixed.",
+       Origin::profile},
+      json_time | csv | compare, Needs::prediction,
+      [](const Row& r) { return to_string(overall_basis(r.hardware, *r.prediction)); });
+  add({"bases", "bases", "", "The same by resource.", Origin::profile}, json_time, Needs::prediction, [](const Row& r) {
+    Json bases = Json::object();
+    for (const ResourceBasis& row : resource_bases(r.hardware, *r.prediction))
+      bases[row.resource] = to_string(row.basis);
+    return bases;
+  });
   add({"spills", "spills", "", "Spilled registers and what of them is modelled; null: none.", Origin::descriptor},
       json_time, Needs::prediction,
       [](const Row& r) { return r.prediction->time.spills ? Json(spill_text(*r.prediction)) : Json(nullptr); });
@@ -217,9 +243,10 @@ void add_quality(Table& t) {
       [](const Row& r) { return missing_rates(r.plan, r.hardware, *r.prediction); });
   add({"resources", "resources", "", "Busy time of each resource (table resources).", Origin::time_model}, json_time,
       Needs::prediction, [](const Row& r) { return objects_of(resource_columns(), resource_rows(*r.prediction)); });
-  add({"error", "error", "", "Error of recorded predictions of this kernel on this GPU: mean, p90, number of records.",
+  add({"error", "error", "", "Error of predictions like this one: mean, p90, number of records or published times.",
        Origin::records},
-      json_time, Needs::prediction, [](const Row& r) { return to_json(r.options.error); });
+      json_time, Needs::prediction,
+      [](const Row& r) { return to_json(r.prediction->time.modelled ? r.options.error : std::optional<TimeError>()); });
 }
 
 }  // namespace

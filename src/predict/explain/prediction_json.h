@@ -13,6 +13,7 @@ namespace tilescope {
 struct JsonOptions {
   bool terms = true;
   std::optional<TimeError> error = {}, dram_error = {};  // of the time; of bytes read from DRAM
+  double fastest_seconds = 0;  // of a comparison's rows by the model of blocks; 0: no comparison, or none
 };
 
 Json to_json(const std::optional<TimeError>& error);
