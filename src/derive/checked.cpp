@@ -12,6 +12,7 @@ namespace {
 // What one kernel's symbolic counts say at these sizes and tiles.
 struct Expected {
   std::map<ArrayId, Moved> moved;
+  std::int64_t held = 0;  // in the fullest column; 0: none is counted
 };
 
 Expected expected_of(const Schedule& schedule, int island, const SmallCase& small,
@@ -19,6 +20,7 @@ Expected expected_of(const Schedule& schedule, int island, const SmallCase& smal
   const SymbolicSchedule counts = symbolic(schedule, {.masked = small.mask.masks()});
   std::vector<Polynomial> wanted;
   for (const SymbolicTerm& term : counts.terms) wanted.push_back(term.values);
+  for (const SymbolicColumn& column : counts.columns) wanted.push_back(column.values);
   std::vector<std::int64_t> inputs, externals, values(wanted.size());
   bind_symbols(counts, schedule, Workload{}, small.mask, tiles, inputs, externals);
   compile(counts.symbols, wanted).run(inputs, externals, values);
@@ -28,6 +30,8 @@ Expected expected_of(const Schedule& schedule, int island, const SmallCase& smal
     Moved& moved = expected.moved[counts.terms[t].array];
     (counts.terms[t].store ? moved.stored : moved.loaded) += values[t];
   }
+  for (std::size_t c = 0; c < counts.columns.size(); ++c)
+    if (counts.columns[c].island == island) expected.held = std::max(expected.held, values[counts.terms.size() + c]);
   return expected;
 }
 
@@ -48,6 +52,8 @@ std::string different(const KernelProgram& kernel, const SmallCase& small, const
       return fmt::format("{} loads {} and stores {} values where the count says {} and {}",
                          schedule.diagram.arrays[a].name, have.loaded, have.stored, want.loaded, want.stored);
   }
+  if (expected.held > 0 && execution.held > expected.held)
+    return fmt::format("holds {} values where the fullest column has {}", execution.held, expected.held);
   return {};
 }
 

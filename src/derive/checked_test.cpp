@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/text.h"
+#include "derive/derivation.h"
 #include "derive/random/random_diagrams.h"
 #include "derive/random/random_nests.h"
 #include "derive/test_models.h"
@@ -84,6 +86,37 @@ TEST_CASE("every named schedule runs under every mask: parts and their merge, at
     }
   }
   CHECK(ran > 40);
+}
+
+TEST_CASE("what is ranked of every shipped diagram runs, under every mask and with every mix of formats") {
+  const std::map<std::string, Rational> mixes[] = {
+      {}, {{"q", 2}, {"k", 1}, {"v", 1}, {"o", 2}}, {{"q", 1}, {"k", 2}, {"v", Rational(17, 32)}, {"o", 4}, {"l", 4}}};
+  const Workload workload{2, 4, 2, 512, 512, 64, 64};
+  std::size_t ranked = 0;
+  for (const std::string& name : shipped_names(models() + "/diagrams")) {
+    const Diagram diagram = find_diagram(name, models());
+    for (const Mask& mask : test_masks(diagram)) {
+      if (mask.kind == MaskKind::blocks)
+        continue;  // the relaxed count of a pattern can be less than the compulsory one
+      for (const auto& widths : mixes) {
+        CAPTURE(name);
+        CAPTURE(mask.text);
+        const Derivation derivation = derive({.diagram = diagram,
+                                              .workload = workload,
+                                              .mask = mask,
+                                              .memory = 30000,
+                                              .widths = widths,
+                                              .most_fusions = 200,
+                                              .most_nests = 60,
+                                              .ranked = 3},
+                                             models() + "/none");
+        CHECK(join(derivation.errors, "; ") == "");
+        CHECK(!derivation.ranked.empty());
+        ranked += derivation.ranked.size();
+      }
+    }
+  }
+  CHECK(ranked >= 150);
 }
 
 TEST_CASE("nests of 2,000 random diagrams run") {

@@ -103,12 +103,33 @@ class Liveness {
     return false;
   }
 
+  // Whether the innermost stream moves the value, or it follows from what the stream folds.
+  bool of_the_stream(ArrayId id) const {
+    const Loop* stream = innermost_stream();
+    if (!stream || !made_here(id)) return stream && primitives_.array(id).has(stream->axis);
+    const Primitive& primitive = at(made_.at(id));
+    const std::vector<AxisId> axes = primitives_.axes_of(primitive);
+    return std::find(axes.begin(), axes.end(), stream->axis) != axes.end() ||
+           std::any_of(primitive.inputs.begin(), primitive.inputs.end(),
+                       [&](ArrayId input) { return made_here(input) && of_the_stream(input); });
+  }
+
+  // A value that is computed once before the innermost stream and used in its steps, or after it.
+  bool kept_over_the_stream(ArrayId id) const {
+    if (!innermost_stream() || !made_here(id) || running(id) || of_the_stream(id)) return false;
+    return std::any_of(inside_.begin(), inside_.end(), [&](int number) {
+      const Primitive& user = primitives_.list[static_cast<std::size_t>(number)];
+      return std::find(user.inputs.begin(), user.inputs.end(), id) != user.inputs.end() && of_the_stream(user.output);
+    });
+  }
+
   bool live_at(ArrayId id, int step) const {
     if (source(id) != id) return false;
-    const bool of_the_stream =
+    const bool of_a_step =
         made_here(id) ? !running(id) && !awaits_stream(id) : fetched_every_step(id) || !last_use_.contains(id);
-    if (final_map(step) && id != at(step).output && of_the_stream) return false;
+    if (final_map(step) && id != at(step).output && of_a_step) return false;
     const auto used = last_use_.find(id);
+    if (kept_over_the_stream(id)) return true;
     if (made_here(id)) {
       if (running(id)) return used == last_use_.end() || !overwritten(id, step);
       const int made = made_.at(id), last = used == last_use_.end() ? made : used->second;

@@ -205,11 +205,24 @@ std::optional<Schedule> applied(const std::string& name, const DeriveRequest& re
   return std::nullopt;
 }
 
+// Whether a nest goes before the best so far: it moves less, minor loads not counted, or as much in more blocks. Of
+// kernels with minor loads, what differs by less than a rounded tile would change is as much.
+bool decides(double traffic, double blocks, double least, double most_blocks, bool with_minor_loads) {
+  constexpr double solver = 1e-6, rounding = 1e-4, more = 1.1;
+  if (!with_minor_loads) return traffic < least * (1 - solver);
+  if (blocks > most_blocks * more) return traffic < least * (1 + rounding);
+  return traffic < least * (1 - (blocks * more < most_blocks ? rounding : solver));
+}
+
 }  // namespace
 
 RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests,
                        const DeriveRequest& request) {
   RankedKernel best{.kernel = kernel};
+  std::vector<ArrayId> minor;
+  for (const ArrayId id : kernel.loads)
+    if (minor_over(primitives, kernel, id) != 0) minor.push_back(id);
+  double least = 0, most_blocks = 0;
   std::vector<std::pair<Polynomial, std::vector<Polynomial>>> seen;
   for (const LegalNest& nest : nests.survivors) {
     if (nest.cost.parts != 0) continue;
@@ -219,9 +232,15 @@ RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, 
     // Nests that differ only in loops over one element are the same problem.
     if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same)) seen.push_back(same);
     else continue;
-    BestTiles tiles = best_tiles(problem, sizes_of(problem.symbolic, schedule, request.workload, request.mask),
-                                 tile_bounds(problem.symbolic, schedule, request.workload), request.memory);
-    if (!tiles.found || (best.best.found && tiles.traffic >= best.best.traffic * (1 - 1e-6))) continue;
+    const Valuation sizes = sizes_of(problem.symbolic, schedule, request.workload, request.mask);
+    BestTiles tiles =
+        best_tiles(problem, sizes, tile_bounds(problem.symbolic, schedule, request.workload), request.memory);
+    if (!tiles.found) continue;
+    const double deciding =
+        tiles.traffic - (minor.empty() ? 0 : moved_of(problem, schedule, minor, request.widths, sizes, tiles));
+    const double blocks = blocks_of(problem, schedule, request.workload, tiles);
+    if (best.best.found && !decides(deciding, blocks, least, most_blocks, !minor.empty())) continue;
+    least = deciding, most_blocks = blocks;
     best.loops = nest.loops, best.schedule = std::move(schedule), best.problem = std::move(problem),
     best.best = std::move(tiles);
   }

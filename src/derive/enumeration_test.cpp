@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/contains.h"
+#include "base/text.h"
 #include "derive/derivation.h"
 #include "derive/random/random_nests.h"
 #include "derive/test_models.h"
@@ -115,9 +116,10 @@ TEST_CASE("declaring axes, arrays and operators in another order ranks the same 
   const Diagram diagram = find_diagram("attention", models());
   const auto traffics = [&](const Diagram& d) {
     std::vector<double> all;
-    for (const RankedFusion& fusion :
-         derive({.diagram = d, .workload = workload, .memory = 4000, .ranked = 4}, models() + "/none").ranked)
-      all.push_back(fusion.traffic);
+    const Derivation derivation =
+        derive({.diagram = d, .workload = workload, .memory = 4000, .ranked = 4}, models() + "/none");
+    CHECK(join(derivation.errors, "; ") == "");
+    for (const RankedFusion& fusion : derivation.ranked) all.push_back(fusion.traffic);
     return all;
   };
   const std::vector<double> expected = traffics(diagram);

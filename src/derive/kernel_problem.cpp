@@ -68,7 +68,7 @@ Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel
   Island island;
   island.name = "kernel", island.operators = kernel.region.primitives;
   island.skips_masked_tiles = folds_are_masked(primitives, kernel);
-  const KernelRules rules(primitives, kernel);
+  const std::vector<AxisId> batch_like = batch_axes(primitives, kernel);
   for (const int number : kernel.region.primitives) {
     const ArrayId id = primitives.list[static_cast<std::size_t>(number)].output;
     const bool result = contains(kernel.region.results, id);
@@ -78,7 +78,7 @@ Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel
   }
   std::optional<std::size_t> parts;
   for (const AxisLoop& loop : loops) {
-    const bool batch = contains(rules.batch(), loop.axis);
+    const bool batch = contains(batch_like, loop.axis);
     if (loop.parts) parts = island.loops.size();
     island.loops.push_back({loop.axis, loop.partition, batch ? TileSize{} : add_parameter(schedule, loop)});
   }
@@ -172,6 +172,39 @@ Valuation tile_bounds(const SymbolicSchedule& symbolic, const Schedule& schedule
           static_cast<double>(schedule.diagram.axes[index(source.axis)].size_in(workload));
   }
   return bounds;
+}
+
+double moved_of(const ScheduleProblem& problem, const Schedule& schedule, const std::vector<ArrayId>& arrays,
+                const std::map<std::string, Rational>& widths, Valuation at, const BestTiles& best) {
+  const Symbols& symbols = problem.symbolic.symbols;
+  for (std::size_t i = 0; i < problem.symbolic.inputs.size(); ++i)
+    if (is_tile(schedule, problem.symbolic.inputs[i])) at[symbols.inputs()[i]] = 1;  // those of axes of one element
+  for (std::size_t i = 0; i < problem.tiles.size() && i < best.tiles.size(); ++i) at[problem.tiles[i]] = best.tiles[i];
+  double moved = 0;
+  for (const SymbolicTerm& term : problem.symbolic.terms)
+    if (contains(arrays, term.array))
+      moved += evaluate(relax(term.values, symbols), symbols, at) *
+               width_of(schedule.diagram, schedule.diagram.array(term.array).name, widths).to_double();
+  return moved;
+}
+
+double blocks_of(const ScheduleProblem& problem, const Schedule& schedule, const Workload& workload,
+                 const BestTiles& best) {
+  const auto tile_of = [&](const TileSize& tile) {
+    const std::vector<SymbolId>& inputs = problem.symbolic.symbols.inputs();
+    for (std::size_t i = 0; i < problem.tiles.size() && i < best.tiles.size(); ++i) {
+      const auto at =
+          static_cast<std::size_t>(std::find(inputs.begin(), inputs.end(), problem.tiles[i]) - inputs.begin());
+      if (tile.parameter >= 0 && problem.symbolic.inputs[at].tile.parameter == tile.parameter) return best.tiles[i];
+    }
+    return static_cast<double>(tile.literal);
+  };
+  double blocks = 1;
+  for (const Loop& loop : schedule.islands.front().loops) {
+    const auto size = static_cast<double>(schedule.diagram.axes[index(loop.axis)].size_in(workload));
+    if (loop.partition == Partition::group) blocks *= size / std::min(size, tile_of(loop.tile));
+  }
+  return blocks;
 }
 
 BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, const Valuation& bounds, double memory) {

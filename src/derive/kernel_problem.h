@@ -53,6 +53,14 @@ struct BestTiles {
 };
 BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, const Valuation& bounds, double memory);
 
+// What the arrays move of the problem's traffic with these tiles.
+double moved_of(const ScheduleProblem& problem, const Schedule& schedule, const std::vector<ArrayId>& arrays,
+                const std::map<std::string, Rational>& widths, Valuation at, const BestTiles& best);
+
+// Blocks of the first island with these tiles.
+double blocks_of(const ScheduleProblem& problem, const Schedule& schedule, const Workload& workload,
+                 const BestTiles& best);
+
 // H*(M) of one island in closed form, under the column that limits it if the memory is large.
 ExactOptimum closed_form(const ScheduleProblem& problem, const Valuation& sizes);
 

@@ -69,18 +69,15 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
   std::set<AxisId> seen;
   for (const int number : kernel.region.primitives)
     for (const AxisId axis : primitives.axes_of(primitives.list[static_cast<std::size_t>(number)])) seen.insert(axis);
-  AxisBits everywhere = ~AxisBits{0};
+  batch_ = batch_axes(primitives, kernel);
   for (const ArrayId id : kernel.loads) {
-    everywhere &= bits_of(primitives.array(id).axes);
     const auto& source = primitives.array(id).alias_of;
     if (!source || !contains(kernel.loads, *source))
-      loads_.push_back({id, bits_of(primitives.array(id).axes), bits_of(awaited_axes(primitives, island, id))});
+      loads_.push_back({id, bits_of(primitives.array(id).axes), bits_of(awaited_axes(primitives, island, id)),
+                        minor_over(primitives, kernel, id)});
   }
-  for (const int number : kernel.region.primitives)
-    everywhere &= bits_of(primitives.array(primitives.list[static_cast<std::size_t>(number)].output).axes);
   for (const AxisId axis : seen) {
     axes_[axis] = streamability(primitives, kernel.region, axis);
-    if ((everywhere & bit(axis)) != 0) batch_.push_back(axis);
     if (axes_[axis].kind == Streamability::Kind::folded && mergeable(primitives, kernel.region, axis))
       mergeable_ |= bit(axis);
   }
@@ -244,11 +241,14 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
   for (const AxisLoop& loop : loops) {
     cost.tiled |= loop.parts ? part_bit(loop.axis) : bit(loop.axis);
     if (loop.parts) cost.parts |= bit(loop.axis);
+    if (loop.partition == Partition::group) cost.groups |= loop.parts ? part_bit(loop.axis) : bit(loop.axis);
   }
-  for (const auto& [id, axes, awaited] : loads_) cost.repeated.emplace_back(id, repeated(axes, 0, awaited, loops));
+  for (const auto& [id, axes, awaited, minor] : loads_)
+    cost.repeated.emplace_back(id, repeated(axes, 0, awaited, loops)), cost.minor.push_back(minor);
   std::set<ArrayId> state;
   for (const Result& result : results_) {
     cost.repeated.emplace_back(result.id, repeated(result.axes, result.folded, result.awaited, loops));
+    cost.minor.push_back(0);
     for (std::size_t i = 0; i < loops.size(); ++i) {
       const auto kept = result.state.find(loops[i].axis);
       if (kept == result.state.end() || !comes_back(result.axes, loops, i)) continue;
@@ -266,7 +266,7 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
     const AxisLoop& around = loops[loops.size() - 2];
     return around.partition == Partition::group || (axes & bit(around.axis)) != 0;
   };
-  for (const auto& [id, axes, awaited] : loads_) {
+  for (const auto& [id, axes, awaited, minor] : loads_) {
     if (!streams || (axes & bit(loops.back().axis)) != 0) continue;
     if (!leaves(axes) || (awaited & bit(loops.back().axis)) == 0) cost.resident.push_back(id);
     if (!leaves(axes)) cost.resident.push_back(id);  // it is live in the epilogue, too

@@ -80,7 +80,24 @@ class NestWalk {
 
 }  // namespace
 
+namespace {
+
+// Whether b has more loops over blocks, and repeats no more than a but for minor loads, of which it repeats some.
+bool only_minor_loads_differ(const NestCost& a, const NestCost& b) {
+  if ((b.groups & ~a.groups) == 0) return false;
+  bool minor = false;
+  for (std::size_t i = 0; i < b.repeated.size(); ++i) {
+    const AxisBits more = b.repeated[i].second & ~a.repeated[i].second;
+    if ((more & ~b.minor[i]) != 0) return false;
+    minor = minor || more != 0;
+  }
+  return minor;
+}
+
+}  // namespace
+
 bool dominates(const NestCost& a, const NestCost& b) {
+  if (only_minor_loads_differ(a, b)) return false;
   if ((b.tiled & ~a.tiled) != 0 || a.parts != b.parts) return false;
   for (std::size_t i = 0; i < a.repeated.size(); ++i)
     if ((a.repeated[i].second & ~b.repeated[i].second) != 0) return false;

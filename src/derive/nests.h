@@ -31,9 +31,11 @@ using AxisBits = std::uint32_t;
 // together with its running state.
 struct NestCost {
   std::vector<std::pair<ArrayId, AxisBits>>
-      repeated{};      // loads, then results, in the same order for all nests of a kernel
-  AxisBits tiled = 0;  // axes that have a loop
-  AxisBits parts = 0;  // axes whose parts leave partial results
+      repeated{};                 // loads, then results, in the same order for all nests of a kernel
+  std::vector<AxisBits> minor{};  // of these: axes over which repeating it costs little (minor_over)
+  AxisBits groups = 0;            // loops over blocks
+  AxisBits tiled = 0;             // axes that have a loop
+  AxisBits parts = 0;             // axes whose parts leave partial results
   std::vector<std::pair<ArrayId, AxisBits>> state{};  // running state that is stored, and the loops that repeat it
   std::vector<ArrayId> resident{};                    // on the chip in every column: see derive/columns.h
 };
@@ -48,6 +50,15 @@ struct Nests {
   std::size_t considered = 0, legal = 0;
   bool complete = true;
 };
+
+// Axes over which repeating a load is minor: another array in memory has its axes, that one and at least one more, so
+// the repeated load moves at most that array's volume divided by the size of the further axes. A slope a head is minor
+// over the batch and over the queries; a weight that every row shares is not. Results are never minor.
+AxisBits minor_over(const Primitives& primitives, const FusedKernel& kernel, ArrayId load);
+
+// Axes that nothing folds over and that every array in memory has, or whose loads that lack them are minor: they are
+// grouped with tile 1, which repeats nothing of weight.
+std::vector<AxisId> batch_axes(const Primitives& primitives, const FusedKernel& kernel);
 
 // Properties of a kernel that the rules use, computed once.
 class KernelRules {
@@ -67,12 +78,10 @@ class KernelRules {
   NestCost cost(const AxisLoops& loops) const;
 
   const std::map<AxisId, Streamability>& axes() const { return axes_; }
-  const std::vector<AxisId>& batch() const {
-    return batch_;
-  }                                 // axes of every array; they are grouped with tile 1, which repeats no array
-  bool folded(AxisId axis) const;   // some result is folded over it
-  bool splits(AxisId axis) const;   // it can be cut into parts whose results merge
-  bool adds_up(AxisId axis) const;  // every result that folds over it is a plain sum
+  const std::vector<AxisId>& batch() const { return batch_; }  // batch_axes()
+  bool folded(AxisId axis) const;                              // some result is folded over it
+  bool splits(AxisId axis) const;                              // it can be cut into parts whose results merge
+  bool adds_up(AxisId axis) const;                             // every result that folds over it is a plain sum
 
  private:
   struct Result {
@@ -95,7 +104,7 @@ class KernelRules {
   std::vector<AxisId> batch_;
   struct Load {
     ArrayId id{};
-    AxisBits axes = 0, awaited = 0;
+    AxisBits axes = 0, awaited = 0, minor = 0;
   };
   std::vector<Load> loads_;
   std::vector<Result> results_;
@@ -114,6 +123,7 @@ class KernelRules {
 // loops that repeat it in b, keeps no more state, keeps no other arrays resident, and has at least the loops of b, so
 // that a can have b's tiles and footprint. Proof: trip counts are at least 1, and a loop whose tile is the whole axis
 // has one trip and moves nothing. If a loop of b has one trip, b equals the nest without it, which is enumerated too.
+// A nest that is worse only by minor loads, but has more loops over blocks, is not dominated: best_nest() prefers it.
 bool dominates(const NestCost& a, const NestCost& b);
 
 // At most one axis is split into parts. Stops after `most` nests and clears `complete`.

@@ -60,6 +60,18 @@ class CascadeWalk {
     return substitute(primitive.body, written_);
   }
 
+  // The fold skips positions of an input that has both axes of the guard; written out, the body has no such input left.
+  bool loses_its_mask(const Primitive& primitive) {
+    const auto& guard = primitives_.diagram.guard;
+    const auto masked = [&](ArrayId id) {
+      return guard && primitives_.array(id).has(guard->query) && primitives_.array(id).has(guard->key);
+    };
+    if (std::none_of(primitive.inputs.begin(), primitive.inputs.end(), masked)) return false;
+    const std::vector<std::string> names = written_out(primitive).arrays();
+    return std::none_of(names.begin(), names.end(),
+                        [&](const std::string& read) { return masked(*primitives_.diagram.find_array(read)); });
+  }
+
   void visit(const Primitive& primitive) {
     const ArrayId out = primitive.output;
     const bool over = primitive.folds(axis_);
@@ -70,6 +82,9 @@ class CascadeWalk {
         return refuse(out, "'" + name(input) +
                                "' is complete only after a fold over another axis of what the stream over " +
                                cascade_.axis + " yields");
+    if (over && loses_its_mask(primitive))
+      return refuse(out, "'" + name(out) + "' folds what the mask leaves out of '" + name(primitive.inputs.front()) +
+                             "', but nothing that the stream over " + cascade_.axis + " reads is masked");
     if (over) {
       cascade_.folds.push_back({name(out), *primitive.fold, written_out(primitive), shape(out)});
       dependent_.insert(out);

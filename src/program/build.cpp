@@ -61,6 +61,7 @@ TileProgram TileProgramBuilder::run() {
   for (const auto& [name, run] : running_)
     if (run.comes_back && !made(run.tile).memory)
       refuse(fmt::format("a loop comes back to {} before it is complete, and it is not stored", name));
+  put_in_order();
   share_expressions(levels_, out_, primitives_, inside_);
   for (const int number : loads_) place_load(levels_, out_, readers_of(number), number, level_of(made(number).axes));
   out_.body = nest(out_.groups - 1);
@@ -94,6 +95,39 @@ int TileProgramBuilder::tile(const std::string& name, const std::vector<AxisId>&
   if (const int known = out_.find(name); known >= 0) return known;
   out_.tiles.push_back({.name = name, .axes = axes, .kind = kind});
   return static_cast<int>(out_.tiles.size()) - 1;
+}
+
+void TileProgramBuilder::belongs(int number, const Primitive& primitive) {
+  order_[number] = static_cast<int>(&primitive - primitives_.list.data());
+}
+
+// Statements of a level run in the order of their primitives; a value is stored when it is complete.
+void TileProgramBuilder::put_in_order() {
+  const auto before = [&](const Statement& a, const Statement& b) { return order_[a.tile] < order_[b.tile]; };
+  for (auto* list : {&levels_.before, &levels_.after})
+    for (std::vector<Statement>& level : *list) {
+      std::stable_sort(level.begin(), level.end(), before);
+      finish_before_overwriting(level);
+    }
+}
+
+// A fold may be finished from the state of another one: that state gives way to its own finished value, which is stored
+// and used, only afterwards.
+void TileProgramBuilder::finish_before_overwriting(std::vector<Statement>& level) const {
+  for (std::size_t i = 0; i < level.size(); ++i)
+    for (std::size_t j = level.size() - 1; j > i; --j) {
+      if (level[i].kind != Kind::finalise || level[j].kind != Kind::finalise) continue;
+      const int tile = level[i].tile;
+      const std::string& name = made(tile).name;
+      if (!level[j].value.uses(name) || level[i].value.uses(made(level[j].tile).name)) continue;
+      const auto stays = [&](const Statement& one) {
+        if (one.tile == tile) return one.kind != Kind::finalise && one.kind != Kind::store;
+        return one.kind != Kind::compute || !one.value.uses(name);
+      };
+      std::stable_partition(level.begin() + static_cast<std::ptrdiff_t>(i),
+                            level.begin() + static_cast<std::ptrdiff_t>(j) + 1, stays);
+      break;
+    }
 }
 
 int TileProgramBuilder::level_of(const std::vector<AxisId>& axes) const {
@@ -153,6 +187,7 @@ Place TileProgramBuilder::computed(const Primitive& from) {
   std::vector<AxisId> axes = primitives_.axes_of(from);
   for (const std::string& name : from.body.index_axes()) axes.push_back(*primitives_.diagram.find_axis(name));
   const Place place = place_of(array(from.output).name, level_of(axes), inputs);
+  belongs(tile(from.output), from);
   put(place, {.kind = Kind::compute,
               .tile = tile(from.output),
               .value = from.body,
@@ -199,10 +234,12 @@ double TileProgramBuilder::empty_value(ArrayId id) const {
   if (const int other = primitives_.producer(id); !primitive && other >= 0)  // another kernel's
     primitive = &primitives_.list[static_cast<std::size_t>(other)];
   if (!primitive) return std::nan("");
-  if (primitive->fold) return fold_unit(*primitive->fold);
+  if (primitive->fold && masked(primitive->inputs)) return fold_unit(*primitive->fold);
   std::map<std::string, double> values;
   for (const ArrayId input : primitive->inputs) values.emplace(array(input).name, empty_value(input));
-  return evaluate(primitive->body, EmptyValues(std::move(values)));
+  const double value = evaluate(primitive->body, EmptyValues(std::move(values)));
+  const bool of_any_number = !primitive->fold || *primitive->fold == FoldKind::max || *primitive->fold == FoldKind::min;
+  return of_any_number || (value == 0 && *primitive->fold == FoldKind::sum) ? value : std::nan("");
 }
 
 std::vector<int> TileProgramBuilder::readers_of(int number) const {

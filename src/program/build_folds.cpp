@@ -40,6 +40,8 @@ const TileProgramBuilder::Running& TileProgramBuilder::running(const StateVariab
   Running run{.variable = variable, .fold = &fold};
   run.tile = tile(variable.name, array(fold.output).axes, variable.kind);
   made(run.tile).kind = variable.kind;
+  belongs(run.tile, fold);
+  made(run.tile).uncounted = !primitives_.diagram.find_array(variable.name);
   out_.state.push_back(variable.name);
   const std::vector<int> loops = cuts(fold);
   std::vector<AxisId> axes = array(fold.output).axes;
@@ -128,6 +130,8 @@ void TileProgramBuilder::add_tile_by_tile(const Running& run, Statement fold) {
   }
   const std::string name = fmt::format("{}{}", run.variable.name, tile_suffix);
   if (primitives_.diagram.find_array(name)) refuse(fmt::format("{} is an array of the diagram", name));
+  const int own = tile(name, array(run.fold->output).axes);
+  belongs(own, *run.fold), made(own).uncounted = true;
   put(run.update, {.kind = Kind::compute,
                    .tile = tile(name, array(run.fold->output).axes),
                    .value = substitute(fold.value, within),
@@ -148,6 +152,8 @@ void TileProgramBuilder::added_up(const Stored& how, const Primitive& fold) {
   const std::vector<AxisId>& axes = array(fold.output).axes;
   run.tile = tile(variable.name, axes, variable.kind);
   made(run.tile).kind = variable.kind;
+  belongs(run.tile, fold);
+  made(run.tile).uncounted = !primitives_.diagram.find_array(variable.name);
   out_.state.push_back(variable.name);
   std::vector<AxisId> all = axes;
   all.insert(all.end(), fold.folded.begin(), fold.folded.end());
@@ -225,6 +231,7 @@ Place TileProgramBuilder::finished(const Primitive& fold, const Expression& valu
     place = place_of(array(fold.output).name, level_of(array(fold.output).axes), at);
   }
   const int number = tile(fold.output);
+  belongs(number, fold);
   std::vector<int> own;
   for (const Running* part : parts)
     if (part->fold == &fold) own.push_back(part->tile);

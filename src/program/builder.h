@@ -45,6 +45,10 @@ class TileProgramBuilder {
   void put(const Place& place, Statement statement);
   int tile(const std::string& name, const std::vector<AxisId>& axes, std::optional<FoldKind> kind = {});
   int tile(ArrayId id) { return tile(array(id).name, array(id).axes); }
+  // The tile is of this primitive, in whose place among the others its statements run.
+  void belongs(int number, const Primitive& primitive);
+  void put_in_order();
+  void finish_before_overwriting(std::vector<Statement>& level) const;
 
   // Innermost loop that moves a value with these axes; blocks compute everything for themselves.
   int level_of(const std::vector<AxisId>& axes) const;
@@ -105,6 +109,7 @@ class TileProgramBuilder {
   std::map<std::string, Running, std::less<>> running_;
   std::map<AxisId, Witness> witnesses_;
   std::vector<int> loads_;
+  std::map<int, int> order_;  // of tiles: position of the primitive
   std::set<ArrayId> live_;
 };
 

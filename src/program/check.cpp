@@ -89,7 +89,7 @@ class CaseRun {
   }
 
   // Positions that no step visits, because the mask leaves nothing to them, keep what memory held (ProgramTile::empty).
-  // Where the diagram yields no number, a program may leave anything.
+  // That is NaN where it depends on inputs. Where the diagram yields no number, a program may leave anything.
   void compare(const Array& array, const Coordinates& sizes, const Memory& wanted, const Memory& found, bool alone) {
     const auto left = found.find(array.name);
     if (left == found.end()) {
@@ -106,10 +106,24 @@ class CaseRun {
     for_each_point(array.axes, box, point, [&] {
       if (!result_.failure.empty() || !seen(diagram_, array.axes, sizes, small_.mask, point)) return;
       const double want = right.at(point), have = left->second.at(point);
-      if (std::isnan(want)) return;
+      if (std::isnan(want) || (std::isnan(have) && unvisited(array, sizes, point))) return;
       if (std::isfinite(want) ? std::abs(have - want) <= value_tolerance * largest : have == want) return;
       result_.failure = fmt::format("{} is {} where the diagram says {}", array.name, have, want);
     });
+  }
+
+  // Under a mask, rows without a key and keys without a row.
+  bool unvisited(const Array& array, const Coordinates& sizes, const Coordinates& point) const {
+    if (!small_.mask.masks() || !diagram_.guard) return false;
+    const AxisId query = diagram_.guard->query, key = diagram_.guard->key;
+    Coordinates at = point;
+    const Box box{.first = {}, .end = sizes};
+    std::vector<AxisId> free;
+    if (!array.has(query)) free.push_back(query);
+    if (!array.has(key)) free.push_back(key);
+    bool any = false;
+    for_each_point(free, box, at, [&] { any = any || seen(diagram_, {query, key}, sizes, small_.mask, at); });
+    return !any;
   }
 
   const SmallCase& small_;

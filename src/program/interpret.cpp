@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/contains.h"
+#include "program/held.h"
+#include "program/position.h"
 
 namespace tilescope {
 namespace {
@@ -18,17 +20,15 @@ using Corner = std::vector<std::int64_t>;  // the first element of a tile along 
 struct Ready {
   const Statement* statement = nullptr;
   NumericExpression value{}, repair{};
-  std::vector<AxisId>
-      others{};  // axes of a compute that its tile lacks and that are not folded: none in valid programs
+  std::vector<int> uses{};  // tiles whose values it takes
   std::vector<Ready> body{};
 };
 
 class Machine {
  public:
   Machine(const TileProgram& program, const Schedule& schedule, const Nest& nest, Memory& memory)
-      : program_(program), schedule_(schedule), nest_(nest), memory_(memory) {
+      : program_(program), schedule_(schedule), nest_(nest), memory_(memory), at_(nest), held_(program.tiles.size()) {
     for (std::size_t i = 0; i < max_axes; ++i) sizes_[i] = nest.sizes[i];
-    at_.assign(nest.loop_count, 0);
     for (const ProgramTile& tile : program.tiles) {
       now_.emplace_back(tile.axes, sizes_, std::nan(""));
       before_.emplace_back(tile.axes, sizes_, std::nan(""));
@@ -51,6 +51,7 @@ class Machine {
     clear();
     prepare_memory();
     all(body);
+    out_.held = held_.most();
     return std::move(out_);
   }
 
@@ -72,10 +73,29 @@ class Machine {
       if (folds || statement.kind == Kind::compute || statement.kind == Kind::finalise)
         one.value = NumericExpression(statement.value, schedule_.diagram, sizes_, either);
       if (statement.repair) one.repair = NumericExpression(*statement.repair, schedule_.diagram, sizes_, repaired);
+      one.uses = uses_of(statement);
       one.body = ready(statement.body);
       list.push_back(std::move(one));
     }
     return list;
+  }
+
+  std::vector<int> uses_of(const Statement& statement) const {
+    std::vector<int> uses;
+    const auto add = [&](int tile) {
+      if (tile >= 0) uses.push_back(program_.tiles[static_cast<std::size_t>(tile)].view_of.value_or(tile));
+    };
+    const auto names = [&](const Expression& value) {
+      for (std::string name : value.arrays()) {
+        if (name.ends_with('\'')) name.pop_back();
+        add(program_.find(name));
+      }
+    };
+    names(statement.value);
+    if (statement.repair) names(*statement.repair);
+    if (statement.kind == Kind::fold || statement.kind == Kind::store || statement.kind == Kind::add)
+      add(statement.tile);
+    return uses;
   }
 
   // Of a running state, name' is its value after the fold; in a repair, name is its value before.
@@ -119,75 +139,34 @@ class Machine {
     const int position = one.statement->loop;
     const BoundLoop& bound = nest_.loops[static_cast<std::size_t>(position)];
     for (std::int64_t i = 0; i < bound.trips; ++i) {
-      at_[static_cast<std::size_t>(position)] = i;
-      depth_ = position + 1;
-      if (!within_chunk(position) || !alive()) continue;
+      at_.step(position, i);
+      if (!at_.within_chunk(position) || !at_.alive()) continue;
       if (bound.group) {  // another block
         for (auto& corner : resident_) corner.reset();
         for (auto& corner : stored_) corner.reset();
       }
       all(one.body);
-      depth_ = position + 1;
     }
-    depth_ = position;
+    at_.leave(position);
   }
 
   // ---- tiles
 
-  // First element and end of the current tile along an axis.
-  std::pair<std::int64_t, std::int64_t> span(AxisId axis) const {
-    std::int64_t first = 0, end = nest_.size(axis);
-    const Chunked& cut = nest_.chunked;
-    if (cut.present() && cut.of == axis && cut.outer < depth_) {
-      first = at_[static_cast<std::size_t>(cut.outer)] * cut.length;
-      end = std::min(end, first + cut.length);
-    }
-    for (int i = 0; i < depth_; ++i) {
-      const BoundLoop& bound = nest_.loops[static_cast<std::size_t>(i)];
-      if (bound.axis != axis) continue;
-      first += at_[static_cast<std::size_t>(i)] * bound.tile;
-      return {first, std::min(end, first + bound.tile)};
-    }
-    return {first, end};
-  }
-
-  Box box(const std::vector<AxisId>& axes) const {
-    Box found;
-    for (const AxisId axis : axes) std::tie(found.first[index(axis)], found.end[index(axis)]) = span(axis);
-    return found;
-  }
+  Box box(const std::vector<AxisId>& axes) const { return at_.box(axes); }
+  std::int64_t volume(const std::vector<AxisId>& axes) const { return box(axes).volume(axes); }
 
   Corner corner(std::size_t tile) const {
     Corner found;
-    for (const AxisId axis : program_.tiles[tile].axes) found.push_back(span(axis).first);
+    for (const AxisId axis : program_.tiles[tile].axes) found.push_back(at_.span(axis).first);
     return found;
   }
 
   // An accumulator's tile, and the steps of the loops that start it anew.
   Corner visited(std::size_t tile) const {
-    Corner found(at_.begin(), at_.begin() + program_.tiles[tile].restarts_in);
+    Corner found = at_.steps(program_.tiles[tile].restarts_in);
     const Corner own = corner(tile);
     found.insert(found.end(), own.begin(), own.end());
     return found;
-  }
-
-  // The last chunk of a split may hold fewer tiles than the others.
-  bool within_chunk(int position) const {
-    if (!nest_.chunked.present() || nest_.chunked.inner != position) return true;
-    const auto [first, end] = span(nest_.chunked.of);
-    return first < end;
-  }
-
-  // Whether the mask leaves any position to the loops so far.
-  bool alive() const {
-    if (!nest_.guarded()) return true;
-    const GuardAxes guard = *nest_.diagram->guard;
-    const auto [q0, q1] = span(guard.query);
-    const auto [x0, x1] = span(guard.key);
-    for (std::int64_t q = q0; q < q1; ++q)
-      for (std::int64_t x = x0; x < x1; ++x)
-        if (sees(*nest_.mask, nest_.size(guard.query), nest_.size(guard.key), q, x)) return true;
-    return false;
   }
 
   // ---- statements
@@ -199,12 +178,15 @@ class Machine {
       if (statement.kind == Kind::fold) ++visits_[tile][visited(tile)];
       return;
     }
+    held_.next();
+    for (const int used : one.uses) held_.use(static_cast<std::size_t>(used));
     switch (statement.kind) {
       case Kind::load:
         load(tile);
         break;
       case Kind::start:
         fill(tile, fold_unit(*program_.tiles[tile].kind));
+        hold(tile);
         break;
       case Kind::resume:
         resume(tile);
@@ -246,13 +228,29 @@ class Machine {
     each(tile, [&](const Coordinates& point) { now_[tile].at(point) = value; });
   }
 
+  // A map may put its result in the place of an input.
+  std::vector<int> same_shape(const Ready& one) const {
+    std::vector<int> tiles;
+    const auto shape = [&](int tile) {
+      const std::vector<AxisId>& axes = program_.tiles[static_cast<std::size_t>(tile)].axes;
+      return std::set<AxisId>(axes.begin(), axes.end());
+    };
+    for (const int used : one.uses)
+      if (shape(used) == shape(one.statement->tile)) tiles.push_back(used);
+    return tiles;
+  }
+  void hold(std::size_t tile, const std::vector<int>& over = {}) {
+    if (!program_.tiles[tile].uncounted) held_.make(tile, volume(program_.tiles[tile].axes), over);
+  }
+
   void load(std::size_t tile) {
+    hold(tile);  // also where the tile of the step before is the same: M counts a tile from its load to its last use
     if (resident_[tile] == corner(tile)) return show_views(tile);
     fill(tile, 0);
     const ArrayId id = *program_.tiles[tile].memory;
     const Values& there = memory_.at(name_of(id));
     each(tile, [&](const Coordinates& point) { now_[tile].at(point) = there.at(point); });
-    out_.moved[id].loaded += box(program_.tiles[tile].axes).volume(program_.tiles[tile].axes);
+    out_.moved[id].loaded += volume(program_.tiles[tile].axes);
     show_views(tile);
   }
 
@@ -276,16 +274,18 @@ class Machine {
     const bool first = entered_[tile].insert(visited(tile)).second && !program_.tiles[tile].zeroed;
     if (!first && resident_[tile] == corner(tile)) return;
     fill(tile, fold_unit(*program_.tiles[tile].kind));
+    hold(tile);
     if (first || !program_.tiles[tile].memory) return;
     const ArrayId id = *program_.tiles[tile].memory;
     const Values& there = memory_.at(name_of(id));
     each(tile, [&](const Coordinates& point) { now_[tile].at(point) = there.at(point); });
-    out_.moved[id].loaded += box(program_.tiles[tile].axes).volume(program_.tiles[tile].axes);
+    out_.moved[id].loaded += volume(program_.tiles[tile].axes);
   }
 
   void compute(const Ready& one, std::size_t tile) {
     const Statement& statement = *one.statement;
     if (resident_[tile] != corner(tile)) fill(tile, 0);
+    hold(tile, statement.fold ? std::vector<int>() : same_shape(one));
     const Box folded = box(statement.over);
     each(tile, [&](const Coordinates& at) {
       Coordinates point = at;
@@ -296,6 +296,7 @@ class Machine {
   // Where nothing was folded, the state has its units and the result is the unit of its fold, too.
   void finalise(const Ready& one, std::size_t tile) {
     if (resident_[tile] != corner(tile)) fill(tile, 0);
+    hold(tile, same_shape(one));
     const std::vector<int>& own = one.statement->own;
     each(tile, [&](const Coordinates& at) {
       const bool untouched = !own.empty() && std::all_of(own.begin(), own.end(), [&](int state) {
@@ -342,13 +343,13 @@ class Machine {
     each_in_memory(id, [&](double& there, const Coordinates& point) { there = now_[tile].at(point); });
     if (stored_[tile] == corner(tile)) return;
     stored_[tile] = corner(tile);
-    out_.moved[id].stored += box(axes_of(id)).volume(axes_of(id));
+    out_.moved[id].stored += volume(axes_of(id));
   }
 
   void add(std::size_t tile, Accumulate by) {
     const ArrayId id = *program_.tiles[tile].memory;
     each_in_memory(id, [&](double& there, const Coordinates& point) { there += now_[tile].at(point); });
-    const std::int64_t values = box(axes_of(id)).volume(axes_of(id));
+    const std::int64_t values = volume(axes_of(id));
     out_.moved[id].stored += values;
     if (by != Accumulate::reduction) out_.moved[id].loaded += values;
   }
@@ -375,8 +376,8 @@ class Machine {
   Memory& memory_;
   Execution out_;
   Coordinates sizes_{};
-  std::vector<std::int64_t> at_;
-  int depth_ = 0;
+  LoopPosition at_;
+  HeldValues held_;
   bool counting_ = false;
   std::vector<Values> now_, before_;  // by tile; of a running state also before the last fold
   std::vector<std::optional<Corner>> resident_, stored_;

@@ -1,4 +1,4 @@
-// Executes a program on numbers and counts what it moves.
+// Executes a program on numbers and counts what it moves and holds.
 #pragma once
 
 #include <map>
@@ -17,6 +17,7 @@ struct Moved {
 
 struct Execution {
   std::map<ArrayId, Moved> moved{};  // of the schedule's diagram; values
+  std::int64_t held = 0;             // values on the chip at most, in any block (program/held.h)
 };
 
 // `nest`: the island's, bound to sizes, tiles and a mask. Arrays that the program stores are created in `memory`.

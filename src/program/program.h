@@ -22,8 +22,11 @@ struct ProgramTile {
   std::optional<FoldKind> kind{};   // accumulators: the fold whose unit they start with
   std::optional<int> view_of{};     // the tile whose first entries along the last axis it is
   int restarts_in = 0;              // accumulators: it is started anew at each step of so many outer loops
-  bool zeroed = false;              // its memory has the fold's unit before the loops begin
-  double empty = std::nan("");      // what memory holds where the mask leaves nothing to it, if that is a constant
+  // What M leaves out: repair factors and a tile's own state, which are used up row by row, and the second and further
+  // accumulators of a fold of several terms.
+  bool uncounted = false;
+  bool zeroed = false;          // its memory has the fold's unit before the loops begin
+  double empty = std::nan("");  // what memory holds where the mask leaves nothing to it, if that is a constant
 };
 
 // A tile folded by itself, before it is merged into the running state of the name before the suffix.

@@ -62,7 +62,8 @@ class Sharing {
       std::vector<Expression> calls;
       add_calls(*value, calls);
       for (const Expression& call : calls)
-        if (const std::vector<std::size_t> users = users_of(level, call, first, repairs); users.size() > 1)
+        if (const std::vector<std::size_t> users = users_of(level, call, first, repairs);
+            users.size() > 1 && (repairs || takes_a_place(level, call, users)))
           return share(level, call, users, repairs), true;
     }
     return false;
@@ -86,10 +87,27 @@ class Sharing {
     return users;
   }
 
+  // Whether the value can take the place of an input that nothing else needs from there on: then it needs no room.
+  bool takes_a_place(const std::vector<Statement>& level, const Expression& call,
+                     const std::vector<std::size_t>& users) const {
+    const std::vector<AxisId> shape = axes_of(call);
+    for (const std::string& name : call.arrays()) {
+      const std::vector<AxisId>& axes =
+          program_.tiles[static_cast<std::size_t>(program_.find(without_primes(name)))].axes;
+      const bool fits = axes.size() == shape.size() &&
+                        std::all_of(shape.begin(), shape.end(), [&](AxisId axis) { return contains(axes, axis); });
+      if (fits && std::none_of(level.begin(), level.end(), [&](const Statement& one) {
+            return &one >= &level[users.front()] && replaced(one.value, call, Expression::number(0)).uses(name);
+          }))
+        return true;
+    }
+    return false;
+  }
+
   void share(std::vector<Statement>& level, const Expression& call, const std::vector<std::size_t>& users,
              bool repairs) {
     const std::string name = name_of(call, repairs);
-    program_.tiles.push_back({.name = name, .axes = axes_of(call)});
+    program_.tiles.push_back({.name = name, .axes = axes_of(call), .uncounted = repairs});
     for (const std::size_t user : users) {
       Statement& statement = level[user];
       if (repairs) statement.repair = replaced(*statement.repair, call, Expression::array(name));

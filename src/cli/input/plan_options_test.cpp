@@ -201,7 +201,7 @@ TEST_CASE("explain compares the schedule with every lower bound, and shows level
   const std::string words = "explain" + gpu + "--q-len 4k --heads 4 --head-dim 64";
   const std::string text = run_program(words).out, markdown = run_program(words + " --format md").out;
   for (const std::string part : {"lower bounds (of bytes read and written at a level)", "Saha & Ye, arXiv 2402.07443",
-                                 "load K[", "l2 -> smem", "matrix instructions m16n8k16", "allocate smem"}) {
+                                 "load K[b, k, x, d]", "l2 -> smem", "matrix instructions m16n8k16", "allocate smem"}) {
     CHECK_MESSAGE(has(text, part), part);
     CHECK_MESSAGE(has(markdown, part), part);
   }

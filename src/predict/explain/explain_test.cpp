@@ -239,12 +239,12 @@ TEST_CASE("pseudocode starts, repairs and finishes the running state; a merge do
   in_order(text.substr(0, merge),
            {"O_part = 0, L_part = -infinity where nothing is live", "m[b, k, r, q] = -infinity", "l[b, k, r, q] = 0",
             "for x in its part", "m[b, k, r, q] = max(m, max over x of S where live)", "A[b, k, r, q, x] = exp(S - m')",
-            "O * scale + sum over x of A*V", "l * scale + sum over x of A where live",
-            "O[b, k, r, q, e] = O/l, 0 where nothing was live", "store O[b, k, r, q, e] as O_part",
-            "L[b, k, r, q] = m + log(l)", "store L[b, k, r, q] as L_part"});
+            "l * scale + sum over x of A where live", "O * scale + sum over x of A*V", "L[b, k, r, q] = m + log(l)",
+            "store L[b, k, r, q] as L_part", "O[b, k, r, q, e] = O/l, 0 where nothing was live",
+            "store O[b, k, r, q, e] as O_part"});
   in_order(text.substr(merge),
            {"m[b, k, r, q] = -infinity", "for part of x in 8 parts", "load L_part", "max over x_chunks of L_part",
-            "shared*O_part", "O[b, k, r, q, e] = O/l", "store O[b, k, r, q, e]"});
+            "load O_part", "O[b, k, r, q, e] = O/l", "store O[b, k, r, q, e]"});
 }
 
 TEST_CASE("pseudocode of every shipped schedule and kernel is a program that ran under every mask") {
