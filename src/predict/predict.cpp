@@ -46,12 +46,11 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
     time.launch += launch_seconds(hardware, launch.bound.how, repeats.evicts);
     time.cold += each.cold_seconds(each.highest_hz);
     time.sm_cycles += result.seconds * each.highest_hz, time.busy_cycles += result.busy_clocks;
-    const Energy own = launch_energy(hardware, launch.bound.how, launch.counts);
-    energy.memory += own.memory, energy.tensor += own.tensor, energy.others += own.others;
+    add_energy(launch_energy(hardware, launch.bound.how, launch.counts), energy);
   }
   // Clock: the highest at which all of them stay within the power limit.
   const ClockAndPower sustained = sustained_clock(hardware, times, energy, time.launch);
-  time.clock_hz = sustained.hz, time.watts = sustained.watts;
+  time.clock_hz = sustained.hz, time.watts = sustained.watts, time.energy = energy.items;
   time.cold += time.launch, time.total = time.launch;
   for (const LaunchTime& each : times) time.total += each.seconds(sustained.hz);
   time.total = std::max(time.total, host_seconds(hardware, times.size()));

@@ -108,6 +108,30 @@ struct EnumTable<Lever> {
 };
 inline constexpr int lever_count = static_cast<int>(kind_count<Lever>);
 
+// What takes energy: bytes that a level moves, then operations.
+enum class EnergyItem { hbm, l2, smem, tensor, multiply_adds, exponentials, others };
+struct EnergyItemRow {
+  EnergyItem value;
+  std::string_view name, unit;
+  bool transfer;
+};
+template <>
+struct EnumTable<EnergyItem> {
+  static constexpr std::array rows{EnergyItemRow{EnergyItem::hbm, "hbm", "B", true},
+                                   EnergyItemRow{EnergyItem::l2, "l2", "B", true},
+                                   EnergyItemRow{EnergyItem::smem, "smem", "B", true},
+                                   EnergyItemRow{EnergyItem::tensor, "tensor", "FLOP", false},
+                                   EnergyItemRow{EnergyItem::multiply_adds, "multiply-adds", "OP", false},
+                                   EnergyItemRow{EnergyItem::exponentials, "exponentials", "OP", false},
+                                   EnergyItemRow{EnergyItem::others, "other instructions", "OP", false}};
+};
+inline constexpr int energy_item_count = static_cast<int>(kind_count<EnergyItem>);
+// Energy above that of a busy GPU, at the clocks that energies were measured at.
+struct ItemEnergy {
+  double amount = 0, joules = 0;
+};
+using EnergyByItem = std::array<ItemEnergy, energy_item_count>;
+
 struct TimePrediction {
   std::array<double, resource_count> seconds{};  // by Resource, summed over islands; < 0: the profile lacks the rate
   bool spills = false;                           // the compiler keeps registers in memory
@@ -121,6 +145,7 @@ struct TimePrediction {
   double launch = 0;       // of `total`: between kernels
   double clock_hz = 0;     // under the power limit, run after run
   double watts = 0;        // 0: the profile lacks energies
+  EnergyByItem energy{};   // by EnergyItem, of one run; all 0: the profile lacks energies
   std::array<double, lever_count>
       gain{};  // part of `total` saved were this 10 % faster; only where blocks were placed one by one
   Resource bound_by = Resource::hbm;

@@ -123,6 +123,17 @@ std::string time_parts(const Answer& a, const Style& style) {
   return out;
 }
 
+// What takes the energy. Without energies in the profile, what it would have to state.
+std::string energy_text(const Answer& a, const Style& style) {
+  if (!a.prediction.time.modelled) return "";
+  const std::vector<EnergyRow> rows = energy_rows(a.prediction);
+  if (rows.empty())
+    return fmt::format("\nenergy: unknown, {} states no measured.power (energies of hbm, l2, smem and operations)\n",
+                       a.hardware.id);
+  return "\n" + render(table_of("energy of one run above a busy GPU", energy_columns(), rows), style) +
+         fmt::format("transfers: {:.0f} % of it\n", 100 * transfer_share(a.prediction));
+}
+
 std::string last_lines(const Answer& a) {
   const TimePrediction& time = a.prediction.time;
   std::string out = fmt::format("\npredicted {:.2f} us, {} {}: {} of model FLOP; {}\n", time.total * 1e6,
@@ -155,7 +166,7 @@ std::string prediction_text(const Answer& a, const Style& style) {
   out += render(
       table_of("time of each resource (everything else overlapped)", resource_columns(), resource_rows(prediction)),
       style);
-  return out + time_parts(a, style) + last_lines(a);
+  return out + time_parts(a, style) + energy_text(a, style) + last_lines(a);
 }
 
 }  // namespace tilescope::cli

@@ -98,6 +98,8 @@ Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   if (options.terms) json["terms"] = objects_of(term_columns(), term_rows(plan, point, prediction));
   json["footprint"] = objects_of(footprint_columns(), footprint_rows(plan, prediction));
   add_fields(json["time"] = Json::object(), columns, shown::json_time, row);
+  if (const std::vector<EnergyRow> energy = energy_rows(prediction); !energy.empty())
+    json["energy"] = {{"items", objects_of(energy_columns(), energy)}, {"transfer_share", transfer_share(prediction)}};
   json["hbm_read_error"] = to_json(options.dram_error);
   return json;
 }

@@ -195,6 +195,30 @@ const Columns<GainRow>& gain_columns() {
   return columns;
 }
 
+const Columns<EnergyRow>& energy_columns() {
+  using R = EnergyRow;
+  static const Columns<R> columns{
+      {{"item", "item", "", "Level that moves bytes, or kind of operation.", Origin::question},
+       [](const R& r) { return to_string(r.item); }},
+      {{"amount", "amount", "", "Bytes read and written at the level, FLOP, or operations of a thread.", Origin::loops},
+       [](const R& r) { return std::llround(r.energy.amount); }},
+      {{"unit", "unit", "", "Unit of the amount.", Origin::question},
+       [](const R& r) { return std::string(properties(r.item).unit); }},
+      {{"joules_each", "pJ each", "J", "Energy of one, above that of a busy GPU, as measured.", Origin::profile},
+       [](const R& r) { return r.energy.amount > 0 ? Json(r.energy.joules / r.energy.amount) : Json(nullptr); },
+       [](const R& r) {
+         return r.energy.amount > 0 ? Json(std::round(r.energy.joules / r.energy.amount * 1e14) / 100) : Json(nullptr);
+       }},
+      {{"joules", "uJ", "J", "Amount times energy, of one run at the clocks of the measurement.", Origin::time_model},
+       [](const R& r) { return r.energy.joules; },
+       [](const R& r) { return std::round(r.energy.joules * 1e8) / 100; }},
+      {{"share", "percent", "", "Part of the energy of all items.", Origin::time_model},
+       [](const R& r) { return r.share; },
+       [](const R& r) { return std::round(r.share * 1e3) / 10; }},
+  };
+  return columns;
+}
+
 std::vector<TrafficRow> traffic_rows(const Prediction& prediction) {
   std::vector<TrafficRow> rows;
   for (const LevelId level : counted_levels) rows.push_back({level, prediction});
@@ -243,6 +267,24 @@ std::vector<GainRow> gain_rows(const Prediction& prediction) {
   return rows;
 }
 
+std::vector<EnergyRow> energy_rows(const Prediction& prediction) {
+  double all = 0;
+  for (const ItemEnergy& item : prediction.time.energy) all += item.joules;
+  std::vector<EnergyRow> rows;
+  if (all <= 0) return rows;
+  for (std::size_t i = 0; i < prediction.time.energy.size(); ++i)
+    if (const ItemEnergy& item = prediction.time.energy[i]; item.joules > 0)
+      rows.push_back({static_cast<EnergyItem>(i), item, item.joules / all});
+  return rows;
+}
+
+double transfer_share(const Prediction& prediction) {
+  double share = 0;
+  for (const EnergyRow& row : energy_rows(prediction))
+    if (properties(row.item).transfer) share += row.share;
+  return share;
+}
+
 std::vector<ColumnList> prediction_column_lists() {
   std::vector<ColumnList> lists{{"point", "predict, explain, sweep, compare", {}}};
   for (const PredictionColumn& column : prediction_columns(std::vector<std::string>{"NAME"}))
@@ -253,6 +295,7 @@ std::vector<ColumnList> prediction_column_lists() {
   lists.push_back(listed("bounds", "explain: bounds[]", bound_columns()));
   lists.push_back(listed("terms", "explain: terms[]", term_columns()));
   lists.push_back(listed("resources", "predict, explain: time.resources[]", resource_columns()));
+  lists.push_back(listed("energy", "predict, explain: energy.items[]", energy_columns()));
   lists.push_back(listed("gains", "predict: what 10 % more of one thing would save", gain_columns()));
   return lists;
 }

@@ -40,6 +40,11 @@ struct GainRow {
   Lever lever = Lever::hbm;
   double part = 0;  // of the time
 };
+struct EnergyRow {
+  EnergyItem item = EnergyItem::hbm;
+  ItemEnergy energy;
+  double share = 0;  // of all items
+};
 
 const Columns<TrafficRow>& traffic_columns();
 const Columns<KernelRow>& kernel_columns();
@@ -48,6 +53,7 @@ const Columns<BoundRow>& bound_columns();
 const Columns<TermRow>& term_columns();
 const Columns<ResourceRow>& resource_columns();
 const Columns<GainRow>& gain_columns();
+const Columns<EnergyRow>& energy_columns();
 
 // The rows refer to the prediction and the plan, which must outlive them.
 std::vector<TrafficRow> traffic_rows(const Prediction& prediction);
@@ -58,6 +64,8 @@ std::vector<BoundRow> bound_rows(const Plan& plan, const HardwareProfile& hardwa
 std::vector<TermRow> term_rows(const Plan& plan, const Point& point, const Prediction& prediction);
 std::vector<ResourceRow> resource_rows(const Prediction& prediction);
 std::vector<GainRow> gain_rows(const Prediction& prediction);
+std::vector<EnergyRow> energy_rows(const Prediction& prediction);  // none: the profile lacks energies
+double transfer_share(const Prediction& prediction);               // of the energy; 0 where it is not known
 
 // Bytes that a level serves inwards (read) or takes from there (write); null where they are not modelled.
 Json bytes_at(const Prediction& prediction, Boundary boundary, Direction direction);

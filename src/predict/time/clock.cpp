@@ -39,17 +39,32 @@ Energy launch_energy(const HardwareProfile& hardware, const IslandImplementation
   if (from_registers && clock.mma_most && clock.tensor_most && power.clock_exponent)
     energy.tensor *= std::pow(clock.tensor_most->value / clock.mma_most->value, power.clock_exponent->value);
   // A byte from memory was measured with its way through L2 into the unit, which the L2's bytes count already.
-  energy.memory = moved(counts, Boundary::hbm) * std::max(0.0, power.hbm->value - power.l2->value);
   const auto operations = [&](std::initializer_list<Pipe> pipes) {
     double sum = 0;
     for (const Pipe pipe : pipes) sum += static_cast<double>(counts.work.pipes[static_cast<std::size_t>(pipe)]);
     return sum;
   };
-  energy.others = moved(counts, Boundary::l2) * power.l2->value + moved(counts, Boundary::smem) * power.smem->value +
-                  operations({Pipe::ffma, Pipe::fadd, Pipe::fmul}) * power.ffma->value +
-                  operations({Pipe::xu}) * power.ex2->value +
-                  operations({Pipe::alu, Pipe::conversion, Pipe::shuffle}) * power.issue->value;
+  const auto take = [&](EnergyItem item, double amount, double each) {
+    energy.items[static_cast<std::size_t>(item)] = {amount, amount * each};
+    return amount * each;
+  };
+  energy.memory =
+      take(EnergyItem::hbm, moved(counts, Boundary::hbm), std::max(0.0, power.hbm->value - power.l2->value));
+  energy.items[static_cast<std::size_t>(EnergyItem::tensor)] = {static_cast<double>(counts.work.tensor_flop),
+                                                                energy.tensor};
+  energy.others = take(EnergyItem::l2, moved(counts, Boundary::l2), power.l2->value);
+  energy.others += take(EnergyItem::smem, moved(counts, Boundary::smem), power.smem->value);
+  energy.others += take(EnergyItem::multiply_adds, operations({Pipe::ffma, Pipe::fadd, Pipe::fmul}), power.ffma->value);
+  energy.others += take(EnergyItem::exponentials, operations({Pipe::xu}), power.ex2->value);
+  energy.others +=
+      take(EnergyItem::others, operations({Pipe::alu, Pipe::conversion, Pipe::shuffle}), power.issue->value);
   return energy;
+}
+
+void add_energy(const Energy& own, Energy& sum) {
+  sum.memory += own.memory, sum.tensor += own.tensor, sum.others += own.others;
+  for (std::size_t i = 0; i < own.items.size(); ++i)
+    sum.items[i].amount += own.items[i].amount, sum.items[i].joules += own.items[i].joules;
 }
 
 ClockAndPower sustained_clock(const HardwareProfile& hardware, std::span<const LaunchTime> launches,

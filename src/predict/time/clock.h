@@ -11,8 +11,10 @@ namespace tilescope {
 // own; of tensor cores and of everything else on the chip, at their highest clocks. All 0: the profile lacks energies.
 struct Energy {
   double memory = 0, tensor = 0, others = 0;
+  EnergyByItem items{};
   double joules() const { return memory + tensor + others; }
 };
+void add_energy(const Energy& own, Energy& sum);
 Energy launch_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts);
 
 // The highest clock at which launches that run one after the other, again and again, stay within the board's power, and

@@ -1,0 +1,61 @@
+// Energy a level: bytes and operations times measured energies.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "predict/explain/prediction_json.h"
+#include "predict/explain/row_columns.h"
+#include "predict/predict.h"
+#include "request/answer.h"
+
+namespace tilescope {
+namespace {
+
+Answer answered(const std::string& gpu, const std::string& kernel) {
+  return answer(Options(
+      {{"hardware", {gpu}}, {"kernel", {kernel}}, {"heads-q", {"16"}}, {"q-len", {"2k"}}, {"head-dim", {"128"}}}));
+}
+
+const EnergyRow* row_of(const std::vector<EnergyRow>& rows, EnergyItem item) {
+  for (const EnergyRow& row : rows)
+    if (row.item == item) return &row;
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("the energy of a level is its bytes times the profile's energy of a byte; shares sum to one") {
+  const Answer a = answered("h200_sxm", "fused_wgmma");
+  const std::vector<EnergyRow> rows = energy_rows(a.prediction);
+  const auto& power = a.hardware.measured->power;
+  double all = 0, shares = 0, transfers = 0;
+  for (const EnergyRow& row : rows) all += row.energy.joules, shares += row.share;
+  CHECK(shares == doctest::Approx(1));
+  const std::tuple<EnergyItem, Boundary, double> levels[] = {
+      {EnergyItem::hbm, Boundary::hbm, power.hbm->value - power.l2->value},  // a byte of hbm also passes the l2
+      {EnergyItem::l2, Boundary::l2, power.l2->value},
+      {EnergyItem::smem, Boundary::smem, power.smem->value}};
+  for (const auto& [item, level, each] : levels) {
+    const EnergyRow* row = row_of(rows, item);
+    REQUIRE(row);
+    const auto& bytes = a.prediction.traffic[level];
+    CHECK(row->energy.amount == static_cast<double>(bytes[0] + bytes[1]));
+    CHECK(row->energy.joules == doctest::Approx(static_cast<double>(bytes[0] + bytes[1]) * each));
+    transfers += row->energy.joules;
+  }
+  CHECK(transfer_share(a.prediction) == doctest::Approx(transfers / all));
+  CHECK(transfer_share(a.prediction) > 0);
+  CHECK(transfer_share(a.prediction) < 1);
+  const Json json = to_json(a.plan, a.hardware, a.point, a.prediction, a.options);
+  CHECK(json["energy"]["items"].size() == rows.size());
+  CHECK(json["energy"]["transfer_share"] == transfer_share(a.prediction));
+}
+
+TEST_CASE("a profile without energies has no energy rows") {
+  const Answer a = answered("a100_sxm_80", "fused_mma");
+  CHECK(energy_rows(a.prediction).empty());
+  CHECK(transfer_share(a.prediction) == 0);
+  CHECK(!to_json(a.plan, a.hardware, a.point, a.prediction, a.options).contains("energy"));
+}
+
+}  // namespace tilescope
