@@ -141,6 +141,7 @@ std::string last_lines(const Answer& a) {
                                 with_si(static_cast<double>(a.prediction.work.model_flop) / time.total, "FLOP/s"),
                                 error_text(a.options.error));
   if (const std::string spills = spill_text(a.prediction); !spills.empty()) out += spills + "\n";
+  for (const std::string& line : computed_lines(a.plan, a.hardware, a.point)) out += line + "\n";
   for (const std::string& missing : missing_rates(a.plan, a.hardware, a.prediction))
     out += "the profile does not state " + missing + ": the time excludes everything that depends on it\n";
   return out;

@@ -168,7 +168,11 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
     if (term.cause == Cause::operand) all.emplace_back("warps that need it");
     text = all.empty() ? "1" : join(all, " * ");
   }
-  text += " x " + width_text(bound.point, id);
+  const auto rewritten = term.boundary == Boundary::smem ? rewritten_as(bound, id) : std::nullopt;
+  const bool wide = rewritten && (term.cause == Cause::operand ||
+                                  (term.cause == Cause::conversion && term.direction == Direction::write));
+  text += " x " +
+          (wide ? fmt::format("{} B ({})", bits(*rewritten) / 8, to_string(*rewritten)) : width_text(bound.point, id));
   if (bound.point.row_multiple[index(id)] > 1 && !whole)
     text += fmt::format(" (rows padded to {} values)", bound.point.row_multiple[index(id)]);
   if (stored && bound.how.row_store > 0 && term.boundary == Boundary::l2 && term.direction == Direction::write &&

@@ -6,6 +6,8 @@
 
 #include "base/checked.h"
 #include "base/text.h"
+#include "predict/point/computed_format.h"
+#include "predict/point/products.h"
 
 namespace tilescope {
 
@@ -24,6 +26,37 @@ std::string spill_text(const Prediction& prediction) {
                   with_thousands(all.loaded), with_thousands(all.missed));
   return prediction.time.spills_time ? text
                                      : "warning: the time leaves them out, the profile has no measured.local; " + text;
+}
+
+std::vector<ComputedProduct> computed_products(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  std::vector<ComputedProduct> all;
+  if (!plan.assumed) return all;
+  const Diagram& diagram = plan.schedule.diagram;
+  for (std::size_t i = 0; i < plan.schedule.islands.size(); ++i) {
+    const BoundIsland bound = bind_island(plan, hardware, point, static_cast<int>(i));
+    for_each_product(bound, [&](const Product& product) {
+      const Operator& op = diagram.operators[static_cast<std::size_t>(product.op)];
+      ComputedProduct& added = all.emplace_back(ComputedProduct{.kernel = bound.island.name,
+                                                                .product = op.name,
+                                                                .format = to_string(product.computes_in),
+                                                                .reason = computed_format_reason(bound, op),
+                                                                .converted = {}});
+      for (const Operand& operand : product.operands)
+        if (operand.converted) added.converted.push_back(diagram.array(operand.id).name);
+    });
+  }
+  return all;
+}
+
+std::vector<std::string> computed_lines(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  std::vector<std::string> lines;
+  for (const ComputedProduct& each : computed_products(plan, hardware, point)) {
+    const std::string start = fmt::format("{} of kernel {}", each.product, each.kernel);
+    if (!each.reason.empty()) lines.push_back(fmt::format("{} is computed in {}: {}", start, each.format, each.reason));
+    if (!each.converted.empty())
+      lines.push_back(fmt::format("{}: threads convert {} to {}", start, join(each.converted, " and "), each.format));
+  }
+  return lines;
 }
 
 namespace {

@@ -11,6 +11,16 @@ namespace tilescope {
 // One line on spilled registers: their bytes, or a warning that traffic or time leave them out. Empty: none spill.
 std::string spill_text(const Prediction& prediction);
 
+// A product of an assumed implementation: the format of its matrix instructions, why it is another one than its
+// operands' (empty: it is not), and the operands that threads convert.
+struct ComputedProduct {
+  std::string kernel, product, format, reason;
+  std::vector<std::string> converted;
+};
+std::vector<ComputedProduct> computed_products(const Plan& plan, const HardwareProfile& hardware, const Point& point);
+// One line for each that is computed in another format or converts operands.
+std::vector<std::string> computed_lines(const Plan& plan, const HardwareProfile& hardware, const Point& point);
+
 // Rates that the prediction needs and the profile does not state, for example "levels.l2.bandwidth of h200_sxm".
 std::vector<std::string> missing_rates(const Plan& plan, const HardwareProfile& hardware, const Prediction& prediction);
 

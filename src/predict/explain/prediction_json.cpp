@@ -1,5 +1,6 @@
 #include "predict/explain/prediction_json.h"
 
+#include "predict/explain/notes.h"
 #include "predict/explain/prediction_columns.h"
 #include "predict/explain/row_columns.h"
 
@@ -15,6 +16,8 @@ const char* cause_name(Cause cause) {
       return "fill";
     case Cause::scales:
       return "scales of operands";
+    case Cause::conversion:
+      return "conversion";
     case Cause::one_scale:
       return "scale of the array";
     case Cause::transpose:
@@ -91,6 +94,13 @@ Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& poi
                           {"largest", level.largest}};
   }
   add_fields(json["work"] = Json::object(), columns, shown::json_work, row);
+  if (plan.assumed) json["products"] = Json::array();
+  for (const ComputedProduct& each : computed_products(plan, hardware, point))
+    json["products"].push_back({{"kernel", each.kernel},
+                                {"operator", each.product},
+                                {"computed_in", each.format},
+                                {"reason", each.reason.empty() ? Json(nullptr) : Json(each.reason)},
+                                {"converted", each.converted}});
   json["traffic"] = objects_of(traffic_columns(), traffic_rows(prediction));
   add_fields(json, columns, shown::json_top, row);
   if (options.terms) json["bounds"] = objects_of(bound_columns(), bound_rows(plan, hardware, point, prediction));

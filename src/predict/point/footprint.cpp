@@ -115,6 +115,8 @@ Allocations smem_of_block(const BoundIsland& bound) {
       results.add({id, false, 1, tile_bytes(bound, id)});
     else if (loads(bound, id) ? in_shared_memory(bound, id) : passes_through_smem(bound, id))
       steps.add({id, false, stages_of(bound, id), tile_bytes(bound, id)});
+    if (const auto format = rewritten_as(bound, id))
+      steps.add({id, false, 1, ceil_div(checked_mul(tile_values(bound, id), bits(*format)), 8)});
   }
   Allocations& larger = results.bytes > steps.bytes ? results : steps;
   larger.bytes = checked_add(larger.bytes, bound.how.smem_extra_bytes);

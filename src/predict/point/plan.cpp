@@ -91,6 +91,9 @@ Plan load_plan_for_schedule(const std::string& name_or_file, const fs::path& dat
     throw InputError(Diagnostic{.file = name_or_file,
                                 .path = "islands",
                                 .message = fmt::format("are not those that {} implements", assumed.string())});
+  const Primitives primitives = expand(plan.schedule.diagram);
+  for (std::size_t i = 0; i < plan.schedule.islands.size(); ++i)
+    plan.operations.push_back(operations_of(plan.schedule, primitives, static_cast<int>(i)));
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernel/descriptor/descriptor.h"
+#include "program/operations/operations.h"
 
 namespace tilescope {
 
@@ -12,7 +13,8 @@ namespace tilescope {
 struct Plan {
   Schedule schedule;
   KernelDescriptor kernel;
-  bool assumed = true;  // the descriptor is the schedule's assumed implementation, not a kernel's
+  std::vector<ProgramOperations> operations;  // of an assumed implementation, by island
+  bool assumed = true;                        // the descriptor is the schedule's assumed implementation, not a kernel's
 };
 
 // Reads the named kernel (or file) and its schedule, or the named schedule (on its own diagram or another one) and its

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contains.h"
+#include "predict/point/computed_format.h"
 
 namespace tilescope {
 namespace {
@@ -100,6 +101,7 @@ Format computes_in(const BoundIsland& bound, const Operator& op) {
   const ProductImplementation* own = bound.how.find_product(op.name);
   if (own && own->computes_in) return *own->computes_in;
   if (bound.how.computes_in) return *bound.how.computes_in;
+  if (bound.plan.assumed) return computed_format(bound, op).format;
   Format widest = bound.point.dtypes[index(op.inputs.front())].format;
   for (const ArrayId id : op.inputs)
     if (const Format format = bound.point.dtypes[index(id)].format; bits(format) > bits(widest)) widest = format;
@@ -115,7 +117,7 @@ Product product_of(const BoundIsland& bound, int op) {
                   .mma = own && own->mma ? *own->mma : bound.how.mma,
                   .computes_in = computes_in(bound, candidate)};
   product.wide = bound.how.path().warpgroup;
-  product.mma.k = std::max<std::int64_t>(1, product.mma.k * 16 / bits(product.computes_in));
+  product.mma.k = std::max<std::int64_t>(1, product.mma.k * 16 / operand_bits(product.computes_in));
   const bool second = own && !own->rows_of.empty() && diagram.array(candidate.inputs[1]).name == own->rows_of;
   const ArrayId a = candidate.inputs[second ? 1 : 0], b = candidate.inputs[second ? 0 : 1];
   const auto operand = [&](ArrayId id) {
@@ -130,7 +132,35 @@ Product product_of(const BoundIsland& bound, int op) {
     if (own)
       if (const auto stated = own->fetches.find(diagram.array(one.id).name); stated != own->fetches.end())
         one.copies = stated->second;
+  if (bound.plan.assumed)
+    for (Operand& one : product.operands) {
+      one.converted = loads(bound, source_of(diagram, one.id)) && needs_conversion(bound, one.id, product.computes_in);
+      one.rewritten = one.converted && one.in_smem && one.copies > 1;
+    }
   return product;
+}
+
+int operand_bits(Format format) {
+  const FormatRow& row = properties(format);
+  return row.exponent > 0 && row.element == format ? std::max(8, row.bits) : row.bits == 6 ? 8 : row.bits;
+}
+
+std::int64_t fetched_tile_bytes(const BoundIsland& bound, const Product& product, const Operand& operand) {
+  if (!operand.rewritten) return tile_bytes(bound, operand.id);
+  return ceil_div(checked_mul(tile_values(bound, operand.id), bits(product.computes_in)), 8);
+}
+
+std::optional<Format> rewritten_as(const BoundIsland& bound, ArrayId id) {
+  std::optional<Format> format;
+  if (!bound.plan.assumed) return format;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for_each_product(bound, [&](const Product& product) {
+    for (const Operand& operand : product.operands)
+      if (operand.rewritten && source_of(diagram, operand.id) == id &&
+          (!format || bits(product.computes_in) > bits(*format)))
+        format = product.computes_in;
+  });
+  return format;
 }
 
 }  // namespace tilescope

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "predict/point/bound_island.h"
 
@@ -14,6 +15,8 @@ struct Operand {
   bool in_smem = false;     // fetched from shared memory
   bool kept = false;        // into registers, when its tile changes; else in every step
   std::int64_t copies = 1;  // fetches of the whole tile each time
+  bool converted = false;   // threads convert it before the product takes it
+  bool rewritten = false;   // of these, to shared memory, once a tile: more than one fetch needs it
 };
 
 struct Product {
@@ -30,6 +33,13 @@ void for_each_product(const BoundIsland& bound, Visit visit);
 
 Product product_of(const BoundIsland& bound, int op);
 Format computes_in(const BoundIsland& bound, const Operator& op);
+
+// The format to which threads convert the array's tiles in shared memory before products take them.
+std::optional<Format> rewritten_as(const BoundIsland& bound, ArrayId id);
+// Bits of an operand as instructions take it: those of 6 bits, and of 4 bits without a block format, in bytes.
+int operand_bits(Format format);
+// Bytes of an operand's tile as a product fetches it.
+std::int64_t fetched_tile_bytes(const BoundIsland& bound, const Product& product, const Operand& operand);
 
 // Whether an array lies in shared memory while the island runs: loaded there for a product, or passed through on
 // demand.

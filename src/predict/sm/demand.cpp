@@ -107,7 +107,7 @@ double products_clocks(const BoundIsland& bound, double tensor, double smem_rate
     double bytes = 0;
     for (const Operand& operand : product.operands)
       if (operand.in_smem && !operand.kept)
-        bytes += static_cast<double>(tile_bytes(bound, operand.id)) * static_cast<double>(operand.copies);
+        bytes += static_cast<double>(fetched_tile_bytes(bound, product, operand)) * static_cast<double>(operand.copies);
     clocks += std::max(tensor * size_of(bound, product) / all, bytes / smem_rate);
   });
   return clocks;

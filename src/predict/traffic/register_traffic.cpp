@@ -27,7 +27,8 @@ Terms register_terms(const BoundIsland& bound, const Work& work, const Terms& sm
   std::int64_t fragments = sum_of(smem).operand_bytes;
   for_each_product(bound, [&](const Product& product) {
     const MmaShape mma = product.mma;
-    const std::int64_t width = bits(product.computes_in), flop = checked_mul(2, product_points(bound, product.op));
+    const std::int64_t width = operand_bits(product.computes_in),
+                       flop = checked_mul(2, product_points(bound, product.op));
     const std::int64_t instructions = flop / (2 * mma.m * mma.n * mma.k), accumulator = 4 * mma.m * mma.n;
     const bool a = !product.wide || product.operands[0].kept ||
                    !product.operands[0].in_smem;  // a warpgroup's instruction reads the rest from smem

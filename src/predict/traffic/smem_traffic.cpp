@@ -39,6 +39,19 @@ void add_transposition(const BoundIsland& bound, Terms& out, ArrayId id) {
   add_term(bound, out, term);
 }
 
+// Threads read a tile that has arrived, convert it, and write it back for products to fetch.
+void add_rewriting(const BoundIsland& bound, Terms& out, ArrayId id) {
+  const auto format = rewritten_as(bound, id);
+  if (!format) return;
+  Term term = smem_term(bound, id, Direction::read, Cause::conversion);
+  term.bytes = touched_bytes(bound, id, {.whole_tiles = true});
+  add_term(bound, out, term);
+  const std::int64_t values =
+      touched_values(bound.nest, bound.whole, bound.plan.schedule.diagram.array(id).axes, {.whole_tiles = true});
+  term.direction = Direction::write, term.bytes = ceil_div(checked_mul(values, bits(*format)), 8);
+  add_term(bound, out, term);
+}
+
 void add_operands(const BoundIsland& bound, Terms& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   std::array<bool, max_arrays> fetched{};  // kept operands are fetched for the first product that takes them
@@ -50,6 +63,11 @@ void add_operands(const BoundIsland& bound, Terms& out) {
       const std::int64_t values =
           touched_values(bound.nest, sums_of_product(bound, product.op), diagram.array(operand.id).axes,
                          {.resident = operand.kept, .whole_tiles = true});
+      if (operand.rewritten) {
+        term.bytes = checked_mul(ceil_div(checked_mul(values, bits(product.computes_in)), 8), operand.copies);
+        add_term(bound, out, term);
+        continue;
+      }
       const std::int64_t all = checked_mul(bytes_of(bound.point, diagram, operand.id, values), operand.copies);
       term.bytes = checked_mul(value_bytes_of(bound.point, diagram, operand.id, values), operand.copies);
       add_term(bound, out, term);
@@ -108,6 +126,7 @@ Terms smem_terms(const BoundIsland& bound, std::pmr::memory_resource* memory) {
   const bool modelled = bound.how.uses_tensor_cores();  // else where tiles lie is not known
   if (modelled) each(add_fill);
   each(add_transposition);
+  if (modelled) each(add_rewriting);
   if (modelled) add_operands(bound, out);
   if (modelled) each(add_staging);
   return out;

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/checked.h"
 #include "base/contains.h"
 #include "predict/point/products.h"
+#include "predict/work/assumed_work.h"
+#include "predict/work/masked_scores.h"
 
 namespace tilescope {
 namespace {
@@ -79,36 +80,6 @@ std::int64_t steps_taken(const BoundIsland& bound, Pipe pipe, std::int64_t row_s
   const std::int64_t lanes = bound.how.step_lanes, steps = steps_of(bound.nest);
   if (pipe != Pipe::xu || lanes == 1) return row_steps;
   return checked_mul(row_steps / steps, ceil_div(steps, lanes) * lanes);
-}
-
-// Key tiles of a query tile that an edge of the mask crosses, on average: the tiles that hold the keys between what the
-// first and the last row see. Where tiles of both kinds line up, fewer. Rows held at the edge's least key cross none.
-double cut_tiles(const BoundLoop& query, const BoundLoop& key, const Edge& edge) {
-  if (!edge.moves()) return 0;
-  const std::int64_t step = std::gcd(query.tile, key.tile), off = (edge.offset % step + step) % step;
-  const double crossed = 1 + static_cast<double>(query.tile - (off < 2 ? step : 0)) / static_cast<double>(key.tile);
-  const std::int64_t held = edge.least > 0 ? edge.first_row_past(edge.least, query.size) : 0;
-  return held == 0 ? crossed : crossed * (1 - static_cast<double>(held) / static_cast<double>(query.size));
-}
-
-// Elements of the tiles of scores that the mask cuts; whole tiles, and no more than are visited.
-double masked_scores(const BoundIsland& bound, double score_points) {
-  const Nest& nest = bound.nest;
-  if (!nest.guarded() || nest.keys_are_chunked()) return 0;
-  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
-                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
-  double cut = 0;
-  if (nest.mask->contiguous()) {
-    const KeyInterval keys = nest.mask->keys(query.size, key.size);
-    cut = cut_tiles(query, key, keys.end) + cut_tiles(query, key, keys.begin);
-  }
-  double blocks = static_cast<double>(query.trips);
-  for (const BoundLoop& loop : nest.all())
-    if (&loop != &query && &loop != &key) blocks *= static_cast<double>(loop.trips);
-  const auto left =
-      static_cast<double>(bound.whole.tiles.area - bound.scored.tiles.area);  // of the last tiles, not computed
-  return std::min(score_points, blocks * (cut * static_cast<double>(query.tile * key.tile) -
-                                          left / static_cast<double>(query.trips)));
 }
 
 // Elements, in every step, of tiles whose format the products that take them do not compute in.
@@ -275,6 +246,7 @@ Work work_of(const BoundIsland& bound) {
       add_model_flop(bound, bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)], work);
   }
   add_pipes(bound, work);
+  if (bound.plan.assumed) add_assumed_work(bound, work);
   return work;
 }
 
