@@ -134,6 +134,7 @@ bool tiles_fit_instructions(const Plan& plan, const Point& point) {
     struct Side {
       std::int64_t length = 1;
       bool cut = false, queries = false;
+      bool all = true;  // the tile holds the side's axes that the grid may cut
     };
     const auto extent = [&](const std::vector<AxisId>& side, std::int64_t unit) {
       Side found;
@@ -141,6 +142,9 @@ bool tiles_fit_instructions(const Plan& plan, const Point& point) {
         found.length = checked_mul(found.length, tile_of(plan, point, island, axis));
         found.cut = found.cut || parameter_of(island, axis) >= 0;
         found.queries = found.queries || (guard && axis == guard->query);
+        const Axis& whole = plan.schedule.diagram.axes[index(axis)];
+        if (parameter_of(island, axis) >= 0)
+          found.all = found.all && tile_of(plan, point, island, axis) >= whole.size_in(point.workload);
       }
       if (!found.cut) found.length = rounded_up(found.length, unit);  // what no loop cuts is padded
       fit = fit && found.length % unit == 0 && (!found.cut || found.length <= std::max(largest_tile, unit));
@@ -151,7 +155,10 @@ bool tiles_fit_instructions(const Plan& plan, const Point& point) {
     const std::int64_t pieces = rows.queries || !guard ? rows.length / mma.m
                                 : columns.queries      ? columns.length / mma.m
                                                        : (rows.length / mma.m) * (columns.length / mma.n);
-    fit = fit && pieces > 0 && pieces * together % point.warps == 0;
+    // Where there are no more rows than a tile has (decoding), warps share their columns.
+    const bool few = rows.queries && rows.all && pieces * together < point.warps;
+    const std::int64_t shared = few ? point.warps / std::max<std::int64_t>(1, pieces * together) : 1;
+    fit = fit && pieces > 0 && pieces * together * shared % point.warps == 0 && columns.length % (mma.n * shared) == 0;
   });
   return fit;
 }
