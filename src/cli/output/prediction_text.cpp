@@ -125,8 +125,8 @@ std::string time_parts(const Answer& a, const Style& style) {
 
 // What takes the energy. Without energies in the profile, what it would have to state.
 std::string energy_text(const Answer& a, const Style& style) {
-  if (!a.prediction.time.modelled) return "";
   const std::vector<EnergyRow> rows = energy_rows(a.prediction);
+  if (rows.empty() && a.hardware.measured && a.hardware.measured->power.hbm) return "";  // the time is not modelled
   if (rows.empty())
     return fmt::format("\nenergy: unknown, {} states no measured.power (energies of hbm, l2, smem and operations)\n",
                        a.hardware.id);
