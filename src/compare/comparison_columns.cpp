@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "compare/lack_costs.h"
+
 namespace tilescope {
 namespace {
 
@@ -197,7 +199,8 @@ std::vector<ColumnList> comparison_column_lists() {
           listed("errors", "validate: summary[], text", summary_columns()),
           listed("search regret", "validate: search_regret[]", regret_columns()),
           listed("published tables", "validate --published: tables[], text", published_columns()),
-          listed("published rows", "validate --published: tables[].rows[], csv", published_line_columns())};
+          listed("published rows", "validate --published: tables[].rows[], csv", published_line_columns()),
+          listed("costs of lacking entries", "hardware costs", lack_cost_columns())};
 }
 
 }  // namespace tilescope

@@ -82,7 +82,8 @@ const Columns<CheckRow>& check_columns() {
   static const Columns<R> columns{
       {{"profile", "profile", "", "Id of the profile.", Origin::profile}, [](const R& r) { return r.profile; }},
       {{"rule", "rule", "", "What is checked.", Origin::question}, [](const R& r) { return r.rule; }},
-      {{"result", "result", "", "ok, FAILED, or not checked.", Origin::profile}, [](const R& r) { return r.result; }},
+      {{"result", "result", "", "ok, FAILED, not checked, derived (a rule gives the value) or bound.", Origin::profile},
+       [](const R& r) { return r.result; }},
       {{"finding", "finding", "", "The values that decide.", Origin::profile}, [](const R& r) { return r.finding; }},
   };
   return columns;
