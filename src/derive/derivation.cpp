@@ -113,7 +113,8 @@ class Ranking {
     std::vector<std::string> names;
     for (const RankedKernel& kernel : fusion.kernels)
       kernels.push_back(kernel.schedule), names.push_back(kernel.schedule.name);
-    std::string wrong = wrong_in(out_.request.diagram, kernels, out_.request.mask);
+    std::string wrong;
+    if (out_.request.run_programs) wrong = wrong_in(out_.request.diagram, kernels, out_.request.mask);
     if (wrong.empty() && !(fusion.traffic >= out_.compulsory * (1 - 1e-6)))
       wrong = fmt::format("it moves {:.0f}, less than the compulsory {:.0f}", fusion.traffic, out_.compulsory);
     return wrong.empty() ? wrong : fmt::format("schedule '{}': {}", join(names, "; then "), wrong);

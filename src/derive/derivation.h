@@ -23,6 +23,7 @@ struct DeriveRequest {
   std::size_t most_nests =
       40000;  // nests whose best tiles are computed, over all kernels; at this limit the derivation is incomplete
   std::size_t ranked = 10;
+  bool run_programs = true;  // false: only to measure what running them costs
 };
 
 struct RankedKernel {

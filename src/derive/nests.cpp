@@ -98,6 +98,8 @@ bool only_minor_loads_differ(const NestCost& a, const NestCost& b) {
 
 bool dominates(const NestCost& a, const NestCost& b) {
   if (only_minor_loads_differ(a, b)) return false;
+  // What a stream outside the parts keeps for their end is not among `resident`.
+  if (a.parts != 0 && (b.groups & ~a.groups) != 0) return false;
   if ((b.tiled & ~a.tiled) != 0 || a.parts != b.parts) return false;
   for (std::size_t i = 0; i < a.repeated.size(); ++i)
     if ((a.repeated[i].second & ~b.repeated[i].second) != 0) return false;
