@@ -39,7 +39,7 @@ allow program base expr stream diagram schedule cost
 allow draw base expr stream diagram schedule
 allow derive base expr stream poly optimum diagram schedule cost program
 allow boundaries base hardware optimum diagram schedule cost derive
-allow kernel base config diagram schedule
+allow kernel base config expr diagram schedule
 allow predict base config expr optimum diagram schedule cost program hardware kernel
 room predict/point
 room predict/grid point

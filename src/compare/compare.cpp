@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "diagram/block_mask.h"
+#include "predict/point/support.h"
 #include "predict/predict.h"
 
 namespace tilescope {
@@ -137,6 +138,10 @@ void Comparer::add(validate::Record given) {
   const Plan& plan = catalogue_.plan(given.point.kernel);
   const HardwareProfile& hardware = catalogue_.profile(given.environment.hardware);
   Point point = model_point(given, plan, catalogue_.data_directory);
+  if (const auto outside = outside_shapes(plan.kernel, hardware, point.workload); !outside.empty()) {
+    comparison_.skipped.push_back({hardware.id, given.point.kernel, point_id(given.point), outside.front()});
+    return;
+  }
   if (keep_ == Keep::rows) comparison_.points.clear();
   // Its prediction names arrays of its plan, so that it is made in its place.
   ComparedPoint& compared =
@@ -144,6 +149,7 @@ void Comparer::add(validate::Record given) {
   predict(compared.plan, hardware, compared.point, compared.prediction);
   const validate::Record& record = compared.record;
   const std::string id = point_id(record.point);
+  const validate::Experiment& experiment = experiment_of_(record.experiment);
   for (const Measured& measured : measured_quantities(record, hardware, plan, compared.prediction)) {
     ComparisonRow row{.point = id,
                       .hardware = hardware.id,
@@ -156,12 +162,14 @@ void Comparer::add(validate::Record given) {
                       .tolerance = {},
                       .slack = 0,
                       .reason = {},
-                      .verdict = Verdict::info};
-    judge(experiment_of_(record.experiment), compared, row);
+                      .verdict = Verdict::info,
+                      .record = comparison_.records.size()};
+    judge(experiment, compared, row);
     comparison_.rows.push_back(std::move(row));
   }
-  comparison_.records.push_back(
-      {hardware.id, record.point.kernel, id, workload_id(record.point), regime_of(compared.prediction)});
+  comparison_.records.push_back({hardware.id, record.point.kernel, id, workload_id(record.point),
+                                 regime_of(compared.prediction), error_sizes(compared.point.workload),
+                                 experiment.blind});
 }
 
 Comparison Comparer::finish() {

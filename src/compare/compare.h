@@ -21,6 +21,7 @@ struct ComparisonRow {
   double slack = 0;                 // absolute
   std::string reason;
   Verdict verdict = Verdict::info;
+  std::size_t record = 0;  // position in Comparison::records
 
   double relative_error()
       const;                  // |predicted - measured| / measured; 0 when both are 0, infinite when only measured is
@@ -48,14 +49,22 @@ struct ComparedRecord {
   std::string hardware, kernel, point;
   std::string workload;  // the point without its tile
   std::string regime;    // of the prediction
+  ErrorSizes sizes = {};
+  bool blind = false;  // of a blind experiment
+};
+
+// A record whose sizes lie outside those for which its kernel's software launches it: another kernel ran.
+struct SkippedRecord {
+  std::string hardware, kernel, point, reason;
 };
 
 struct Comparison {
   std::vector<ComparedRecord> records;
   std::vector<ComparedPoint> points;  // of all records, or none (Keep::rows)
   std::vector<ComparisonRow> rows;
-  std::vector<SummaryRow> summary;  // by kernel and quantity, in order of first appearance
-  bool passed() const;              // at least one row is judged, and none is outside its tolerance
+  std::vector<SkippedRecord> skipped;  // neither predicted nor judged
+  std::vector<SummaryRow> summary;     // by kernel and quantity, in order of first appearance
+  bool passed() const;                 // at least one row is judged, and none is outside its tolerance
 };
 
 // Rows of a comparison: judged by a tolerance, of these outside it, and those that are only shown, for which the
@@ -105,18 +114,6 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
 
 // Renderings of a comparison.
 Json to_json(const Comparison& comparison);  // {"schema", "rows", "summary"}
-// Mean and p90 error of time and of bytes read from DRAM by GPU, kernel and regime (predict/json.h), for `predict`.
-Json error_summary(const Comparison& comparison);
-
-// How often the p90 bar of all other records of a kernel and GPU held a record, over all of them.
-struct Calibration {
-  std::string quantity;
-  double held = 0;
-  std::size_t n = 0;
-};
-std::vector<Calibration> calibration(const Comparison& comparison);
-double bar_held(const std::vector<double>& errors);  // the same of one group's errors; 0 of fewer than two
-
 // What taking the tile that is predicted to be the fastest costs: its measured steady time over that of the tile
 // measured fastest, less 1, over the workloads of a kernel that have at least four recorded tiles.
 struct SearchRegret {

@@ -84,6 +84,19 @@ const Columns<ComparisonRow>& comparison_columns() {
   return columns;
 }
 
+const Columns<SkippedRecord>& skipped_columns() {
+  using R = SkippedRecord;
+  static const Columns<R> columns{
+      {{"hardware", "hardware", "", "Id of the GPU's profile.", Origin::records},
+       [](const R& r) { return r.hardware; }},
+      {{"point", "point", "", "Id of the recorded point.", Origin::records}, [](const R& r) { return r.point; }},
+      {{"kernel", "kernel", "", "Kernel that the record names.", Origin::records}, [](const R& r) { return r.kernel; }},
+      {{"reason", "reason", "", "Condition of the descriptor that its sizes do not meet.", Origin::descriptor},
+       [](const R& r) { return r.reason; }},
+  };
+  return columns;
+}
+
 const Columns<SummaryRow>& summary_columns() {
   using R = SummaryRow;
   static const Columns<R> columns{
@@ -97,6 +110,22 @@ const Columns<SummaryRow>& summary_columns() {
       error_column("median", "Median absolute relative error.", &R::median),
       error_column("p90", "90th percentile of the absolute relative error.", &R::p90),
       error_column("worst", "Largest absolute relative error.", &R::worst),
+  };
+  return columns;
+}
+
+const Columns<Calibration>& calibration_columns() {
+  using R = Calibration;
+  static const Columns<R> columns{
+      {{"hardware", "hardware", "", "Id of the GPU's profile.", Origin::records},
+       [](const R& r) { return r.hardware; }},
+      {{"quantity", "quantity", "", "What the error bar is of.", Origin::records},
+       [](const R& r) { return r.quantity; }},
+      {{"n", "n", "", "Blind points.", Origin::records}, [](const R& r) { return r.n; }},
+      {{"held", "held", "", "Of these, within the p90 that all other records state.", Origin::records},
+       [](const R& r) { return r.held; }},
+      {{"borrowed", "borrowed", "", "Of these, with a bar of another GPU, kernel or regime.", Origin::records},
+       [](const R& r) { return r.borrowed; }},
   };
   return columns;
 }
@@ -197,6 +226,8 @@ std::vector<PublishedLine> published_lines(const PublishedResult& result) {
 std::vector<ColumnList> comparison_column_lists() {
   return {listed("compared rows", "validate: rows[], csv, rows outside their tolerance", comparison_columns()),
           listed("errors", "validate: summary[], text", summary_columns()),
+          listed("not judged", "validate: skipped[], text", skipped_columns()),
+          listed("calibration", "validate: calibration[]", calibration_columns()),
           listed("search regret", "validate: search_regret[]", regret_columns()),
           listed("published tables", "validate --published: tables[], text", published_columns()),
           listed("published rows", "validate --published: tables[].rows[], csv", published_line_columns()),

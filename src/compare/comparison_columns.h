@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "compare/errors.h"
 #include "compare/published.h"
 #include "predict/explain/column.h"
 
@@ -16,7 +17,9 @@ struct PublishedLine {
 std::vector<PublishedLine> published_lines(const PublishedResult& result);
 
 const Columns<ComparisonRow>& comparison_columns();
+const Columns<SkippedRecord>& skipped_columns();
 const Columns<SummaryRow>& summary_columns();
+const Columns<Calibration>& calibration_columns();
 const Columns<SearchRegret>& regret_columns();
 const Columns<PublishedResult>& published_columns();
 const Columns<PublishedLine>& published_line_columns();

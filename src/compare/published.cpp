@@ -40,6 +40,7 @@ Point point_of(const PublishedTable& table, const PublishedRow& row, const valid
   if (!built) refuse(table, row, fmt::format("kernel '{}' has no variant for {}", measured.kernel, point_id(measured)));
   std::vector<std::string> reasons = unsupported(plan, hardware, point);
   if (const std::string reason = unsupported_on(plan, hardware); !reason.empty()) reasons.push_back(reason);
+  for (const std::string& reason : outside_shapes(plan.kernel, hardware, point.workload)) reasons.push_back(reason);
   if (!reasons.empty()) refuse(table, row, join(reasons, "; "));
   return point;
 }
@@ -97,6 +98,8 @@ PublishedTime predict_row(const PublishedTable& table, const PublishedRow& row, 
     const Plan& plan = catalogue.plan(measured.kernel);
     const Point point = point_of(table, row, measured, plan, hardware, catalogue.data_directory);
     predict(plan, hardware, point, prediction);
+    time.kernels.push_back(measured.kernel);
+    time.sizes = error_sizes(point.workload);
     time.predicted += prediction.time.total + (i == 0 ? copy_seconds(table, row, plan, point, hardware) : 0);
     time.roofline += roofline_seconds(prediction, hardware, measured.dtype);
     time.flop += static_cast<double>(prediction.work.model_flop);

@@ -17,6 +17,8 @@ struct PublishedTime {
   std::string point;
   double measured = 0, predicted = 0, roofline = 0;  // s
   double flop = 0;                                   // of the model, for throughputs
+  std::vector<std::string> kernels = {};             // that run one after the other
+  ErrorSizes sizes = {};
   double excess = 1;  // > 1: the kernel does not fit, the memory it needs over what there is; no time is judged
   bool fits() const { return excess <= 1; }
 };

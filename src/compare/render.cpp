@@ -4,6 +4,7 @@
 #include <map>
 
 #include "compare/comparison_columns.h"
+#include "compare/errors.h"
 
 namespace tilescope {
 namespace {
@@ -26,19 +27,24 @@ Json to_json(const Comparison& comparison) {
   return {{"schema", "tilescope/comparison/1"},
           {"points", comparison.records.size()},
           {"rows", objects_of(comparison_columns(), comparison.rows)},
+          {"skipped", objects_of(skipped_columns(), comparison.skipped)},
           {"summary", objects_of(summary_columns(), comparison.summary)},
+          {"calibration", objects_of(calibration_columns(), calibration(observed_errors(comparison, {})))},
           {"search_regret", objects_of(regret_columns(), search_regret(comparison))}};
 }
 
 namespace {
 
-// Kernels and quantities of which rows are only shown, with how many.
+// Records that were skipped, and kernels and quantities of which rows are only shown, with how many.
 std::string skipped_cases(const Comparison& comparison, std::size_t& skipped) {
   std::map<std::pair<std::string, std::string>, std::size_t> shown;
   for (const ComparisonRow& row : comparison.rows)
     if (row.verdict == Verdict::info) ++shown[{row.kernel, row.label()}];
-  skipped = shown.size();
+  skipped = shown.size() + comparison.skipped.size();
   std::string cases;
+  for (const SkippedRecord& record : comparison.skipped)
+    cases += fmt::format("  <testcase classname=\"{}.outside\" name=\"{}\"><skipped message=\"{}\"/></testcase>\n",
+                         xml_escaped(record.kernel), xml_escaped(record.point), xml_escaped(record.reason));
   for (const auto& [of, count] : shown)
     cases += fmt::format("  <testcase classname=\"{}.{}\" name=\"{} rows, shown only\"><skipped/></testcase>\n",
                          xml_escaped(of.first), xml_escaped(of.second), count);

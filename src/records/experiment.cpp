@@ -207,7 +207,7 @@ Tolerance read_tolerance(const Node& entry) {
 Experiment read(const Document& document, const std::string& file) {
   document.expect_schema(experiment_schema);
   const Node root = document.root();
-  root.only({"schema", "name", "hardware", "repeats", "points", "tolerances"});
+  root.only({"schema", "name", "hardware", "repeats", "blind", "points", "tolerances"});
   Experiment experiment;
   experiment.file = file;
   experiment.name = root["name"].text();
@@ -221,6 +221,7 @@ Experiment read(const Document& document, const std::string& file) {
     if (const auto node = repeats->find("cold")) experiment.cold_repeats = static_cast<int>(node->integer(1, 1000));
     if (const auto node = repeats->find("steady")) experiment.steady_repeats = static_cast<int>(node->integer(1, 1000));
   }
+  if (const auto blind = root.find("blind")) experiment.blind = blind->boolean();
   read_points(document, root["points"], experiment);
   if (const auto list = root.find("tolerances")) {
     for (const Node& entry : list->items()) experiment.tolerances.push_back(read_tolerance(entry));

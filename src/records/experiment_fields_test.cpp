@@ -55,6 +55,7 @@ TEST_CASE("each wrong, missing, duplicate or misspelt field of an experiment giv
                {{"schema", "'tilescope/experiment/1'"},
                 {"name", "text"},
                 {"hardware", "text"},
+                {"blind", "true or false", Need::optional},
                 {"repeats", "a map", Need::optional},
                 {"repeats.*", "an integer from 1 to 1000", Need::optional},
                 {"points", "a list"},

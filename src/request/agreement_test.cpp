@@ -79,13 +79,14 @@ void check_sweep(const Given& given, const Answer& answered) {
   const Sweep sweep =
       read_sweep(options_of(with(swept, "axis", "batch=" + std::to_string(answered.point.workload.batch))));
   int points = 0;
-  each_point(sweep, [&](const Point& point, const Prediction* prediction, const std::vector<std::string>&) {
-    ++points;
-    REQUIRE(prediction != nullptr);
-    CHECK(same_tile(point, answered.point));
-    CHECK(prediction->time.total == answered.prediction.time.total);
-    CHECK(prediction->traffic == answered.prediction.traffic);
-  });
+  each_point(sweep,
+             [&](const Sweep&, const Point& point, const Prediction* prediction, const std::vector<std::string>&) {
+               ++points;
+               REQUIRE(prediction != nullptr);
+               CHECK(same_tile(point, answered.point));
+               CHECK(prediction->time.total == answered.prediction.time.total);
+               CHECK(prediction->traffic == answered.prediction.traffic);
+             });
   CHECK(points == 1);
 }
 
@@ -116,6 +117,13 @@ void check_compare(const Given& given, const Answer& answered) {
   CHECK(object.at("hbm_bytes").get<std::int64_t>() == hbm[0] + hbm[1]);
 }
 
+// Sizes for which the kernel is not launched: no command predicts them.
+void check_refused_everywhere(const Given& given, const Answer& answered) {
+  CHECK_FALSE(answered.prediction.feasible);
+  CHECK(search_of(options_of(given)).outside == answered.outside);
+  CHECK(compared_json(compared_rows(options_of(given), {})).at("rows").at(0).at("microseconds").is_null());
+}
+
 }  // namespace
 
 // TILESCOPE_AGREEMENT_POINTS sets the number of points.
@@ -132,6 +140,11 @@ TEST_CASE("predict, sweep, search and compare agree on random points, and no num
     CAPTURE(text);
     try {
       const Answer answered = answer(options_of(given));
+      if (!answered.outside.empty()) {
+        check_refused_everywhere(given, answered);
+        ++refused;
+        continue;
+      }
       check_numbers(to_json(answered.plan, answered.hardware, answered.point, answered.prediction, answered.options),
                     "");
       check_sweep(given, answered);

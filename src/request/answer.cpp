@@ -1,32 +1,61 @@
 #include "request/answer.h"
 
 #include "base/data_directory.h"
+#include "predict/point/support.h"
 #include "predict/predict.h"
 #include "predict/rate_basis.h"
 #include "request/best_tile.h"
+#include "request/choose_kernel.h"
 
 namespace tilescope {
 
-JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, const std::string& regime) {
+JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                          const Prediction& prediction) {
   if (plan.assumed) return {};
   const std::filesystem::path folder = data_directory() / "validate";
   if (const Basis basis = modelled_basis(hardware); basis != Basis::measured) {
     if (!hardware.measured) return {};
     return {.error = basis_error(folder / "basis_errors.json", hardware.id, hardware.chip, to_string(basis))};
   }
+  static const ErrorBars bars = ErrorBars::load(folder / "errors.json");
   const auto error = [&](const char* quantity) {
-    return recorded_error(folder / "errors.json", hardware.id, plan.kernel.name, quantity, regime);
+    return bars.find({hardware.id, plan.kernel.name, quantity, regime_of(prediction), error_sizes(point.workload)});
   };
-  return {.error = error("seconds"), .dram_error = error("hbm_read_bytes")};
+  return {.error = error("seconds"), .cold_error = error("seconds_cold"), .dram_error = error("hbm_read_bytes")};
+}
+
+Answer answer_of_plan(const Options& options) {
+  Answer a{read_plan(options), read_hardware(options), {}, {}, {}, {}, {}};
+  a.point = read_point(options, a.plan);
+  settle_tile(a.plan, a.hardware, a.point, tile_given(options), search_options(options, a.plan));
+  a.outside = outside_shapes(a.plan.kernel, a.hardware, a.point.workload);
+  a.prediction.feasible = a.outside.empty();
+  if (!a.outside.empty()) return a;
+  predict(a.plan, a.hardware, a.point, a.prediction);
+  a.options = stated_errors(a.plan, a.hardware, a.point, a.prediction);
+  return a;
 }
 
 Answer answer(const Options& options) {
-  Answer a{read_plan(options), read_hardware(options), {}, {}, {}};
-  a.point = read_point(options, a.plan);
-  settle_tile(a.plan, a.hardware, a.point, tile_given(options), search_options(options, a.plan));
-  predict(a.plan, a.hardware, a.point, a.prediction);
-  a.options = stated_errors(a.plan, a.hardware, regime_of(a.prediction));
+  if (!asks_for_choice(options.text("kernel"))) return answer_of_plan(options);
+  const KernelChoice choice = choose_kernel(options);
+  const Options open = options.without("kernel");
+  if (!choice.kernel.empty()) {
+    Answer a = answer_of_plan(open.with("kernel", choice.kernel));
+    a.how = choice.how;
+    return a;
+  }
+  Answer a{read_plan(open), read_hardware(open), {}, {}, {}, {}, choice.reasons};
+  a.point = read_point(open, a.plan);
+  a.prediction.feasible = false;
   return a;
+}
+
+Json Answer::json() const {
+  Json json = outside.empty() ? to_json(plan, hardware, point, prediction, options)
+                              : unsupported_json(plan, hardware, point, outside);
+  if (!how.empty()) json["chosen"] = how;
+  return json;
 }
 
 }  // namespace tilescope

@@ -12,18 +12,25 @@ struct Answer {
   HardwareProfile hardware;
   Point point;
   Prediction prediction;
-  JsonOptions options;  // the errors of earlier predictions of this kernel on this GPU, from validate/errors.json
+  JsonOptions options;               // errors of recorded predictions of this kernel on this GPU
+  std::string how;                   // how --kernel auto or a software chose the kernel; empty: it was named
+  std::vector<std::string> outside;  // why the kernel is not launched for these sizes: then nothing is predicted
 
-  PredictedPoint row() const { return {plan, hardware, point, &prediction, options}; }
+  PredictedPoint row() const { return {plan, hardware, point, outside.empty() ? &prediction : nullptr, options}; }
+  Json json() const;  // tilescope/prediction/1
 };
 
 // Reads the point's options, searches for a tile where none is given, and predicts. InputError for a point that the
 // kernel does not support.
 Answer answer(const Options& options);
 
-// The errors that are known of a prediction in a regime (see regime_of): on a measured GPU, those of this kernel's
-// records (validate/errors.json); where rates are derived, those of all kernels by the same rules
-// (validate/basis_errors.json). None of an assumed kernel, and of a lower bound.
-JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, const std::string& regime);
+// The same where --kernel names a descriptor, or is not given.
+Answer answer_of_plan(const Options& options);
+
+// The errors that are known of a prediction: on a measured GPU, those of measurements of this kernel or the nearest
+// (validate/errors.json); where rates are derived, those of all kernels by the same rules (validate/basis_errors.json).
+// None of an assumed kernel, and of a lower bound.
+JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                          const Prediction& prediction);
 
 }  // namespace tilescope

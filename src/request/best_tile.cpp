@@ -6,15 +6,25 @@
 namespace tilescope {
 
 void take_best_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, const SearchOptions& options) {
+  const auto take = [&](const Point& chosen) {
+    point.tiles = chosen.tiles, point.warps = chosen.warps, point.stages = chosen.stages;
+  };
+  if (!plan.kernel.variants.empty()) {
+    const std::vector<Point> only = search_points(plan, hardware, point, options, nullptr);
+    if (only.size() == 1) return take(only.front());
+  }
   const SearchResult result = search_tiles(plan, hardware, point, options);
-  if (result.feasible.empty()) return;
-  const Point& best = result.feasible.front().point;
-  point.tiles = best.tiles, point.warps = best.warps, point.stages = best.stages;
+  if (!result.feasible.empty()) take(result.feasible.front().point);
+  else if (!plan.kernel.variants.empty() && !result.infeasible.empty()) take(result.infeasible.front().point);
 }
 
 void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, bool given,
                  const SearchOptions& options) {
-  if (!given) take_best_tile(plan, hardware, point, options);
+  if (!given || !plan.kernel.variants.empty()) take_best_tile(plan, hardware, point, options);
+  refuse_unsupported(plan, hardware, point);
+}
+
+void refuse_unsupported(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
   std::vector<Diagnostic> diagnostics;
   if (const std::string reason = unsupported_on(plan, hardware); !reason.empty())
     diagnostics.push_back({.path = "--kernel", .message = reason});

@@ -5,12 +5,16 @@
 
 namespace tilescope {
 
-// The point gets the tile, warps and stages that search ranks first. It keeps its own if no tile is feasible.
+// The point gets the tile, warps and stages that search ranks first among those that have what `options` fix. Where
+// none is feasible, a kernel's point gets the first built one, any other keeps its own.
 void take_best_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, const SearchOptions& options = {});
 
-// If no tile is given, the point gets the best feasible tile of a search, if there is one. Then throws InputError if
-// the plan cannot run the point.
+// Chooses by search what the options leave open: the whole tile, or of a kernel the variant that has the given sizes.
+// Then throws InputError if the plan cannot run the point.
 void settle_tile(const Plan& plan, const HardwareProfile& hardware, Point& point, bool given,
                  const SearchOptions& options = {});
+
+// Throws InputError if the plan cannot run the point.
+void refuse_unsupported(const Plan& plan, const HardwareProfile& hardware, const Point& point);
 
 }  // namespace tilescope

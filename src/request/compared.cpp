@@ -9,11 +9,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "predict/explain/prediction_columns.h"
+#include "predict/point/support.h"
 #include "predict/predict.h"
 #include "predict/rate_basis.h"
 #include "predict/sm/rates.h"
 #include "request/answer.h"
 #include "request/best_tile.h"
+#include "request/choose_kernel.h"
 #include "request/read_point.h"
 
 namespace tilescope {
@@ -36,6 +38,13 @@ struct ComparedRow {
   Point point;
   Prediction prediction = {};
   JsonOptions options = {};
+  bool launched = true;     // false: nothing is predicted
+  std::string reason = {};  // why not, where the kernel's shapes are not the reason
+};
+
+// What rows are asked about: a kernel, a schedule, or neither.
+struct AskedKernel {
+  std::optional<std::string> kernel, schedule;
 };
 
 // The shortest time that may be compared with others: of a kernel that runs, by the model of blocks. 0: there is none.
@@ -43,7 +52,8 @@ double fastest_seconds(const std::deque<ComparedRow>& rows) {
   double fastest = 0;
   for (const ComparedRow& row : rows) {
     const TimePrediction& time = row.prediction.time;
-    if (time.modelled && row.prediction.feasible && (fastest == 0 || time.total < fastest)) fastest = time.total;
+    if (row.launched && time.modelled && row.prediction.feasible && (fastest == 0 || time.total < fastest))
+      fastest = time.total;
   }
   return fastest;
 }
@@ -69,14 +79,46 @@ std::vector<std::string> gpus_of(const Options& options) {
   return gpus;
 }
 
-std::vector<Plan> plans_of(const Options& options) {
-  std::vector<Plan> plans;
-  for (const std::string& kernel : list_of(options, "kernel"))
-    plans.push_back(read_plan(options, kernel, std::nullopt));
-  for (const std::string& schedule : list_of(options, "schedule"))
-    plans.push_back(read_plan(options, std::nullopt, schedule));
-  if (plans.empty()) plans.push_back(read_plan(options, std::nullopt, std::nullopt));
-  return plans;
+std::vector<AskedKernel> asked_by(const Options& options) {
+  std::vector<AskedKernel> list;
+  for (const std::string& kernel : list_of(options, "kernel")) list.push_back({kernel, std::nullopt});
+  for (const std::string& schedule : list_of(options, "schedule")) list.push_back({std::nullopt, schedule});
+  if (list.empty()) list.emplace_back();
+  return list;
+}
+
+// The options of one row, with the kernel that is chosen for it, and why there is none.
+struct RowOptions {
+  Options options;
+  std::string reason = {};
+};
+
+RowOptions row_options(const Options& options, const AskedKernel& asked, const HardwareProfile& hardware,
+                       const std::string& dtype) {
+  RowOptions row{options.without("dtype").without("kernel").without("schedule").without("hardware")};
+  row.options = row.options.with("hardware", hardware.id);
+  if (!dtype.empty()) row.options = row.options.with("dtype", dtype);
+  if (asked.schedule) row.options = row.options.with("schedule", *asked.schedule);
+  if (!asks_for_choice(asked.kernel)) {
+    if (asked.kernel) row.options = row.options.with("kernel", *asked.kernel);
+    return row;
+  }
+  const KernelChoice choice = choose_kernel(row.options.with("kernel", *asked.kernel));
+  row.reason = join(choice.reasons, "; ");
+  if (choice.kernel.empty()) return row;
+  if (dtype.empty() && *asked.kernel == "auto") row.options = row.options.with("dtype", "fp16");
+  row.options = row.options.with("kernel", choice.kernel);
+  return row;
+}
+
+void predict_row(const Options& options, ComparedRow& row) {
+  row.point = read_point(options, row.plan);
+  if (!row.reason.empty()) return void(row.launched = false);
+  settle_tile(row.plan, row.hardware, row.point, tile_given(options), search_options(options, row.plan));
+  row.launched = outside_shapes(row.plan.kernel, row.hardware, row.point.workload).empty();
+  if (!row.launched) return;
+  predict(row.plan, row.hardware, row.point, row.prediction);
+  row.options = stated_errors(row.plan, row.hardware, row.point, row.prediction);
 }
 
 }  // namespace
@@ -93,29 +135,28 @@ std::vector<std::vector<Json>> compared_rows(const Options& options,
   const std::vector<HardwareProfile> gpus = compared_gpus(gpus_of(options), rates_from(options));
   std::vector<std::string> dtypes = list_of(options, "dtype");
   if (dtypes.empty()) dtypes.emplace_back();
-  const Options shared = options.without("dtype");  // each dtype gives a row
-  const std::vector<Plan> plans = plans_of(options);
-  const std::size_t all = plans.size() * gpus.size() * dtypes.size();
+  const std::vector<AskedKernel> list = asked_by(options);
+  const std::size_t all = list.size() * gpus.size() * dtypes.size();
+  std::deque<Plan> plans;
   std::deque<ComparedRow> predicted;  // predictions name arrays of their plans
-  for (const Plan& plan : plans) {
-    const Point point = read_point(shared, plan);
+  for (const AskedKernel& asked : list)
     for (const HardwareProfile& hardware : gpus)
       for (const std::string& dtype : dtypes) {
-        ComparedRow& row = predicted.emplace_back(ComparedRow{plan, hardware, point});
-        if (!dtype.empty()) apply_dtypes(row.point, plan, dtype);
-        settle_tile(plan, hardware, row.point, tile_given(options), search_options(options, plan));
-        predict(plan, hardware, row.point, row.prediction);
-        row.options = stated_errors(plan, hardware, regime_of(row.prediction));
+        const RowOptions given = row_options(options, asked, hardware, dtype);
+        plans.push_back(read_plan(given.options));
+        predict_row(given.options,
+                    predicted.emplace_back(
+                        ComparedRow{.plan = plans.back(), .hardware = hardware, .point = {}, .reason = given.reason}));
         if (progress) progress(predicted.size(), all);
       }
-  }
   const double fastest = fastest_seconds(predicted);
   std::vector<std::vector<Json>> rows;
   for (ComparedRow& row : predicted) {
     row.options.fastest_seconds = fastest;
     auto& cells = rows.emplace_back();
     for (const PredictionColumn& column : columns_at(prediction_columns(row.plan), shown::compare))
-      cells.push_back(cell(column, {row.plan, row.hardware, row.point, &row.prediction, row.options}));
+      cells.push_back(cell(column, {row.plan, row.hardware, row.point, row.launched ? &row.prediction : nullptr,
+                                    row.options, row.reason}));
   }
   return rows;
 }

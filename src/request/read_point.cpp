@@ -206,6 +206,13 @@ SearchOptions search_options(const Options& options, const Plan& plan) {
   SearchOptions search;
   if (const int splits = plan.schedule.find_parameter("splits"); splits >= 0 && options.has("splits"))
     search.fixed.push_back(splits);
+  if (!tile_given(options)) return search;
+  for (const std::string& part : split(options.text("tile").value_or(""), ',')) {
+    const std::string name = part.substr(0, part.find('='));
+    if (name == "warps") search.keep_warps = true;
+    else if (name == "stages") search.keep_stages = true;
+    else if (const int position = plan.schedule.find_parameter(name); position >= 0) search.fixed.push_back(position);
+  }
   return search;
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "predict/point/support.h"
 #include "request/best_tile.h"
+#include "request/choose_kernel.h"
 #include "request/read_point.h"
 
 namespace tilescope {
@@ -48,6 +50,9 @@ std::vector<FallenRow> Searched::fallen() const {
 Json Searched::json() const {
   return {{"schema", "tilescope/search/1"},
           {"hardware", hardware.id},
+          {"chosen", how.empty() ? Json(nullptr) : Json(how)},
+          {"kernel", plan.assumed ? Json(nullptr) : Json(plan.kernel.name)},
+          {"unsupported", outside},
           {"feasible", all_objects(best_columns(), best())},
           {"infeasible", all_objects(fallen_columns(), fallen())},
           {"points", result.feasible.size() + result.infeasible.size()},
@@ -56,12 +61,23 @@ Json Searched::json() const {
 }
 
 Searched search_of(const Options& options, const std::function<void(std::size_t done, std::size_t all)>& progress) {
-  Searched searched{.plan = read_plan(options), .hardware = read_hardware(options), .result = {}};
+  if (asks_for_choice(options.text("kernel"))) {
+    const KernelChoice choice = choose_kernel(options);
+    const Options open = options.without("kernel");
+    if (choice.kernel.empty())
+      return {.plan = read_plan(open), .hardware = read_hardware(open), .result = {}, .outside = choice.reasons};
+    Searched searched = search_of(open.with("kernel", choice.kernel), progress);
+    searched.how = choice.how;
+    return searched;
+  }
+  Searched searched{.plan = read_plan(options), .hardware = read_hardware(options), .result = {}, .outside = {}};
   Point point = read_point(options, searched.plan);
   if (tile_given(options))
     refuse("--tile", "search chooses the tile: leave it out, or ask tilescope predict about one tile");
-  settle_tile(searched.plan, searched.hardware, point, true);  // refuses what no tile would make work
+  refuse_unsupported(searched.plan, searched.hardware, point);  // refuses what no tile would make work
   searched.most = static_cast<std::size_t>(options.integer("top", 1, 100000).value_or(10));
+  searched.outside = outside_shapes(searched.plan.kernel, searched.hardware, point.workload);
+  if (!searched.outside.empty()) return searched;
   SearchOptions search = search_options(options, searched.plan);
   search.progress = progress;
   searched.result = search_tiles(searched.plan, searched.hardware, point, search);

@@ -14,7 +14,9 @@ struct Searched {
   Plan plan;
   HardwareProfile hardware;
   SearchResult result;
-  std::size_t most = 10;  // largest number of feasible tiles to show
+  std::size_t most = 10;             // largest number of feasible tiles to show
+  std::string how = {};              // how --kernel auto or a software chose the kernel; empty: it was named
+  std::vector<std::string> outside;  // why the kernel is not launched for these sizes: then no tile is tried
 
   Columns<TileRow> best_columns() const;
   Columns<FallenRow> fallen_columns() const;

@@ -18,10 +18,13 @@ struct Sweep {
   HardwareProfile hardware;
   std::vector<SweepAxis> axes;
   Point base;
-  bool tile_fixed = false;                    // all points use one tile: --tile, or the best one of the first point
-  bool best_tiles = false;                    // each point takes the tile that search ranks first
-  SearchOptions search;                       // for best_tiles
-  std::map<std::string, JsonOptions> errors;  // by regime
+  bool tile_fixed = false;          // by --tile, or as the best one of the first point
+  bool best_tiles = false;          // each point takes the tile that search ranks first
+  SearchOptions search;             // of those
+  std::string chosen_by = {};       // --kernel auto or a software; empty: one plan serves all points
+  std::vector<Sweep> kernels = {};  // of those: the same points by each kernel that may be chosen
+
+  std::vector<std::string> tiles() const;  // tile parameters of the plan, or of all kernels that may be chosen
 };
 
 // Throws InputError where `predict` does, and for invalid axes.
@@ -29,9 +32,10 @@ Sweep read_sweep(const Options& options);
 
 std::size_t points_of(const Sweep& sweep);
 
-// `prediction` is null for a point that the kernel does not support, for the reasons given.
-using SweepVisitor =
-    std::function<void(const Point& point, const Prediction* prediction, const std::vector<std::string>& unsupported)>;
+// `of` is the sweep, or that of the kernel chosen for the point. `prediction` is null for a point that the kernel does
+// not support, for the reasons given.
+using SweepVisitor = std::function<void(const Sweep& of, const Point& point, const Prediction* prediction,
+                                        const std::vector<std::string>& unsupported)>;
 
 // Predicts every point in order; the first axis changes fastest. Returns whether any point can run. Throws InputError
 // at an invalid point.

@@ -165,7 +165,7 @@ void set_point(Point& point, const Point& base, const Plan& plan, const std::vec
   for (std::size_t i = 0; i < axes.size(); ++i)
     for (const auto extent : axes[i].extents) point.workload.*extent = axes[i].values[at[i]];
   point.tiles = base.tiles;
-  point.warps = base.warps;
+  point.warps = base.warps, point.stages = base.stages;
   if (!tile_fixed) default_tile(point, plan);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].tile >= 0) point.tiles[static_cast<std::size_t>(axes[i].tile)] = axes[i].values[at[i]];

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/contains.h"
+#include "predict/point/support.h"
 #include "predict/predict.h"
 #include "search/candidates.h"
 
@@ -15,16 +16,35 @@ constexpr std::array<std::int64_t, 3> warp_choices{fewest_warps, 8, 12};
 
 using Sizes = std::vector<std::vector<std::int64_t>>;
 
-// Every built tile, with every size of what the host chooses at run time and `fixed` leaves open.
+bool keeps_fixed(const Plan& plan, const Point& base, const Point& point, const SearchOptions& options) {
+  if (options.keep_warps && point.warps != base.warps) return false;
+  if (options.keep_stages && point.stages != base.stages) return false;
+  return std::all_of(options.fixed.begin(), options.fixed.end(), [&](int position) {
+    const auto i = static_cast<std::size_t>(position);
+    return point.tiles[i] == base.tiles[i] || plan.kernel.is_free(plan.schedule.parameters[i].name);
+  });
+}
+
+// Every built tile that has what is fixed, with every size of what the host chooses at run time and `fixed` leaves
+// open.
 std::vector<Point> points_of_variants(const Plan& plan, const HardwareProfile& hardware, const Point& base,
-                                      const std::vector<int>& fixed) {
+                                      const SearchOptions& options) {
+  const std::vector<int>& fixed = options.fixed;
   std::vector<Point> points;
   for (const KernelVariant& variant : plan.kernel.variants) {
     if (!serves(plan, base, variant)) continue;
-    points.push_back(base);
-    take_variant(points.back(), plan.schedule, variant);
+    Point point = base;
+    take_variant(point, plan.schedule, variant);
+    if (variant.stages == 0 && options.keep_stages) point.stages = base.stages;  // `unsupported` compares them
+    if (keeps_fixed(plan, base, point, options)) points.push_back(point);
   }
   if (plan.kernel.free.empty()) return points;
+  if (const int splits = plan.schedule.find_parameter("splits"); plan.kernel.host_splits && !contains(fixed, splits)) {
+    const std::int64_t chosen =
+        chosen_splits(*plan.kernel.host_splits, hardware.units.value, named_sizes(hardware, base.workload));
+    for (Point& point : points) point.tiles[static_cast<std::size_t>(splits)] = chosen;
+    return points;
+  }
   const Sizes sizes = tile_candidates(plan, hardware, base);
   for (int i = 0; i < static_cast<int>(sizes.size()); ++i) {
     if (!plan.kernel.is_free(plan.schedule.parameters[static_cast<std::size_t>(i)].name) || contains(fixed, i))
@@ -146,7 +166,7 @@ double busy_seconds(const HardwareProfile& hardware, const Prediction& predictio
 
 std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base,
                                  const SearchOptions& options, bool* thinned) {
-  if (!plan.kernel.variants.empty()) return points_of_variants(plan, hardware, base, options.fixed);
+  if (!plan.kernel.variants.empty()) return points_of_variants(plan, hardware, base, options);
   Sizes sizes = tile_candidates(plan, hardware, base);
   for (const int position : options.fixed)
     sizes[static_cast<std::size_t>(position)] = {base.tiles[static_cast<std::size_t>(position)]};

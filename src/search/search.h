@@ -40,12 +40,13 @@ struct SearchResult {
 inline constexpr std::size_t most_search_points = 100'000;
 
 struct SearchOptions {
-  std::vector<int> fixed = {};  // positions of parameters that keep the base point's value
+  std::vector<int> fixed = {};                   // positions of parameters that keep the base point's value
+  bool keep_warps = false, keep_stages = false;  // of a kernel's variants: only those with the base point's
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
-// Tries every built variant of a kernel, or the candidates below for an assumed implementation. `base` gives everything
-// but the tiles. Throws CountOverflow.
+// Tries every built variant of a kernel that has what is fixed, or the candidates below for an assumed implementation.
+// `base` gives everything but the tiles. Throws CountOverflow.
 SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
                           const SearchOptions& options = {});
 

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include "predict/explain/labels.h"
+#include "predict/point/support.h"
 
 namespace tilescope {
 namespace {
 
-// tile_NAME of every parameter of the schedule, then warps.
+// tile_NAME of every parameter of the schedule, then warps and stages.
 template <class Row>
 Columns<Row> tile_columns_of(const std::vector<std::string>& tiles) {
   Columns<Row> columns;
@@ -17,6 +18,8 @@ Columns<Row> tile_columns_of(const std::vector<std::string>& tiles) {
                        [i](const Row& r) { return r.tile.point.tiles[i]; }});
   columns.push_back({{"warps", "warps", "", "Warps of a thread block that compute.", Origin::question},
                      [](const Row& r) { return r.tile.point.warps; }});
+  columns.push_back({{"stages", "stages", "", "Copies of each streamed input tile in shared memory.", Origin::question},
+                     [](const Row& r) { return stages_of(r.plan.kernel, r.tile.point); }});
   return columns;
 }
 

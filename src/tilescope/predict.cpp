@@ -9,7 +9,7 @@ namespace tilescope::api {
 Prediction predict(const Options& options) {
   return answering([&] {
     const Answer a = answer(checked(options, point_options()));
-    const Json json = to_json(a.plan, a.hardware, a.point, a.prediction, a.options);
+    const Json json = a.json();
     Prediction out{
         .feasible = a.prediction.feasible, .seconds = 0, .bound_by = "", .traffic = {}, .json = json.dump(2)};
     for (const Json& level : json.value("traffic", Json::array()))

@@ -93,7 +93,7 @@ TEST_CASE("a residual has the error bar that predict states for its kernel and r
     const Residual& residual = data.residuals[i];
     for (const char* quantity : {"seconds", "hbm_read_bytes"}) {
       const auto stated =
-          recorded_error(kErrors, "h200_sxm", point.record.point.kernel, quantity, regime_of(point.prediction));
+          ErrorBars::load(kErrors).find({"h200_sxm", point.record.point.kernel, quantity, regime_of(point.prediction)});
       REQUIRE(stated);
       CHECK(residual.quantities.at(quantity).bar == stated->p90);
     }

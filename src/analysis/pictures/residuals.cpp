@@ -43,7 +43,8 @@ Bar bar_of(const Group& group, const Spread& records, const std::string& hardwar
           .high = records.high,
           .n = static_cast<double>(records.errors.size())};
   std::optional<TimeError> stated;
-  if (!group.regime.empty()) stated = recorded_error(errors, hardware, group.kernel, group.quantity, group.regime);
+  if (!group.regime.empty())
+    stated = ErrorBars::load(errors).find({hardware, group.kernel, group.quantity, group.regime});
   bar.stated = stated.has_value();
   bar.p90 = stated ? stated->p90 : spread(records.errors).p90;
   return bar;

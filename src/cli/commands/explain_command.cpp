@@ -15,9 +15,12 @@ ExitStatus explain(const Arguments& arguments) {
   if (arguments.has("why-not")) return print_why_not(arguments, read_plan(arguments).schedule);
   const Answer a = answer(arguments);
   const Style style = style_of(arguments);
+  if (!a.outside.empty()) {
+    deliver(arguments, style.format == OutputFormat::json ? a.json().dump(2) + "\n" : prediction_text(a, style));
+    return status_of(a.prediction);
+  }
   const Table terms = table_of("terms", term_columns(), term_rows(a.plan, a.point, a.prediction));
-  if (style.format == OutputFormat::json)
-    deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction, a.options).dump(2) + "\n");
+  if (style.format == OutputFormat::json) deliver(arguments, a.json().dump(2) + "\n");
   else if (style.format == OutputFormat::csv) deliver(arguments, render(terms, style));
   else
     deliver(arguments, prediction_text(a, style) + "\n" +

@@ -31,13 +31,12 @@ Table flat_table(const Answer& a) {
 ExitStatus predict_one(const Arguments& arguments) {
   const Answer a = answer(arguments);
   const Style style = style_of(arguments);
-  if (arguments.has("orders")) {
+  if (arguments.has("orders") && a.outside.empty()) {
     if (a.point.l2 == L2Model::closed) refuse("--orders", "needs the walk, found --l2 closed; leave it out");
     deliver(arguments, render(orders_table(a), style));
     return status_of(a.prediction);
   }
-  if (style.format == OutputFormat::json)
-    deliver(arguments, to_json(a.plan, a.hardware, a.point, a.prediction, a.options).dump(2) + "\n");
+  if (style.format == OutputFormat::json) deliver(arguments, a.json().dump(2) + "\n");
   else if (style.format == OutputFormat::csv) deliver(arguments, render(flat_table(a), style));
   else deliver(arguments, prediction_text(a, style));
   return status_of(a.prediction);

@@ -38,9 +38,12 @@ ExitStatus search(const Arguments& arguments) {
   const Table best = table_of("feasible tiles, best first", searched.best_columns(), searched.best());
   if (style.format == OutputFormat::json) deliver(arguments, searched.json().dump(2) + "\n");
   else if (style.format == OutputFormat::csv) deliver(arguments, render(best, style));
+  else if (!searched.outside.empty())
+    deliver(arguments, fmt::format("infeasible: {}\n", join(searched.outside, "\ninfeasible: ")));
   else {
     const Table fallen = table_of("fell out", searched.fallen_columns(), searched.fallen());
-    deliver(arguments, render(best, style) + "\n" + shortened(fallen, 40, style) + notes_on(result));
+    deliver(arguments, (searched.how.empty() ? "" : searched.how + "\n\n") + render(best, style) + "\n" +
+                           shortened(fallen, 40, style) + notes_on(result));
   }
   return result.feasible.empty() ? ExitStatus::answer_no : ExitStatus::done;
 }

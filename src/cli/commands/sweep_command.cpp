@@ -15,7 +15,7 @@ namespace {
 
 // All columns of a sweep, or those that --columns names, in its order.
 std::vector<PredictionColumn> chosen_columns(const Arguments& arguments, const Sweep& sweep) {
-  const std::vector<PredictionColumn> all = columns_at(prediction_columns(sweep.plan), shown::csv);
+  const std::vector<PredictionColumn> all = columns_at(prediction_columns(sweep.tiles()), shown::csv);
   const auto given = arguments.text("columns");
   if (!given) return all;
   if (arguments.has("format") && arguments.format() == OutputFormat::json)
@@ -37,22 +37,20 @@ std::vector<PredictionColumn> chosen_columns(const Arguments& arguments, const S
 class SweepWriter {
  public:
   SweepWriter(const Arguments& arguments, const Sweep& sweep, OutputFormat format)
-      : arguments_(arguments),
-        sweep_(sweep),
-        format_(format),
-        output_(arguments),
-        columns_(chosen_columns(arguments, sweep)) {
+      : arguments_(arguments), format_(format), output_(arguments), columns_(chosen_columns(arguments, sweep)) {
     for (const PredictionColumn& column : columns_) table_.columns.push_back(column.key);
     if (format == OutputFormat::csv) output_.write(join(table_.columns, ",") + "\n");
   }
   // `prediction` is null for a point that the kernel does not support.
-  void write(const Point& point, const Prediction* prediction, const std::vector<std::string>& unsupported_for) {
+  void write(const Sweep& of, const Point& point, const Prediction* prediction,
+             const std::vector<std::string>& unsupported_for) {
     if (format_ == OutputFormat::json)
-      return output_.write(sweep_object(sweep_, point, prediction, unsupported_for).dump() + "\n");
+      return output_.write(sweep_object(of, point, prediction, unsupported_for).dump() + "\n");
     static const JsonOptions none;
     std::vector<Json> cells;
     for (const PredictionColumn& column : columns_)
-      cells.push_back(cell(column, {sweep_.plan, sweep_.hardware, point, prediction, none}));
+      cells.push_back(cell(column, {of.plan, of.hardware, point, prediction, none,
+                                    of.chosen_by.empty() ? "" : join(unsupported_for, "; ")}));
     if (format_ == OutputFormat::csv) output_.write(csv_line(cells));
     else table_.rows.push_back(std::move(cells));
   }
@@ -69,7 +67,6 @@ class SweepWriter {
 
  private:
   const Arguments& arguments_;
-  const Sweep& sweep_;
   OutputFormat format_;
   Output output_;
   std::vector<PredictionColumn> columns_;
@@ -84,9 +81,8 @@ ExitStatus sweep_points(const Arguments& arguments) {
     Progress progress(arguments, "sweep", !writer.prints_at_once());
     any_feasible = each_point(
         sweep,
-        [&](const Point& point, const Prediction* prediction, const std::vector<std::string>& unsupported) {
-          writer.write(point, prediction, unsupported);
-        },
+        [&](const Sweep& of, const Point& point, const Prediction* prediction,
+            const std::vector<std::string>& unsupported) { writer.write(of, point, prediction, unsupported); },
         progress.callback());
   }
   writer.commit();

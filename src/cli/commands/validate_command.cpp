@@ -9,6 +9,7 @@
 #include "cli/input/recorded_options.h"
 #include "cli/output/progress.h"
 #include "compare/comparison_columns.h"
+#include "compare/errors.h"
 #include "request/read_point.h"
 
 namespace tilescope::cli {
@@ -27,9 +28,11 @@ std::string summary_text(const Comparison& comparison, const std::vector<SearchR
   const std::string title =
       fmt::format("{} points: relative error of the prediction, by kernel and quantity", comparison.records.size());
   std::string out = render(table_of(title, summary_columns(), comparison.summary), style) + "\n";
-  for (const Calibration& bar : calibration(comparison))
-    out += fmt::format("{}: {:.0f} % of {} records lie within the p90 error of their kernel's other records\n",
-                       bar.quantity, 100 * bar.held, bar.n);
+  for (const Calibration& part : calibration(observed_errors(comparison, {})))
+    out += fmt::format(
+        "{} on {}: {} of {} blind points ({:.0f} %) lie within the p90 that all other records state ({} of them "
+        "borrowed)\n",
+        part.quantity, part.hardware, part.held, part.n, 100 * part.share(), part.borrowed);
   for (const SearchRegret& regret : regrets)
     out += fmt::format(
         "search regret of {} on {}: {:.2f} % (geometric mean of {} workloads, {} tiles), worst {:.2f} % ({}){}\n",
@@ -39,9 +42,20 @@ std::string summary_text(const Comparison& comparison, const std::vector<SearchR
   out += fmt::format("{} rows have a tolerance, {} of them exceed it; {} rows have none\n",
                      with_thousands(static_cast<long long>(counts.judged)), counts.failed,
                      with_thousands(static_cast<long long>(counts.shown)));
+  if (!comparison.skipped.empty())
+    out += "\n" + render(table_of("not judged: records outside the sizes for which their kernel is launched",
+                                  skipped_columns(), comparison.skipped),
+                         style);
   if (counts.judged == 0)
     out += "no row has a tolerance: give an experiment file that states tolerances, as --experiment FILE\n";
   return out + (failed.rows.empty() ? "" : "\n" + render(failed, style));
+}
+
+// Published tables are measurements too.
+void write_errors(const std::string& file, const Comparison& comparison) {
+  const std::vector<PublishedResult> published = compare_published(
+      validate::read_published((data_directory() / "validate" / "published").string()), data_directory());
+  write_file(file, to_json(error_bars(observed_errors(comparison, published))).dump(1) + "\n");
 }
 
 ExitStatus validate_records(const Arguments& arguments) {
@@ -53,7 +67,7 @@ ExitStatus validate_records(const Arguments& arguments) {
   if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));
   if (const auto markdown = arguments.text("markdown"))
     write_file(*markdown, summary_text(comparison, regrets, Style{.format = OutputFormat::md}));
-  if (const auto errors = arguments.text("errors")) write_file(*errors, error_summary(comparison).dump(1) + "\n");
+  if (const auto errors = arguments.text("errors")) write_errors(*errors, comparison);
   const Style style = style_of(arguments);
   if (style.format == OutputFormat::json) deliver(arguments, to_json(comparison).dump(1) + "\n");
   else if (style.format == OutputFormat::csv) deliver(arguments, render(row_table(comparison), style));

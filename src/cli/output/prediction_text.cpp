@@ -49,7 +49,7 @@ std::string point_line(const Plan& plan, const HardwareProfile& hardware, const 
   if (!sizes.empty()) parts.push_back(sizes);
   parts.push_back("tile " + tile_label(plan, point));
   const std::string what =
-      plan.assumed ? "schedule " + plan.schedule.name + " (assumed implementation)" : "kernel " + plan.kernel.name;
+      plan.assumed ? "ideal kernel of schedule " + plan.schedule.name : "kernel " + plan.kernel.name;
   return fmt::format("{} on {}: {}", what, hardware.name, join(parts, ", "));
 }
 
@@ -102,7 +102,9 @@ std::string clock_text(const Prediction& prediction) {
 
 std::string error_text(const std::optional<TimeError>& error) {
   if (!error) return "error: no record";
-  return fmt::format("error: mean {:.1f} %, p90 {:.1f} % over {}", 100 * error->mape, 100 * error->p90, error->basis);
+  return fmt::format("error: mean {:.1f} %, p90 {:.1f} % over {}{}{}", 100 * error->mape, 100 * error->p90,
+                     error->basis, error->borrowed_from.empty() ? "" : ", borrowed",
+                     error->widened > 1 ? fmt::format(", widened {:.2f} times", error->widened) : "");
 }
 
 std::string bound_text(const Plan& plan, const HardwareProfile& hardware, const Point& point,
@@ -140,6 +142,11 @@ std::string last_lines(const Answer& a) {
                                 time.modelled ? "busiest" : "bound by", to_string(time.bound_by),
                                 with_si(static_cast<double>(a.prediction.work.model_flop) / time.total, "FLOP/s"),
                                 error_text(a.options.error));
+  if (a.plan.assumed)
+    out += fmt::format(
+        "this is an ideal kernel of schedule '{}', none that exists; --kernel auto takes the fastest that exists for "
+        "{}\n",
+        a.plan.schedule.name, a.hardware.id);
   if (const std::string spills = spill_text(a.prediction); !spills.empty()) out += spills + "\n";
   for (const std::string& line : computed_lines(a.plan, a.hardware, a.point)) out += line + "\n";
   for (const std::string& missing : missing_rates(a.plan, a.hardware, a.prediction))
@@ -151,8 +158,12 @@ std::string last_lines(const Answer& a) {
 
 std::string prediction_text(const Answer& a, const Style& style) {
   const Prediction& prediction = a.prediction;
-  std::string out =
-      point_line(a.plan, a.hardware, a.point) + "\n\n" + infeasible_lines(a.plan, a.hardware, a.point, prediction);
+  const std::string choice = a.how.empty() ? "" : a.how + "\n";
+  if (!a.outside.empty())
+    return fmt::format("{}\n{}\ninfeasible: {}\n", point_line(a.plan, a.hardware, a.point), choice,
+                       join(a.outside, "\ninfeasible: "));
+  std::string out = point_line(a.plan, a.hardware, a.point) + "\n" + choice + "\n" +
+                    infeasible_lines(a.plan, a.hardware, a.point, prediction);
   out += render(table_of("traffic (bytes a level serves inwards and takes from it)", traffic_columns(),
                          traffic_rows(prediction)),
                 style) +

@@ -15,6 +15,7 @@ struct Schema {
 };
 // The schemas that the program reads and writes. help_test.cpp compares this list with the sources.
 constexpr Schema schemas[] = {
+    {"calls", 1},
     {"code", 1},
     {"comparison", 1},
     {"compare", 1},

@@ -171,7 +171,7 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   document.expect_schema("tilescope/kernel/1");
   const Node root = document.root();
   root.only({"schema", "kernel", "schedule", "diagram", "sizes", "summary", "dtypes", "head_dims", "masks", "limits",
-             "padded_rows", "packed_rows", "whole_tile_parts", "free", "islands", "variants"});
+             "shapes", "host_splits", "padded_rows", "packed_rows", "whole_tile_parts", "free", "islands", "variants"});
   KernelDescriptor kernel;
   kernel.file = file.string();
   kernel.name = root["kernel"].text();
@@ -183,6 +183,7 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   const Schedule schedule = find_schedule(kernel.schedule_name, models_directory, kernel.diagram_name);
   if (const auto sizes = root.find("sizes")) reading::read_sizes(*sizes, schedule.diagram, kernel);
   reading::read_support(root, schedule.diagram, kernel);
+  reading::read_shapes(root, kernel);
   reading::read_layout(root, schedule, kernel);
   for (const Node& node : root["islands"].items()) kernel.islands.push_back(reading::read_island(node, schedule));
   if (document.clean())

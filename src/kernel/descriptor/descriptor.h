@@ -14,6 +14,7 @@
 
 #include "base/dtype.h"
 #include "kernel/descriptor/kinds.h"
+#include "kernel/descriptor/shapes.h"
 #include "schedule/schedule.h"
 
 namespace tilescope {
@@ -245,6 +246,8 @@ struct KernelDescriptor {
   std::vector<std::int64_t> head_dims;  // empty: any
   std::vector<MaskKind> masks;
   std::int64_t largest_head_dim = 0, largest_q_len = 0, largest_kv_len = 0;  // 0: no limit of the kernel's own
+  std::vector<ShapeRule> shapes;                    // of calls for which its software launches it; empty: all
+  std::optional<HostSplits> host_splits;            // empty: what is free is searched for
   double least_compute_capability = 0;              // oldest GPU generation its machine code runs on; 0: any
   std::map<std::string, std::int64_t> padded_rows;  // arrays whose rows are padded in memory, to a multiple of elements
   bool packed_rows = false;                         // query heads of a KV head and their queries are one axis of rows

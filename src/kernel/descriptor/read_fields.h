@@ -31,6 +31,7 @@ void add_once(std::vector<T>& list, const T& value, const Node& item) {
 void check_array(const Node& node, const std::string& name, const Diagram& diagram);
 std::vector<std::string> read_array_names(const Node& list, const Diagram& diagram);
 std::vector<FormatChoice> read_formats(const Node& list, const Diagram& diagram);
+void read_shapes(const Node& root, KernelDescriptor& kernel);
 IslandImplementation read_island(const Node& node, const Schedule& schedule);
 KernelVariant read_variant(const Node& node, const Schedule& schedule, const std::vector<FormatChoice>& kernel_formats);
 

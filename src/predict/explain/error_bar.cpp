@@ -1,7 +1,12 @@
 #include "predict/explain/error_bar.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/contains.h"
 #include "base/error.h"
 #include "base/files.h"
 
@@ -24,26 +29,141 @@ std::string regime_of(const Prediction& prediction) {
   return prediction.time.bound_by == Resource::hbm || prediction.time.bound_by == Resource::l2 ? "memory" : "compute";
 }
 
-std::optional<TimeError> recorded_error(const std::filesystem::path& file, const std::string& hardware,
-                                        const std::string& kernel, const std::string& quantity,
-                                        const std::string& regime) {
-  constexpr std::int64_t enough = 5;
+ErrorSizes error_sizes(const Workload& w) {
+  const auto real = [](std::int64_t size) { return static_cast<double>(size); };
+  return {{"q_len", real(w.q_len)},
+          {"kv_len", real(w.kv_len)},
+          {"heads", real(w.batch) * real(w.heads_q)},
+          {"head_dim", real(w.d_qk)}};
+}
+
+double bar_of(std::vector<double> errors) {
+  std::sort(errors.begin(), errors.end());
+  const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(errors.size() + 1)));
+  return errors.empty() ? 0 : errors[std::min(rank, errors.size()) - 1];
+}
+
+namespace {
+
+std::string text_or_empty(const ordered_json& value) { return value.is_null() ? "" : value.get<std::string>(); }
+
+ErrorRow read_row(const ordered_json& json) {
+  ErrorRow row{.hardware = json.at("hardware").get<std::string>(),
+               .kernel = text_or_empty(json.at("kernel")),
+               .quantity = json.at("quantity").get<std::string>(),
+               .regime = text_or_empty(json.at("regime")),
+               .published = json.at("source") == "published",
+               .mape = json.at("mape").get<double>(),
+               .p90 = json.at("p90").get<double>(),
+               .n = json.at("n").get<std::int64_t>(),
+               .held = std::nullopt,
+               .basis = json.at("basis").get<std::string>()};
+  for (const auto& [size, range] : json.at("sizes").items())
+    row.sizes[size] = {range.at(0).get<double>(), range.at(1).get<double>()};
+  return row;
+}
+
+}  // namespace
+
+ErrorBars ErrorBars::load(const std::filesystem::path& file) {
   std::error_code ignored;
-  if (!std::filesystem::exists(file, ignored)) return std::nullopt;
-  std::optional<TimeError> all, own;
+  if (!std::filesystem::exists(file, ignored)) return {};
   try {
     const ordered_json json = ordered_json::parse(read_file(file));
-    for (const ordered_json& row : json.at("rows")) {
-      if (row.at("hardware") != hardware || row.at("kernel") != kernel || row.at("quantity") != quantity) continue;
-      const TimeError error{row.at("mape").get<double>(), row.at("p90").get<double>(), row.at("n").get<std::int64_t>(),
-                            row.at("basis").get<std::string>()};
-      if (!row.contains("regime") || row.at("regime").is_null()) all = error;
-      else if (row.at("regime") == regime) own = error;
-    }
+    ErrorBars bars;
+    for (const ordered_json& row : json.at("rows")) bars.rows_.push_back(read_row(row));
+    for (const ordered_json& one : json.at("widening"))
+      bars.widening_.push_back({one.at("quantity").get<std::string>(), one.at("cause").get<std::string>(),
+                                one.at("factor").get<double>(), one.at("n").get<std::int64_t>()});
+    return bars;
   } catch (const ordered_json::exception& error) {
     refuse_summary(file, "tilescope validate --errors", error.what());
   }
-  return own && own->n >= enough ? own : all;
+}
+
+// A group that may answer, and what its use is borrowed across.
+struct ErrorBars::Source {
+  const ErrorRow* row = nullptr;
+  std::vector<const char*> causes = {};
+  std::string from = {};
+};
+
+const ErrorRow* ErrorBars::row(const std::string& hardware, const std::string& kernel, const ErrorQuery& query,
+                               const std::string& regime, bool published) const {
+  const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const ErrorRow& each) {
+    return each.hardware == hardware && each.kernel == kernel && each.quantity == query.quantity &&
+           each.regime == regime && each.published == published;
+  });
+  return found == rows_.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> ErrorBars::other_gpus(const std::string& hardware) const {
+  std::vector<std::string> gpus;
+  for (const ErrorRow& each : rows_)
+    if (each.hardware != hardware && !contains(gpus, each.hardware)) gpus.push_back(each.hardware);
+  return gpus;
+}
+
+// Nearest first.
+std::vector<ErrorBars::Source> ErrorBars::sources(const ErrorQuery& q) const {
+  const std::vector<std::string> others = other_gpus(q.hardware);
+  std::vector<Source> list{{row(q.hardware, q.kernel, q, q.regime, false)},
+                           {row(q.hardware, q.kernel, q, "", false),
+                            {"regime"},
+                            fmt::format("all regimes of {} on {}", q.kernel, q.hardware)},
+                           {row(q.hardware, q.kernel, q, "", true)}};
+  for (const std::string& gpu : others) {
+    const std::string from = fmt::format("{} on {}", q.kernel, gpu);
+    list.push_back({row(gpu, q.kernel, q, q.regime, false), {"gpu"}, from});
+    list.push_back({row(gpu, q.kernel, q, "", false), {"gpu", "regime"}, "all regimes of " + from});
+    list.push_back({row(gpu, q.kernel, q, "", true), {"gpu"}, "published times of " + from});
+  }
+  list.push_back({row(q.hardware, "", q, q.regime, false), {"kernel"}, "all kernels on " + q.hardware});
+  list.push_back({row(q.hardware, "", q, "", false), {"kernel", "regime"}, "all kernels on " + q.hardware});
+  for (const std::string& gpu : others) {
+    list.push_back({row(gpu, "", q, q.regime, false), {"kernel", "gpu"}, "all kernels on " + gpu});
+    list.push_back({row(gpu, "", q, "", false), {"kernel", "gpu", "regime"}, "all kernels on " + gpu});
+  }
+  return list;
+}
+
+double ErrorBars::factor(const ErrorQuery& query, const char* cause, double otherwise) const {
+  for (const ErrorWidening& each : widening_)
+    if (each.quantity == query.quantity && each.cause == cause) return each.factor;
+  return otherwise;
+}
+
+double ErrorBars::beyond(const ErrorQuery& query, const ErrorRow& row) const {
+  double added = 0;
+  for (const auto& [name, size] : query.sizes) {
+    const auto range = row.sizes.find(name);
+    if (range == row.sizes.end()) continue;
+    const auto [least, most] = range->second;
+    if (size < least) added += factor(query, "smaller", 0) * std::max(1.0, std::log2(least / size));
+    if (size > most) added += factor(query, "larger", 0) * std::max(1.0, std::log2(size / most));
+  }
+  return 1 + added;
+}
+
+std::optional<TimeError> ErrorBars::find(const ErrorQuery& query) const {
+  const std::vector<Source> list = sources(query);
+  const auto nearest = std::find_if(list.begin(), list.end(),
+                                    [](const Source& each) { return each.row && each.row->n >= enough_errors; });
+  const ErrorRow* few = row(query.hardware, query.kernel, query, "", false);
+  if (nearest == list.end()) {
+    if (!few) return std::nullopt;
+    return TimeError{.mape = few->mape, .p90 = few->p90, .n = few->n, .basis = few->basis};
+  }
+  double widened = beyond(query, *nearest->row);
+  for (const char* cause : nearest->causes) widened *= factor(query, cause, 1);
+  TimeError error{.mape = widened * nearest->row->mape,
+                  .p90 = widened * nearest->row->p90,
+                  .n = nearest->row->n,
+                  .basis = nearest->row->basis,
+                  .borrowed_from = nearest->from,
+                  .widened = widened};
+  if (few && !nearest->from.empty()) error.p90 = std::max(error.p90, few->p90);  // the few that there are stay within
+  return error;
 }
 
 std::optional<TimeError> basis_error(const std::filesystem::path& file, const std::string& hardware,

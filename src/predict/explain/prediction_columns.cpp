@@ -9,6 +9,7 @@
 #include "predict/explain/labels.h"
 #include "predict/explain/notes.h"
 #include "predict/explain/row_columns.h"
+#include "predict/point/support.h"
 #include "predict/rate_basis.h"
 
 namespace tilescope {
@@ -42,11 +43,16 @@ void add_point(Table& t, const std::vector<std::string>& tiles) {
     add(key, key, "Size of the workload.", csv, [extent = extent](const Row& r) { return r.point.workload.*extent; });
   add("tile", "tile", "Tile sizes, warps and stages, as --tile takes them.", compare,
       [](const Row& r) { return tile_label(r.plan, r.point); });
-  for (std::size_t i = 0; i < tiles.size(); ++i)
-    t.push_back(column({"tile_" + tiles[i], "tile_" + tiles[i], "", "Tile size, a column a parameter of the schedule.",
-                        Origin::question},
-                       csv, Needs::nothing, [i](const Row& r) { return r.point.tiles[i]; }));
+  for (const std::string& tile : tiles)
+    t.push_back(column(
+        {"tile_" + tile, "tile_" + tile, "", "Tile size, a column a parameter of the schedule.", Origin::question}, csv,
+        Needs::nothing, [name = tile](const Row& r) {
+          const int position = r.plan.schedule.find_parameter(name);
+          return position < 0 ? Json(nullptr) : Json(r.point.tiles[static_cast<std::size_t>(position)]);
+        }));
   add("warps", "warps", "Warps of a thread block that compute.", csv, [](const Row& r) { return r.point.warps; });
+  add("stages", "stages", "Copies of each streamed input tile in shared memory.", csv,
+      [](const Row& r) { return stages_of(r.plan.kernel, r.point); });
 }
 
 void add_feasibility(Table& t) {
@@ -243,10 +249,20 @@ void add_quality(Table& t) {
       [](const Row& r) { return missing_rates(r.plan, r.hardware, *r.prediction); });
   add({"resources", "resources", "", "Busy time of each resource (table resources).", Origin::time_model}, json_time,
       Needs::prediction, [](const Row& r) { return objects_of(resource_columns(), resource_rows(*r.prediction)); });
-  add({"error", "error", "", "Error of predictions like this one: mean, p90, number of records or published times.",
+  add({"error", "error", "",
+       "Error that measurements show: mean, p90, their number and which; from where it is borrowed, and how much wider "
+       "that makes it.",
        Origin::records},
       json_time, Needs::prediction,
       [](const Row& r) { return to_json(r.prediction->time.modelled ? r.options.error : std::optional<TimeError>()); });
+  add({"cold_error", "cold error", "", "The same of cold_seconds.", Origin::records}, json_time, Needs::prediction,
+      [](const Row& r) { return to_json(r.options.cold_error); });
+  t.push_back(column(
+      {"outside", "outside", "", "Why the kernel is not launched for these sizes; empty: it is.", Origin::descriptor},
+      csv | compare, Needs::nothing, [](const Row& r) {
+        if (!r.outside.empty()) return r.outside;
+        return join(outside_shapes(r.plan.kernel, r.hardware, r.point.workload), "; ");
+      }));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ struct PredictedPoint {
   const Point& point;
   const Prediction* prediction = nullptr;  // null: the kernel does not support the point
   const JsonOptions& options;              // the recorded errors
+  std::string outside = {};                // why nothing is predicted, where the descriptor's shapes are not the reason
 };
 
 // Where a quantity is printed; a quantity may be printed in several places.

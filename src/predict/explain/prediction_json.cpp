@@ -42,7 +42,12 @@ const char* cause_name(Cause cause) {
 
 Json to_json(const std::optional<TimeError>& error) {
   if (!error) return {{"mape", nullptr}, {"n", 0}, {"basis", "no record"}};
-  return {{"mape", error->mape}, {"p90", error->p90}, {"n", error->n}, {"basis", error->basis}};
+  return {{"mape", error->mape},
+          {"p90", error->p90},
+          {"n", error->n},
+          {"basis", error->basis},
+          {"borrowed_from", error->borrowed_from.empty() ? Json(nullptr) : Json(error->borrowed_from)},
+          {"widened", error->widened}};
 }
 
 Json point_json(const Plan& plan, const std::string& hardware_id, const Point& point) {
@@ -59,6 +64,7 @@ Json point_json(const Plan& plan, const std::string& hardware_id, const Point& p
   return {{"hardware", hardware_id},
           {"schedule", plan.schedule.name},
           {"kernel", plan.assumed ? Json(nullptr) : Json(plan.kernel.name)},
+          {"model_of", plan.assumed ? "ideal kernel" : "kernel"},
           {"pass", to_string(pass_of(plan.schedule.diagram))},
           {"diagram", plan.schedule.diagram.name},
           {"mask", point.mask.text},
@@ -73,6 +79,14 @@ Json point_json(const Plan& plan, const std::string& hardware_id, const Point& p
           {"sizes", std::move(sizes)},
           {"dtypes", std::move(dtypes)},
           {"tile", std::move(tile)}};
+}
+
+Json unsupported_json(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                      const std::vector<std::string>& reasons) {
+  return {{"schema", "tilescope/prediction/1"},
+          {"point", point_json(plan, hardware.id, point)},
+          {"feasible", false},
+          {"unsupported", reasons}};
 }
 
 Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction,

@@ -12,7 +12,7 @@ namespace tilescope {
 
 struct JsonOptions {
   bool terms = true;
-  std::optional<TimeError> error = {}, dram_error = {};  // of the time; of bytes read from DRAM
+  std::optional<TimeError> error = {}, cold_error = {}, dram_error = {};  // of both times; of bytes read from DRAM
   double fastest_seconds = 0;  // of a comparison's rows by the model of blocks; 0: no comparison, or none
 };
 
@@ -21,6 +21,10 @@ const char* cause_name(Cause cause);  // "tile", "spilled registers"
 
 Json to_json(const Plan& plan, const HardwareProfile& hardware, const Point& point, const Prediction& prediction,
              const JsonOptions& options = {});
+
+// The answer of a point that the kernel does not run, with one line a reason.
+Json unsupported_json(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                      const std::vector<std::string>& reasons);
 
 // The "point" object alone: hardware, schedule, kernel, pass, mask, workload, dtypes, tile.
 Json point_json(const Plan& plan, const std::string& hardware_id, const Point& point);

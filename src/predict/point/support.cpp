@@ -65,20 +65,13 @@ void check_formats(const Plan& plan, const Point& point, std::vector<std::string
   }
 }
 
-void check_limits(const Plan& plan, const Point& point, std::vector<std::string>& found) {
+void check_head_dims(const Plan& plan, const Point& point, std::vector<std::string>& found) {
   const KernelDescriptor& kernel = plan.kernel;
   const Workload& w = point.workload;
   const auto own_depth = [](const KernelVariant& variant) { return variant.v_head_dim > 0; };
   if (!plan.assumed && w.d_v != w.d_qk && std::none_of(kernel.variants.begin(), kernel.variants.end(), own_depth))
     found.push_back(
         fmt::format("kernel '{}' needs v_head_dim = head_dim, found {} and {}", kernel.name, w.d_v, w.d_qk));
-  const auto limit = [&](const char* name, std::int64_t largest, std::int64_t given) {
-    if (largest > 0 && given > largest)
-      found.push_back(fmt::format("kernel '{}' takes a {} of at most {}, found {}", kernel.name, name, largest, given));
-  };
-  limit("head_dim", kernel.largest_head_dim, w.d_qk);
-  limit("q_len", kernel.largest_q_len, w.q_len);
-  limit("kv_len", kernel.largest_kv_len, w.kv_len);
 }
 
 // Sizes that no variant states are the schedule's, unless the host chooses them.
@@ -95,7 +88,9 @@ void check_fixed_sizes(const Plan& plan, const Point& point, std::vector<std::st
 
 void check_tile(const Plan& plan, const Point& point, std::vector<std::string>& found) {
   const KernelDescriptor& kernel = plan.kernel;
-  if (!kernel.variants.empty() && !selected_variant(plan, point))
+  if (kernel.variants.empty()) return;
+  const KernelVariant* built = selected_variant(plan, point);
+  if (!built || (point.stages > 0 && built->stages == 0 && point.stages != stages_of(kernel, Point{})))
     found.push_back(
         fmt::format("kernel '{}' has no tile {} at head_dim {}; built: {}", kernel.name,
                     tile_text(plan.schedule, point.tiles, kernel.variants.front(), point.warps, point.stages),
@@ -110,7 +105,50 @@ void check_launch(const HardwareProfile& hardware, const Point& point, std::vect
                                 hardware.id, most));
 }
 
+// The largest sizes that the kernel states.
+void check_limits(const KernelDescriptor& kernel, const Workload& w, std::vector<std::string>& found) {
+  const auto limit = [&](const char* name, std::int64_t largest, std::int64_t given) {
+    if (largest > 0 && given > largest)
+      found.push_back(fmt::format("kernel '{}' takes a {} of at most {}, found {}", kernel.name, name, largest, given));
+  };
+  limit("head_dim", kernel.largest_head_dim, w.d_qk);
+  limit("q_len", kernel.largest_q_len, w.q_len);
+  limit("kv_len", kernel.largest_kv_len, w.kv_len);
+}
+
 }  // namespace
+
+std::int64_t stages_of(const KernelDescriptor& kernel, const Point& point) {
+  std::int64_t most = 1;
+  for (const IslandImplementation& island : kernel.islands)
+    if (island.uses_tensor_cores()) most = std::max(most, island.stages);
+  return point.stages > 0 ? point.stages : most;
+}
+
+NamedSizes named_sizes(const HardwareProfile& hardware, const Workload& w) {
+  const auto real = [](std::int64_t size) { return static_cast<double>(size); };
+  return {{"batch", real(w.batch)},       {"heads_q", real(w.heads_q)},
+          {"heads_kv", real(w.heads_kv)}, {"q_len", real(w.q_len)},
+          {"kv_len", real(w.kv_len)},     {"head_dim", real(w.d_qk)},
+          {"v_head_dim", real(w.d_v)},    {"multiprocessors", real(hardware.units.value)}};
+}
+
+std::vector<std::string> outside_shapes(const KernelDescriptor& kernel, const HardwareProfile& hardware,
+                                        const Workload& workload) {
+  std::vector<std::string> found;
+  check_limits(kernel, workload, found);
+  if (kernel.shapes.empty()) return found;
+  NamedSizes sizes = named_sizes(hardware, workload);
+  if (kernel.host_splits)
+    sizes["splits"] = static_cast<double>(chosen_splits(*kernel.host_splits, hardware.units.value, sizes));
+  const auto broken = std::find_if(kernel.shapes.begin(), kernel.shapes.end(),
+                                   [&](const ShapeRule& rule) { return !rule.when.holds(sizes); });
+  if (broken != kernel.shapes.end())
+    found.push_back(fmt::format("kernel '{}' is launched where {}, found {}: {}{}", kernel.name, broken->when.text(),
+                                broken->when.values_in(sizes), broken->reason,
+                                broken->instead.empty() ? "" : fmt::format("; use --kernel {}", broken->instead)));
+  return found;
+}
 
 std::vector<std::string> unsupported(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
   const KernelDescriptor& kernel = plan.kernel;
@@ -119,7 +157,7 @@ std::vector<std::string> unsupported(const Plan& plan, const HardwareProfile& ha
   if (!contains(kernel.masks, point.mask.kind))
     found.push_back(fmt::format("kernel '{}' has no mask '{}'; it has {}", kernel.name, to_string(point.mask.kind),
                                 join(to_strings(kernel.masks), ", ")));
-  check_limits(plan, point, found);
+  check_head_dims(plan, point, found);
   check_launch(hardware, point, found);
   check_fixed_sizes(plan, point, found);
   const std::int64_t d = point.workload.d_qk;

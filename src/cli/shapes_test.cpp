@@ -1,0 +1,77 @@
+// Commands stop where a kernel is not launched for the sizes, and take the variant that they show.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/run_program.h"
+
+using namespace tilescope::cli;
+using nlohmann::json;
+
+namespace {
+
+const std::string one_query = " --kernel cudnn_forward --hardware h200_sxm --heads 16 --kv-len 4k --head-dim 128 ";
+
+}  // namespace
+
+TEST_CASE("predict and explain of sizes outside a descriptor's shapes say so and end with status 1") {
+  for (const std::string command : {"predict", "explain"}) {
+    const Outcome text = run_program(command + one_query + "--q-len 1");
+    CHECK(text.status == 1);
+    CHECK(text.out.find("infeasible: kernel 'cudnn_forward' is launched where q_len > 1, found q_len 1: ") !=
+          std::string::npos);
+    CHECK(text.out.find("predicted") == std::string::npos);
+    const Outcome outcome = run_program(command + one_query + "--q-len 1 --format json");
+    CHECK(outcome.status == 1);
+    const json answer = json::parse(outcome.out);
+    CHECK(answer["feasible"] == false);
+    CHECK(answer["unsupported"].size() == 1);
+    CHECK_FALSE(answer.contains("time"));
+    CHECK(run_program(command + one_query + "--q-len 2").status == 0);
+  }
+}
+
+TEST_CASE("search, compare and sweep do not rank or time a kernel outside its shapes") {
+  const json search = json::parse(run_program("search" + one_query + "--q-len 1 --format json").out);
+  CHECK(search["feasible"].empty());
+  CHECK(search["unsupported"].size() == 1);
+  CHECK(run_program("search" + one_query + "--q-len 1").status == 1);
+  const Outcome compare = run_program("compare" + one_query + "--kernel pytorch_efficient --q-len 1 --format json");
+  CHECK(compare.status == 0);
+  const json rows = json::parse(compare.out)["rows"];
+  CHECK(rows[0]["microseconds"].is_null());
+  CHECK(rows[0]["outside"].get<std::string>().find("q_len > 1") != std::string::npos);
+  CHECK(rows[1]["microseconds"].is_number());
+  CHECK(rows[1]["outside"] == "");
+  CHECK(run_program("compare" + one_query + "--q-len 1").status == 1);
+  const Outcome sweep = run_program("sweep" + one_query + "--axis q_len=1,2 --format json");
+  CHECK(sweep.status == 0);
+  CHECK(json::parse(sweep.out.substr(0, sweep.out.find('\n')))["unsupported"].size() == 1);
+}
+
+TEST_CASE("a tile without stages takes the faster of the variants that differ in them, and says which") {
+  const std::string point = " --kernel fused_wgmma --hardware h200_sxm --heads 16 --q-len 4k --head-dim 128 ";
+  const auto predicted = [&](const std::string& tile) {
+    return json::parse(run_program("predict" + point + "--format json --tile " + tile).out);
+  };
+  const auto seconds = [](const json& answer) { return answer["time"]["seconds"].get<double>(); };
+  const json two = predicted("q=128,kv=64,stages=2"), four = predicted("q=128,kv=64,stages=4");
+  const json best = predicted("q=128,kv=64");
+  CHECK(seconds(two) != seconds(four));
+  CHECK(best["point"]["tile"]["stages"] == (seconds(two) < seconds(four) ? 2 : 4));
+  CHECK(seconds(best) == std::min(seconds(two), seconds(four)));
+  const Outcome none = run_program("predict" + point + "--tile q=128,kv=64,stages=3");
+  CHECK(none.status == 2);
+  CHECK(none.err.find("128x64 with 12 warps and 2 stages") != std::string::npos);
+  CHECK(run_program("search" + point + "--format csv").out.find(",warps,stages,") != std::string::npos);
+  CHECK(run_program("sweep" + point.substr(0, point.find(" --q-len")) + " --head-dim 128 --axis q_len=1k,4k")
+            .out.find(",warps,stages,") != std::string::npos);
+}
+
+TEST_CASE("stages that no variant states must be those of the kernel") {
+  const std::string point = "predict --kernel fused_mma --hardware h200_sxm --heads 4 --q-len 1k --head-dim 128 ";
+  CHECK(run_program(point + "--tile stages=2").status == 0);
+  CHECK(run_program(point + "--tile stages=7").status == 2);
+}

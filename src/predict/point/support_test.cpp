@@ -1,0 +1,84 @@
+#include "predict/point/support.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "predict/predict.h"
+
+using namespace tilescope;
+using nlohmann::json;
+
+namespace {
+
+HardwareProfile gpu(const std::string& id) { return find_profile(id, std::string(TILESCOPE_SOURCE_DIR) + "/hardware"); }
+
+KernelDescriptor kernel(const std::string& name) { return load_plan_for_kernel(name, TILESCOPE_SOURCE_DIR).kernel; }
+
+Workload call(std::int64_t batch, std::int64_t heads_q, std::int64_t heads_kv, std::int64_t q_len,
+              std::int64_t kv_len) {
+  return {batch, heads_q, heads_kv, q_len, kv_len, 128, 128};
+}
+
+bool launched(const std::string& name, const Workload& workload) {
+  return outside_shapes(kernel(name), gpu("h200_sxm"), workload).empty();
+}
+
+}  // namespace
+
+TEST_CASE("a descriptor's shapes say for which sizes its software launches it, and which kernel runs instead") {
+  CHECK(launched("cudnn_forward", call(1, 16, 16, 2, 4096)));
+  CHECK_FALSE(launched("cudnn_forward", call(1, 16, 16, 1, 4096)));
+  CHECK_FALSE(launched("pytorch_flash2_split", call(1, 16, 16, 2, 4096)));
+  CHECK(launched("pytorch_flash2_split_rows", call(1, 16, 16, 2, 4096)));
+  CHECK(launched("pytorch_flash2_grouped", call(64, 32, 8, 1, 4096)));
+  const auto found = outside_shapes(kernel("pytorch_flash2"), gpu("h200_sxm"), call(64, 32, 8, 1, 4096));
+  REQUIRE(found.size() == 1);
+  CHECK(found.front() ==
+        "kernel 'pytorch_flash2' is launched where q_len > 1 or heads_q == heads_kv, found q_len 1, heads_q 32, "
+        "heads_kv 8: the query heads of a KV head become the queries of one head; use --kernel "
+        "pytorch_flash2_grouped");
+}
+
+TEST_CASE("the largest sizes of a kernel are shapes too") {
+  CHECK(launched("split_kv", call(1, 8, 8, 16, 4096)));
+  CHECK(outside_shapes(kernel("split_kv"), gpu("h200_sxm"), call(1, 8, 8, 17, 4096)) ==
+        std::vector<std::string>{"kernel 'split_kv' takes a q_len of at most 16, found 17"});
+}
+
+TEST_CASE("kernels that shapes name instead of another exist") {
+  for (const auto& [name, file] : shipped_kernels(std::string(TILESCOPE_SOURCE_DIR) + "/kernels"))
+    for (const ShapeRule& rule : kernel(name).shapes)
+      if (!rule.instead.empty()) CHECK_NOTHROW(kernel(rule.instead));
+}
+
+TEST_CASE("of PyTorch's FlashAttention-2 kernels, shapes accept the one that was launched, in as many parts") {
+  int calls = 0;
+  for (const char* name : {"h100", "h200"}) {
+    std::ifstream lines(std::string(TILESCOPE_SOURCE_DIR) + "/validate/launches/" + name + ".jsonl");
+    std::string line;
+    REQUIRE(std::getline(lines, line));
+    const HardwareProfile hardware = gpu(json::parse(line)["hardware"]);
+    const KernelDescriptor one = kernel("pytorch_flash2"), packed = kernel("pytorch_flash2_grouped"),
+                           split = kernel("pytorch_flash2_split"), rows = kernel("pytorch_flash2_split_rows");
+    while (std::getline(lines, line)) {
+      const json row = json::parse(line);
+      if (row["backend"] != "flash" || row["pass"] != "forward") continue;
+      CAPTURE(line);
+      const Workload w{row["batch"],  row["heads_q"],  row["heads_kv"], row["q_len"],
+                       row["kv_len"], row["head_dim"], row["head_dim"]};
+      const json& launch = row["launches"][0];
+      const bool parts = launch["name"] == "pytorch_flash::flash_fwd_splitkv_kernel", single = w.q_len == 1;
+      for (const KernelDescriptor* each : {&one, &packed, &split, &rows}) {
+        const bool right =
+            parts ? each == (single ? &split : &rows) : each == (single && w.heads_q > w.heads_kv ? &packed : &one);
+        CHECK_MESSAGE(outside_shapes(*each, hardware, w).empty() == right, each->name);
+      }
+      CHECK(chosen_splits(*split.host_splits, hardware.units.value, named_sizes(hardware, w)) ==
+            (parts ? launch["grid"][1].get<std::int64_t>() : 1));
+      ++calls;
+    }
+  }
+  CHECK(calls == 390);
+}
