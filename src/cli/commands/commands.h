@@ -17,6 +17,7 @@ Command measure_command();
 Command validate_command();
 Command records_command();
 Command report_command();
+Command inspect_command();
 Command list_command();
 Command help_command();
 Command completion_command();

@@ -22,6 +22,8 @@ const char* description(Origin origin) {
       return "recorded measurements";
     case Origin::measured:
       return "counter or clock of a record";
+    case Origin::code:
+      return "machine code";
   }
   return "";
 }

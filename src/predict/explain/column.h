@@ -20,7 +20,8 @@ enum class Origin {
   time_model,  // counts on the measured rates of the GPU's profile
   bound,       // a theorem on what every schedule moves
   records,     // statistics over recorded measurements
-  measured     // a counter or a clock of a recorded run
+  measured,    // a counter or a clock of a recorded run
+  code         // machine code of a file
 };
 const char* description(Origin origin);  // a few words, for the docs
 

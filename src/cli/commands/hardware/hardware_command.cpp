@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/hardware_measure.h"
+#include "cli/commands/hardware/hardware_measure.h"
 #include "cli/output/hardware_tables.h"
 #include "cli/output/progress.h"
 #include "compare/lack_costs.h"

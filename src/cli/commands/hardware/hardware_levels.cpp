@@ -1,4 +1,4 @@
-#include "cli/commands/hardware_levels.h"
+#include "cli/commands/hardware/hardware_levels.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,15 @@
+// The device code of a file: a cubin, a fat binary, or a host's object, program or shared library.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "kernel/code/cubin.h"
+
+namespace tilescope {
+
+// All cubins, in the order of the file. Throws InputError when the file is missing, damaged, or has no machine code:
+// the message says what was found instead.
+std::vector<Cubin> read_code_file(const std::filesystem::path& file);
+
+}  // namespace tilescope

@@ -1,0 +1,102 @@
+#include "kernel/code/cubin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace tilescope {
+namespace {
+
+// Attributes of .nv.info sections (EIATTR_*) that are read here. Their numbers are what nvcc writes; each was compared
+// with what `ptxas -v` prints for the same kernel.
+enum class Attribute : std::uint8_t {
+  most_threads = 0x05,
+  frame_size = 0x11,
+  parameter = 0x17,
+  cluster = 0x3d,
+  registers = 0x2f,
+  barriers = 0x4c,
+};
+// How an attribute's value is stored (EIFMT_*).
+constexpr std::uint8_t format_sized = 4, format_byte = 2;
+constexpr int size_shift = 18;                     // of the word that holds a parameter's size
+constexpr std::int64_t reserved_shared = 1 << 10;  // by the system in each block, from compute capability 9.0 on
+
+using Handler = std::function<void(Attribute, const ByteView& value)>;
+
+void for_each_attribute(const ByteView& info, const Handler& handle) {
+  for (std::uint64_t at = 0; at + 4 <= info.size();) {
+    const auto format = info.read<std::uint8_t>(at);
+    const auto attribute = static_cast<Attribute>(info.read<std::uint8_t>(at + 1));
+    const std::uint64_t length = format == format_sized  ? info.read<std::uint16_t>(at + 2)
+                                 : format == format_byte ? 1
+                                                         : 2;
+    const std::uint64_t start = format == format_sized ? at + 4 : at + 2;
+    handle(attribute, {info.part(start, length), info.file()});
+    at = format == format_sized ? start + length : at + 4;
+  }
+}
+
+// ABI 8 (CUDA 13) holds ten times the compute capability in the second byte of the flags, earlier ones in the first.
+std::string capability_of(const ElfFile& elf) {
+  const std::uint32_t number = elf.abi_version >= 8 ? elf.flags >> 8 & 0xff : elf.flags & 0xff;
+  return fmt::format("{}.{}", number / 10, number % 10);
+}
+
+void add_own_attributes(const ElfFile& elf, CubinKernel& kernel) {
+  const ElfSection* own = elf.find(".nv.info." + kernel.name);
+  if (own == nullptr) return;
+  std::map<std::uint32_t, KernelParameter> parameters;  // by place in the source
+  for_each_attribute(elf.bytes_of(*own), [&](Attribute attribute, const ByteView& value) {
+    if (attribute == Attribute::most_threads)
+      for (std::uint64_t at = 0; at + 4 <= value.size(); at += 4)
+        kernel.most_threads = std::max<std::int64_t>(1, kernel.most_threads) * value.read<std::uint32_t>(at);
+    if (attribute == Attribute::cluster && value.size() >= 4) {
+      kernel.cluster_blocks = 1;
+      for (std::uint64_t at = 0; at + 4 <= value.size(); at += 4)
+        kernel.cluster_blocks *= std::max<std::uint32_t>(1, value.read<std::uint32_t>(at));
+    }
+    if (attribute == Attribute::barriers) kernel.barriers = value.read<std::uint8_t>(0);
+    if (attribute == Attribute::parameter)
+      parameters[value.read<std::uint16_t>(4)] = {value.read<std::uint16_t>(6),
+                                                  value.read<std::uint32_t>(8) >> size_shift};
+  });
+  for (const auto& [place, parameter] : parameters) kernel.parameters.push_back(parameter);
+}
+
+}  // namespace
+
+Cubin read_cubin(const ByteView& view) {
+  const ElfFile elf = read_elf(view);
+  if (elf.machine != ElfFile::cuda_machine) view.fail("is an ELF file without device code: expected a cubin");
+  Cubin cubin{.compute_capability = capability_of(elf), .kernels = {}};
+  std::map<std::string, std::int64_t> registers, frames;  // by symbol
+  if (const ElfSection* common = elf.find(".nv.info"))
+    for_each_attribute(elf.bytes_of(*common), [&](Attribute attribute, const ByteView& value) {
+      if (attribute != Attribute::registers && attribute != Attribute::frame_size) return;
+      const auto symbol = value.read<std::uint32_t>(0);
+      if (symbol >= elf.symbols.size()) view.fail("names a symbol that it does not have: it is damaged");
+      (attribute == Attribute::registers ? registers : frames)[elf.symbols[symbol]] = value.read<std::uint32_t>(4);
+    });
+  const bool reserves = cubin.compute_capability.size() > 3 || cubin.compute_capability >= "9.0";
+  for (const ElfSection& section : elf.sections) {
+    constexpr std::string_view prefix = ".text.";
+    if (!section.name.starts_with(prefix)) continue;
+    CubinKernel kernel{.name = section.name.substr(prefix.size()),
+                       .parameters = {},
+                       .code = std::string(elf.bytes_of(section).bytes())};
+    if (elf.find(".nv.info." + kernel.name) == nullptr) continue;  // a function that kernels call
+    kernel.registers = registers[kernel.name], kernel.local_bytes = frames[kernel.name];
+    if (const ElfSection* shared = elf.find(".nv.shared." + kernel.name))
+      kernel.shared_bytes =
+          std::max<std::int64_t>(0, static_cast<std::int64_t>(shared->size) - (reserves ? reserved_shared : 0));
+    add_own_attributes(elf, kernel);
+    cubin.kernels.push_back(std::move(kernel));
+  }
+  std::sort(cubin.kernels.begin(), cubin.kernels.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return cubin;
+}
+
+}  // namespace tilescope

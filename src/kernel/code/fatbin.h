@@ -1,0 +1,20 @@
+// Device code inside a host's object, program or shared library.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernel/code/byte_view.h"
+
+namespace tilescope {
+
+struct FatbinEntry {
+  std::string compute_capability;  // "8.0"
+  std::string cubin;               // bytes of the ELF file
+};
+
+// The cubins of a fat binary container, or of several that follow each other (the section .nv_fatbin), decompressed.
+// PTX is skipped. Throws InputError where the container is damaged or its compression is not known.
+std::vector<FatbinEntry> read_fatbin(const ByteView& view);
+
+}  // namespace tilescope
