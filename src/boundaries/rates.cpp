@@ -32,10 +32,20 @@ std::vector<BoundaryMemory> boundaries_of(const HardwareProfile& hardware) {
   const double units = static_cast<double>(hardware.units.value);
   if (smem && smem->capacity_per_block_bytes) {
     const double block = smem->capacity_per_block_bytes->value;
-    found.push_back(
-        {"hbm -> l2",
-         fmt::format("shared memory of all {} units (theorem 2: outputs stay in them)", hardware.units.value),
-         intermediate_memory(block, units), LevelId::hbm, rates_of(hardware, LevelId::hbm)});
+    const auto all = [&](const std::string& name) {
+      found.push_back(
+          {name, fmt::format("shared memory of all {} units (theorem 2: outputs stay in them)", hardware.units.value),
+           intermediate_memory(block, units), LevelId::hbm, rates_of(hardware, LevelId::hbm)});
+    };
+    if (hardware.level(LevelId::llc)) {  // parts of the L2 share nothing: each fetches what its own units need
+      const double parts = hardware.l2_partitions ? static_cast<double>(hardware.l2_partitions->value) : 1;
+      all("hbm -> llc");
+      found.push_back({"llc -> l2",
+                       fmt::format("shared memory of the units of one of {:.0f} parts of the l2 (theorem 2)", parts),
+                       intermediate_memory(block, units / parts), LevelId::llc, rates_of(hardware, LevelId::llc)});
+    } else {
+      all("hbm -> l2");
+    }
     found.push_back({"l2 -> smem", "shared memory of one block", block, LevelId::l2, rates_of(hardware, LevelId::l2)});
   }
   if (hardware.registers_per_unit)

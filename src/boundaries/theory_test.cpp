@@ -147,4 +147,21 @@ TEST_CASE("bytes counted at whole tiles equal a walk through the loops") {
   CHECK(compared > 5);
 }
 
+TEST_CASE("a last-level cache above eight parts of L2 serves keys and values eight times as often as memory does") {
+  DeriveRequest request = asked("attention", 1 << 22, 64);
+  const auto optima = boundary_optima(request, models(), gpu("mi300x"), 2);
+  const auto at = [&](const std::string& name) {
+    for (const BoundaryOptimum& optimum : optima)
+      if (optimum.boundary == name) return optimum;
+    throw std::out_of_range(name);
+  };
+  const double once = (1 << 22) * (64.0 + 64 + 1);  // Q, O and L, which no tile changes
+  const BoundaryOptimum memory = at("hbm -> llc"), parts = at("llc -> l2");
+  REQUIRE(memory.found);
+  REQUIRE(parts.found);
+  CHECK((parts.traffic_values - once) / (memory.traffic_values - once) == doctest::Approx(8).epsilon(1e-3));
+  CHECK(parts.bytes_per_second.value() > memory.bytes_per_second.value());
+  CHECK(boundary_optima(request, models(), gpu("h100_sxm"), 2).front().boundary == "hbm -> l2");
+}
+
 }  // namespace tilescope
