@@ -10,7 +10,7 @@ using namespace tilescope::cli;
 using nlohmann::json;
 
 TEST_CASE("search ranks no tile when the GPU has no tensor rate for the dtype, and says so") {
-  const Outcome outcome = run_program("search --hardware a100_sxm_80 --q-len 1k --dtype fp8_e4m3 --format json");
+  const Outcome outcome = run_program("search --hardware v100_sxm2 --q-len 1k --dtype bf16 --format json");
   CHECK(outcome.status == 1);
   const json answer = json::parse(outcome.out);
   CHECK(answer["feasible"].empty());
@@ -18,9 +18,10 @@ TEST_CASE("search ranks no tile when the GPU has no tensor rate for the dtype, a
   for (const json& row : answer["infeasible"]) {
     CHECK(row["level"] == "tensor");
     CHECK(row["needed_bytes"].is_null());
-    CHECK(row["largest"] == "a100_sxm_80 states no tensor rate for fp8_e4m3");
+    CHECK(row["largest"] == "v100_sxm2 states no tensor rate for bf16");
   }
   CHECK(run_program("search --hardware h200_sxm --q-len 1k --dtype fp8_e4m3").status == 0);
+  CHECK(run_program("search --hardware a100_sxm_80 --q-len 1k --dtype fp8_e4m3").status == 0);  // computed in fp16
 }
 
 TEST_CASE("search refuses --tile, because it chooses the tile") {
@@ -45,7 +46,7 @@ TEST_CASE("compare shows no time for a point that does not fit or has no rate") 
   CHECK(fits["rows"][0]["runnable"] == "yes");
   CHECK(fits["rows"][0]["microseconds"].is_number());
   const json no_rate =
-      json::parse(run_program("compare --hardware a100_sxm_80 --q-len 1k --dtype fp8_e4m3 --format json").out);
+      json::parse(run_program("compare --hardware v100_sxm2 --q-len 1k --dtype bf16 --format json").out);
   CHECK(no_rate["rows"][0]["runnable"] == "no");
   CHECK(no_rate["rows"][0]["fits"] == "yes");
   const json too_big =

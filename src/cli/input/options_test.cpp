@@ -242,8 +242,9 @@ TEST_CASE("measure names what is missing before it looks for a device") {
   check_refused("measure --again=1", "error: --again: takes no value; see tilescope measure --help");
 }
 
-TEST_CASE("hardware has four verbs") {
-  const std::string usage = "error: hardware: expected list, show ID, check [ID|FILE ...] or measure -o FILE, found ";
+TEST_CASE("hardware has five verbs") {
+  const std::string usage =
+      "error: hardware: expected list, show ID, check [ID|FILE ...], costs or measure -o FILE, found ";
   check_refused("hardware", usage + "''");
   check_refused("hardware lst", usage + "'lst'; did you mean 'list'?");
   check_refused("hardware list x", usage + "'list x'");
@@ -273,7 +274,7 @@ TEST_CASE("unknown commands, options and stray words are named with the nearest 
   check_refused("predic", "error: command: unknown command 'predic'; did you mean 'predict'?");
   check_refused("''",
                 "error: command: unknown command ''; known: hardware, predict, explain, derive, search, compare, "
-                "sweep, measure, validate, records, report, list, help, completion, man");
+                "sweep, measure, validate, records, report, inspect, list, help, completion, man");
   check_refused("predict --hardwar l4", "error: --hardwar: 'predict' has no such option; did you mean '--hardware'?");
   check_refused("predict --1234567890",
                 "error: --1234567890: 'predict' has no such option; see tilescope predict --help");

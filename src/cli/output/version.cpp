@@ -27,6 +27,7 @@ constexpr Schema schemas[] = {
     {"hardware", 1},
     {"hardware-record", 1},
     {"kernel", 1},
+    {"lack-costs", 1},
     {"lowering", 1},
     {"lowering-result", 1},
     {"mask", 1},
