@@ -88,17 +88,20 @@ TEST_CASE("every named schedule runs under every mask: parts and their merge, at
   CHECK(ran > 40);
 }
 
-TEST_CASE("what is ranked of every shipped diagram runs, under every mask and with every mix of formats") {
+TEST_CASE("what is ranked of every shipped diagram runs, under every mask and with mixes of formats") {
   const std::map<std::string, Rational> mixes[] = {
       {}, {{"q", 2}, {"k", 1}, {"v", 1}, {"o", 2}}, {{"q", 1}, {"k", 2}, {"v", Rational(17, 32)}, {"o", 4}, {"l", 4}}};
   const Workload workload{2, 4, 2, 512, 512, 64, 64};
-  std::size_t ranked = 0;
+  std::size_t ranked = 0, turn = 0;
   for (const std::string& name : shipped_names(models() + "/diagrams")) {
     const Diagram diagram = find_diagram(name, models());
     for (const Mask& mask : test_masks(diagram)) {
       if (mask.kind == MaskKind::blocks)
         continue;  // the relaxed count of a pattern can be less than the compulsory one
-      for (const auto& widths : mixes) {
+      // Every mix without a mask; under a mask one of them in turn.
+      const bool all = mask.kind == MaskKind::none;
+      for (std::size_t mix = 0; mix < (all ? std::size(mixes) : 1); ++mix) {
+        const auto& widths = mixes[all ? mix : ++turn % std::size(mixes)];
         CAPTURE(name);
         CAPTURE(mask.text);
         const Derivation derivation = derive({.diagram = diagram,
@@ -116,7 +119,7 @@ TEST_CASE("what is ranked of every shipped diagram runs, under every mask and wi
       }
     }
   }
-  CHECK(ranked >= 150);
+  CHECK(ranked >= 80);
 }
 
 TEST_CASE("nests of 2,000 random diagrams run") {
