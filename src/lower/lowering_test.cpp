@@ -166,8 +166,9 @@ Tree with_phases() {
 
 }  // namespace
 
-TEST_CASE("an invalid, missing, duplicate or misspelt field of any lowering is one finding at its place") {
-  for (const std::string& name : shipped) {
+// Of the two lowerings that have every kind of section between them.
+TEST_CASE("an invalid, missing, duplicate or misspelt field of a lowering is one finding at its place") {
+  for (const std::string name : {"napkin_hopper", "flash4_b200_backward"}) {
     CAPTURE(name);
     check_fields(probe_of(shortened(tree_of_lowering(name))), rules());
   }
