@@ -318,14 +318,34 @@ Basis basis_of(const std::string& source) {
 
 Basis together(Basis a, Basis b) { return a == b ? a : Basis::mixed; }
 
-Basis basis_of_group(const HardwareProfile& profile, const std::string& group) {
+namespace {
+
+template <class Visit>
+void for_each_value(const Rates::Value& field, const Visit& visit) {
+  if (field) visit(*field);
+}
+template <class Visit>
+void for_each_value(const Sourced<double>& value, const Visit& visit) {
+  visit(value);
+}
+template <class Key, class Inner, class Visit>
+void for_each_value(const std::map<Key, Inner>& field, const Visit& visit) {
+  for (const auto& [key, inner] : field) for_each_value(inner, visit);
+}
+
+}  // namespace
+
+Basis basis_of_group(const HardwareProfile& profile, std::string_view group, std::string_view key) {
   std::optional<Basis> basis;
+  const auto add = [&](const Sourced<double>& value) {
+    const Basis own = basis_of(value.source);
+    basis = basis ? together(*basis, own) : own;
+  };
   if (profile.measured)
-    for_each_measured(*profile.measured, [&](const std::string& path, Dimension, const Sourced<double>& value) {
-      if (!path.starts_with(group)) return;
-      const Basis own = basis_of(value.source);
-      basis = basis ? together(*basis, own) : own;
-    });
+    visit_measured(*profile.measured,
+                   [&](std::string_view its_group, std::string_view its_key, Dimension, const auto& field) {
+                     if (its_group == group && (key.empty() || its_key == key)) for_each_value(field, add);
+                   });
   return basis.value_or(Basis::published);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/enum_table.h"
@@ -67,9 +68,9 @@ std::vector<DerivedRule> lacking_entries(const HardwareProfile& profile);
 HardwareProfile without_entry(HardwareProfile profile, const std::string& entry);
 
 Basis basis_of(const std::string& source);
-// Basis of one kind of resource: of the entries of a group of `measured` that have rules ("hbm", "pipes"); published
-// where the profile has none.
-Basis basis_of_group(const HardwareProfile& profile, const std::string& group);
+// Basis of one kind of resource: of a group of `measured` ("hbm"), or of one key of it ("pipes", "ex2"); published
+// where the profile has no value of it. Called for each row of a sweep: it takes no memory.
+Basis basis_of_group(const HardwareProfile& profile, std::string_view group, std::string_view key = {});
 Basis together(Basis a, Basis b);
 
 }  // namespace tilescope
