@@ -92,18 +92,31 @@ ErrorWidening widening_of(const std::string& quantity, const char* cause, const 
           static_cast<std::int64_t>(ratios.size())};
 }
 
-Ratios over_other_regimes(const std::vector<ObservedError>& of) {
+// Each error over the bar of the other measurements that lend it one: of the same GPU, chosen by `lends(other, one)`,
+// which may depend on the kernel and the regime of `one`.
+Ratios over_bars_lent(const std::vector<ObservedError>& of, const auto& lends) {
   Ratios ratios;
   std::map<std::vector<std::string>, std::optional<double>> bars;
   for (const ObservedError& one : of) {
     const auto [bar, fresh] = bars.try_emplace({one.hardware, one.kernel, one.regime});
     if (fresh)
-      bar->second = bar_if_enough(errors_where(of, [&](const ObservedError& other) {
-        return other.hardware == one.hardware && other.kernel == one.kernel && other.regime != one.regime;
-      }));
+      bar->second = bar_if_enough(errors_where(
+          of, [&](const ObservedError& other) { return other.hardware == one.hardware && lends(other, one); }));
     if (bar->second && *bar->second > 0) ratios.push_back(one.error / *bar->second);
   }
   return ratios;
+}
+
+Ratios over_other_regimes(const std::vector<ObservedError>& of) {
+  return over_bars_lent(of, [](const ObservedError& other, const ObservedError& one) {
+    return other.kernel == one.kernel && other.regime != one.regime;
+  });
+}
+
+Ratios over_other_kernels(const std::vector<ObservedError>& of) {
+  return over_bars_lent(of, [](const ObservedError& other, const ObservedError& one) {
+    return other.kernel != one.kernel && other.regime == one.regime;
+  });
 }
 
 // The GPU whose measurements need the widest bar decides.
@@ -128,20 +141,6 @@ Ratios over_other_gpus(const std::vector<ObservedError>& of) {
         (widest.empty() || bar_of(ratios) > bar_of(widest)))
       widest = ratios;
   return widest;
-}
-
-Ratios over_other_kernels(const std::vector<ObservedError>& of) {
-  Ratios ratios;
-  std::map<std::vector<std::string>, std::optional<double>> bars;
-  for (const ObservedError& one : of) {
-    const auto [bar, fresh] = bars.try_emplace({one.hardware, one.kernel, one.regime});
-    if (fresh)
-      bar->second = bar_if_enough(errors_where(of, [&](const ObservedError& other) {
-        return other.hardware == one.hardware && other.kernel != one.kernel && other.regime == one.regime;
-      }));
-    if (bar->second && *bar->second > 0) ratios.push_back(one.error / *bar->second);
-  }
-  return ratios;
 }
 
 // What the bar of a kernel's records without the quarter of the largest (smallest) sizes lacks for these, a doubling.
