@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "program/build.h"
+#include "program/construct/build.h"
 #include "program/interpret.h"
 
 namespace tilescope {

@@ -7,7 +7,7 @@
 #include "derive/present/bounds.h"
 #include "derive/present/present.h"
 #include "diagram/roles.h"
-#include "program/build.h"
+#include "program/construct/build.h"
 #include "program/print.h"
 #include "stream/check/verify.h"
 

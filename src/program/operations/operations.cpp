@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/contains.h"
-#include "program/build.h"
+#include "program/construct/build.h"
 
 namespace tilescope {
 namespace {

@@ -1,4 +1,4 @@
-#include "program/places.h"
+#include "program/construct/places.h"
 
 #include <algorithm>
 

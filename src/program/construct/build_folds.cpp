@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "program/builder.h"
+#include "program/construct/builder.h"
 
 namespace tilescope {
 namespace {

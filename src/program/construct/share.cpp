@@ -1,4 +1,4 @@
-#include "program/share.h"
+#include "program/construct/share.h"
 
 #include <fmt/format.h>
 

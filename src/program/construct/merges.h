@@ -1,7 +1,7 @@
 // The merge of partial results in primitives.
 #pragma once
 
-#include "program/build.h"
+#include "program/construct/build.h"
 
 namespace tilescope {
 

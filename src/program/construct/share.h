@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "program/place_loads.h"
+#include "program/construct/place_loads.h"
 
 namespace tilescope {
 

@@ -1,4 +1,4 @@
-#include "program/merges.h"
+#include "program/construct/merges.h"
 
 #include <fmt/format.h>
 

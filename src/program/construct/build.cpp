@@ -1,4 +1,4 @@
-#include "program/build.h"
+#include "program/construct/build.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "expr/evaluate.h"
-#include "program/builder.h"
-#include "program/merges.h"
-#include "program/share.h"
+#include "program/construct/builder.h"
+#include "program/construct/merges.h"
+#include "program/construct/share.h"
 #include "schedule/folds.h"
 
 namespace tilescope {

@@ -10,9 +10,9 @@
 
 #include "base/contains.h"
 #include "diagram/streamability.h"
-#include "program/build.h"
-#include "program/place_loads.h"
-#include "program/places.h"
+#include "program/construct/build.h"
+#include "program/construct/place_loads.h"
+#include "program/construct/places.h"
 
 namespace tilescope {
 

@@ -1,4 +1,4 @@
-#include "program/place_loads.h"
+#include "program/construct/place_loads.h"
 
 #include <algorithm>
 #include <optional>
