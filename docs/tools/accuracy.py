@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
 """Writes the accuracy tables of the documentation from what `tilescope validate` prints, or checks them.
 
-usage: accuracy.py TILESCOPE [--check] [--recorded FILE] [--published FILE]
+usage: accuracy.py TILESCOPE [--check] [--recorded FILE --rows FILE] [--published FILE]
 
 Writes docs/accuracy.md (both tables in full) and the part of README.md between the lines `<!-- accuracy -->` and
 `<!-- end of accuracy -->`. --check writes nothing.
 --recorded and --published name files that `tilescope validate --markdown FILE` has written, of all records and of all
-published tables. Without them this tool runs the program.
+published tables; --rows names what `tilescope validate --format json` has written of all records. Without them this
+tool runs the program.
 Exit status: 0 written or equal, 1 something differs or a validation failed, 2 bad usage.
 """
 import argparse
 import json
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
+import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PART = re.compile(r"(?s)(<!-- accuracy -->\n).*?(<!-- end of accuracy -->)")
@@ -23,14 +26,24 @@ QUANTITIES = [("tensor_flop", "tensor-core FLOP"), ("traffic l2 read", "L2 -> SM
               ("traffic l2 write", "SM -> L2 bytes"), ("traffic hbm read", "HBM bytes read"),
               ("traffic hbm write", "HBM bytes written"), ("busy_cycles", "SM cycles"), ("seconds", "time")]
 THIRD_PARTY = ("pytorch_", "cudnn_")
+BLIND = re.compile(r"(?m)^blind: true$")  # in an experiment file
+SHORT = 20e-6  # s; the time of a shorter run is mostly that of its launch
+SHOWN_OF_BLIND = {
+    "tensor-core FLOP": lambda row: row["quantity"] == "tensor_flop",
+    "L2 -> SM bytes": lambda row: row["quantity"] == "traffic read" and row["level"] == "l2",
+    "HBM bytes read": lambda row: row["quantity"] == "traffic read" and row["level"] == "hbm",
+    "SM cycles": lambda row: row["quantity"] == "busy_cycles",
+    "time": lambda row: row["quantity"] == "seconds" and row["measured"] >= SHORT,
+    "time, cold L2": lambda row: row["quantity"] == "seconds_cold" and row["measured"] >= SHORT,
+}
 PAGE = """# Accuracy
 
 <!-- Written by docs/tools/accuracy.py (`make docs`); do not edit. -->
 
-Predictions beside measurements: the relative error of each quantity. [The model](model.md) says what each stage leaves
-out, and [the origins of the numbers](origins.md) which inputs were counted in attention kernels.
+Predictions beside measurements: the relative error of each quantity. [The model](model.md) says what each stage
+leaves out, and [the origins of the numbers](origins.md) which inputs were counted in attention kernels.
 
-## Recorded measurements of one H200
+## Recorded measurements of an H200 and an H100
 
 `tilescope validate --format md` compares every record in `validate/`. A quantity without a value for a kernel has no
 counter there. "Outside" counts the rows that exceed the tolerance of their experiment. Quantities without a tolerance
@@ -40,23 +53,25 @@ are shown only.
 
 ## Points drawn after the model was committed
 
-Experiment `unseen_5` has 160 points of random kernels, tiles and sizes. They were drawn and measured after the model
-of that day was committed. They are part of the table above. After the measurement two mechanisms of unfused kernels
-were corrected; this table shows the current model.
+Each of these experiments holds random kernels, tiles and sizes. They were drawn, from the seed that their file
+states, and measured after the model of that day was committed. They are part of the table above. The last columns
+count the rows whose error is at most 5 or 10 %. Time: of points that took at least 20 us. `h200_drawn` and
+`h100_drawn_2` were drawn last; the model has not changed since. It changed after `unseen_5` and `h100_drawn`, of
+which this table shows the present model.
 
 {blind}
 
 ## Error by GPU and basis of its rates
 
-`validate/tools/basis_errors.py build/tilescope` writes `validate/basis_errors.json`; this table shows it. Error of time, steady
-state. "Derived": every rate of the GPU comes from its datasheet and from other GPUs' measurements by [the rules for GPUs that
-nobody measured](model.md#derived-rates), also where it was measured. "Mixed": what is published about the GPU, and rules for
-the rest. No rule and no rate comes from a measurement of attention.
+`validate/tools/basis_errors.py build/tilescope` writes `validate/basis_errors.json`; this table shows it. Error of
+time, steady state. "Derived": every rate of the GPU comes from its datasheet and from other GPUs' measurements by
+[the rules for GPUs that nobody measured](model.md#derived-rates), also where it was measured. "Mixed": what is
+published about the GPU, and rules for the rest. No rule and no rate comes from a measurement of attention.
 
 {bases}
 
-`predict` and `compare` state these errors for GPUs with derived rates: those of the same GPU, else of its chip, else of the
-A100, the one GPU here whose rates came from another chip.
+`predict` and `compare` state these errors for GPUs with derived rates: those of the same GPU, else of its chip, else
+of the A100, the one GPU here whose rates came from another chip.
 
 ## Tables that others published
 
@@ -69,12 +84,15 @@ the bandwidth, whichever takes longer.
 
 
 def validate(program, *options):
-    done = subprocess.run([program, "validate", "--quiet", "--format", "md", *options], cwd=TOP, capture_output=True,
-                          text=True)
-    if done.returncode != 0:
-        raise SystemExit(f"tilescope validate {' '.join(options)}: exit status {done.returncode}\n"
-                         f"{done.stderr}{done.stdout[-2000:]}")
-    return done.stdout.strip()
+    """Runs the program's validate with a Markdown and a JSON document as its results; returns both."""
+    with tempfile.TemporaryDirectory() as folder:
+        markdown, rows_of = pathlib.Path(folder) / "validate.md", pathlib.Path(folder) / "validate.json"
+        done = subprocess.run([program, "validate", "--quiet", "--markdown", str(markdown), "--format", "json",
+                               "-o", str(rows_of), *options], cwd=TOP, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"tilescope validate {' '.join(options)}: exit status {done.returncode}\n"
+                             f"{done.stderr}{done.stdout[-2000:]}")
+        return markdown.read_text(encoding="utf-8").strip(), json.loads(rows_of.read_text(encoding="utf-8"))
 
 
 def rows(markdown):
@@ -84,21 +102,35 @@ def rows(markdown):
     return [dict(zip(lines[0], line)) for line in lines[2:]]
 
 
-def blind(program):
-    """Bytes of HBM, cycles and time of the last points that were drawn at random, as a table."""
-    place = TOP / "validate/records/h200/unseen_5.jsonl"
-    lines = [line for line in validate(program, "--recorded", str(place)).split("\n") if line.startswith("|")]
-    shown = ("traffic hbm read", "busy_cycles", "seconds")
-    return "\n".join(lines[:2] + [line for line in lines[2:] if line.split("|")[2].strip() in shown])
+def blind(compared):
+    """Errors over the experiments that are marked as blind, as a table."""
+    lines = ["| experiment | GPU | quantity | n | mean | bias | median | worst | within 5 % | within 10 % |",
+             "|---|---|---|--:|--:|--:|--:|--:|--:|--:|"]
+    experiments = sorted((TOP / "validate/experiments").glob("*.yaml"))
+    for experiment in (path.stem for path in experiments if BLIND.search(path.read_text(encoding="utf-8"))):
+        own = [row for row in compared if row["experiment"] == experiment]
+        if not own:
+            raise SystemExit(f"tilescope validate: no row of the blind experiment {experiment}")
+        for title, belongs in SHOWN_OF_BLIND.items():
+            ratios = [row["ratio"] - 1 for row in own if row["ratio"] is not None and belongs(row)]
+            errors = sorted(map(abs, ratios))
+            within = [f"{100 * sum(error <= most for error in errors) / len(errors):.0f} %" for most in (0.05, 0.1)]
+            mean, bias = statistics.mean(errors), statistics.mean(ratios)
+            cells = [f"`{experiment}`", f"`{own[0]['hardware']}`", title, f"{len(errors)}", f"{100 * mean:.2f} %",
+                     f"{100 * bias:+.2f} %", f"{100 * statistics.median(errors):.2f} %", f"{100 * errors[-1]:.2f} %"]
+            lines.append("| " + " | ".join(cells + within) + " |")
+    return "\n".join(lines)
 
 
 def bases():
     """Errors of time by GPU and basis of its rates, as validate/tools/basis_errors.py has written them."""
-    lines = ["| GPU | basis | stand-ins come from | measured times | n | mean | median | p90 | worst |", "|---|---|---|---|--:|--:|--:|--:|--:|"]
+    lines = ["| GPU | basis | stand-ins come from | measured times | n | mean | median | p90 | worst |",
+             "|---|---|---|---|--:|--:|--:|--:|--:|"]
     for row in json.loads((TOP / "validate/basis_errors.json").read_text(encoding="utf-8"))["rows"]:
         errors = " | ".join(f"{100 * row[key]:.1f} %" for key in ("mape", "median", "p90", "worst"))
         what = "records" if "records" in row["evidence"] else "published tables"
-        lines.append(f"| `{row['hardware']}` | {row['basis']} | {row['rates_of'] or ''} | {what} | {row['n']:,} | {errors} |")
+        lines.append(f"| `{row['hardware']}` | {row['basis']} | {row['rates_of'] or ''} | {what} | {row['n']:,} "
+                     f"| {errors} |")
     return "\n".join(lines)
 
 
@@ -132,13 +164,21 @@ def main(arguments):
     parser.add_argument("tilescope")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--recorded")
+    parser.add_argument("--rows")
     parser.add_argument("--published")
     given = parser.parse_args(arguments)
     program = str(pathlib.Path(given.tilescope).resolve())
-    recorded = pathlib.Path(given.recorded).read_text(encoding="utf-8").strip() if given.recorded else validate(program)
+    if bool(given.recorded) != bool(given.rows):
+        parser.error("--recorded and --rows go together: one run of validate writes both")
+    if given.recorded:
+        recorded = pathlib.Path(given.recorded).read_text(encoding="utf-8").strip()
+        compared = json.loads(pathlib.Path(given.rows).read_text(encoding="utf-8"))
+    else:
+        recorded, compared = validate(program)
     published = (pathlib.Path(given.published).read_text(encoding="utf-8").strip() if given.published
-                 else validate(program, "--published", "validate/published"))
-    wanted = {TOP / "docs/accuracy.md": PAGE.format(recorded=recorded, blind=blind(program), bases=bases(), published=published)}
+                 else validate(program, "--published", "validate/published")[0])
+    page = PAGE.format(recorded=recorded, blind=blind(compared["rows"]), bases=bases(), published=published)
+    wanted = {TOP / "docs/accuracy.md": page}
     readme = TOP / "README.md"
     text = readme.read_text(encoding="utf-8")
     if not PART.search(text):

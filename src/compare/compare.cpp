@@ -151,7 +151,8 @@ void Comparer::add(validate::Record given) {
   const std::string id = point_id(record.point);
   const validate::Experiment& experiment = experiment_of_(record.experiment);
   for (const Measured& measured : measured_quantities(record, hardware, plan, compared.prediction)) {
-    ComparisonRow row{.point = id,
+    ComparisonRow row{.experiment = record.experiment,
+                      .point = id,
                       .hardware = hardware.id,
                       .kernel = record.point.kernel,
                       .quantity = measured.quantity,

@@ -15,7 +15,8 @@
 namespace tilescope {
 
 struct ComparisonRow {
-  std::string point, hardware, kernel, quantity, level, direction;  // level and direction may be empty
+  std::string experiment, point, hardware, kernel, quantity;
+  std::string level, direction;  // may be empty
   double predicted = 0, measured = 0;
   std::optional<double> tolerance;  // relative; empty: not judged
   double slack = 0;                 // absolute

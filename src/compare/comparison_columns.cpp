@@ -55,6 +55,8 @@ Json bars_json(const PublishedResult& result) {
 const Columns<ComparisonRow>& comparison_columns() {
   using R = ComparisonRow;
   static const Columns<R> columns{
+      json_only<R>({"experiment", "experiment", "", "Experiment of the record.", Origin::records},
+                   [](const R& r) { return r.experiment; }),
       {{"point", "point", "", "Id of the recorded point.", Origin::records}, [](const R& r) { return r.point; }},
       json_only<R>({"hardware", "GPU", "", "Id of the GPU that was measured.", Origin::records},
                    [](const R& r) { return r.hardware; }),

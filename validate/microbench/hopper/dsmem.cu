@@ -34,7 +34,8 @@ __device__ __forceinline__ void cluster_barrier() {
 }
 
 // Each block reads the shared memory of the next one of its cluster, 16 bytes a thread and load. A round is
-// `cluster_loads` of them. Blocks leave together: none may end while another one reads its memory.
+// `cluster_loads` of them, in an order that changes from round to round: the assembler would move loads of the same
+// addresses out of the loop. Blocks leave together: none may end while another one reads its memory.
 struct ReadNeighbor {
   __device__ __forceinline__ unsigned operator()(unsigned char* shared, int rounds, Stopwatch& watch) const {
     const unsigned own = address_of(shared);
@@ -51,7 +52,7 @@ struct ReadNeighbor {
       for (int j = 0; j < cluster_loads; ++j)
         asm volatile("ld.shared::cluster.v4.u32 {%0,%1,%2,%3}, [%4];"
                      : "=r"(v[j].x), "=r"(v[j].y), "=r"(v[j].z), "=r"(v[j].w)
-                     : "r"(from + j * blockDim.x * 16));
+                     : "r"(from + static_cast<unsigned>((round + j) % cluster_loads) * blockDim.x * 16));
 #pragma unroll
       for (int j = 0; j < cluster_loads; ++j) x ^= v[j].x ^ v[j].y ^ v[j].z ^ v[j].w;
     }
