@@ -27,8 +27,8 @@ std::vector<UnitGroup> groups_of_order(const std::vector<int>& unit_of_block, co
   std::vector<Run> runs;
   for (const int unit : unit_of_block) {
     const int partition = far_part[static_cast<std::size_t>(unit)] > far_side ? 1 : 0;
-    if (runs.empty() || unit < runs.back().last) runs.push_back({unit, unit, {0, partition}});
-    if (runs.back().group.partition != partition) return {};
+    if (runs.empty() || unit < runs.back().last || runs.back().group.partition != partition)
+      runs.push_back({unit, unit, {0, partition}});
     runs.back().last = unit;
     ++runs.back().group.units;
   }

@@ -16,8 +16,8 @@ inline constexpr const char* far_lines_curve = "l2 lines that SM 0 has loaded an
 // unit_of_block: the SM of each block of a launch that starts one block on every SM, in the order of the blocks.
 // far_part: by SM, the part of the lines loaded by SM 0 that have the latency of the other partition. A group is a run
 // of rising SM numbers; a run that ends where the run before it begins (4 5 6 7 | 0 1 2 3) belongs to the same group.
-// An SM is on the other side of the L2 than SM 0 if over a quarter of the lines are far from it. Empty: an SM appears
-// twice or not at all, or a group has SMs of both sides, so that the blocks were not started group by group.
+// A run with SMs of both sides of the L2 is one group for each side: the boards of one GPU differ in this. An SM is on
+// the other side than SM 0 if over a quarter of the lines are far from it. Empty: an SM appears twice or not at all.
 std::vector<UnitGroup> groups_of_order(const std::vector<int>& unit_of_block, const std::vector<double>& far_part);
 
 // "8a 16b": the number of SMs of each group and the letter of its partition.
