@@ -1,21 +1,50 @@
 // inspect: what the machine code of a file says of its kernels.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/commands/commands.h"
-#include "cli/output/code_columns.h"
+#include "cli/output/code/code_text.h"
 #include "kernel/code/code_file.h"
+#include "kernel/code/sass/encoding.h"
+#include "kernel/code/sass/listing.h"
+#include "kernel/code/sass/nvdisasm.h"
 
 namespace tilescope::cli {
 namespace {
 
-std::vector<InspectedKernel> kernels_of(const std::string& file, const std::string& wanted) {
+// Reads the machine code of the chosen kernels of one cubin.
+void add_code(const std::filesystem::path& nvdisasm, const Cubin& cubin, const std::string& file,
+              std::vector<InspectedKernel>& kernels, std::size_t first) {
+  std::vector<CodeSection> sections = read_listing(disassemble(nvdisasm, cubin.image, file), "listing of " + file);
+  for (std::size_t i = first; i < kernels.size(); ++i) {
+    CubinKernel& kernel = kernels[i].kernel;
+    const auto section = std::find_if(sections.begin(), sections.end(),
+                                      [&](const CodeSection& each) { return each.name == kernel.name; });
+    if (section == sections.end())
+      throw InputError(Diagnostic{.file = file, .message = fmt::format("nvdisasm lists no code of '{}'", kernel.name)});
+    add_issue_control(*section, kernel.code, file);
+    kernels[i].code = summarise(std::move(*section), kernel.most_threads);
+  }
+}
+
+std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::string& file) {
+  const std::string wanted = arguments.text("name").value_or("");
+  const auto nvdisasm = find_nvdisasm(arguments.text("nvdisasm"));
   std::vector<InspectedKernel> kernels;
-  for (Cubin& cubin : read_code_file(file))
-    for (CubinKernel& kernel : cubin.kernels)
-      if (kernel.name.find(wanted) != std::string::npos)
-        kernels.push_back({cubin.compute_capability, std::move(kernel)});
+  for (const Cubin& cubin : read_code_file(file)) {
+    const std::size_t first = kernels.size();
+    for (const CubinKernel& kernel : cubin.kernels)
+      if (kernel.name.find(wanted) != std::string::npos || readable_name(kernel.name).find(wanted) != std::string::npos)
+        kernels.push_back({.compute_capability = cubin.compute_capability,
+                           .kernel = kernel,
+                           .code = {},
+                           .show_instructions = arguments.has("instructions")});
+    if (nvdisasm && kernels.size() > first) add_code(*nvdisasm, cubin, file, kernels, first);
+  }
   if (kernels.empty())
     refuse("--name", fmt::format("no kernel of {} has '{}' in its name; leave it out to see all", file, wanted));
+  if (!nvdisasm && !arguments.quiet()) print_note(std::string("note: ") + nvdisasm_advice());
   return kernels;
 }
 
@@ -23,20 +52,26 @@ ExitStatus inspect(const Arguments& arguments) {
   if (arguments.positional().empty())
     refuse("inspect", "is incomplete: name a cubin, object, program or shared library");
   const std::string& file = arguments.positional().front();
-  const std::vector<InspectedKernel> kernels = kernels_of(file, arguments.text("name").value_or(""));
+  const std::vector<InspectedKernel> kernels = kernels_of(arguments, file);
   if (arguments.format() == OutputFormat::json) {
     const Json document{
         {"schema", "tilescope/code/1"}, {"file", file}, {"kernels", objects_of(code_columns(), kernels)}};
     deliver(arguments, document.dump(2) + "\n");
     return ExitStatus::done;
   }
-  const Table table{.title = "", .columns = text_headings(code_columns()), .rows = text_cells(code_columns(), kernels)};
-  deliver(arguments, render(table, style_of(arguments)));
+  deliver(arguments, code_text(kernels, style_of(arguments)));
   return ExitStatus::done;
 }
 
 std::vector<OptionSpec> inspect_options() {
-  return std::vector<OptionSpec>{{"name", "only kernels whose name contains this text"}} + output_options();
+  return std::vector<OptionSpec>{
+             {"name", "only kernels whose name contains this text, as the linker or as C++ writes it"},
+             {"nvdisasm",
+              "the disassembler to run; otherwise that of the variable NVDISASM, of PATH, of the CUDA "
+              "toolkit or of Triton",
+              Value::file},
+             {"instructions", "in JSON: each instruction with its registers and scoreboards", Value::flag}} +
+         output_options();
 }
 
 }  // namespace
@@ -44,12 +79,13 @@ std::vector<OptionSpec> inspect_options() {
 Command inspect_command() {
   return {
       .name = "inspect",
-      .summary = "show registers, shared and local memory, barriers and parameters of the kernels in a file",
-      .usage = "FILE [--name TEXT]",
+      .summary = "show what the kernels in a file do: resources, roles of warps, loops, instructions by kind",
+      .usage = "FILE [--name TEXT] [--nvdisasm PATH] [--instructions]",
       .examples = {"tilescope inspect my_kernel.cubin", "tilescope inspect libmine.so --name attention --format json"},
       .notes =
-          "FILE is a cubin, a fat binary, or an object, program or shared library with CUDA code. No GPU and no "
-          "CUDA toolkit are needed.",
+          "FILE is a cubin, a fat binary, or an object, program or shared library with CUDA code. No GPU is needed. "
+          "Machine code is read with nvdisasm of the CUDA toolkit or of Triton; without it only the resources are "
+          "shown.",
       .options = inspect_options,
       .run = inspect,
       .most_positional = 1};

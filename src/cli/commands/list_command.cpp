@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/why_not.h"
-#include "cli/output/code_columns.h"
+#include "cli/output/code/code_columns.h"
 #include "cli/output/hardware_tables.h"
 #include "cli/output/lowering_table.h"
 #include "compare/comparison_columns.h"
@@ -83,8 +83,7 @@ Table columns_table() {
   std::vector<ColumnList> lists = prediction_column_lists();
   lists.push_back(why_not_column_list());
   lists.push_back(lowering_column_list());
-  lists.push_back(code_column_list());
-  for (auto* more : {search_column_lists, comparison_column_lists, hardware_column_lists})
+  for (auto* more : {code_column_lists, search_column_lists, comparison_column_lists, hardware_column_lists})
     for (ColumnList& list : more()) lists.push_back(std::move(list));
   for (const ColumnList& list : lists)
     for (const ColumnInfo& column : list.columns)

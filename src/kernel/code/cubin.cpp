@@ -13,6 +13,7 @@ namespace {
 // with what `ptxas -v` prints for the same kernel.
 enum class Attribute : std::uint8_t {
   most_threads = 0x05,
+  required_threads = 0x10,
   frame_size = 0x11,
   parameter = 0x17,
   cluster = 0x3d,
@@ -50,7 +51,7 @@ void add_own_attributes(const ElfFile& elf, CubinKernel& kernel) {
   if (own == nullptr) return;
   std::map<std::uint32_t, KernelParameter> parameters;  // by place in the source
   for_each_attribute(elf.bytes_of(*own), [&](Attribute attribute, const ByteView& value) {
-    if (attribute == Attribute::most_threads)
+    if (attribute == Attribute::most_threads || attribute == Attribute::required_threads)
       for (std::uint64_t at = 0; at + 4 <= value.size(); at += 4)
         kernel.most_threads = std::max<std::int64_t>(1, kernel.most_threads) * value.read<std::uint32_t>(at);
     if (attribute == Attribute::cluster && value.size() >= 4) {
@@ -71,7 +72,7 @@ void add_own_attributes(const ElfFile& elf, CubinKernel& kernel) {
 Cubin read_cubin(const ByteView& view) {
   const ElfFile elf = read_elf(view);
   if (elf.machine != ElfFile::cuda_machine) view.fail("is an ELF file without device code: expected a cubin");
-  Cubin cubin{.compute_capability = capability_of(elf), .kernels = {}};
+  Cubin cubin{.compute_capability = capability_of(elf), .kernels = {}, .image = std::string(view.bytes())};
   std::map<std::string, std::int64_t> registers, frames;  // by symbol
   if (const ElfSection* common = elf.find(".nv.info"))
     for_each_attribute(elf.bytes_of(*common), [&](Attribute attribute, const ByteView& value) {

@@ -19,7 +19,7 @@ struct CubinKernel {
   std::int64_t shared_bytes = 0;            // static shared memory of a block, without what the system reserves
   std::int64_t local_bytes = 0;             // stack frame of a thread: arrays in local memory, spilled registers
   std::int64_t barriers = 0;                // named barriers of a block
-  std::int64_t most_threads = 0;            // of a block, by __launch_bounds__; 0: not stated
+  std::int64_t most_threads = 0;            // of a block, by __launch_bounds__ or .reqntid; 0: not stated
   std::int64_t cluster_blocks = 0;          // blocks of a cluster that the code requires; 0: none
   std::vector<KernelParameter> parameters;  // in the order of the source
   std::string code;                         // machine code: 16 bytes an instruction
@@ -28,6 +28,7 @@ struct CubinKernel {
 struct Cubin {
   std::string compute_capability;    // "9.0"
   std::vector<CubinKernel> kernels;  // by name
+  std::string image;                 // bytes of the file
 };
 
 // Throws InputError for a file that is no cubin, or is damaged. Attributes: .nv.info sections, as nvcc of CUDA 11 to 13

@@ -1,0 +1,80 @@
+// inspect with a program that prints committed listings in the place of nvdisasm: CI has none.
+#include <sys/stat.h>
+
+#include "cli/run_program.h"
+#include "kernel/code/testdata/test_kernels.h"
+#include "predict/explain/json.h"
+
+using namespace tilescope;
+using namespace tilescope::cli;
+
+namespace {
+
+// A cubin of the test kernels and a program that prints its listing.
+class CommittedKernel {
+ public:
+  explicit CommittedKernel(const std::string& kernel, const std::string& edit = "") : cubin_(folder_ / "kernel.cubin") {
+    write_file(cubin_, unpacked_test_file(kernel + ".cubin"));
+    write_file(folder_ / "listing", unpacked_test_file(kernel + ".sass") + edit);
+    write_file(program(), "#!/bin/sh\ncat '" + (folder_ / "listing") + "'\n");
+    REQUIRE(chmod(program().c_str(), 0755) == 0);
+  }
+  std::string program() const { return folder_ / "disassembler"; }
+  std::string command() const { return "inspect " + cubin_ + " --nvdisasm " + program(); }
+  const std::string& cubin() const { return cubin_; }
+
+ private:
+  ScratchFolder folder_;
+  std::string cubin_;
+};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("inspect shows roles, loops and matrix instructions of a kernel") {
+  const Outcome outcome = run_program(CommittedKernel("fused_wgmma").command());
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err == "");
+  CHECK(has(outcome.out, "tilescope::kernels::fused_wgmma::forward<__half, 128, 2, 128, 2, true>\n"));
+  CHECK(has(outcome.out, "c     4-11         240         2,168"));
+  CHECK(has(outcome.out, "0x40a0      8  HGMMA        64x128x16  F16       F32     register  shared  2,097,152"));
+  CHECK(has(outcome.out, "26 loops only wait for a barrier or for registers.\n"));
+}
+
+TEST_CASE("inspect writes machine code as JSON, with each instruction on request") {
+  const CommittedKernel kernel("split_kv");
+  const Json code = Json::parse(run_program(kernel.command() + " --format json").out)["kernels"][0]["code"];
+  CHECK(code["loops"].size() == 1);
+  CHECK(code["loops"][0]["always"]["tensor_flop"] == 65536);
+  CHECK_FALSE(code.contains("instruction_list"));
+  const Json all = Json::parse(run_program(kernel.command() + " --instructions --format json").out);
+  const Json list = all["kernels"][0]["code"]["instruction_list"];
+  CHECK(list.size() == all["kernels"][0]["instructions"]);
+  CHECK(list[0]["text"] == "LDC R1, c[0x0][0x28]");
+  CHECK(list[0]["writes"] == Json{"R1"});
+}
+
+TEST_CASE("a disassembler that is not there is refused") {
+  const CommittedKernel kernel("split_kv");
+  const Outcome outcome = run_program("inspect " + kernel.cubin() + " --nvdisasm /no/such/program");
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err == "error: --nvdisasm: '/no/such/program' is not a program that can be run\n");
+  CHECK(outcome.out == "");
+}
+
+TEST_CASE("a disassembler that fails, prints nonsense, or lists another file is a clear error") {
+  const CommittedKernel other("fused_wgmma"), kernel("split_kv"), damaged("split_kv", "/*zz*/ EXIT ;\n");
+  const Outcome failed = run_program("inspect " + kernel.cubin() + " --nvdisasm /bin/false");
+  CHECK(failed.status == 2);
+  CHECK(has(failed.err, "/bin/false cannot disassemble it (status 1)"));
+  const Outcome nonsense = run_program("inspect " + kernel.cubin() + " --nvdisasm /bin/echo");
+  CHECK(nonsense.status == 2);
+  CHECK(has(nonsense.err, "expected the listing of nvdisasm -c, found no section of code"));
+  const Outcome wrong = run_program("inspect " + kernel.cubin() + " --nvdisasm " + other.program());
+  CHECK(wrong.status == 2);
+  CHECK(has(wrong.err, "nvdisasm lists no code of"));
+  const Outcome cut = run_program(damaged.command());
+  CHECK(cut.status == 2);
+  CHECK(has(cut.err, "expected the address of an instruction, found 'zz'"));
+}

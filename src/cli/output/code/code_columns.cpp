@@ -1,0 +1,218 @@
+#include "cli/output/code/code_columns.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "base/text.h"
+#include "cli/output/code/code_json.h"
+
+namespace tilescope::cli {
+namespace {
+
+using K = InstructionKind;
+
+constexpr std::int64_t instruction_bytes_of_text = 16;
+
+Json parameters_json(const InspectedKernel& row) {
+  Json list = Json::array();
+  for (const KernelParameter& parameter : row.kernel.parameters)
+    list.push_back({{"offset", parameter.offset}, {"bytes", parameter.bytes}});
+  return list;
+}
+
+Json parameter_bytes(const InspectedKernel& row) {
+  std::int64_t end = 0;
+  for (const KernelParameter& parameter : row.kernel.parameters)
+    end = std::max(end, parameter.offset + parameter.bytes);
+  return end;
+}
+
+Json machine_code(const InspectedKernel& row) {
+  return row.code ? code_json(*row.code, row.show_instructions) : Json(Json::value_t::discarded);
+}
+
+const CodeRole& role_of(const RoleRow& place) { return place.code->roles[place.index]; }
+
+std::string letters(const std::vector<std::size_t>& roles) {
+  std::string text;
+  for (const std::size_t role : roles) text += role_letter(role);
+  return text.empty() ? "-" : text;
+}
+
+std::string warps_text(const RoleRow& place) {
+  std::vector<std::string> ranges;
+  for (const auto& [first, last] : role_of(place).warps)
+    ranges.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
+  return join(ranges, ",");
+}
+
+std::string purpose(const RoleRow& place) {
+  CodeCounts counts = role_of(place).own;
+  if (place.code->roles.size() == 1) counts += role_of(place).shared;
+  std::vector<std::string> parts;
+  if (counts.of(K::matrix) > 0) parts.emplace_back("matrix products");
+  if (counts.of(K::special) > 0) parts.emplace_back("special functions");
+  if (counts.of(K::async_copy) > 0) parts.emplace_back("asynchronous copies");
+  if (counts.thread_bytes(K::load, CodeMemory::global) > 0) parts.emplace_back("global loads");
+  if (counts.thread_bytes(K::store, CodeMemory::global) > 0) parts.emplace_back("global stores");
+  return parts.empty() ? "nothing of its own" : join(parts, ", ");
+}
+
+// Instructions of these kinds in a pass of a loop.
+auto count_of(std::initializer_list<InstructionKind> kinds) {
+  return [kinds = std::vector(kinds)](const LoopRow& row) -> Json {
+    std::int64_t sum = 0;
+    for (const InstructionKind kind : kinds) sum += row.always.of(kind) + row.sometimes.of(kind);
+    return sum;
+  };
+}
+
+auto bytes_of(InstructionKind kind, std::initializer_list<CodeMemory> levels) {
+  return [kind, levels = std::vector(levels)](const LoopRow& row) -> Json {
+    std::int64_t sum = 0;
+    for (const CodeMemory level : levels)
+      sum += row.always.thread_bytes(kind, level) + row.sometimes.thread_bytes(kind, level);
+    return sum;
+  };
+}
+
+// "void name<int>(float*)" -> "name<int>": what comes before the last blank and from the last opening bracket on, where
+// these stand outside other brackets.
+std::string without_signature(const std::string& name) {
+  int depth = 0;
+  std::size_t start = 0, end = name.size();
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (depth == 0 && name[i] == ' ' && name.compare(0, i, "void") == 0) start = i + 1;
+    if (depth == 0 && name[i] == '(' && name.compare(i, 11, "(anonymous ") != 0) end = i;
+    if (name[i] == '<' || name[i] == '(') ++depth;
+    if (name[i] == '>' || name[i] == ')') --depth;
+  }
+  return end > start ? name.substr(start, end - start) : name;
+}
+
+template <class Row, class Value>
+Column<Row> column(const char* key, const char* title, const char* unit, const char* meaning, Value value) {
+  return {{key, title, unit, meaning, Origin::code}, value};
+}
+
+}  // namespace
+
+std::string role_letter(std::size_t role) {
+  constexpr std::size_t alphabet = 26;
+  return std::string(1, static_cast<char>('a' + role % alphabet));
+}
+
+std::string shown_address(std::uint64_t address) { return fmt::format("{:#06x}", address); }
+
+std::string readable_name(const std::string& symbol) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
+  const std::string name = status == 0 && text != nullptr ? text : symbol;
+  std::free(text);
+  return without_signature(name);
+}
+
+const Columns<InspectedKernel>& code_columns() {
+  using R = InspectedKernel;
+  static const Columns<R> columns{
+      {{"kernel", "kernel", "", "Name of the kernel, as the linker sees it; in text as C++ writes it.", Origin::code},
+       [](const R& r) { return r.kernel.name; },
+       [](const R& r) { return readable_name(r.kernel.name); }},
+      column<R>("compute_capability", "cc", "", "Compute capability that the code is for.",
+                [](const R& r) { return r.compute_capability; }),
+      column<R>("registers", "registers", "", "Registers of a thread at the start.",
+                [](const R& r) { return r.kernel.registers; }),
+      column<R>("shared_bytes", "shared", "B", "Static shared memory of a block, without the system's part.",
+                [](const R& r) { return r.kernel.shared_bytes; }),
+      column<R>("local_bytes", "local", "B", "Stack frame of a thread: indexed arrays and spilled registers.",
+                [](const R& r) { return r.kernel.local_bytes; }),
+      column<R>("barriers", "barriers", "", "Named barriers of a block.", [](const R& r) { return r.kernel.barriers; }),
+      column<R>("most_threads", "most_threads", "",
+                "Most threads of a block, by __launch_bounds__ or .reqntid; 0: not stated.",
+                [](const R& r) { return r.kernel.most_threads; }),
+      column<R>("cluster_blocks", "cluster", "", "Blocks of the cluster that the code requires; 0: none.",
+                [](const R& r) { return r.kernel.cluster_blocks; }),
+      json_only<R>({"parameters", "parameters", "", "Offset and bytes of each parameter, in the order of the source.",
+                    Origin::code},
+                   parameters_json),
+      text_only<R>({"parameter_bytes", "parameters", "B", "Bytes of all parameters.", Origin::code}, parameter_bytes),
+      column<R>("instructions", "instructions", "", "Instructions of the kernel, without functions that it calls.",
+                [](const R& r) { return static_cast<std::int64_t>(r.kernel.code.size()) / instruction_bytes_of_text; }),
+      json_only<R>({"code", "code", "",
+                    "What the machine code does: roles, loops, blocks, instructions by kind. Absent without nvdisasm.",
+                    Origin::code},
+                   machine_code),
+  };
+  return columns;
+}
+
+const Columns<RoleRow>& role_columns() {
+  using R = RoleRow;
+  static const Columns<R> columns{
+      column<R>("role", "role", "", "Letter of the role, for the table of loops.",
+                [](const R& r) { return role_letter(r.index); }),
+      column<R>("warps", "warps", "", "Warps of a block that run the same loops.", warps_text),
+      column<R>("registers", "registers", "", "Registers of a thread after the role's own change; -: as at the start.",
+                [](const R& r) { return role_of(r).registers ? Json(*role_of(r).registers) : Json(); }),
+      column<R>("own", "instructions", "", "Instructions that no other role reaches.",
+                [](const R& r) { return role_of(r).own.instructions; }),
+      column<R>("shared", "shared", "", "Instructions that other roles reach too.",
+                [](const R& r) { return role_of(r).shared.instructions; }),
+      column<R>("loops", "loops", "", "Loops of the role, with those that only wait.",
+                [](const R& r) { return role_of(r).loops.size(); }),
+      column<R>("does", "does", "", "What the role's own instructions do.", purpose),
+  };
+  return columns;
+}
+
+const Columns<LoopRow>& loop_columns() {
+  using R = LoopRow;
+  static const Columns<R> columns{
+      column<R>("header", "loop", "",
+                "Address of the loop's first instruction, indented by depth; outside: instructions in no loop.",
+                [](const R& r) { return r.label; }),
+      column<R>("roles", "role", "", "Roles that run the loop.", [](const R& r) { return letters(r.roles); }),
+      column<R>("always", "always", "", "Instructions that each pass executes, without those of inner loops.",
+                [](const R& r) { return r.always.instructions; }),
+      column<R>("sometimes", "some", "", "Instructions of a pass that stand under a branch.",
+                [](const R& r) { return r.sometimes.instructions; }),
+      column<R>("matrix", "matrix", "", "Matrix instructions; this column and the next count both kinds of passes.",
+                count_of({K::matrix})),
+      column<R>("special", "mufu", "", "Special functions.", count_of({K::special})),
+      column<R>("float", "float", "", "FP32, FP16 and FP64 arithmetic.", count_of({K::fp32, K::fp16, K::fp64})),
+      column<R>("alu", "alu", "", "Integer, logic, comparison, selection, move.",
+                count_of({K::integer, K::logic, K::compare, K::select, K::move})),
+      column<R>("imad", "imad", "", "Integer multiply-add; moves written as one.", count_of({K::multiply_add})),
+      column<R>("conversion", "conv", "", "Conversions.", count_of({K::conversion})),
+      column<R>("shuffle", "shfl", "", "Exchanges between lanes.", count_of({K::shuffle, K::vote})),
+      column<R>("uniform", "unif", "", "Uniform arithmetic.", count_of({K::uniform})),
+      column<R>("shared_bytes", "smem", "B", "Shared memory loaded and stored by a thread.",
+                [](const R& r) -> Json {
+                  return bytes_of(K::load, {CodeMemory::shared})(r).get<std::int64_t>() +
+                         bytes_of(K::store, {CodeMemory::shared})(r).get<std::int64_t>();
+                }),
+      column<R>("global_bytes", "gmem", "B", "Global memory loaded and stored by a thread through registers.",
+                [](const R& r) -> Json {
+                  return bytes_of(K::load, {CodeMemory::global, CodeMemory::generic})(r).get<std::int64_t>() +
+                         bytes_of(K::store, {CodeMemory::global, CodeMemory::generic})(r).get<std::int64_t>();
+                }),
+      column<R>("spill_bytes", "local", "B", "Local memory loaded and stored by a thread: spills, indexed arrays.",
+                [](const R& r) -> Json {
+                  return bytes_of(K::load, {CodeMemory::local})(r).get<std::int64_t>() +
+                         bytes_of(K::store, {CodeMemory::local})(r).get<std::int64_t>();
+                }),
+      column<R>("copies", "copy", "", "Asynchronous copies.", count_of({K::async_copy})),
+      column<R>("synchronisation", "sync", "", "Barriers, mbarriers, waits for copies and products, fences.",
+                count_of({K::barrier, K::mbarrier, K::copy_wait, K::matrix_wait, K::fence})),
+  };
+  return columns;
+}
+
+std::vector<ColumnList> code_column_lists() {
+  return {listed("code", "inspect", code_columns()), listed("code roles", "inspect: text", role_columns()),
+          listed("code loops", "inspect: text", loop_columns())};
+}
+
+}  // namespace tilescope::cli

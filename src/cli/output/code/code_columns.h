@@ -1,0 +1,41 @@
+// The tables of `inspect`.
+#pragma once
+
+#include <optional>
+
+#include "kernel/code/cubin.h"
+#include "kernel/code/summary/code_summary.h"
+#include "predict/explain/column.h"
+
+namespace tilescope::cli {
+
+struct InspectedKernel {
+  std::string compute_capability{};
+  CubinKernel kernel{};
+  std::optional<CodeSummary> code{};  // none: machine code was not read
+  bool show_instructions = false;     // in JSON, each one
+};
+
+// A row of the table of roles.
+struct RoleRow {
+  const CodeSummary* code = nullptr;
+  std::size_t index = 0;
+};
+
+// A row of the table of loops: a loop, or what stands in no loop.
+struct LoopRow {
+  std::string label{};  // its address, indented by depth
+  std::vector<std::size_t> roles{};
+  CodeCounts always{}, sometimes{};
+};
+
+const Columns<InspectedKernel>& code_columns();
+const Columns<RoleRow>& role_columns();
+const Columns<LoopRow>& loop_columns();
+std::vector<ColumnList> code_column_lists();
+
+std::string role_letter(std::size_t role);             // "a"
+std::string shown_address(std::uint64_t address);      // "0x03a0"
+std::string readable_name(const std::string& symbol);  // as C++ source writes it
+
+}  // namespace tilescope::cli

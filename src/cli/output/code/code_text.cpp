@@ -1,0 +1,119 @@
+#include "cli/output/code/code_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/output/terminal.h"
+
+namespace tilescope::cli {
+namespace {
+
+std::vector<RoleRow> role_rows(const CodeSummary& code) {
+  std::vector<RoleRow> rows;
+  for (std::size_t i = 0; i < code.roles.size(); ++i) rows.push_back({.code = &code, .index = i});
+  return rows;
+}
+
+// Loops in the order of a tree: each one's inner loops follow it. Loops that only wait are left out.
+void add_loops(const CodeSummary& code, std::optional<std::size_t> parent, std::vector<LoopRow>& rows) {
+  std::vector<std::size_t> inner;
+  for (std::size_t i = 0; i < code.loops.size(); ++i)
+    if (code.loops[i].parent == parent && !code.loops[i].waits) inner.push_back(i);
+  std::sort(inner.begin(), inner.end(),
+            [&](std::size_t a, std::size_t b) { return code.loops[a].header < code.loops[b].header; });
+  for (const std::size_t i : inner) {
+    const CodeLoop& loop = code.loops[i];
+    rows.push_back(
+        {.label = std::string(2 * static_cast<std::size_t>(loop.depth - 1), ' ') + shown_address(loop.header),
+         .roles = loop.roles,
+         .always = loop.always,
+         .sometimes = loop.sometimes});
+    add_loops(code, i, rows);
+  }
+}
+
+std::vector<LoopRow> loop_rows(const CodeSummary& code) {
+  LoopRow outside{.label = "outside"};
+  for (const CodeBlock& block : code.blocks)
+    if (block.reached && !block.loop) outside.sometimes += block.counts;
+  std::vector<LoopRow> rows{std::move(outside)};
+  add_loops(code, std::nullopt, rows);
+  return rows;
+}
+
+Table matrix_table(const std::vector<LoopRow>& loops) {
+  Table table{.title = "matrix instructions of a pass",
+              .columns = {"loop", "count", "instruction", "shape", "operands", "result", "A from", "B from", "FLOP"},
+              .rows = {}};
+  for (const LoopRow& row : loops) {
+    CodeCounts counts = row.always;
+    counts += row.sometimes;
+    for (const auto& [form, count] : counts.matrix)
+      table.rows.push_back({trimmed(row.label), count, form.opcode, fmt::format("{}x{}x{}", form.m, form.n, form.k),
+                            form.type_a == form.type_b ? form.type_a : form.type_a + " " + form.type_b, form.result,
+                            form.a_from_shared ? "shared" : "register", form.b_from_shared ? "shared" : "register",
+                            form.flop() * count});
+  }
+  return table;
+}
+
+// For programs: names as the linker sees them.
+Table table_of_values(const std::vector<InspectedKernel>& kernels) {
+  Table table{.title = "", .columns = text_headings(code_columns()), .rows = {}};
+  for (const InspectedKernel& kernel : kernels) {
+    auto& cells = table.rows.emplace_back();
+    for (const Column<InspectedKernel>& column : code_columns())
+      if (column.in_text) cells.push_back(column.value(kernel));
+  }
+  return table;
+}
+
+std::vector<std::string> notes_of(const CodeSummary& code, std::size_t waiting) {
+  std::vector<std::string> notes;
+  if (waiting > 0) notes.push_back(fmt::format("{} loops only wait for a barrier or for registers.", waiting));
+  if (!code.irreducible.empty())
+    notes.push_back(
+        fmt::format("{} jumps enter a cycle that has several entries (first: {} to {}); such a cycle is "
+                    "not in the table of loops.",
+                    code.irreducible.size(), shown_address(code.irreducible.front().first),
+                    shown_address(code.irreducible.front().second)));
+  if (code.unknown_targets) notes.emplace_back("An indirect branch does not say where it goes: blocks may be missing.");
+  std::vector<std::string> unknown;
+  for (const auto& [opcode, count] : code.counts.opcodes)
+    if (opcode_row(opcode.substr(0, opcode.find('.'))).kind == InstructionKind::unknown) unknown.push_back(opcode);
+  if (!unknown.empty()) notes.push_back("Opcodes that are not in the table: " + join(unknown, ", ") + ".");
+  return notes;
+}
+
+std::string kernel_text(const InspectedKernel& row, const Style& style) {
+  const CodeSummary& code = *row.code;
+  const bool markdown = style.format == OutputFormat::md;
+  const std::string name = readable_name(row.kernel.name);
+  const std::vector<LoopRow> loops = loop_rows(code);
+  const auto waiting =
+      std::count_if(code.loops.begin(), code.loops.end(), [](const CodeLoop& loop) { return loop.waits; });
+  std::string text = markdown ? "\n## " + name + "\n" : "\n" + bold(name, style.colour) + "\n";
+  const auto add = [&](const Table& table) {
+    if (!table.rows.empty()) text += "\n" + render(table, style);
+  };
+  if (code.roles.size() > 1) add(table_of("roles of warps", role_columns(), role_rows(code)));
+  add(table_of("instructions of a pass of each loop", loop_columns(), loops));
+  add(matrix_table(loops));
+  const std::vector<std::string> notes = notes_of(code, static_cast<std::size_t>(waiting));
+  for (const std::string& note : notes) text += "\n" + note + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string code_text(const std::vector<InspectedKernel>& kernels, const Style& style) {
+  if (style.format == OutputFormat::csv) return render(table_of_values(kernels), style);
+  std::string text = render(table_of("", code_columns(), kernels), style);
+  for (const InspectedKernel& row : kernels)
+    if (row.code) text += kernel_text(row, style);
+  return text;
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,92 @@
+#include "kernel/code/sass/operands.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/text.h"
+
+namespace tilescope {
+namespace {
+
+constexpr int predicates = 8;  // of a file of predicates; the last one is constant
+
+std::optional<Guard> guard_of(std::string_view text) {
+  Guard guard;
+  if (text.starts_with('!')) guard.negated = true, text.remove_prefix(1);
+  guard.predicate.file = RegisterFile::predicate;
+  if (text.starts_with('U')) guard.predicate.file = RegisterFile::uniform_predicate, text.remove_prefix(1);
+  if (!text.starts_with('P')) return std::nullopt;
+  text.remove_prefix(1);
+  if (text == "T") {
+    guard.kind = guard.negated ? Guard::Kind::never : Guard::Kind::always;
+    return guard;
+  }
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), guard.predicate.first);
+  const bool whole = !text.empty() && error == std::errc{} && end == text.data() + text.size();
+  if (!whole || guard.predicate.first < 0 || guard.predicate.first >= predicates) return std::nullopt;
+  guard.kind = Guard::Kind::predicate;
+  return guard;
+}
+
+void erase_all(std::string& text, std::string_view part) {
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at)) text.erase(at, part.size());
+}
+
+// Splits at commas that stand outside brackets and quotes.
+std::vector<std::string> operands_of(std::string_view text) {
+  std::vector<std::string> operands;
+  int depth = 0;
+  std::size_t start = 0;
+  const auto take = [&](std::size_t end) {
+    std::string operand(trimmed(text.substr(start, end - start)));
+    erase_all(operand, ".reuse");
+    if (!operand.empty()) operands.push_back(std::move(operand));
+    start = end + 1;
+  };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '[' || text[at] == '(' || text[at] == '{') ++depth;
+    if (text[at] == ']' || text[at] == ')' || text[at] == '}') --depth;
+    if (text[at] == ',' && depth <= 0) take(at);
+  }
+  take(text.size());
+  return operands;
+}
+
+// Removes (*"BRANCH_TARGETS .L_x_1,.L_x_2"*) from the text and returns its labels.
+std::vector<std::string> take_table(std::string& text) {
+  constexpr std::string_view head = "(*\"BRANCH_TARGETS ", tail = "\"*)";
+  const std::size_t start = text.find(head), end = text.find(tail);
+  if (start == text.npos || end == text.npos || end < start + head.size()) return {};
+  std::vector<std::string> labels;
+  for (const std::string& label :
+       split(std::string_view(text).substr(start + head.size(), end - start - head.size()), ','))
+    labels.emplace_back(trimmed(label));
+  text.erase(start, end + tail.size() - start);
+  return labels;
+}
+
+}  // namespace
+
+bool parse_instruction(std::string_view text, Instruction& instruction, std::vector<std::string>& table) {
+  if (text.starts_with('@')) {
+    const std::size_t end = text.find(' ');
+    if (end == text.npos) return false;
+    const auto guard = guard_of(text.substr(1, end - 1));
+    if (!guard) return false;
+    instruction.guard = *guard;
+    text = trimmed(text.substr(end));
+  }
+  std::string rest(text);
+  table = take_table(rest);
+  const std::size_t end = std::min(rest.find(' '), rest.size());
+  std::vector<std::string> parts = split(std::string_view(rest).substr(0, end), '.');
+  const auto plain = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+  if (parts.empty() || parts[0].empty() || !std::all_of(parts[0].begin(), parts[0].end(), plain)) return false;
+  instruction.opcode = parts[0];
+  instruction.modifiers.assign(parts.begin() + 1, parts.end());
+  instruction.operands = operands_of(std::string_view(rest).substr(end));
+  return true;
+}
+
+}  // namespace tilescope
