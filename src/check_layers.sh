@@ -52,14 +52,16 @@ room predict/explain point
 allow search base diagram schedule cost hardware kernel predict
 allow request base config derive diagram schedule hardware kernel predict search
 allow records base config diagram
+allow import base config diagram hardware request records
 allow compare base diagram schedule cost hardware kernel predict records
 allow tilescope base hardware schedule predict request compare
 allow python tilescope
 allow analysis base diagram schedule cost hardware kernel predict search records compare
 allow report base analysis
-allow cli base config hardware poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request records compare analysis report validate
+allow cli base config hardware poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request records import compare analysis report validate
 only 'yaml-cpp/' config
 only 'boost/' cli
+only 'sqlite3|zlib' import
 only 'cuda|cupti' none
 python3 folder_cycles.py . || failed=1
 exit $failed

@@ -23,6 +23,7 @@ double predicted_value(const Prediction& prediction, const Measured& measured) {
   }
   if (measured.quantity == "operand_bytes") return static_cast<double>(prediction.operand_bytes);
   if (measured.quantity == "seconds") return prediction.time.total;
+  if (measured.quantity == "seconds_program") return prediction.time.total - prediction.time.launch;
   if (measured.quantity == "seconds_cold") return prediction.time.cold;
   if (measured.quantity == "busy_cycles") return prediction.time.busy_cycles;
   if (measured.quantity == "traffic")
@@ -35,7 +36,7 @@ double predicted_value(const Prediction& prediction, const Measured& measured) {
 
 bool spills(const validate::Record& record) {
   return std::any_of(record.islands.begin(), record.islands.end(),
-                     [](const auto& island) { return island.launch.local_bytes_per_thread > 0; });
+                     [](const auto& island) { return island.launch.local_bytes_per_thread.value_or(0) > 0; });
 }
 
 std::string workload_id(validate::MeasurePoint point) {

@@ -114,7 +114,9 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
   const MemoryLevel* l2 = hardware.level(LevelId::l2);
   if (l2) add("traffic", "l2", "read", read(record.counters, l2->counters.read));
   if (l2) add("traffic", "l2", "write", read(record.counters, l2->counters.write));
-  if (hbm) add("traffic", "hbm", "read", read(record.counters, hbm->counters.read));
+  // Predicted for caches that hold nothing when the launch begins.
+  if (hbm && (!record.source || record.source->caches == validate::Caches::cold))
+    add("traffic", "hbm", "read", read(record.counters, hbm->counters.read));
   if (hbm) add("traffic", "hbm", "write", read(record.counters_with_flush, hbm->counters.write));
   if (tensor) {
     const SmemTraffic smem = smem_traffic(record, hardware, plan);
@@ -136,6 +138,7 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
   const auto active = prediction.time.modelled ? work(record.counters, hardware, "active_cycles") : std::nullopt;
   if (active) add("busy_cycles", "", "", *active / static_cast<double>(hardware.units.value));
   if (!record.steady_seconds.empty()) add("seconds", "", "", median(record.steady_seconds));
+  if (!record.program_seconds.empty()) add("seconds_program", "", "", median(record.program_seconds));
   if (!record.cold_seconds.empty()) add("seconds_cold", "", "", median(record.cold_seconds));
   return found;
 }

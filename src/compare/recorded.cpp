@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 
@@ -11,7 +12,11 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
                             Keep keep, const std::optional<std::filesystem::path>& experiment,
                             const CompareProgress& progress, RatesFrom rates) {
   std::size_t done = 0, all = 0;
-  validate::for_each_record(records, [&](const validate::Record&) { ++all; });
+  std::set<std::string> imported;
+  validate::for_each_record(records, [&](const validate::Record& record) {
+    ++all;
+    if (record.source) imported.insert(record.experiment);
+  });
   std::optional<validate::Experiment> fixed;
   if (experiment) fixed = validate::load_experiment(*experiment);
   std::map<std::string, validate::Experiment> experiments;
@@ -20,7 +25,9 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     auto found = experiments.find(name);
     if (found == experiments.end()) {
       const std::filesystem::path file = data_directory / "validate" / "experiments" / (name + ".yaml");
-      found = experiments.emplace(name, validate::load_experiment(file)).first;
+      found =
+          experiments.emplace(name, imported.contains(name) ? validate::Experiment{} : validate::load_experiment(file))
+              .first;
     }
     return found->second;
   };

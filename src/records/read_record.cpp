@@ -4,26 +4,49 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "diagram/mask.h"
+#include "diagram/workload.h"
 #include "records/record_fields.h"
 
 namespace tilescope::validate {
 namespace {
 
+// Values that a record of our own must have and an imported one may lack.
+class Facts {
+ public:
+  Facts(const JsonFields& json, bool imported) : json_(&json), imported_(imported) {}
+  bool has(const std::string& key) const { return !imported_ || json_->has(key); }
+  std::string text(const std::string& key) const { return has(key) ? json_->text(key) : ""; }
+  double number(const std::string& key) const { return has(key) ? json_->number(key) : 0; }
+  std::int64_t integer(const std::string& key, std::int64_t least) const {
+    return has(key) ? json_->integer(key, least) : 0;
+  }
+  std::optional<std::int64_t> known_integer(const std::string& key, std::int64_t least) const {
+    return has(key) ? std::optional(json_->integer(key, least)) : std::nullopt;
+  }
+
+ private:
+  const JsonFields* json_;
+  bool imported_;
+};
+
 Environment read_environment_fields(const JsonFields& json) {
   Environment e;
+  if (json.has("tool")) e.tool = json.text("tool");
+  const Facts facts(json, json.has("tool"));
   e.hardware = json.text("hardware");
-  e.gpu = json.text("gpu");
-  e.chip = json.text("chip");
-  e.driver = json.text("driver");
-  e.cuda = json.text("cuda");
-  e.cupti = json.text("cupti");
-  e.sm_clock_max_hz = json.number("sm_clock_max_hz");
-  e.memory_clock_hz = json.number("memory_clock_hz");
-  e.power_limit_w = json.number("power_limit_w");
-  e.ecc = json.boolean("ecc");
-  e.l2_bytes = json.integer("l2_bytes", 1);
-  e.revision = json.text("revision");
+  e.gpu = facts.text("gpu");
+  e.chip = facts.text("chip");
+  e.driver = facts.text("driver");
+  e.cuda = facts.text("cuda");
+  e.cupti = facts.text("cupti");
+  e.sm_clock_max_hz = facts.number("sm_clock_max_hz");
+  e.memory_clock_hz = facts.number("memory_clock_hz");
+  e.power_limit_w = facts.number("power_limit_w");
+  if (facts.has("ecc")) e.ecc = json.boolean("ecc");
+  e.l2_bytes = facts.integer("l2_bytes", 1);
+  e.revision = facts.text("revision");
   return e;
 }
 
@@ -45,6 +68,9 @@ MeasurePoint read_point(const JsonFields& json) {
   point.workload = {workload.integer("batch", 1), workload.integer("heads_q", 1), workload.integer("heads_kv", 1),
                     workload.integer("q_len", 1), workload.integer("kv_len", 1),  workload.integer("d_qk", 1),
                     workload.integer("d_v", 1)};
+  const PointWorkload& w = point.workload;
+  const Workload sizes{w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
+  for (const std::string& violation : sizes.violations()) json.report("workload", violation);
   const std::string dtype = json.text("dtype");
   const std::optional<Dtype> parsed = parse_dtype(dtype);
   if (parsed && parsed->scale_group == 0) point.dtype = parsed->format;
@@ -66,16 +92,19 @@ std::array<std::int64_t, 3> read_extent(const JsonFields& json, const std::strin
   return {1, 1, 1};
 }
 
-LaunchFacts read_launch(const JsonFields& json) {
+LaunchFacts read_launch(const JsonFields& json, bool imported) {
   LaunchFacts launch;
+  const Facts facts(json, imported);
   launch.grid = read_extent(json, "grid");
   launch.block = read_extent(json, "block");
-  launch.registers_per_thread = json.integer("registers_per_thread", 0);
+  launch.registers_per_thread = facts.known_integer("registers_per_thread", 0);
   const JsonFields smem = json.object("smem_per_block");
-  launch.static_smem = smem.integer("static", 0);
-  launch.dynamic_smem = smem.integer("dynamic", 0);
-  launch.local_bytes_per_thread = json.integer("spills", 0);
-  launch.blocks_per_unit = json.integer("blocks_per_unit", 0);
+  const Facts smem_facts(smem, imported);
+  launch.static_smem = smem_facts.known_integer("static", 0);
+  launch.dynamic_smem = smem_facts.known_integer("dynamic", 0);
+  if (imported && smem.has("total")) launch.total_smem = smem.integer("total", 0);
+  launch.local_bytes_per_thread = facts.known_integer("spills", 0);
+  launch.blocks_per_unit = facts.integer("blocks_per_unit", 0);
   return launch;
 }
 
@@ -89,20 +118,42 @@ Clocks read_clocks(const JsonFields& json) {
   return clocks;
 }
 
-std::vector<MeasuredLaunch> read_islands(const JsonFields& root) {
+Source read_source(const JsonFields& json) {
+  Source source;
+  source.file = json.text("file");
+  source.launches = json.text("launches");
+  const std::string caches = json.text("caches");
+  if (const auto known = parse_kind<Caches>(caches)) source.caches = *known;
+  else if (!caches.empty()) json.report("caches", "expected cold, warm or unknown, found " + shown_text(caches));
+  if (json.has("sm_hz")) source.sm_hz = json.number("sm_hz");
+  return source;
+}
+
+std::vector<MeasuredLaunch> read_islands(const JsonFields& root, bool imported) {
   std::vector<MeasuredLaunch> islands;
   for (const JsonFields& json : root.objects("islands")) {
     MeasuredLaunch island;
     island.name = json.text("name");
-    island.launch = read_launch(json.object("launch"));
+    island.launch = read_launch(json.object("launch"), imported);
     island.counters = json.number_map("counters");
-    island.counters_with_flush = json.number_map("counters_with_flush");
+    if (!imported || json.has("counters_with_flush"))
+      island.counters_with_flush = json.number_map("counters_with_flush");
     island.samples = json.numbers_map("samples");
-    island.samples_with_flush = json.numbers_map("samples_with_flush");
+    if (!imported || json.has("samples_with_flush")) island.samples_with_flush = json.numbers_map("samples_with_flush");
+    if (imported && json.has("rounding")) island.rounding = json.number_map("rounding");
     islands.push_back(std::move(island));
   }
   if (islands.empty() && root.has("islands")) root.report("islands", "expected at least one kernel launch");
   return islands;
+}
+
+Correctness read_correctness_fields(const JsonFields& json) {
+  Correctness correctness;
+  correctness.max_error = json.number("max_error");
+  correctness.tolerance = json.number("tolerance");
+  correctness.checked_elements = json.integer("checked_elements", 1);
+  correctness.passed = json.boolean("passed");
+  return correctness;
 }
 
 using Counters = std::map<std::string, double>;
@@ -118,11 +169,11 @@ Environment read_record_environment(const JsonFields& root, const FindEnvironmen
   if (!root.holds_text("environment")) {
     const JsonFields json = root.object("environment");
     Environment environment = read_environment_fields(json);
-    environment.date = json.text("date");
+    if (environment.tool.empty() || json.has("date")) environment.date = json.text("date");
     return environment;
   }
   Environment environment = find_environment(root.text("environment"));
-  environment.date = root.text("date");
+  if (environment.tool.empty() || root.has("date")) environment.date = root.text("date");
   return environment;
 }
 
@@ -141,23 +192,25 @@ Record read_record_fields(const JsonFields& root, int version, const FindEnviron
   Record record;
   record.experiment = root.text("experiment");
   record.environment = read_record_environment(root, find_environment);
+  const bool imported = root.has("source");
+  if (imported) record.source = read_source(root.object("source"));
+  if (imported == record.environment.tool.empty() && !record.environment.hardware.empty())
+    root.report("source", "a record has a source exactly when its environment names the tool that was imported");
   record.point = read_point(root.object("point"));
-  record.islands = read_islands(root);
+  record.islands = read_islands(root, imported);
   record.counters = read_sum(root, "counters", version == 1, record.islands, &MeasuredLaunch::counters);
   record.counters_with_flush =
       read_sum(root, "counters_with_flush", version == 1, record.islands, &MeasuredLaunch::counters_with_flush);
-  record.flush_bytes = root.number("flush_bytes");
-  record.passes = static_cast<int>(std::min<std::int64_t>(root.integer("passes", 1), 1000000));
-  record.unavailable = root.texts("unavailable");
+  const Facts facts(root, imported);
+  record.flush_bytes = facts.number("flush_bytes");
+  record.passes = static_cast<int>(std::min<std::int64_t>(facts.integer("passes", 1), 1000000));
+  if (facts.has("unavailable")) record.unavailable = root.texts("unavailable");
   const JsonFields seconds = root.object("seconds");
   record.cold_seconds = seconds.numbers("cold");
   record.steady_seconds = seconds.numbers("steady");
+  if (imported && seconds.has("program")) record.program_seconds = seconds.numbers("program");
   if (root.has("clocks")) record.clocks = read_clocks(root.object("clocks"));
-  const JsonFields correctness = root.object("correctness");
-  record.correctness.max_error = correctness.number("max_error");
-  record.correctness.tolerance = correctness.number("tolerance");
-  record.correctness.checked_elements = correctness.integer("checked_elements", 1);
-  record.correctness.passed = correctness.boolean("passed");
+  if (facts.has("correctness")) record.correctness = read_correctness_fields(root.object("correctness"));
   return record;
 }
 

@@ -11,26 +11,31 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_table.h"
 #include "records/point.h"
 
 namespace tilescope::validate {
 
 inline constexpr std::string_view record_schema = "tilescope/record/1";
 
+// What an environment or a record holds of a file that another tool wrote (`tilescope import`) may be unknown: a text
+// is empty then, a number 0, an optional value absent. A record of our own states everything.
 struct Environment {
   std::string hardware;  // profile id the experiment named: "h200_sxm"
   std::string gpu, chip, driver, cuda, cupti;
   double sm_clock_max_hz = 0, memory_clock_hz = 0, power_limit_w = 0;
-  bool ecc = false;
+  std::optional<bool> ecc;
   std::int64_t l2_bytes = 0;
   std::string date, revision;  // UTC "2026-11-20T17:03:00Z"; git revision of the code that measured
+  std::string tool = {};  // "ncu", "nsys", "torch.profiler": what wrote the imported file; empty: tilescope measured
 };
 
 // What the runtime and the function's attributes say of one launch. Bytes; spills are bytes of local memory a thread.
 struct LaunchFacts {
   std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
-  std::int64_t registers_per_thread = 0, static_smem = 0, dynamic_smem = 0, local_bytes_per_thread = 0;
-  std::int64_t blocks_per_unit = 0;
+  std::optional<std::int64_t> registers_per_thread, static_smem, dynamic_smem, local_bytes_per_thread;
+  std::optional<std::int64_t> total_smem = {};  // where only the sum of static and dynamic is known
+  std::int64_t blocks_per_unit = 0;             // 0: unknown
 };
 
 // One kernel launch of the schedule; its counters start with a cold, clean L2.
@@ -43,6 +48,7 @@ struct MeasuredLaunch {
   // Traffic is counted several times, because now and then something else on the GPU moves a few hundred KB; above
   // stands the median, here every sample.
   std::map<std::string, std::vector<double>> samples, samples_with_flush;
+  std::map<std::string, double> rounding;  // of imported counters that were printed rounded: the last digit's worth
 };
 
 // State of the GPU in the middle of the steady-state runs.
@@ -57,6 +63,17 @@ struct Correctness {
   bool passed = false;
 };
 
+// Contents of the GPU's caches when a launch began.
+enum class Caches { cold, warm, unknown };
+
+// Where a record comes from that was not measured by tilescope.
+struct Source {
+  std::string file;      // its name without folders
+  std::string launches;  // which of its launches, in the tool's numbers: "3, 17, 31"
+  Caches caches = Caches::unknown;
+  double sm_hz = 0;  // the clock of the SMs as the tool counted it; 0: unknown
+};
+
 struct Record {
   std::string file;  // where it was read from; not stored
   std::string experiment;
@@ -65,12 +82,14 @@ struct Record {
   std::map<std::string, double> counters;             // summed over islands
   std::map<std::string, double> counters_with_flush;  // dram bytes with every dirty line written back, summed
   double flush_bytes = 0;                             // read by each flush inside counters_with_flush
-  int passes = 0;                                     // of CUPTI, over all its sessions
+  int passes = 0;                                     // of CUPTI, over all its sessions; 0: unknown
   std::vector<std::string> unavailable;               // metrics asked for that the chip lacks
   std::vector<double> cold_seconds, steady_seconds;   // of the whole sequence of launches, every sample
-  std::optional<Clocks> clocks;                       // absent without NVML
-  Correctness correctness;
-  std::vector<MeasuredLaunch> islands;  // at least one, in launch order
+  std::vector<double> program_seconds;     // of an imported trace: kernels' durations as the program ran them, summed
+  std::optional<Clocks> clocks;            // absent without NVML
+  std::optional<Correctness> correctness;  // always there in a record of our own
+  std::optional<Source> source;            // of an imported record alone
+  std::vector<MeasuredLaunch> islands;     // at least one, in launch order
 };
 
 // The older form: "<directory>/<experiment>/<point id>.json"
@@ -95,3 +114,11 @@ void for_each_record(const std::filesystem::path& place, const std::function<voi
 std::vector<Record> read_records(const std::filesystem::path& place);
 
 }  // namespace tilescope::validate
+
+namespace tilescope {
+template <>
+struct EnumTable<validate::Caches> {
+  static constexpr std::array rows{NamedKind{validate::Caches::cold, "cold"}, NamedKind{validate::Caches::warm, "warm"},
+                                   NamedKind{validate::Caches::unknown, "unknown"}};
+};
+}  // namespace tilescope

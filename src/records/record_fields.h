@@ -33,6 +33,6 @@ std::map<std::string, double> sum_over(const std::vector<MeasuredLaunch>& island
 // Keys and values between `environment` and `islands`, in the order in which they are written. Without `sums` the
 // counters are left out that are the sum over the islands.
 Sections middle_sections(const Record& record, bool sums);
-nlohmann::ordered_json island_json(const MeasuredLaunch& island);
+nlohmann::ordered_json island_json(const MeasuredLaunch& island, bool imported);
 
 }  // namespace tilescope::validate

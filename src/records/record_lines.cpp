@@ -108,10 +108,11 @@ std::string environment_line(const Environment& environment) {
 std::string record_line(const Record& record) {
   nlohmann::ordered_json json = {{"schema", line_schema},
                                  {"experiment", record.experiment},
-                                 {"environment", environment_name(record.environment)},
-                                 {"date", record.environment.date}};
+                                 {"environment", environment_name(record.environment)}};
+  if (!record.source || !record.environment.date.empty()) json["date"] = record.environment.date;
   for (auto& [key, value] : middle_sections(record, false)) json[key] = std::move(value);
-  for (const MeasuredLaunch& island : record.islands) json["islands"].push_back(island_json(island));
+  for (const MeasuredLaunch& island : record.islands)
+    json["islands"].push_back(island_json(island, record.source.has_value()));
   return json.dump() + "\n";
 }
 

@@ -119,7 +119,7 @@ KernelChoice kernel_of_call(const std::string& text, const HardwareProfile& hard
             {},
             {fmt::format("{}, which no descriptor describes; --kernel {}:BACKEND asks for another backend", launch,
                          software)}};
-  return {rule->kernel, fmt::format("--kernel {}: {}, kernel {}", text, launch, rule->kernel), {}};
+  return {rule->kernel, fmt::format("--kernel {}: {}, kernel {}", text, launch, rule->kernel), {}, rule->launches};
 }
 
 KernelChoice choose_kernel(const Options& options) {

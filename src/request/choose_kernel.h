@@ -13,6 +13,7 @@ struct KernelChoice {
   std::string kernel;  // empty: none can answer, for `reasons`
   std::string how;     // one line: which of how many, or what the software launches
   std::vector<std::string> reasons;
+  std::string launches{};  // of a software: part of the launch's name
 };
 
 // Whether --kernel asks for a choice: "auto", or the name of a table of calls, with or without a backend.

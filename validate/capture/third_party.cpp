@@ -41,15 +41,16 @@ Json point_json(const MeasurePoint& p) {
           {"kv_len", w.kv_len}, {"head_dim", w.d_qk},   {"splits", p.splits}};
 }
 
+// Every fact of a launch that this process made is known.
 Json launch_json(const WatchedLaunch& launch) {
   const LaunchFacts& f = launch.facts;
   return {{"kernel", launch.kernel},
           {"grid", f.grid},
           {"block", f.block},
-          {"registers", f.registers_per_thread},
-          {"static_smem", f.static_smem},
-          {"dynamic_smem", f.dynamic_smem},
-          {"local_bytes", f.local_bytes_per_thread},
+          {"registers", f.registers_per_thread.value_or(0)},
+          {"static_smem", f.static_smem.value_or(0)},
+          {"dynamic_smem", f.dynamic_smem.value_or(0)},
+          {"local_bytes", f.local_bytes_per_thread.value_or(0)},
           {"blocks_per_unit", f.blocks_per_unit}};
 }
 

@@ -76,10 +76,10 @@ void measure_point(Bench& bench, const MeasurePoint& listed, RecordStore& store,
   const Record record = run_named_point(bench, point, chosen);
   store.put(record);
   progress.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  progress.state = record.correctness.passed ? PointState::measured : PointState::incorrect;
-  if (!record.correctness.passed) {
-    progress.message = fmt::format("error {:.3g} against a tolerance of {:.3g}", record.correctness.max_error,
-                                   record.correctness.tolerance);
+  progress.state = record.correctness->passed ? PointState::measured : PointState::incorrect;
+  if (!record.correctness->passed) {
+    progress.message = fmt::format("error {:.3g} against a tolerance of {:.3g}", record.correctness->max_error,
+                                   record.correctness->tolerance);
   }
 }
 

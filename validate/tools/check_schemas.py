@@ -40,6 +40,7 @@ COMMANDS = [
     "derive attention --q-len 1k --head-dim 64 --heads 4",
     "inspect src/kernel/code/testdata/kernels.fatbin",
     "inspect src/kernel/code/testdata/kernels.cubin --name staged --nvdisasm src/kernel/code/testdata/nvdisasm.sh --instructions",
+    "import src/import/testdata/torch_trace.json.gz --validate",
     f"search --hardware h200_sxm {HEADS}",
     f"compare --hardware h200_sxm --hardware l4 {HEADS}",
     "validate --recorded validate/records/h200/decode.jsonl",
@@ -47,6 +48,13 @@ COMMANDS = [
     "report --page family --recorded validate/records/h200/third_party.jsonl",
 ]
 PUBLISHED = "validate --published validate/published"
+POINT = "batch=2 heads_q=16 q_len=2048 head_dim=128 mask=causal dtype=bf16"
+# Files of other tools, with the options that make records of them.
+IMPORTS = {
+    "torch_trace.json.gz": [],
+    "ncu_raw.csv": ["--point", POINT],
+    "ncu_long.csv": ["--point", POINT, "--hardware", "h100_sxm"],
+}
 
 
 class Loader(yaml.SafeLoader):
@@ -105,6 +113,17 @@ def printed(program, published):
         subprocess.run([program, *command], cwd=ROOT, check=True, capture_output=True)
         for path in sorted(pathlib.Path(folder).rglob("*.json")):
             yield path.name, json.loads(path.read_text())
+    for name, options in IMPORTS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            lines, files = pathlib.Path(folder) / "records.jsonl", pathlib.Path(folder) / "files"
+            command = ["import", f"src/import/testdata/{name}", "--records", str(lines), *options]
+            subprocess.run([program, *command], cwd=ROOT, check=True, capture_output=True)
+            subprocess.run([program, "records", "convert", str(lines), "--to", "files", "-o", str(files)], cwd=ROOT,
+                           check=True, capture_output=True)
+            for line in lines.open():
+                yield f"records of {name}", json.loads(line)
+            for path in sorted(files.rglob("*.json")):
+                yield f"records of {name}, files", json.loads(path.read_text())
 
 
 def documents_in(place, value):
@@ -121,7 +140,8 @@ def documents_in(place, value):
 
 def mutations(schema, document):
     """(what was changed, document that must not match)."""
-    for key in schema["required"]:
+    # What an imported record may lack, a record of our own states.
+    for key in schema["required"] + schema.get("else", {}).get("required", []):
         changed = copy.deepcopy(document)
         del changed[key]
         yield f"without '{key}'", changed

@@ -6,6 +6,7 @@
 #include "cli/commands/why_not.h"
 #include "cli/output/code/code_columns.h"
 #include "cli/output/hardware_tables.h"
+#include "cli/output/import_columns.h"
 #include "cli/output/lowering_table.h"
 #include "compare/comparison_columns.h"
 #include "predict/explain/row_columns.h"
@@ -83,6 +84,7 @@ Table columns_table() {
   std::vector<ColumnList> lists = prediction_column_lists();
   lists.push_back(why_not_column_list());
   lists.push_back(lowering_column_list());
+  lists.push_back(import_column_list());
   for (auto* more : {code_column_lists, search_column_lists, comparison_column_lists, hardware_column_lists})
     for (ColumnList& list : more()) lists.push_back(std::move(list));
   for (const ColumnList& list : lists)

@@ -62,7 +62,7 @@ std::string hardware_record_json(const GpuAtHand& gpu, const HardwareMeasurement
                             {"sm_clock_max_hz", e.sm_clock_max_hz},
                             {"memory_clock_hz", e.memory_clock_hz},
                             {"power_limit_w", e.power_limit_w},
-                            {"ecc", e.ecc},
+                            {"ecc", e.ecc.value_or(false)},
                             {"l2_bytes", e.l2_bytes},
                             {"units", gpu.units},
                             {"date", e.date},

@@ -1,0 +1,157 @@
+// import: records from files of other tools.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "cli/output/import_columns.h"
+#include "compare/comparison_columns.h"
+#include "import/make_records.h"
+#include "import/read_tool_file.h"
+#include "records/record_lines.h"
+
+namespace tilescope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Imported {
+  imported::ToolFile file;
+  std::vector<imported::FoundRun> runs;
+  std::vector<validate::Record> records;  // by point
+  std::string hardware;                   // empty: no launch asked for it
+};
+
+// The file's name without folders and endings, of characters that a file name may have.
+std::string experiment_name(const fs::path& file) {
+  std::string name = file.filename().string();
+  name = name.substr(0, name.find('.'));
+  std::replace_if(
+      name.begin(), name.end(),
+      [](char c) {
+        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-');
+      },
+      '_');
+  return name.empty() ? "imported" : name;
+}
+
+imported::Asked asked_of(const Arguments& arguments) {
+  imported::Asked asked{.hardware = arguments.text("hardware"), .kernel = arguments.text("kernel"), .points = {}};
+  for (const std::string& text : arguments.all("point")) asked.points.push_back(imported::parse_given_point(text));
+  return asked;
+}
+
+Imported import_file(const Arguments& arguments, const std::string& path) {
+  const imported::OperatorTable table = imported::shipped_operators();
+  const imported::Asked asked = asked_of(arguments);
+  Imported all{imported::read_tool_file(path, table, arguments.all("ignore")), {}, {}, {}};
+  const bool has_calls = std::any_of(all.file.launches.begin(), all.file.launches.end(),
+                                     [](const imported::ToolLaunch& launch) { return launch.call.has_value(); });
+  HardwareProfile profile;
+  if (has_calls || !asked.points.empty()) {
+    profile = imported::hardware_of(all.file, asked.hardware);
+    const bool is_file =
+        asked.hardware && (asked.hardware->find('/') != std::string::npos || asked.hardware->ends_with(".yaml"));
+    all.hardware = is_file ? *asked.hardware : profile.id;
+  }
+  all.runs = imported::recognise(all.file, table, profile, asked);
+  imported::RecordOptions options{.experiment = experiment_name(path), .hardware = all.hardware, .caches = {}};
+  if (const auto caches = arguments.text("caches")) options.caches = parse_kind<validate::Caches>(*caches);
+  all.records = imported::make_records(all.file, all.runs, options);
+  return all;
+}
+
+Comparison compared(const Arguments& arguments, const std::vector<validate::Record>& records) {
+  validate::Experiment experiment;
+  if (const auto file = arguments.text("experiment")) experiment = validate::load_experiment(*file);
+  return compare_records(records, data_directory(),
+                         [&](const std::string&) -> const validate::Experiment& { return experiment; });
+}
+
+std::string found_text(const Imported& all, const Style& style) {
+  std::string out =
+      render(table_of(fmt::format("{}: {} launches", properties(all.file.form).title, all.file.launches.size()),
+                      import_columns(), imported_rows(all.file, all.runs)),
+             style);
+  for (const std::string& note : all.file.notes) out += note + "\n";
+  return out + fmt::format("{} point{}{}\n", all.records.size(), all.records.size() == 1 ? "" : "s",
+                           all.hardware.empty() ? "" : fmt::format(" on {}", all.hardware));
+}
+
+Json found_json(const Imported& all) {
+  return {{"schema", "tilescope/import/1"},
+          {"file", all.file.path},
+          {"form", to_string(all.file.form)},
+          {"hardware", all.hardware.empty() ? Json(nullptr) : Json(all.hardware)},
+          {"launches", all.file.launches.size()},
+          {"found", objects_of(import_columns(), imported_rows(all.file, all.runs))},
+          {"notes", all.file.notes},
+          {"points", all.records.size()}};
+}
+
+ExitStatus import(const Arguments& arguments) {
+  if (arguments.positional().empty())
+    refuse("import", "is incomplete: name a PyTorch trace, an nsys SQLite export or CSV of ncu");
+  const Imported all = import_file(arguments, arguments.positional().front());
+  const auto records = arguments.text("records");
+  if (records && all.records.empty())
+    refuse("--records", "no launch was recognised, so there is no record; the command without --records says why");
+  if (records) write_file(*records, validate::to_lines(all.records));
+  const Style style = style_of(arguments);
+  const bool validates = arguments.has("validate") || arguments.has("experiment");
+  std::optional<Comparison> comparison;
+  if (validates && !all.records.empty()) comparison = compared(arguments, all.records);
+  if (style.format == OutputFormat::json) {
+    Json document = found_json(all);
+    if (comparison) document["comparison"] = to_json(*comparison);
+    deliver(arguments, document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  } else {
+    std::string text = found_text(all, style);
+    if (comparison)
+      text += "\n" + render(table_of("predicted beside measured", comparison_columns(), comparison->rows), style);
+    deliver(arguments, text);
+  }
+  if (all.records.empty()) return ExitStatus::answer_no;
+  return comparison && arguments.has("experiment") && !comparison->passed() ? ExitStatus::answer_no : ExitStatus::done;
+}
+
+std::vector<OptionSpec> import_options() {
+  return std::vector<OptionSpec>{
+             {"records", "write the records to this file, JSON Lines", Value::output_file},
+             {"validate", "also print predicted beside measured", Value::flag},
+             {"experiment", "the same, judged by the tolerances of this experiment file", Value::file},
+             {"hardware", "GPU profile id or YAML file (default: the GPU that the file names)", Value::hardware},
+             {"kernel", "descriptor, or software with a backend as in pytorch:flash (default: by name and sizes)",
+              Value::kernel},
+             {"point",
+              "sizes of launches, where the file has none: point options as in \"batch=2 heads_q=16 q_len=4k "
+              "head_dim=128 mask=causal dtype=bf16\"; with name=TEXT or launches=0-3 only of some; may be repeated"},
+             {"caches", "contents of the GPU's caches before a launch (default: cold for ncu, else unknown)",
+              Value::choice, kind_names<validate::Caches>()},
+             {"ignore", "metric of ncu to leave out, or the beginning of names with a *; may be repeated"}} +
+         output_options();
+}
+
+}  // namespace
+
+Command import_command() {
+  return {
+      .name = "import",
+      .summary = "make records from a PyTorch trace, an nsys SQLite export or CSV of ncu",
+      .usage = "FILE [--records FILE] [--validate] [--point \"NAME=VALUE ...\"]",
+      .examples = {"tilescope import trace.json.gz --validate",
+                   "tilescope import ncu.csv --hardware h100_sxm --point \"batch=2 heads_q=16 q_len=2k head_dim=128 "
+                   "mask=causal dtype=bf16\" --records records.jsonl",
+                   "tilescope validate --recorded records.jsonl --experiment tolerances.yaml"},
+      .notes =
+          "A PyTorch trace made with record_shapes=True says which point each launch is. For ncu and nsys --point "
+          "says it. What the tool did not measure is absent from the records. Exit status 1 when no launch is "
+          "recognised, or a row exceeds a tolerance of --experiment.",
+      .options = import_options,
+      .run = import,
+      .most_positional = 1};
+}
+
+}  // namespace tilescope::cli

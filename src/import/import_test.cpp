@@ -1,0 +1,146 @@
+// Files of each form, as the tools write them, from a program on an H100.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "base/data_directory.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "import/make_records.h"
+#include "import/read_tool_file.h"
+#include "records/record_lines.h"
+
+using namespace tilescope;
+using namespace tilescope::imported;
+
+namespace {
+
+const std::filesystem::path testdata = std::filesystem::path(TILESCOPE_SOURCE_DIR) / "src" / "import" / "testdata";
+const char* const point_of_ncu = "batch=2 heads_q=16 q_len=2k head_dim=128 mask=causal dtype=bf16";
+
+struct All {
+  ToolFile file;
+  std::vector<FoundRun> runs;
+  std::vector<validate::Record> records;
+};
+
+All all_of(const std::filesystem::path& path, const Asked& asked = {}) {
+  const OperatorTable table = shipped_operators();
+  All all{read_tool_file(path, table, {}), {}, {}};
+  const HardwareProfile hardware = hardware_of(all.file, asked.hardware);
+  all.runs = recognise(all.file, table, hardware, asked);
+  all.records = make_records(all.file, all.runs, {.experiment = "test", .hardware = hardware.id, .caches = {}});
+  return all;
+}
+
+std::string problem_of(const std::filesystem::path& path, const Asked& asked = {}) {
+  try {
+    all_of(path, asked);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+const validate::Record* record_of(const All& all, const std::string& start) {
+  for (const validate::Record& record : all.records)
+    if (point_id(record.point).starts_with(start)) return &record;
+  return nullptr;
+}
+
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (std::filesystem::temp_directory_path() / "tilescope-import-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    folder_ = name;
+  }
+  ~Scratch() { std::filesystem::remove_all(folder_); }
+  std::filesystem::path write(const std::string& name, std::string_view text) const {
+    write_file(folder_ / name, text);
+    return folder_ / name;
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+}  // namespace
+
+TEST_CASE("a PyTorch trace with shapes gives a record of each point of each described kernel") {
+  const All all = all_of(testdata / "torch_trace.json.gz");
+  CHECK(all.records.size() == 10);
+  const validate::Record* forward = record_of(all, "pytorch_flash2-bf16-b2-hq32-hkv8-q1024-kv1024-d128-none");
+  REQUIRE(forward);
+  CHECK(forward->environment.hardware == "h100_sxm");
+  CHECK(forward->environment.tool == "torch.profiler");
+  CHECK(forward->environment.cuda == "13.0");
+  REQUIRE(forward->program_seconds.size() == 1);
+  CHECK(forward->program_seconds.front() == doctest::Approx(110.274e-6));
+  CHECK(forward->islands.front().launch.grid == std::array<std::int64_t, 3>{8, 2, 32});
+  CHECK(forward->islands.front().launch.registers_per_thread == 255);
+  CHECK_FALSE(forward->islands.front().launch.static_smem.has_value());
+  CHECK(forward->counters.empty());
+  CHECK_FALSE(forward->correctness.has_value());
+  const validate::Record* backward = record_of(all, "pytorch_flash2_backward_d128-bf16-b2-hq16");
+  REQUIRE(backward);
+  REQUIRE(backward->islands.size() == 3);
+  CHECK(backward->islands[1].name == "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel");
+  CHECK(backward->program_seconds.front() == doctest::Approx((20.192 + 386.121 + 20.608) * 1e-6));
+}
+
+TEST_CASE("launches of a trace that no descriptor describes say why") {
+  const All all = all_of(testdata / "torch_trace.json.gz");
+  std::size_t cudnn = 0, grouped = 0;
+  for (const FoundRun& run : all.runs) {
+    cudnn += run.reason.find("sdpa_sm90_flash_bprop_wgmma") != std::string::npos;
+    grouped += run.reason.find("grouped heads") != std::string::npos;
+    if (run.point) CHECK(run.reason.empty());
+    else CHECK(run.launches.size() == 1);
+  }
+  CHECK(cudnn > 0);
+  CHECK(grouped > 0);
+}
+
+TEST_CASE("both forms of ncu's CSV give the counters that ncu printed, with what it says of GPU and launch") {
+  Asked asked{.hardware = {}, .kernel = {}, .points = {parse_given_point(point_of_ncu)}};
+  const All wide = all_of(testdata / "ncu_raw.csv", asked);
+  REQUIRE(wide.records.size() == 1);
+  const validate::Record& raw = wide.records.front();
+  CHECK(raw.point.kernel == "cudnn_forward");
+  CHECK(raw.environment.hardware == "h100_sxm");
+  CHECK(raw.environment.ecc == true);
+  CHECK(raw.environment.l2_bytes == 52428800);
+  CHECK(raw.passes == 1);
+  CHECK(raw.cold_seconds == std::vector<double>{103360e-9, 102336e-9});
+  CHECK(raw.counters.at("l1tex__m_xbar2l1tex_read_bytes.sum") == 302010496);
+  CHECK(raw.islands.front().samples.at("dram__bytes_read.sum") == std::vector<double>{16804608, 16802816});
+  CHECK(raw.islands.front().launch.dynamic_smem == 232448);
+  asked.hardware = "h100_sxm";
+  const All by_metric = all_of(testdata / "ncu_long.csv", asked);
+  REQUIRE(by_metric.records.size() == 1);
+  const validate::Record& details = by_metric.records.front();
+  CHECK(details.counters.at("lts__t_sectors_op_read.sum") > 9e6);
+  CHECK(details.cold_seconds.front() == 101728e-9);
+  CHECK(details.source->sm_hz == doctest::Approx(1.4319e9).epsilon(1e-2));
+  CHECK(details.islands.front().launch.registers_per_thread == 168);
+  CHECK(point_id(details.point) == point_id(raw.point));
+}
+
+TEST_CASE("imported records are read back as they were written") {
+  const Asked asked{.hardware = {}, .kernel = {}, .points = {parse_given_point(point_of_ncu)}};
+  const Scratch scratch;
+  for (const All& all : {all_of(testdata / "torch_trace.json.gz"), all_of(testdata / "ncu_raw.csv", asked)}) {
+    const std::string text = validate::to_lines(all.records);
+    const auto file = scratch.write("records.jsonl", text);
+    CHECK(validate::to_lines(validate::read_records(file)) == text);
+  }
+}
+
+TEST_CASE("ncu's CSV without a point, or of an unknown GPU, asks for it") {
+  const Asked asked{.hardware = {}, .kernel = {}, .points = {parse_given_point(point_of_ncu)}};
+  CHECK(problem_of(testdata / "ncu_long.csv", asked).find("--hardware: is missing") != std::string::npos);
+  Asked hostile{
+      .hardware = {}, .kernel = {}, .points = {parse_given_point("batch=2 heads_q=16 heads_kv=5 q_len=2k dtype=bf16")}};
+  CHECK(problem_of(testdata / "ncu_raw.csv", hostile).find("heads_kv") != std::string::npos);
+}
