@@ -9,9 +9,9 @@
 namespace tilescope {
 
 // Compares all records below `records`. Tolerances come from the experiment file `experiment`, else from
-// validate/experiments/NAME.yaml of the data directory, NAME being each record's experiment; imported records have none. `progress` is called after
-// each record. Records are read twice, one at a time: what is wrong with them is said before any is predicted. Throws
-// InputError when a file cannot be read or names an unknown kernel or GPU.
+// validate/experiments/NAME.yaml of the data directory, NAME being each record's experiment; imported records have
+// none. `progress` is called after each record. Records are read twice, one at a time: what is wrong with them is said
+// before any is predicted. Throws InputError when a file cannot be read or names an unknown kernel or GPU.
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
                             Keep keep, const std::optional<std::filesystem::path>& experiment = {},
                             const CompareProgress& progress = {}, RatesFrom rates = RatesFrom::stated);
