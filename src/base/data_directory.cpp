@@ -70,4 +70,11 @@ fs::path report_asset_directory() {
   return built.empty() ? installed : built;
 }
 
+fs::path file_above_program(const fs::path& name) {
+  return above_program([&name](const fs::path& folder) -> fs::path {
+    std::error_code none;
+    return fs::is_regular_file(folder / name, none) ? folder / name : fs::path();
+  });
+}
+
 }  // namespace tilescope

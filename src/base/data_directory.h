@@ -15,4 +15,7 @@ std::filesystem::path data_directory();
 // need not exist.
 std::filesystem::path report_asset_directory();
 
+// The file F/`name`, where F is a folder above the library or program as for data_directory; empty if there is none.
+std::filesystem::path file_above_program(const std::filesystem::path& name);
+
 }  // namespace tilescope

@@ -30,12 +30,14 @@ ExitStatus dispatch(const std::vector<std::string>& words) {
     return ExitStatus::done;
   }
   const Command& command = find_command(words[0]);
-  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  const auto dashes = command.runs_program ? std::find(words.begin() + 1, words.end(), "--") : words.end();
+  const std::vector<std::string> rest(words.begin() + 1, dashes);
+  const std::vector<std::string> program(dashes == words.end() ? dashes : dashes + 1, words.end());
   if (std::any_of(rest.begin(), rest.end(), asks_help)) {
     print(command_help(command, terminal_width(STDOUT_FILENO)));
     return ExitStatus::done;
   }
-  const Arguments arguments(command.name, rest, command.options(), command.most_positional);
+  const Arguments arguments(command.name, rest, command.options(), command.most_positional, program);
   check_output_paths(arguments);
   return command.run(arguments);
 }

@@ -20,6 +20,7 @@ struct Command {
   std::size_t most_positional = 0;         // words that are not options
   std::vector<std::string> first_words{};  // for completion: choices of the first such word; empty: see first_value
   Value first_value = Value::text;         // for completion: kind of the first such word
+  bool runs_program = false;               // the words after "--" are another program's command line
 };
 
 // Every command, in the order of the help. Adding a command adds one row here.

@@ -17,6 +17,7 @@ Command measure_command();
 Command validate_command();
 Command records_command();
 Command report_command();
+Command capture_command();
 Command inspect_command();
 Command import_command();
 Command list_command();

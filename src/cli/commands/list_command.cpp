@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/why_not.h"
+#include "cli/output/capture_columns.h"
 #include "cli/output/code/code_columns.h"
 #include "cli/output/hardware_tables.h"
 #include "cli/output/import_columns.h"
@@ -85,6 +86,7 @@ Table columns_table() {
   lists.push_back(why_not_column_list());
   lists.push_back(lowering_column_list());
   lists.push_back(import_column_list());
+  lists.push_back(capture_column_list());
   for (auto* more : {code_column_lists, search_column_lists, comparison_column_lists, hardware_column_lists})
     for (ColumnList& list : more()) lists.push_back(std::move(list));
   for (const ColumnList& list : lists)

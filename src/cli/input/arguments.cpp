@@ -28,8 +28,9 @@ std::vector<std::string> option_names(const std::vector<OptionSpec>& specs) {
 }  // namespace
 
 Arguments::Arguments(const std::string& command, const std::vector<std::string>& words,
-                     const std::vector<OptionSpec>& specs, std::size_t most_positional)
-    : specs_(specs) {
+                     const std::vector<OptionSpec>& specs, std::size_t most_positional,
+                     std::vector<std::string> after_dashes)
+    : specs_(specs), after_dashes_(std::move(after_dashes)) {
   po::options_description description;
   for (const OptionSpec& spec : specs) {
     if (spec.flag()) description.add_options()(spec.name.c_str(), spec.help.c_str());

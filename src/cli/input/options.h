@@ -16,10 +16,12 @@ class Arguments : public Options {
  public:
   // Aliases (--heads, --seqlen, -o, ...) become canonical names. Throws InputError for an unknown option (did you
   // mean), a missing value, a value that is not among the option's choices, or too many positional words.
+  // `after_dashes`: the words after "--" of a command that runs another program, as they are.
   Arguments(const std::string& command, const std::vector<std::string>& words, const std::vector<OptionSpec>& specs,
-            std::size_t most_positional);
+            std::size_t most_positional, std::vector<std::string> after_dashes = {});
 
   const std::vector<std::string>& positional() const { return positional_; }
+  const std::vector<std::string>& after_dashes() const { return after_dashes_; }
   const std::vector<OptionSpec>& specs() const { return specs_; }  // the options that the command takes
 
   OutputFormat format() const;
@@ -28,7 +30,7 @@ class Arguments : public Options {
 
  private:
   std::vector<OptionSpec> specs_;
-  std::vector<std::string> positional_;
+  std::vector<std::string> positional_, after_dashes_;
 };
 
 std::vector<OptionSpec> output_options();  // --format, -o, --color, --quiet, --help

@@ -1,0 +1,112 @@
+// capture: runs a program and records its kernel launches; lists what a capture holds.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cli/commands/commands.h"
+#include "cli/output/capture_columns.h"
+#include "records/capture/capture_lines.h"
+#include "validate/capture/run_capture.h"
+
+namespace tilescope::cli {
+namespace {
+
+ExitStatus list_capture(const Arguments& arguments) {
+  if (arguments.positional().size() != 2) refuse("capture list", "expected one capture: a file or a directory");
+  for (const char* name : {"counters", "cold"})
+    if (arguments.has(name)) refuse(fmt::format("--{}", name), "is an option of capture -- COMMAND; leave it out");
+  const std::filesystem::path place = arguments.positional()[1];
+  std::error_code ignored;
+  const bool interrupted = !std::filesystem::exists(place / capture::capture_file_name, ignored) &&
+                           std::filesystem::is_directory(place / "traces", ignored);
+  const std::vector<capture::KernelShare> shares =
+      capture::kernel_shares(interrupted ? capture::join_traces(place) : capture::read_capture(place));
+  const Style style = style_of(arguments);
+  deliver(arguments, style.format == OutputFormat::json ? objects_of(capture_columns(), shares).dump(1) + "\n"
+                                                        : render(table_of("", capture_columns(), shares), style));
+  return ExitStatus::done;
+}
+
+void report(const Arguments& arguments, const capture::Capture& found, const std::string& directory) {
+  for (const capture::CapturedProcess& process : found.processes)
+    for (const std::string& note : process.notes) print_note(fmt::format("note: process {}: {}", process.pid, note));
+  if (arguments.quiet()) return;
+  if (found.processes.empty()) {
+    print_note("note: no process of the command used CUDA, so nothing was captured");
+    return;
+  }
+  std::int64_t launches = 0, timed = 0, counted = 0;
+  for (const capture::CapturedLaunch& launch : found.launches) {
+    launches += launch.count;
+    timed += static_cast<std::int64_t>(launch.durations_ns.size());
+    counted += static_cast<std::int64_t>(launch.counted.size());
+  }
+  print_note(
+      fmt::format("captured {} launches of {} kernels in {} processes: {} have a time, {} have counters; see "
+                  "tilescope capture list {}",
+                  launches, found.kernels.size(), found.processes.size(), timed, counted, directory));
+}
+
+ExitStatus run_command(const Arguments& arguments) {
+  const std::filesystem::path library = capture::capture_library();
+  capture::CaptureRun run;
+  run.command = arguments.after_dashes();
+  run.directory = arguments.text("output").value_or("capture");
+  run.cold = arguments.has("cold");
+  const capture::CapturePreflight preflight =
+      capture::capture_preflight("/", std::getenv("CUDA_INJECTION64_PATH"), arguments.has("counters") || run.cold);
+  run.counters = preflight.counters;
+  for (const std::string& note : preflight.notes) print_note("note: " + note);
+  const capture::CaptureOutcome outcome = capture::run_capture(run, library);
+  report(arguments, outcome.capture, run.directory.string());
+  return static_cast<ExitStatus>(outcome.status);
+}
+
+ExitStatus capture_or_list(const Arguments& arguments) {
+  const std::vector<std::string>& words = arguments.positional();
+  if (!arguments.after_dashes().empty()) {
+    if (!words.empty()) refuse(words[0], "unexpected word before --; the command stands after it");
+    if (arguments.has("format"))
+      refuse("--format", "is an option of capture list; a capture is always JSON Lines, leave it out");
+    return run_command(arguments);
+  }
+  if (words.empty() || words[0] != "list")
+    refuse("capture", "is incomplete: name the command to run after --, as in tilescope capture -- python train.py");
+  return list_capture(arguments);
+}
+
+std::vector<OptionSpec> capture_options() {
+  std::vector<OptionSpec> options{
+      {"counters", "count each kind of launch, one group of metrics a launch", Value::flag},
+      {"cold", "read through the L2 before each counted launch; implies --counters", Value::flag}};
+  for (OptionSpec option : output_options()) {
+    if (option.name == "output") {
+      option.help = "directory of the capture (default: capture); of list: write to this file (alias -o)";
+      option.value = Value::text;
+    }
+    options.push_back(std::move(option));
+  }
+  return options;
+}
+
+}  // namespace
+
+Command capture_command() {
+  return {.name = "capture",
+          .summary = "run a program and record its kernel launches, machine code and counters",
+          .usage = "[-o DIRECTORY] [--counters] [--cold] -- COMMAND... | list FILE|DIRECTORY",
+          .examples = {"tilescope capture -o my_run -- python train.py", "tilescope capture list my_run",
+                       "tilescope capture list my_run --format json"},
+          .notes =
+              "The program runs unchanged; its processes load a library of tilescope through CUDA. Its exit status is "
+              "passed on. DIRECTORY receives capture.jsonl and cubins/. Recording needs a GPU and a tilescope built "
+              "with CUDA, list needs neither.",
+          .options = capture_options,
+          .run = capture_or_list,
+          .most_positional = 2,
+          .first_words = {"list"},
+          .runs_program = true};
+}
+
+}  // namespace tilescope::cli

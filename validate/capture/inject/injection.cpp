@@ -1,0 +1,296 @@
+// The library that the driver loads into a process (CUDA_INJECTION64_PATH): callbacks and activity records of CUPTI,
+// written by the Recorder. It must not change what the program does: no exception leaves it, and what fails is left
+// out.
+#include <cupti.h>
+#include <generated_nvtx_meta.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+#include "validate/capture/inject/driver.h"
+#include "validate/capture/inject/recorder.h"
+
+extern "C" CUptiResult CUPTIAPI cuptiNvtxInitialize2(void* get_export_table);  // in no header of CUPTI 13.0
+
+namespace tilescope::capture {
+namespace {
+
+// True while this thread is inside the library: what the driver does then on the library's behalf is not recorded,
+// except loaded modules.
+thread_local bool inside = false;
+
+template <class Parameters>
+LaunchArguments plain_launch(const void* parameters) {
+  const auto& p = *static_cast<const Parameters*>(parameters);
+  return {.function = p.f,
+          .grid = {p.gridDimX, p.gridDimY, p.gridDimZ},
+          .block = {p.blockDimX, p.blockDimY, p.blockDimZ},
+          .dynamic_shared = p.sharedMemBytes,
+          .stream = p.hStream,
+          .parameters = p.kernelParams,
+          .extra = nullptr};
+}
+
+template <class Parameters>
+LaunchArguments plain_launch_with_extra(const void* parameters) {
+  LaunchArguments a = plain_launch<Parameters>(parameters);
+  a.extra = static_cast<const Parameters*>(parameters)->extra;
+  return a;
+}
+
+template <class Parameters>
+LaunchArguments configured_launch(const void* parameters) {
+  const auto& p = *static_cast<const Parameters*>(parameters);
+  const CUlaunchConfig& c = *p.config;
+  LaunchArguments a{.function = p.f,
+                    .grid = {c.gridDimX, c.gridDimY, c.gridDimZ},
+                    .block = {c.blockDimX, c.blockDimY, c.blockDimZ},
+                    .dynamic_shared = c.sharedMemBytes,
+                    .stream = c.hStream,
+                    .parameters = p.kernelParams,
+                    .extra = p.extra};
+  for (unsigned i = 0; i < c.numAttrs; ++i) {
+    if (c.attrs[i].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& dimension = c.attrs[i].value.clusterDim;
+    a.cluster[0] = dimension.x;
+    a.cluster[1] = dimension.y;
+    a.cluster[2] = dimension.z;
+  }
+  return a;
+}
+
+struct LaunchCall {
+  CUpti_CallbackId id;
+  LaunchArguments (*arguments)(const void* parameters);
+};
+
+constexpr LaunchCall launch_calls[] = {
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, plain_launch_with_extra<cuLaunchKernel_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz, plain_launch_with_extra<cuLaunchKernel_ptsz_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx, configured_launch<cuLaunchKernelEx_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz, configured_launch<cuLaunchKernelEx_ptsz_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel, plain_launch<cuLaunchCooperativeKernel_params>},
+    {CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz, plain_launch<cuLaunchCooperativeKernel_ptsz_params>},
+};
+
+constexpr CUpti_CallbackId module_calls[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuModuleLoad, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData,
+    CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary};
+
+constexpr CUpti_CallbackId capture_begins[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture,        CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2,     CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz,
+    CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph, CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz};
+
+constexpr CUpti_CallbackId capture_ends[] = {CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture,
+                                             CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz};
+
+constexpr CUpti_CallbackId resources[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
+                                          CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
+                                          CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING};
+
+constexpr CUpti_CallbackId range_calls[] = {CUPTI_CBID_NVTX_nvtxRangePushA,        CUPTI_CBID_NVTX_nvtxRangePushW,
+                                            CUPTI_CBID_NVTX_nvtxRangePushEx,       CUPTI_CBID_NVTX_nvtxRangePop,
+                                            CUPTI_CBID_NVTX_nvtxDomainRangePushEx, CUPTI_CBID_NVTX_nvtxDomainRangePop};
+
+template <std::size_t count>
+bool among(const CUpti_CallbackId (&list)[count], CUpti_CallbackId id) {
+  for (const CUpti_CallbackId one : list)
+    if (one == id) return true;
+  return false;
+}
+
+void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
+  Recorder& recorder = Recorder::instance();
+  const bool enters = data.callbackSite == CUPTI_API_ENTER;
+  for (const LaunchCall& call : launch_calls) {
+    if (call.id != id) continue;
+    if (enters) recorder.launch(call.arguments(data.functionParams), data.correlationId);
+    return;
+  }
+  if (enters) return;
+  const bool worked =
+      data.functionReturnValue != nullptr && *static_cast<const CUresult*>(data.functionReturnValue) == CUDA_SUCCESS;
+  if (among(capture_ends, id)) recorder.stream_capture(false);  // a broken capture ends too
+  else if (!worked) return;
+  else if (among(capture_begins, id)) recorder.stream_capture(true);
+  else if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled) recorder.tensor_map(data.functionParams);
+  else if (among(module_calls, id))  // the first member of each of these calls
+    recorder.module_opened(*static_cast<const cuModuleLoad_params*>(data.functionParams)->module);
+}
+
+void resource_event(CUpti_CallbackId id, const CUpti_ResourceData& data) {
+  Recorder& recorder = Recorder::instance();
+  if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED || id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) {
+    const auto& module = *static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
+    if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED) recorder.module_loaded(module);
+    else recorder.module_unloading(module);
+  } else if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+    cuptiActivityFlushAll(0);
+  } else {
+    const auto& graph = *static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
+    if (graph.nodeType != CU_GRAPH_NODE_TYPE_KERNEL) return;
+    std::uint64_t node = 0, original = 0;
+    if (cuptiGetGraphNodeId(graph.node, &node) != CUPTI_SUCCESS) return;
+    if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) cuptiGetGraphNodeId(graph.originalNode, &original);
+    recorder.graph_node(node, original);
+  }
+}
+
+std::string narrow(const wchar_t* text) {
+  std::string plain;
+  for (; text != nullptr && *text != 0 && plain.size() < 256; ++text)
+    plain += *text < 128 ? static_cast<char>(*text) : '?';
+  return plain;
+}
+
+std::string message_of(const nvtxEventAttributes_t* attributes) {
+  if (attributes == nullptr) return {};
+  if (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII && attributes->message.ascii != nullptr)
+    return attributes->message.ascii;
+  if (attributes->messageType == NVTX_MESSAGE_TYPE_UNICODE) return narrow(attributes->message.unicode);
+  return "(registered)";
+}
+
+void range_event(CUpti_CallbackId id, const CUpti_NvtxData& data) {
+  Recorder& recorder = Recorder::instance();
+  const void* p = data.functionParams;
+  switch (id) {
+    case CUPTI_CBID_NVTX_nvtxRangePushA: {
+      const char* message = static_cast<const nvtxRangePushA_params*>(p)->message;
+      return recorder.push_range(message != nullptr ? message : "");
+    }
+    case CUPTI_CBID_NVTX_nvtxRangePushW:
+      return recorder.push_range(narrow(static_cast<const nvtxRangePushW_params*>(p)->message));
+    case CUPTI_CBID_NVTX_nvtxRangePushEx:
+      return recorder.push_range(message_of(static_cast<const nvtxRangePushEx_params*>(p)->eventAttrib));
+    case CUPTI_CBID_NVTX_nvtxDomainRangePushEx:
+      return recorder.push_range(message_of(static_cast<const nvtxDomainRangePushEx_params*>(p)->core.eventAttrib));
+    default:
+      return recorder.pop_range();
+  }
+}
+
+void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (!Recorder::instance().active()) return;
+  if (inside && domain != CUPTI_CB_DOMAIN_RESOURCE) return;
+  const bool was_inside = inside;
+  inside = true;
+  try {
+    if (domain == CUPTI_CB_DOMAIN_DRIVER_API) driver_call(id, *static_cast<const CUpti_CallbackData*>(data));
+    else if (domain == CUPTI_CB_DOMAIN_RESOURCE) resource_event(id, *static_cast<const CUpti_ResourceData*>(data));
+    else if (domain == CUPTI_CB_DOMAIN_NVTX) range_event(id, *static_cast<const CUpti_NvtxData*>(data));
+  } catch (...) {  // out of memory: the record is missing
+  }
+  inside = was_inside;
+}
+
+// Small buffers: only full ones, or ones whose kernels have all ended, are delivered before the end.
+constexpr std::size_t activity_buffer_bytes = 64 << 10;
+
+void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* records) {
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, activity_buffer_bytes));
+  *size = *buffer != nullptr ? activity_buffer_bytes : 0;
+  *records = 0;
+}
+
+void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
+                               std::size_t valid) {
+  Recorder& recorder = Recorder::instance();
+  try {
+    CUpti_Activity* record = nullptr;
+    while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
+      if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL)
+        recorder.kernel_ran(*reinterpret_cast<const CUpti_ActivityKernel10*>(record));
+    std::size_t dropped = 0;
+    if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS && dropped != 0)
+      recorder.note("CUPTI dropped " + std::to_string(dropped) + " times of kernels");
+  } catch (...) {
+  }
+  std::free(buffer);
+}
+
+// A process that ends without its exit handlers (os._exit, a signal) loses what this thread has not fetched yet.
+void* deliver_regularly(void*) {
+  while (Recorder::instance().active()) {
+    ::usleep(100'000);
+    if (Recorder::instance().active()) cuptiActivityFlushAll(0);
+  }
+  return nullptr;
+}
+
+void start_delivery() {
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's signals go to the program's threads
+  pthread_t thread{};
+  if (::pthread_create(&thread, nullptr, deliver_regularly, nullptr) == 0) ::pthread_detach(thread);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void at_exit() {
+  if (!Recorder::instance().active()) return;  // also in a forked child
+  cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  Recorder::instance().close();
+}
+
+bool subscribe() {
+  Recorder& recorder = Recorder::instance();
+  CUpti_SubscriberHandle subscriber = nullptr;
+  const CUptiResult result = cuptiSubscribe(&subscriber, on_callback, nullptr);
+  if (result != CUPTI_SUCCESS) {
+    recorder.note(result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
+                      ? "another CUPTI subscriber (a profiler) is in the process; run it without that profiler"
+                      : "CUPTI cannot be used in this process, so nothing was recorded");
+    return false;
+  }
+  for (const LaunchCall& call : launch_calls) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, call.id);
+  for (const CUpti_CallbackId id : module_calls) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  for (const CUpti_CallbackId id : capture_begins) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  for (const CUpti_CallbackId id : capture_ends) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled);
+  for (const CUpti_CallbackId id : resources) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
+  for (const CUpti_CallbackId id : range_calls) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_NVTX, id);
+  if (cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed) != CUPTI_SUCCESS ||
+      cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) != CUPTI_SUCCESS)
+    recorder.note("CUPTI delivers no activity records here, so launches have no times");
+  return true;
+}
+
+void start() {
+  const char* directory = std::getenv("TILESCOPE_CAPTURE_DIRECTORY");
+  if (directory == nullptr || !driver().complete()) return;
+  Recorder& recorder = Recorder::instance();
+  if (recorder.active() || !recorder.open(directory)) return;
+  std::uint32_t version = 0;
+  cuptiGetVersion(&version);
+  recorder.process(version);
+  ::pthread_atfork(nullptr, nullptr, [] { Recorder::instance().abandon(); });
+  if (!subscribe()) return recorder.close();
+  std::atexit(at_exit);
+  start_delivery();
+}
+
+}  // namespace
+}  // namespace tilescope::capture
+
+extern "C" {
+
+// Called by the driver's cuInit. A failure must not end the program, so it returns 1 in any case.
+__attribute__((visibility("default"))) int InitializeInjection() {
+  try {
+    tilescope::capture::start();
+  } catch (...) {
+  }
+  return 1;
+}
+
+// Called by NVTX (NVTX_INJECTION64_PATH): CUPTI gives NVTX its functions and calls back for each range.
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(void* get_export_table) {
+  return cuptiNvtxInitialize2(get_export_table) == CUPTI_SUCCESS ? 1 : 0;
+}
+
+}  // extern "C"
