@@ -4,6 +4,7 @@
 #include <set>
 
 #include "cli/output/code/code_columns.h"
+#include "kernel/code/summary/dependencies.h"
 
 namespace tilescope::cli {
 namespace {
@@ -98,8 +99,14 @@ Json spans_json(const std::vector<RegisterSpan>& spans) {
 
 Json instructions_json(const CodeSummary& code) {
   const auto scoreboard = [](int number) { return number == IssueControl::no_scoreboard ? Json() : Json(number); };
+  const auto dependencies = dependencies_of(code.section, flow_graph(code.section));
   Json list = Json::array();
-  for (const Instruction& instruction : code.section.instructions) {
+  for (std::size_t at = 0; at < code.section.instructions.size(); ++at) {
+    const Instruction& instruction = code.section.instructions[at];
+    Json producers = Json::array();
+    for (const Dependency& each : dependencies[at])
+      producers.push_back({{"address", shown_address(code.section.instructions[each.producer].address)},
+                           {"registers", to_string(each.registers)}});
     Json waits = Json::array();
     for (int board = 0; board < IssueControl::no_scoreboard - 1; ++board)
       if (instruction.control.wait_mask >> board & 1) waits.push_back(board);
@@ -108,6 +115,7 @@ Json instructions_json(const CodeSummary& code) {
                     {"kind", to_string(opcode_row(instruction.opcode).kind)},
                     {"reads", spans_json(instruction.reads)},
                     {"writes", spans_json(instruction.writes)},
+                    {"depends_on", std::move(producers)},
                     {"stall", instruction.control.stall},
                     {"yield", instruction.control.yield},
                     {"result_scoreboard", scoreboard(instruction.control.result_scoreboard)},
