@@ -39,7 +39,7 @@ COMMANDS = [
     "derive --lowering models/lowerings/napkin_hopper.yaml",
     "derive attention --q-len 1k --head-dim 64 --heads 4",
     "inspect src/kernel/code/testdata/kernels.fatbin",
-    "inspect src/kernel/code/testdata/kernels.cubin --name staged --nvdisasm src/kernel/code/testdata/nvdisasm.sh --instructions",
+    "inspect src/kernel/code/testdata/kernels.cubin --name staged --nvdisasm src/kernel/code/testdata/nvdisasm.sh --instructions --hardware h200_sxm",
     "import src/import/testdata/torch_trace.json.gz --validate",
     f"search --hardware h200_sxm {HEADS}",
     f"compare --hardware h200_sxm --hardware l4 {HEADS}",

@@ -28,6 +28,18 @@ void add_code(const std::filesystem::path& nvdisasm, const Cubin& cubin, const s
   }
 }
 
+void add_bounds(const Arguments& arguments, std::vector<InspectedKernel>& kernels) {
+  if (!arguments.has("hardware")) return;
+  const HardwareProfile hardware = read_hardware(arguments);
+  for (InspectedKernel& kernel : kernels) {
+    if (!kernel.code) refuse("--hardware", nvdisasm_advice());
+    if (kernel.compute_capability != hardware.compute_capability)
+      refuse("--hardware", fmt::format("{} has compute capability {}, but '{}' is code for {}", hardware.id,
+                                       hardware.compute_capability, kernel.kernel.name, kernel.compute_capability));
+    kernel.bounds = kernel_bounds(*kernel.code, hardware);
+  }
+}
+
 std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::string& file) {
   const std::string wanted = arguments.text("name").value_or("");
   const auto nvdisasm = find_nvdisasm(arguments.text("nvdisasm"));
@@ -52,7 +64,8 @@ ExitStatus inspect(const Arguments& arguments) {
   if (arguments.positional().empty())
     refuse("inspect", "is incomplete: name a cubin, object, program or shared library");
   const std::string& file = arguments.positional().front();
-  const std::vector<InspectedKernel> kernels = kernels_of(arguments, file);
+  std::vector<InspectedKernel> kernels = kernels_of(arguments, file);
+  add_bounds(arguments, kernels);
   if (arguments.format() == OutputFormat::json) {
     const Json document{
         {"schema", "tilescope/code/1"}, {"file", file}, {"kernels", objects_of(code_columns(), kernels)}};
@@ -70,6 +83,8 @@ std::vector<OptionSpec> inspect_options() {
               "the disassembler to run; otherwise that of the variable NVDISASM, of PATH, of the CUDA "
               "toolkit or of Triton",
               Value::file},
+             {"hardware", "GPU profile id or YAML file: adds lower bounds of the innermost loops on that GPU",
+              Value::hardware},
              {"instructions", "in JSON: each instruction with its registers and scoreboards", Value::flag}} +
          output_options();
 }
@@ -80,8 +95,9 @@ Command inspect_command() {
   return {
       .name = "inspect",
       .summary = "show what the kernels in a file do: resources, roles of warps, loops, instructions by kind",
-      .usage = "FILE [--name TEXT] [--nvdisasm PATH] [--instructions]",
-      .examples = {"tilescope inspect my_kernel.cubin", "tilescope inspect libmine.so --name attention --format json"},
+      .usage = "FILE [--name TEXT] [--hardware ID] [--nvdisasm PATH] [--instructions]",
+      .examples = {"tilescope inspect my_kernel.cubin", "tilescope inspect libmine.so --name attention --format json",
+                   "tilescope inspect my_kernel.cubin --hardware h200_sxm"},
       .notes =
           "FILE is a cubin, a fat binary, or an object, program or shared library with CUDA code. No GPU is needed. "
           "Machine code is read with nvdisasm of the CUDA toolkit or of Triton; without it only the resources are "

@@ -78,3 +78,18 @@ TEST_CASE("a disassembler that fails, prints nonsense, or lists another file is 
   CHECK(cut.status == 2);
   CHECK(has(cut.err, "expected the address of an instruction, found 'zz'"));
 }
+
+TEST_CASE("inspect --hardware adds what binds each innermost loop, and refuses another GPU") {
+  const CommittedKernel kernel("split_kv");
+  const Outcome text = run_program(kernel.command() + " --hardware h200_sxm");
+  CHECK(text.status == 0);
+  CHECK(has(text.out, "clocks of a pass of each innermost loop on h200_sxm, one warp on each scheduler\n"));
+  const Json json =
+      Json::parse(run_program(kernel.command() + " --hardware h200_sxm --instructions --format json").out);
+  const Json bound = json["kernels"][0]["bounds"]["loops"][0];
+  CHECK(bound["busiest"] == "issue");
+  CHECK(bound["instruction_list"].size() == json["kernels"][0]["code"]["loops"][0]["always"]["instructions"]);
+  const Outcome other = run_program(kernel.command() + " --hardware a100_sxm_80");
+  CHECK(other.status == 2);
+  CHECK(has(other.err, "--hardware: a100_sxm_80 has compute capability 8.0"));
+}

@@ -33,6 +33,15 @@ Json machine_code(const InspectedKernel& row) {
   return row.code ? code_json(*row.code, row.show_instructions) : Json(Json::value_t::discarded);
 }
 
+Json machine_bounds(const InspectedKernel& row) {
+  return row.bounds ? bounds_json(*row.code, *row.bounds, row.show_instructions) : Json(Json::value_t::discarded);
+}
+
+Json clocks_of(const LoopBound& bound, CodePipe pipe) {
+  const auto found = bound.pipes.find(pipe);
+  return found == bound.pipes.end() ? Json(0) : Json(found->second);
+}
+
 const CodeRole& role_of(const RoleRow& place) { return place.code->roles[place.index]; }
 
 std::string letters(const std::vector<std::size_t>& roles) {
@@ -144,6 +153,9 @@ const Columns<InspectedKernel>& code_columns() {
                     "What the machine code does: roles, loops, blocks, instructions by kind. Absent without nvdisasm.",
                     Origin::code},
                    machine_code),
+      json_only<R>({"bounds", "bounds", "",
+                    "Clocks of a pass of each innermost loop on a GPU. Absent without --hardware.", Origin::time_model},
+                   machine_bounds),
   };
   return columns;
 }
@@ -210,9 +222,43 @@ const Columns<LoopRow>& loop_columns() {
   return columns;
 }
 
+const Columns<BoundRow>& bound_columns() {
+  using R = BoundRow;
+  const auto clocks = [](const char* key, const char* title, const char* meaning, auto value) {
+    return Column<R>{{key, title, "clk", meaning, Origin::time_model}, value};
+  };
+  const auto of_pipe = [&](CodePipe pipe, const char* title, const char* meaning) {
+    return Column<R>{{to_string(pipe), title, "clk", meaning, Origin::time_model},
+                     [pipe](const R& r) { return clocks_of(*r.bound, pipe); }};
+  };
+  static const Columns<R> columns{
+      {{"header", "loop", "", "Address of the loop's first instruction.", Origin::code},
+       [](const R& r) { return shown_address(r.code->loops[r.bound->loop].header); }},
+      {{"roles", "role", "", "Roles that run the loop.", Origin::code},
+       [](const R& r) { return letters(r.code->loops[r.bound->loop].roles); }},
+      clocks("issue", "issue", "Instructions of the main path, at the scheduler's rate, one warp on each scheduler.",
+             [](const R& r) { return r.bound->issue; }),
+      of_pipe(CodePipe::tensor, "tensor", "Matrix instructions."),
+      of_pipe(CodePipe::xu, "xu", "Special functions."),
+      of_pipe(CodePipe::fma, "fma", "FP32 and packed FP16 arithmetic, integer multiply-add."),
+      of_pipe(CodePipe::alu, "alu", "Integer, logic, comparison, selection, packed conversion."),
+      of_pipe(CodePipe::shuffle, "shuffle", "Exchanges between lanes."),
+      of_pipe(CodePipe::shared, "shared", "Loads and stores of shared memory by threads."),
+      clocks("alone", "alone", "A pass of one warp on each scheduler, in order, with stall counts and latencies.",
+             [](const R& r) { return r.bound->alone; }),
+      {{"busiest", "busiest", "", "What has most clocks of all but the order of instructions.", Origin::time_model},
+       [](const R& r) { return r.bound->busiest; }},
+      {{"warps_to_hide", "warps", "", "Warps on a scheduler from which on the busiest part binds and not the order.",
+        Origin::time_model},
+       [](const R& r) { return r.bound->warps_to_hide; }},
+  };
+  return columns;
+}
+
 std::vector<ColumnList> code_column_lists() {
   return {listed("code", "inspect", code_columns()), listed("code roles", "inspect: text", role_columns()),
-          listed("code loops", "inspect: text", loop_columns())};
+          listed("code loops", "inspect: text", loop_columns()),
+          listed("code bounds", "inspect --hardware: text", bound_columns())};
 }
 
 }  // namespace tilescope::cli

@@ -5,6 +5,7 @@
 
 #include "kernel/code/cubin.h"
 #include "kernel/code/summary/code_summary.h"
+#include "loopbounds/loop_bounds.h"
 #include "predict/explain/column.h"
 
 namespace tilescope::cli {
@@ -12,8 +13,9 @@ namespace tilescope::cli {
 struct InspectedKernel {
   std::string compute_capability{};
   CubinKernel kernel{};
-  std::optional<CodeSummary> code{};  // none: machine code was not read
-  bool show_instructions = false;     // in JSON, each one
+  std::optional<CodeSummary> code{};     // none: machine code was not read
+  std::optional<KernelBounds> bounds{};  // with --hardware
+  bool show_instructions = false;        // in JSON, each one
 };
 
 // A row of the table of roles.
@@ -29,9 +31,16 @@ struct LoopRow {
   CodeCounts always{}, sometimes{};
 };
 
+// A row of the table of bounds.
+struct BoundRow {
+  const CodeSummary* code = nullptr;
+  const LoopBound* bound = nullptr;
+};
+
 const Columns<InspectedKernel>& code_columns();
 const Columns<RoleRow>& role_columns();
 const Columns<LoopRow>& loop_columns();
+const Columns<BoundRow>& bound_columns();
 std::vector<ColumnList> code_column_lists();
 
 std::string role_letter(std::size_t role);             // "a"

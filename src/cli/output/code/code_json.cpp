@@ -71,6 +71,7 @@ Json loops_json(const CodeSummary& code) {
                     {"parent", loop.parent ? Json(*loop.parent) : Json()},
                     {"depth", loop.depth},
                     {"blocks", loop.blocks},
+                    {"main_path", loop.main_path},
                     {"roles", loop.roles},
                     {"waits", loop.waits},
                     {"always", counts_json(loop.always, true)},
@@ -147,6 +148,31 @@ Json code_json(const CodeSummary& code, bool instructions) {
               {"unknown_targets", code.unknown_targets}};
   if (instructions) object["instruction_list"] = instructions_json(code);
   return object;
+}
+
+Json bounds_json(const CodeSummary& code, const KernelBounds& bounds, bool instructions) {
+  const std::vector<Instruction>& list = code.section.instructions;
+  Json loops = Json::array();
+  for (const LoopBound& bound : bounds.loops) {
+    Json pipes = Json::object(), timed = Json::array();
+    for (const auto& [pipe, clocks] : bound.pipes) pipes[to_string(pipe)] = clocks;
+    for (const TimedInstruction& each : bound.instructions)
+      timed.push_back({{"address", shown_address(list[each.instruction].address)},
+                       {"pipe", each.pipe ? Json(to_string(*each.pipe)) : Json()},
+                       {"pipe_clocks", each.pipe_clocks},
+                       {"issued", each.issued},
+                       {"waited", each.waited},
+                       {"reason", each.reason},
+                       {"waits_for", each.waits_for ? Json(shown_address(list[*each.waits_for].address)) : Json()}});
+    loops.push_back({{"loop", bound.loop},
+                     {"issue", bound.issue},
+                     {"pipes", std::move(pipes)},
+                     {"alone", bound.alone},
+                     {"busiest", bound.busiest},
+                     {"warps_to_hide", bound.warps_to_hide}});
+    if (instructions) loops.back()["instruction_list"] = std::move(timed);
+  }
+  return {{"hardware", bounds.hardware}, {"missing", bounds.missing}, {"loops", std::move(loops)}};
 }
 
 }  // namespace tilescope::cli

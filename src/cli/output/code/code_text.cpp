@@ -87,6 +87,20 @@ std::vector<std::string> notes_of(const CodeSummary& code, std::size_t waiting) 
   return notes;
 }
 
+std::string bounds_text(const CodeSummary& code, const KernelBounds& bounds, const Style& style) {
+  std::vector<BoundRow> rows;
+  for (const LoopBound& bound : bounds.loops) rows.push_back({.code = &code, .bound = &bound});
+  if (rows.empty()) return "";
+  const std::string title =
+      fmt::format("clocks of a pass of each innermost loop on {}, one warp on each scheduler", bounds.hardware);
+  std::string text = "\n" + render(table_of(title, bound_columns(), rows), style);
+  if (!bounds.missing.empty()) {
+    const std::vector<std::string> names(bounds.missing.begin(), bounds.missing.end());
+    text += fmt::format("\nThe profile has no measured {}: what needs them is not counted.\n", join(names, ", "));
+  }
+  return text;
+}
+
 std::string kernel_text(const InspectedKernel& row, const Style& style) {
   const CodeSummary& code = *row.code;
   const bool markdown = style.format == OutputFormat::md;
@@ -101,6 +115,7 @@ std::string kernel_text(const InspectedKernel& row, const Style& style) {
   if (code.roles.size() > 1) add(table_of("roles of warps", role_columns(), role_rows(code)));
   add(table_of("instructions of a pass of each loop", loop_columns(), loops));
   add(matrix_table(loops));
+  if (row.bounds) text += bounds_text(code, *row.bounds, style);
   const std::vector<std::string> notes = notes_of(code, static_cast<std::size_t>(waiting));
   for (const std::string& note : notes) text += "\n" + note + "\n";
   return text;

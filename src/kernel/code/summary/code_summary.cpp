@@ -52,6 +52,7 @@ std::vector<CodeLoop> loops_with_counts(const CodeSection& section, const FlowGr
                   .parent = found.parent,
                   .depth = found.depth,
                   .blocks = {},
+                  .main_path = {},
                   .roles = blocks[found.header].roles,
                   .always = {},
                   .sometimes = {}};
@@ -61,7 +62,11 @@ std::vector<CodeLoop> loops_with_counts(const CodeSection& section, const FlowGr
       const bool always = std::all_of(found.latches.begin(), found.latches.end(),
                                       [&](std::size_t latch) { return dominators.dominates(node, latch); });
       (always ? loop.always : loop.sometimes) += blocks[node].counts;
+      if (always) loop.main_path.push_back(node);
     }
+    // Blocks that dominate the same block dominate each other: their order is that of execution.
+    std::sort(loop.main_path.begin(), loop.main_path.end(),
+              [&](std::size_t a, std::size_t b) { return a != b && dominators.dominates(a, b); });
     CodeCounts all = loop.always;
     loop.waits = only_waits(all += loop.sometimes);
     loops.push_back(std::move(loop));

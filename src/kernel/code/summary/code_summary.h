@@ -24,7 +24,8 @@ struct CodeLoop {
   std::uint64_t header = 0;             // address
   std::optional<std::size_t> parent{};  // loop
   int depth = 1;
-  std::vector<std::size_t> blocks;  // without those of inner loops
+  std::vector<std::size_t> blocks;     // without those of inner loops
+  std::vector<std::size_t> main_path;  // of the blocks, those that every pass executes, in their order
   std::vector<std::size_t> roles;
   bool waits = false;    // it does nothing but try again: for a barrier, for registers
   CodeCounts always;     // instructions of a pass, without inner loops, that every pass executes
