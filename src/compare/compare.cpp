@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "diagram/block_mask.h"
+#include "hardware/held_clock.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 
@@ -137,7 +138,11 @@ Comparer::Comparer(const std::filesystem::path& data_directory, ExperimentOf exp
 
 void Comparer::add(validate::Record given) {
   const Plan& plan = catalogue_.plan(given.point.kernel);
-  const HardwareProfile& hardware = catalogue_.profile(given.environment.hardware);
+  const HardwareProfile& stated = catalogue_.profile(given.environment.hardware);
+  // A profiler that holds the clock is predicted at that clock.
+  std::optional<HardwareProfile> held;
+  if (given.source && given.source->sm_hz > 0) held = with_clock_held(stated, given.source->sm_hz);
+  const HardwareProfile& hardware = held ? *held : stated;
   Point point = model_point(given, plan, catalogue_.data_directory);
   if (const auto outside = outside_shapes(plan.kernel, hardware, point.workload); !outside.empty()) {
     comparison_.skipped.push_back({hardware.id, given.point.kernel, point_id(given.point), outside.front()});

@@ -1,12 +1,15 @@
 // Files of each form, as the tools write them, from a program on an H100.
 #include <doctest/doctest.h>
+#include <sqlite3.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/data_directory.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "import/make_records.h"
+#include "import/point_of_call.h"
 #include "import/read_tool_file.h"
 #include "records/record_lines.h"
 
@@ -25,10 +28,10 @@ struct All {
 };
 
 All all_of(const std::filesystem::path& path, const Asked& asked = {}) {
-  const OperatorTable table = shipped_operators();
-  All all{read_tool_file(path, table, {}), {}, {}};
+  const ImportTables tables = load_tables({});
+  All all{read_tool_file(path, tables), {}, {}};
   const HardwareProfile hardware = hardware_of(all.file, asked.hardware);
-  all.runs = recognise(all.file, table, hardware, asked);
+  all.runs = recognise(all.file, tables.operators, hardware, asked);
   all.records = make_records(all.file, all.runs, {.experiment = "test", .hardware = hardware.id, .caches = {}});
   return all;
 }
@@ -143,4 +146,115 @@ TEST_CASE("ncu's CSV without a point, or of an unknown GPU, asks for it") {
   Asked hostile{
       .hardware = {}, .kernel = {}, .points = {parse_given_point("batch=2 heads_q=16 heads_kv=5 q_len=2k dtype=bf16")}};
   CHECK(problem_of(testdata / "ncu_raw.csv", hostile).find("heads_kv") != std::string::npos);
+}
+
+TEST_CASE("an nsys export with ranges of PyTorch needs formats and masks alone, one without them a point") {
+  const Scratch scratch;
+  const std::filesystem::path file = scratch.write("empty", "").parent_path() / "nsys.sqlite";
+  sqlite3* connection = nullptr;
+  REQUIRE(sqlite3_open(file.c_str(), &connection) == SQLITE_OK);
+  const std::string sql = read_file(testdata / "nsys.sql");
+  REQUIRE(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+  const Asked rest{.hardware = {}, .kernel = {}, .points = {parse_given_point("dtype=bf16 mask=causal")}};
+  const All all = all_of(file, rest);
+  CHECK(all.records.size() == 3);
+  const validate::Record* backward = record_of(all, "pytorch_flash2_backward_d128-bf16-b2-hq16");
+  REQUIRE(backward);
+  CHECK(backward->islands.size() == 3);
+  CHECK(backward->islands[1].launch.dynamic_smem == 147456);
+  CHECK(backward->environment.tool == "nsys");
+  CHECK(backward->environment.chip == "GH100");
+  CHECK(backward->program_seconds.front() == doctest::Approx((20.192 + 386.121 + 20.608) * 1e-6));
+  CHECK(all_of(file).records.empty());
+  REQUIRE(sqlite3_exec(connection, "DROP TABLE NVTX_EVENTS", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(connection);
+  const std::string sizes = std::string(point_of_ncu) + " name=flash_fwd_kernel";
+  const All by_point = all_of(file, {.hardware = {}, .kernel = {}, .points = {parse_given_point(sizes)}});
+  REQUIRE(by_point.records.size() == 1);
+  CHECK(by_point.records.front().point.kernel == "pytorch_flash2");
+  const auto other = std::find_if(by_point.runs.begin(), by_point.runs.end(), [](const FoundRun& run) {
+    return run.reason.find("grid or block") != std::string::npos;
+  });
+  CHECK(other != by_point.runs.end());
+}
+
+TEST_CASE("a trace without shapes says so, and takes a point") {
+  const Scratch scratch;
+  const std::string text =
+      R"json({"deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "totalGlobalMem": 85017493504,
+      "computeMajor": 9, "computeMinor": 0, "numSms": 132}], "traceEvents": [
+      {"ph": "X", "cat": "cpu_op", "name": "aten::_scaled_dot_product_flash_attention", "pid": 1, "tid": 1, "ts": 1.0,
+       "dur": 9, "args": {"External id": 3}},
+      {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 2, "dur": 1,
+       "args": {"correlation": 7}},
+      {"ph": "X", "cat": "kernel", "name": "void pytorch_flash::flash_fwd_kernel<Traits<128>, true>(Params)", "pid": 0,
+       "tid": 7, "ts": 20.5, "dur": 165,
+       "args": {"correlation": 7, "device": 0, "grid": [16, 2, 16], "block": [128, 1, 1]}}]})json";
+  const auto file = scratch.write("t.json", text);
+  const All all = all_of(file);
+  CHECK(all.records.empty());
+  REQUIRE(all.runs.size() == 1);
+  CHECK(all.runs.front().reason.find("record_shapes=True") != std::string::npos);
+  REQUIRE(all.file.notes.size() == 1);
+  const All given = all_of(file, {.hardware = {}, .kernel = {}, .points = {parse_given_point(point_of_ncu)}});
+  REQUIRE(given.records.size() == 1);
+  CHECK(given.records.front().point.kernel == "pytorch_flash2");
+  CHECK(given.records.front().source->launches == "7");
+}
+
+TEST_CASE("arguments that change what is computed are no point") {
+  const ImportTables tables = load_tables({});
+  const AttentionOperator& kind = *tables.operators.find("aten::_scaled_dot_product_efficient_attention");
+  ToolOperator call{.name = kind.name,
+                    .dims = {{2, 8, 64, 64}, {2, 8, 96, 64}, {2, 8, 96, 32}, {}, {}, {}, {}, {}},
+                    .types = {"c10::Half", "c10::Half", "c10::Half", "", "Scalar", "Scalar", "Scalar", ""},
+                    .values = {"", "", "", "", "True", "0.", "False", ""}};
+  const CallPoint good = point_of_call(call, kind, Options());
+  CHECK(good.problem.empty());
+  CHECK(good.options.text("kv-len") == "96");
+  CHECK(good.options.text("v-head-dim") == "32");
+  CHECK(good.options.text("mask") == "none");
+  const auto problem = [&](auto&& change) {
+    ToolOperator changed = call;
+    change(changed);
+    return point_of_call(changed, kind, Options()).problem;
+  };
+  CHECK(problem([](ToolOperator& c) { c.values[5] = "0.1"; }).find("dropout") != std::string::npos);
+  CHECK(problem([](ToolOperator& c) {
+          c.types[3] = "c10::Half", c.dims[3] = {2, 8, 64, 96};
+        }).find("bias") != std::string::npos);
+  CHECK(problem([](ToolOperator& c) { c.types[1] = "float"; }).find("formats") != std::string::npos);
+  CHECK(problem([](ToolOperator& c) { c.dims[1] = {2, 8, 96, 32}; }).find("do not fit") != std::string::npos);
+  CHECK(problem([](ToolOperator& c) { c.dims[0] = {8, 64, 64}; }).find("four axes") != std::string::npos);
+  CHECK(problem([](ToolOperator& c) { c.values[6] = "2"; }).find("mask of a kind") != std::string::npos);
+  CHECK(problem([](ToolOperator& c) { c.values.clear(); }).find("--point mask=causal") != std::string::npos);
+}
+
+namespace {
+
+ToolLaunch launch_with(const char* id, const char* name) {
+  ToolLaunch launch;
+  launch.id = id, launch.name = name;
+  return launch;
+}
+
+}  // namespace
+
+TEST_CASE("words of --point choose launches and give sizes; anything else is refused") {
+  const GivenPoint point = parse_given_point("  batch=2 q_len=4k name=flash launches=0-2,7");
+  CHECK(point.options.integer("q-len", 1, 1 << 20) == 4096);
+  CHECK(point.covers(launch_with("7", "x_flash_y")));
+  CHECK(point.covers(launch_with("1", "flash")));
+  CHECK_FALSE(point.covers(launch_with("3", "flash")));
+  CHECK_FALSE(point.covers(launch_with("1", "other")));
+  CHECK_THROWS_WITH_AS(parse_given_point("batch"), doctest::Contains("expected NAME=VALUE"), InputError);
+  CHECK_THROWS_WITH_AS(parse_given_point("batches=2"), doctest::Contains("did you mean"), InputError);
+  CHECK_THROWS_WITH_AS(parse_given_point("launches=3-1"), doctest::Contains("launches=0-3,7"), InputError);
+}
+
+TEST_CASE("the short name of a kernel has no type, namespace, template arguments or parameters") {
+  CHECK(short_name("void pytorch_flash::flash_fwd_kernel<T<1, 2>, true>(P::Params)") == "flash_fwd_kernel");
+  CHECK(short_name("void at::native::(anonymous namespace)::fill<float, 4>(int, long)") == "fill");
+  CHECK(short_name("cudnn_kernel0_0") == "cudnn_kernel0_0");
+  CHECK(short_name("<<<") == "<<<");
 }

@@ -42,7 +42,8 @@ std::string format_of(const std::string& type) {
 
 class CallReader {
  public:
-  CallReader(const ToolOperator& call, const AttentionOperator& kind) : call_(&call), kind_(&kind) {}
+  CallReader(const ToolOperator& call, const AttentionOperator& kind, const Options& given)
+      : call_(&call), kind_(&kind), given_(&given) {}
 
   CallPoint read() {
     if (call_->dims.empty()) return fail("has no shapes; profile with record_shapes=True, or give --point");
@@ -51,7 +52,9 @@ class CallReader {
         (k.batch != q.batch || v.batch != q.batch || v.heads != k.heads || v.length != k.length || k.dim != q.dim))
       problem_ = "query, key and value do not fit each other";
     refuse_others();
-    const std::string format = format_of(type_at(kind_->query));
+    const bool typed = !type_at(kind_->query).empty();
+    const std::string format = typed ? format_of(type_at(kind_->query)) : given_->text("dtype").value_or("");
+    if (problem_.empty() && format.empty() && !typed) problem_ = "has no formats; give --point dtype=bf16";
     if (problem_.empty() && (format.empty() || type_at(kind_->key) != type_at(kind_->query) ||
                              type_at(kind_->value) != type_at(kind_->query)))
       problem_ = "its formats are unknown: " + shown_text(type_at(kind_->query));
@@ -109,21 +112,23 @@ class CallReader {
     const std::string value = value_at(*call_, *kind_->causal);
     if (value == "True" || value == "1") return "causal";
     if (value == "False" || value == "0") return "none";
+    if (const auto mask = given_->text("mask"); value.empty() && mask) return *mask;
     if (problem_.empty())
-      problem_ = value.empty() ? "does not tell whether it is causal; the trace is of PyTorch before 2.1, give --point"
+      problem_ = value.empty() ? "does not tell whether it is causal; give --point mask=causal or mask=none"
                                : "has a mask of a kind that is unknown: " + shown_text(value);
     return {};
   }
 
   const ToolOperator* call_;
   const AttentionOperator* kind_;
+  const Options* given_;
   std::string problem_;
 };
 
 }  // namespace
 
-CallPoint point_of_call(const ToolOperator& call, const AttentionOperator& kind) {
-  return CallReader(call, kind).read();
+CallPoint point_of_call(const ToolOperator& call, const AttentionOperator& kind, const Options& given) {
+  return CallReader(call, kind, given).read();
 }
 
 std::string key_of(const ToolOperator& call) {

@@ -13,7 +13,8 @@ struct CallPoint {
   std::string problem;  // why the arguments give none; empty: they do
 };
 
-CallPoint point_of_call(const ToolOperator& call, const AttentionOperator& kind);
+// `given`: what the arguments may lack, dtype and mask.
+CallPoint point_of_call(const ToolOperator& call, const AttentionOperator& kind, const Options& given);
 
 // Equal for calls of the same operator with the same arguments.
 std::string key_of(const ToolOperator& call);

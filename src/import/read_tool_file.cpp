@@ -1,17 +1,18 @@
 #include "import/read_tool_file.h"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/data_directory.h"
 #include "base/error.h"
-#include "import/ncu_csv.h"
-#include "import/torch_trace.h"
+#include "import/formats/ncu_csv.h"
+#include "import/formats/nsys_sqlite.h"
+#include "import/formats/torch_trace.h"
 
 namespace tilescope::imported {
 namespace {
-
-std::filesystem::path tables() { return data_directory() / "validate" / "import"; }
 
 std::string head_of(const std::filesystem::path& file) {
   std::array<char, 4096> bytes{};
@@ -42,22 +43,63 @@ ToolForm form_of(const std::filesystem::path& file) {
   return ToolForm::ncu_csv;
 }
 
-}  // namespace
+// Text of a file as tables, JSON and records can hold it: valid UTF-8 without control characters.
+void clean(std::string& text) {
+  const auto good = [](char c) { return c >= 0x20 && c < 0x7f; };
+  if (std::all_of(text.begin(), text.end(), good)) return;
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  using Json = nlohmann::json;
+  text = Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
 
-OperatorTable shipped_operators() { return load_operators(tables() / "operators.yaml"); }
+// Throws InputError for numbers that no GPU reaches, so that no sum of them overflows.
+void clean(ToolFile& file) {
+  constexpr double most_count = 1e18, most_seconds = 1e9;
+  for (std::string* text : {&file.driver, &file.cuda, &file.cupti}) clean(*text);
+  for (auto& [id, device] : file.devices)
+    for (std::string* text : {&device.name, &device.chip, &device.compute_capability}) clean(*text);
+  for (ToolOperator& call : file.operators) {
+    clean(call.name);
+    for (std::string& text : call.types) clean(text);
+    for (std::string& text : call.values) clean(text);
+  }
+  for (ToolLaunch& launch : file.launches) {
+    clean(launch.id), clean(launch.name);
+    if (launch.name.empty()) launch.name = "(no name)";
+    bool fits = launch.seconds.value_or(0) <= most_seconds && launch.sm_hz <= most_count;
+    for (const auto& [metric, value] : launch.counters) fits = fits && value <= most_count;
+    if (!fits)
+      throw InputError(Diagnostic{.file = file.path,
+                                  .path = "launch " + launch.id,
+                                  .message = "has a time or a counter that is too large; the file is damaged"});
+  }
+}
 
-ToolFile read_tool_file(const std::filesystem::path& file, const OperatorTable& operators,
-                        const std::vector<std::string>& ignored) {
+ToolFile read_form(const std::filesystem::path& file, const ImportTables& tables) {
   switch (form_of(file)) {
     case ToolForm::torch_trace:
-      return read_torch_trace(file, operators);
+      return read_torch_trace(file, tables.operators);
     case ToolForm::nsys_sqlite:
-      throw InputError(Diagnostic{.file = file.string(), .message = "SQLite is not read yet"});
+      return read_nsys_sqlite(file, tables.operators);
     case ToolForm::ncu_csv:
       break;
   }
-  return read_ncu_csv(
-      file, load_metric_names(tables() / "ncu_names.yaml", list_profiles(data_directory() / "hardware"), ignored));
+  return read_ncu_csv(file, tables.metrics);
+}
+
+}  // namespace
+
+ImportTables load_tables(const std::vector<std::string>& ignored) {
+  const std::filesystem::path folder = data_directory() / "validate" / "import";
+  return {load_operators(folder / "operators.yaml"),
+          load_metric_names(folder / "ncu_names.yaml", list_profiles(data_directory() / "hardware"), ignored)};
+}
+
+ToolFile read_tool_file(const std::filesystem::path& path, const ImportTables& tables) {
+  ToolFile file = read_form(path, tables);
+  clean(file);
+  return file;
 }
 
 }  // namespace tilescope::imported

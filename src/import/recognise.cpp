@@ -35,6 +35,12 @@ std::vector<std::string> names_of(const ToolFile& file, const std::vector<std::s
   return names;
 }
 
+// Whether --point has no sizes: it states what the file's calls lack.
+bool completes_calls(const ToolFile& file, const Asked& asked) {
+  return !file.operators.empty() && asked.points.size() == 1 && !asked.points.front().options.has("q-len") &&
+         !asked.points.front().options.has("workload");
+}
+
 class Recogniser {
  public:
   Recogniser(const ToolFile& file, const OperatorTable& table, const HardwareProfile& hardware, const Asked& asked)
@@ -94,7 +100,8 @@ class Recogniser {
 
   KernelAnswer new_answer(const ToolOperator& given, const std::vector<std::string>& names) const {
     const AttentionOperator& kind = *table_->find(given.name);
-    const CallPoint point = point_of_call(given, kind);
+    const CallPoint point =
+        point_of_call(given, kind, completes_calls(*file_, *asked_) ? asked_->points.front().options : Options());
     if (!point.problem.empty()) return {.point = {}, .main = {}, .reason = given.name + ": " + point.problem};
     const std::string kernel = asked_->kernel.value_or(kind.kernel);
     if (kernel.empty())
@@ -182,7 +189,7 @@ HardwareProfile hardware_of(const ToolFile& file, const std::optional<std::strin
 std::vector<FoundRun> recognise(const ToolFile& file, const OperatorTable& table, const HardwareProfile& hardware,
                                 const Asked& asked) {
   Recogniser recogniser(file, table, hardware, asked);
-  return asked.points.empty() ? recogniser.by_operators() : recogniser.by_points();
+  return asked.points.empty() || completes_calls(file, asked) ? recogniser.by_operators() : recogniser.by_points();
 }
 
 std::string short_name(const std::string& name) {

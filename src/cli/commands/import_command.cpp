@@ -44,9 +44,9 @@ imported::Asked asked_of(const Arguments& arguments) {
 }
 
 Imported import_file(const Arguments& arguments, const std::string& path) {
-  const imported::OperatorTable table = imported::shipped_operators();
+  const imported::ImportTables tables = imported::load_tables(arguments.all("ignore"));
   const imported::Asked asked = asked_of(arguments);
-  Imported all{imported::read_tool_file(path, table, arguments.all("ignore")), {}, {}, {}};
+  Imported all{imported::read_tool_file(path, tables), {}, {}, {}};
   const bool has_calls = std::any_of(all.file.launches.begin(), all.file.launches.end(),
                                      [](const imported::ToolLaunch& launch) { return launch.call.has_value(); });
   HardwareProfile profile;
@@ -56,7 +56,7 @@ Imported import_file(const Arguments& arguments, const std::string& path) {
         asked.hardware && (asked.hardware->find('/') != std::string::npos || asked.hardware->ends_with(".yaml"));
     all.hardware = is_file ? *asked.hardware : profile.id;
   }
-  all.runs = imported::recognise(all.file, table, profile, asked);
+  all.runs = imported::recognise(all.file, tables.operators, profile, asked);
   imported::RecordOptions options{.experiment = experiment_name(path), .hardware = all.hardware, .caches = {}};
   if (const auto caches = arguments.text("caches")) options.caches = parse_kind<validate::Caches>(*caches);
   all.records = imported::make_records(all.file, all.runs, options);

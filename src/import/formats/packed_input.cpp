@@ -1,4 +1,4 @@
-#include "import/packed_input.h"
+#include "import/formats/packed_input.h"
 
 #include <fmt/format.h>
 #include <zlib.h>

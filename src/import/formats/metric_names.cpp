@@ -1,4 +1,4 @@
-#include "import/metric_names.h"
+#include "import/formats/metric_names.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "import/calls_of_launches.h"
+#include "import/formats/calls_of_launches.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "import/metric_names.h"
+#include "import/formats/metric_names.h"
 #include "import/tool_file.h"
 
 namespace tilescope::imported {

@@ -1,4 +1,4 @@
-#include "import/torch_trace.h"
+#include "import/formats/torch_trace.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "import/calls_of_launches.h"
-#include "import/json_events.h"
-#include "import/packed_input.h"
+#include "import/formats/calls_of_launches.h"
+#include "import/formats/json_events.h"
+#include "import/formats/packed_input.h"
 
 namespace tilescope::imported {
 namespace {
@@ -105,6 +105,7 @@ class TraceReader {
     std::stable_sort(launches_.begin(), launches_.end(),
                      [](const auto& a, const auto& b) { return a.start < b.start; });
     link_calls(spans_, starts_, launches_, *file_);
+    if (without_time_ > 0) file_->notes.push_back(fmt::format("{} kernels without times are left out", without_time_));
   }
 
  private:
@@ -119,7 +120,10 @@ class TraceReader {
     std::transform(category.begin(), category.end(), category.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     const auto start = number_at(event, "ts"), duration = number_at(event, "dur");
-    if (!start || !duration || *duration < 0) return;
+    if (!start || !duration || *duration < 0) {
+      without_time_ += category == "kernel";
+      return;
+    }
     if (category == "kernel") take_kernel(event, *start, *duration);
     else if (category == "cpu_op" || category == "operator") take_operator(event, *start, *duration);
     else if (category == "cuda_runtime" || category == "cuda_driver" || category == "runtime")
@@ -171,6 +175,7 @@ class TraceReader {
   std::vector<TimedLaunch> launches_;
   Spans spans_;
   LaunchCalls starts_;
+  std::size_t without_time_ = 0;
 };
 
 }  // namespace

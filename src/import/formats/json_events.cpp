@@ -1,4 +1,4 @@
-#include "import/json_events.h"
+#include "import/formats/json_events.h"
 
 #include <fmt/format.h>
 

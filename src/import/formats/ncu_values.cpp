@@ -1,4 +1,4 @@
-#include "import/ncu_values.h"
+#include "import/formats/ncu_values.h"
 
 #include <fmt/format.h>
 

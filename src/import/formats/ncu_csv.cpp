@@ -1,4 +1,4 @@
-#include "import/ncu_csv.h"
+#include "import/formats/ncu_csv.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "import/csv.h"
-#include "import/ncu_values.h"
+#include "import/formats/csv.h"
+#include "import/formats/ncu_values.h"
 
 namespace tilescope::imported {
 namespace {

@@ -1,4 +1,4 @@
-#include "import/csv.h"
+#include "import/formats/csv.h"
 
 #include <algorithm>
 
