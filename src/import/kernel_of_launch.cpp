@@ -114,6 +114,8 @@ KernelAnswer kernel_of_launch(const Options& options, const std::string& asked, 
     return answer_with(options, kernel, expected);
   }
   const KernelChoice choice = choose_kernel(options.with("kernel", kernel));
+  if (choice.kernel.empty() && is_among(choice.launches, names) && !choice.launches.empty())
+    return refused("no descriptor describes " + choice.launches);
   if (choice.kernel.empty()) return refused(choice.reasons.empty() ? "no descriptor" : choice.reasons.front());
   if (!is_among(choice.launches, names))
     return refused(fmt::format("by the table of calls it launches {}, which is not what ran", choice.launches));

@@ -118,7 +118,8 @@ KernelChoice kernel_of_call(const std::string& text, const HardwareProfile& hard
     return {{},
             {},
             {fmt::format("{}, which no descriptor describes; --kernel {}:BACKEND asks for another backend", launch,
-                         software)}};
+                         software)},
+            rule->launches};
   return {rule->kernel, fmt::format("--kernel {}: {}, kernel {}", text, launch, rule->kernel), {}, rule->launches};
 }
 
