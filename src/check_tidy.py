@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """clang-tidy over the sources of the program, with the checks of .clang-tidy.
 
-usage: check_tidy.py CLANG_TIDY SOURCE_DIR BUILD_DIR [--without ROOM,...]
+usage: check_tidy.py CLANG_TIDY SOURCE_DIR BUILD_DIR [--without ROOM,...] [--jobs N]
 
 clang-tidy spends most of its time on the headers of the standard library, once a file that it is given. So folders are
 joined into a few files, each of folders that declare no name twice in their anonymous namespaces. A file that does not
 compile is split into its folders again. Tests and benchmarks are not checked.
 """
+import argparse
 import concurrent.futures
 import functools
 import json
@@ -91,8 +92,14 @@ def groups_of(rooms, root):
 
 
 def main():
-    tidy, source, build = sys.argv[1], *(pathlib.Path(word).resolve() for word in sys.argv[2:4])
-    without = sys.argv[5].split(",") if sys.argv[4:5] == ["--without"] else []
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tidy")
+    for name in ("source", "build"):
+        parser.add_argument(name, type=lambda word: pathlib.Path(word).resolve())
+    parser.add_argument("--without", type=lambda word: word.split(","), default=[])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    given = parser.parse_args()
+    tidy, source, build, without = given.tidy, given.source, given.build, given.without
     sources, flags = sources_and_flags(source, build)
     rooms = {}
     for path in sources:
@@ -110,7 +117,7 @@ def main():
             return [found for name in names for found in check([name])]
         return [(result.returncode, result.stdout)]
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         results = [result for found in pool.map(check, groups_of(rooms, source)) for result in found]
     for code, output in results:
         if code:

@@ -80,7 +80,7 @@ TEST_CASE("a command that takes seconds shows a bar on a terminal, and none with
   const auto shown = [&](const std::string& words) {
     const std::string file = folder / "typescript";
     const std::string command =
-        "script -qec \"timeout 3 " TILESCOPE_BINARY " " + words + "\" " + file + " >/dev/null 2>&1 </dev/null";
+        "script -qec \"timeout 2 " TILESCOPE_BINARY " " + words + "\" " + file + " >/dev/null 2>&1 </dev/null";
     REQUIRE(std::system(command.c_str()) != -1);
     return content_of(file);
   };

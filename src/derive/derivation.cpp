@@ -208,8 +208,9 @@ std::optional<Schedule> applied(const std::string& name, const DeriveRequest& re
 
 // Whether a nest goes before the best so far: it moves less, minor loads not counted, or as much in more blocks. Of
 // kernels with minor loads, what differs by less than a rounded tile would change is as much.
+constexpr double solver = 1e-6;
 bool decides(double traffic, double blocks, double least, double most_blocks, bool with_minor_loads) {
-  constexpr double solver = 1e-6, rounding = 1e-4, more = 1.1;
+  constexpr double rounding = 1e-4, more = 1.1;
   if (!with_minor_loads) return traffic < least * (1 - solver);
   if (blocks > most_blocks * more) return traffic < least * (1 + rounding);
   return traffic < least * (1 - (blocks * more < most_blocks ? rounding : solver));
@@ -234,8 +235,10 @@ RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, 
     if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same)) seen.push_back(same);
     else continue;
     const Valuation sizes = sizes_of(problem.symbolic, schedule, request.workload, request.mask);
-    BestTiles tiles =
-        best_tiles(problem, sizes, tile_bounds(problem.symbolic, schedule, request.workload), request.memory);
+    const double worthless =
+        best.best.found && minor.empty() ? least * (1 - solver) : std::numeric_limits<double>::infinity();
+    BestTiles tiles = best_tiles(problem, sizes, tile_bounds(problem.symbolic, schedule, request.workload),
+                                 request.memory, worthless);
     if (!tiles.found) continue;
     const double deciding =
         tiles.traffic - (minor.empty() ? 0 : moved_of(problem, schedule, minor, request.widths, sizes, tiles));

@@ -207,7 +207,8 @@ double blocks_of(const ScheduleProblem& problem, const Schedule& schedule, const
   return blocks;
 }
 
-BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, const Valuation& bounds, double memory) {
+BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, const Valuation& bounds, double memory,
+                     double worthless) {
   const Symbols& symbols = problem.symbolic.symbols;
   const auto with_column = [&](const Polynomial& column) {
     return numeric_programme({problem.traffic, column, problem.tiles}, symbols, sizes, memory, bounds);
@@ -226,8 +227,9 @@ BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, con
     programme.program.constraints.insert(programme.program.constraints.end(), other.program.constraints.begin(),
                                          other.program.constraints.end());
   }
-  const GeometricResult result = solve(programme.program, {.relative_gap = 1e-6});
-  if (result.variables.size() == 0) return best;
+  const GeometricResult result =
+      solve(programme.program, {.relative_gap = 1e-6, .worthless = worthless - programme.constants});
+  if (result.variables.size() == 0 || result.lower_bound + programme.constants >= worthless) return best;
   best.found = true;
   best.traffic = result.value + programme.constants, best.lower_bound = result.lower_bound + programme.constants;
   double largest = 0;

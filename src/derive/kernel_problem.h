@@ -1,6 +1,7 @@
 // The choice of tiles for a fused kernel with one nest, as a problem: minimise its traffic under its footprint.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -51,7 +52,9 @@ struct BestTiles {
   std::vector<double> tiles{};  // in the order of ScheduleProblem::tiles
   int binding_column = -1;
 };
-BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, const Valuation& bounds, double memory);
+// Traffic of `worthless` or more is not wanted: then the answer may be that none was found, which takes less time.
+BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, const Valuation& bounds, double memory,
+                     double worthless = std::numeric_limits<double>::infinity());
 
 // What the arrays move of the problem's traffic with these tiles.
 double moved_of(const ScheduleProblem& problem, const Schedule& schedule, const std::vector<ArrayId>& arrays,

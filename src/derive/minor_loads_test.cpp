@@ -24,13 +24,14 @@ std::string best_loops(const std::string& diagram, const Workload& workload, dou
 }  // namespace
 
 TEST_CASE("with a slope a head, the best nest of attention still spreads batch, heads and queries over blocks") {
-  for (const double memory : {20000.0, 116736.0})
-    for (const Workload& workload : {Workload{4, 8, 8, 1024, 1024, 64, 64}, Workload{2, 8, 2, 4096, 4096, 128, 128}}) {
-      const std::string loops = best_loops("attention_softcap_alibi", workload, memory);
-      CAPTURE(loops);
-      for (const char* loop : {"[b:G]", "[k:G]", "[q:G]", "[x:S]"}) CHECK(loops.find(loop) != std::string::npos);
-      CHECK(loops.find(":S]") == loops.rfind(":S]"));
-    }
+  const std::pair<Workload, double> points[] = {{{4, 8, 8, 1024, 1024, 64, 64}, 20000.0},
+                                                {{2, 8, 2, 4096, 4096, 128, 128}, 116736.0}};
+  for (const auto& [workload, memory] : points) {
+    const std::string loops = best_loops("attention_softcap_alibi", workload, memory);
+    CAPTURE(loops);
+    for (const char* loop : {"[b:G]", "[k:G]", "[q:G]", "[x:S]"}) CHECK(loops.find(loop) != std::string::npos);
+    CHECK(loops.find(":S]") == loops.rfind(":S]"));
+  }
 }
 
 TEST_CASE("a load is minor over an axis if another array has both and at least one axis more") {

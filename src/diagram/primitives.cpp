@@ -1,6 +1,7 @@
 #include "diagram/primitives.h"
 
 #include <algorithm>
+#include <bitset>
 #include <stdexcept>
 
 #include "base/contains.h"
@@ -107,13 +108,16 @@ int Primitives::producer(ArrayId id) const {
 }
 
 std::vector<AxisId> Primitives::axes_of(const Primitive& primitive) const {
+  std::bitset<64> used;
+  const auto add = [&](ArrayId id) {
+    for (const AxisId axis : array(id).axes) used.set(index(axis));
+  };
+  add(primitive.output);
+  for (const ArrayId input : primitive.inputs) add(input);
   std::vector<AxisId> found;
-  for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
-    const auto axis = static_cast<AxisId>(static_cast<int>(i));
-    const auto uses = [&](ArrayId id) { return array(id).has(axis); };
-    if (array(primitive.output).has(axis) || std::any_of(primitive.inputs.begin(), primitive.inputs.end(), uses))
-      found.push_back(axis);
-  }
+  found.reserve(used.count());
+  for (std::size_t i = 0; i < diagram.axes.size(); ++i)
+    if (used[i]) found.push_back(static_cast<AxisId>(static_cast<int>(i)));
   return found;
 }
 

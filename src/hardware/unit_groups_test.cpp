@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <numeric>
 #include <random>
+
+#include "hardware/measured_curves.h"
 
 using namespace tilescope;
 
@@ -68,29 +68,26 @@ TEST_CASE(
 }
 
 TEST_CASE("every record of hardware measure has groups of all SMs; the shipped profiles have those of most boards") {
-  for (const char* gpu : {"h100", "h200"}) {
-    const HardwareProfile profile = load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/" + gpu + "_sxm.yaml");
-    int records = 0, as_shipped = 0;
-    for (const auto& file : std::filesystem::directory_iterator(std::string(TILESCOPE_SOURCE_DIR) +
-                                                                "/validate/records/" + gpu + "/hardware")) {
-      const nlohmann::json record = nlohmann::json::parse(std::ifstream(file.path()));
-      std::vector<int> order;
-      std::vector<double> far_part;
-      for (const auto& curve : record.at("curves"))
-        for (const auto& point : curve.at("points")) {
-          if (curve.at("name") == launch_order_curve) order.push_back(point.at(1).get<int>());
-          if (curve.at("name") == far_lines_curve) far_part.push_back(point.at(1).get<double>());
-        }
-      CAPTURE(file.path().string());
-      const std::vector<UnitGroup> groups = groups_of_order(order, far_part);
-      int units = 0;
-      for (const UnitGroup& group : groups) units += group.units;
-      CHECK(units == 132);
-      ++records;
-      as_shipped += same_cycle(groups, profile.l2_groups->value);
-    }
+  std::map<std::string, std::pair<int, int>> counts;  // by GPU: records, and those with the profile's groups
+  for (const MeasuredCurves& measured : measured_curves()) {
+    const HardwareProfile profile =
+        load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/" + measured.gpu + "_sxm.yaml");
+    std::vector<int> order;
+    std::vector<double> far_part;
+    for (const auto& [at, unit] : measured.points(launch_order_curve)) order.push_back(static_cast<int>(unit));
+    for (const auto& [at, part] : measured.points(far_lines_curve)) far_part.push_back(part);
+    CAPTURE(measured.file);
+    const std::vector<UnitGroup> groups = groups_of_order(order, far_part);
+    CHECK(std::accumulate(groups.begin(), groups.end(), std::int64_t{0},
+                          [](std::int64_t sum, const UnitGroup& group) { return sum + group.units; }) == 132);
+    auto& [records, as_shipped] = counts[measured.gpu];
+    ++records;
+    as_shipped += same_cycle(groups, profile.l2_groups->value);
+  }
+  CHECK(counts.size() == 2);
+  for (const auto& [gpu, count] : counts) {
     CAPTURE(gpu);
-    CHECK(records >= 2);
-    CHECK(2 * as_shipped > records);  // the order is a board's own: run_7 of the H200 is of another one
+    CHECK(count.first >= 2);
+    CHECK(2 * count.second > count.first);  // the order is a board's own: run_7 of the H200 is of another one
   }
 }

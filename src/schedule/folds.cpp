@@ -1,6 +1,7 @@
 #include "schedule/folds.h"
 
 #include <algorithm>
+#include <bitset>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,28 +56,32 @@ std::vector<AxisId> folded_axes(const Primitives& primitives, const Island& isla
 }
 
 std::vector<AxisId> awaited_axes(const Primitives& primitives, const Island& island, ArrayId array) {
-  std::map<ArrayId, std::set<AxisId>>
-      finished;  // of each result of a primitive: folds that were complete before it ran
-  std::optional<std::set<AxisId>> awaited;
+  using Axes = std::bitset<64>;
+  std::map<ArrayId, Axes> finished;  // of each result of a primitive: folds that were complete before it ran
+  std::optional<Axes> awaited;
   for (const int number : primitives_of(primitives, island)) {
     const Primitive& primitive = primitives.list[static_cast<std::size_t>(number)];
-    std::set<AxisId> before;
+    Axes before;
     for (const ArrayId input : primitive.inputs) {
-      if (const auto known = finished.find(input); known != finished.end())
-        before.insert(known->second.begin(), known->second.end());
-      const int producer = primitives.producer(input);
-      if (!finished.contains(input) || producer < 0) continue;
-      const auto& folded = primitives.list[static_cast<std::size_t>(producer)].folded;
-      before.insert(folded.begin(), folded.end());
+      const auto known = finished.find(input);
+      if (known == finished.end()) continue;
+      before |= known->second;
+      for (const AxisId axis : primitives.list[static_cast<std::size_t>(primitives.producer(input))].folded)
+        before.set(index(axis));
     }
-    for (const AxisId axis : primitives.axes_of(primitive)) before.erase(axis);  // it runs along with these
+    for (const AxisId axis : primitives.axes_of(primitive)) before.reset(index(axis));  // it runs along with these
     finished[primitive.output] = before;
-    if (primitive.output != array && !contains(primitive.inputs, array) && !contains(primitive.reads, array)) continue;
-    if (primitive.output == array) return {before.begin(), before.end()};
-    if (!awaited) awaited = before;
-    std::erase_if(*awaited, [&](AxisId axis) { return !before.contains(axis); });
+    if (primitive.output == array) {
+      awaited = before;
+      break;
+    }
+    if (contains(primitive.inputs, array) || contains(primitive.reads, array))
+      awaited = awaited ? *awaited & before : before;
   }
-  return awaited ? std::vector<AxisId>(awaited->begin(), awaited->end()) : std::vector<AxisId>();
+  std::vector<AxisId> axes;
+  for (std::size_t i = 0; awaited && i < primitives.diagram.axes.size(); ++i)
+    if (awaited->test(i)) axes.push_back(static_cast<AxisId>(static_cast<int>(i)));
+  return axes;
 }
 
 bool comes_back(const Diagram& diagram, const Island& island, ArrayId array, AxisId axis) {

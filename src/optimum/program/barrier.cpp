@@ -33,7 +33,7 @@ Eigen::VectorXd solve_normal(const Eigen::MatrixXd& root, const Eigen::VectorXd&
 class Centre {
  public:
   Centre(const LogProgram& program, const Eigen::VectorXd& y)
-      : program_(program), objective_(soft_maximum(program.objective, y)) {
+      : program_(&program), objective_(soft_maximum(program.objective, y)) {
     for (const Posynomial& constraint : program.constraints) constraints_.push_back(soft_maximum(constraint, y));
   }
 
@@ -46,18 +46,18 @@ class Centre {
 
   // Newton's direction; `decrement` is the decrease it promises, to first order.
   Eigen::VectorXd direction(double sharpness, double& decrement) const {
-    const Eigen::Index variables = program_.objective.exponents.cols();
+    const Eigen::Index variables = program_->objective.exponents.cols();
     Eigen::Index rows = objective_.weights.size() + variables;
     for (const SoftMaximum& constraint : constraints_) rows += constraint.weights.size() + 1;
     Eigen::MatrixXd root(rows, variables);
     Eigen::VectorXd part(variables), gradient;
     Eigen::Index at = objective_.weights.size();
-    put_root(program_.objective, objective_, sharpness, part, root.topRows(at));
+    put_root(program_->objective, objective_, sharpness, part, root.topRows(at));
     gradient = sharpness * part;
     for (std::size_t i = 0; i < constraints_.size(); ++i) {
       const double slack = -constraints_[i].value;
       const Eigen::Index terms = constraints_[i].weights.size();
-      put_root(program_.constraints[i], constraints_[i], 1 / slack, part, root.middleRows(at, terms));
+      put_root(program_->constraints[i], constraints_[i], 1 / slack, part, root.middleRows(at, terms));
       root.row(at + terms) = part / slack;
       gradient += part / slack;
       at += terms + 1;
@@ -74,9 +74,9 @@ class Centre {
 
   // Change of the barrier problem's value along `step`; infinite outside.
   double change(double sharpness, const Eigen::VectorXd& step) const {
-    double sum = sharpness * soft_maximum_change(program_.objective, objective_, step);
+    double sum = sharpness * soft_maximum_change(program_->objective, objective_, step);
     for (std::size_t i = 0; i < constraints_.size(); ++i) {
-      const double moved = soft_maximum_change(program_.constraints[i], constraints_[i], step);
+      const double moved = soft_maximum_change(program_->constraints[i], constraints_[i], step);
       if (!(constraints_[i].value + moved < 0)) return std::numeric_limits<double>::infinity();
       sum -= std::log1p(moved / constraints_[i].value);
     }
@@ -96,31 +96,31 @@ class Centre {
           multiplier * here.weights.array() * (1 + changes.array() - mean + mean / slack);
       at += changes.size();
     };
-    append(program_.objective, objective_, 1, std::numeric_limits<double>::infinity());
+    append(program_->objective, objective_, 1, std::numeric_limits<double>::infinity());
     for (std::size_t i = 0; i < constraints_.size(); ++i) {
       const double slack = -constraints_[i].value;
-      append(program_.constraints[i], constraints_[i], 1 / (sharpness * slack), slack);
+      append(program_->constraints[i], constraints_[i], 1 / (sharpness * slack), slack);
     }
     return weights;
   }
 
  private:
-  const LogProgram& program_;
+  const LogProgram* program_;
   SoftMaximum objective_;
   std::vector<SoftMaximum> constraints_;
 };
 
-// One damped step; false when the centre is reached or rounding ends progress.
-bool step_to_centre(const LogProgram& program, double sharpness, Eigen::VectorXd& y) {
-  const Centre centre(program, y);
-  double decrement = 0;
-  const Eigen::VectorXd direction = centre.direction(sharpness, decrement);
+// One damped step along `direction`; false when the centre is reached or rounding ends progress.
+bool step_to_centre(const LogProgram& program, double sharpness, const Eigen::VectorXd& direction, double decrement,
+                    Eigen::VectorXd& y, Centre& centre) {
   if (!(decrement > 1e-9)) return false;
   for (double share = 1; share > 1e-12; share /= 2) {
     const Eigen::VectorXd step = share * direction;
     if (!(centre.change(sharpness, step) <= -0.1 * share * decrement)) continue;
-    if (!Centre(program, y + step).inside()) continue;
-    y += step;
+    const Eigen::VectorXd moved = y + step;
+    Centre next(program, moved);
+    if (!next.inside()) continue;
+    y = moved, centre = std::move(next);
     return true;
   }
   return false;
@@ -128,26 +128,29 @@ bool step_to_centre(const LogProgram& program, double sharpness, Eigen::VectorXd
 
 }  // namespace
 
-BarrierResult minimise_with_barrier(const LogProgram& program, Eigen::VectorXd y, double gap, double enough,
-                                    int most_steps) {
+BarrierResult minimise_with_barrier(const LogProgram& program, Eigen::VectorXd y, const BarrierEnds& ends) {
   constexpr double sharpen = 20, sharpest = 1e14;
   constexpr int most_steps_a_centre = 50;  // an unbounded variable has no centre and diverges
   const DualSystem system = dual_system(program);
-  BarrierResult best{.y = y, .value = soft_maximum(program.objective, y).value};
+  Centre centre(program, y);
+  BarrierResult best{.y = y, .value = centre.value()};
   for (double sharpness = 1; sharpness <= sharpest; sharpness *= sharpen) {
-    const int last = std::min(most_steps, best.steps + most_steps_a_centre);
-    while (best.steps < last && step_to_centre(program, sharpness, y)) {
-      ++best.steps;
-      if (soft_maximum(program.objective, y).value < enough) break;
-    }
-    const Centre centre(program, y);
+    const int last = std::min(ends.most_steps, best.steps + most_steps_a_centre);
     double decrement = 0;
-    const Eigen::VectorXd weights =
-        centre.dual_weights(sharpness, system.equalities.cols(), centre.direction(sharpness, decrement));
+    Eigen::VectorXd direction = centre.direction(sharpness, decrement);
+    while (best.steps < last && step_to_centre(program, sharpness, direction, decrement, y, centre)) {
+      ++best.steps;
+      if (centre.value() < ends.enough) break;
+      direction = centre.direction(sharpness, decrement);
+    }
+    if (centre.value() < best.value) best.y = y, best.value = centre.value();
+    if (best.value < ends.enough) break;
+    const Eigen::VectorXd weights = centre.dual_weights(sharpness, system.equalities.cols(), direction);
     const double bound = dual_bound(program, system, weights, y.cwiseAbs().maxCoeff());
     best.lower_bound = std::max(best.lower_bound, bound);
-    if (centre.value() < best.value) best.y = y, best.value = centre.value();
-    if (best.value - best.lower_bound <= gap || best.value < enough || best.steps >= most_steps) break;
+    if (best.value - best.lower_bound <= ends.gap || best.lower_bound >= ends.worthless ||
+        best.steps >= ends.most_steps)
+      break;
   }
   return best;
 }

@@ -32,6 +32,7 @@ struct Reduced {
   Eigen::VectorXd start;  // of kept variables, within bounds
   Eigen::VectorXd fixed;  // y of all variables; kept ones are overwritten
   bool bounds_cross = false;
+  bool bounded = true;  // every variable, on both sides: so is the objective
 };
 
 Posynomial reduced(const Posynomial& whole, Reduced& to) {
@@ -72,6 +73,7 @@ Reduced reduce(const GeometricProgram& program) {
     if (std::isfinite(high))
       result.program.constraints.push_back(bound(-high, k, 1, count)), result.start[k] = high - 1;
     if (std::isfinite(low) && std::isfinite(high)) result.start[k] = (low + high) / 2;
+    else result.bounded = false;
   }
   return result;
 }
@@ -99,7 +101,8 @@ BarrierResult find_feasible(const LogProgram& program, const Eigen::VectorXd& st
   for (const Posynomial& constraint : program.constraints) relaxed.constraints.push_back(with_column(constraint, -1));
   Eigen::VectorXd y(variables + 1);
   y << start, worst_constraint(program, start) + 1;
-  BarrierResult result = minimise_with_barrier(relaxed, y, 1e-10, deep_enough, most_steps);
+  BarrierResult result =
+      minimise_with_barrier(relaxed, y, {.gap = 1e-10, .enough = deep_enough, .most_steps = most_steps});
   result.y = result.y.head(variables).eval();
   return result;
 }
@@ -144,14 +147,18 @@ GeometricResult solve(const GeometricProgram& program, const GeometricOptions& o
       }
     }
   }
-  if (!dual_is_feasible(dual_system(part.program)))
+  if (!part.bounded && !dual_is_feasible(dual_system(part.program)))
     return answer(GeometricStatus::unbounded, "some direction lowers the objective for ever and breaks no constraint",
                   steps);
 
   BarrierResult best{.y = y, .value = soft_maximum(part.program.objective, y).value};
   if (y.size() == 0)
     best.lower_bound = best.value - 8 * std::numeric_limits<double>::epsilon() * (1 + part.program.magnitude);
-  else best = minimise_with_barrier(part.program, y, options.relative_gap, -infinity, options.most_steps);
+  else
+    best = minimise_with_barrier(part.program, y,
+                                 {.gap = options.relative_gap,
+                                  .worthless = options.worthless > 0 ? std::log(options.worthless) : -infinity,
+                                  .most_steps = options.most_steps});
   GeometricResult result;
   Eigen::VectorXd all = part.fixed;
   for (std::size_t k = 0; k < part.kept.size(); ++k) all[part.kept[k]] = best.y[static_cast<Eigen::Index>(k)];

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ enum class GeometricStatus {
 
 struct GeometricOptions {
   double relative_gap = 1e-9;
+  // From this certified bound on nobody wants the optimum: the search ends.
+  double worthless = std::numeric_limits<double>::infinity();
   int most_steps = 1000;  // Newton steps, and the bound on them: for the feasible start and again for the optimum
 };
 

@@ -50,7 +50,12 @@ struct BarrierResult {
 
 // From a strictly feasible y. Stops when value - lower_bound <= gap, when the value falls below `enough`, when steps
 // run out, or when rounding ends progress.
-BarrierResult minimise_with_barrier(const LogProgram& program, Eigen::VectorXd y, double gap, double enough,
-                                    int most_steps);
+struct BarrierEnds {
+  double gap = 0;                                              // between value and bound
+  double enough = -std::numeric_limits<double>::infinity();    // a value below which no lower one is wanted
+  double worthless = std::numeric_limits<double>::infinity();  // a bound from which on the value is not wanted
+  int most_steps = 0;
+};
+BarrierResult minimise_with_barrier(const LogProgram& program, Eigen::VectorXd y, const BarrierEnds& ends);
 
 }  // namespace tilescope

@@ -2,9 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include "hardware/measured_curves.h"
 
 namespace tilescope {
 
@@ -35,27 +33,16 @@ TEST_CASE("the associativity of a simulated cache is found from its own curves")
 // Without copies in both partitions, half as many ways would fit the curve of reads. Largest differences of 8 runs:
 // 0.03 of reads, 0.06 of stores.
 TEST_CASE("the records of hardware measure give the ways of the shipped profiles") {
-  int records = 0;
-  for (const char* gpu : {"h100", "h200"})
-    for (const auto& file : std::filesystem::directory_iterator(std::string(TILESCOPE_SOURCE_DIR) +
-                                                                "/validate/records/" + gpu + "/hardware")) {
-      const nlohmann::json record = nlohmann::json::parse(std::ifstream(file.path()));
-      SweepCurve reads, stores;
-      for (const auto& curve : record.at("curves"))
-        for (const auto& point : curve.at("points")) {
-          if (curve.at("name") == read_again_curve) reads.emplace_back(point.at(0), point.at(1));
-          if (curve.at("name") == stored_again_curve) stores.emplace_back(point.at(0), point.at(1));
-        }
-      const Associativity found =
-          fit_associativity(record.at("environment").at("l2_bytes").get<std::int64_t>(), 2, reads, stores);
-      CAPTURE(file.path().string());
-      CHECK(found.ways == 16);
-      CHECK(found.dirty_ways == 8);
-      CHECK(found.read_difference < 0.04);
-      CHECK(found.store_difference < 0.07);
-      ++records;
-    }
-  CHECK(records >= 8);
+  for (const MeasuredCurves& measured : measured_curves()) {
+    const Associativity found =
+        fit_associativity(measured.record.at("environment").at("l2_bytes").get<std::int64_t>(), 2,
+                          measured.points(read_again_curve), measured.points(stored_again_curve));
+    CAPTURE(measured.file);
+    CHECK(found.ways == 16);
+    CHECK(found.dirty_ways == 8);
+    CHECK(found.read_difference < 0.04);
+    CHECK(found.store_difference < 0.07);
+  }
 }
 
 }  // namespace tilescope
