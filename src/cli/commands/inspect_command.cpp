@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
 
 #include "cli/commands/commands.h"
 #include "cli/output/code/code_text.h"
@@ -9,6 +12,7 @@
 #include "kernel/code/sass/encoding.h"
 #include "kernel/code/sass/listing.h"
 #include "kernel/code/sass/nvdisasm.h"
+#include "records/capture/capture_lines.h"
 
 namespace tilescope::cli {
 namespace {
@@ -40,29 +44,63 @@ void add_bounds(const Arguments& arguments, std::vector<InspectedKernel>& kernel
   }
 }
 
-std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::string& file) {
+// A file with kernels. With `threads`, only these kernels: threads of the largest block that a program launched.
+struct CodeSource {
+  std::filesystem::path file;
+  std::optional<std::map<std::string, std::int64_t>> threads{};
+};
+
+// FILE itself, or the modules of a capture whose kernels were launched.
+std::vector<CodeSource> sources_of(const std::filesystem::path& place) {
+  const bool directory = std::filesystem::is_directory(place);
+  if (!directory && place.filename() != capture::capture_file_name) return {{.file = place}};
+  const capture::Capture captured = capture::read_capture(place);
+  std::map<std::string, std::map<std::string, std::int64_t>> by_module;
+  for (const capture::CapturedLaunch& launch : captured.launches) {
+    const capture::CapturedKernel& kernel = captured.kernels.at(static_cast<std::size_t>(launch.kernel));
+    if (kernel.module.empty()) continue;
+    std::int64_t& threads = by_module[kernel.module][kernel.symbol];
+    threads = std::max(threads, launch.block[0] * launch.block[1] * launch.block[2]);
+  }
+  if (by_module.empty())
+    throw InputError(Diagnostic{.file = place.string(), .message = "has no launch of a kernel whose module is known"});
+  const std::filesystem::path cubins = (directory ? place : place.parent_path()) / "cubins";
+  std::vector<CodeSource> sources;
+  for (auto& [hash, threads] : by_module) sources.push_back({cubins / (hash + ".cubin"), std::move(threads)});
+  return sources;
+}
+
+bool is_named(const CubinKernel& kernel, const std::string& part) {
+  return kernel.name.find(part) != std::string::npos || readable_name(kernel.name).find(part) != std::string::npos;
+}
+
+std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::string& place) {
   const std::string wanted = arguments.text("name").value_or("");
   const auto nvdisasm = find_nvdisasm(arguments.text("nvdisasm"));
   std::vector<InspectedKernel> kernels;
-  for (const Cubin& cubin : read_code_file(file)) {
-    const std::size_t first = kernels.size();
-    for (const CubinKernel& kernel : cubin.kernels)
-      if (kernel.name.find(wanted) != std::string::npos || readable_name(kernel.name).find(wanted) != std::string::npos)
+  for (const CodeSource& source : sources_of(place))
+    for (const Cubin& cubin : read_code_file(source.file)) {
+      const std::size_t first = kernels.size();
+      for (const CubinKernel& kernel : cubin.kernels) {
+        if (!is_named(kernel, wanted) || (source.threads && source.threads->count(kernel.name) == 0)) continue;
         kernels.push_back({.compute_capability = cubin.compute_capability,
                            .kernel = kernel,
                            .code = {},
+                           .bounds = {},
                            .show_instructions = arguments.has("instructions")});
-    if (nvdisasm && kernels.size() > first) add_code(*nvdisasm, cubin, file, kernels, first);
-  }
+        if (source.threads) kernels.back().kernel.most_threads = source.threads->at(kernel.name);
+      }
+      if (nvdisasm && kernels.size() > first) add_code(*nvdisasm, cubin, source.file.string(), kernels, first);
+    }
   if (kernels.empty())
-    refuse("--name", fmt::format("no kernel of {} has '{}' in its name; leave it out to see all", file, wanted));
+    refuse("--name", fmt::format("no kernel of {} has '{}' in its name; leave it out to see all", place, wanted));
   if (!nvdisasm && !arguments.quiet()) print_note(std::string("note: ") + nvdisasm_advice());
   return kernels;
 }
 
 ExitStatus inspect(const Arguments& arguments) {
   if (arguments.positional().empty())
-    refuse("inspect", "is incomplete: name a cubin, object, program or shared library");
+    refuse("inspect", "is incomplete: name a cubin, object, program, shared library or capture");
   const std::string& file = arguments.positional().front();
   std::vector<InspectedKernel> kernels = kernels_of(arguments, file);
   add_bounds(arguments, kernels);
@@ -99,7 +137,9 @@ Command inspect_command() {
       .examples = {"tilescope inspect my_kernel.cubin", "tilescope inspect libmine.so --name attention --format json",
                    "tilescope inspect my_kernel.cubin --hardware h200_sxm"},
       .notes =
-          "FILE is a cubin, a fat binary, or an object, program or shared library with CUDA code. No GPU is needed. "
+          "FILE is a cubin, a fat binary, an object, program or shared library with CUDA code, or what `capture` "
+          "wrote: "
+          "then the kernels that were launched. No GPU is needed. "
           "Machine code is read with nvdisasm of the CUDA toolkit or of Triton; without it only the resources are "
           "shown.",
       .options = inspect_options,

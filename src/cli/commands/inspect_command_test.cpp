@@ -4,6 +4,7 @@
 #include "cli/run_program.h"
 #include "kernel/code/testdata/test_kernels.h"
 #include "predict/explain/json.h"
+#include "records/capture/capture_lines.h"
 
 using namespace tilescope;
 using namespace tilescope::cli;
@@ -92,4 +93,34 @@ TEST_CASE("inspect --hardware adds what binds each innermost loop, and refuses a
   const Outcome other = run_program(kernel.command() + " --hardware a100_sxm_80");
   CHECK(other.status == 2);
   CHECK(has(other.err, "--hardware: a100_sxm_80 has compute capability 8.0"));
+}
+
+TEST_CASE("inspect of a capture shows the kernels that were launched, with the threads of their blocks") {
+  const CommittedKernel kernel("triton_forward");
+  const ScratchFolder folder;
+  const std::string hash = "0123456789abcdef0123456789abcdef";
+  capture::Capture captured;
+  capture::CapturedProcess& process = captured.processes.emplace_back();
+  process.pid = 1, process.started = "2026-11-23T15:04:05Z", process.command = {"prog"};
+  process.driver = "13.0", process.cupti = "13.0.1";
+  captured.modules.push_back({.hash = hash, .bytes = 100});
+  for (const bool known : {true, false}) {  // of the other kernel nobody knows the module
+    capture::CapturedKernel& launched = captured.kernels.emplace_back();
+    launched.symbol = known ? "fwd" : "other", launched.module = known ? hash : "";
+    capture::CapturedLaunch& launch = captured.launches.emplace_back();
+    launch.kernel = known ? 0 : 1, launch.block = {known ? 128 : 256, 1, 1}, launch.count = 1;
+  }
+  std::filesystem::create_directory(folder / "cubins");
+  write_file(folder / "capture.jsonl", capture::capture_lines(captured));
+  write_file(folder / "cubins/" + hash + ".cubin", unpacked_test_file("triton_forward.cubin"));
+  for (const std::string& place : {folder.path(), folder / "capture.jsonl"}) {
+    const Outcome outcome = run_program("inspect " + place + " --format json --nvdisasm " + kernel.program());
+    CHECK(outcome.err == "");
+    REQUIRE(outcome.status == 0);
+    const Json kernels = Json::parse(outcome.out)["kernels"];
+    REQUIRE(kernels.size() == 1);
+    CHECK(kernels[0]["kernel"] == "fwd");
+    CHECK(kernels[0]["most_threads"] == 128);
+    CHECK(kernels[0]["code"]["warps"] == 4);
+  }
 }

@@ -1,12 +1,10 @@
 #include "cli/output/code/code_columns.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
-
-#include <cstdlib>
 
 #include "base/text.h"
 #include "cli/output/code/code_json.h"
+#include "records/capture/capture.h"
 
 namespace tilescope::cli {
 namespace {
@@ -115,13 +113,7 @@ std::string role_letter(std::size_t role) {
 
 std::string shown_address(std::uint64_t address) { return fmt::format("{:#06x}", address); }
 
-std::string readable_name(const std::string& symbol) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  const std::string name = status == 0 && text != nullptr ? text : symbol;
-  std::free(text);
-  return without_signature(name);
-}
+std::string readable_name(const std::string& symbol) { return without_signature(capture::demangled(symbol)); }
 
 const Columns<InspectedKernel>& code_columns() {
   using R = InspectedKernel;
