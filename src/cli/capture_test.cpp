@@ -35,8 +35,7 @@ TEST_CASE("capture refuses what it does not understand") {
   check_refused("capture list " + bundled + " --counters",
                 "error: --counters: is an option of capture -- COMMAND; leave it out");
   check_refused("capture python -- train.py", "error: python: unexpected word before --; the command stands after it");
-  check_refused("capture --format json -- true",
-                "error: --format: is an option of capture list; a capture is always JSON Lines, leave it out");
+  check_refused("capture --format json -- true", "error: --format: is an option of capture list; leave it out");
   check_refused("capture --countres -- true",
                 "error: --countres: 'capture' has no such option; did you mean '--counters'?");
   check_refused("capture list /no/such/file", "/no/such/file: error: cannot be opened: No such file or directory");

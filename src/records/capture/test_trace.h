@@ -74,7 +74,7 @@ inline TestTrace example_trace() {
   trace.shape(1, "kernel_a").shape(2, "kernel_b").shape(3, "kernel_c");
   trace.launch(1, 10).launch(2, 11).launch(3, 12).launch(4, 13).launch(4, 14);
   trace.run(1, 11, 2000).run(1, 10, 1000).run(1, 12, 3000).run(2, 13, 4000).run(3, 99, 5000);
-  trace.add(TraceKind::counted, {1, 10, 2, 4096}, "dram__bytes_read.sum 1024\nlts__t_sectors.sum 2.5\nbad\n x\n");
+  trace.add(TraceKind::counted, {1, 10, 4096}, "2\ndram__bytes_read.sum 1024\nlts__t_sectors.sum 2.5\nbad\n x\n");
   trace.add(TraceKind::note, {}, "a note");
   return trace;
 }

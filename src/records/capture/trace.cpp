@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include "records/capture/trace_events.h"
 
@@ -28,7 +29,10 @@ class TraceJoin {
  private:
   void add_modules_and_maps();
   void add_runs();
-  void add_times(std::size_t launch, const TraceRun& run);
+  void add_untimed();
+  void add_counts();
+  std::size_t place_of(const TraceRun& run, std::uint64_t call);
+  void add_run(std::size_t launch, const TraceRun& run);
   std::int64_t kernel_place(CapturedKernel kernel);
   std::int64_t kernel_of(const TraceCall& call);
   std::string module_of(const TraceFunction& function);
@@ -46,6 +50,10 @@ class TraceJoin {
   std::uint64_t origin_ = 0;  // start of the first run
   std::map<std::string, std::int64_t> kernels_;
   std::map<std::string_view, std::int64_t> maps_;  // by their bytes
+  std::set<std::uint64_t> counted_;                // correlations
+  // Places of launches by what the trace writes once, so that the text of a key is made once.
+  std::map<std::array<std::uint64_t, 4>, std::size_t> places_;  // call, shape, stream, node
+  std::unordered_map<std::uint64_t, std::size_t> place_of_call_, place_of_correlation_;
   std::map<std::uint64_t, std::int64_t> kernel_of_function_;
   std::map<std::pair<std::string, std::string>, bool> module_answers_;
   std::map<std::string, std::map<std::string, std::size_t>> launches_;  // by geometry, then by parameters
@@ -192,74 +200,82 @@ const TraceCall* TraceJoin::call_of_node(std::uint64_t node) const {
   return nullptr;
 }
 
-void TraceJoin::add_times(std::size_t place, const TraceRun& run) {
+// A counted launch has no time: the profiler slows it.
+void TraceJoin::add_run(std::size_t place, const TraceRun& run) {
   CapturedLaunch& launch = capture_->launches[place];
   ++launch.count;
+  if (counted_.contains(run.correlation)) return;
   if (run.end < run.start || run.start < origin_ || run.start == 0) return;
   const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   launch.starts_ns.push_back(static_cast<std::int64_t>(std::min(run.start - origin_, most)));
   launch.durations_ns.push_back(static_cast<std::int64_t>(std::min(run.end - run.start, most)));
 }
 
+std::size_t TraceJoin::place_of(const TraceRun& run, std::uint64_t call_id) {
+  const auto [place, added] = places_.emplace(std::array{call_id, run.shape, run.stream, run.node}, 0);
+  if (!added) return place->second;
+  const TraceShape& shape = events_->shapes.at(run.shape);
+  const auto found = events_->calls.find(call_id);
+  const TraceCall* call = run.node != 0                   ? call_of_node(run.node)
+                          : found != events_->calls.end() ? &found->second
+                                                          : nullptr;
+  CapturedLaunch launch = call != nullptr ? described(*call) : described(shape);
+  if (launch.kernel < 0) launch = described(shape);
+  launch.cluster = shape.cluster;
+  launch.device = shape.device;
+  launch.stream = static_cast<std::int64_t>(run.stream & 0xffffffffU);
+  launch.graph_node = static_cast<std::int64_t>(run.node & 0x7fffffffffffffffU);
+  return place->second = launch_place(std::move(launch));
+}
+
 void TraceJoin::add_runs() {
   std::unordered_map<std::uint64_t, std::uint64_t> call_at;  // by correlation
   for (const TraceLaunch& launch : events_->launches) call_at[launch.correlation] = launch.call;
-  // The place of a launch by what is written once, so that the text of its key is made once.
-  std::map<std::array<std::uint64_t, 4>, std::size_t> places;
-  std::map<std::uint64_t, std::size_t> place_of_call, place_of_correlation;
-  std::unordered_map<std::uint64_t, bool> timed;
+  for (const TraceCount& count : events_->counts) counted_.insert(count.correlation);
   std::vector<TraceRun> runs = events_->runs;
   std::sort(runs.begin(), runs.end(), [](const TraceRun& a, const TraceRun& b) { return a.start < b.start; });
   for (const TraceRun& run : runs)
     if (run.start != 0 && (origin_ == 0 || run.start < origin_)) origin_ = run.start;
   for (const TraceRun& run : runs) {
-    const auto shape = events_->shapes.find(run.shape);
-    if (shape == events_->shapes.end()) continue;
-    const auto at = run.node == 0 ? call_at.find(run.correlation) : call_at.end();
-    const std::uint64_t call_id = at != call_at.end() ? at->second : 0;
-    const auto [place, added] = places.emplace(std::array{call_id, run.shape, run.stream, run.node}, 0);
-    if (added) {
-      const auto found = events_->calls.find(call_id);
-      const TraceCall* call = run.node != 0                   ? call_of_node(run.node)
-                              : found != events_->calls.end() ? &found->second
-                                                              : nullptr;
-      CapturedLaunch launch = call != nullptr ? described(*call) : described(shape->second);
-      if (launch.kernel < 0) launch = described(shape->second);
-      launch.cluster = shape->second.cluster;
-      launch.device = shape->second.device;
-      launch.stream = static_cast<std::int64_t>(run.stream & 0xffffffffU);
-      launch.graph_node = static_cast<std::int64_t>(run.node & 0x7fffffffffffffffU);
-      place->second = launch_place(std::move(launch));
+    if (!events_->shapes.contains(run.shape)) continue;
+    const auto call = run.node == 0 ? call_at.find(run.correlation) : call_at.end();
+    const std::size_t place = place_of(run, call != call_at.end() ? call->second : 0);
+    if (call != call_at.end()) {
+      place_of_call_.emplace(call->second, place);
+      place_of_correlation_.emplace(run.correlation, place);
     }
-    if (call_id != 0) {
-      place_of_call.emplace(call_id, place->second);
-      place_of_correlation.emplace(run.correlation, place->second);
-      timed[run.correlation] = true;
-    }
-    add_times(place->second, run);
+    add_run(place, run);
   }
-  // Launches without a time: the process ended before CUPTI delivered it.
+}
+
+// Launches without a time: the process ended before CUPTI delivered it.
+void TraceJoin::add_untimed() {
   for (const TraceLaunch& launch : events_->launches) {
-    if (timed.contains(launch.correlation)) continue;
-    auto place = place_of_call.find(launch.call);
-    if (place == place_of_call.end()) {
+    if (place_of_correlation_.contains(launch.correlation)) continue;
+    auto place = place_of_call_.find(launch.call);
+    if (place == place_of_call_.end()) {
       const auto call = events_->calls.find(launch.call);
       if (call == events_->calls.end() || kernel_of(call->second) < 0) continue;
-      place = place_of_call.emplace(launch.call, launch_place(described(call->second))).first;
+      place = place_of_call_.emplace(launch.call, launch_place(described(call->second))).first;
     }
     ++capture_->launches[place->second].count;
   }
+}
+
+void TraceJoin::add_counts() {
   for (const TraceCount& count : events_->counts) {
-    const auto place = place_of_correlation.find(count.correlation);
-    const auto by_call = place_of_call.find(count.call);
-    if (place != place_of_correlation.end()) capture_->launches[place->second].counted.push_back(count.counted);
-    else if (by_call != place_of_call.end()) capture_->launches[by_call->second].counted.push_back(count.counted);
+    const auto exact = place_of_correlation_.find(count.correlation);
+    const auto by_call = place_of_call_.find(count.call);
+    if (exact != place_of_correlation_.end()) capture_->launches[exact->second].counted.push_back(count.counted);
+    else if (by_call != place_of_call_.end()) capture_->launches[by_call->second].counted.push_back(count.counted);
   }
 }
 
 void TraceJoin::join() {
   add_modules_and_maps();
   add_runs();
+  add_untimed();
+  add_counts();
   capture_->processes.push_back(events_->process);
 }
 

@@ -159,9 +159,11 @@ void read_tensor_map(const TraceRecord& r, TraceEvents& events) {
 
 void read_counted(const TraceRecord& r, TraceEvents& events) {
   TraceCount count{.call = r.words[0], .correlation = r.words[1], .counted = {}};
-  count.counted.group = fmt::format("{}", r.words[2]);
-  count.counted.read_through_bytes = r.count(3);
-  for (const std::string& line : pieces(r.bytes, '\n')) {
+  count.counted.read_through_bytes = r.count(2);
+  const std::vector<std::string> lines = pieces(r.bytes, '\n');
+  if (lines.empty() || lines[0].empty()) return;
+  count.counted.group = lines[0];
+  for (const std::string& line : lines) {
     const std::size_t space = line.find(' ');
     double value = 0;
     if (space == std::string::npos || space == 0) continue;
@@ -245,7 +247,7 @@ class EventReader {
 };
 
 // The fewest words of each kind of record, in the order of TraceKind.
-constexpr std::array<std::size_t, 18> fewest_words{0, 0, 6, 6, 4, 2, 1, 6, 14, 2, 3, 15, 7, 1, 26, 2, 0, 4};
+constexpr std::array<std::size_t, 18> fewest_words{0, 0, 6, 6, 4, 2, 1, 6, 14, 2, 3, 15, 7, 1, 26, 2, 0, 3};
 
 }  // namespace
 

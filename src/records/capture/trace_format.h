@@ -32,7 +32,7 @@ enum class TraceKind : std::uint16_t {
   tensor_map,  // id, type, rank, dims 5, strides 4, box 5, element strides 5, interleave, swizzle, L2, fill; 128 bytes
   memory,      // first byte, size of an allocation
   note,        // text
-  counted,     // call, correlation, group, bytes read through the L2 before; "metric value\n" each
+  counted,     // call, correlation, bytes read through the L2 before; lines: group, then "metric value" each
 };
 
 struct TraceHead {

@@ -26,6 +26,13 @@ Driver find_driver() {
   find(found.device_attribute, "cuDeviceGetAttribute");
   find(found.device_memory, "cuDeviceTotalMem_v2");
   find(found.version, "cuDriverGetVersion");
+  find(found.current_context, "cuCtxGetCurrent");
+  find(found.context_device, "cuCtxGetDevice");
+  find(found.synchronize, "cuCtxSynchronize");
+  find(found.allocate, "cuMemAlloc_v2");
+  find(found.load_module, "cuModuleLoadData");
+  find(found.module_function, "cuModuleGetFunction");
+  find(found.launch, "cuLaunchKernel");
   return found;
 }
 
@@ -35,7 +42,9 @@ bool Driver::complete() const {
   return function_attribute != nullptr && function_module != nullptr && parameter_info != nullptr &&
          function_name != nullptr && kernel_function != nullptr && address_range != nullptr &&
          stream_capturing != nullptr && device_count != nullptr && device_name != nullptr &&
-         device_attribute != nullptr && device_memory != nullptr && version != nullptr;
+         device_attribute != nullptr && device_memory != nullptr && version != nullptr && current_context != nullptr &&
+         context_device != nullptr && synchronize != nullptr && allocate != nullptr && load_module != nullptr &&
+         module_function != nullptr && launch != nullptr;
 }
 
 const Driver& driver() {

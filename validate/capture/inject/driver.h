@@ -19,6 +19,13 @@ struct Driver {
   decltype(&cuDeviceGetAttribute) device_attribute = nullptr;
   decltype(&cuDeviceTotalMem) device_memory = nullptr;
   decltype(&cuDriverGetVersion) version = nullptr;
+  decltype(&cuCtxGetCurrent) current_context = nullptr;
+  decltype(&cuCtxGetDevice) context_device = nullptr;
+  decltype(&cuCtxSynchronize) synchronize = nullptr;
+  decltype(&cuMemAlloc) allocate = nullptr;
+  decltype(&cuModuleLoadData) load_module = nullptr;
+  decltype(&cuModuleGetFunction) module_function = nullptr;
+  decltype(&cuLaunchKernel) launch = nullptr;
 
   bool complete() const;
 };

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "validate/capture/inject/counting.h"
 #include "validate/capture/inject/driver.h"
 #include "validate/capture/inject/recorder.h"
 
@@ -21,6 +22,7 @@ namespace {
 // True while this thread is inside the library: what the driver does then on the library's behalf is not recorded,
 // except loaded modules.
 thread_local bool inside = false;
+thread_local std::uint64_t current_call = 0;  // of the launch that this thread is in
 
 template <class Parameters>
 LaunchArguments plain_launch(const void* parameters) {
@@ -108,7 +110,14 @@ void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   const bool enters = data.callbackSite == CUPTI_API_ENTER;
   for (const LaunchCall& call : launch_calls) {
     if (call.id != id) continue;
-    if (enters) recorder.launch(call.arguments(data.functionParams), data.correlationId);
+    LaunchCounting& counting = LaunchCounting::instance();
+    if (enters) {
+      const LaunchArguments arguments = call.arguments(data.functionParams);
+      current_call = recorder.launch(arguments, data.correlationId);
+      if (counting.on()) counting.before(arguments);
+    } else {
+      counting.after(current_call, data.correlationId);
+    }
     return;
   }
   if (enters) return;
@@ -130,6 +139,7 @@ void resource_event(CUpti_CallbackId id, const CUpti_ResourceData& data) {
     else recorder.module_unloading(module);
   } else if (id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
     cuptiActivityFlushAll(0);
+    LaunchCounting::instance().context_ends(data.context);
   } else {
     const auto& graph = *static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
     if (graph.nodeType != CU_GRAPH_NODE_TYPE_KERNEL) return;
@@ -270,6 +280,11 @@ void start() {
   recorder.process(version);
   ::pthread_atfork(nullptr, nullptr, [] { Recorder::instance().abandon(); });
   if (!subscribe()) return recorder.close();
+  const auto asked = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && std::string_view(value) == "1";
+  };
+  if (asked("TILESCOPE_CAPTURE_COUNTERS")) LaunchCounting::instance().switch_on(asked("TILESCOPE_CAPTURE_COLD"));
   std::atexit(at_exit);
   start_delivery();
 }

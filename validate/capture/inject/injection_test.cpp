@@ -9,7 +9,7 @@ TEST_CASE("the capture library loads, exports its two entries, and does nothing 
   void* library = ::dlopen(TILESCOPE_CAPTURE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   REQUIRE_MESSAGE(library != nullptr, ::dlerror());
   const auto initialize = reinterpret_cast<int (*)()>(::dlsym(library, "InitializeInjection"));
-  REQUIRE(initialize != nullptr);
+  REQUIRE((initialize != nullptr));
   CHECK(::dlsym(library, "InitializeInjectionNvtx2") != nullptr);
   CHECK(initialize() == 1);
   CHECK(initialize() == 1);

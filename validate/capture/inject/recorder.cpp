@@ -125,6 +125,7 @@ void Recorder::devices() {
 void Recorder::module_loaded(const CUpti_ModuleResourceData& module) {
   if (!active()) return;
   const std::string_view cubin(module.pCubin, module.pCubin != nullptr ? module.cubinSize : 0);
+  if (cubin.size() < 16384 && cubin.find(own_kernel) != std::string_view::npos) return;
   const std::uint64_t high = hash_of(cubin, 1), low = hash_of(cubin, 2);
   char name[33] = {};
   std::snprintf(name, sizeof(name), "%016llx%016llx", static_cast<unsigned long long>(high),
@@ -265,6 +266,17 @@ std::uint64_t Recorder::call_id(std::uint64_t key, std::array<std::uint64_t, 14>
   return words[0];
 }
 
+void Recorder::counted(std::uint64_t call, std::uint32_t correlation, std::uint64_t read_through,
+                       const std::string& group, const std::vector<std::pair<std::string, double>>& values) {
+  std::string text = group + "\n";
+  for (const auto& [metric, value] : values) {
+    char number[64];
+    std::snprintf(number, sizeof(number), " %.17g\n", value);
+    text += metric + number;
+  }
+  writer_.put(TraceKind::counted, {call, correlation, read_through}, text);
+}
+
 void Recorder::graph_node(std::uint64_t node, std::uint64_t original) {
   writer_.put(TraceKind::graph_node, {node, original, original == 0 && capturing() ? thread.call : 0});
 }
@@ -292,6 +304,7 @@ void Recorder::tensor_map(const void* parameters) {
 }
 
 void Recorder::kernel_ran(const CUpti_ActivityKernel10& k) {
+  if (k.name != nullptr && std::string_view(k.name) == own_kernel) return;
   const auto word = [](auto value) { return static_cast<std::uint64_t>(value); };
   std::array<std::uint64_t, 15> words{0,
                                       word(k.gridX),

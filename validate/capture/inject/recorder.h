@@ -15,6 +15,8 @@
 
 namespace tilescope::capture {
 
+inline constexpr std::string_view own_kernel = "tilescope_read_through";  // the library's own, not recorded
+
 // A launch as the driver's call states it.
 struct LaunchArguments {
   CUfunction function = nullptr;  // or a CUkernel
@@ -49,10 +51,14 @@ class Recorder {
   void module_opened(CUmodule module);      // after cuModuleLoad...: the last module that this thread loaded
   void tensor_map(const void* parameters);  // after cuTensorMapEncodeTiled
 
+  const KnownFunction& function(CUfunction handle);
   // Returns the call's number, which stays the same for the same function, geometry, parameters and ranges.
   std::uint64_t launch(const LaunchArguments& arguments, std::uint32_t correlation);
   void stream_capture(bool begins) { captures_ += begins ? 1 : -1; }
   bool capturing() const { return captures_ > 0; }
+  // Values of one launch, counted in one pass.
+  void counted(std::uint64_t call, std::uint32_t correlation, std::uint64_t read_through, const std::string& group,
+               const std::vector<std::pair<std::string, double>>& values);
   void graph_node(std::uint64_t node, std::uint64_t original);
 
   void kernel_ran(const CUpti_ActivityKernel10& kernel);
@@ -62,7 +68,6 @@ class Recorder {
 
  private:
   void devices();
-  const KnownFunction& function(CUfunction handle);
   const KnownFunction& new_function(CUfunction handle);
   std::uint64_t range_id(const std::string& path);
   std::uint64_t call_id(std::uint64_t key, std::array<std::uint64_t, 14>& words);
