@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace tilescope {
@@ -33,7 +34,12 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
   };
   Comparer comparer(data_directory, experiment_of, keep, all, rates);
   validate::for_each_record(records, [&](validate::Record&& record) {
-    comparer.add(std::move(record));
+    const std::string file = record.file;
+    try {
+      comparer.add(std::move(record));
+    } catch (const CountOverflow& overflow) {
+      throw InputError(Diagnostic{.file = file, .path = "point", .message = overflow.what()});
+    }
     if (progress) progress(++done, all);
   });
   return comparer.finish();

@@ -58,6 +58,17 @@ void read_dtypes(const JsonFields& json, MeasurePoint& point) {
   }
 }
 
+// The limits that --tile and --splits have.
+void check_tile(const JsonFields& json, const MeasurePoint& point) {
+  constexpr std::int64_t most_warps = 64;
+  const auto check = [&](const char* key, std::int64_t value, std::int64_t most) {
+    if (value > most) json.report(key, fmt::format("must be at most {}, found {}", most, value));
+  };
+  check("tile.q", point.tile_q, largest_extent), check("tile.kv", point.tile_kv, largest_extent);
+  check("warps", point.warps, most_warps), check("stages", point.stages, most_warps);
+  check("splits", point.splits, largest_extent);
+}
+
 MeasurePoint read_point(const JsonFields& json) {
   MeasurePoint point;
   point.kernel = json.text("kernel");
@@ -82,6 +93,7 @@ MeasurePoint read_point(const JsonFields& json) {
   if (json.has("dtypes")) read_dtypes(json.object("dtypes"), point);
   if (json.has("stages")) point.stages = json.integer("stages", 1);
   if (json.has("splits")) point.splits = json.integer("splits", 1);
+  check_tile(json, point);
   return point;
 }
 
