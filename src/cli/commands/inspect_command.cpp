@@ -35,13 +35,17 @@ void add_code(const std::filesystem::path& nvdisasm, const Cubin& cubin, const s
 void add_bounds(const Arguments& arguments, std::vector<InspectedKernel>& kernels) {
   if (!arguments.has("hardware")) return;
   const HardwareProfile hardware = read_hardware(arguments);
+  std::size_t fitting = 0;
   for (InspectedKernel& kernel : kernels) {
-    if (!kernel.code) refuse("--hardware", nvdisasm_advice());
-    if (kernel.compute_capability != hardware.compute_capability)
-      refuse("--hardware", fmt::format("{} has compute capability {}, but '{}' is code for {}", hardware.id,
-                                       hardware.compute_capability, kernel.kernel.name, kernel.compute_capability));
+    if (!kernel.code || kernel.compute_capability != hardware.compute_capability) continue;
     kernel.bounds = kernel_bounds(*kernel.code, hardware);
+    ++fitting;
   }
+  if (fitting > 0) return;
+  if (!kernels.front().code) refuse("--hardware", nvdisasm_advice());
+  refuse("--hardware",
+         fmt::format("{} has compute capability {}, but '{}' is code for {}", hardware.id, hardware.compute_capability,
+                     kernels.front().kernel.name, kernels.front().compute_capability));
 }
 
 // A file with kernels. With `threads`, only these kernels: threads of the largest block that a program launched.
@@ -74,10 +78,24 @@ bool is_named(const CubinKernel& kernel, const std::string& part) {
   return kernel.name.find(part) != std::string::npos || readable_name(kernel.name).find(part) != std::string::npos;
 }
 
+// A cubin whose machine code could not be read.
+struct RefusedCode {
+  std::string compute_capability;
+  std::vector<Diagnostic> findings;
+};
+
+void print_notes(bool has_nvdisasm, const std::vector<RefusedCode>& refused) {
+  if (!has_nvdisasm) print_note(std::string("note: ") + nvdisasm_advice());
+  for (const RefusedCode& each : refused)
+    print_note(fmt::format("note: machine code for compute capability {} was not read: {}", each.compute_capability,
+                           to_string(each.findings.front())));
+}
+
 std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::string& place) {
   const std::string wanted = arguments.text("name").value_or("");
   const auto nvdisasm = find_nvdisasm(arguments.text("nvdisasm"));
   std::vector<InspectedKernel> kernels;
+  std::vector<RefusedCode> refused;
   for (const CodeSource& source : sources_of(place))
     for (const Cubin& cubin : read_code_file(source.file)) {
       const std::size_t first = kernels.size();
@@ -90,11 +108,19 @@ std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::s
                            .show_instructions = arguments.has("instructions")});
         if (source.threads) kernels.back().kernel.most_threads = source.threads->at(kernel.name);
       }
-      if (nvdisasm && kernels.size() > first) add_code(*nvdisasm, cubin, source.file.string(), kernels, first);
+      if (!nvdisasm || kernels.size() == first) continue;
+      try {
+        add_code(*nvdisasm, cubin, source.file.string(), kernels, first);
+      } catch (const InputError& error) {  // a library may hold code that this nvdisasm does not know
+        refused.push_back({cubin.compute_capability, error.diagnostics()});
+      }
     }
   if (kernels.empty())
     refuse("--name", fmt::format("no kernel of {} has '{}' in its name; leave it out to see all", place, wanted));
-  if (!nvdisasm && !arguments.quiet()) print_note(std::string("note: ") + nvdisasm_advice());
+  const bool none_read =
+      std::none_of(kernels.begin(), kernels.end(), [](const auto& each) { return each.code.has_value(); });
+  if (!refused.empty() && none_read) throw InputError(refused.front().findings);
+  if (!arguments.quiet()) print_notes(nvdisasm.has_value(), refused);
   return kernels;
 }
 

@@ -124,3 +124,22 @@ TEST_CASE("inspect of a capture shows the kernels that were launched, with the t
     CHECK(kernels[0]["code"]["warps"] == 4);
   }
 }
+
+TEST_CASE("of a file with code that the disassembler does not know, the rest is read") {
+  // The fat binary has code for 9.0, which is kernels.cubin, and longer code for 10.0.
+  const std::string data = std::string(TILESCOPE_SOURCE_DIR) + "/src/kernel/code/testdata/";
+  const ScratchFolder folder;
+  const std::string program = folder / "disassembler";
+  write_file(program, "#!/bin/sh\nif cmp -s \"$2\" " + data + "kernels.cubin; then exec cat " + data +
+                          "kernels.sass; fi\necho unknown code >&2\nexit 1\n");
+  REQUIRE(chmod(program.c_str(), 0755) == 0);
+  const std::string command = "inspect " + data + "kernels.fatbin --name staged --format json --nvdisasm ";
+  const Outcome outcome = run_program(command + program);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.err, "note: machine code for compute capability 10.0 was not read: "));
+  CHECK(has(outcome.err, "cannot disassemble it (status 1): 'unknown code'"));
+  const Json kernels = Json::parse(outcome.out)["kernels"];
+  REQUIRE(kernels.size() == 2);
+  CHECK(kernels[0].contains("code"));
+  CHECK_FALSE(kernels[1].contains("code"));
+}

@@ -42,13 +42,21 @@ Json memory_json(const CodeCounts& counts) {
   return list;
 }
 
+Json waits_json(const CodeCounts& counts) {
+  Json list = Json::array();
+  for (const auto& [wait, count] : counts.waits)
+    list.push_back({{"opcode", wait.first}, {"groups_left", wait.second}, {"count", count}});
+  return list;
+}
+
 Json counts_json(const CodeCounts& counts, bool opcodes) {
   Json kinds = Json::object(), special = Json::object();
   for (const auto& [kind, count] : counts.kinds) kinds[to_string(kind)] = count;
   for (const auto& [name, count] : counts.special) special[name] = count;
   Json object{{"instructions", counts.instructions}, {"kinds", std::move(kinds)},
               {"tensor_flop", counts.tensor_flop()}, {"matrix", matrix_json(counts)},
-              {"special", std::move(special)},       {"memory", memory_json(counts)}};
+              {"special", std::move(special)},       {"memory", memory_json(counts)},
+              {"waits", waits_json(counts)}};
   if (opcodes) object["opcodes"] = counts.opcodes;
   return object;
 }

@@ -72,6 +72,7 @@ TEST_CASE("the loop of a warpgroup kernel has the products and exponentials of i
     shared += count * form.shared_bytes(), from_registers += !form.a_from_shared;
   }
   CHECK(from_registers == 1);
+  CHECK(pass.waits.count({"WARPGROUP", 0}) == 1);
   CHECK(shared == 2 * (rows * head_dim + keys * head_dim + keys * head_dim));
 }
 
@@ -87,6 +88,7 @@ TEST_CASE("the loop of a kernel of single warps has a warp's share of the produc
     if (form.opcode == "LDSM") loaded += form.thread_bytes * count.of_thread() * 32 * warps;
   }
   CHECK(loaded == 2 * 2 * keys * head_dim);
+  CHECK(pass.waits.at({"DEPBAR", 2}) == 1);  // two groups of copies stay in flight
   CHECK(copied == 2 * 2 * keys * head_dim);
 }
 

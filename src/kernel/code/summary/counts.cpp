@@ -1,5 +1,7 @@
 #include "kernel/code/summary/counts.h"
 
+#include <charconv>
+#include <optional>
 #include <tuple>
 
 #include "kernel/code/sass/registers.h"
@@ -30,7 +32,7 @@ CodeCounts& CodeCounts::operator+=(const CodeCounts& more) {
     for (const auto& [key, count] : from) to[key] += count;
   };
   add(kinds, more.kinds), add(opcodes, more.opcodes), add(matrix, more.matrix);
-  add(special, more.special);
+  add(special, more.special), add(waits, more.waits);
   for (const auto& [form, count] : more.memory) {
     MemoryCount& own = memory[form];
     own.instructions += count.instructions, own.guarded += count.guarded, own.alternative += count.alternative;
@@ -64,6 +66,18 @@ class GuardedAccesses {
   std::map<std::tuple<Name, int, MemoryForm>, std::pair<std::int64_t, std::int64_t>> seen_;
 };
 
+// N of "DEPBAR.LE SB0, N" and "WARPGROUP.DEPBAR.LE gsb0, N".
+std::optional<std::int64_t> groups_left(const Instruction& instruction) {
+  const bool copies = instruction.opcode == "DEPBAR" && instruction.has("LE");
+  const bool products = instruction.opcode == "WARPGROUP" && instruction.has("DEPBAR");
+  if ((!copies && !products) || instruction.operands.empty()) return std::nullopt;
+  const std::string& text = instruction.operands.back();
+  std::int64_t left = 0;
+  if (!text.starts_with("0x")) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), left, 16);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(left) : std::nullopt;
+}
+
 }  // namespace
 
 CodeCounts counts_of(std::span<const Instruction> code) {
@@ -78,6 +92,7 @@ CodeCounts counts_of(std::span<const Instruction> code) {
     for (const RegisterSpan& span : instruction.writes) accesses.written(span);
     if (never) continue;
     if (const auto matrix = matrix_instruction(instruction)) ++counts.matrix[*matrix];
+    if (const auto left = groups_left(instruction)) ++counts.waits[{instruction.opcode, *left}];
     if (row.kind == InstructionKind::special)
       ++counts.special[instruction.modifiers.empty() ? "" : instruction.modifiers.front()];
     if (row.memory != CodeMemory::none && row.kind != InstructionKind::matrix)

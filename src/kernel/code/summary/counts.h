@@ -35,6 +35,9 @@ struct CodeCounts {
   std::map<MatrixInstruction, std::int64_t> matrix;
   std::map<std::string, std::int64_t> special;  // by function: "EX2"
   std::map<MemoryForm, MemoryCount> memory;
+  // Waits that leave work in flight, by what they wait for ("DEPBAR" for groups of copies, "WARPGROUP" for groups of
+  // matrix products) and the number of groups that may stay.
+  std::map<std::pair<std::string, std::int64_t>, std::int64_t> waits;
 
   std::int64_t of(InstructionKind kind) const;
   std::int64_t tensor_flop() const;                                          // of all warps that share the instructions
