@@ -39,7 +39,7 @@ TEST_CASE("inspect shows roles, loops and matrix instructions of a kernel") {
   CHECK(outcome.err == "");
   CHECK(has(outcome.out, "tilescope::kernels::fused_wgmma::forward<__half, 128, 2, 128, 2, true>\n"));
   CHECK(has(outcome.out, "c     4-11         240         2,168"));
-  CHECK(has(outcome.out, "0x40a0      8  HGMMA        64x128x16  F16       F32     register  shared  2,097,152"));
+  CHECK(has(outcome.out, "0x40a0      8  HGMMA 64x128x16  F16       F32     register, shared  2,097,152"));
   CHECK(has(outcome.out, "26 loops only wait for a barrier or for registers.\n"));
 }
 

@@ -45,18 +45,42 @@ std::vector<LoopRow> loop_rows(const CodeSummary& code) {
 
 Table matrix_table(const std::vector<LoopRow>& loops) {
   Table table{.title = "matrix instructions of a pass",
-              .columns = {"loop", "count", "instruction", "shape", "operands", "result", "A from", "B from", "FLOP"},
+              .columns = {"loop", "count", "instruction", "operands", "result", "A, B from", "FLOP"},
               .rows = {}};
+  const auto place = [](bool shared) { return shared ? "shared" : "register"; };
   for (const LoopRow& row : loops) {
     CodeCounts counts = row.always;
     counts += row.sometimes;
     for (const auto& [form, count] : counts.matrix)
-      table.rows.push_back({trimmed(row.label), count, form.opcode, fmt::format("{}x{}x{}", form.m, form.n, form.k),
+      table.rows.push_back({trimmed(row.label), count, fmt::format("{} {}x{}x{}", form.opcode, form.m, form.n, form.k),
                             form.type_a == form.type_b ? form.type_a : form.type_a + " " + form.type_b, form.result,
-                            form.a_from_shared ? "shared" : "register", form.b_from_shared ? "shared" : "register",
+                            fmt::format("{}, {}", place(form.a_from_shared), place(form.b_from_shared)),
                             form.flop() * count});
   }
   return table;
+}
+
+// Without the columns of numbers that are zero in every row.
+Table without_zeros(Table table) {
+  for (std::size_t column = table.columns.size(); column-- > 0;) {
+    const bool zero = std::all_of(table.rows.begin(), table.rows.end(),
+                                  [&](const auto& row) { return row[column].is_number() && row[column] == 0; });
+    if (!zero || table.rows.empty()) continue;
+    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(column));
+    for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+  return table;
+}
+
+// "9.0, 168 registers, ...": the columns of the table of kernels in a line.
+std::string resources_line(const InspectedKernel& kernel) {
+  std::vector<std::string> parts;
+  for (const Column<InspectedKernel>& column : code_columns()) {
+    if (!column.in_text || column.key == "kernel") continue;
+    const std::string unit = column.unit.empty() ? "" : " " + column.unit;
+    parts.push_back(fmt::format("{} {}{}", column.title, shown_cell(column.value(kernel)), unit));
+  }
+  return join(parts, ", ");
 }
 
 // For programs: names as the linker sees them.
@@ -93,7 +117,7 @@ std::string bounds_text(const CodeSummary& code, const KernelBounds& bounds, con
   if (rows.empty()) return "";
   const std::string title =
       fmt::format("clocks of a pass of each innermost loop on {}, one warp on each scheduler", bounds.hardware);
-  std::string text = "\n" + render(table_of(title, bound_columns(), rows), style);
+  std::string text = "\n" + render(without_zeros(table_of(title, bound_columns(), rows)), style);
   if (!bounds.missing.empty()) {
     const std::vector<std::string> names(bounds.missing.begin(), bounds.missing.end());
     text += fmt::format("\nThe profile has no measured {}: what needs them is not counted.\n", join(names, ", "));
@@ -108,12 +132,13 @@ std::string kernel_text(const InspectedKernel& row, const Style& style) {
   const std::vector<LoopRow> loops = loop_rows(code);
   const auto waiting =
       std::count_if(code.loops.begin(), code.loops.end(), [](const CodeLoop& loop) { return loop.waits; });
-  std::string text = markdown ? "\n## " + name + "\n" : "\n" + bold(name, style.colour) + "\n";
+  std::string text = markdown ? "## " + name + "\n" : bold(name, style.colour) + "\n";
+  text += (markdown ? "\n" : "") + resources_line(row) + "\n";
   const auto add = [&](const Table& table) {
     if (!table.rows.empty()) text += "\n" + render(table, style);
   };
   if (code.roles.size() > 1) add(table_of("roles of warps", role_columns(), role_rows(code)));
-  add(table_of("instructions of a pass of each loop", loop_columns(), loops));
+  add(without_zeros(table_of("instructions of a pass of each loop", loop_columns(), loops)));
   add(matrix_table(loops));
   if (row.bounds) text += bounds_text(code, *row.bounds, style);
   const std::vector<std::string> notes = notes_of(code, static_cast<std::size_t>(waiting));
@@ -125,9 +150,12 @@ std::string kernel_text(const InspectedKernel& row, const Style& style) {
 
 std::string code_text(const std::vector<InspectedKernel>& kernels, const Style& style) {
   if (style.format == OutputFormat::csv) return render(table_of_values(kernels), style);
-  std::string text = render(table_of("", code_columns(), kernels), style);
-  for (const InspectedKernel& row : kernels)
-    if (row.code) text += kernel_text(row, style);
+  std::vector<InspectedKernel> without_code;
+  for (const InspectedKernel& kernel : kernels)
+    if (!kernel.code) without_code.push_back(kernel);
+  std::string text = without_code.empty() ? "" : render(table_of("", code_columns(), without_code), style);
+  for (const InspectedKernel& kernel : kernels)
+    if (kernel.code) text += (text.empty() ? "" : "\n") + kernel_text(kernel, style);
   return text;
 }
 

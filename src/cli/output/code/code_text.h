@@ -9,7 +9,8 @@
 
 namespace tilescope::cli {
 
-// A table of the kernels, then for each kernel with machine code its roles, loops and matrix instructions.
+// For each kernel with machine code its roles, loops and matrix instructions; a table of the other kernels. CSV: a
+// table of all kernels.
 std::string code_text(const std::vector<InspectedKernel>& kernels, const Style& style);
 
 }  // namespace tilescope::cli
