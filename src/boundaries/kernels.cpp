@@ -14,9 +14,8 @@ namespace {
 void bind(BoundKernel& kernel, const DeriveRequest& request) {
   kernel.problem = problem_of(kernel.schedule, {.masked = request.mask.masks()}, kernel.island, request.widths);
   leave_out_ones(kernel.problem, kernel.schedule, request.workload);
-  kernel.sizes = sizes_of(kernel.problem.symbolic, kernel.schedule, request.workload, request.mask);
-  const Valuation bounds = tile_bounds(kernel.problem.symbolic, kernel.schedule, request.workload);
-  kernel.best = best_tiles(kernel.problem, kernel.sizes, bounds, request.memory);
+  auto [tiles, sizes] = best_tiles(kernel.problem, kernel.schedule, request.workload, request.mask, request.memory);
+  kernel.best = std::move(tiles), kernel.sizes = std::move(sizes);
   kernel.optimum = closed_form(kernel.problem, kernel.sizes);
 }
 

@@ -20,6 +20,34 @@ std::pair<Nest, NestSums> without(const Nest& nest, const NestSums& live, const 
   return {own, changed ? sums_of(own, false) : live};
 }
 
+// An axis in blocks: their number, and the elements of the axis and of a whole block.
+struct Blocks {
+  std::size_t count = 0;
+  std::int64_t elements = 0, block = 0;
+  std::int64_t extent(std::size_t i) const {
+    return std::clamp<std::int64_t>(elements - static_cast<std::int64_t>(i) * block, 0, block);
+  }
+};
+
+// Ends of the runs of live elements in all lines `of`, along the other axis; ends at the border do not count. Of a line
+// with few live elements at least as many that half of them and the live share make one: the relaxed count then has
+// each line at least once.
+template <class Live>
+double ends_of_runs(Live live, const Blocks& of, const Blocks& along) {
+  double ends = 0;
+  for (std::size_t i = 0; i < of.count; ++i) {
+    std::int64_t seen = 0;
+    int cuts = 0;
+    for (std::size_t j = 0; j < along.count; ++j) {
+      if (live(i, j)) seen += along.extent(j);
+      if (j > 0) cuts += live(i, j) != live(i, j - 1);
+    }
+    const double share = static_cast<double>(seen) / static_cast<double>(along.elements);
+    if (seen > 0) ends += static_cast<double>(of.extent(i)) * std::max(static_cast<double>(cuts), 2 * (1 - share));
+  }
+  return ends;
+}
+
 }  // namespace
 
 double live_share(const Workload& workload, const Mask& mask) {
@@ -28,10 +56,20 @@ double live_share(const Workload& workload, const Mask& mask) {
   return static_cast<double>(live.area) / (static_cast<double>(workload.q_len) * static_cast<double>(workload.kv_len));
 }
 
-int mask_edges(const Workload& workload, const Mask& mask) {
-  if (!mask.contiguous()) return 0;
+double mask_edges(const Workload& workload, const Mask& mask) {
+  if (!mask.masks()) return 0;
+  if (!mask.contiguous()) {
+    const auto& live = mask.blocks->live;
+    const auto rows = [&](std::size_t i, std::size_t j) { return live[i][j]; };
+    const auto keys = [&](std::size_t i, std::size_t j) { return live[j][i]; };
+    const double by_row = ends_of_runs(rows, {live.size(), workload.q_len, mask.blocks->block_q},
+                                       {live.front().size(), workload.kv_len, mask.blocks->block_kv}),
+                 by_key = ends_of_runs(keys, {live.front().size(), workload.kv_len, mask.blocks->block_kv},
+                                       {live.size(), workload.q_len, mask.blocks->block_q});
+    return std::max(by_row, by_key) / static_cast<double>(workload.q_len);
+  }
   const KeyInterval keys = mask.keys(workload.q_len, workload.kv_len);
-  return static_cast<int>(keys.begin.moves()) + static_cast<int>(keys.end.moves());
+  return static_cast<double>(keys.begin.moves()) + static_cast<double>(keys.end.moves());
 }
 
 void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,

@@ -16,11 +16,20 @@ namespace {
 
 SymbolicOptions options_of(const DeriveRequest& request) { return {.masked = request.mask.masks()}; }
 
-double volume(const Diagram& diagram, const Workload& workload, ArrayId id) {
+// Values of the array; under a mask those of rows that see a key, of keys that are seen, or of visible pairs.
+double volume(const Diagram& diagram, const DeriveRequest& request, ArrayId id) {
+  const Array& array = diagram.array(id);
   double values = 1;
-  for (const AxisId axis : diagram.array(id).axes)
-    values *= static_cast<double>(diagram.axes[index(axis)].size_in(workload));
-  return values;
+  bool rows = false, keys = false;
+  for (const AxisId axis : array.axes) {
+    const bool row = diagram.guard && axis == diagram.guard->query, key = diagram.guard && axis == diagram.guard->key;
+    rows = rows || row, keys = keys || key;
+    if (!request.mask.masks() || !(row || key))
+      values *= static_cast<double>(diagram.axes[index(axis)].size_in(request.workload));
+  }
+  if (!request.mask.masks() || !(rows || keys)) return values;
+  const LiveSums seen = visible_pairs(request.mask, request.workload.q_len, request.workload.kv_len);
+  return values * static_cast<double>(rows && keys ? seen.area : rows ? seen.rows : seen.keys);
 }
 
 double width(const DeriveRequest& request, const Array& array) {
@@ -30,11 +39,11 @@ double width(const DeriveRequest& request, const Array& array) {
   return 1;
 }
 
-// Each array that a kernel loads or stores counted once, a lower bound for every nest.
+// What a kernel must load or store of each array counted once, a lower bound for every nest.
 double compulsory(const Primitives& primitives, const FusedKernel& kernel, const DeriveRequest& request) {
   double total = 0;
   const auto add = [&](ArrayId id) {
-    total += volume(primitives.diagram, request.workload, id) * width(request, primitives.array(id));
+    total += volume(primitives.diagram, request, id) * width(request, primitives.array(id));
   };
   for (const ArrayId id : kernel.loads)
     if (const auto& source = primitives.array(id).alias_of; !source || !contains(kernel.loads, *source)) add(id);
@@ -129,9 +138,8 @@ void add_problems(NamedDerivation& named, const DeriveRequest& request) {
   for (int i = 0; i < static_cast<int>(named.schedule.islands.size()); ++i) {
     ScheduleProblem problem = problem_of(named.schedule, options_of(request), i, request.widths);
     leave_out_ones(problem, named.schedule, request.workload);
-    const Valuation sizes = sizes_of(problem.symbolic, named.schedule, request.workload, request.mask);
-    named.best.push_back(
-        best_tiles(problem, sizes, tile_bounds(problem.symbolic, named.schedule, request.workload), request.memory));
+    auto [tiles, sizes] = best_tiles(problem, named.schedule, request.workload, request.mask, request.memory);
+    named.best.push_back(std::move(tiles));
     named.optimum.push_back(closed_form(problem, sizes));
     named.feasible = named.feasible && named.best.back().found;
     named.traffic += named.best.back().traffic;
@@ -234,11 +242,9 @@ RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, 
     // Nests that differ only in loops over one element are the same problem.
     if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same)) seen.push_back(same);
     else continue;
-    const Valuation sizes = sizes_of(problem.symbolic, schedule, request.workload, request.mask);
     const double worthless =
         best.best.found && minor.empty() ? least * (1 - solver) : std::numeric_limits<double>::infinity();
-    BestTiles tiles = best_tiles(problem, sizes, tile_bounds(problem.symbolic, schedule, request.workload),
-                                 request.memory, worthless);
+    auto [tiles, sizes] = best_tiles(problem, schedule, request.workload, request.mask, request.memory, worthless);
     if (!tiles.found) continue;
     const double deciding =
         tiles.traffic - (minor.empty() ? 0 : moved_of(problem, schedule, minor, request.widths, sizes, tiles));

@@ -1,8 +1,10 @@
 // Tests that impossible schedules are neither legal nor ranked.
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <random>
 
+#include "base/text.h"
 #include "derive/derivation.h"
 
 namespace tilescope {
@@ -61,6 +63,43 @@ TEST_CASE("no ranked schedule moves less than the compulsory bytes, whatever the
     }
   }
   CHECK(judged > 100);
+}
+
+TEST_CASE("nor where the mask hides whole keys or queries, or is a block pattern") {
+  const auto check = [](const std::string& name, const Workload& workload, const Mask& mask) {
+    CAPTURE(name);
+    CAPTURE(mask.text);
+    CAPTURE(workload.q_len);
+    const Derivation derivation = derive({.diagram = find_diagram(name, bundled_models()),
+                                          .workload = workload,
+                                          .mask = mask,
+                                          .memory = 30000,
+                                          .most_nests = 300,
+                                          .ranked = 3},
+                                         bundled_models() + "/none");
+    CHECK(join(derivation.errors, "; ") == "");
+    REQUIRE(!derivation.ranked.empty());
+    CHECK(derivation.ranked.front().traffic >= derivation.compulsory * (1 - 1e-6));
+    return derivation.compulsory;
+  };
+  for (const char* name : {"attention", "mla_absorbed"}) {
+    check(name, {1, 1, 1, 1, 4096, 64, 64}, *parse_mask("window:128"));  // decoding
+    check(name, {1, 1, 1, 64, 4096, 64, 64}, *parse_mask("window:128"));
+    check(name, {1, 1, 1, 4096, 1024, 64, 64}, *parse_mask("causal"));
+  }
+  // One query sees 128 keys: Q and O of 64 values, L of 1, and K and V.
+  CHECK(check("attention", {1, 1, 1, 1, 4096, 64, 64}, *parse_mask("window:128")) == 2 * 64 + 1 + 2 * 128 * 64);
+  std::mt19937_64 random(20261123);
+  for (int i = 0; i < 6; ++i) {
+    auto blocks = std::make_shared<Mask::Blocks>(Mask::Blocks{.block_q = 64, .block_kv = 32 << (i % 3), .live = {}});
+    blocks->live.assign(static_cast<std::size_t>(1024 / blocks->block_q), {});
+    for (std::size_t row = 0; row < blocks->live.size(); ++row)
+      for (std::int64_t key = 0; key < 1024 / blocks->block_kv;
+           ++key)  // the first is a checkerboard, others are random
+        blocks->live[row].push_back(i == 0 ? (row + static_cast<std::size_t>(key)) % 2 == 0 : random() % 6 == 0);
+    const Mask mask{.kind = MaskKind::blocks, .count = 0, .blocks = blocks, .text = "pattern"};
+    check(i % 2 == 0 ? "mla_absorbed" : "attention", {1, 2, 1, 1024, 1024, 64, 64}, mask);
+  }
 }
 
 }  // namespace tilescope

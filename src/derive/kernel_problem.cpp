@@ -243,6 +243,19 @@ BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, con
   return best;
 }
 
+TilesAndSizes best_tiles(const ScheduleProblem& problem, const Schedule& schedule, const Workload& workload,
+                         const Mask& mask, double memory, double worthless) {
+  const Valuation bounds = tile_bounds(problem.symbolic, schedule, workload);
+  TilesAndSizes best;
+  best.sizes = sizes_of(problem.symbolic, schedule, workload, mask);
+  best.tiles = best_tiles(problem, best.sizes, bounds, memory, worthless);
+  if (!mask.masks() || mask.contiguous()) return best;
+  TilesAndSizes all{.tiles = {}, .sizes = sizes_of(problem.symbolic, schedule, workload, {})};
+  all.tiles = best_tiles(problem, all.sizes, bounds, memory, worthless);
+  const bool less = all.tiles.found && (!best.tiles.found || all.tiles.traffic < best.tiles.traffic);
+  return less ? all : best;
+}
+
 // If sizes are much larger than the memory, and the memory much larger than single elements, the column with the
 // largest optimum is the active constraint.
 ExactOptimum closed_form(const ScheduleProblem& problem, const Valuation& sizes) {

@@ -56,6 +56,15 @@ struct BestTiles {
 BestTiles best_tiles(const ScheduleProblem& problem, const Valuation& sizes, const Valuation& bounds, double memory,
                      double worthless = std::numeric_limits<double>::infinity());
 
+// The best tiles and the sizes that they were found with. The relaxed count of a block pattern is an upper estimate;
+// where the count of all tiles is less, that one holds.
+struct TilesAndSizes {
+  BestTiles tiles;
+  Valuation sizes;
+};
+TilesAndSizes best_tiles(const ScheduleProblem& problem, const Schedule& schedule, const Workload& workload,
+                         const Mask& mask, double memory, double worthless = std::numeric_limits<double>::infinity());
+
 // What the arrays move of the problem's traffic with these tiles.
 double moved_of(const ScheduleProblem& problem, const Schedule& schedule, const std::vector<ArrayId>& arrays,
                 const std::map<std::string, Rational>& widths, Valuation at, const BestTiles& best);

@@ -75,7 +75,8 @@ SymbolicSchedule symbolic(const Schedule& schedule, const SymbolicOptions& optio
 // The representation of a mask in relaxed counts: the live share of the score matrix, and the number of ends of a row
 // of tiles that the mask's diagonal edges cut (causal 1, window 2). Each cut adds half a tile.
 double live_share(const Workload& workload, const Mask& mask);
-int mask_edges(const Workload& workload, const Mask& mask);
+// Ends of the keys that a row sees which cut tiles, in the mean over rows.
+double mask_edges(const Workload& workload, const Mask& mask);
 
 // Values of all inputs and externals of a bound schedule, for Program::run. Resizes the vectors.
 void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,
