@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "kernel/code/sass/kinds.h"
+#include "loopbounds/register_banks.h"
 
 namespace tilescope {
 namespace {
@@ -120,7 +121,12 @@ LoopBound bound_of(const CodeSummary& code, std::size_t index, const Instruction
   bound.issue = costs.issue() * static_cast<double>(bound.instructions.size());
   for (const TimedInstruction& timed : bound.instructions)
     if (timed.pipe) bound.pipes[*timed.pipe] += timed.pipe_clocks;
-  bound.busiest_clocks = bound.issue;
+  std::vector<const Instruction*> pass;
+  for (const TimedInstruction& timed : bound.instructions)
+    pass.push_back(&code.section.instructions[timed.instruction]);
+  bound.banks = bound.issue + bank_waits(pass);
+  if (bound.banks > bound.issue) bound.busiest = "banks";
+  bound.busiest_clocks = bound.banks;
   for (const auto& [pipe, clocks] : bound.pipes)
     if (clocks > bound.busiest_clocks) bound.busiest_clocks = clocks, bound.busiest = to_string(pipe);
   if (bound.busiest_clocks > 0) bound.warps_to_hide = bound.alone / bound.busiest_clocks;

@@ -26,9 +26,10 @@ struct TimedInstruction {
 struct LoopBound {
   std::size_t loop = 0;              // of the summary
   double issue = 0;                  // clocks of a scheduler
+  double banks = 0;                  // the same, with waits for register banks of multiply-adds
   std::map<CodePipe, double> pipes;  // clocks of each pipe
   double alone = 0;                  // clocks of a pass that one warp on each scheduler executes alone, in order
-  std::string busiest;               // "issue" or the pipe with most clocks
+  std::string busiest;               // "issue", "banks" or the pipe with most clocks
   double busiest_clocks = 0;
   double warps_to_hide = 0;  // of a scheduler, until the busiest part and not the order of instructions binds
   std::vector<TimedInstruction> instructions;

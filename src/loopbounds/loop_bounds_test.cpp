@@ -42,7 +42,7 @@ TEST_CASE("no loop is faster alone than its issue slots and each of its pipes") 
       ++loops;
       CHECK(bound.alone >= bound.issue - 1e-6);
       for (const auto& [which, clocks] : bound.pipes) CHECK(bound.alone >= clocks - 1e-6);
-      CHECK(bound.warps_to_hide >= 1 - 1e-9);
+      CHECK(bound.banks >= bound.issue);
       double issued = -1;
       for (const TimedInstruction& each : bound.instructions) {
         CHECK(each.issued > issued);
@@ -80,7 +80,7 @@ TEST_CASE("a chain through scoreboards takes the measured latency of each link")
   CHECK(chain.alone == doctest::Approx(rates.chains.ex2->value + rates.chains.shuffle->value));
   CHECK(chain.instructions[1].waits_for == 0);
   CHECK(chain.instructions[1].reason == "scoreboard 0");
-  const LoopBound stalls = bound_of("/*0000*/ FFMA R0, R0, R0, R0 ;\n/*0010*/ FFMA R0, R0, R0, R0 ;\n/*0020*/ NOP ;\n",
+  const LoopBound stalls = bound_of("/*0000*/ FFMA R0, R0, R1, R2 ;\n/*0010*/ FFMA R0, R0, R1, R2 ;\n/*0020*/ NOP ;\n",
                                     {plain, plain, plain, plain});
   CHECK(stalls.alone == doctest::Approx(4 * 5));
   CHECK(stalls.busiest == "issue");

@@ -230,6 +230,8 @@ const Columns<BoundRow>& bound_columns() {
        [](const R& r) { return letters(r.code->loops[r.bound->loop].roles); }},
       clocks("issue", "issue", "Instructions of the main path, at the scheduler's rate, one warp on each scheduler.",
              [](const R& r) { return r.bound->issue; }),
+      clocks("banks", "banks", "The same, with waits of multiply-adds for register banks.",
+             [](const R& r) { return r.bound->banks; }),
       of_pipe(CodePipe::tensor, "tensor", "Matrix instructions."),
       of_pipe(CodePipe::xu, "xu", "Special functions."),
       of_pipe(CodePipe::fma, "fma", "FP32 and packed FP16 arithmetic, integer multiply-add."),

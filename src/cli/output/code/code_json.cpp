@@ -174,6 +174,7 @@ Json bounds_json(const CodeSummary& code, const KernelBounds& bounds, bool instr
                        {"waits_for", each.waits_for ? Json(shown_address(list[*each.waits_for].address)) : Json()}});
     loops.push_back({{"loop", bound.loop},
                      {"issue", bound.issue},
+                     {"banks", bound.banks},
                      {"pipes", std::move(pipes)},
                      {"alone", bound.alone},
                      {"busiest", bound.busiest},

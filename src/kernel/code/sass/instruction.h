@@ -41,7 +41,8 @@ struct Instruction {
   Guard guard{};
   std::string opcode{};                  // "HGMMA"
   std::vector<std::string> modifiers{};  // "64x128x16", "F32"
-  std::vector<std::string> operands{};   // without what only helps the register file: ".reuse"
+  std::vector<std::string> operands{};   // without ".reuse"
+  unsigned reuse = 0;                    // bit i: the register file keeps operand i for the next instruction
   std::vector<std::uint64_t> targets{};  // addresses that it may go to, other than the next instruction
   std::string callee{};                  // function of another section that it calls or returns to
   IssueControl control{};

@@ -29,18 +29,22 @@ std::optional<Guard> guard_of(std::string_view text) {
   return guard;
 }
 
-void erase_all(std::string& text, std::string_view part) {
+// Erases `part` wherever it stands. Returns whether it stood somewhere.
+bool erase_all(std::string& text, std::string_view part) {
+  const std::size_t size = text.size();
   for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at)) text.erase(at, part.size());
+  return text.size() < size;
 }
 
-// Splits at commas that stand outside brackets and quotes.
-std::vector<std::string> operands_of(std::string_view text) {
+// Splits at commas that stand outside brackets and quotes. Sets the bits of operands with ".reuse".
+std::vector<std::string> operands_of(std::string_view text, unsigned& reuse) {
   std::vector<std::string> operands;
   int depth = 0;
   std::size_t start = 0;
   const auto take = [&](std::size_t end) {
     std::string operand(trimmed(text.substr(start, end - start)));
-    erase_all(operand, ".reuse");
+    constexpr std::size_t most_flags = 32;
+    if (erase_all(operand, ".reuse") && operands.size() < most_flags) reuse |= 1u << operands.size();
     if (!operand.empty()) operands.push_back(std::move(operand));
     start = end + 1;
   };
@@ -85,7 +89,7 @@ bool parse_instruction(std::string_view text, Instruction& instruction, std::vec
   if (parts.empty() || parts[0].empty() || !std::all_of(parts[0].begin(), parts[0].end(), plain)) return false;
   instruction.opcode = parts[0];
   instruction.modifiers.assign(parts.begin() + 1, parts.end());
-  instruction.operands = operands_of(std::string_view(rest).substr(end));
+  instruction.operands = operands_of(std::string_view(rest).substr(end), instruction.reuse);
   return true;
 }
 

@@ -1,0 +1,17 @@
+// Waits of a scheduler for the banks of its registers.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernel/code/sass/instruction.h"
+
+namespace tilescope {
+
+// Clocks of a pass in which a scheduler with many warps issues nothing because operands of FP32 multiply-adds wait for
+// their banks. Even and odd registers are in two banks. Each delivers one operand a clock; one more may wait while the
+// next instruction is issued. An operand marked `.reuse` need not be read again if the next instruction has it in the
+// same place. The test compares the rule with loops measured on an H200 (validate/microbench/register_banks.json).
+double bank_waits(const std::vector<const Instruction*>& pass);
+
+}  // namespace tilescope
