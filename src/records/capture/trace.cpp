@@ -236,8 +236,17 @@ void TraceJoin::add_runs() {
   std::sort(runs.begin(), runs.end(), [](const TraceRun& a, const TraceRun& b) { return a.start < b.start; });
   for (const TraceRun& run : runs)
     if (run.start != 0 && (origin_ == 0 || run.start < origin_)) origin_ = run.start;
+  // CUPTI 13.0 reports a counted launch twice: also on a stream of its own, which has a lower number.
+  std::unordered_map<std::uint64_t, std::uint64_t> stream_of_counted;
+  for (const TraceRun& run : runs)
+    if (counted_.contains(run.correlation)) {
+      std::uint64_t& stream = stream_of_counted[run.correlation];
+      stream = std::max(stream, run.stream);
+    }
   for (const TraceRun& run : runs) {
     if (!events_->shapes.contains(run.shape)) continue;
+    const auto counted = stream_of_counted.find(run.correlation);
+    if (counted != stream_of_counted.end() && counted->second != run.stream) continue;
     const auto call = run.node == 0 ? call_at.find(run.correlation) : call_at.end();
     const std::size_t place = place_of(run, call != call_at.end() ? call->second : 0);
     if (call != call_at.end()) {

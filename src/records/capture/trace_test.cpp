@@ -99,6 +99,19 @@ TEST_CASE("counters stand with the launch that they were read of") {
         std::map<std::string, double>{{"dram__bytes_read.sum", 1024}, {"lts__t_sectors.sum", 2.5}});
 }
 
+TEST_CASE("a counted launch, which CUPTI reports on two streams, is one launch on the program's stream") {
+  TestTrace trace;
+  trace.module(1, 0xa).function(1, 1, "k").call(1, 1, "").shape(1, "k").launch(1, 5).launch(1, 6);
+  trace.add(TraceKind::run, {1, 5, 1000, 1010, 6, 0, 0}).add(TraceKind::run, {1, 5, 1001, 1011, 7, 0, 0});
+  trace.add(TraceKind::run, {1, 6, 2000, 2010, 7, 0, 0}).add(TraceKind::counted, {1, 5, 0}, "1\nm 2\n");
+  const Capture capture = joined(trace);
+  REQUIRE(capture.launches.size() == 1);
+  CHECK(capture.launches[0].count == 2);
+  CHECK(capture.launches[0].stream == 7);
+  CHECK(capture.launches[0].durations_ns.size() == 1);
+  CHECK(capture.launches[0].counted.size() == 1);
+}
+
 TEST_CASE("a function's module: by its handle, or the last one loaded before that has the kernel") {
   const auto module_of = [](const TestTrace& trace, const HasKernel& has_kernel) {
     return joined(trace, has_kernel).kernels.at(0).module;

@@ -88,24 +88,14 @@ DONE:
 
 }  // namespace
 
-CountedContext::CountedContext(CUcontext context) {
+CountedContext::CountedContext(CUcontext context) : context_(context) {
   auto initialize = TILESCOPE_PARAMS(CUpti_Profiler_Initialize_Params);
   TILESCOPE_CUPTI(cuptiProfilerInitialize, initialize);
   const std::vector<std::uint8_t> availability = availability_of(context);
   const std::string chip = chip_of_current_context();
   const std::vector<MetricGroup> found = metric_groups(chip, availability);
   if (found.empty()) throw DeviceError("CUPTI has no counters for chip " + chip);
-  auto enable = TILESCOPE_PARAMS(CUpti_RangeProfiler_Enable_Params);
-  enable.ctx = context;
-  TILESCOPE_CUPTI(cuptiRangeProfilerEnable, enable);
-  profiler_ = enable.pRangeProfilerObject;
   for (const MetricGroup& group : found) add_group(chip, availability, group.name, group.metrics);
-}
-
-CountedContext::~CountedContext() {
-  auto params = TILESCOPE_PARAMS(CUpti_RangeProfiler_Disable_Params);
-  params.pRangeProfilerObject = profiler_;
-  cuptiRangeProfilerDisable(&params);
 }
 
 void CountedContext::add_group(const std::string& chip, const std::vector<std::uint8_t>& availability,
@@ -117,19 +107,6 @@ void CountedContext::add_group(const std::string& chip, const std::vector<std::u
   group->host = std::make_unique<validate::CuptiHost>(chip, availability);
   if (!group->host->add(metrics)) throw DeviceError("CUPTI takes these metrics one by one but not together");
   group->config = group->host->config_image();
-  auto size = TILESCOPE_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
-  size.pRangeProfilerObject = profiler_;
-  size.pMetricNames = group->names.data();
-  size.numMetrics = group->names.size();
-  size.maxNumOfRanges = 1;
-  size.maxNumRangeTreeNodes = 1;
-  TILESCOPE_CUPTI(cuptiRangeProfilerGetCounterDataSize, size);
-  group->empty_values.resize(size.counterDataSize);
-  auto params = TILESCOPE_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
-  params.pRangeProfilerObject = profiler_;
-  params.counterDataSize = group->empty_values.size();
-  params.pCounterData = group->empty_values.data();
-  TILESCOPE_CUPTI(cuptiRangeProfilerCounterDataImageInitialize, params);
   groups_.push_back(std::move(group));
 }
 
@@ -159,10 +136,37 @@ std::uint64_t CountedContext::read_through() {
   return buffer_bytes_;
 }
 
+// A profiler object collects one group: with a second group it drops the range (CUPTI 13.0).
+void CountedContext::enable(Group& group) {
+  auto params = TILESCOPE_PARAMS(CUpti_RangeProfiler_Enable_Params);
+  params.ctx = context_;
+  TILESCOPE_CUPTI(cuptiRangeProfilerEnable, params);
+  profiler_ = params.pRangeProfilerObject;
+  auto size = TILESCOPE_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
+  size.pRangeProfilerObject = profiler_;
+  size.pMetricNames = group.names.data();
+  size.numMetrics = group.names.size();
+  size.maxNumOfRanges = 1;
+  size.maxNumRangeTreeNodes = 1;
+  TILESCOPE_CUPTI(cuptiRangeProfilerGetCounterDataSize, size);
+  group.values.assign(size.counterDataSize, 0);
+  auto image = TILESCOPE_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
+  image.pRangeProfilerObject = profiler_;
+  image.counterDataSize = group.values.size();
+  image.pCounterData = group.values.data();
+  TILESCOPE_CUPTI(cuptiRangeProfilerCounterDataImageInitialize, image);
+}
+
+void CountedContext::disable() {
+  auto params = TILESCOPE_PARAMS(CUpti_RangeProfiler_Disable_Params);
+  params.pRangeProfilerObject = profiler_;
+  TILESCOPE_CUPTI(cuptiRangeProfilerDisable, params);
+}
+
 void CountedContext::begin(std::size_t place) {
   Group& group = *groups_[place];
   check_driver(driver().synchronize(), "cuCtxSynchronize");
-  group.values = group.empty_values;
+  enable(group);
   auto config = TILESCOPE_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
   config.pRangeProfilerObject = profiler_;
   config.configSize = group.config.size();
@@ -198,6 +202,7 @@ std::vector<std::pair<std::string, double>> CountedContext::end(std::size_t plac
   auto decode = TILESCOPE_PARAMS(CUpti_RangeProfiler_DecodeData_Params);
   decode.pRangeProfilerObject = profiler_;
   TILESCOPE_CUPTI(cuptiRangeProfilerDecodeData, decode);
+  disable();
   if (decode.numOfRangeDropped != 0) return {};
   std::vector<double> numbers(group.names.size());
   auto evaluate = TILESCOPE_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params);

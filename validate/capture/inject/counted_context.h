@@ -17,7 +17,6 @@ class CountedContext {
  public:
   // Of the current context. Throws DeviceError: the counters are not permitted, or CUPTI fails.
   explicit CountedContext(CUcontext context);
-  ~CountedContext();
   CountedContext(const CountedContext&) = delete;
   CountedContext& operator=(const CountedContext&) = delete;
 
@@ -38,14 +37,17 @@ class CountedContext {
     std::vector<std::string> metrics;
     std::vector<const char*> names;
     std::unique_ptr<validate::CuptiHost> host;
-    std::vector<std::uint8_t> config, empty_values, values;
+    std::vector<std::uint8_t> config, values;
   };
 
   void add_group(const std::string& chip, const std::vector<std::uint8_t>& availability, const std::string& name,
                  const std::vector<std::string>& metrics);
   bool prepare_read();
+  void enable(Group& group);
+  void disable();
 
-  CUpti_RangeProfiler_Object* profiler_ = nullptr;
+  CUcontext context_;
+  CUpti_RangeProfiler_Object* profiler_ = nullptr;  // while a launch is counted
   std::vector<std::unique_ptr<Group>> groups_;
   bool read_prepared_ = false;
   CUfunction read_kernel_ = nullptr;

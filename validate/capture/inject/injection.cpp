@@ -94,9 +94,11 @@ constexpr CUpti_CallbackId resources[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED, CUP
                                           CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                           CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING};
 
-constexpr CUpti_CallbackId range_calls[] = {CUPTI_CBID_NVTX_nvtxRangePushA,        CUPTI_CBID_NVTX_nvtxRangePushW,
-                                            CUPTI_CBID_NVTX_nvtxRangePushEx,       CUPTI_CBID_NVTX_nvtxRangePop,
-                                            CUPTI_CBID_NVTX_nvtxDomainRangePushEx, CUPTI_CBID_NVTX_nvtxDomainRangePop};
+constexpr CUpti_CallbackId range_calls[] = {
+    CUPTI_CBID_NVTX_nvtxRangePushA,           CUPTI_CBID_NVTX_nvtxRangePushW,
+    CUPTI_CBID_NVTX_nvtxRangePushEx,          CUPTI_CBID_NVTX_nvtxRangePop,
+    CUPTI_CBID_NVTX_nvtxDomainRangePushEx,    CUPTI_CBID_NVTX_nvtxDomainRangePop,
+    CUPTI_CBID_NVTX_nvtxDomainRegisterStringA};
 
 template <std::size_t count>
 bool among(const CUpti_CallbackId (&list)[count], CUpti_CallbackId id) {
@@ -162,7 +164,9 @@ std::string message_of(const nvtxEventAttributes_t* attributes) {
   if (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII && attributes->message.ascii != nullptr)
     return attributes->message.ascii;
   if (attributes->messageType == NVTX_MESSAGE_TYPE_UNICODE) return narrow(attributes->message.unicode);
-  return "(registered)";
+  if (attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
+    return Recorder::instance().registered(attributes->message.registered);
+  return "(unnamed)";
 }
 
 void range_event(CUpti_CallbackId id, const CUpti_NvtxData& data) {
@@ -179,6 +183,12 @@ void range_event(CUpti_CallbackId id, const CUpti_NvtxData& data) {
       return recorder.push_range(message_of(static_cast<const nvtxRangePushEx_params*>(p)->eventAttrib));
     case CUPTI_CBID_NVTX_nvtxDomainRangePushEx:
       return recorder.push_range(message_of(static_cast<const nvtxDomainRangePushEx_params*>(p)->core.eventAttrib));
+    case CUPTI_CBID_NVTX_nvtxDomainRegisterStringA: {
+      const char* text = static_cast<const nvtxDomainRegisterStringA_params*>(p)->string;
+      if (data.functionReturnValue != nullptr && text != nullptr)
+        recorder.register_text(*static_cast<const nvtxStringHandle_t*>(data.functionReturnValue), text);
+      return;
+    }
     default:
       return recorder.pop_range();
   }

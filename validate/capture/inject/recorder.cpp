@@ -336,6 +336,17 @@ void Recorder::kernel_ran(const CUpti_ActivityKernel10& k) {
   writer_.put(TraceKind::run, {words[0], k.correlationId, k.start, k.end, k.streamId, k.graphId, k.graphNodeId});
 }
 
+void Recorder::register_text(const void* handle, std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (texts_.size() < most_entries) texts_[handle] = text.substr(0, 256);
+}
+
+std::string Recorder::registered(const void* handle) {
+  const std::lock_guard lock(mutex_);
+  const auto found = texts_.find(handle);
+  return found != texts_.end() ? found->second : "(registered)";
+}
+
 std::uint64_t Recorder::range_id(const std::string& path) {
   const std::lock_guard lock(mutex_);
   if (ranges_.size() >= most_entries) ranges_.clear();

@@ -63,6 +63,10 @@ class Recorder {
 
   void kernel_ran(const CUpti_ActivityKernel10& kernel);
 
+  // Texts that a program registers with NVTX and names by a handle.
+  void register_text(const void* handle, std::string_view text);
+  std::string registered(const void* handle);
+
   void push_range(std::string_view name);
   void pop_range();
 
@@ -82,6 +86,7 @@ class Recorder {
   std::unordered_map<CUfunction, KnownFunction*> functions_;  // functions are kept: other threads may hold them
   std::unordered_map<std::uint64_t, std::uint64_t> calls_, shapes_, tensor_maps_;
   std::unordered_map<std::string, std::uint64_t> ranges_;
+  std::unordered_map<const void*, std::string> texts_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> memory_;  // known allocations: first byte, size
   std::unordered_map<std::uint64_t, bool> no_memory_;            // 2 MiB pages of words that are no device addresses
   std::uint64_t next_function_ = 1, next_call_ = 1, next_shape_ = 1, next_range_ = 1, next_map_ = 1;
