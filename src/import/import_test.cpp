@@ -19,6 +19,8 @@ using namespace tilescope::imported;
 namespace {
 
 const std::filesystem::path testdata = std::filesystem::path(TILESCOPE_SOURCE_DIR) / "src" / "import" / "testdata";
+const char* const point_of_forward =
+    "name=flash_fwd_kernel batch=2 heads_q=16 q_len=2k head_dim=128 mask=causal dtype=bf16";
 const char* const point_of_ncu = "batch=2 heads_q=16 q_len=2k head_dim=128 mask=causal dtype=bf16";
 
 struct All {
@@ -105,33 +107,64 @@ TEST_CASE("launches of a trace that no descriptor describes say why") {
   CHECK(grouped > 0);
 }
 
-TEST_CASE("both forms of ncu's CSV give the counters that ncu printed, with what it says of GPU and launch") {
-  Asked asked{.hardware = {}, .kernel = {}, .points = {parse_given_point(point_of_ncu)}};
-  const All wide = all_of(testdata / "ncu_raw.csv", asked);
-  REQUIRE(wide.records.size() == 1);
-  const validate::Record& raw = wide.records.front();
-  CHECK(raw.point.kernel == "cudnn_forward");
-  CHECK(raw.environment.hardware == "h100_sxm");
-  CHECK(raw.environment.ecc == true);
-  CHECK(raw.environment.l2_bytes == 52428800);
-  CHECK(raw.passes == 1);
-  CHECK(raw.cold_seconds == std::vector<double>{103360e-9, 102336e-9});
-  CHECK(raw.counters.at("l1tex__m_xbar2l1tex_read_bytes.sum") == 302010496);
-  CHECK(raw.islands.front().samples.at("dram__bytes_read.sum") == std::vector<double>{16804608, 16802816});
-  CHECK(raw.islands.front().launch.dynamic_smem == 232448);
-  asked.hardware = "h100_sxm";
-  const All by_metric = all_of(testdata / "ncu_long.csv", asked);
-  REQUIRE(by_metric.records.size() == 1);
-  const validate::Record& details = by_metric.records.front();
-  CHECK(details.counters.at("lts__t_sectors_op_read.sum") > 9e6);
-  CHECK(details.cold_seconds.front() == 101728e-9);
-  CHECK(details.source->sm_hz == doctest::Approx(1.4319e9).epsilon(1e-2));
-  CHECK(details.islands.front().launch.registers_per_thread == 168);
-  CHECK(point_id(details.point) == point_id(raw.point));
+TEST_CASE("ncu's CSV of a row a launch gives the counters that ncu printed, with what it says of GPU and launch") {
+  const Asked asked{.hardware = {}, .kernel = {}, .points = {parse_given_point(point_of_forward)}};
+  const All all = all_of(testdata / "ncu_raw.csv", asked);
+  REQUIRE(all.records.size() == 1);
+  const validate::Record& record = all.records.front();
+  CHECK(record.point.kernel == "pytorch_flash2");
+  CHECK(record.environment.hardware == "h100_sxm");
+  CHECK(record.environment.gpu == "NVIDIA H100 80GB HBM3");
+  CHECK(record.environment.ecc == true);
+  CHECK(record.environment.l2_bytes == 52428800);
+  CHECK(record.environment.sm_clock_max_hz == 1.98e9);
+  CHECK(record.passes == 4);
+  CHECK(record.source->launches == "0, 1, 6");
+  REQUIRE(record.cold_seconds.size() == 3);
+  CHECK(record.cold_seconds[0] == 213344e-9);
+  CHECK(record.counters.at("l1tex__m_l1tex2xbar_write_bytes.sum") == 83591168);
+  const auto& samples = record.islands.front().samples.at("dram__bytes_read.sum");
+  REQUIRE(samples.size() == 3);
+  CHECK(samples[0] == 52926976);
+  CHECK(record.counters.at("dram__bytes_read.sum") >= *std::min_element(samples.begin(), samples.end()));
+  CHECK(record.islands.front().launch.dynamic_smem == 65536);
+  CHECK(record.source->sm_hz == doctest::Approx(1.45e9).epsilon(0.02));
+}
+
+TEST_CASE("ncu's CSV of a row a metric gives counters, titles of sections and facts") {
+  const Asked asked{.hardware = "h100_sxm", .kernel = {}, .points = {parse_given_point(point_of_ncu)}};
+  const All all = all_of(testdata / "ncu_long.csv", asked);
+  REQUIRE(all.records.size() == 1);
+  const validate::Record& record = all.records.front();
+  CHECK(record.point.kernel == "cudnn_forward");
+  CHECK(record.counters.at("lts__t_sectors_op_read.sum") > 9e6);
+  CHECK(record.cold_seconds.front() == 101728e-9);
+  CHECK(record.source->sm_hz == doctest::Approx(1.4319e9).epsilon(1e-2));
+  CHECK(record.islands.front().launch.registers_per_thread == 168);
+}
+
+TEST_CASE("kernels of several launches are joined, and counters of a run are sums over them") {
+  const std::string backward =
+                        "name=flash_bwd pass=backward batch=2 heads_q=16 q_len=2k head_dim=128 mask=causal dtype=bf16",
+                    split = "name=splitkv batch=4 heads_q=32 heads_kv=8 q_len=1 kv_len=8k head_dim=128 dtype=bf16";
+  const Asked asked{.hardware = {}, .kernel = {}, .points = {parse_given_point(backward), parse_given_point(split)}};
+  const All all = all_of(testdata / "ncu_raw.csv", asked);
+  const validate::Record *three = record_of(all, "pytorch_flash2_backward_d128"),
+                         *two = record_of(all, "pytorch_flash2_split");
+  REQUIRE(three);
+  REQUIRE(two);
+  CHECK(three->islands.size() == 3);
+  CHECK(two->islands.size() == 2);
+  CHECK(two->point.splits == 7);
+  CHECK(two->islands[1].name == "flash_fwd_splitkv_combine_kernel");
+  CHECK(two->counters.at("dram__bytes_read.sum") ==
+        two->islands[0].counters.at("dram__bytes_read.sum") + two->islands[1].counters.at("dram__bytes_read.sum"));
+  const Asked cut{.hardware = {}, .kernel = {}, .points = {parse_given_point(split + " launches=2")}};
+  CHECK(problem_of(testdata / "ncu_raw.csv", cut).find("no multiple of the 2") != std::string::npos);
 }
 
 TEST_CASE("imported records are read back as they were written") {
-  const Asked asked{.hardware = {}, .kernel = {}, .points = {parse_given_point(point_of_ncu)}};
+  const Asked asked{.hardware = {}, .kernel = {}, .points = {parse_given_point(point_of_forward)}};
   const Scratch scratch;
   for (const All& all : {all_of(testdata / "torch_trace.json.gz"), all_of(testdata / "ncu_raw.csv", asked)}) {
     const std::string text = validate::to_lines(all.records);
@@ -143,8 +176,9 @@ TEST_CASE("imported records are read back as they were written") {
 TEST_CASE("ncu's CSV without a point, or of an unknown GPU, asks for it") {
   const Asked asked{.hardware = {}, .kernel = {}, .points = {parse_given_point(point_of_ncu)}};
   CHECK(problem_of(testdata / "ncu_long.csv", asked).find("--hardware: is missing") != std::string::npos);
-  Asked hostile{
-      .hardware = {}, .kernel = {}, .points = {parse_given_point("batch=2 heads_q=16 heads_kv=5 q_len=2k dtype=bf16")}};
+  Asked hostile{.hardware = {},
+                .kernel = {},
+                .points = {parse_given_point("name=flash_fwd batch=2 heads_q=16 heads_kv=5 q_len=2k dtype=bf16")}};
   CHECK(problem_of(testdata / "ncu_raw.csv", hostile).find("heads_kv") != std::string::npos);
 }
 

@@ -173,10 +173,10 @@ void import_mutations(const std::string& name, const std::string& text, const As
   CHECK(outcomes.refused > count / 20);
 }
 
-Asked asked_point() {
+Asked asked_point(const std::string& name) {
   return {.hardware = "h100_sxm",
           .kernel = {},
-          .points = {parse_given_point("batch=2 heads_q=16 q_len=2k head_dim=128 mask=causal dtype=bf16")}};
+          .points = {parse_given_point(name + " batch=2 heads_q=16 q_len=2k head_dim=128 mask=causal dtype=bf16")}};
 }
 
 }  // namespace
@@ -191,8 +191,8 @@ TEST_CASE("random edits of a packed trace give a result or an InputError") {
 }
 
 TEST_CASE("random edits of ncu's CSV give a result or an InputError") {
-  import_mutations("n.csv", read_file(samples / "ncu_raw.csv"), asked_point(), 1000);
-  import_mutations("n.csv", read_file(samples / "ncu_long.csv"), asked_point(), 1000);
+  import_mutations("n.csv", read_file(samples / "ncu_raw.csv"), asked_point("name=flash_fwd_kernel"), 1000);
+  import_mutations("n.csv", read_file(samples / "ncu_long.csv"), asked_point(""), 1000);
 }
 
 TEST_CASE("random edits of an SQLite export give a result or an InputError") {

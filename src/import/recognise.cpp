@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "base/data_directory.h"
 #include "base/error.h"
@@ -117,6 +119,10 @@ class Recogniser {
 
   void add_point(const GivenPoint& point, const std::vector<std::size_t>& covered) {
     if (covered.empty()) refuse("--point", "covers no launch of " + file_->path + "; see the table without --point");
+    std::vector<std::size_t> known;
+    std::copy_if(covered.begin(), covered.end(), std::back_inserter(known),
+                 [&](std::size_t each) { return is_known_launch(file_->launches[each].name); });
+    refuse_several(point, known);
     Options options = point.options.with("hardware", hardware_->file).without("kernel");
     const std::string kernel = point.options.text("kernel").value_or(asked_->kernel.value_or(""));
     const KernelAnswer answer = kernel_of_launch(options, kernel, "", names_of(*file_, covered));
@@ -134,6 +140,16 @@ class Recogniser {
                        {}});
   }
 
+  // One point without a choice of launches is of one kernel.
+  void refuse_several(const GivenPoint& point, const std::vector<std::size_t>& launches) const {
+    if (!point.name.empty() || !point.numbers.empty()) return;
+    std::set<std::string> names;
+    for (const std::string& name : names_of(*file_, launches)) names.insert(short_name(name));
+    if (names.size() > 1)
+      refuse("--point", fmt::format("covers {} different kernels, such as {} and {}; choose with name=", names.size(),
+                                    shown_text(*names.begin()), shown_text(*names.rbegin())));
+  }
+
   // Of the launches that a point covers, those of its one kernel.
   std::vector<std::size_t> single_launches(const GivenPoint& point, const std::vector<std::size_t>& covered,
                                            const KernelAnswer& answer) {
@@ -141,12 +157,7 @@ class Recogniser {
     for (const std::size_t each : covered)
       if (file_->launches[each].name.find(answer.main) != std::string::npos) own.push_back(each);
       else add_unknown(each, "");
-    std::vector<std::string> names = names_of(*file_, own);
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    if (names.size() > 1 && point.name.empty() && point.numbers.empty())
-      refuse("--point", fmt::format("covers {} different kernels, such as {} and {}; choose with name=", names.size(),
-                                    shown_text(short_name(names[0])), shown_text(short_name(names[1]))));
+    refuse_several(point, own);
     return own;
   }
 

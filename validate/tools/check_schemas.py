@@ -52,7 +52,7 @@ POINT = "batch=2 heads_q=16 q_len=2048 head_dim=128 mask=causal dtype=bf16"
 # Files of other tools, with the options that make records of them.
 IMPORTS = {
     "torch_trace.json.gz": [],
-    "ncu_raw.csv": ["--point", POINT],
+    "ncu_raw.csv": ["--point", "name=flash_fwd_kernel " + POINT],
     "ncu_long.csv": ["--point", POINT, "--hardware", "h100_sxm"],
 }
 

@@ -52,6 +52,7 @@ TEST_CASE("a number printed rounded says to which digit") {
   std::string problem;
   CHECK(parse_ncu_value("12.34", "Mbyte", problem)->rounding == 10000);
   CHECK(parse_ncu_value("12", "Kbyte", problem)->rounding == 1000);
+  CHECK(parse_ncu_value("52.768768", "Mbyte", problem)->rounding == 0);
   CHECK(parse_ncu_value("12,340,000", "byte", problem)->rounding == 0);
 }
 
@@ -95,6 +96,11 @@ TEST_CASE("a metric is a fact, a counter, known and not kept, or unknown with th
   CHECK(names.use_of("my__metric.sum") == MetricUse::not_kept);
   CHECK(names.use_of("dram__byte_read.sum") == MetricUse::unknown);
   CHECK(names.use_of("dram__bytes_read.some") == MetricUse::unknown);
+  CHECK(names.use_of("dram__read_bytes.sum") == MetricUse::unknown);
+  CHECK(names.use_of("lts__t_sectors_srcunit_tex_aperture_device_op_read.sum") == MetricUse::not_kept);
+  CHECK(names.use_of("lts__t_sectors_srcunit_text.sum") == MetricUse::unknown);
+  CHECK(names.use_of("TPC.TriageCompute.sm__cycles_active.avg") == MetricUse::not_kept);
+  CHECK(names.use_of("sm__.sum") == MetricUse::unknown);
   CHECK(names.hint("dram__byte_read.sum") == "; did you mean 'dram__bytes_read.sum'?");
   CHECK(names.hint("Durations") == "; did you mean 'Duration'?");
   CHECK(names.hint("dram__bytes_read.some") == "; expected .sum after it");

@@ -1,5 +1,7 @@
 #include "import/formats/metric_names.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -12,10 +14,9 @@ namespace {
 // Cycles that elapsed are kept as the largest of the SMs too: what `measure` counts.
 constexpr const char* kept_maximum = "sm__cycles_elapsed.max";
 
-bool begins_one_of(const std::string& name, const std::vector<std::string>& patterns) {
+bool fits_one_of(const std::string& name, const std::vector<std::string>& patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    return pattern.ends_with('*') ? name.starts_with(std::string_view(pattern).substr(0, pattern.size() - 1))
-                                  : name == pattern;
+    return fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
   });
 }
 
@@ -38,6 +39,23 @@ bool is_rollup(std::string_view text) {
   const std::size_t point = text.find('.');
   return first.contains(text.substr(0, point)) &&
          (point == std::string_view::npos || second.contains(text.substr(point + 1)));
+}
+
+std::vector<std::string> words_of(const std::string& base) {
+  const std::size_t unit = base.find("__");
+  return unit == std::string::npos ? std::vector<std::string>() : split(base.substr(unit + 2), '_');
+}
+
+// Whether two names have the same words in another order: no unit has both.
+bool is_reordered(const std::string& base, const std::set<std::string>& counters) {
+  std::vector<std::string> words = words_of(base);
+  std::sort(words.begin(), words.end());
+  return std::any_of(counters.begin(), counters.end(), [&](const std::string& counter) {
+    if (counter == base || counter.substr(0, counter.find("__")) != base.substr(0, base.find("__"))) return false;
+    std::vector<std::string> others = words_of(counter);
+    std::sort(others.begin(), others.end());
+    return others == words;
+  });
 }
 
 void add_counters(const HardwareProfile& profile, std::set<std::string>& counters) {
@@ -63,7 +81,13 @@ MetricUse MetricNames::use_of(const std::string& name) const {
   const std::string_view rollup = std::string_view(metric).substr(std::min(metric.size(), base.size() + 1));
   if (counters.contains(base) && is_rollup(rollup))
     return rollup == "sum" || metric == kept_maximum ? MetricUse::counter : MetricUse::not_kept;
-  if (begins_one_of(metric, others) || other_titles.contains(name)) return MetricUse::not_kept;
+  if (fits_one_of(metric, others) || other_titles.contains(name)) return MetricUse::not_kept;
+  const auto vocabulary = words.find(base.substr(0, base.find("__")));
+  const std::vector<std::string> own = words_of(base);
+  const auto is_word = [&](const std::string& word) { return vocabulary->second.contains(word); };
+  if (vocabulary != words.end() && !own.empty() && is_rollup(rollup) && std::all_of(own.begin(), own.end(), is_word) &&
+      !is_reordered(base, counters))
+    return MetricUse::not_kept;
   return MetricUse::unknown;
 }
 
@@ -86,7 +110,7 @@ MetricNames load_metric_names(const std::filesystem::path& file, const std::vect
   const Document document = Document::load(file);
   document.expect_schema("tilescope/metric-names/1");
   const Node root = document.root();
-  root.only({"schema", "titles", "facts", "counters", "others", "other_titles"});
+  root.only({"schema", "titles", "facts", "counters", "words", "others", "other_titles"});
   MetricNames names;
   for (const auto& [title, metric] : root["titles"].entries()) names.titles[title] = metric.text();
   for (const auto& [key, metric] : root["facts"].entries()) {
@@ -94,6 +118,8 @@ MetricNames load_metric_names(const std::filesystem::path& file, const std::vect
     else metric.report("is no fact that the importer keeps" + did_you_mean(key, kind_names<MetricFact>()));
   }
   for (const Node& item : root["counters"].items()) names.counters.insert(item.text());
+  for (const auto& [unit, list] : root["words"].entries())
+    for (const Node& item : list.items()) names.words[unit].insert(item.text());
   for (const Node& item : root["others"].items()) names.others.push_back(item.text());
   for (const Node& item : root["other_titles"].items()) names.other_titles.insert(item.text());
   document.finish();

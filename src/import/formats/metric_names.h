@@ -31,10 +31,11 @@ enum class MetricFact {
 enum class MetricUse { fact, counter, not_kept, unknown };
 
 struct MetricNames {
-  std::map<std::string, std::string> titles;  // of sections -> metric
-  std::map<std::string, MetricFact> facts;    // by metric
-  std::set<std::string> counters;             // without what follows the first '.'
-  std::vector<std::string> others;            // names, or beginnings of names that end with '*'
+  std::map<std::string, std::string> titles;           // of sections -> metric
+  std::map<std::string, MetricFact> facts;             // by metric
+  std::set<std::string> counters;                      // that are kept; without what follows the first '.'
+  std::map<std::string, std::set<std::string>> words;  // by unit, what stands before the two underscores
+  std::vector<std::string> others;                     // names with * for any text
   std::set<std::string> other_titles;
 
   // `name` is a metric or a title. A counter is kept where it is a sum, or one of `wanted`.
@@ -43,7 +44,7 @@ struct MetricNames {
   std::string hint(const std::string& name) const;       // "; did you mean 'x'?"
 };
 
-// The names of the file, with every counter that the profiles name. `ignored`: names, or beginnings with '*', that are
+// The names of the file, with every counter that the profiles name. `ignored`: names, with * for any text, that are
 // left out without an error. Throws InputError.
 MetricNames load_metric_names(const std::filesystem::path& file, const std::vector<HardwareProfile>& profiles,
                               const std::vector<std::string>& ignored);

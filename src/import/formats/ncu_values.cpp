@@ -81,7 +81,7 @@ std::optional<NcuValue> parse_ncu_value(std::string_view number, std::string_vie
   }
   const std::size_t point = plain->find('.');
   const int digits = point == std::string::npos ? 0 : static_cast<int>(plain->size() - point - 1);
-  return NcuValue{*value, *power > 0 ? std::pow(10.0, *power - digits) : 0};
+  return NcuValue{*value, *power > digits ? std::pow(10.0, *power - digits) : 0};
 }
 
 }  // namespace tilescope::imported
