@@ -18,6 +18,7 @@ Command validate_command();
 Command records_command();
 Command report_command();
 Command capture_command();
+Command describe_command();
 Command inspect_command();
 Command import_command();
 Command list_command();

@@ -9,27 +9,20 @@
 #include "cli/commands/commands.h"
 #include "cli/output/code/code_text.h"
 #include "kernel/code/code_file.h"
-#include "kernel/code/sass/encoding.h"
-#include "kernel/code/sass/listing.h"
+#include "kernel/code/machine_code.h"
 #include "kernel/code/sass/nvdisasm.h"
 #include "records/capture/capture_lines.h"
 
 namespace tilescope::cli {
 namespace {
 
-// Reads the machine code of the chosen kernels of one cubin.
+// Reads the machine code of the kernels from `first` on, which are of one cubin.
 void add_code(const std::filesystem::path& nvdisasm, const Cubin& cubin, const std::string& file,
               std::vector<InspectedKernel>& kernels, std::size_t first) {
-  std::vector<CodeSection> sections = read_listing(disassemble(nvdisasm, cubin.image, file), "listing of " + file);
-  for (std::size_t i = first; i < kernels.size(); ++i) {
-    CubinKernel& kernel = kernels[i].kernel;
-    const auto section = std::find_if(sections.begin(), sections.end(),
-                                      [&](const CodeSection& each) { return each.name == kernel.name; });
-    if (section == sections.end())
-      throw InputError(Diagnostic{.file = file, .message = fmt::format("nvdisasm lists no code of '{}'", kernel.name)});
-    add_issue_control(*section, kernel.code, file);
-    kernels[i].code = summarise(std::move(*section), kernel.most_threads);
-  }
+  std::vector<const CubinKernel*> chosen;
+  for (std::size_t i = first; i < kernels.size(); ++i) chosen.push_back(&kernels[i].kernel);
+  std::vector<CodeSummary> code = machine_code(nvdisasm, cubin, chosen, file);
+  for (std::size_t i = first; i < kernels.size(); ++i) kernels[i].code = std::move(code[i - first]);
 }
 
 void add_bounds(const Arguments& arguments, std::vector<InspectedKernel>& kernels) {
@@ -74,10 +67,6 @@ std::vector<CodeSource> sources_of(const std::filesystem::path& place) {
   return sources;
 }
 
-bool is_named(const CubinKernel& kernel, const std::string& part) {
-  return kernel.name.find(part) != std::string::npos || readable_name(kernel.name).find(part) != std::string::npos;
-}
-
 // A cubin whose machine code could not be read.
 struct RefusedCode {
   std::string compute_capability;
@@ -100,7 +89,7 @@ std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::s
     for (const Cubin& cubin : read_code_file(source.file)) {
       const std::size_t first = kernels.size();
       for (const CubinKernel& kernel : cubin.kernels) {
-        if (!is_named(kernel, wanted) || (source.threads && source.threads->count(kernel.name) == 0)) continue;
+        if (!is_named(kernel.name, wanted) || (source.threads && source.threads->count(kernel.name) == 0)) continue;
         kernels.push_back({.compute_capability = cubin.compute_capability,
                            .kernel = kernel,
                            .code = {},

@@ -115,6 +115,10 @@ std::string shown_address(std::uint64_t address) { return fmt::format("{:#06x}",
 
 std::string readable_name(const std::string& symbol) { return without_signature(capture::demangled(symbol)); }
 
+bool is_named(const std::string& symbol, const std::string& part) {
+  return symbol.find(part) != std::string::npos || readable_name(symbol).find(part) != std::string::npos;
+}
+
 const Columns<InspectedKernel>& code_columns() {
   using R = InspectedKernel;
   static const Columns<R> columns{

@@ -46,5 +46,7 @@ std::vector<ColumnList> code_column_lists();
 std::string role_letter(std::size_t role);             // "a"
 std::string shown_address(std::uint64_t address);      // "0x03a0"
 std::string readable_name(const std::string& symbol);  // as C++ source writes it
+// Whether a kernel's name contains this text, as the linker or as C++ writes it.
+bool is_named(const std::string& symbol, const std::string& part);
 
 }  // namespace tilescope::cli

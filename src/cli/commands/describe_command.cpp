@@ -1,0 +1,195 @@
+// describe: a kernel descriptor from machine code and a launch.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "cli/output/code/code_text.h"
+#include "cli/output/output.h"
+#include "kernel/code/code_file.h"
+#include "kernel/code/machine_code.h"
+#include "kernel/code/sass/nvdisasm.h"
+#include "kernel/describe/description.h"
+#include "records/capture/capture_lines.h"
+#include "request/read_point.h"
+
+namespace tilescope::cli {
+namespace {
+
+constexpr std::int64_t most_extent = std::int64_t{1} << 31;
+
+// Facts of the kernels of a file whose names fit and that compute attention.
+std::vector<AttentionFacts> facts_of_file(const Arguments& arguments, const std::string& file,
+                                          const std::string& wanted) {
+  const auto nvdisasm = find_nvdisasm(arguments.text("nvdisasm"));
+  if (!nvdisasm) throw InputError(Diagnostic{.file = file, .message = nvdisasm_advice()});
+  std::vector<AttentionFacts> facts;
+  std::string other;  // why the last kernel is none
+  for (const Cubin& cubin : read_code_file(file)) {
+    std::vector<const CubinKernel*> kernels;
+    for (const CubinKernel& kernel : cubin.kernels)
+      if (is_named(kernel.name, wanted)) kernels.push_back(&kernel);
+    const std::vector<CodeSummary> code = machine_code(*nvdisasm, cubin, kernels, file);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      FoundFacts found = attention_facts(*kernels[i], cubin.compute_capability, code[i]);
+      if (found.facts) facts.push_back(std::move(*found.facts));
+      else other = fmt::format("{} has not {}", readable_name(kernels[i]->name), found.missing);
+    }
+  }
+  if (facts.empty())
+    throw InputError(Diagnostic{.file = file,
+                                .message = other.empty() ? fmt::format("no kernel has '{}' in its name", wanted)
+                                                         : "no kernel of forward attention was found: " + other});
+  return facts;
+}
+
+// "8,16,1"
+std::array<std::int64_t, 3> three_of(const Arguments& arguments, const char* option) {
+  std::array<std::int64_t, 3> sizes{1, 1, 1};
+  const std::vector<std::string> parts = split(*arguments.text(option), ',');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto size = parse_count(parts[i]);
+    if (parts.size() > sizes.size() || !size || *size < 1 || *size > most_extent)
+      refuse(std::string("--") + option, fmt::format("expected X, X,Y or X,Y,Z, found '{}'", *arguments.text(option)));
+    sizes[i] = *size;
+  }
+  return sizes;
+}
+
+KernelLaunch launch_given(const Arguments& arguments) {
+  KernelLaunch launch;
+  if (arguments.has("grid")) launch.grid = three_of(arguments, "grid");
+  if (arguments.has("block")) {
+    const auto block = three_of(arguments, "block");
+    launch.threads = block[0] * block[1] * block[2];
+  }
+  launch.dynamic_smem = arguments.integer("dynamic-shared-bytes", 0, most_extent).value_or(0);
+  return launch;
+}
+
+// The launch of a capture that took the most time, of kernels whose names fit.
+const capture::CapturedLaunch& launch_of(const capture::Capture& found, const std::string& wanted,
+                                         const std::string& place) {
+  const capture::CapturedLaunch* longest = nullptr;
+  const auto time = [](const capture::CapturedLaunch& launch) {
+    std::int64_t sum = 0;
+    for (const std::int64_t duration : launch.durations_ns) sum += duration;
+    return sum;
+  };
+  for (const capture::CapturedLaunch& launch : found.launches) {
+    const capture::CapturedKernel& kernel = found.kernels[static_cast<std::size_t>(launch.kernel)];
+    if (!kernel.module.empty() && is_named(kernel.symbol, wanted) && (!longest || time(launch) > time(*longest)))
+      longest = &launch;
+  }
+  if (!longest)
+    throw InputError(
+        Diagnostic{.file = place,
+                   .message = fmt::format("no launch of a kernel with '{}' in its name whose code was captured; "
+                                          "tilescope capture list shows the names",
+                                          wanted)});
+  return *longest;
+}
+
+std::string only_letters(const std::string& name) {
+  std::string text;
+  for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return text;
+}
+
+struct Source {
+  std::string file, wanted;
+  KernelLaunch launch;
+};
+
+// A file with code and a launch as given, or a capture.
+Source source_of(const Arguments& arguments) {
+  const std::string place = arguments.positional().front(), wanted = arguments.text("name").value_or("");
+  const std::filesystem::path path = place;
+  std::error_code ignored;
+  const bool captured = std::filesystem::is_directory(path, ignored) || path.extension() == ".jsonl";
+  if (!captured) return {place, wanted, launch_given(arguments)};
+  for (const char* option : {"grid", "block", "dynamic-shared-bytes"})
+    if (arguments.has(option)) refuse(std::string("--") + option, "is in the capture; leave it out");
+  const capture::Capture found = capture::read_capture(path);
+  const capture::CapturedLaunch& launch = launch_of(found, wanted, place);
+  const capture::CapturedKernel& kernel = found.kernels[static_cast<std::size_t>(launch.kernel)];
+  const std::filesystem::path folder = std::filesystem::is_directory(path, ignored) ? path : path.parent_path();
+  return {(folder / "cubins" / (kernel.module + ".cubin")).string(), kernel.symbol,
+          KernelLaunch{.grid = launch.grid,
+                       .threads = launch.block[0] * launch.block[1] * launch.block[2],
+                       .dynamic_smem = launch.dynamic_shared_bytes}};
+}
+
+// The sizes and the mask of the launch. The head dimensions are those of the code unless they are given.
+DescribeInput with_sizes(DescribeInput input, const Arguments& arguments) {
+  Options options = arguments;
+  const auto add = [&](const char* name, std::int64_t size) {
+    if (!options.has(name)) options = options.with(name, fmt::format("{}", size));
+  };
+  add("head-dim", input.facts.head_dim), add("v-head-dim", input.facts.v_head_dim);
+  const Point point = read_point(options, read_plan(options, std::nullopt, std::string("flash2")));
+  input.workload = point.workload;
+  input.mask = point.mask.row().name;
+  return input;
+}
+
+ExitStatus describe(const Arguments& arguments) {
+  if (arguments.positional().empty())
+    refuse("describe", "is incomplete: name a capture, a cubin, an object, a program or a shared library");
+  const Source source = source_of(arguments);
+  const std::vector<AttentionFacts> facts = facts_of_file(arguments, source.file, source.wanted);
+  if (facts.size() > 1) {
+    std::string names;
+    for (const AttentionFacts& each : facts) names += "\n  " + readable_name(each.kernel);
+    refuse("--name", fmt::format("expected the name of one kernel, found {} that fit:{}", facts.size(), names));
+  }
+  DescribeInput input{
+      .name = arguments.text("as").value_or(only_letters(capture::short_kernel_name(facts.front().kernel))),
+      .facts = facts.front(),
+      .launch = source.launch};
+  if (arguments.has("q-len")) input = with_sizes(std::move(input), arguments);
+  const Description description = describe_kernel(input);
+  if (arguments.format() == OutputFormat::json) deliver(arguments, facts_json(input.facts) + "\n");
+  else deliver(arguments, description.yaml());
+  for (const MissingValue& missing : description.missing)
+    print_note(fmt::format("missing: {}: {}", missing.key, missing.reason));
+  return description.missing.empty() ? ExitStatus::done : ExitStatus::answer_no;
+}
+
+std::vector<OptionSpec> describe_options() {
+  std::vector<OptionSpec> options{
+      {"name", "the kernel whose name contains this text, as the linker or as C++ writes it"},
+      {"as", "name of the descriptor (default: the kernel's short name)"},
+      {"nvdisasm",
+       "the disassembler to run; otherwise that of the variable NVDISASM, of PATH, of the CUDA "
+       "toolkit or of Triton",
+       Value::file},
+      {"grid", "blocks of the launch: X, X,Y or X,Y,Z"},
+      {"block", "threads of a block: X, X,Y or X,Y,Z"},
+      {"dynamic-shared-bytes", "dynamic shared memory of a block", Value::count}};
+  for (const OptionSpec& option : point_options())
+    for (const char* name : {"batch", "heads-q", "heads-kv", "q-len", "kv-len", "head-dim", "v-head-dim", "mask"})
+      if (option.name == name) options.push_back(option);
+  return options + output_options();
+}
+
+}  // namespace
+
+Command describe_command() {
+  return {.name = "describe",
+          .summary = "write a kernel descriptor from machine code and a launch",
+          .usage = "CAPTURE|FILE [--name TEXT] [--grid X,Y --block N --dynamic-shared-bytes N] [--q-len N ...]",
+          .examples = {"tilescope describe capture --name attn_fwd --batch 2 --heads 16 --q-len 4k -o mine.yaml",
+                       "tilescope describe fwd.cubin --grid 32,16 --block 128 --dynamic-shared-bytes 64k --heads 16 "
+                       "--q-len 4k --mask causal -o mine.yaml"},
+          .notes =
+              "The kernel must compute forward attention by one loop over keys, with matrix instructions. Comments "
+              "say where each value comes from. What does not follow from code and launch is listed as missing "
+              "(exit status 1), never guessed. --format json prints the facts of the code.",
+          .options = describe_options,
+          .run = describe,
+          .most_positional = 1};
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,123 @@
+// Kernels that nobody described: validate/described holds what `describe` found in the machine code of Triton and
+// FlexAttention kernels, how they were launched on an H100, and what its counters said.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "compare/compare.h"
+#include "kernel/describe/description.h"
+
+using namespace tilescope;
+
+namespace {
+
+using nlohmann::json;
+
+// The descriptor of a kernel as it is launched, in a file of its own.
+class DescribedFile {
+ public:
+  DescribedFile(const AttentionFacts& facts, const json& launch) {
+    const Workload sizes = workload_of(launch, facts);
+    const DescribeInput input{.name = "described",
+                              .facts = facts,
+                              .launch = {.grid = launch.at("grid"),
+                                         .threads = launch.at("threads"),
+                                         .dynamic_smem = launch.at("dynamic_smem")},
+                              .workload = sizes,
+                              .mask = split(launch.at("mask").get<std::string>(), ':').front()};
+    const Description description = describe_kernel(input);
+    for (const MissingValue& missing : description.missing) FAIL_CHECK(missing.key, ": ", missing.reason);
+    std::ofstream(path_) << description.yaml();
+  }
+  ~DescribedFile() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+
+  static Workload workload_of(const json& l, const AttentionFacts& facts) {
+    return {l.at("batch"),  l.at("heads_q"), l.at("heads_kv"), l.at("q_len"),
+            l.at("kv_len"), facts.head_dim,  facts.v_head_dim};
+  }
+
+ private:
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / fmt::format("tilescope_described_{}.kernel.yaml", getpid());
+};
+
+validate::Record record_of(const json& launch, const AttentionFacts& facts, const std::string& kernel) {
+  validate::Record record;
+  record.experiment = "described", record.environment.hardware = "h100_sxm";
+  const Workload sizes = DescribedFile::workload_of(launch, facts);
+  record.point.kernel = kernel, record.point.mask = launch.at("mask");
+  record.point.workload = {sizes.batch,  sizes.heads_q, sizes.heads_kv, sizes.q_len,
+                           sizes.kv_len, sizes.d_qk,    sizes.d_v};
+  record.point.dtype = *parse_format(launch.at("dtype").get<std::string>());
+  for (const auto& [metric, value] : launch.at("counters").items()) record.counters[metric] = value;
+  record.counters_with_flush = record.counters;
+  record.islands.push_back({.name = "forward", .launch = {}, .counters = record.counters});
+  return record;
+}
+
+struct Within {
+  int all = 0, close = 0;
+  double worst = 0;
+  void add(double predicted, double measured, double most) {
+    const double error = std::abs(predicted / measured - 1);
+    ++all, close += error <= most, worst = std::max(worst, error);
+  }
+  double share() const { return static_cast<double>(close) / all; }
+};
+
+}  // namespace
+
+TEST_CASE("kernels that describe found in machine code: predicted bytes and operations are those that were counted") {
+  const validate::Experiment nothing_judged;
+  Within flop, l2_read, l2_write, hbm_read, operands, tiles;
+  std::ifstream file(std::string(TILESCOPE_SOURCE_DIR) + "/validate/described/h100.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    const json kernel = json::parse(line);
+    const AttentionFacts facts = read_facts(kernel.at("facts").dump(), "h100.jsonl");
+    for (const json& launch : kernel.at("launches")) {
+      const DescribedFile descriptor(facts, launch);
+      Comparer comparer(
+          TILESCOPE_SOURCE_DIR, [&](const std::string&) -> const validate::Experiment& { return nothing_judged; },
+          Keep::points, 1);
+      comparer.add(record_of(launch, facts, descriptor.path()));
+      const Comparison comparison = comparer.finish();
+      REQUIRE(comparison.points.size() == 1);
+      const KernelVariant& variant = comparison.points[0].plan.kernel.variants.at(0);
+      for (const auto& [key, value] : kernel.at("compiled_for").items()) {
+        const std::int64_t found = key == "tile_q"    ? variant.tile_q
+                                   : key == "tile_kv" ? variant.tile_kv
+                                   : key == "warps"   ? variant.warps
+                                                      : variant.stages;
+        tiles.add(static_cast<double>(found), value.get<double>(), 0);
+      }
+      for (const ComparisonRow& row : comparison.rows) {
+        if (row.quantity == "tensor_flop") flop.add(row.predicted, row.measured, 0);
+        if (row.label() == "traffic l2 read") l2_read.add(row.predicted, row.measured, 0.01);
+        if (row.label() == "traffic l2 write") l2_write.add(row.predicted, row.measured, 0.01);
+        if (row.label() == "traffic hbm read") hbm_read.add(row.predicted, row.measured, 0.1);
+      }
+      // ldmatrix moves O in these kernels, so that their operands are those of wgmma alone.
+      constexpr double bytes_of_wavefront = 128;
+      operands.add(static_cast<double>(comparison.points[0].prediction.operand_bytes),
+                   bytes_of_wavefront *
+                       launch.at("counters").at("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum").get<double>(),
+                   0.02);
+    }
+  }
+  CHECK(flop.all == 106);
+  CHECK(tiles.share() == 1);
+  CHECK(flop.share() == 1);
+  CHECK(l2_read.share() >= 0.93);
+  CHECK(l2_read.worst < 0.06);  // of the kernels that spill
+  CHECK(l2_write.share() == 1);
+  CHECK(hbm_read.share() == 1);
+  CHECK(hbm_read.worst < 0.02);
+  CHECK(operands.share() == 1);
+}

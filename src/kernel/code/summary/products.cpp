@@ -1,0 +1,132 @@
+#include "kernel/code/summary/products.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "kernel/code/sass/kinds.h"
+
+namespace tilescope {
+namespace {
+
+struct Chain {
+  MatrixInstruction instruction;
+  bool from_zero = false, a_loaded = false;
+  std::int64_t length = 1;
+  std::size_t first = 0;
+};
+
+bool overlap(const RegisterSpan& a, const RegisterSpan& b) {
+  return a.file == b.file && a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
+// The first register of a general operand ("R24"); nothing for RZ and for other operands.
+std::optional<int> general_register(const std::string& operand) {
+  const std::size_t digits = operand.find_first_not_of("R");
+  if (!operand.starts_with('R') || digits != 1 || operand.find_first_not_of("0123456789", 1) != std::string::npos)
+    return std::nullopt;
+  return std::stoi(operand.substr(1));
+}
+
+// The accumulators that an instruction adds to: its last general operand. Nothing: it adds to zero, which is written as
+// RZ or, for a warpgroup, as the predicate !UPT.
+std::optional<int> added_to(const Instruction& instruction) {
+  if (std::count(instruction.operands.begin(), instruction.operands.end(), "!UPT") > 0) return std::nullopt;
+  for (auto operand = instruction.operands.rbegin(); operand != instruction.operands.rend(); ++operand)
+    if (operand->starts_with('R')) return general_register(*operand);
+  return std::nullopt;
+}
+
+// CS2R R4, SRZ; MOV R4, RZ; IMAD.MOV.U32 R4, RZ, RZ, RZ; HFMA2.MMA R4, -RZ, RZ, 0, 0: all sources are zero.
+bool writes_zero(const Instruction& instruction) {
+  static const std::set<std::string> zeros{"RZ", "-RZ", "SRZ", "URZ", "0", "0x0"};
+  using K = InstructionKind;
+  const K kind = opcode_row(instruction.opcode).kind;
+  const bool moves = kind == K::move || kind == K::system || kind == K::multiply_add || kind == K::fp16;
+  return moves && instruction.operands.size() > 1 &&
+         std::all_of(instruction.operands.begin() + 1, instruction.operands.end(),
+                     [](const std::string& operand) { return zeros.contains(operand); });
+}
+
+class Chains {
+ public:
+  void step(std::size_t position, const Instruction& instruction) {
+    const auto matrix = matrix_instruction(instruction);
+    if (matrix && !instruction.writes.empty()) return product(position, instruction, *matrix);
+    for (const RegisterSpan& written : instruction.writes) {
+      std::erase_if(open_, [&](const auto& entry) { return overlap(entry.second.first, written); });
+      if (written.file != RegisterFile::general) continue;
+      for (int i = written.first; i < written.first + written.count; ++i) note_write(instruction, i);
+    }
+  }
+
+  std::vector<MatrixProduct> products() const {
+    std::vector<MatrixProduct> products;
+    for (const Chain& chain : chains_) {
+      const auto same = [&](const MatrixProduct& product) {
+        return product.instruction == chain.instruction && product.from_zero == chain.from_zero &&
+               product.length == chain.length;
+      };
+      auto product = std::find_if(products.begin(), products.end(), same);
+      if (product == products.end())
+        product = products.insert(
+            product, {.instruction = chain.instruction, .from_zero = chain.from_zero, .length = chain.length});
+      ++product->chains;
+      product->a_loaded = product->a_loaded || chain.a_loaded;
+      product->first.push_back(chain.first);
+    }
+    return products;
+  }
+
+ private:
+  void product(std::size_t position, const Instruction& instruction, const MatrixInstruction& matrix) {
+    const RegisterSpan result = instruction.writes.front();
+    const auto from = added_to(instruction);
+    const auto known = from ? open_.find(*from) : open_.end();
+    std::size_t chain = chains_.size();
+    if (known != open_.end() && chains_[known->second.second].instruction == matrix) {
+      chain = known->second.second;
+      ++chains_[chain].length;
+    } else {
+      const bool from_zero = !from || zeroed(*from, result.count);
+      chains_.push_back({.instruction = matrix, .from_zero = from_zero, .length = 1, .first = position});
+    }
+    for (int i = result.first; i < result.first + result.count; ++i) note_write(instruction, i);
+    chains_[chain].a_loaded = chains_[chain].a_loaded || reads_loaded(instruction, result, from);
+    std::erase_if(open_, [&](const auto& entry) { return overlap(entry.second.first, result); });
+    open_[result.first] = {result, chain};
+  }
+
+  void note_write(const Instruction& instruction, int reg) {
+    loaded_.erase(reg), zero_.erase(reg);
+    if (opcode_row(instruction.opcode).kind == InstructionKind::load) loaded_.insert(reg);
+    if (writes_zero(instruction)) zero_.insert(reg);
+  }
+
+  bool zeroed(int first, int count) const {
+    for (int i = first; i < first + count; ++i)
+      if (!zero_.contains(i)) return false;
+    return true;
+  }
+
+  // Whether the left operand is in registers that a load of this code has written.
+  bool reads_loaded(const Instruction& instruction, const RegisterSpan& result, std::optional<int> from) const {
+    const auto left = instruction.operands.size() > 1 ? general_register(instruction.operands[1]) : std::nullopt;
+    return left && *left != result.first && left != from && loaded_.contains(*left);
+  }
+
+  std::vector<Chain> chains_;
+  std::map<int, std::pair<RegisterSpan, std::size_t>> open_;  // by first register: accumulators and their chain
+  std::set<int> loaded_, zero_;                               // registers that hold loaded values, and zeros
+};
+
+}  // namespace
+
+std::vector<MatrixProduct> matrix_products(std::span<const Instruction* const> code) {
+  Chains chains;
+  for (std::size_t i = 0; i < code.size(); ++i) chains.step(i, *code[i]);
+  return chains.products();
+}
+
+}  // namespace tilescope

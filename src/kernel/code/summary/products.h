@@ -1,0 +1,33 @@
+// Matrix products of a piece of code: which instructions add to the same accumulators.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernel/code/sass/instruction.h"
+#include "kernel/code/sass/matrix.h"
+
+namespace tilescope {
+
+// Results of one kind that a warp (or a warpgroup: `instruction.threads`) computes. A result is one accumulator tile of
+// m x n; the instructions of its chain add products of depth k to it.
+struct MatrixProduct {
+  MatrixInstruction instruction{};
+  bool from_zero = false;            // the first instruction of a chain adds to zero; else to values from before
+  std::int64_t length = 0;           // instructions of a chain
+  std::int64_t chains = 0;           // results
+  bool a_loaded = false;             // A comes from registers that this code loads from memory
+  std::vector<std::size_t> first{};  // the instruction that begins each chain, by position in the code
+
+  std::int64_t depth() const { return length * instruction.k; }
+  std::int64_t elements() const { return chains * instruction.m * instruction.n; }  // of all results
+  std::int64_t flop() const { return chains * length * instruction.flop(); }
+};
+
+// `code`: the instructions of one pass in the order of execution. An instruction continues a chain if it adds to
+// registers that the chain's last instruction has written and no other instruction has written since. In the order of
+// each product's first instruction.
+std::vector<MatrixProduct> matrix_products(std::span<const Instruction* const> code);
+
+}  // namespace tilescope

@@ -1,0 +1,92 @@
+#include "kernel/describe/attention_loop.h"
+
+#include <algorithm>
+
+namespace tilescope {
+namespace {
+
+bool is_exponential(const Instruction& instruction) { return instruction.opcode == "MUFU" && instruction.has("EX2"); }
+
+// Whether an exponential stands behind the last instruction of the scores and before the first of the values.
+bool exponentials_between(const std::vector<const Instruction*>& code, const MatrixProduct& scores,
+                          const MatrixProduct& values) {
+  const auto first_value = static_cast<std::ptrdiff_t>(*std::min_element(values.first.begin(), values.first.end()));
+  const auto first_score = static_cast<std::ptrdiff_t>(*std::min_element(scores.first.begin(), scores.first.end()));
+  if (first_value < first_score) return true;  // the pass begins with the values of an earlier step
+  return std::any_of(code.begin() + first_score, code.begin() + first_value,
+                     [](const Instruction* instruction) { return is_exponential(*instruction); });
+}
+
+// Scores are summed in parts where there are more results than exponentials: quantised keys with a scale a group of
+// values, for example. Every score has one exponential (and each row one more).
+std::int64_t parts_of_sum(const MatrixProduct& scores, const CodeLoop& loop) {
+  const std::int64_t of_thread = scores.elements() / scores.instruction.threads;
+  const std::int64_t exponentials = loop.always.special.at("EX2");
+  return std::max<std::int64_t>(1, (of_thread + exponentials - 1) / exponentials);
+}
+
+FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
+  const std::vector<const Instruction*> instructions = loop_code(code, code.loops[index]);
+  const std::vector<MatrixProduct> products = matrix_products(instructions);
+  std::vector<MatrixProduct> scores, values;
+  for (const MatrixProduct& product : products) (product.from_zero ? scores : values).push_back(product);
+  if (scores.size() != 1 || values.size() != 1)
+    return {.missing = "one product that starts from zero in each pass and one that adds to the passes before"};
+  AttentionLoop loop{.loop = index, .scores = scores.front(), .values = values.front()};
+  const MatrixProduct &s = loop.scores, &o = loop.values;
+  if (s.instruction.threads != o.instruction.threads)
+    return {.missing = "two products that are shared by as many threads"};
+  loop.keys = o.depth(), loop.head_dim = s.depth();
+  const std::int64_t parts = parts_of_sum(s, code.loops[index]);
+  loop.head_dim *= parts;
+  if (s.elements() % (parts * loop.keys) != 0) return {.missing = "scores that fill a tile of whole rows"};
+  loop.rows = s.elements() / (parts * loop.keys);
+  if (loop.rows % s.instruction.m != 0 || o.elements() % loop.rows != 0)
+    return {.missing = "scores and values with the same rows"};
+  loop.v_head_dim = o.elements() / loop.rows;
+  loop.scores_ahead = !exponentials_between(instructions, s, o);
+  return {.loop = std::move(loop)};
+}
+
+bool same_products(const AttentionLoop& a, const AttentionLoop& b) {
+  return a.rows == b.rows && a.keys == b.keys && a.head_dim == b.head_dim && a.v_head_dim == b.v_head_dim;
+}
+
+}  // namespace
+
+std::vector<const Instruction*> loop_code(const CodeSummary& code, const CodeLoop& loop) {
+  std::vector<std::size_t> blocks = loop.blocks;
+  std::sort(blocks.begin(), blocks.end(),
+            [&](std::size_t a, std::size_t b) { return code.blocks[a].begin < code.blocks[b].begin; });
+  std::vector<const Instruction*> instructions;
+  for (const std::size_t block : blocks)
+    for (std::size_t i = code.blocks[block].begin; i < code.blocks[block].end; ++i)
+      instructions.push_back(&code.section.instructions[i]);
+  return instructions;
+}
+
+FoundLoop attention_loop(const CodeSummary& code) {
+  std::vector<AttentionLoop> found;
+  std::string missing = "a loop with matrix products and exponentials";
+  for (std::size_t i = 0; i < code.loops.size(); ++i) {
+    const auto exponentials = code.loops[i].always.special.find("EX2");
+    if (code.loops[i].always.of(InstructionKind::matrix) == 0 || exponentials == code.loops[i].always.special.end())
+      continue;
+    FoundLoop one = loop_of(code, i);
+    if (one.loop) found.push_back(std::move(*one.loop));
+    else missing = std::move(one.missing);
+  }
+  if (found.empty()) return {.missing = std::move(missing)};
+  const auto size = [&](const AttentionLoop& loop) { return code.loops[loop.loop].always.instructions; };
+  auto least = std::min_element(found.begin(), found.end(),
+                                [&](const AttentionLoop& a, const AttentionLoop& b) { return size(a) < size(b); });
+  AttentionLoop loop = *least;
+  for (const AttentionLoop& other : found) {
+    if (other.loop == loop.loop) continue;
+    if (!same_products(loop, other)) return {.missing = "loops over keys that agree on one tile"};
+    loop.masked.push_back(other.loop);
+  }
+  return {.loop = std::move(loop)};
+}
+
+}  // namespace tilescope

@@ -1,0 +1,42 @@
+// Finds the loop of a kernel that computes attention, and what one pass of it computes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernel/code/summary/code_summary.h"
+#include "kernel/code/summary/products.h"
+
+namespace tilescope {
+
+// A loop over keys: S = Q K^T, exponentials of S, O = O + P V. A unit is what shares a matrix instruction: a warp, or a
+// warpgroup.
+struct AttentionLoop {
+  std::size_t loop = 0;               // of CodeSummary::loops
+  std::vector<std::size_t> masked{};  // other loops with the same products: tiles that a mask cuts
+  MatrixProduct scores{}, values{};   // of one unit
+  std::int64_t rows = 0, keys = 0;    // of a unit in one pass
+  std::int64_t head_dim = 0, v_head_dim = 0;
+  bool scores_ahead = false;  // no exponential stands between the scores and the values of a pass: its scores are those
+                              // of the next step
+
+  std::int64_t unit_threads() const { return scores.instruction.threads; }
+  std::int64_t scores_of_thread() const { return rows * keys / unit_threads(); }
+};
+
+struct FoundLoop {
+  std::optional<AttentionLoop> loop{};
+  std::string missing{};  // without a loop: what the code does not have
+};
+
+// The scores are the product that starts from zero, the values the one that adds to what earlier passes left (Dao et
+// al. 2022, algorithm 1). With rows x keys scores of a unit: keys is the depth of the values, rows the number of scores
+// over keys, head_dim the depth of the scores, v_head_dim the number of results over rows. Of several such loops the
+// one with the fewest instructions is the loop; the others are `masked`.
+FoundLoop attention_loop(const CodeSummary& code);
+
+// Instructions of a loop without those of inner loops, in the order of their addresses.
+std::vector<const Instruction*> loop_code(const CodeSummary& code, const CodeLoop& loop);
+
+}  // namespace tilescope

@@ -1,0 +1,72 @@
+#include "kernel/describe/block_tile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tilescope {
+namespace {
+
+constexpr std::int64_t lanes = 32;
+constexpr std::int64_t bits_of_byte = 8;
+constexpr std::int64_t most_extra_smem = 4096;  // barriers, statistics of rows, alignment
+
+std::int64_t bytes_of_keys(const AttentionFacts& facts, std::int64_t keys) {
+  return keys * (facts.head_dim + facts.v_head_dim) * facts.operand_bits / bits_of_byte;
+}
+
+// Where threads copy the keys and values of a step, the bytes say how many units share its keys. Elsewhere every unit
+// has all keys.
+void share_keys(const AttentionFacts& facts, std::int64_t units, BlockTile& tile, std::vector<MissingValue>& missing) {
+  if (facts.copied_bytes == 0) return;
+  const std::int64_t copied = tile.warps * lanes * facts.copied_bytes, own = bytes_of_keys(facts, facts.keys);
+  const std::int64_t along_keys = copied / own;
+  if (copied % own == 0 && along_keys > 0 && units % along_keys == 0) tile.along_keys = along_keys;
+  else
+    missing.push_back({"tile_kv", fmt::format("a step copies {} bytes, no multiple of the {} bytes of {} keys", copied,
+                                              own, facts.keys)});
+}
+
+// Shared memory holds `stages` tiles of keys and values, and Q where the products read it there.
+void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, BlockTile& tile,
+                  std::vector<MissingValue>& missing) {
+  const std::int64_t all = facts.static_smem + launch.dynamic_smem;
+  if (launch.threads == 0) {
+    missing.push_back({"stages", "the shared memory of the launch is not known"});
+    return;
+  }
+  const std::int64_t step = bytes_of_keys(facts, tile.tile_kv);
+  const std::int64_t q = tile.tile_q * facts.head_dim * facts.operand_bits / bits_of_byte;
+  for (const bool with_q : {facts.q_in_smem, !facts.q_in_smem}) {
+    const std::int64_t rest = all - (with_q ? q : 0);
+    if (rest < step || rest % step > most_extra_smem) continue;
+    tile.stages = rest / step, tile.extra_smem = rest % step;
+    return;
+  }
+  missing.push_back({"stages", fmt::format("{} bytes of shared memory are not whole tiles of {} bytes of keys and "
+                                           "values, with or without the {} bytes of Q",
+                                           all, step, q)});
+}
+
+}  // namespace
+
+BlockTile block_tile(const AttentionFacts& facts, const KernelLaunch& launch, std::vector<MissingValue>& missing) {
+  BlockTile tile;
+  const std::int64_t threads = launch.threads > 0 ? launch.threads : facts.most_threads;
+  tile.warps = threads / lanes;
+  tile.consumer_warps = std::count_if(facts.loop_warps.begin(), facts.loop_warps.end(),
+                                      [&](std::int64_t warp) { return warp < tile.warps; });
+  const std::int64_t units = tile.consumer_warps * lanes / facts.unit_threads;
+  if (units == 0) {
+    missing.push_back({"warps", threads == 0 ? "the code does not state the threads of a block: give --block"
+                                             : "no warp of the block runs the loop over keys"});
+    return tile;
+  }
+  share_keys(facts, units, tile, missing);
+  tile.tile_kv = facts.keys * tile.along_keys;
+  tile.tile_q = facts.rows * (units / tile.along_keys);
+  share_memory(facts, launch, tile, missing);
+  return tile;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,18 @@
+// The tile of a block: how its warps share the rows and keys of a step, and how many steps lie in shared memory.
+#pragma once
+
+#include "kernel/describe/description.h"
+
+namespace tilescope {
+
+struct BlockTile {
+  std::int64_t tile_q = 0, tile_kv = 0;        // 0: not found
+  std::int64_t warps = 0, consumer_warps = 0;  // of a block; those that run the loop
+  std::int64_t along_keys = 1;                 // units that share the keys of a step
+  std::int64_t stages = 0, extra_smem = 0;     // 0: not found; bytes beside Q and the stages
+};
+
+// Adds what it cannot find to `missing`.
+BlockTile block_tile(const AttentionFacts& facts, const KernelLaunch& launch, std::vector<MissingValue>& missing);
+
+}  // namespace tilescope

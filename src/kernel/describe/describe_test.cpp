@@ -1,0 +1,90 @@
+// Descriptions of kernels whose tiles are known: those of kernel/code/testdata.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "base/error.h"
+#include "kernel/code/testdata/test_kernels.h"
+#include "kernel/describe/block_tile.h"
+#include "kernel/describe/description.h"
+
+using namespace tilescope;
+
+namespace {
+
+AttentionFacts test_facts(const std::string& kernel) {
+  const Cubin cubin = test_cubin(kernel);
+  FoundFacts found = attention_facts(cubin.kernels.at(0), cubin.compute_capability, test_summary(kernel));
+  REQUIRE_MESSAGE(found.facts, found.missing);
+  return *found.facts;
+}
+
+struct Known {
+  const char* kernel;
+  KernelLaunch launch;
+  std::int64_t head_dim, tile_q, tile_kv, warps, consumer_warps, stages;
+};
+
+}  // namespace
+
+TEST_CASE("tiles, warps and stages of kernels follow from their code and launch") {
+  const Known known[] = {
+      {"fused_wgmma", {{132, 1, 1}, 384, 164096}, 128, 128, 128, 12, 8, 2},
+      {"split_kv", {{8, 4, 1}, 128, 4 * 16384}, 64, 16, 64, 4, 4, 4},
+      {"triton_forward", {{16, 16, 1}, 128, 24576}, 64, 64, 32, 4, 4, 2},
+  };
+  for (const Known& each : known) {
+    CAPTURE(each.kernel);
+    const AttentionFacts facts = test_facts(each.kernel);
+    std::vector<MissingValue> missing;
+    const BlockTile tile = block_tile(facts, each.launch, missing);
+    for (const MissingValue& value : missing) FAIL_CHECK(value.key, ": ", value.reason);
+    CHECK(facts.head_dim == each.head_dim);
+    CHECK(tile.tile_q == each.tile_q);
+    CHECK(tile.tile_kv == each.tile_kv);
+    CHECK(tile.warps == each.warps);
+    CHECK(tile.consumer_warps == each.consumer_warps);
+    CHECK(tile.stages == each.stages);
+    // An exponential a score, and one a row: rows of a thread.
+    const std::int64_t scores = facts.rows * facts.keys / facts.unit_threads;
+    CHECK(facts.step.at("xu") == scores + facts.rows * 4 / facts.unit_threads);
+  }
+}
+
+TEST_CASE("a description says what is missing, and states it when it is given") {
+  DescribeInput input{.name = "triton", .facts = test_facts("triton_forward")};
+  const Description bare = describe_kernel(input);
+  CHECK(bare.missing.size() == 2);  // stages and block_order
+  input.launch = {{16, 16, 1}, 128, 24576};
+  input.workload = Workload{2, 8, 4, 1000, 1000, 64, 64};
+  const Description whole = describe_kernel(input);
+  CHECK(whole.missing.empty());
+  const std::string yaml = whole.yaml();
+  for (const char* line : {"tile_q: 64  # code", "tile_kv: 32  # code", "warps: 4  # launch", "stages: 2  # launch",
+                           "block_order: [q, heads, batch]  # launch", "tensor_path: wgmma  # code"})
+    CHECK_MESSAGE(yaml.find(line) != std::string::npos, line);
+  input.workload->batch = 3;  // no grid of 16 x 16 x 1 blocks
+  CHECK(describe_kernel(input).missing.size() == 1);
+}
+
+TEST_CASE("facts are the same after writing and reading; damaged ones are refused") {
+  std::mt19937 random(11);
+  int refused = 0;
+  for (const std::string& kernel : test_kernels) {
+    const std::string line = facts_json(test_facts(kernel));
+    CHECK(facts_json(read_facts(line, "facts")) == line);
+    for (int round = 0; round < 1000; ++round) {
+      std::string damaged = line;
+      for (int edits = 1 + static_cast<int>(random() % 3); edits > 0; --edits)
+        damaged[random() % damaged.size()] = static_cast<char>(' ' + random() % 95);
+      try {
+        const DescribeInput input{
+            .name = "damaged", .facts = read_facts(damaged, "facts"), .launch = {{8, 8, 1}, 128, 65536}};
+        CHECK_FALSE(describe_kernel(input).yaml().empty());
+      } catch (const InputError&) {
+        ++refused;
+      }
+    }
+  }
+  CHECK(refused > 1000);
+}

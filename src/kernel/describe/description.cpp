@@ -1,0 +1,169 @@
+#include "kernel/describe/description.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernel/describe/block_tile.h"
+#include "kernel/describe/launch_order.h"
+#include "kernel/describe/work_rates.h"
+
+namespace tilescope {
+namespace {
+
+constexpr std::int64_t lanes_of_warp = 32;
+
+std::string dtype_of(const std::string& operands) {
+  if (operands == "F16") return "fp16";
+  if (operands == "BF16") return "bf16";
+  if (operands == "E4M3") return "fp8_e4m3";
+  if (operands == "E5M2") return "fp8_e5m2";
+  return "";
+}
+
+struct Part {
+  std::vector<DescribedValue>& values;
+  void add(const char* key, std::string value, ValueSource from, std::string reason) {
+    values.push_back({key, std::move(value), from, std::move(reason)});
+  }
+  void add(const char* key, std::int64_t value, ValueSource from, std::string reason) {
+    add(key, fmt::format("{}", value), from, std::move(reason));
+  }
+  void yes(const char* key, bool value, std::string reason) {
+    if (value) add(key, "true", ValueSource::code, std::move(reason));
+  }
+};
+
+void describe_whole(const DescribeInput& input, Description& out) {
+  const AttentionFacts& facts = input.facts;
+  Part part{out.kernel};
+  if (const std::string dtype = dtype_of(facts.operands); !dtype.empty())
+    part.add("dtypes", "[" + dtype + "]", ValueSource::code, "operands of " + facts.opcode);
+  else out.missing.push_back({"dtypes", "no format of attention has the operands of " + facts.opcode});
+  part.add("head_dims", fmt::format("[{}]", facts.head_dim), ValueSource::code, "depth of the scores' sums");
+  part.add("masks", "[" + input.mask + "]", ValueSource::given, "the mask of the launch");
+  part.add("limits", "{compute_capability: " + facts.compute_capability + "}", ValueSource::elf, "target of the code");
+}
+
+void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
+  const auto& grid = input.launch.grid;
+  if (!input.workload || grid[0] == 0 || input.facts.persistent) {
+    out.missing.push_back({"block_order", input.facts.persistent
+                                              ? "blocks loop over tiles, so that the grid does not show their order"
+                                              : "the grid and the sizes of a launch are not known"});
+    return;
+  }
+  const Workload& w = *input.workload;
+  const std::int64_t q_tiles = (w.q_len + tile.tile_q - 1) / tile.tile_q;
+  const auto fitting = orders_that_fit(grid, {.q_tiles = q_tiles, .heads = w.heads_q, .batch = w.batch});
+  if (fitting.empty())
+    out.missing.push_back(
+        {"block_order", fmt::format("{} query tiles, {} heads and {} batch entries are no grid of {} x "
+                                    "{} x {}",
+                                    q_tiles, w.heads_q, w.batch, grid[0], grid[1], grid[2])});
+  else
+    Part{out.island}.add("block_order", "[" + fitting.front() + "]", ValueSource::launch,
+                         fmt::format("grid of {} x {} x {}", grid[0], grid[1], grid[2]));
+}
+
+void describe_launch(const DescribeInput& input, const BlockTile& tile, Description& out) {
+  const AttentionFacts& facts = input.facts;
+  Part part{out.island};
+  const bool warpgroup = facts.unit_threads > lanes_of_warp;
+  const std::int64_t depth = facts.k * facts.operand_bits / 16;  // the descriptor's k is that of 16-bit operands
+  part.add("tensor_path", warpgroup ? "wgmma" : "mma.sync", ValueSource::code, facts.opcode);
+  part.add("mma",
+           warpgroup ? fmt::format("{{m: {}, n: columns, k: {}}}", facts.m, depth)
+                     : fmt::format("{{m: {}, n: {}, k: {}}}", facts.m, facts.n, depth),
+           ValueSource::code, "shape of " + facts.opcode);
+  part.add("row_replication", 4, ValueSource::code, "lanes that have parts of a row of an accumulator");
+  part.yes("stores_log_sum_exp", facts.stores_log_sum_exp, "a logarithm, or narrow stores beside wide ones");
+  part.add("loads_by",
+           facts.copy_engine        ? "tma"
+           : facts.copied_bytes > 0 ? "cp.async"
+                                    : "ld",
+           ValueSource::code, "how K and V reach shared memory");
+  part.yes("output_through_smem", facts.output_through_smem, "stores to shared memory and loads outside the loop");
+  if (tile.extra_smem > 0)
+    part.add("smem_extra_bytes", tile.extra_smem, ValueSource::launch, "shared memory beside whole tiles");
+  part.yes("persistent", facts.persistent, "the loop over keys stands in a loop over tiles");
+  part.add("overlap",
+           facts.turns          ? "ping-pong"
+           : facts.barriers > 0 ? "lockstep"
+                                : "free",
+           ValueSource::code, fmt::format("{} barriers in a step", facts.barriers));
+  describe_order(input, tile, out);
+}
+
+std::string held_in_registers(const AttentionFacts& facts) {
+  std::string held = facts.q_in_smem ? "" : "Q";
+  if (facts.scores_ahead) held += held.empty() ? "P" : ", P";
+  return "[" + held + "]";
+}
+
+// Spills: every byte goes to the L2, loads may hit the L1 (DESCRIPTOR.md, Spilled registers).
+std::string local_memory(const AttentionFacts& f) {
+  return fmt::format("{{frame: {}, stored_step: {}, loaded_step: {}, stored: {}, loaded: {}, waits: {}}}",
+                     f.local_bytes, f.spilled_step.stored, f.spilled_step.loaded, f.spilled_once.stored,
+                     f.spilled_once.loaded, f.spill_waits);
+}
+
+void describe_variant(const DescribeInput& input, const BlockTile& tile, Description& out) {
+  const AttentionFacts& facts = input.facts;
+  Part part{out.variant};
+  part.add("head_dim", facts.head_dim, ValueSource::code, "depth of the scores' sums");
+  if (facts.v_head_dim != facts.head_dim)
+    part.add("v_head_dim", facts.v_head_dim, ValueSource::code, "columns of the values");
+  part.add("tile_q", tile.tile_q, ValueSource::code,
+           fmt::format("{} rows a {}", facts.rows, facts.unit_threads > lanes_of_warp ? "warpgroup" : "warp"));
+  part.add("tile_kv", tile.tile_kv, ValueSource::code,
+           fmt::format("depth of the values' sums, {} x {}", facts.keys, tile.along_keys));
+  part.add("warps", tile.warps, input.launch.threads > 0 ? ValueSource::launch : ValueSource::elf,
+           "threads of a block");
+  if (tile.stages > 0) part.add("stages", tile.stages, ValueSource::launch, "tiles of K and V in shared memory");
+  if (tile.consumer_warps != tile.warps)
+    part.add("consumer_warps", tile.consumer_warps, ValueSource::code, "warps that run the loop over keys");
+  if (facts.consumer_registers)
+    part.add("consumer_registers", *facts.consumer_registers, ValueSource::code, "USETMAXREG");
+  if (facts.producer_registers)
+    part.add("producer_registers", *facts.producer_registers, ValueSource::code, "USETMAXREG");
+  part.add("registers_hold", held_in_registers(facts), ValueSource::code, "operands that no step loads");
+  const bool spills =
+      facts.spilled_step.stored + facts.spilled_step.loaded + facts.spilled_once.stored + facts.spilled_once.loaded > 0;
+  part.yes("spills", spills, fmt::format("{} bytes of local memory", facts.local_bytes));
+  if (spills) part.add("local", local_memory(facts), ValueSource::code, "loads and stores of local memory");
+}
+
+std::string line(const DescribedValue& value, std::string_view indent) {
+  return fmt::format("{}{}: {}  # {}: {}\n", indent, value.key, value.value, to_string(value.from), value.reason);
+}
+
+}  // namespace
+
+std::string Description::yaml() const {
+  std::string text = fmt::format(
+      "schema: tilescope/kernel/1\nkernel: {}\nschedule: flash2\nsummary: from machine code, by tilescope describe\n",
+      name);
+  for (const DescribedValue& value : kernel) text += line(value, "");
+  text += "islands:\n  - name: forward\n";
+  for (const DescribedValue& value : island) text += line(value, "    ");
+  text += "    work:\n";
+  for (const DescribedValue& value : work) text += line(value, "      ");
+  text += "variants:\n";
+  for (std::size_t i = 0; i < variant.size(); ++i) text += line(variant[i], i == 0 ? "  - " : "    ");
+  for (const MissingValue& value : missing) text += fmt::format("# missing: {}: {}\n", value.key, value.reason);
+  return text;
+}
+
+Description describe_kernel(const DescribeInput& input) {
+  Description description{.name = input.name, .kernel = {}, .island = {}, .work = {}, .variant = {}, .missing = {}};
+  const BlockTile tile = block_tile(input.facts, input.launch, description.missing);
+  if (tile.tile_q == 0) return description;
+  describe_whole(input, description);
+  describe_launch(input, tile, description);
+  describe_variant(input, tile, description);
+  description.work = work_rates(input.facts);
+  return description;
+}
+
+}  // namespace tilescope

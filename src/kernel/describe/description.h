@@ -1,0 +1,59 @@
+// A descriptor (kernel.yaml) from a kernel's machine code and how it was launched.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/enum_table.h"
+#include "diagram/workload.h"
+#include "kernel/describe/facts.h"
+
+namespace tilescope {
+
+// Where a value of a description comes from.
+enum class ValueSource { elf, code, launch, given };
+template <>
+struct EnumTable<ValueSource> {
+  static constexpr std::array rows{NamedKind{ValueSource::elf, "elf"}, NamedKind{ValueSource::code, "code"},
+                                   NamedKind{ValueSource::launch, "launch"}, NamedKind{ValueSource::given, "given"}};
+};
+
+struct DescribedValue {
+  std::string key, value;  // of the descriptor: "tile_q", "128"
+  ValueSource from = ValueSource::code;
+  std::string reason;  // what in the source says so
+};
+
+struct KernelLaunch {
+  std::array<std::int64_t, 3> grid{0, 0, 0};  // blocks; zeros: not known
+  std::int64_t threads = 0;                   // of a block; 0: not known
+  std::int64_t dynamic_smem = 0;              // bytes of a block
+};
+
+struct DescribeInput {
+  std::string name;  // of the descriptor
+  AttentionFacts facts{};
+  KernelLaunch launch{};
+  std::optional<Workload> workload{};  // of the launch
+  std::string mask = "none";           // of the launch
+};
+
+struct MissingValue {
+  std::string key, reason;
+};
+
+struct Description {
+  std::string name;
+  std::vector<DescribedValue> kernel, island, work, variant;  // by part of the file, in its order
+  std::vector<MissingValue> missing;                          // what could not be found, and why
+
+  std::string yaml() const;  // the descriptor; the source of each value, and what is missing, are comments
+};
+
+// Forward attention by one loop over keys. What does not follow from the input is in `missing`, never guessed.
+Description describe_kernel(const DescribeInput& input);
+
+}  // namespace tilescope

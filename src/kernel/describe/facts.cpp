@@ -1,0 +1,143 @@
+#include "kernel/describe/facts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "kernel/describe/always.h"
+
+namespace tilescope {
+namespace {
+
+using K = InstructionKind;
+
+std::int64_t opcode_count(const CodeCounts& counts, std::string_view name) {
+  std::int64_t sum = 0;
+  for (const auto& [mnemonic, count] : counts.opcodes)
+    if (mnemonic == name || (mnemonic.starts_with(name) && mnemonic[name.size()] == '.')) sum += count;
+  return sum;
+}
+
+// Integer instructions that do not run on the ALU pipe of compute capability 9.0. The counters of 24 kernels of Triton
+// on an H100, in a step of their loops: smsp__inst_executed_pipe_alu and _pipe_fma are equal to the sums below.
+constexpr std::string_view on_fma_pipe[] = {"VIADD"};
+constexpr std::string_view on_alu_pipe[] = {"P2R", "R2UR", "SGXT"};
+
+ThreadWork work_of(const CodeCounts& c) {
+  std::int64_t alu = c.of(K::integer) + c.of(K::logic) + c.of(K::compare) + c.of(K::select) + c.of(K::move);
+  for (const std::string_view opcode : on_fma_pipe) alu -= opcode_count(c, opcode);
+  for (const std::string_view opcode : on_alu_pipe) {
+    const K kind = opcode_row(opcode).kind;
+    const bool counted =
+        kind == K::integer || kind == K::logic || kind == K::compare || kind == K::select || kind == K::move;
+    if (!counted) alu += opcode_count(c, opcode);
+  }
+  const std::int64_t named = c.of(K::special) + opcode_count(c, "FFMA") + opcode_count(c, "FADD") +
+                             opcode_count(c, "FMUL") + alu + c.of(K::conversion) + c.of(K::shuffle) + c.of(K::matrix);
+  ThreadWork work{{"xu", c.of(K::special)},
+                  {"ffma", opcode_count(c, "FFMA")},
+                  {"fadd", opcode_count(c, "FADD")},
+                  {"fmul", opcode_count(c, "FMUL")},
+                  {"alu", alu},
+                  {"conversion", c.of(K::conversion)},
+                  {"shuffle", c.of(K::shuffle)},
+                  {"others", c.instructions - named}};
+  std::erase_if(work, [](const auto& entry) { return entry.second == 0; });
+  return work;
+}
+
+SpilledBytes spilled(const CodeCounts& counts) {
+  return {counts.thread_bytes(K::store, CodeMemory::local), counts.thread_bytes(K::load, CodeMemory::local)};
+}
+
+// A warp waits where an instruction reads a register that a load from local memory has yet to write; loads complete in
+// order, so one wait is for all that were issued before.
+std::int64_t waits_for_spills(const std::vector<const Instruction*>& code) {
+  std::int64_t waits = 0;
+  std::set<int> outstanding;
+  for (const Instruction* instruction : code) {
+    const bool waits_here =
+        std::any_of(instruction->reads.begin(), instruction->reads.end(), [&](const RegisterSpan& span) {
+          for (int i = 0; i < span.count; ++i)
+            if (span.file == RegisterFile::general && outstanding.contains(span.first + i)) return true;
+          return false;
+        });
+    if (waits_here) ++waits, outstanding.clear();
+    if (instruction->opcode != "LDL") continue;
+    for (const RegisterSpan& span : instruction->writes)
+      for (int i = 0; i < span.count; ++i) outstanding.insert(span.first + i);
+  }
+  return waits;
+}
+
+std::set<std::int64_t> store_widths(const CodeCounts& counts) {
+  std::set<std::int64_t> widths;
+  for (const auto& [form, count] : counts.memory)
+    if (form.kind == K::store && form.memory == CodeMemory::global) widths.insert(form.thread_bytes);
+  return widths;
+}
+
+void add_roles(const CodeSummary& code, const CodeLoop& loop, AttentionFacts& facts) {
+  for (std::size_t i = 0; i < code.roles.size(); ++i) {
+    const CodeRole& role = code.roles[i];
+    const bool runs = std::find(loop.roles.begin(), loop.roles.end(), i) != loop.roles.end();
+    if (role.registers) (runs ? facts.consumer_registers : facts.producer_registers) = role.registers;
+    if (!runs) continue;
+    for (const auto& [first, last] : role.warps)
+      for (int warp = first; warp <= last; ++warp) facts.loop_warps.push_back(warp);
+  }
+  std::sort(facts.loop_warps.begin(), facts.loop_warps.end());
+}
+
+void add_outside(const CodeSummary& code, const AttentionLoop& found, AttentionFacts& facts) {
+  const std::vector<bool> always = always_around(code, found.loop);
+  CodeCounts once, all;
+  for (std::size_t i = 0; i < code.blocks.size(); ++i) {
+    const CodeBlock& block = code.blocks[i];
+    const bool in_attention =
+        block.loop == found.loop ||
+        std::any_of(found.masked.begin(), found.masked.end(), [&](std::size_t masked) { return block.loop == masked; });
+    if (!block.reached || in_attention) continue;
+    if (always[i]) once += block.counts;
+    all += block.counts;
+  }
+  facts.once = work_of(once);
+  facts.spilled_once = spilled(once);
+  const std::set<std::int64_t> widths = store_widths(all);
+  facts.stores_log_sum_exp = all.special.contains("LG2") || (widths.size() > 1 && widths.contains(4));
+  facts.output_through_smem = all.thread_bytes(K::store, CodeMemory::shared) > 0 &&
+                              all.thread_bytes(K::load, CodeMemory::shared) > 0 && !widths.empty();
+  for (const auto& [form, count] : code.counts.memory) facts.copy_engine |= form.opcode == "UTMALDG";
+}
+
+}  // namespace
+
+FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute_capability, const CodeSummary& code) {
+  FoundLoop search = attention_loop(code);
+  if (!search.loop) return {.missing = std::move(search.missing)};
+  const AttentionLoop& found = *search.loop;
+  const CodeLoop& loop = code.loops[found.loop];
+  const MatrixInstruction& scores = found.scores.instruction;
+  AttentionFacts facts{.kernel = kernel.name, .compute_capability = compute_capability};
+  facts.registers = kernel.registers, facts.static_smem = kernel.shared_bytes, facts.local_bytes = kernel.local_bytes;
+  facts.most_threads = kernel.most_threads;
+  facts.opcode = scores.opcode, facts.operands = scores.type_b;
+  facts.m = scores.m, facts.n = scores.n, facts.k = scores.k;
+  facts.operand_bits = scores.bits_b, facts.unit_threads = scores.threads;
+  facts.rows = found.rows, facts.keys = found.keys;
+  facts.head_dim = found.head_dim, facts.v_head_dim = found.v_head_dim;
+  facts.q_in_smem = scores.a_from_shared || found.scores.a_loaded, facts.scores_ahead = found.scores_ahead;
+  add_roles(code, loop, facts);
+  facts.step = work_of(loop.always);
+  if (!found.masked.empty()) facts.masked_step = work_of(code.loops[found.masked.front()].always);
+  CodeCounts pass = loop.always;
+  pass += loop.sometimes;
+  facts.copied_bytes = pass.thread_bytes(K::async_copy, CodeMemory::global_to_shared);
+  facts.barriers = opcode_count(pass, "BAR");
+  facts.turns = opcode_count(pass, "BAR.ARV") > 0;
+  facts.persistent = loop.parent.has_value();
+  facts.spilled_step = spilled(loop.always), facts.spill_waits = waits_for_spills(loop_code(code, loop));
+  add_outside(code, found, facts);
+  return {.facts = std::move(facts)};
+}
+
+}  // namespace tilescope

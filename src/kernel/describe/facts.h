@@ -1,0 +1,59 @@
+// What a descriptor needs of a kernel's machine code: free of any GPU's rates, and small enough to be stored.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernel/code/cubin.h"
+#include "kernel/describe/attention_loop.h"
+
+namespace tilescope {
+
+// Instructions of a thread by what a descriptor calls them: "xu", "ffma", "alu".
+using ThreadWork = std::map<std::string, std::int64_t>;
+
+// What the spills of a thread move, in bytes.
+struct SpilledBytes {
+  std::int64_t stored = 0, loaded = 0;
+};
+
+struct AttentionFacts {
+  std::string kernel, compute_capability;
+  std::int64_t registers = 0, static_smem = 0, local_bytes = 0;
+  std::int64_t most_threads = 0;  // of a block; 0: the code does not state them
+
+  // The matrix instruction of the scores, and what one unit (a warp or a warpgroup) does with it in a pass.
+  std::string opcode, operands;  // "HGMMA", "BF16"
+  std::int64_t m = 0, n = 0, k = 0, operand_bits = 0, unit_threads = 0;
+  std::int64_t rows = 0, keys = 0, head_dim = 0, v_head_dim = 0;
+  bool q_in_smem = false;     // the scores read Q from shared memory in every pass
+  bool scores_ahead = false;  // AttentionLoop
+
+  std::vector<std::int64_t> loop_warps;  // warps of a block that run the loop, of those that the code tells apart
+  std::optional<std::int64_t> consumer_registers, producer_registers;  // after USETMAXREG
+  ThreadWork step, masked_step, once;  // in a pass; in a pass of tiles that a mask cuts (empty: the same); outside
+  std::int64_t copied_bytes = 0;       // by a thread in a pass: cp.async
+  bool copy_engine = false;            // TMA loads
+  std::int64_t barriers = 0;           // of all warps of a block, in a pass
+  bool turns = false;                  // named barriers on which some warps arrive and others wait
+  bool persistent = false;             // the loop stands in another loop
+  bool stores_log_sum_exp = false;     // a logarithm or four-byte stores beside wider ones, outside the loop
+  bool output_through_smem = false;
+  SpilledBytes spilled_step, spilled_once;
+  std::int64_t spill_waits = 0;  // times in a pass that a warp waits for a spilled value
+};
+
+struct FoundFacts {
+  std::optional<AttentionFacts> facts{};
+  std::string missing{};
+};
+FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute_capability, const CodeSummary& code);
+
+// One line of JSON, and back. Reading throws InputError that names `file`.
+std::string facts_json(const AttentionFacts& facts);
+AttentionFacts read_facts(const std::string& json, const std::string& file);
+
+}  // namespace tilescope

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "kernel/describe/facts.h"
+
+namespace tilescope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr const char* facts_schema = "tilescope/attention-facts/1";
+
+// Calls visit(name, member) for every fact, in the order of a line.
+template <class Facts, class Visit>
+void visit_facts(Facts& f, const Visit& visit) {
+  visit("kernel", f.kernel), visit("compute_capability", f.compute_capability);
+  visit("registers", f.registers), visit("static_smem", f.static_smem), visit("local_bytes", f.local_bytes);
+  visit("most_threads", f.most_threads);
+  visit("opcode", f.opcode), visit("operands", f.operands);
+  visit("m", f.m), visit("n", f.n), visit("k", f.k);
+  visit("operand_bits", f.operand_bits), visit("unit_threads", f.unit_threads);
+  visit("rows", f.rows), visit("keys", f.keys), visit("head_dim", f.head_dim), visit("v_head_dim", f.v_head_dim);
+  visit("q_in_smem", f.q_in_smem), visit("scores_ahead", f.scores_ahead);
+  visit("loop_warps", f.loop_warps);
+  visit("consumer_registers", f.consumer_registers), visit("producer_registers", f.producer_registers);
+  visit("step", f.step), visit("masked_step", f.masked_step), visit("once", f.once);
+  visit("copied_bytes", f.copied_bytes), visit("copy_engine", f.copy_engine);
+  visit("barriers", f.barriers), visit("turns", f.turns), visit("persistent", f.persistent);
+  visit("stores_log_sum_exp", f.stores_log_sum_exp), visit("output_through_smem", f.output_through_smem);
+  visit("spilled_step_stored", f.spilled_step.stored), visit("spilled_step_loaded", f.spilled_step.loaded);
+  visit("spilled_once_stored", f.spilled_once.stored), visit("spilled_once_loaded", f.spilled_once.loaded);
+  visit("spill_waits", f.spill_waits);
+}
+
+template <class T>
+Json json_of(const T& value) {
+  return value;
+}
+template <class T>
+Json json_of(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+void require(bool holds, const char* expectation) {
+  if (!holds) throw std::invalid_argument(expectation);
+}
+
+constexpr std::int64_t most_count = std::int64_t{1} << 32;
+void take(const Json& json, std::int64_t& to) {
+  require(json.is_number_integer() && json.get<std::int64_t>() >= 0 && json.get<std::int64_t>() <= most_count,
+          "a count from 0 to 2^32");
+  to = json.get<std::int64_t>();
+}
+void take(const Json& json, bool& to) {
+  require(json.is_boolean(), "true or false");
+  to = json.get<bool>();
+}
+void take(const Json& json, std::string& to) {
+  require(json.is_string(), "a text");
+  to = json.get<std::string>();
+}
+void take(const Json& json, std::optional<std::int64_t>& to) {
+  if (json.is_null()) return;
+  take(json, to.emplace());
+}
+void take(const Json& json, std::vector<std::int64_t>& to) {
+  require(json.is_array(), "a list of counts");
+  for (const Json& item : json) take(item, to.emplace_back());
+}
+void take(const Json& json, ThreadWork& to) {
+  require(json.is_object(), "a map of counts");
+  for (const auto& [key, value] : json.items()) take(value, to[key]);
+}
+
+// Sizes by which a description divides.
+void check_sizes(const AttentionFacts& f) {
+  for (const std::int64_t size : {f.m, f.n, f.k, f.unit_threads, f.rows, f.keys, f.head_dim, f.v_head_dim})
+    require(size > 0, "sizes of at least 1");
+  require(f.operand_bits >= 4, "operand_bits of at least 4");
+  require(f.rows * f.keys >= f.unit_threads, "a score for every thread of a unit");
+}
+
+}  // namespace
+
+std::string facts_json(const AttentionFacts& facts) {
+  Json line{{"schema", facts_schema}};
+  visit_facts(facts, [&](const char* name, const auto& value) { line[name] = json_of(value); });
+  return line.dump();
+}
+
+AttentionFacts read_facts(const std::string& json, const std::string& file) {
+  const auto refuse = [&](const std::string& message) {
+    return InputError(Diagnostic{.file = file, .message = message});
+  };
+  const Json line = Json::parse(json, nullptr, false);
+  if (!line.is_object() || line.value("schema", Json()) != facts_schema)
+    throw refuse(fmt::format("expected one JSON object with schema {}", facts_schema));
+  AttentionFacts facts;
+  std::size_t known = 1;
+  visit_facts(facts, [&](const char* name, auto& value) {
+    const auto found = line.find(name);
+    if (found == line.end()) throw refuse(fmt::format("'{}' is missing", name));
+    try {
+      take(*found, value);
+    } catch (const std::invalid_argument& expectation) {
+      throw refuse(fmt::format("'{}' is not {}", name, expectation.what()));
+    }
+    ++known;
+  });
+  if (line.size() != known) throw refuse("it has a key that facts do not have");
+  try {
+    check_sizes(facts);
+  } catch (const std::invalid_argument& expectation) {
+    throw refuse(fmt::format("expected {}", expectation.what()));
+  }
+  return facts;
+}
+
+}  // namespace tilescope
