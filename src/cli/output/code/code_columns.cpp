@@ -218,8 +218,8 @@ const Columns<LoopRow>& loop_columns() {
   return columns;
 }
 
-const Columns<BoundRow>& bound_columns() {
-  using R = BoundRow;
+const Columns<LoopBoundRow>& loop_bound_columns() {
+  using R = LoopBoundRow;
   const auto clocks = [](const char* key, const char* title, const char* meaning, auto value) {
     return Column<R>{{key, title, "clk", meaning, Origin::time_model}, value};
   };
@@ -256,7 +256,7 @@ const Columns<BoundRow>& bound_columns() {
 std::vector<ColumnList> code_column_lists() {
   return {listed("code", "inspect", code_columns()), listed("code roles", "inspect: text", role_columns()),
           listed("code loops", "inspect: text", loop_columns()),
-          listed("code bounds", "inspect --hardware: text", bound_columns())};
+          listed("code bounds", "inspect --hardware: text", loop_bound_columns())};
 }
 
 }  // namespace tilescope::cli

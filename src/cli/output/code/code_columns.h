@@ -32,7 +32,7 @@ struct LoopRow {
 };
 
 // A row of the table of bounds.
-struct BoundRow {
+struct LoopBoundRow {
   const CodeSummary* code = nullptr;
   const LoopBound* bound = nullptr;
 };
@@ -40,7 +40,7 @@ struct BoundRow {
 const Columns<InspectedKernel>& code_columns();
 const Columns<RoleRow>& role_columns();
 const Columns<LoopRow>& loop_columns();
-const Columns<BoundRow>& bound_columns();
+const Columns<LoopBoundRow>& loop_bound_columns();
 std::vector<ColumnList> code_column_lists();
 
 std::string role_letter(std::size_t role);             // "a"

@@ -112,12 +112,12 @@ std::vector<std::string> notes_of(const CodeSummary& code, std::size_t waiting) 
 }
 
 std::string bounds_text(const CodeSummary& code, const KernelBounds& bounds, const Style& style) {
-  std::vector<BoundRow> rows;
+  std::vector<LoopBoundRow> rows;
   for (const LoopBound& bound : bounds.loops) rows.push_back({.code = &code, .bound = &bound});
   if (rows.empty()) return "";
   const std::string title =
       fmt::format("clocks of a pass of each innermost loop on {}, one warp on each scheduler", bounds.hardware);
-  std::string text = "\n" + render(without_zeros(table_of(title, bound_columns(), rows)), style);
+  std::string text = "\n" + render(without_zeros(table_of(title, loop_bound_columns(), rows)), style);
   if (!bounds.missing.empty()) {
     const std::vector<std::string> names(bounds.missing.begin(), bounds.missing.end());
     text += fmt::format("\nThe profile has no measured {}: what needs them is not counted.\n", join(names, ", "));
