@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/output/code/code_text.h"
@@ -19,9 +20,10 @@ namespace {
 
 constexpr std::int64_t most_extent = std::int64_t{1} << 31;
 
-// Facts of the kernels of a file whose names fit and that compute attention.
+// Facts of the kernels of a file whose names fit and that compute attention. A file of facts needs no disassembler.
 std::vector<AttentionFacts> facts_of_file(const Arguments& arguments, const std::string& file,
                                           const std::string& wanted) {
+  if (std::filesystem::path(file).extension() == ".json") return {read_facts(read_file(file), file)};
   const auto nvdisasm = find_nvdisasm(arguments.text("nvdisasm"));
   if (!nvdisasm) throw InputError(Diagnostic{.file = file, .message = nvdisasm_advice()});
   std::vector<AttentionFacts> facts;
@@ -184,9 +186,9 @@ Command describe_command() {
                        "tilescope describe fwd.cubin --grid 32,16 --block 128 --dynamic-shared-bytes 64k --heads 16 "
                        "--q-len 4k --mask causal -o mine.yaml"},
           .notes =
-              "The kernel must compute forward attention by one loop over keys, with matrix instructions. Comments "
-              "say where each value comes from. What does not follow from code and launch is listed as missing "
-              "(exit status 1), never guessed. --format json prints the facts of the code.",
+              "FILE has machine code, or the facts that --format json printed of it (.json). The kernel must compute "
+              "forward attention by one loop over keys, with matrix instructions. Comments say where each value comes "
+              "from. What does not follow from code and launch is listed as missing (exit status 1), never guessed.",
           .options = describe_options,
           .run = describe,
           .most_positional = 1};
