@@ -273,6 +273,7 @@ void TraceJoin::add_untimed() {
 
 void TraceJoin::add_counts() {
   for (const TraceCount& count : events_->counts) {
+    if (count.counted.values.empty()) continue;
     const auto exact = place_of_correlation_.find(count.correlation);
     const auto by_call = place_of_call_.find(count.call);
     if (exact != place_of_correlation_.end()) capture_->launches[exact->second].counted.push_back(count.counted);

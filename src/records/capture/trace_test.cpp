@@ -104,6 +104,7 @@ TEST_CASE("a counted launch, which CUPTI reports on two streams, is one launch o
   trace.module(1, 0xa).function(1, 1, "k").call(1, 1, "").shape(1, "k").launch(1, 5).launch(1, 6);
   trace.add(TraceKind::run, {1, 5, 1000, 1010, 6, 0, 0}).add(TraceKind::run, {1, 5, 1001, 1011, 7, 0, 0});
   trace.add(TraceKind::run, {1, 6, 2000, 2010, 7, 0, 0}).add(TraceKind::counted, {1, 5, 0}, "1\nm 2\n");
+  trace.add(TraceKind::counted, {1, 5, 0}, "2\n");  // a group without values
   const Capture capture = joined(trace);
   REQUIRE(capture.launches.size() == 1);
   CHECK(capture.launches[0].count == 2);

@@ -88,8 +88,11 @@ void LaunchCounting::after(std::uint64_t call, std::uint32_t correlation) {
   PendingCount done = std::move(pending);
   pending = {};
   try {
-    Recorder::instance().counted(call, correlation, done.read_through, done.context->group_name(done.group),
-                                 done.context->end(done.group));
+    const std::string& group = done.context->group_name(done.group);
+    const auto values = done.context->end(done.group);
+    if (values.empty() && empty_groups_.insert(group).second)
+      Recorder::instance().note("CUPTI returned no values for metric group " + group);
+    Recorder::instance().counted(call, correlation, done.read_through, group, values);
   } catch (const DeviceError& error) {
     give_up(std::string("no further counters: ") + error.what());
   }

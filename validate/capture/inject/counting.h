@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
 #include <unordered_map>
 
 #include "validate/capture/inject/recorder.h"
@@ -42,6 +44,7 @@ class LaunchCounting {
   bool cold_ = false;
   std::mutex gate_;  // held around a counted launch
   std::map<CUcontext, std::unique_ptr<CountedContext>> contexts_;
+  std::set<std::string> empty_groups_;
   std::unordered_map<std::uint64_t, std::size_t> kinds_;  // counted launches by function and geometry
 };
 
