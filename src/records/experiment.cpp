@@ -222,7 +222,8 @@ Experiment read(const Document& document, const std::string& file) {
     if (const auto node = repeats->find("steady")) experiment.steady_repeats = static_cast<int>(node->integer(1, 1000));
   }
   if (const auto blind = root.find("blind")) experiment.blind = blind->boolean();
-  read_points(document, root["points"], experiment);
+  // Tolerances alone judge records of other tools.
+  if (root.find("points") || !root.find("tolerances")) read_points(document, root["points"], experiment);
   if (const auto list = root.find("tolerances")) {
     for (const Node& entry : list->items()) experiment.tolerances.push_back(read_tolerance(entry));
   }

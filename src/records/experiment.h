@@ -38,7 +38,7 @@ struct Experiment {
   std::string name, hardware, file;
   int cold_repeats = 10, steady_repeats = 20;
   bool blind = false;  // its points were measured after the model was settled, and no residual of them was used since
-  std::vector<MeasurePoint> points;   // grids expanded, in file order, no two with the same id
+  std::vector<MeasurePoint> points;   // grids expanded, in file order, no two with the same id; empty: tolerances alone
   std::vector<Tolerance> tolerances;  // the first that matches decides
 };
 

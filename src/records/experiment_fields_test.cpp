@@ -58,7 +58,7 @@ TEST_CASE("each wrong, missing, duplicate or misspelt field of an experiment giv
                 {"blind", "true or false", Need::optional},
                 {"repeats", "a map", Need::optional},
                 {"repeats.*", "an integer from 1 to 1000", Need::optional},
-                {"points", "a list"},
+                {"points", "a list", Need::optional},
                 {"points[*]", "a map"},
                 {"points[*].kernel", "text"},
                 {"points[*].tiles", "a list", Need::optional},

@@ -21,9 +21,6 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 const std::string gate = R"(schema: tilescope/experiment/1
 name: gate
 hardware: h100_sxm
-points:
-  - {kernel: pytorch_flash2, tiles: [{q: 128, kv: 64, warps: 4}], dtype: [bf16], batch: [2], heads_q: [16],
-     q_len: [2048], head_dim: [128], mask: [causal]}
 tolerances:
   - {quantity: traffic, level: l2, direction: read, tolerance: 0.01, reason: counted exactly}
   - {quantity: seconds_cold, tolerance: report, reason: clock of the profiler}

@@ -15,6 +15,7 @@ ExitStatus measure_experiment(const Arguments& arguments) {
   const auto file = arguments.text("experiment");
   if (!file) refuse("--experiment", "is missing: give an experiment file, as in validate/experiments/quick.yaml");
   const validate::Experiment experiment = validate::load_experiment(*file);
+  if (experiment.points.empty()) refuse("--experiment", *file + " has tolerances alone; add points to measure");
   const HardwareProfile profile =
       find_profile(arguments.text("hardware").value_or(experiment.hardware), data_directory() / "hardware");
   validate::require_counters();
