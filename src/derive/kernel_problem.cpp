@@ -43,6 +43,8 @@ Island merge_island(Schedule& schedule, const Island& parts) {
     const auto has = [&](ArrayId id) { return schedule.diagram.array(id).has(axis); };
     if (std::all_of(op.outputs.begin(), op.outputs.end(), has)) merge.loops.push_back({axis, Partition::group, {}});
   }
+  for (const ArrayId id : op.outputs)
+    if (schedule.diagram.array(id).role == ArrayRole::interior) merge.stored_as.push_back({.result = id, .as = id});
   for (const AxisId chunks : op.over) merge.loops.push_back({chunks, Partition::stream, {}});
   return merge;
 }

@@ -61,6 +61,43 @@ bool another_fold_takes(const Primitives& primitives, const Region& region, Arra
   return false;
 }
 
+// Whether the state that a part ends with follows from its results: the merge of parts needs it.
+bool results_say_state(const Primitives& primitives, const FusedKernel& kernel, const Witness& witness) {
+  return std::all_of(witness.state.begin(), witness.state.end(), [&](const StateVariable& variable) {
+    const auto is_of = [&](const auto& state) { return state.first == variable.name; };
+    if (witness.compact && std::any_of(witness.compact->section.begin(), witness.compact->section.end(), is_of))
+      return true;
+    // A fold whose value is not its state, such as a mean, does not say it.
+    const auto derived = [&](const FoldWitness& fold) {
+      return fold.fold == variable.fold && to_text(fold.value) != variable.name;
+    };
+    return std::none_of(witness.folds.begin(), witness.folds.end(), derived) &&
+           std::any_of(kernel.region.results.begin(), kernel.region.results.end(),
+                       [&](ArrayId id) { return primitives.array(id).name == variable.name; });
+  });
+}
+
+// Whether the value is a fold over the axis or follows from such folds alone: a merge of parts loads nothing else.
+bool follows_from_folds(const Primitives& primitives, const Island& island, ArrayId id, AxisId axis) {
+  const int producer = primitives.producer(id);
+  if (producer < 0) return false;
+  const Primitive& primitive = primitives.list[static_cast<std::size_t>(producer)];
+  if (!contains(island.operators, primitive.op)) return false;
+  return primitive.folds(axis) || (!primitive.inputs.empty() &&
+                                   std::all_of(primitive.inputs.begin(), primitive.inputs.end(), [&](ArrayId input) {
+                                     return follows_from_folds(primitives, island, input, axis);
+                                   }));
+}
+
+bool depends_on(const Primitives& primitives, const Island& island, ArrayId id, ArrayId earlier) {
+  const int producer = primitives.producer(id);
+  if (id == earlier || producer < 0) return id == earlier;
+  const Primitive& primitive = primitives.list[static_cast<std::size_t>(producer)];
+  return contains(island.operators, primitive.op) &&
+         std::any_of(primitive.inputs.begin(), primitive.inputs.end(),
+                     [&](ArrayId input) { return depends_on(primitives, island, input, earlier); });
+}
+
 }  // namespace
 
 KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel) : primitives_(&primitives) {
@@ -78,7 +115,12 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
   }
   for (const AxisId axis : seen) {
     axes_[axis] = streamability(primitives, kernel.region, axis);
-    if (axes_[axis].kind == Streamability::Kind::folded && mergeable(primitives, kernel.region, axis))
+    if (axes_[axis].kind == Streamability::Kind::folded && mergeable(primitives, kernel.region, axis) &&
+        results_say_state(primitives, kernel, *axes_[axis].witness) &&
+        std::all_of(kernel.region.results.begin(), kernel.region.results.end(), [&](ArrayId id) {
+          return !contains(folded_axes(primitives, island, id), axis) ||
+                 follows_from_folds(primitives, island, id, axis);
+        }))
       mergeable_ |= bit(axis);
   }
   for (const ArrayId id : kernel.region.results) {
@@ -106,11 +148,13 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
     if (primitive.fold)
       folds_.push_back({primitive.output, bits_of(primitives.array(primitive.output).axes), bits_of(primitive.folded),
                         bits_of(awaited_axes(primitives, island, primitive.output))});
-    if (!primitive.fold || contains(kernel.region.results, primitive.output)) continue;
+    if (!primitive.fold) continue;
+    const bool stored = contains(kernel.region.results, primitive.output);
     InnerFold inner{.id = primitive.output, .axes = bits_of(primitives.array(primitive.output).axes)};
     for (const AxisId axis : primitive.folded)
       for (const Result& result : results_) {
-        if ((result.folded & bit(axis)) == 0) continue;
+        if ((result.folded & bit(axis)) == 0 || result.id == primitive.output) continue;
+        if (stored && !depends_on(primitives, island, result.id, primitive.output)) continue;
         const Primitive& producer = primitives.list[static_cast<std::size_t>(primitives.producer(result.id))];
         const bool runs_along = (producer.folds(axis) || !producer.fold) &&
                                 contains(result.state.at(axis), primitive.output) &&
@@ -162,20 +206,54 @@ std::string KernelRules::why_not(const AxisLoops& loops) const {
             name(loop.axis),
             loop.partition == Partition::group ? "blocks share the fold" : "a loop inside comes back to its tiles");
   }
+  if (std::string why = parts_left_open(loops); !why.empty()) return why;
   if (std::string why = added_again(loops); !why.empty()) return why;
   return not_together(loops);
+}
+
+// A block leaves the result of its part once, complete: no other loop over an axis of its folds comes back to it.
+std::string KernelRules::parts_left_open(const AxisLoops& loops) const {
+  const auto name = [&](AxisId axis) { return primitives_->diagram.axes[index(axis)].name; };
+  const auto cut = std::find_if(loops.begin(), loops.end(), [](const AxisLoop& loop) { return loop.parts; });
+  if (cut == loops.end()) return {};
+  const auto stream = std::find(loops.begin(), loops.end(), AxisLoop{cut->axis, Partition::stream});
+  if (stream != loops.end() && std::prev(stream)->partition == Partition::stream)
+    return fmt::format(
+        "{} is streamed within its parts inside another stream: the last part may take fewer steps, which is not "
+        "counted",
+        name(cut->axis));
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    for (const Result& result : results_) {
+      const bool over_blocks =
+          loops[i].parts || ((result.folded & bit(cut->axis)) != 0 && loops[i].partition == Partition::group);
+      if (over_blocks && ((result.axes | result.folded) & bit(loops[i].axis)) == 0)
+        return fmt::format("each block over {} would leave the same {}", name(loops[i].axis),
+                           primitives_->array(result.id).name);
+      if ((result.folded & bit(loops[i].axis)) == 0 || loops[i].parts) continue;
+      const bool left = (result.folded & bit(cut->axis)) != 0 && comes_back(result.axes, loops, i);
+      // The one step of a part may stand inside the loop and move the result.
+      const bool moved =
+          stream == loops.end() && loops[i].partition == Partition::stream && (result.axes & bit(cut->axis)) != 0;
+      if (left || moved)
+        return fmt::format("each part of {} leaves its {} once, but the loop over {} comes back to it", name(cut->axis),
+                           primitives_->array(result.id).name, name(loops[i].axis));
+    }
+  return {};
 }
 
 // A fold takes its steps in the innermost loop over its axes or over axes that it awaits. A loop between the fold's
 // loop and that one, over an axis that the fold lacks, would repeat the step.
 std::string KernelRules::added_again(const AxisLoops& loops) const {
   const auto name = [&](AxisId axis) { return primitives_->diagram.axes[index(axis)].name; };
+  const auto waits_for_stream = [&](const AxisLoop& loop) {  // parts whose own stream takes the steps
+    return loop.parts && contains(loops, AxisLoop{loop.axis, Partition::stream});
+  };
   for (const Folding& fold : folds_) {
     const AxisBits has = fold.axes | fold.folded | fold.awaited;
     bool cut = false;
     for (std::size_t i = 0; i < loops.size(); ++i) {
       const bool inside = cut && loops[i].partition == Partition::stream && (has & bit(loops[i].axis)) == 0;
-      cut = cut || (!loops[i].parts && (fold.folded & bit(loops[i].axis)) != 0);
+      cut = cut || (!waits_for_stream(loops[i]) && (fold.folded & bit(loops[i].axis)) != 0);
       if (!inside) continue;
       for (std::size_t k = i + 1; k < loops.size(); ++k)
         if ((has & bit(loops[k].axis)) != 0)

@@ -96,6 +96,7 @@ class KernelRules {
   };
 
   std::string restarted(const AxisLoops& loops, std::size_t cut) const;
+  std::string parts_left_open(const AxisLoops& loops) const;
   std::string added_again(const AxisLoops& loops) const;
   std::string not_together(const AxisLoops& loops) const;
 

@@ -43,8 +43,15 @@ void split_fold(Schedule& schedule, const Primitives& primitives, Island& island
   schedule.chunks.push_back({chunks, of, island.loops[loop].tile});
   island.loops[loop] = {chunks, Partition::group, {}};
   const auto inner = [&](const Loop& other) { return other.axis == of; };
-  if (std::none_of(island.loops.begin(), island.loops.end(), inner))
-    island.loops.push_back({of, Partition::stream, schedule.chunks.back().length});
+  if (std::none_of(island.loops.begin(), island.loops.end(), inner)) {  // a part is one step
+    const auto first_stream = std::find_if(island.loops.begin(), island.loops.end(), [&](const Loop& other) {
+      return other.partition == Partition::stream && std::any_of(results.begin(), results.end(), [&](ArrayId result) {
+               return contains(folded_axes(primitives, island, result), of) &&
+                      !schedule.diagram.array(result).has(other.axis);
+             });
+    });
+    island.loops.insert(first_stream, {of, Partition::stream, schedule.chunks.back().length});
+  }
   for (const ArrayId result : results) {
     const std::vector<AxisId> folded = folded_axes(primitives, island, result);
     if (!contains(folded, of)) continue;

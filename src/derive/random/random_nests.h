@@ -13,7 +13,7 @@ inline Primitives primitives_of_diagram(const Diagram& diagram) { return expand(
 
 // A random nest: every axis is whole, grouped, streamed or, rarely, split into parts, and the streams are shuffled. The
 // nest may be illegal.
-inline AxisLoops random_loops(RandomPoints& random, const KernelRules& rules) {
+inline AxisLoops random_loops(RandomPoints& random, const KernelRules& rules, bool parts = true) {
   AxisLoops groups, streams;
   for (const AxisId axis : rules.batch()) groups.push_back({axis, Partition::group});
   for (const auto& [axis, stream] : rules.axes()) {
@@ -22,7 +22,7 @@ inline AxisLoops random_loops(RandomPoints& random, const KernelRules& rules) {
     const bool split = std::any_of(groups.begin(), groups.end(), [](const AxisLoop& loop) { return loop.parts; });
     if (choice < 3) groups.push_back({axis, Partition::group});
     else if (choice < 6) streams.push_back({axis, Partition::stream});
-    else if (choice < 8 && rules.splits(axis) && !split) {
+    else if (parts && choice < 8 && rules.splits(axis) && !split) {
       groups.push_back({axis, Partition::group, true});
       if (choice == 7) streams.push_back({axis, Partition::stream});
     }
@@ -33,9 +33,10 @@ inline AxisLoops random_loops(RandomPoints& random, const KernelRules& rules) {
 }
 
 // A random legal nest; none if `tries` attempts found none.
-inline std::optional<AxisLoops> random_nest(RandomPoints& random, const KernelRules& rules, int tries = 50) {
+inline std::optional<AxisLoops> random_nest(RandomPoints& random, const KernelRules& rules, bool parts = true,
+                                            int tries = 50) {
   for (int i = 0; i < tries; ++i) {
-    AxisLoops loops = random_loops(random, rules);
+    AxisLoops loops = random_loops(random, rules, parts);
     if (rules.why_not(loops).empty()) return loops;
   }
   return std::nullopt;
