@@ -12,7 +12,7 @@ constexpr std::int64_t bits_of_byte = 8;
 constexpr std::int64_t most_extra_smem = 4096;  // barriers, statistics of rows, alignment
 
 std::int64_t bytes_of_keys(const AttentionFacts& facts, std::int64_t keys) {
-  return keys * (facts.head_dim + facts.v_head_dim) * facts.operand_bits / bits_of_byte;
+  return keys * (facts.head_dim + facts.v_head_dim) * facts.loaded_bits / bits_of_byte;
 }
 
 // Where threads copy the keys and values of a step, the bytes say how many units share its keys. Elsewhere every unit

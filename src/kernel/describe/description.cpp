@@ -37,8 +37,10 @@ struct Part {
 void describe_whole(const DescribeInput& input, Description& out) {
   const AttentionFacts& facts = input.facts;
   Part part{out.kernel};
-  if (const std::string dtype = dtype_of(facts.operands); !dtype.empty())
-    part.add("dtypes", "[" + dtype + "]", ValueSource::code, "operands of " + facts.opcode);
+  if (const std::string dtype = dtype_of(facts.operands), loaded = dtype_of(facts.loaded_as); !loaded.empty())
+    part.add("dtypes", fmt::format("[{{all: {}, kv: {}}}]", dtype, loaded), ValueSource::code,
+             "operands of " + facts.opcode + ", unpacked in the loop");
+  else if (!dtype.empty()) part.add("dtypes", "[" + dtype + "]", ValueSource::code, "operands of " + facts.opcode);
   else out.missing.push_back({"dtypes", "no format of attention has the operands of " + facts.opcode});
   part.add("head_dims", fmt::format("[{}]", facts.head_dim), ValueSource::code, "depth of the scores' sums");
   part.add("masks", "[" + input.mask + "]", ValueSource::given, "the mask of the launch");

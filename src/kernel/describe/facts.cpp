@@ -69,6 +69,42 @@ std::int64_t waits_for_spills(const std::vector<const Instruction*>& code) {
   return waits;
 }
 
+// The most bytes that a thread copies to shared memory on any way through a pass of a loop.
+std::int64_t most_copied(const CodeSummary& code, std::size_t loop) {
+  const std::vector<std::size_t>& own = code.loops[loop].blocks;
+  std::map<std::size_t, std::int64_t> from;  // block -> bytes from its begin to the end of the pass
+  std::vector<std::size_t> order(own.begin(), own.end());
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return code.blocks[a].begin > code.blocks[b].begin; });
+  for (std::size_t round = 0; round < order.size();
+       ++round) {  // blocks are rarely out of order: few rounds change a value
+    bool changed = false;
+    for (const std::size_t block : order) {
+      std::int64_t rest = 0;
+      for (const std::size_t next : code.blocks[block].successors)
+        if (from.contains(next) && code.blocks[next].begin > code.blocks[block].begin)
+          rest = std::max(rest, from[next]);
+      rest += code.blocks[block].counts.thread_bytes(K::async_copy, CodeMemory::global_to_shared);
+      changed |= !from.contains(block) || from[block] != rest;
+      from[block] = rest;
+    }
+    if (!changed) break;
+  }
+  std::int64_t most = 0;
+  for (const auto& [block, bytes] : from) most = std::max(most, bytes);
+  return most;
+}
+
+// K and V that the loop unpacks from an 8-bit floating-point format before products.
+void add_unpacked(const CodeCounts& pass, AttentionFacts& facts) {
+  facts.loaded_bits = facts.operand_bits;
+  for (const auto& [mnemonic, count] : pass.opcodes)
+    for (const char* format : {"E4M3", "E5M2"})
+      if (mnemonic.starts_with("F2FP") && mnemonic.find("UNPACK") != std::string::npos &&
+          mnemonic.find(format) != std::string::npos)
+        facts.loaded_bits = 8, facts.loaded_as = format;
+}
+
 std::set<std::int64_t> store_widths(const CodeCounts& counts) {
   std::set<std::int64_t> widths;
   for (const auto& [form, count] : counts.memory)
@@ -131,7 +167,8 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   if (!found.masked.empty()) facts.masked_step = work_of(code.loops[found.masked.front()].always);
   CodeCounts pass = loop.always;
   pass += loop.sometimes;
-  facts.copied_bytes = pass.thread_bytes(K::async_copy, CodeMemory::global_to_shared);
+  add_unpacked(pass, facts);
+  facts.copied_bytes = most_copied(code, found.loop);
   facts.barriers = opcode_count(pass, "BAR");
   facts.turns = opcode_count(pass, "BAR.ARV") > 0;
   facts.persistent = loop.parent.has_value();

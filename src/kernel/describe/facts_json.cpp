@@ -20,6 +20,7 @@ void visit_facts(Facts& f, const Visit& visit) {
   visit("opcode", f.opcode), visit("operands", f.operands);
   visit("m", f.m), visit("n", f.n), visit("k", f.k);
   visit("operand_bits", f.operand_bits), visit("unit_threads", f.unit_threads);
+  visit("loaded_bits", f.loaded_bits), visit("loaded_as", f.loaded_as);
   visit("rows", f.rows), visit("keys", f.keys), visit("head_dim", f.head_dim), visit("v_head_dim", f.v_head_dim);
   visit("q_in_smem", f.q_in_smem), visit("scores_ahead", f.scores_ahead);
   visit("loop_warps", f.loop_warps);
@@ -77,7 +78,7 @@ void take(const Json& json, ThreadWork& to) {
 void check_sizes(const AttentionFacts& f) {
   for (const std::int64_t size : {f.m, f.n, f.k, f.unit_threads, f.rows, f.keys, f.head_dim, f.v_head_dim})
     require(size > 0, "sizes of at least 1");
-  require(f.operand_bits >= 4, "operand_bits of at least 4");
+  require(f.operand_bits >= 4 && f.loaded_bits >= 4, "operand_bits and loaded_bits of at least 4");
   require(f.rows * f.keys >= f.unit_threads, "a score for every thread of a unit");
 }
 
