@@ -15,7 +15,7 @@
 namespace tilescope {
 
 struct ComparisonRow {
-  std::string experiment, point, hardware, kernel, quantity;
+  std::string experiment = {}, point, hardware, kernel, quantity;
   std::string level, direction;  // may be empty
   double predicted = 0, measured = 0;
   std::optional<double> tolerance;  // relative; empty: not judged

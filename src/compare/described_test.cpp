@@ -58,7 +58,8 @@ validate::Record record_of(const json& launch, const AttentionFacts& facts, cons
   record.point.dtype = *parse_format(launch.at("dtype").get<std::string>());
   for (const auto& [metric, value] : launch.at("counters").items()) record.counters[metric] = value;
   record.counters_with_flush = record.counters;
-  record.islands.push_back({.name = "forward", .launch = {}, .counters = record.counters});
+  validate::MeasuredLaunch& forward = record.islands.emplace_back();
+  forward.name = "forward", forward.counters = record.counters;
   return record;
 }
 

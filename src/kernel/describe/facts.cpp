@@ -153,7 +153,8 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   const AttentionLoop& found = *search.loop;
   const CodeLoop& loop = code.loops[found.loop];
   const MatrixInstruction& scores = found.scores.instruction;
-  AttentionFacts facts{.kernel = kernel.name, .compute_capability = compute_capability};
+  AttentionFacts facts;
+  facts.kernel = kernel.name, facts.compute_capability = compute_capability;
   facts.registers = kernel.registers, facts.static_smem = kernel.shared_bytes, facts.local_bytes = kernel.local_bytes;
   facts.most_threads = kernel.most_threads;
   facts.opcode = scores.opcode, facts.operands = scores.type_b;
