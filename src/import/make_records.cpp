@@ -98,7 +98,7 @@ Record record_of(const ToolFile& file, const std::vector<const FoundRun*>& runs,
   for (std::size_t i = 0; i < runs.front()->launches.size(); ++i) record.islands.push_back(island_of(file, runs, i));
   add_sums(record);
   // ncu empties the caches before each pass unless told otherwise; a traced program leaves in them what it leaves.
-  validate::Source source;
+  validate::ImportSource source;
   source.file = std::filesystem::path(file.path).filename().string();
   source.caches = options.caches.value_or(file.form == ToolForm::ncu_csv ? Caches::cold : Caches::unknown);
   std::vector<std::string> ids;

@@ -130,8 +130,8 @@ Clocks read_clocks(const JsonFields& json) {
   return clocks;
 }
 
-Source read_source(const JsonFields& json) {
-  Source source;
+ImportSource read_source(const JsonFields& json) {
+  ImportSource source;
   source.file = json.text("file");
   source.launches = json.text("launches");
   const std::string caches = json.text("caches");

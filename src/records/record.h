@@ -67,7 +67,7 @@ struct Correctness {
 enum class Caches { cold, warm, unknown };
 
 // Where a record comes from that was not measured by tilescope.
-struct Source {
+struct ImportSource {
   std::string file;      // its name without folders
   std::string launches;  // which of its launches, in the tool's numbers: "3, 17, 31"
   Caches caches = Caches::unknown;
@@ -88,7 +88,7 @@ struct Record {
   std::vector<double> program_seconds;     // of an imported trace: kernels' durations as the program ran them, summed
   std::optional<Clocks> clocks;            // absent without NVML
   std::optional<Correctness> correctness;  // always there in a record of our own
-  std::optional<Source> source;            // of an imported record alone
+  std::optional<ImportSource> source;      // of an imported record alone
   std::vector<MeasuredLaunch> islands;     // at least one, in launch order
 };
 

@@ -36,7 +36,7 @@ Record imported_record() {
   record.experiment = "trace";
   record.environment.hardware = "h100_sxm", record.environment.tool = "torch.profiler";
   record.point = own_record().point;
-  record.source = Source{.file = "trace.json", .launches = "3, 7", .caches = Caches::unknown, .sm_hz = 0};
+  record.source = ImportSource{.file = "trace.json", .launches = "3, 7", .caches = Caches::unknown, .sm_hz = 0};
   record.program_seconds = {1e-4, 1.25e-4};
   MeasuredLaunch island;
   island.name = "flash_fwd_kernel";

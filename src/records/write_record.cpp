@@ -80,7 +80,7 @@ Json launch_json(LaunchFacts l, bool imported) {
   return json;
 }
 
-Json source_json(const Source& source) {
+Json source_json(const ImportSource& source) {
   Json json = {{"file", source.file}, {"launches", source.launches}, {"caches", to_string(source.caches)}};
   if (source.sm_hz > 0) json["sm_hz"] = compact(source.sm_hz);
   return json;
