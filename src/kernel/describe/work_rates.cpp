@@ -28,10 +28,11 @@ std::vector<DescribedValue> work_rates(const AttentionFacts& facts) {
   for (const char* pipe : {"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle", "others"}) {
     const std::int64_t step = count_of(facts.step, pipe), once = count_of(facts.once, pipe);
     const std::int64_t masked = facts.masked_step.empty() ? step : count_of(facts.masked_step, pipe);
+    const std::int64_t each = step / scores;  // whole operations a score
     std::string text;
-    add_rate(text, "per_score", static_cast<double>(step / scores));
+    add_rate(text, "per_score", static_cast<double>(each));
     add_rate(text, "per_masked_score", static_cast<double>(masked - step) / static_cast<double>(scores));
-    add_rate(text, "per_thread_step", static_cast<double>(step % scores));
+    add_rate(text, "per_thread_step", static_cast<double>(step - each * scores));
     add_rate(text, "per_row", static_cast<double>(once) / rows);
     if (text.empty()) continue;
     std::string reason = fmt::format("{} instructions of a thread in a step, {} outside the loop", step, once);
