@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "cli/commands/commands.h"
-#include "cli/output/capture_columns.h"
+#include "cli/output/launches/capture_columns.h"
 #include "kernel/code/code_file.h"
 #include "kernel/code/sass/listing.h"
 #include "kernel/code/sass/nvdisasm.h"

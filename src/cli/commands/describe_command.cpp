@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
@@ -64,7 +65,7 @@ KernelLaunch launch_given(const Arguments& arguments) {
   if (arguments.has("grid")) launch.grid = three_of(arguments, "grid");
   if (arguments.has("block")) {
     const auto block = three_of(arguments, "block");
-    launch.threads = block[0] * block[1] * block[2];
+    launch.threads = checked_mul(checked_mul(block[0], block[1]), block[2]);
   }
   launch.dynamic_smem = arguments.integer("dynamic-shared-bytes", 0, most_extent).value_or(0);
   return launch;
@@ -163,10 +164,7 @@ std::vector<OptionSpec> describe_options() {
   std::vector<OptionSpec> options{
       {"name", "the kernel whose name contains this text, as the linker or as C++ writes it"},
       {"as", "name of the descriptor (default: the kernel's short name)"},
-      {"nvdisasm",
-       "the disassembler to run; otherwise that of the variable NVDISASM, of PATH, of the CUDA "
-       "toolkit or of Triton",
-       Value::file},
+      nvdisasm_option(),
       {"grid", "blocks of the launch: X, X,Y or X,Y,Z"},
       {"block", "threads of a block: X, X,Y or X,Y,Z"},
       {"dynamic-shared-bytes", "dynamic shared memory of a block", Value::count}};

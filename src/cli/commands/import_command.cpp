@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
-#include "cli/output/import_columns.h"
+#include "cli/output/launches/import_columns.h"
 #include "compare/comparison_columns.h"
 #include "import/make_records.h"
 #include "import/read_tool_file.h"

@@ -132,10 +132,7 @@ ExitStatus inspect(const Arguments& arguments) {
 std::vector<OptionSpec> inspect_options() {
   return std::vector<OptionSpec>{
              {"name", "only kernels whose name contains this text, as the linker or as C++ writes it"},
-             {"nvdisasm",
-              "the disassembler to run; otherwise that of the variable NVDISASM, of PATH, of the CUDA "
-              "toolkit or of Triton",
-              Value::file},
+             nvdisasm_option(),
              {"hardware", "GPU profile id or YAML file: adds lower bounds of the innermost loops on that GPU",
               Value::hardware},
              {"instructions", "in JSON: each instruction with its registers and scoreboards", Value::flag}} +

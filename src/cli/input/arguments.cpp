@@ -72,6 +72,12 @@ Arguments::Arguments(const std::string& command, const std::vector<std::string>&
   check_choices(*this, specs);
 }
 
+OptionSpec nvdisasm_option() {
+  return {"nvdisasm",
+          "the disassembler to run; otherwise that of the variable NVDISASM, of PATH, of the CUDA toolkit or of Triton",
+          Value::file};
+}
+
 std::vector<OptionSpec> output_options() {
   return {{"format", "text, json, csv or md", Value::choice, kind_names<OutputFormat>()},
           {"output", "write to this file (alias -o)", Value::output_file},

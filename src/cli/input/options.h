@@ -33,6 +33,7 @@ class Arguments : public Options {
   std::vector<std::string> positional_, after_dashes_;
 };
 
+OptionSpec nvdisasm_option();              // --nvdisasm, of commands that read machine code
 std::vector<OptionSpec> output_options();  // --format, -o, --color, --quiet, --help
 
 }  // namespace tilescope::cli

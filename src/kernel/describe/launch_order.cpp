@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/checked.h"
+
 namespace tilescope {
 namespace {
 
@@ -13,7 +15,10 @@ bool fits(const std::array<Dimension, 3>& order, const std::array<std::int64_t, 
   for (std::size_t first = 0; first <= order.size(); ++first)
     for (std::size_t second = first; second <= order.size(); ++second) {
       std::array<std::int64_t, 3> sizes{1, 1, 1};
-      for (std::size_t i = 0; i < order.size(); ++i) sizes[i < first ? 0 : i < second ? 1 : 2] *= order[i].second;
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        std::int64_t& size = sizes[i < first ? 0 : i < second ? 1 : 2];
+        size = checked_mul(size, order[i].second);
+      }
       if (sizes == grid) return true;
     }
   return false;

@@ -1,4 +1,4 @@
-#include "cli/output/capture_columns.h"
+#include "cli/output/launches/capture_columns.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/output/import_columns.h"
+#include "cli/output/launches/import_columns.h"
 
 #include <fmt/format.h>
 
