@@ -41,6 +41,7 @@ allow derive base expr stream poly optimum diagram schedule cost program
 allow boundaries base hardware optimum diagram schedule cost derive
 allow kernel base config expr diagram schedule
 allow loopbounds base hardware kernel
+allow simulate base hardware kernel loopbounds
 allow predict base config expr optimum diagram schedule cost program hardware kernel
 room predict/point
 room predict/grid point
@@ -59,7 +60,7 @@ allow tilescope base hardware schedule predict request compare
 allow python tilescope
 allow analysis base diagram schedule cost hardware kernel predict search records compare
 allow report base analysis
-allow cli base config hardware loopbounds poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request records import compare analysis report validate
+allow cli base config hardware loopbounds simulate poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request records import compare analysis report validate
 only 'yaml-cpp/' config
 only 'boost/' cli
 only 'sqlite3|zlib' import

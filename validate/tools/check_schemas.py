@@ -27,6 +27,8 @@ except (ImportError, AttributeError):
     sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SIMULATE = ("inspect src/kernel/code/testdata/loop.cubin --nvdisasm src/kernel/code/testdata/loop_listing.sh "
+            "--instructions --hardware h200_sxm --simulate")
 HEADS = "--heads 4 --q-len 1k --head-dim 128"
 COMMANDS = [
     f"predict --hardware h200_sxm --kernel fused_mma {HEADS}",
@@ -40,6 +42,7 @@ COMMANDS = [
     "derive attention --q-len 1k --head-dim 64 --heads 4",
     "inspect src/kernel/code/testdata/kernels.fatbin",
     "inspect src/kernel/code/testdata/kernels.cubin --name staged --nvdisasm src/kernel/code/testdata/nvdisasm.sh --instructions --hardware h200_sxm",
+    SIMULATE,
     "import src/import/testdata/torch_trace.json.gz --validate",
     f"search --hardware h200_sxm {HEADS}",
     f"compare --hardware h200_sxm --hardware l4 {HEADS}",
@@ -113,6 +116,10 @@ def printed(program, published):
         subprocess.run([program, *command], cwd=ROOT, check=True, capture_output=True)
         for path in sorted(pathlib.Path(folder).rglob("*.json")):
             yield path.name, json.loads(path.read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder) / "timeline.json"
+        subprocess.run([program, *SIMULATE.split(), "--timeline", str(place)], cwd=ROOT, check=True, capture_output=True)
+        yield place.name, json.loads(place.read_text())
     for name, options in IMPORTS.items():
         with tempfile.TemporaryDirectory() as folder:
             lines, files = pathlib.Path(folder) / "records.jsonl", pathlib.Path(folder) / "files"

@@ -2,16 +2,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <optional>
 
+#include "base/files.h"
+#include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/output/code/code_text.h"
 #include "kernel/code/code_file.h"
 #include "kernel/code/machine_code.h"
 #include "kernel/code/sass/nvdisasm.h"
 #include "records/capture/capture_lines.h"
+#include "simulate/timeline.h"
 
 namespace tilescope::cli {
 namespace {
@@ -23,6 +27,59 @@ void add_code(const std::filesystem::path& nvdisasm, const Cubin& cubin, const s
   for (std::size_t i = first; i < kernels.size(); ++i) chosen.push_back(&kernels[i].kernel);
   std::vector<CodeSummary> code = machine_code(nvdisasm, cubin, chosen, file);
   for (std::size_t i = first; i < kernels.size(); ++i) kernels[i].code = std::move(code[i - first]);
+}
+
+// "0x1050,0x1590": addresses under branches that a pass executes.
+std::vector<std::uint64_t> addresses_given(const Arguments& arguments) {
+  std::vector<std::uint64_t> addresses;
+  for (const std::string& text : split(arguments.text("through").value_or(""), ',')) {
+    if (text.empty()) continue;
+    const std::size_t start = text.starts_with("0x") ? 2 : 0;
+    std::uint64_t address = 0;
+    const auto [end, error] = std::from_chars(text.data() + start, text.data() + text.size(), address, 16);
+    if (error != std::errc{} || end != text.data() + text.size())
+      refuse("--through", fmt::format("expected addresses as in the table of loops, found '{}'", text));
+    addresses.push_back(address);
+  }
+  return addresses;
+}
+
+void write_timeline(const std::string& place, const InspectedKernel& kernel) {
+  const auto& loops = kernel.simulation->loops;
+  const auto most = std::max_element(loops.begin(), loops.end(), [](const auto& a, const auto& b) {
+    return a.steady.busy[static_cast<std::size_t>(SmPart::tensor)] * a.steady.clocks <
+           b.steady.busy[static_cast<std::size_t>(SmPart::tensor)] * b.steady.clocks;
+  });
+  if (most == loops.end()) refuse("--timeline", "no loop was simulated");
+  write_file(place, timeline_json(readable_name(kernel.kernel.name), *kernel.code, *kernel.simulation, *most));
+}
+
+void add_simulation(const Arguments& arguments, std::vector<InspectedKernel>& kernels) {
+  constexpr std::int64_t most_resident = 32, most_threads = 1024, most_smem = 1 << 20;
+  constexpr int timeline_passes = 3;
+  const bool timeline = arguments.has("timeline");
+  if (!arguments.has("simulate")) {
+    for (const char* option : {"timeline", "resident", "block", "dynamic-shared-bytes", "through"})
+      if (arguments.has(option)) refuse(std::string("--") + option, "belongs to --simulate");
+    return;
+  }
+  if (!arguments.has("hardware")) refuse("--simulate", "needs the rates of a GPU: name one with --hardware");
+  const HardwareProfile hardware = read_hardware(arguments);
+  const SimulationChoices choices{
+      .threads = arguments.integer("block", 1, most_threads).value_or(0),
+      .dynamic_smem = arguments.integer("dynamic-shared-bytes", 0, most_smem).value_or(0),
+      .resident = static_cast<int>(arguments.integer("resident", 1, most_resident).value_or(0)),
+      .through = addresses_given(arguments),
+      .event_passes = timeline ? timeline_passes : 0};
+  std::vector<InspectedKernel*> simulated;
+  for (InspectedKernel& kernel : kernels) {
+    if (!kernel.bounds) continue;  // of another GPU, or not read
+    kernel.simulation = simulate_kernel(kernel.kernel, *kernel.code, hardware, choices);
+    simulated.push_back(&kernel);
+  }
+  if (!timeline) return;
+  if (simulated.size() > 1) refuse("--timeline", "shows one kernel: name it with --name");
+  write_timeline(*arguments.text("timeline"), *simulated.front());
 }
 
 void add_bounds(const Arguments& arguments, std::vector<InspectedKernel>& kernels) {
@@ -94,6 +151,7 @@ std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::s
                            .kernel = kernel,
                            .code = {},
                            .bounds = {},
+                           .simulation = {},
                            .show_instructions = arguments.has("instructions")});
         if (source.threads) kernels.back().kernel.most_threads = source.threads->at(kernel.name);
       }
@@ -119,6 +177,7 @@ ExitStatus inspect(const Arguments& arguments) {
   const std::string& file = arguments.positional().front();
   std::vector<InspectedKernel> kernels = kernels_of(arguments, file);
   add_bounds(arguments, kernels);
+  add_simulation(arguments, kernels);
   if (arguments.format() == OutputFormat::json) {
     const Json document{
         {"schema", "tilescope/code/1"}, {"file", file}, {"kernels", objects_of(code_columns(), kernels)}};
@@ -135,7 +194,15 @@ std::vector<OptionSpec> inspect_options() {
              nvdisasm_option(),
              {"hardware", "GPU profile id or YAML file: adds lower bounds of the innermost loops on that GPU",
               Value::hardware},
-             {"instructions", "in JSON: each instruction with its registers and scoreboards", Value::flag}} +
+             {"instructions",
+              "in JSON: each instruction with its registers and scoreboards; with --simulate: clocks of each",
+              Value::flag},
+             {"simulate", "with --hardware: execute the innermost loops on a simulated SM", Value::flag},
+             {"resident", "blocks on the simulated SM (default: as many as fit)", Value::count},
+             {"block", "threads of a block, where the code does not state them", Value::count},
+             {"dynamic-shared-bytes", "dynamic shared memory of a block", Value::count},
+             {"through", "addresses under branches that a simulated pass executes: 0x1050,0x1590"},
+             {"timeline", "write the simulated SM as a trace for the Perfetto UI", Value::output_file}} +
          output_options();
 }
 
@@ -145,9 +212,10 @@ Command inspect_command() {
   return {
       .name = "inspect",
       .summary = "show what the kernels in a file do: resources, roles of warps, loops, instructions by kind",
-      .usage = "FILE [--name TEXT] [--hardware ID] [--nvdisasm PATH] [--instructions]",
+      .usage = "FILE [--name TEXT] [--hardware ID [--simulate]] [--nvdisasm PATH] [--instructions]",
       .examples = {"tilescope inspect my_kernel.cubin", "tilescope inspect libmine.so --name attention --format json",
-                   "tilescope inspect my_kernel.cubin --hardware h200_sxm"},
+                   "tilescope inspect my_kernel.cubin --hardware h200_sxm",
+                   "tilescope inspect my_kernel.cubin --hardware h200_sxm --simulate --timeline sm.json"},
       .notes =
           "FILE is a cubin, a fat binary, an object, program or shared library with CUDA code, or what `capture` "
           "wrote: "

@@ -95,6 +95,30 @@ TEST_CASE("inspect --hardware adds what binds each innermost loop, and refuses a
   CHECK(has(other.err, "--hardware: a100_sxm_80 has compute capability 8.0"));
 }
 
+TEST_CASE("inspect --simulate shows clocks of a pass, the listing with its waits, and writes a timeline") {
+  const CommittedKernel kernel("split_kv");
+  const ScratchFolder folder;
+  const std::string simulate = kernel.command() + " --hardware h200_sxm --simulate --resident 2";
+  const Outcome text = run_program(simulate + " --instructions --timeline " + folder / "sm.json");
+  CHECK(text.err == "");
+  CHECK(text.status == 0);
+  CHECK(has(text.out, "simulated passes on h200_sxm, 2 blocks of 4 warps on an SM\n"));
+  CHECK(has(text.out, "waits to issue, mean of a pass and warp\n"));
+  CHECK(Json::parse(read_file(folder / "sm.json"))["otherData"]["resident_blocks"] == 2);
+  const Json json = Json::parse(run_program(simulate + " --instructions --format json").out);
+  const Json simulation = json["kernels"][0]["simulation"];
+  double held = 0;
+  for (const Json& each : simulation["loops"][0]["instruction_list"]) held += each["clocks"].get<double>();
+  CHECK(held == doctest::Approx(simulation["loops"][0]["clocks"].get<double>()).epsilon(0.01));
+  CHECK(run_program(kernel.command() + " --simulate").err ==
+        "error: --simulate: needs the rates of a GPU: name one with --hardware\n");
+  CHECK(has(run_program(kernel.command() + " --resident 2").err, "--resident: belongs to --simulate"));
+  CHECK(has(run_program(simulate + " --through x9").err, "--through: expected addresses"));
+  const CommittedKernel roles("fused_wgmma");
+  CHECK(
+      has(run_program(roles.command() + " --hardware h200_sxm --simulate").out, "Not simulated: its warps have roles"));
+}
+
 TEST_CASE("inspect of a capture shows the kernels that were launched, with the threads of their blocks") {
   const CommittedKernel kernel("triton_forward");
   const ScratchFolder folder;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/output/code/code_json.h"
+#include "cli/output/code/simulation_output.h"
 #include "records/capture/capture.h"
 
 namespace tilescope::cli {
@@ -33,6 +34,11 @@ Json machine_code(const InspectedKernel& row) {
 
 Json machine_bounds(const InspectedKernel& row) {
   return row.bounds ? bounds_json(*row.code, *row.bounds, row.show_instructions) : Json(Json::value_t::discarded);
+}
+
+Json simulated(const InspectedKernel& row) {
+  return row.simulation ? simulation_json(*row.code, *row.simulation, row.show_instructions)
+                        : Json(Json::value_t::discarded);
 }
 
 Json clocks_of(const LoopBound& bound, CodePipe pipe) {
@@ -152,6 +158,10 @@ const Columns<InspectedKernel>& code_columns() {
       json_only<R>({"bounds", "bounds", "",
                     "Clocks of a pass of each innermost loop on a GPU. Absent without --hardware.", Origin::time_model},
                    machine_bounds),
+      json_only<R>({"simulation", "simulation", "",
+                    "Steps of the innermost loops on a simulated SM: clocks, and what is busy. With --simulate.",
+                    Origin::time_model},
+                   simulated),
   };
   return columns;
 }
@@ -256,7 +266,8 @@ const Columns<LoopBoundRow>& loop_bound_columns() {
 std::vector<ColumnList> code_column_lists() {
   return {listed("code", "inspect", code_columns()), listed("code roles", "inspect: text", role_columns()),
           listed("code loops", "inspect: text", loop_columns()),
-          listed("code bounds", "inspect --hardware: text", loop_bound_columns())};
+          listed("code bounds", "inspect --hardware: text", loop_bound_columns()),
+          listed("code simulation", "inspect --simulate", simulated_loop_columns())};
 }
 
 }  // namespace tilescope::cli

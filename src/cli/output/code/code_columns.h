@@ -7,15 +7,17 @@
 #include "kernel/code/summary/code_summary.h"
 #include "loopbounds/loop_bounds.h"
 #include "predict/explain/column.h"
+#include "simulate/simulation.h"
 
 namespace tilescope::cli {
 
 struct InspectedKernel {
   std::string compute_capability{};
   CubinKernel kernel{};
-  std::optional<CodeSummary> code{};     // none: machine code was not read
-  std::optional<KernelBounds> bounds{};  // with --hardware
-  bool show_instructions = false;        // in JSON, each one
+  std::optional<CodeSummary> code{};             // none: machine code was not read
+  std::optional<KernelBounds> bounds{};          // with --hardware
+  std::optional<KernelSimulation> simulation{};  // with --simulate
+  bool show_instructions = false;                // each one
 };
 
 // A row of the table of roles.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/output/code/simulation_output.h"
 #include "cli/output/terminal.h"
 
 namespace tilescope::cli {
@@ -141,6 +142,7 @@ std::string kernel_text(const InspectedKernel& row, const Style& style) {
   add(without_zeros(table_of("instructions of a pass of each loop", loop_columns(), loops)));
   add(matrix_table(loops));
   if (row.bounds) text += bounds_text(code, *row.bounds, style);
+  if (row.simulation) text += simulation_text(code, *row.simulation, row.show_instructions, style);
   const std::vector<std::string> notes = notes_of(code, static_cast<std::size_t>(waiting));
   for (const std::string& note : notes) text += "\n" + note + "\n";
   return text;

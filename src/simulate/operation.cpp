@@ -1,0 +1,154 @@
+#include "simulate/operation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/error.h"
+#include "kernel/code/sass/kinds.h"
+#include "kernel/code/sass/registers.h"
+#include "loopbounds/instruction_costs.h"
+
+namespace tilescope {
+namespace {
+
+using K = InstructionKind;
+
+// Loads, stores, shuffles and copies that a scheduler takes before the first one has started. No microbenchmark
+// measures it; from 4 to 16 the steps of fused_mma differ by less than 1 %.
+constexpr int memory_queue = 8;
+
+constexpr int warp_threads = 32;
+
+// "0x10", "10", "SB0": the number in an operand, 0 without one.
+std::int16_t number_in(const std::string& operand) {
+  const std::size_t start = operand.find_first_of("0123456789");
+  if (start == operand.npos) return 0;
+  const bool hexadecimal = operand.compare(start, 2, "0x") == 0;
+  std::int16_t value = 0;
+  std::from_chars(operand.data() + start + (hexadecimal ? 2 : 0), operand.data() + operand.size(), value,
+                  hexadecimal ? 16 : 10);
+  return value;
+}
+
+double needed(const MeasuredRates::Value& value, const HardwareProfile& hardware, const char* name) {
+  if (value) return value->value;
+  throw InputError(Diagnostic{.path = "--hardware",
+                              .message = fmt::format("{} has no measured {}, which the simulation needs; 'tilescope "
+                                                     "hardware measure' on that GPU adds it",
+                                                     hardware.id, name)});
+}
+
+// Arrivals at a barrier are counted one behind the other: the time of consecutive barriers grows by as much a warp.
+void read_barriers(const MeasuredRates::ByCount& measured, const HardwareProfile& hardware, SmLimits& limits) {
+  if (measured.size() < 2) needed(std::nullopt, hardware, "sync.block_barrier of two sizes");
+  const auto& [few, short_time] = *measured.begin();
+  const auto& [many, long_time] = *std::prev(measured.end());
+  const double slot = (long_time.value - short_time.value) / static_cast<double>(many - few);
+  limits.barrier_slot = ticks(slot);
+  limits.barrier_latency = ticks(short_time.value - slot * static_cast<double>(few));
+}
+
+SmPart part_of(CodePipe pipe) {
+  switch (pipe) {
+    case CodePipe::tensor:
+      return SmPart::tensor;
+    case CodePipe::xu:
+      return SmPart::xu;
+    case CodePipe::fma:
+      return SmPart::fma;
+    case CodePipe::alu:
+      return SmPart::alu;
+    case CodePipe::shuffle:
+    case CodePipe::shared:
+      return SmPart::memory;
+  }
+  return SmPart::none;
+}
+
+}  // namespace
+
+Ticks ticks(double clocks) { return std::llround(clocks * static_cast<double>(ticks_a_clock)); }
+
+struct SmMachine::Parts {
+  explicit Parts(const HardwareProfile& hardware) : costs(hardware), beside(hardware.measured->beside) {}
+  InstructionCosts costs;
+  decltype(MeasuredRates::beside) beside;
+};
+
+SmMachine::SmMachine(const HardwareProfile& hardware) : parts_(std::make_shared<Parts>(hardware)) {
+  const MeasuredRates& rates = *hardware.measured;
+  if (hardware.schedulers_per_unit) limits_.schedulers = static_cast<int>(hardware.schedulers_per_unit->value);
+  read_barriers(rates.sync.block_barrier, hardware, limits_);
+  limits_.copy_latency = ticks((needed(rates.l2.latency_near, hardware, "l2.latency_near") +
+                                needed(rates.l2.latency_far, hardware, "l2.latency_far")) /
+                               2);
+  limits_.shared_bytes_a_clock = needed(rates.smem.store, hardware, "smem.store");
+  limits_.copy_bytes_a_clock = needed(rates.smem.cp_async, hardware, "smem.cp_async");
+  limits_.queue = memory_queue;
+}
+
+// Register ports are shared with matrix products: both are measured, by pipe and by kind of product.
+void SmMachine::add_held(SmOperation& op) const {
+  const auto& beside = parts_->beside;
+  const bool adds = op.part == SmPart::fma, special = op.part == SmPart::xu;
+  if (!adds && !special && op.part != SmPart::alu) return;
+  const auto& held = special ? beside.mma_ex2 : adds ? beside.mma_ffma : beside.mma_max;
+  const auto& slower = special ? beside.wgmma_ex2 : adds ? beside.wgmma_ffma : beside.wgmma_max;
+  const double clocks = static_cast<double>(op.busy) / static_cast<double>(ticks_a_clock);
+  if (held) op.holds_product = ticks(held->value * clocks);
+  if (slower) op.slower = ticks(slower->value * clocks);
+}
+
+const std::set<std::string>& SmMachine::missing() const { return parts_->costs.missing(); }
+
+SmOperation SmMachine::operation(const CodeSummary& code, std::size_t index, int warps) const {
+  const InstructionCosts& costs = parts_->costs;
+  const Instruction& instruction = code.section.instructions[index];
+  SmOperation op{.instruction = static_cast<std::uint32_t>(index)};
+  op.wait_mask = static_cast<std::uint8_t>(instruction.control.wait_mask);
+  op.result_board = static_cast<std::uint8_t>(instruction.control.result_scoreboard);
+  op.operand_board = static_cast<std::uint8_t>(instruction.control.operand_scoreboard);
+  op.stall = ticks(std::max(1, instruction.control.stall));
+  op.latency = ticks(costs.latency(instruction));
+  op.operands = ticks(costs.operands_read());
+  if (instruction.guard.kind == Guard::Kind::never) return op;
+  if (const auto busy = costs.pipe(instruction)) {
+    op.part = part_of(busy->pipe);
+    op.busy = ticks(busy->clocks);
+    if (op.part == SmPart::memory) op.shared = op.busy / limits_.schedulers, op.busy = op.shared;
+  }
+  if (instruction.opcode == "BAR" && instruction.has("SYNC")) {
+    op.effect = SmEffect::barrier_sync, op.number = number_in(instruction.operands.at(0));
+    op.count = instruction.operands.size() > 1
+                   ? static_cast<std::int16_t>(number_in(instruction.operands[1]) / warp_threads)
+                   : static_cast<std::int16_t>(warps);
+  } else if (instruction.opcode == "BAR" && instruction.has("ARV")) {
+    op.effect = SmEffect::barrier_arrive, op.number = number_in(instruction.operands.at(0));
+    op.count = static_cast<std::int16_t>(number_in(instruction.operands.at(1)) / warp_threads);
+  } else if (instruction.opcode == "LDGSTS") {
+    op.effect = SmEffect::copy, op.part = SmPart::memory;
+    const double bytes = warp_threads * bytes_of_thread(instruction);
+    op.shared = op.busy = ticks(bytes / limits_.shared_bytes_a_clock);
+    op.copy = ticks(bytes / limits_.copy_bytes_a_clock);
+  } else if (instruction.opcode == "LDGDEPBAR") {
+    op.effect = SmEffect::copy_group, op.number = op.result_board, op.result_board = IssueControl::no_scoreboard;
+  } else if (instruction.opcode == "DEPBAR") {
+    op.effect = SmEffect::group_wait, op.number = number_in(instruction.operands.at(0));
+    op.count = instruction.operands.size() > 1 ? number_in(instruction.operands[1]) : std::int16_t{0};
+  } else if (op.part == SmPart::tensor && instruction.opcode.ends_with("GMMA")) {
+    const auto& operands = instruction.operands;
+    op.effect = SmEffect::product;
+    op.count = std::find(operands.begin(), operands.end(), "gsb0") != operands.end();
+    op.latency = ticks(costs.product_wait());
+  } else if (instruction.opcode == "WARPGROUP" && instruction.has("DEPBAR")) {
+    op.effect = SmEffect::product_wait;
+    op.count = number_in(instruction.operands.back());
+  }
+  add_held(op);
+  return op;
+}
+
+}  // namespace tilescope

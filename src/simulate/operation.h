@@ -1,0 +1,87 @@
+// An instruction as a simulated SM sees it: which parts it keeps busy, when its results are there, what it waits for.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/enum_table.h"
+#include "hardware/profile.h"
+#include "kernel/code/summary/code_summary.h"
+
+namespace tilescope {
+
+// Sixteenths of a clock: rates that are no whole number of clocks stay exact enough, and states can be compared.
+using Ticks = std::int64_t;
+constexpr Ticks ticks_a_clock = 16;
+constexpr Ticks never = std::numeric_limits<Ticks>::max() / 4;
+Ticks ticks(double clocks);
+
+// Parts of a scheduler's quarter of the SM. `memory`: the queue of loads, stores, shuffles and copies.
+enum class SmPart : std::uint8_t { none, fma, alu, xu, tensor, memory };
+template <>
+struct EnumTable<SmPart> {
+  static constexpr std::array rows{NamedKind{SmPart::none, "none"},     NamedKind{SmPart::fma, "fma"},
+                                   NamedKind{SmPart::alu, "alu"},       NamedKind{SmPart::xu, "xu"},
+                                   NamedKind{SmPart::tensor, "tensor"}, NamedKind{SmPart::memory, "memory"}};
+};
+constexpr std::size_t sm_parts = EnumTable<SmPart>::rows.size();
+
+// What an instruction does beside keeping a part busy.
+enum class SmEffect : std::uint8_t {
+  none,
+  barrier_sync,    // of `number`, for `count` warps
+  barrier_arrive,  // the same, without waiting
+  copy,            // from global to shared memory
+  copy_group,      // LDGDEPBAR: earlier copies of the warp are a group, which holds scoreboard `number`
+  product,         // asynchronous matrix product; with `count` it ends a group
+  product_wait,    // until at most `count` groups of products run
+  group_wait,      // DEPBAR.LE: at most `count` groups of scoreboard `number` stay
+};
+
+struct SmOperation {
+  std::uint32_t instruction = 0;  // of the section
+  SmPart part = SmPart::none;
+  SmEffect effect = SmEffect::none;
+  std::uint8_t wait_mask = 0, result_board = 7, operand_board = 7;
+  std::int16_t number = 0, count = 0;
+  Ticks stall = ticks_a_clock;  // until the warp's next instruction
+  Ticks busy = 0;               // of the part
+  Ticks shared = 0;             // of the SM's shared memory
+  Ticks latency = 0;            // from issue, or from the start in the queue, to the result
+  Ticks operands = 0;           // until the registers that it reads may be written
+  Ticks holds_product = 0;      // that it holds up the matrix products of the same scheduler: mma.sync
+  Ticks slower = 0;             // that its part is busy longer while an asynchronous product runs
+  Ticks copy = 0;               // of the way from the L2 into the SM
+};
+
+// What all warps of an SM share, and the depth of queues.
+struct SmLimits {
+  int schedulers = 4;
+  Ticks barrier_slot = 0, barrier_latency = 0;              // an arrival; from the last one to the release
+  Ticks copy_latency = 0;                                   // of a copy from the L2
+  double shared_bytes_a_clock = 0, copy_bytes_a_clock = 0;  // stores to shared memory; copies from the L2
+  int queue = 0;  // operations of the memory queue of a scheduler that wait to start
+};
+
+// Reads a GPU's rates. Values that the profile lacks and a rule does not derive are named in `missing`.
+class SmMachine {
+ public:
+  // Throws InputError for a profile without measured rates, or without a value that the simulation cannot do without.
+  explicit SmMachine(const HardwareProfile& hardware);
+  // `warps`: of a block, which a barrier without a count waits for.
+  SmOperation operation(const CodeSummary& code, std::size_t instruction, int warps) const;
+  const SmLimits& limits() const { return limits_; }
+  const std::set<std::string>& missing() const;
+
+ private:
+  struct Parts;
+  void add_held(SmOperation& op) const;
+
+  std::shared_ptr<const Parts> parts_;
+  SmLimits limits_;
+};
+
+}  // namespace tilescope

@@ -1,0 +1,46 @@
+// Clocks of a step of a kernel's loops: its machine code, executed on a simulated SM with a GPU's measured rates.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernel/code/cubin.h"
+#include "simulate/sm.h"
+
+namespace tilescope {
+
+// What code cannot tell.
+struct SimulationChoices {
+  std::int64_t threads = 0;              // of a block; 0: the most that the code states
+  std::int64_t dynamic_smem = 0;         // bytes of a block
+  int resident = 0;                      // blocks of an SM; 0: as many as fit
+  std::vector<std::uint64_t> through{};  // addresses under a branch that a pass executes, see step_path
+  int event_passes = 0;                  // whose events are kept
+};
+
+struct SimulatedLoop {
+  std::size_t loop = 0;             // of the summary
+  std::vector<std::size_t> path{};  // instructions of the section; SmSteady has them in this order
+  SmSteady steady{};
+};
+
+struct KernelSimulation {
+  std::string hardware;
+  int resident = 0;    // blocks of an SM
+  int warps = 0;       // of a block
+  int schedulers = 0;  // of an SM
+  std::vector<SimulatedLoop> loops;
+  std::string refused;            // why there are none; empty: there are
+  std::set<std::string> missing;  // measured values that the profile lacks
+};
+
+// Blocks of a kernel that an SM holds at once, by threads, registers, shared memory and block slots; at least 1.
+int resident_blocks(const CubinKernel& kernel, std::int64_t threads, std::int64_t dynamic_smem,
+                    const HardwareProfile& hardware);
+
+// Innermost loops in which all warps of a block do the same.
+KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& code, const HardwareProfile& hardware,
+                                 const SimulationChoices& choices);
+
+}  // namespace tilescope

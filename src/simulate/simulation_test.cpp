@@ -1,0 +1,100 @@
+#include "simulate/simulation.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "kernel/code/testdata/test_kernels.h"
+#include "loopbounds/loop_bounds.h"
+#include "simulate/step_path.h"
+#include "simulate/timeline.h"
+
+using namespace tilescope;
+
+namespace {
+
+HardwareProfile h200() { return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml"); }
+
+KernelSimulation simulated(const std::string& kernel, const SimulationChoices& choices) {
+  return simulate_kernel(test_cubin(kernel).kernels.at(0), test_summary(kernel), h200(), choices);
+}
+
+}  // namespace
+
+TEST_CASE("no simulated loop is faster than what its machine code keeps busy") {
+  for (const std::string kernel : {"split_kv", "triton_forward"}) {
+    const CodeSummary code = test_summary(kernel);
+    const KernelBounds bounds = kernel_bounds(code, h200());
+    for (const int resident : {1, 2, 3}) {
+      const KernelSimulation simulation = simulated(kernel, {.resident = resident});
+      REQUIRE(simulation.loops.size() == bounds.loops.size());
+      for (std::size_t i = 0; i < bounds.loops.size(); ++i) {
+        const double warps = resident * simulation.warps / 4.0;
+        CHECK(simulation.loops[i].steady.clocks >= warps * bounds.loops[i].issue);
+        for (const auto& [pipe, clocks] : bounds.loops[i].pipes)
+          if (pipe != CodePipe::shared && pipe != CodePipe::shuffle)
+            CHECK(simulation.loops[i].steady.clocks >= warps * clocks * 0.99);
+      }
+    }
+  }
+}
+
+TEST_CASE("blocks of an SM follow from registers, threads and shared memory") {
+  const HardwareProfile hardware = h200();
+  CubinKernel kernel;
+  kernel.registers = 128;
+  CHECK(resident_blocks(kernel, 128, 0, hardware) == 4);
+  CHECK(resident_blocks(kernel, 128, 100 * 1024, hardware) == 2);
+  kernel.registers = 32;
+  CHECK(resident_blocks(kernel, 1024, 0, hardware) == 2);
+  kernel.registers = 129;
+  CHECK(resident_blocks(kernel, 128, 0, hardware) == 3);
+}
+
+TEST_CASE("a pass goes where the copies are, and through addresses that the caller names") {
+  std::vector<CodeSection> sections = read_listing(
+      "\t.section\t.text.k,\"ax\",@progbits\n.L_1:\n/*0000*/ @P0 BRA `(.L_2) ;\n/*0010*/ LDGSTS.E.128 [R1], [R2.64] "
+      ";\n.L_2:\n/*0020*/ @P1 BRA `(.L_3) ;\n/*0030*/ FADD R0, R0, R1 ;\n.L_3:\n/*0040*/ @P2 BRA `(.L_1) ;\n/*0050*/ "
+      "EXIT ;\n",
+      "k");
+  const CodeSummary code = summarise(std::move(sections[0]), 32);
+  CHECK(step_path(code, 0, {}) == std::vector<std::size_t>{0, 1, 2, 4});
+  CHECK(step_path(code, 0, {0x30}) == std::vector<std::size_t>{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("a kernel whose warps have roles, or whose block has no size, is refused with the reason") {
+  CHECK(simulated("fused_wgmma", {}).refused.find("roles") != std::string::npos);
+  CubinKernel kernel = test_cubin("split_kv").kernels.at(0);
+  kernel.most_threads = 0;
+  CHECK(simulate_kernel(kernel, test_summary("split_kv"), h200(), {}).refused.find("--block") != std::string::npos);
+  HardwareProfile less = h200();
+  less.measured->smem.cp_async.reset();
+  CHECK_THROWS_AS(simulate_kernel(kernel, test_summary("split_kv"), less, {.threads = 128}), InputError);
+}
+
+TEST_CASE("a timeline's pipes do one thing at a time, and its warps do not wait before they are ready") {
+  const KernelSimulation simulation = simulated("triton_forward", {.resident = 2, .event_passes = 2});
+  const auto most = std::max_element(simulation.loops.begin(), simulation.loops.end(),
+                                     [](const auto& a, const auto& b) { return a.path.size() < b.path.size(); });
+  const auto trace = nlohmann::json::parse(timeline_json("k", test_summary("triton_forward"), simulation, *most));
+  CHECK(trace["schema"] == "tilescope/timeline/1");
+  std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> tracks;
+  std::size_t copies = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "b" || event["ph"] == "e") ++copies;
+    if (event["ph"] != "X") continue;
+    CHECK(event["dur"].get<double>() > 0);
+    tracks[{event["pid"], event["tid"]}].emplace_back(event["ts"].get<double>(), event["dur"].get<double>());
+  }
+  CHECK(copies > 0);
+  CHECK(copies % 2 == 0);
+  CHECK(tracks.size() > 12);
+  for (auto& [track, slices] : tracks) {
+    std::sort(slices.begin(), slices.end());
+    for (std::size_t i = 1; i < slices.size(); ++i)
+      CHECK(slices[i].first >= slices[i - 1].first + slices[i - 1].second - 1e-6);
+  }
+}

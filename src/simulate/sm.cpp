@@ -1,0 +1,343 @@
+#include "simulate/sm.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace tilescope {
+namespace {
+
+constexpr int most_groups = 8, block_barriers = 16, most_queue = 32, most_schedulers = 4;
+constexpr std::int64_t settling_passes = 8, most_passes = 96;
+
+constexpr std::size_t index_of(SmWait wait) { return static_cast<std::size_t>(wait); }
+constexpr std::size_t index_of(SmPart part) { return static_cast<std::size_t>(part); }
+Ticks whole_clock(Ticks t) { return (t + ticks_a_clock - 1) / ticks_a_clock * ticks_a_clock; }
+
+using Waits = std::array<Ticks, sm_waits>;
+
+// Ends of the last groups of copies or products, oldest first.
+struct Groups {
+  std::array<Ticks, most_groups> ends{};
+  int count = 0;
+
+  void add(Ticks end) {
+    if (count == most_groups) std::copy(ends.begin() + 1, ends.end(), ends.begin()), --count;
+    ends[static_cast<std::size_t>(count++)] = end;
+  }
+  Ticks until_left(int left) const { return count > left ? ends[static_cast<std::size_t>(count - left - 1)] : 0; }
+};
+
+struct Warp {
+  int block = 0;
+  std::uint32_t next = 0;  // operation
+  std::int64_t passes = 0;
+  Ticks issued = 0;  // the operation before
+  Ticks at = 0;      // earliest issue of the next one, as far as known
+  Waits causes{};    // of the wait for it, so far
+  std::array<Ticks, IssueControl::no_scoreboard + 1> boards{};
+  Ticks copies = 0;  // end of its copies
+  Groups copied{}, products{};
+};
+
+struct Barrier {
+  int arrived = 0;
+  std::vector<int> waiting{};
+};
+
+struct Scheduler {
+  std::vector<int> warps{};  // oldest first
+  std::array<Ticks, sm_parts> free{};
+  std::array<Ticks, most_queue> queue{};  // starts of the last operations in the memory queue
+  int queue_at = 0;
+  int last = -1;       // warp
+  Ticks products = 0;  // end of asynchronous matrix products
+  Ticks next = 0;      // when something may issue
+};
+
+class Sm {
+ public:
+  Sm(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes)
+      : program_(program),
+        limits_(limits),
+        blocks_(blocks),
+        event_passes_(event_passes),
+        warps_(static_cast<std::size_t>(program.warps * blocks)),
+        barriers_(static_cast<std::size_t>(blocks * block_barriers)),
+        waited_(program.code.size()) {
+    for (std::size_t i = 0; i < warps_.size(); ++i) {
+      warps_[i].block = static_cast<int>(i) / program.warps;
+      schedulers_[i % static_cast<std::size_t>(limits.schedulers)].warps.push_back(static_cast<int>(i));
+      prepare(warps_[i], 0);
+    }
+    for (Barrier& barrier : barriers_) barrier.waiting.reserve(static_cast<std::size_t>(program.warps));
+  }
+
+  SmSteady run() {
+    SmSteady steady;
+    const Mark from = find_period(steady);
+    const std::int64_t period = passes_ - from.passes;
+    steady.passes = period / program_.warps;
+    steady.clocks = static_cast<double>((now_ - from.clock) * blocks_ * program_.warps) /
+                    static_cast<double>(ticks_a_clock * period);
+    count_period(period, steady);
+    return steady;
+  }
+
+ private:
+  struct Mark {
+    std::uint64_t state = 0;
+    Ticks clock = 0;
+    std::int64_t passes = 0;  // of all warps
+  };
+
+  // Runs until the state at the start of a pass of the first warp is one that was there before, and returns that one;
+  // where it does not repeat in time, the one after settling.
+  Mark find_period(SmSteady& steady) {
+    std::vector<Mark> seen;
+    while (warps_[0].passes < most_passes) {
+      const std::int64_t before = warps_[0].passes;
+      advance();
+      if (warps_[0].passes == before || warps_[0].passes < settling_passes) continue;
+      const Mark mark{state_now(), now_, passes_};
+      const auto found =
+          std::find_if(seen.begin(), seen.end(), [&](const Mark& each) { return each.state == mark.state; });
+      steady.periodic = found != seen.end();
+      if (steady.periodic) return *found;
+      seen.push_back(mark);
+    }
+    return seen.front();
+  }
+
+  // Runs through another period, and counts what is busy and what warps wait for.
+  void count_period(std::int64_t period, SmSteady& steady) {
+    const auto clocks = [](Ticks t) { return static_cast<double>(t) / static_cast<double>(ticks_a_clock); };
+    const Ticks start = now_;
+    const std::int64_t passes = passes_ + period, events = warps_[0].passes + event_passes_;
+    part_busy_ = {}, shared_busy_ = 0, issued_ = 0;
+    std::fill(waited_.begin(), waited_.end(), Waits{});
+    Ticks counted = 0;
+    for (keeps_events_ = event_passes_ > 0; passes_ < passes || keeps_events_;) {
+      advance();
+      keeps_events_ = keeps_events_ && warps_[0].passes < events;
+      if (passes_ < passes || counted > 0) continue;
+      counted = now_ - start;
+      add_counts(clocks(counted), static_cast<double>(period), steady);
+    }
+    steady.events = std::move(events_);
+  }
+
+  void add_counts(double counted, double passes, SmSteady& steady) const {
+    const auto clocks = [](Ticks t) { return static_cast<double>(t) / static_cast<double>(ticks_a_clock); };
+    for (std::size_t part = 0; part < sm_parts; ++part)
+      steady.busy[part] = clocks(part_busy_[part]) / counted / limits_.schedulers;
+    steady.shared = clocks(shared_busy_) / counted;
+    steady.issued = static_cast<double>(issued_) / counted / limits_.schedulers;
+    for (const Waits& waited : waited_) {
+      auto& row = steady.waits.emplace_back();
+      for (std::size_t wait = 0; wait < sm_waits; ++wait) row[wait] = clocks(waited[wait]) / passes;
+    }
+  }
+
+  void advance() {
+    Ticks next = never;
+    for (const Scheduler& scheduler : schedulers_)
+      if (!scheduler.warps.empty()) next = std::min(next, scheduler.next);
+    if (next >= never)
+      throw InputError(Diagnostic{.path = "--simulate", .message = "all warps wait for each other at a barrier"});
+    now_ = next;
+    for (Scheduler& scheduler : schedulers_)
+      if (scheduler.next <= now_ && !scheduler.warps.empty()) scheduler.next = step(scheduler);
+  }
+
+  // When the operation's part can take it.
+  Ticks part_free(const Scheduler& scheduler, const SmOperation& op) const {
+    if (op.part == SmPart::none || op.effect == SmEffect::product) return 0;
+    if (op.part == SmPart::memory)
+      return scheduler.queue[static_cast<std::size_t>((scheduler.queue_at + most_queue - limits_.queue) % most_queue)];
+    return scheduler.free[index_of(op.part)];
+  }
+
+  // The warp that issued last goes on while it can, then the oldest one. Returns when to look again.
+  Ticks step(Scheduler& scheduler) {
+    Ticks soonest = never;
+    const auto can_issue = [&](int index) {
+      Warp& warp = warps_[static_cast<std::size_t>(index)];
+      if (warp.at <= now_) {
+        const Ticks free = whole_clock(part_free(scheduler, program_.code[warp.next]));
+        if (free <= now_) return true;
+        warp.causes[index_of(SmWait::pipe)] += free - now_, warp.at = free;
+      }
+      soonest = std::min(soonest, warp.at);
+      return false;
+    };
+    int chosen = scheduler.last >= 0 && can_issue(scheduler.last) ? scheduler.last : -1;
+    for (const int index : scheduler.warps) {
+      if (chosen >= 0) break;
+      if (index != scheduler.last && can_issue(index)) chosen = index;
+    }
+    if (chosen < 0) return soonest;
+    scheduler.last = chosen;
+    issue(scheduler, chosen);
+    return now_ + ticks_a_clock;
+  }
+
+  void issue(Scheduler& scheduler, int index) {
+    Warp& warp = warps_[static_cast<std::size_t>(index)];
+    const SmOperation& op = program_.code[warp.next];
+    count_waits(warp);
+    ++issued_;
+    const Ticks start = op.part == SmPart::memory ? queue(scheduler, op) : now_;
+    Ticks until = start + op.busy;
+    if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op);
+    if (op.effect == SmEffect::copy) until = copy(op, warp, start);
+    const auto set = [&](std::uint8_t board, Ticks clock) {
+      if (board < IssueControl::no_scoreboard) warp.boards[board] = std::max(warp.boards[board], clock);
+    };
+    set(op.result_board, start + op.latency);
+    set(op.operand_board, start + op.operands);
+    if (keeps_events_) keep_event(warp, index, until);
+    warp.issued = now_;
+    if (++warp.next == program_.code.size()) warp.next = 0, ++warp.passes, ++passes_;
+    add_group(scheduler, op, warp);
+    prepare(warp, op.stall);
+    if (op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive) arrive(op, warp, index);
+  }
+
+  void count_waits(const Warp& warp) {
+    Waits& waited = waited_[warp.next];
+    Ticks known = 0;
+    for (std::size_t i = 0; i < sm_waits; ++i) waited[i] += warp.causes[i], known += warp.causes[i];
+    waited[index_of(SmWait::issue)] += std::max<Ticks>(0, now_ - warp.issued - known);
+  }
+
+  void keep_event(const Warp& warp, int index, Ticks until) {
+    const auto longest = std::max_element(warp.causes.begin() + 1, warp.causes.end());
+    const Ticks ready = warp.issued + warp.causes[index_of(SmWait::stall)];
+    const SmWait cause = *longest > 0 ? static_cast<SmWait>(longest - warp.causes.begin()) : SmWait::issue;
+    const SmOperation& op = program_.code[warp.next];
+    const bool queued = op.effect == SmEffect::copy || op.part == SmPart::none;
+    events_.push_back({.warp = index,
+                       .operation = warp.next,
+                       .part = op.part,
+                       .effect = op.effect,
+                       .ready = std::min(ready, now_),
+                       .issued = now_,
+                       .started = queued ? now_ : std::max(now_, until - op.busy),
+                       .until = until,
+                       .cause = cause});
+  }
+
+  // The part works on an operation behind those that it has. Returns the end.
+  Ticks use(Scheduler& scheduler, const SmOperation& op) {
+    Ticks& free = scheduler.free[index_of(op.part)];
+    const Ticks busy = op.busy + (scheduler.products > now_ ? op.slower : 0);
+    free = std::max(free, now_) + busy;
+    if (op.effect == SmEffect::product) scheduler.products = free;
+    part_busy_[index_of(op.part)] += busy;
+    Ticks& product = scheduler.free[index_of(SmPart::tensor)];
+    if (product > now_ && scheduler.products <= now_) product += op.holds_product;
+    return free;
+  }
+
+  // An operation of the memory queue starts when those before it have, and shared memory is free. Returns when.
+  Ticks queue(Scheduler& scheduler, const SmOperation& op) {
+    Ticks& own = scheduler.free[index_of(SmPart::memory)];
+    const Ticks start = std::max({now_, own, shared_free_});
+    own = start + ticks_a_clock, shared_free_ = start + op.shared;
+    shared_busy_ += op.shared, part_busy_[index_of(SmPart::memory)] += op.busy;
+    scheduler.queue[static_cast<std::size_t>(scheduler.queue_at)] = start;
+    scheduler.queue_at = (scheduler.queue_at + 1) % most_queue;
+    return start;
+  }
+
+  // Earliest issue of the warp's next operation, by what is known now.
+  void prepare(Warp& warp, Ticks stall) {
+    const SmOperation& op = program_.code[warp.next];
+    warp.at = warp.issued + stall;
+    warp.causes = {}, warp.causes[index_of(SmWait::stall)] = stall;
+    Ticks boards = warp.at;
+    for (int mask = op.wait_mask, board = 0; mask != 0; mask >>= 1, ++board)
+      if (mask & 1) boards = std::max(boards, warp.boards[static_cast<std::size_t>(board)]);
+    delay(warp, boards, SmWait::scoreboard);
+    if (op.effect == SmEffect::group_wait) delay(warp, warp.copied.until_left(op.count), SmWait::copies);
+    if (op.effect == SmEffect::product_wait) delay(warp, warp.products.until_left(op.count), SmWait::products);
+  }
+
+  static void delay(Warp& warp, Ticks until, SmWait cause) {
+    until = whole_clock(until);
+    if (until <= warp.at) return;
+    warp.causes[index_of(cause)] += until - warp.at, warp.at = until;
+  }
+
+  // Copies come from the L2 one behind the other. Returns when this one has arrived.
+  Ticks copy(const SmOperation& op, Warp& warp, Ticks start) {
+    copy_free_ = std::max(copy_free_, start) + op.copy;
+    return warp.copies = std::max(warp.copies, copy_free_ + limits_.copy_latency);
+  }
+
+  void add_group(const Scheduler& scheduler, const SmOperation& op, Warp& warp) const {
+    if (op.effect == SmEffect::copy_group) warp.copied.add(std::max(warp.copies, now_ + op.stall));
+    if (op.effect == SmEffect::product && op.count > 0) warp.products.add(scheduler.products + op.latency);
+  }
+
+  void arrive(const SmOperation& op, Warp& warp, int index) {
+    Barrier& barrier = barriers_[static_cast<std::size_t>(warp.block * block_barriers + op.number)];
+    barrier_free_ = std::max(barrier_free_, now_) + limits_.barrier_slot;
+    ++barrier.arrived;
+    if (op.effect == SmEffect::barrier_sync) barrier.waiting.push_back(index), warp.at = never;
+    if (barrier.arrived < op.count) return;
+    for (const int waiting : barrier.waiting) {
+      Warp& other = warps_[static_cast<std::size_t>(waiting)];
+      prepare(other, op.stall);
+      delay(other, barrier_free_ + limits_.barrier_latency, SmWait::barrier);
+      Ticks& next = schedulers_[static_cast<std::size_t>(waiting % limits_.schedulers)].next;
+      next = std::min(next, std::max(other.at, now_ + ticks_a_clock));
+    }
+    barrier.arrived = 0, barrier.waiting.clear();
+  }
+
+  // A hash of all that the future depends on, relative to now.
+  std::uint64_t state_now() const {
+    std::uint64_t hash = 1469598103934665603ULL;
+    const auto add = [&](Ticks value) { hash = (hash ^ static_cast<std::uint64_t>(value)) * 1099511628211ULL; };
+    const auto later = [&](Ticks clock) { add(clock >= never ? -1 : std::max<Ticks>(0, clock - now_)); };
+    for (const Warp& warp : warps_) {
+      add(warp.next), later(warp.at), later(warp.copies);
+      for (const Ticks board : warp.boards) later(board);
+      for (const Ticks end : warp.copied.ends) later(end);
+      for (const Ticks end : warp.products.ends) later(end);
+    }
+    for (const Barrier& barrier : barriers_) add(barrier.arrived);
+    for (const Scheduler& scheduler : schedulers_) {
+      add(scheduler.last), later(scheduler.products);
+      for (const Ticks free : scheduler.free) later(free);
+      for (int i = 1; i <= limits_.queue; ++i)
+        later(scheduler.queue[static_cast<std::size_t>((scheduler.queue_at + most_queue - i) % most_queue)]);
+    }
+    later(shared_free_), later(copy_free_), later(barrier_free_);
+    return hash;
+  }
+
+  const SmProgram& program_;
+  const SmLimits& limits_;
+  const int blocks_, event_passes_;
+  std::vector<Warp> warps_;
+  std::vector<Barrier> barriers_;
+  std::vector<Waits> waited_;  // by operation
+  std::array<Scheduler, most_schedulers> schedulers_{};
+  std::vector<SmEvent> events_;
+  Ticks now_ = 0, shared_free_ = 0, copy_free_ = 0, barrier_free_ = 0;
+  std::int64_t passes_ = 0, issued_ = 0;  // of all warps
+  Ticks shared_busy_ = 0;
+  bool keeps_events_ = false;
+  std::array<Ticks, sm_parts> part_busy_{};
+};
+
+}  // namespace
+
+SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes) {
+  return Sm(program, limits, blocks, event_passes).run();
+}
+
+}  // namespace tilescope

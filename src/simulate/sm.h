@@ -1,0 +1,54 @@
+// One SM, event by event: the warps of resident blocks issue their instructions in order.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "simulate/operation.h"
+
+namespace tilescope {
+
+// What the clocks between two instructions of a warp pass with.
+enum class SmWait : std::uint8_t { stall, scoreboard, pipe, barrier, copies, products, issue };
+template <>
+struct EnumTable<SmWait> {
+  static constexpr std::array rows{NamedKind{SmWait::stall, "stall count"}, NamedKind{SmWait::scoreboard, "scoreboard"},
+                                   NamedKind{SmWait::pipe, "pipe"},         NamedKind{SmWait::barrier, "barrier"},
+                                   NamedKind{SmWait::copies, "copies"},     NamedKind{SmWait::products, "products"},
+                                   NamedKind{SmWait::issue, "other warps"}};
+};
+constexpr std::size_t sm_waits = EnumTable<SmWait>::rows.size();
+
+// A pass of a loop as the warps of a block execute it, again and again.
+struct SmProgram {
+  std::vector<SmOperation> code;
+  int warps = 0;  // of a block
+};
+
+// An instruction that was issued.
+struct SmEvent {
+  int warp = 0;  // of the SM: blocks one behind the other
+  std::uint32_t operation = 0;
+  SmPart part = SmPart::none;
+  SmEffect effect = SmEffect::none;
+  Ticks ready = 0, issued = 0;   // the stall count of the one before is over; issue
+  Ticks started = 0, until = 0;  // of the work in its part; of a copy, `until` is its arrival
+  SmWait cause = SmWait::stall;  // of most of the wait between `ready` and `issued`
+};
+
+struct SmSteady {
+  double clocks = 0;                                // of a pass of each resident block
+  bool periodic = false;                            // the state of the SM repeats exactly; else: a mean
+  std::int64_t passes = 0;                          // of blocks, in that period
+  double issued = 0;                                // part of the issue slots
+  std::array<double, sm_parts> busy{};              // part of the time, mean of the schedulers
+  double shared = 0;                                // the same of shared memory
+  std::vector<std::array<double, sm_waits>> waits;  // by operation: clocks of a warp in a pass, by cause
+  std::vector<SmEvent> events;                      // of some passes, if asked for
+};
+
+// Runs until the state of the SM repeats. Throws InputError when all warps wait for each other. `event_passes`: of the
+// first warp, whose events are kept.
+SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0);
+
+}  // namespace tilescope

@@ -1,0 +1,161 @@
+#include "simulate/sm.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "base/error.h"
+#include "base/test_seed.h"
+
+using namespace tilescope;
+
+namespace {
+
+constexpr std::uint8_t no_board = IssueControl::no_scoreboard;
+
+SmLimits plain_limits() {
+  return {.schedulers = 4,
+          .barrier_slot = ticks(2),
+          .barrier_latency = ticks(13),
+          .copy_latency = ticks(400),
+          .shared_bytes_a_clock = 128,
+          .copy_bytes_a_clock = 64,
+          .queue = 8};
+}
+
+SmOperation operation(SmPart part, double busy, double stall = 1) {
+  return {.part = part, .stall = ticks(stall), .busy = ticks(busy)};
+}
+
+double clocks(const std::vector<SmOperation>& code, int warps, int blocks = 1) {
+  return simulate_steady({code, warps}, plain_limits(), blocks).clocks;
+}
+
+// A pass of operations on random pipes, with scoreboards, loads and a barrier.
+std::vector<SmOperation> random_code(std::mt19937_64& random) {
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); };
+  const double busy[] = {0, 1, 2, 8, 6};
+  std::vector<SmOperation> code;
+  const int length = 10 + below(40);
+  for (int i = 0; i < length; ++i) {
+    const int part = below(static_cast<int>(sm_parts));
+    SmOperation op = operation(static_cast<SmPart>(part), part < 5 ? busy[part] : 1, 1 + below(6));
+    if (op.part == SmPart::memory || op.part == SmPart::xu) {
+      op.shared = op.part == SmPart::memory ? ticks(1 + below(4)) : 0;
+      op.latency = ticks(20 + below(10)), op.result_board = static_cast<std::uint8_t>(below(3));
+    }
+    op.wait_mask = static_cast<std::uint8_t>(below(8) & below(8));
+    code.push_back(op);
+  }
+  return code;
+}
+
+}  // namespace
+
+TEST_CASE("a chain of dependent instructions takes the sum of its latencies") {
+  for (const int n : {1, 7, 40}) {
+    const std::vector<SmOperation> stalls(static_cast<std::size_t>(n), operation(SmPart::fma, 1, 4));
+    CHECK(clocks(stalls, 4) == doctest::Approx(4 * n));
+    SmOperation link = operation(SmPart::memory, 1);
+    link.shared = ticks(1), link.latency = ticks(23), link.result_board = 2, link.wait_mask = 1U << 2;
+    CHECK(clocks(std::vector(static_cast<std::size_t>(n), link), 1) == doctest::Approx(23 * n));
+  }
+}
+
+TEST_CASE("independent instructions of enough warps reach the rate of their pipe") {
+  for (const auto& [part, busy] : {std::pair(SmPart::fma, 1), {SmPart::alu, 2}, {SmPart::xu, 8}, {SmPart::tensor, 6}}) {
+    const std::vector<SmOperation> code(10, operation(part, busy, 4));
+    for (const int warps : {16, 32}) CHECK(clocks(code, warps) == doctest::Approx(10 * busy * warps / 4));
+  }
+  SmOperation load = operation(SmPart::memory, 4);
+  load.shared = ticks(4);
+  CHECK(clocks(std::vector(10, load), 8) == doctest::Approx(10 * 8 * 4));  // an SM has one shared memory
+}
+
+TEST_CASE("pipes beside each other take as long as the busiest") {
+  std::vector<SmOperation> code;
+  for (int i = 0; i < 12; ++i) code.push_back(operation(SmPart::tensor, 6)), code.push_back(operation(SmPart::alu, 2));
+  CHECK(clocks(code, 32) == doctest::Approx(8 * 12 * 6).epsilon(0.02));
+}
+
+TEST_CASE("what holds a product delays it, and only while one runs") {
+  SmOperation other = operation(SmPart::fma, 1);
+  other.holds_product = ticks(3);
+  std::vector<SmOperation> code(8, operation(SmPart::tensor, 6));
+  code.insert(code.end(), 8, other);
+  CHECK(clocks(code, 16) == doctest::Approx(4 * (8 * 6 + 8 * 3)).epsilon(0.05));
+  CHECK(clocks(std::vector(8, other), 16) == doctest::Approx(4 * 8));
+}
+
+TEST_CASE("no warp passes a barrier before the last one has come") {
+  std::vector<SmOperation> code{operation(SmPart::xu, 8), operation(SmPart::none, 0), operation(SmPart::none, 0)};
+  code[1].effect = SmEffect::barrier_sync, code[1].count = 8;
+  const SmSteady steady = simulate_steady({code, 8}, plain_limits(), 1, 5);
+  std::array<std::vector<Ticks>, 8> arrived;
+  int checked = 0;
+  for (const SmEvent& event : steady.events) {
+    const auto warp = static_cast<std::size_t>(event.warp);
+    if (event.operation == 1) arrived[warp].push_back(event.issued);
+    if (event.operation != 2) continue;
+    const std::size_t round = arrived[warp].size();
+    for (const std::vector<Ticks>& others : arrived) {
+      if (round == 0) continue;  // of a round that began before the first event
+      ++checked;
+      REQUIRE(others.size() >= round);
+      CHECK(event.issued >= others[round - 1] + ticks(13));
+    }
+  }
+  CHECK(checked >= 100);
+  code[1].count = 9;  // more warps than a block has
+  CHECK_THROWS_AS(simulate_steady({code, 8}, plain_limits(), 1), InputError);
+}
+
+TEST_CASE("copies hold a wait for their group, as far as other groups may stay in flight") {
+  SmOperation copy = operation(SmPart::memory, 1), group = operation(SmPart::none, 0), wait = group;
+  copy.effect = SmEffect::copy, copy.copy = ticks(8), copy.shared = ticks(4);
+  group.effect = SmEffect::copy_group, wait.effect = SmEffect::group_wait;
+  CHECK(clocks({copy, group, wait}, 1) == doctest::Approx(400 + 8 + 1).epsilon(0.02));
+  wait.count = 1;
+  CHECK(clocks({copy, group, wait}, 1) == doctest::Approx((400 + 8) / 2.0).epsilon(0.02));
+}
+
+TEST_CASE("asynchronous products overlap what follows them until the wait") {
+  SmOperation product = operation(SmPart::tensor, 64), wait = operation(SmPart::none, 0);
+  product.effect = SmEffect::product, product.count = 1, product.latency = ticks(73);
+  wait.effect = SmEffect::product_wait;
+  std::vector<SmOperation> code{product};
+  code.insert(code.end(), 20, operation(SmPart::fma, 1, 4));
+  code.push_back(wait);
+  CHECK(clocks(code, 4) == doctest::Approx(64 + 73).epsilon(0.02));  // 80 clocks of multiply-adds lie under it
+}
+
+TEST_CASE("random programs: never below a pipe's time or a warp's stall counts; clocks add up; more blocks help") {
+  std::mt19937_64 random(test_seed());
+  double least_gain = 2;
+  for (int i = 0; i < 150; ++i) {
+    const std::vector<SmOperation> code = random_code(random);
+    std::array<double, sm_parts> busy{};
+    double shared = 0, stalls = 0;
+    for (const SmOperation& op : code) {
+      busy[static_cast<std::size_t>(op.part)] += static_cast<double>(op.busy) / ticks_a_clock;
+      shared += static_cast<double>(op.shared) / ticks_a_clock, stalls += static_cast<double>(op.stall) / ticks_a_clock;
+    }
+    busy[static_cast<std::size_t>(SmPart::memory)] = 0;  // counted as shared memory
+    double alone = 0;
+    for (const int blocks : {1, 2, 4}) {
+      const SmSteady steady = simulate_steady({code, 4}, plain_limits(), blocks);
+      const double exact = steady.periodic ? 1 - 1e-9 : 0.99;  // a mean starts and ends within passes
+      CHECK(steady.clocks >= stalls * exact);
+      CHECK(steady.clocks >= 4 * blocks * shared * exact);
+      CHECK(steady.clocks >= blocks * *std::max_element(busy.begin(), busy.end()) * exact);
+      double waited = 0;
+      for (const auto& row : steady.waits) waited = std::accumulate(row.begin(), row.end(), waited);
+      if (steady.periodic) CHECK(waited == doctest::Approx(steady.clocks).epsilon(0.001));
+      if (blocks == 1) alone = steady.clocks;
+      least_gain = std::min(least_gain, blocks * alone / steady.clocks);
+    }
+  }
+  CHECK(least_gain > 0.99);
+}
