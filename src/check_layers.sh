@@ -56,11 +56,12 @@ allow request base config derive diagram schedule hardware kernel predict search
 allow records base config diagram
 allow import base config diagram hardware request records
 allow compare base diagram schedule cost hardware kernel predict records
+allow launches base diagram hardware kernel predict request records import compare
 allow tilescope base hardware schedule predict request compare
 allow python tilescope
 allow analysis base diagram schedule cost hardware kernel predict search records compare
 allow report base analysis
-allow cli base config hardware loopbounds simulate poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request records import compare analysis report validate
+allow cli base config hardware loopbounds simulate poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request records import compare launches analysis report validate
 only 'yaml-cpp/' config
 only 'boost/' cli
 only 'sqlite3|zlib' import

@@ -178,23 +178,27 @@ class Recogniser {
 }  // namespace
 
 HardwareProfile hardware_of(const ToolFile& file, const std::optional<std::string>& hardware) {
+  const auto found = file.devices.find(file.launches.front().device);
+  return hardware_of(found != file.devices.end() ? found->second : ToolDevice{}, file.path, hardware);
+}
+
+HardwareProfile hardware_of(const ToolDevice& device, const std::string& path,
+                            const std::optional<std::string>& hardware) {
   const std::filesystem::path folder = data_directory() / "hardware";
   if (hardware) return find_profile(*hardware, folder);
-  const std::int64_t device = file.launches.front().device;
-  const auto found = file.devices.find(device);
-  if (found == file.devices.end() || found->second.units == 0)
+  if (device.units == 0)
     refuse("--hardware",
-           fmt::format("is missing: {} does not say which GPU it is of; give it as in --hardware h100_sxm", file.path));
+           fmt::format("is missing: {} does not say which GPU it is of; give it as in --hardware h100_sxm", path));
   std::vector<HardwareProfile> fitting;
   for (HardwareProfile& profile : list_profiles(folder))
-    if (agrees(profile, found->second)) fitting.push_back(std::move(profile));
+    if (agrees(profile, device)) fitting.push_back(std::move(profile));
   if (fitting.size() == 1) return fitting.front();
   std::vector<std::string> ids;
   for (const HardwareProfile& profile : fitting) ids.push_back(profile.id);
   refuse("--hardware", fitting.empty() ? fmt::format("no profile describes {} with {} SMs; give one as --hardware FILE",
-                                                     shown_text(found->second.name), found->second.units)
+                                                     shown_text(device.name), device.units)
                                        : fmt::format("several profiles describe {}: {}; name one",
-                                                     shown_text(found->second.name), join(ids, ", ")));
+                                                     shown_text(device.name), join(ids, ", ")));
 }
 
 std::vector<FoundRun> recognise(const ToolFile& file, const OperatorTable& table, const HardwareProfile& hardware,

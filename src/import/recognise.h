@@ -29,6 +29,8 @@ struct FoundRun {
 // The profile of the GPU that the launches ran on: --hardware, or the one whose name, SMs and memory agree. InputError
 // where there is not exactly one.
 HardwareProfile hardware_of(const ToolFile& file, const std::optional<std::string>& hardware);
+HardwareProfile hardware_of(const ToolDevice& device, const std::string& path,
+                            const std::optional<std::string>& hardware);
 
 // Every launch, in order. A point that cannot be is an InputError where the user stated it, and a reason where the file
 // has it.

@@ -54,7 +54,8 @@ std::vector<std::string> environment_of(const CaptureRun& run, const fs::path& l
       {"NVTX_INJECTION64_PATH", library.string()},
       {"TILESCOPE_CAPTURE_DIRECTORY", fs::absolute(run.directory).lexically_normal().string()},
       {"TILESCOPE_CAPTURE_COUNTERS", run.counters ? "1" : "0"},
-      {"TILESCOPE_CAPTURE_COLD", run.cold ? "1" : "0"}};
+      {"TILESCOPE_CAPTURE_COLD", run.cold ? "1" : "0"},
+      {"TILESCOPE_CAPTURE_DURATIONS", run.durations}};
   std::vector<std::string> list;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     bool replaced = false;

@@ -12,9 +12,10 @@ namespace tilescope::capture {
 
 struct CaptureRun {
   std::vector<std::string> command;
-  std::filesystem::path directory;  // receives capture.jsonl and cubins/
-  bool counters = false;            // count each kind of launch, a group of metrics a launch
-  bool cold = false;                // read through the L2 before counted launches
+  std::filesystem::path directory;    // receives capture.jsonl and cubins/
+  bool counters = false;              // count each kind of launch, a group of metrics a launch
+  bool cold = false;                  // read through the L2 before counted launches
+  std::string durations = "sampled";  // launches that have a time: all, sampled or none
 };
 
 struct CaptureOutcome {

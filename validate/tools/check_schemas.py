@@ -44,6 +44,7 @@ COMMANDS = [
     "inspect src/kernel/code/testdata/kernels.cubin --name staged --nvdisasm src/kernel/code/testdata/nvdisasm.sh --instructions --hardware h200_sxm",
     SIMULATE,
     "import src/import/testdata/torch_trace.json.gz --validate",
+    "run --from src/import/testdata/torch_trace.json.gz",
     f"search --hardware h200_sxm {HEADS}",
     f"compare --hardware h200_sxm --hardware l4 {HEADS}",
     "validate --recorded validate/records/h200/decode.jsonl",

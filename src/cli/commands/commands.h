@@ -21,6 +21,7 @@ Command capture_command();
 Command describe_command();
 Command inspect_command();
 Command import_command();
+Command run_command();
 Command list_command();
 Command help_command();
 Command completion_command();

@@ -1,66 +1,25 @@
 // import: records from files of other tools.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/output/launches/import_columns.h"
 #include "compare/comparison_columns.h"
-#include "import/make_records.h"
-#include "import/read_tool_file.h"
+#include "import/import_file.h"
 #include "records/record_lines.h"
 
 namespace tilescope::cli {
 namespace {
 
-namespace fs = std::filesystem;
+using imported::Imported;
 
-struct Imported {
-  imported::ToolFile file;
-  std::vector<imported::FoundRun> runs;
-  std::vector<validate::Record> records;  // by point
-  std::string hardware;                   // empty: no launch asked for it
-};
-
-// The file's name without folders and endings, of characters that a file name may have.
-std::string experiment_name(const fs::path& file) {
-  std::string name = file.filename().string();
-  name = name.substr(0, name.find('.'));
-  std::replace_if(
-      name.begin(), name.end(),
-      [](char c) {
-        return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-');
-      },
-      '_');
-  return name.empty() ? "imported" : name;
-}
-
-imported::Asked asked_of(const Arguments& arguments) {
+Imported imported_file(const Arguments& arguments) {
   imported::Asked asked{.hardware = arguments.text("hardware"), .kernel = arguments.text("kernel"), .points = {}};
   for (const std::string& text : arguments.all("point")) asked.points.push_back(imported::parse_given_point(text));
-  return asked;
-}
-
-Imported import_file(const Arguments& arguments, const std::string& path) {
-  const imported::ImportTables tables = imported::load_tables(arguments.all("ignore"));
-  const imported::Asked asked = asked_of(arguments);
-  Imported all{imported::read_tool_file(path, tables), {}, {}, {}};
-  const bool has_calls = std::any_of(all.file.launches.begin(), all.file.launches.end(),
-                                     [](const imported::ToolLaunch& launch) { return launch.call.has_value(); });
-  HardwareProfile profile;
-  if (has_calls || !asked.points.empty()) {
-    profile = imported::hardware_of(all.file, asked.hardware);
-    const bool is_file =
-        asked.hardware && (asked.hardware->find('/') != std::string::npos || asked.hardware->ends_with(".yaml"));
-    all.hardware = is_file ? *asked.hardware : profile.id;
-  }
-  all.runs = imported::recognise(all.file, tables.operators, profile, asked);
-  imported::RecordOptions options{.experiment = experiment_name(path), .hardware = all.hardware, .caches = {}};
-  if (const auto caches = arguments.text("caches")) options.caches = parse_kind<validate::Caches>(*caches);
-  all.records = imported::make_records(all.file, all.runs, options);
-  return all;
+  std::optional<validate::Caches> caches;
+  if (const auto given = arguments.text("caches")) caches = parse_kind<validate::Caches>(*given);
+  return imported::import_file(arguments.positional().front(), asked, arguments.all("ignore"), caches);
 }
 
 Comparison compared(const Arguments& arguments, const std::vector<validate::Record>& records) {
@@ -94,7 +53,7 @@ Json found_json(const Imported& all) {
 ExitStatus import(const Arguments& arguments) {
   if (arguments.positional().empty())
     refuse("import", "is incomplete: name a PyTorch trace, an nsys SQLite export or CSV of ncu");
-  const Imported all = import_file(arguments, arguments.positional().front());
+  const Imported all = imported_file(arguments);
   const auto records = arguments.text("records");
   if (records && all.records.empty())
     refuse("--records", "no launch was recognised, so there is no record; the command without --records says why");

@@ -78,6 +78,14 @@ OptionSpec nvdisasm_option() {
           Value::file};
 }
 
+OptionSpec durations_option() {
+  return {
+      "durations",
+      "launches that have a time: all, none or sampled (default): the first of each kind, then 20 ms in each 500 ms",
+      Value::choice,
+      {"all", "sampled", "none"}};
+}
+
 std::vector<OptionSpec> output_options() {
   return {{"format", "text, json, csv or md", Value::choice, kind_names<OutputFormat>()},
           {"output", "write to this file (alias -o)", Value::output_file},

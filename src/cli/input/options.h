@@ -34,6 +34,7 @@ class Arguments : public Options {
 };
 
 OptionSpec nvdisasm_option();              // --nvdisasm, of commands that read machine code
+OptionSpec durations_option();             // --durations, of commands that capture
 std::vector<OptionSpec> output_options();  // --format, -o, --color, --quiet, --help
 
 }  // namespace tilescope::cli

@@ -15,13 +15,12 @@ struct Schema {
 };
 // The schemas that the program reads and writes. help_test.cpp compares this list with the sources.
 constexpr Schema schemas[] = {
-    {"attention-facts", 1}, {"calls", 1},           {"capture", 1},    {"code", 1},
-    {"comparison", 1},      {"compare", 1},         {"derivation", 1}, {"diagram", 1},
-    {"errors", 1},          {"experiment", 1},      {"family", 1},     {"hardware", 1},
-    {"hardware-record", 1}, {"import", 1},          {"kernel", 1},     {"lack-costs", 1},
-    {"lowering", 1},        {"lowering-result", 1}, {"mask", 1},       {"metric-names", 1},
-    {"operators", 1},       {"prediction", 1},      {"published", 1},  {"published-comparison", 1},
-    {"record", 1},          {"report", 1},          {"schedule", 1},   {"search", 1},
+    {"attention-facts", 1}, {"calls", 1},      {"capture", 1},    {"capture-facts", 1},   {"code", 1},
+    {"comparison", 1},      {"compare", 1},    {"derivation", 1}, {"diagram", 1},         {"errors", 1},
+    {"experiment", 1},      {"family", 1},     {"hardware", 1},   {"hardware-record", 1}, {"import", 1},
+    {"kernel", 1},          {"lack-costs", 1}, {"lowering", 1},   {"lowering-result", 1}, {"mask", 1},
+    {"metric-names", 1},    {"operators", 1},  {"prediction", 1}, {"published", 1},       {"published-comparison", 1},
+    {"record", 1},          {"report", 1},     {"run", 1},        {"schedule", 1},        {"search", 1},
     {"workload", 1},
 };
 

@@ -13,14 +13,6 @@ namespace {
 
 constexpr std::int64_t lanes_of_warp = 32;
 
-std::string dtype_of(const std::string& operands) {
-  if (operands == "F16") return "fp16";
-  if (operands == "BF16") return "bf16";
-  if (operands == "E4M3") return "fp8_e4m3";
-  if (operands == "E5M2") return "fp8_e5m2";
-  return "";
-}
-
 struct Part {
   std::vector<DescribedValue>& values;
   void add(const char* key, std::string value, ValueSource from, std::string reason) {
@@ -37,7 +29,8 @@ struct Part {
 void describe_whole(const DescribeInput& input, Description& out) {
   const AttentionFacts& facts = input.facts;
   Part part{out.kernel};
-  if (const std::string dtype = dtype_of(facts.operands), loaded = dtype_of(facts.loaded_as); !loaded.empty())
+  if (const std::string dtype = operand_format(facts.operands), loaded = operand_format(facts.loaded_as);
+      !loaded.empty())
     part.add("dtypes", fmt::format("[{{all: {}, kv: {}}}]", dtype, loaded), ValueSource::code,
              "operands of " + facts.opcode + ", unpacked in the loop");
   else if (!dtype.empty()) part.add("dtypes", "[" + dtype + "]", ValueSource::code, "operands of " + facts.opcode);
@@ -141,6 +134,14 @@ std::string line(const DescribedValue& value, std::string_view indent) {
 }
 
 }  // namespace
+
+std::string operand_format(const std::string& operands) {
+  if (operands == "F16") return "fp16";
+  if (operands == "BF16") return "bf16";
+  if (operands == "E4M3") return "fp8_e4m3";
+  if (operands == "E5M2") return "fp8_e5m2";
+  return "";
+}
 
 std::string Description::yaml() const {
   std::string text = fmt::format(

@@ -53,6 +53,9 @@ struct Description {
   std::string yaml() const;  // the descriptor; the source of each value, and what is missing, are comments
 };
 
+// The format that a descriptor calls "fp16" where instructions say "F16"; empty: none of attention's.
+std::string operand_format(const std::string& operands);
+
 // Forward attention by one loop over keys. What does not follow from the input is in `missing`, never guessed.
 Description describe_kernel(const DescribeInput& input);
 

@@ -67,20 +67,24 @@ std::size_t* LaunchCounting::launches_of_kind(const LaunchArguments& a) {
   return kinds_.size() < most_kinds ? &kinds_[key] : nullptr;
 }
 
-void LaunchCounting::before(const LaunchArguments& arguments) {
+bool LaunchCounting::before(const LaunchArguments& arguments) {
   std::unique_lock gate(gate_);
-  if (!on() || !may_count(arguments)) return;
+  if (!on() || !may_count(arguments)) return false;
   try {
     CountedContext& context = current_context();
     std::size_t* launches = launches_of_kind(arguments);
-    if (launches == nullptr || *launches >= rounds * context.groups()) return;
-    const std::size_t group = (*launches)++ % context.groups();
+    const std::size_t round = context.groups() + timed_a_round;
+    if (launches == nullptr || *launches >= rounds * round) return false;
+    const std::size_t group = (*launches)++ % round;
+    if (group >= context.groups()) return false;
     const std::uint64_t read_through = cold_ ? context.read_through() : 0;
     context.begin(group);
     pending = {&context, group, read_through, std::move(gate)};
+    return true;
   } catch (const DeviceError& error) {
     give_up(std::string("no further counters: ") + error.what());
   }
+  return false;
 }
 
 void LaunchCounting::after(std::uint64_t call, std::uint32_t correlation) {

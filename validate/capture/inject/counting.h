@@ -25,15 +25,17 @@ class LaunchCounting {
   void switch_on(bool cold);
   bool on() const { return on_.load(std::memory_order_relaxed); }
 
-  // Before and after a launch, in its thread. While one is counted, launches of other threads wait in `before`.
-  void before(const LaunchArguments& arguments);
+  // Before and after a launch, in its thread. While one is counted, launches of other threads wait in `before`, which
+  // says whether it counts this one.
+  bool before(const LaunchArguments& arguments);
   void after(std::uint64_t call, std::uint32_t correlation);
 
   void context_ends(CUcontext context);
 
  private:
   static constexpr std::size_t most_kinds = 4096;
-  static constexpr std::size_t rounds = 3;  // launches of a kind that each group counts
+  static constexpr std::size_t rounds = 3;         // launches of a kind that each group counts
+  static constexpr std::size_t timed_a_round = 2;  // launches after each round that are timed instead
 
   bool may_count(const LaunchArguments& arguments) const;
   CountedContext& current_context();
@@ -45,7 +47,7 @@ class LaunchCounting {
   std::mutex gate_;  // held around a counted launch
   std::map<CUcontext, std::unique_ptr<CountedContext>> contexts_;
   std::set<std::string> empty_groups_;
-  std::unordered_map<std::uint64_t, std::size_t> kinds_;  // counted launches by function and geometry
+  std::unordered_map<std::uint64_t, std::size_t> kinds_;  // launches so far by function and geometry
 };
 
 }  // namespace tilescope::capture

@@ -12,6 +12,7 @@
 
 #include "validate/capture/inject/counting.h"
 #include "validate/capture/inject/driver.h"
+#include "validate/capture/inject/durations.h"
 #include "validate/capture/inject/recorder.h"
 
 extern "C" CUptiResult CUPTIAPI cuptiNvtxInitialize2(void* get_export_table);  // in no header of CUPTI 13.0
@@ -116,7 +117,7 @@ void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
     if (enters) {
       const LaunchArguments arguments = call.arguments(data.functionParams);
       current_call = recorder.launch(arguments, data.correlationId);
-      if (counting.on()) counting.before(arguments);
+      if (!counting.on() || !counting.before(arguments)) Durations::instance().launches(arguments);
     } else {
       counting.after(current_call, data.correlationId);
     }
@@ -145,6 +146,7 @@ void resource_event(CUpti_CallbackId id, const CUpti_ResourceData& data) {
   } else {
     const auto& graph = *static_cast<const CUpti_GraphData*>(data.resourceDescriptor);
     if (graph.nodeType != CU_GRAPH_NODE_TYPE_KERNEL) return;
+    Durations::instance().graph_made();
     std::uint64_t node = 0, original = 0;
     if (cuptiGetGraphNodeId(graph.node, &node) != CUPTI_SUCCESS) return;
     if (id == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) cuptiGetGraphNodeId(graph.originalNode, &original);
@@ -211,7 +213,6 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
 // About 2,300 records. Smaller buffers cost each launch more (64 KiB against 4 MiB: 0.5 to 1.1 us on an H100's host);
 // of larger ones more is lost when the process ends without its exit handlers.
 constexpr std::size_t activity_buffer_bytes = 512 << 10;
-constexpr useconds_t delivery_period_us = 200'000;
 
 void CUPTIAPI buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* records) {
   *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(8, activity_buffer_bytes));
@@ -238,8 +239,8 @@ void CUPTIAPI buffer_completed(CUcontext context, std::uint32_t stream, std::uin
 // A process that ends without its exit handlers (os._exit, a signal) loses what this thread has not fetched yet.
 void* deliver_regularly(void*) {
   while (Recorder::instance().active()) {
-    ::usleep(delivery_period_us);
-    if (Recorder::instance().active()) cuptiActivityFlushAll(0);
+    ::usleep(static_cast<useconds_t>(Durations::tick_us));
+    if (Durations::instance().tick() && Recorder::instance().active()) cuptiActivityFlushAll(0);
   }
   return nullptr;
 }
@@ -276,9 +277,11 @@ bool subscribe() {
   cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled);
   for (const CUpti_CallbackId id : resources) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
   for (const CUpti_CallbackId id : range_calls) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_NVTX, id);
+  const char* durations = std::getenv("TILESCOPE_CAPTURE_DURATIONS");
   if (cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed) != CUPTI_SUCCESS ||
-      cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) != CUPTI_SUCCESS)
+      !Durations::instance().start(durations != nullptr ? durations : "sampled"))
     recorder.note("CUPTI delivers no activity records here, so launches have no times");
+  else if (const std::string_view note = Durations::instance().note(); !note.empty()) recorder.note(note);
   return true;
 }
 

@@ -37,7 +37,8 @@ const Columns<ListedKernel>& capture_columns() {
              [](const R& r) { return r.share.local_bytes; }),
       column(
           "attention", "attention", "",
-          "Sign that the kernel computes attention: `loop` (one of its loops has matrix products and exponentials), or "
+          "Sign that the kernel computes attention: `loop` (`describe` found a loop over keys with the scores, their "
+          "exponentials and the values), or "
           "`name` (its name resembles one: a hint alone); empty: none.",
           [](const R& r) { return r.attention; }),
       json_only<R>({"symbol", "symbol", "", "Name of the kernel, as the linker sees it.", Origin::measured},

@@ -1,0 +1,218 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/files.h"
+#include "import/recognise.h"
+#include "kernel/describe/description.h"
+#include "launches/captured_record.h"
+#include "launches/launch_sizes.h"
+#include "launches/program.h"
+#include "records/capture/summary.h"
+
+namespace tilescope::launches {
+namespace {
+
+using capture::Capture;
+using capture::CapturedKernel;
+using capture::CapturedLaunch;
+
+// Launches that are one row: of one kernel, geometry and set of sizes.
+struct CaptureGroup {
+  CapturedGroup launches;
+  const FoundFacts* facts = nullptr;
+  LaunchSizes sizes;
+};
+
+std::string value_of(const std::vector<DescribedValue>& values, const char* key) {
+  const auto found =
+      std::find_if(values.begin(), values.end(), [&](const DescribedValue& value) { return value.key == key; });
+  return found != values.end() ? found->value : "";
+}
+
+// "128 x 64, 8 warps, 3 stages, wgmma bf16"
+std::string recognised_text(const Description& description, const AttentionFacts& facts) {
+  std::string text = fmt::format("{} x {}, {} warps", value_of(description.variant, "tile_q"),
+                                 value_of(description.variant, "tile_kv"), value_of(description.variant, "warps"));
+  if (const std::string stages = value_of(description.variant, "stages"); !stages.empty())
+    text += fmt::format(", {} stages", stages);
+  return text + fmt::format(", {} {}", value_of(description.island, "tensor_path"), operand_format(facts.operands));
+}
+
+std::string file_stem(const std::string& name, std::size_t number) {
+  std::string stem;
+  for (const char c : name) stem += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return fmt::format("{}_{}", stem, number);
+}
+
+class CaptureReader {
+ public:
+  CaptureReader(const Capture& found, KernelFacts& facts, const std::string& from, const ProgramAsked& asked)
+      : found_(&found), facts_(&facts), asked_(&asked) {
+    program_.from = from;
+  }
+
+  ProgramLaunches read() {
+    choose_kernels();
+    facts_->read(chosen_);
+    group_launches();
+    for (const auto& [key, group] : groups_) add_row(group);
+    std::stable_sort(program_.attention.begin(), program_.attention.end(),
+                     [](const auto& a, const auto& b) { return a.seconds.value_or(0) > b.seconds.value_or(0); });
+    for (const capture::CapturedProcess& process : found_->processes)
+      for (const std::string& note : process.notes)
+        program_.notes.push_back(fmt::format("process {}: {}", process.pid, note));
+    return std::move(program_);
+  }
+
+ private:
+  const CapturedKernel& kernel_of(const CapturedLaunch& launch) const {
+    return found_->kernels[static_cast<std::size_t>(launch.kernel)];
+  }
+
+  void choose_kernels() {
+    double whole = 0;
+    std::set<std::pair<std::string, std::string>> names, wanted;  // module and symbol
+    for (const capture::KernelShare& each : capture::kernel_shares(*found_)) {
+      whole += each.seconds;
+      program_.launches += each.launches;
+      const std::pair name{each.module, each.symbol};
+      names.insert(name);
+      if (each.named_like_attention) named_.insert(name);
+      if (worth_reading(each)) wanted.insert(name);
+    }
+    program_.kernels = static_cast<std::int64_t>(names.size());
+    if (whole > 0) program_.seconds = whole;
+    for (const CapturedKernel& kernel : found_->kernels)
+      if (wanted.contains({kernel.module, kernel.symbol})) chosen_.push_back(&kernel);
+  }
+
+  void group_launches() {
+    for (const CapturedLaunch& launch : found_->launches) {
+      const CapturedKernel& kernel = kernel_of(launch);
+      if (std::find(chosen_.begin(), chosen_.end(), &kernel) == chosen_.end()) continue;
+      const FoundFacts& facts = facts_->of(kernel);
+      if (!facts.facts && !named_.contains({kernel.module, kernel.symbol})) continue;
+      const LaunchSizes sizes =
+          facts.facts ? launch_sizes(*facts.facts, kernel.symbol, launch.ranges, asked_->points) : LaunchSizes{};
+      const Workload w = sizes.workload.value_or(Workload{});
+      const std::string key =
+          fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kernel.module, kernel.symbol,
+                      fmt::join(launch.grid, ","), fmt::join(launch.block, ","), fmt::join(launch.cluster, ","),
+                      launch.dynamic_shared_bytes, sizes.workload.has_value(), w.batch, w.heads_q, w.heads_kv, w.q_len,
+                      w.kv_len, w.d_qk, w.d_v, sizes.mask, sizes.missing);
+      CaptureGroup& group = groups_[key];
+      group.launches.capture = found_;
+      group.launches.launches.push_back(&launch);
+      group.facts = &facts, group.sizes = sizes;
+    }
+  }
+
+  // Times of a part of the launches stand for all of them.
+  void add_times(const CaptureGroup& group, AttentionLaunches& row) const {
+    double sum = 0;
+    std::vector<std::int64_t> times;
+    for (const CapturedLaunch* launch : group.launches.launches) {
+      row.launches += launch->count;
+      row.timed += static_cast<std::int64_t>(launch->durations_ns.size());
+      row.counted += static_cast<std::int64_t>(launch->counted.size());
+      times.insert(times.end(), launch->durations_ns.begin(), launch->durations_ns.end());
+    }
+    for (const std::int64_t time : times) sum += 1e-9 * static_cast<double>(time);
+    std::sort(times.begin(), times.end());
+    if (!times.empty()) row.median_seconds = 1e-9 * static_cast<double>(times[times.size() / 2]);
+    if (row.timed > 0) row.seconds = sum / static_cast<double>(row.timed) * static_cast<double>(row.launches);
+    if (row.seconds && program_.seconds) row.share = *row.seconds / *program_.seconds;
+  }
+
+  void add_row(const CaptureGroup& group) {
+    const CapturedLaunch& first = *group.launches.launches.front();
+    const CapturedKernel& kernel = kernel_of(first);
+    AttentionLaunches row;
+    row.kernel = capture::short_kernel_name(kernel.symbol), row.symbol = kernel.symbol;
+    row.grid = first.grid, row.block = first.block, row.ranges = first.ranges;
+    add_times(group, row);
+    if (!group.facts->facts) row.missing.push_back(fmt::format("not recognised: {}", group.facts->missing));
+    else describe_row(group, *group.facts->facts, row);
+    program_.attention.push_back(std::move(row));
+  }
+
+  void describe_row(const CaptureGroup& group, const AttentionFacts& facts, AttentionLaunches& row) {
+    const CapturedLaunch& first = *group.launches.launches.front();
+    const LaunchSizes& sizes = group.sizes;
+    const DescribeInput input{.name = file_stem(row.kernel, ++described_),
+                              .facts = facts,
+                              .launch = {.grid = first.grid,
+                                         .threads = first.block[0] * first.block[1] * first.block[2],
+                                         .dynamic_smem = first.dynamic_shared_bytes},
+                              .workload = sizes.workload,
+                              .mask = sizes.mask.substr(0, sizes.mask.find(':'))};
+    const Description description = describe_kernel(input);
+    row.recognised = recognised_text(description, facts);
+    if (!sizes.workload) {  // the order of blocks follows from the sizes
+      row.missing.push_back(sizes.missing);
+      return;
+    }
+    row.sizes_from = sizes.from;
+    for (const MissingValue& missing : description.missing)
+      row.missing.push_back(fmt::format("{}: {}", missing.key, missing.reason));
+    if (!row.missing.empty()) return;
+    row.descriptor = description.yaml();
+    row.record = record_of_group(group, facts, description.name, row.descriptor);
+  }
+
+  validate::Record record_of_group(const CaptureGroup& group, const AttentionFacts& facts, const std::string& name,
+                                   const std::string& descriptor) {
+    const std::filesystem::path file = asked_->descriptors / (name + ".yaml");
+    write_file(file, descriptor);
+    const Workload& w = *group.sizes.workload;
+    validate::MeasurePoint point;
+    point.kernel = file.string(), point.mask = group.sizes.mask;
+    point.workload = {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
+    if (const auto format = parse_format(operand_format(facts.operands))) point.dtype = *format;
+    if (const auto loaded = parse_format(operand_format(facts.loaded_as))) point.dtypes["kv"] = Dtype{*loaded};
+    return captured_record(group.launches, point, hardware(group.launches.launches.front()->device.value_or(0)),
+                           program_.from);
+  }
+
+  // The profile of the GPU that the launches ran on, asked for only if one can be predicted.
+  const std::string& hardware(std::int64_t ordinal) {
+    if (!program_.hardware.empty()) return program_.hardware;
+    imported::ToolDevice gpu;
+    for (const capture::CapturedProcess& process : found_->processes)
+      for (const capture::CapturedDevice& device : process.devices) {
+        if (device.ordinal != ordinal) continue;
+        gpu.name = device.name, gpu.compute_capability = device.compute_capability;
+        gpu.units = device.multiprocessors, gpu.memory_bytes = device.memory_bytes;
+      }
+    const HardwareProfile profile = imported::hardware_of(gpu, program_.from, asked_->hardware);
+    const bool own_file =
+        asked_->hardware && (asked_->hardware->find('/') != std::string::npos || asked_->hardware->ends_with(".yaml"));
+    return program_.hardware = own_file ? *asked_->hardware : profile.id;
+  }
+
+  const Capture* found_;
+  KernelFacts* facts_;
+  const ProgramAsked* asked_;
+  ProgramLaunches program_;
+  std::vector<const CapturedKernel*> chosen_;
+  std::set<std::pair<std::string, std::string>> named_;  // like attention, by module and symbol
+  std::map<std::string, CaptureGroup> groups_;
+  std::size_t described_ = 0;
+};
+
+}  // namespace
+
+bool worth_reading(const capture::KernelShare& kernel) {
+  constexpr double least_share = 0.001;
+  return kernel.share >= least_share || kernel.timed == 0 || kernel.named_like_attention;
+}
+
+ProgramLaunches launches_of_capture(const Capture& found, KernelFacts& facts, const std::string& from,
+                                    const ProgramAsked& asked) {
+  return CaptureReader(found, facts, from, asked).read();
+}
+
+}  // namespace tilescope::launches
