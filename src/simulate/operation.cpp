@@ -33,6 +33,11 @@ std::int16_t number_in(const std::string& operand) {
   return value;
 }
 
+// A barrier whose number is in a register is each warpgroup's own.
+std::int16_t barrier_in(const std::string& operand) {
+  return operand.starts_with("R") ? SmOperation::turn : number_in(operand);
+}
+
 double needed(const MeasuredRates::Value& value, const HardwareProfile& hardware, const char* name) {
   if (value) return value->value;
   throw InputError(Diagnostic{.path = "--hardware",
@@ -73,9 +78,9 @@ SmPart part_of(CodePipe pipe) {
 Ticks ticks(double clocks) { return std::llround(clocks * static_cast<double>(ticks_a_clock)); }
 
 struct SmMachine::Parts {
-  explicit Parts(const HardwareProfile& hardware) : costs(hardware), beside(hardware.measured->beside) {}
+  explicit Parts(const HardwareProfile& profile) : hardware(profile), costs(hardware) {}
+  HardwareProfile hardware;
   InstructionCosts costs;
-  decltype(MeasuredRates::beside) beside;
 };
 
 SmMachine::SmMachine(const HardwareProfile& hardware) : parts_(std::make_shared<Parts>(hardware)) {
@@ -87,27 +92,30 @@ SmMachine::SmMachine(const HardwareProfile& hardware) : parts_(std::make_shared<
                                2);
   limits_.shared_bytes_a_clock = needed(rates.smem.store, hardware, "smem.store");
   limits_.copy_bytes_a_clock = needed(rates.smem.cp_async, hardware, "smem.cp_async");
+  if (rates.sync.mbarrier_passed) limits_.phase_latency = ticks(rates.sync.mbarrier_passed->value);
   limits_.queue = memory_queue;
 }
 
 // Register ports are shared with matrix products: both are measured, by pipe and by kind of product.
 void SmMachine::add_held(SmOperation& op) const {
-  const auto& beside = parts_->beside;
+  const auto& beside = parts_->hardware.measured->beside;
   const bool adds = op.part == SmPart::fma, special = op.part == SmPart::xu;
   if (!adds && !special && op.part != SmPart::alu) return;
   const auto& held = special ? beside.mma_ex2 : adds ? beside.mma_ffma : beside.mma_max;
   const auto& slower = special ? beside.wgmma_ex2 : adds ? beside.wgmma_ffma : beside.wgmma_max;
   const double clocks = static_cast<double>(op.busy) / static_cast<double>(ticks_a_clock);
   if (held) op.holds_product = ticks(held->value * clocks);
-  if (slower) op.slower = ticks(slower->value * clocks);
+  {
+    static const double sx = getenv("SX") ? atof(getenv("SX")) : 1, sa = getenv("SA") ? atof(getenv("SA")) : 1;
+    if (slower) op.slower = ticks(slower->value * clocks * (special ? sx : adds ? sx : sa));
+  }
 }
 
 const std::set<std::string>& SmMachine::missing() const { return parts_->costs.missing(); }
 
-SmOperation SmMachine::operation(const CodeSummary& code, std::size_t index, int warps) const {
+SmOperation SmMachine::operation(const Instruction& instruction, int warps) const {
   const InstructionCosts& costs = parts_->costs;
-  const Instruction& instruction = code.section.instructions[index];
-  SmOperation op{.instruction = static_cast<std::uint32_t>(index)};
+  SmOperation op;
   op.wait_mask = static_cast<std::uint8_t>(instruction.control.wait_mask);
   op.result_board = static_cast<std::uint8_t>(instruction.control.result_scoreboard);
   op.operand_board = static_cast<std::uint8_t>(instruction.control.operand_scoreboard);
@@ -121,12 +129,12 @@ SmOperation SmMachine::operation(const CodeSummary& code, std::size_t index, int
     if (op.part == SmPart::memory) op.shared = op.busy / limits_.schedulers, op.busy = op.shared;
   }
   if (instruction.opcode == "BAR" && instruction.has("SYNC")) {
-    op.effect = SmEffect::barrier_sync, op.number = number_in(instruction.operands.at(0));
+    op.effect = SmEffect::barrier_sync, op.number = barrier_in(instruction.operands.at(0));
     op.count = instruction.operands.size() > 1
                    ? static_cast<std::int16_t>(number_in(instruction.operands[1]) / warp_threads)
                    : static_cast<std::int16_t>(warps);
   } else if (instruction.opcode == "BAR" && instruction.has("ARV")) {
-    op.effect = SmEffect::barrier_arrive, op.number = number_in(instruction.operands.at(0));
+    op.effect = SmEffect::barrier_arrive, op.number = barrier_in(instruction.operands.at(0));
     op.count = static_cast<std::int16_t>(number_in(instruction.operands.at(1)) / warp_threads);
   } else if (instruction.opcode == "LDGSTS") {
     op.effect = SmEffect::copy, op.part = SmPart::memory;
@@ -138,6 +146,8 @@ SmOperation SmMachine::operation(const CodeSummary& code, std::size_t index, int
   } else if (instruction.opcode == "DEPBAR") {
     op.effect = SmEffect::group_wait, op.number = number_in(instruction.operands.at(0));
     op.count = instruction.operands.size() > 1 ? number_in(instruction.operands[1]) : std::int16_t{0};
+  } else if (instruction.opcode == "SYNCS" && instruction.has("PHASECHK")) {
+    op.latency = limits_.phase_latency;
   } else if (op.part == SmPart::tensor && instruction.opcode.ends_with("GMMA")) {
     const auto& operands = instruction.operands;
     op.effect = SmEffect::product;

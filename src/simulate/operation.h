@@ -9,7 +9,7 @@
 
 #include "base/enum_table.h"
 #include "hardware/profile.h"
-#include "kernel/code/summary/code_summary.h"
+#include "kernel/code/sass/instruction.h"
 
 namespace tilescope {
 
@@ -42,7 +42,8 @@ enum class SmEffect : std::uint8_t {
 };
 
 struct SmOperation {
-  std::uint32_t instruction = 0;  // of the section
+  static constexpr std::int16_t turn = -1;  // number of a barrier by which warpgroups take turns
+
   SmPart part = SmPart::none;
   SmEffect effect = SmEffect::none;
   std::uint8_t wait_mask = 0, result_board = 7, operand_board = 7;
@@ -61,6 +62,7 @@ struct SmOperation {
 struct SmLimits {
   int schedulers = 4;
   Ticks barrier_slot = 0, barrier_latency = 0;              // an arrival; from the last one to the release
+  Ticks phase_latency = 0;                                  // of a test of an mbarrier whose phase is complete
   Ticks copy_latency = 0;                                   // of a copy from the L2
   double shared_bytes_a_clock = 0, copy_bytes_a_clock = 0;  // stores to shared memory; copies from the L2
   int queue = 0;  // operations of the memory queue of a scheduler that wait to start
@@ -72,7 +74,7 @@ class SmMachine {
   // Throws InputError for a profile without measured rates, or without a value that the simulation cannot do without.
   explicit SmMachine(const HardwareProfile& hardware);
   // `warps`: of a block, which a barrier without a count waits for.
-  SmOperation operation(const CodeSummary& code, std::size_t instruction, int warps) const;
+  SmOperation operation(const Instruction& instruction, int warps) const;
   const SmLimits& limits() const { return limits_; }
   const std::set<std::string>& missing() const;
 

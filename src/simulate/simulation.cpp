@@ -58,7 +58,7 @@ KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& c
     simulated.loop = loop, simulated.path = step_path(code, loop, choices.through);
     SmProgram program{.code = {}, .warps = simulation.warps};
     for (const std::size_t instruction : simulated.path)
-      program.code.push_back(machine.operation(code, instruction, simulation.warps));
+      program.code.push_back(machine.operation(code.section.instructions[instruction], simulation.warps));
     simulated.steady = simulate_steady(program, machine.limits(), simulation.resident, choices.event_passes);
   }
   simulation.missing = machine.missing();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernel/code/cubin.h"
+#include "kernel/code/summary/code_summary.h"
 #include "simulate/sm.h"
 
 namespace tilescope {

@@ -7,7 +7,8 @@
 namespace tilescope {
 namespace {
 
-constexpr int most_groups = 8, block_barriers = 16, most_queue = 32, most_schedulers = 4;
+constexpr int most_groups = 8, block_barriers = 32, first_turn = 16, group_warps = 4, most_queue = 32,
+              most_schedulers = 4;
 constexpr std::int64_t settling_passes = 8, most_passes = 96;
 
 constexpr std::size_t index_of(SmWait wait) { return static_cast<std::size_t>(wait); }
@@ -57,28 +58,42 @@ struct Scheduler {
 
 class Sm {
  public:
-  Sm(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes)
-      : program_(program),
+  // `passes`: of each warp, before it goes on to the end of a block; 0: without end.
+  Sm(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks, std::int64_t passes,
+     int event_passes)
+      : code_(ends.start),
+        loop_(static_cast<std::uint32_t>(ends.start.size())),
+        loop_end_(static_cast<std::uint32_t>(ends.start.size() + program.code.size())),
+        most_(passes),
+        warps_a_block_(program.warps),
         limits_(limits),
         blocks_(blocks),
         event_passes_(event_passes),
         warps_(static_cast<std::size_t>(program.warps * blocks)),
         barriers_(static_cast<std::size_t>(blocks * block_barriers)),
         waited_(program.code.size()) {
+    code_.insert(code_.end(), program.code.begin(), program.code.end());
+    code_.insert(code_.end(), ends.end.begin(), ends.end.end());
     for (std::size_t i = 0; i < warps_.size(); ++i) {
       warps_[i].block = static_cast<int>(i) / program.warps;
       schedulers_[i % static_cast<std::size_t>(limits.schedulers)].warps.push_back(static_cast<int>(i));
       prepare(warps_[i], 0);
     }
     for (Barrier& barrier : barriers_) barrier.waiting.reserve(static_cast<std::size_t>(program.warps));
+    start_turns();
+  }
+
+  double run_blocks() {
+    while (finished_ < static_cast<int>(warps_.size())) advance();
+    return static_cast<double>(now_) / static_cast<double>(ticks_a_clock);
   }
 
   SmSteady run() {
     SmSteady steady;
     const Mark from = find_period(steady);
     const std::int64_t period = passes_ - from.passes;
-    steady.passes = period / program_.warps;
-    steady.clocks = static_cast<double>((now_ - from.clock) * blocks_ * program_.warps) /
+    steady.passes = period / warps_a_block_;
+    steady.clocks = static_cast<double>((now_ - from.clock) * blocks_ * warps_a_block_) /
                     static_cast<double>(ticks_a_clock * period);
     count_period(period, steady);
     return steady;
@@ -164,7 +179,7 @@ class Sm {
     const auto can_issue = [&](int index) {
       Warp& warp = warps_[static_cast<std::size_t>(index)];
       if (warp.at <= now_) {
-        const Ticks free = whole_clock(part_free(scheduler, program_.code[warp.next]));
+        const Ticks free = whole_clock(part_free(scheduler, code_[warp.next]));
         if (free <= now_) return true;
         warp.causes[index_of(SmWait::pipe)] += free - now_, warp.at = free;
       }
@@ -184,7 +199,7 @@ class Sm {
 
   void issue(Scheduler& scheduler, int index) {
     Warp& warp = warps_[static_cast<std::size_t>(index)];
-    const SmOperation& op = program_.code[warp.next];
+    const SmOperation& op = code_[warp.next];
     count_waits(warp);
     ++issued_;
     const Ticks start = op.part == SmPart::memory ? queue(scheduler, op) : now_;
@@ -198,14 +213,22 @@ class Sm {
     set(op.operand_board, start + op.operands);
     if (keeps_events_) keep_event(warp, index, until);
     warp.issued = now_;
-    if (++warp.next == program_.code.size()) warp.next = 0, ++warp.passes, ++passes_;
+    if (++warp.next == loop_end_) {
+      ++warp.passes, ++passes_;
+      if (most_ == 0 || warp.passes < most_) warp.next = loop_;
+    }
     add_group(scheduler, op, warp);
+    if (warp.next == code_.size()) {
+      ++finished_, warp.at = never;
+      return;
+    }
     prepare(warp, op.stall);
     if (op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive) arrive(op, warp, index);
   }
 
   void count_waits(const Warp& warp) {
-    Waits& waited = waited_[warp.next];
+    if (warp.next < loop_ || warp.next >= loop_end_) return;
+    Waits& waited = waited_[warp.next - loop_];
     Ticks known = 0;
     for (std::size_t i = 0; i < sm_waits; ++i) waited[i] += warp.causes[i], known += warp.causes[i];
     waited[index_of(SmWait::issue)] += std::max<Ticks>(0, now_ - warp.issued - known);
@@ -215,7 +238,7 @@ class Sm {
     const auto longest = std::max_element(warp.causes.begin() + 1, warp.causes.end());
     const Ticks ready = warp.issued + warp.causes[index_of(SmWait::stall)];
     const SmWait cause = *longest > 0 ? static_cast<SmWait>(longest - warp.causes.begin()) : SmWait::issue;
-    const SmOperation& op = program_.code[warp.next];
+    const SmOperation& op = code_[warp.next];
     const bool queued = op.effect == SmEffect::copy || op.part == SmPart::none;
     events_.push_back({.warp = index,
                        .operation = warp.next,
@@ -253,7 +276,7 @@ class Sm {
 
   // Earliest issue of the warp's next operation, by what is known now.
   void prepare(Warp& warp, Ticks stall) {
-    const SmOperation& op = program_.code[warp.next];
+    const SmOperation& op = code_[warp.next];
     warp.at = warp.issued + stall;
     warp.causes = {}, warp.causes[index_of(SmWait::stall)] = stall;
     Ticks boards = warp.at;
@@ -281,8 +304,26 @@ class Sm {
     if (op.effect == SmEffect::product && op.count > 0) warp.products.add(scheduler.products + op.latency);
   }
 
+  // The first warpgroup of each block has the first turn.
+  void start_turns() {
+    for (const SmOperation& op : code_)
+      if (op.number == SmOperation::turn && op.effect == SmEffect::barrier_sync)
+        for (int block = 0; block < blocks_; ++block)
+          barriers_[static_cast<std::size_t>(block * block_barriers + first_turn)].arrived = op.count - group_warps;
+  }
+
+  // A warpgroup waits for its own turn, and gives the turn to the next one.
+  Barrier& barrier_of(const SmOperation& op, const Warp& warp, int index) {
+    int number = op.number;
+    if (number == SmOperation::turn) {
+      const int group = index % warps_a_block_ / group_warps, groups = std::max(1, warps_a_block_ / group_warps);
+      number = first_turn + (op.effect == SmEffect::barrier_sync ? group : (group + 1) % groups);
+    }
+    return barriers_[static_cast<std::size_t>(warp.block * block_barriers + number)];
+  }
+
   void arrive(const SmOperation& op, Warp& warp, int index) {
-    Barrier& barrier = barriers_[static_cast<std::size_t>(warp.block * block_barriers + op.number)];
+    Barrier& barrier = barrier_of(op, warp, index);
     barrier_free_ = std::max(barrier_free_, now_) + limits_.barrier_slot;
     ++barrier.arrived;
     if (op.effect == SmEffect::barrier_sync) barrier.waiting.push_back(index), warp.at = never;
@@ -319,7 +360,10 @@ class Sm {
     return hash;
   }
 
-  const SmProgram& program_;
+  std::vector<SmOperation> code_;
+  const std::uint32_t loop_, loop_end_;  // operations of a pass
+  const std::int64_t most_;
+  const int warps_a_block_;
   const SmLimits& limits_;
   const int blocks_, event_passes_;
   std::vector<Warp> warps_;
@@ -329,6 +373,7 @@ class Sm {
   std::vector<SmEvent> events_;
   Ticks now_ = 0, shared_free_ = 0, copy_free_ = 0, barrier_free_ = 0;
   std::int64_t passes_ = 0, issued_ = 0;  // of all warps
+  int finished_ = 0;
   Ticks shared_busy_ = 0;
   bool keeps_events_ = false;
   std::array<Ticks, sm_parts> part_busy_{};
@@ -337,7 +382,12 @@ class Sm {
 }  // namespace
 
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes) {
-  return Sm(program, limits, blocks, event_passes).run();
+  return Sm(program, {}, limits, blocks, 0, event_passes).run();
+}
+
+double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
+                       std::int64_t passes) {
+  return Sm(program, ends, limits, blocks, passes, 0).run_blocks();
 }
 
 }  // namespace tilescope

@@ -19,10 +19,15 @@ struct EnumTable<SmWait> {
 };
 constexpr std::size_t sm_waits = EnumTable<SmWait>::rows.size();
 
-// A pass of a loop as the warps of a block execute it, again and again.
+// A loop as the warps of a block execute it: a pass, again and again.
 struct SmProgram {
   std::vector<SmOperation> code;
   int warps = 0;  // of a block
+};
+
+// What a block executes before its loop and after it.
+struct SmEnds {
+  std::vector<SmOperation> start, end;
 };
 
 // An instruction that was issued.
@@ -50,5 +55,10 @@ struct SmSteady {
 // Runs until the state of the SM repeats. Throws InputError when all warps wait for each other. `event_passes`: of the
 // first warp, whose events are kept.
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0);
+
+// Clocks from the start of `blocks` blocks, which are resident together, until the last one ends. Each executes
+// `passes` of the loop.
+double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
+                       std::int64_t passes);
 
 }  // namespace tilescope

@@ -1,37 +1,37 @@
 #include "simulate/step_path.h"
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <optional>
 
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t copy_gain = 100'000, through_gain = 1'000'000'000;
+constexpr std::int64_t work_gain = 100'000, through_gain = 1'000'000'000;
 
-class StepPath {
+// What a way gains by an instruction of its own kind; each instruction costs one.
+using Gain = std::function<std::int64_t(const CodeBlock&)>;
+using Blocks = std::vector<std::size_t>;
+
+// The way from a block to another one, or to an end of the kernel, with the greatest gain. No block twice.
+class BestWay {
  public:
-  StepPath(const CodeSummary& code, std::size_t loop, const std::vector<std::uint64_t>& through)
+  BestWay(const CodeSummary& code, Gain gain, std::vector<bool> inside, std::optional<std::size_t> goal)
       : code_(code),
-        through_(through),
-        inside_(code.blocks.size()),
+        gain_(std::move(gain)),
+        inside_(std::move(inside)),
+        goal_(goal),
         best_(code.blocks.size()),
-        open_(code.blocks.size()) {
-    for (std::size_t block = 0; block < code.blocks.size(); ++block)
-      for (auto at = code.blocks[block].loop; at; at = code.loops[*at].parent)
-        if (*at == loop) inside_[block] = true;
-    for (std::size_t block = 0; block < code.blocks.size(); ++block)
-      if (inside_[block] && code.blocks[block].first == code.loops[loop].header) header_ = block;
-  }
+        open_(code.blocks.size()) {}
 
-  std::vector<std::size_t> find() {
-    std::vector<std::size_t> instructions;
-    if (!gain(header_)) return instructions;
-    for (std::size_t block = header_;;) {
-      for (std::size_t i = code_.blocks[block].begin; i < code_.blocks[block].end; ++i) instructions.push_back(i);
-      const std::size_t next = best_[block].next;
-      if (next == header_) return instructions;
-      block = next;
+  // Without the goal. Empty: there is no way.
+  Blocks from(std::size_t block) {
+    Blocks way;
+    if (!gain(block)) return way;
+    for (;;) {
+      way.push_back(block);
+      if (!best_[block].next || best_[block].next == goal_) return way;
+      block = *best_[block].next;
     }
   }
 
@@ -39,46 +39,98 @@ class StepPath {
   struct Way {
     bool known = false;
     std::optional<std::int64_t> gain{};
-    std::size_t next = 0;
+    std::optional<std::size_t> next{};  // none: the kernel ends
   };
 
-  std::int64_t own_gain(const CodeBlock& block) const {
-    std::int64_t gain = copy_gain * block.counts.of(InstructionKind::async_copy) - block.counts.instructions;
-    for (const std::uint64_t address : through_)
-      if (address >= block.first && address <= block.last) gain += through_gain;
-    return gain;
-  }
-
-  // Of the best way from the block back to the header; none where there is no way.
   std::optional<std::int64_t> gain(std::size_t block) {
     Way& way = best_[block];
     if (way.known) return way.gain;
     open_[block] = true;
+    const bool ends = !goal_ && ends_kernel(code_.blocks[block]);
+    if (ends) way.gain = 0;
     for (const std::size_t next : code_.blocks[block].successors) {
       std::optional<std::int64_t> rest;
-      if (next == header_) rest = 0;
+      if (next == goal_) rest = 0;
       else if (inside_[next] && !open_[next]) rest = gain(next);
       if (rest && (!way.gain || *rest > *way.gain)) way.gain = rest, way.next = next;
     }
     open_[block] = false;
-    if (way.gain) *way.gain += own_gain(code_.blocks[block]);
+    if (way.gain) *way.gain += gain_(code_.blocks[block]) - code_.blocks[block].counts.instructions;
     way.known = true;
     return way.gain;
   }
 
+  bool ends_kernel(const CodeBlock& block) const {
+    return block.end > block.begin && code_.section.instructions[block.end - 1].opcode == "EXIT";
+  }
+
   const CodeSummary& code_;
-  const std::vector<std::uint64_t>& through_;
-  std::size_t header_ = 0;
-  std::vector<bool> inside_;
+  const Gain gain_;
+  const std::vector<bool> inside_;
+  const std::optional<std::size_t> goal_;
   std::vector<Way> best_;
   std::vector<bool> open_;
 };
+
+std::vector<std::size_t> instructions_of(const CodeSummary& code, const Blocks& blocks) {
+  std::vector<std::size_t> instructions;
+  for (const std::size_t block : blocks)
+    for (std::size_t i = code.blocks[block].begin; i < code.blocks[block].end; ++i) instructions.push_back(i);
+  return instructions;
+}
+
+std::vector<bool> blocks_of(const CodeSummary& code, std::size_t loop) {
+  std::vector<bool> inside(code.blocks.size());
+  for (std::size_t block = 0; block < code.blocks.size(); ++block)
+    for (auto at = code.blocks[block].loop; at; at = code.loops[*at].parent)
+      if (*at == loop) inside[block] = true;
+  return inside;
+}
+
+std::size_t header_of(const CodeSummary& code, std::size_t loop) {
+  std::size_t block = 0;
+  while (code.blocks[block].first != code.loops[loop].header) ++block;
+  return block;
+}
 
 }  // namespace
 
 std::vector<std::size_t> step_path(const CodeSummary& code, std::size_t loop,
                                    const std::vector<std::uint64_t>& through) {
-  return StepPath(code, loop, through).find();
+  const auto gain = [&](const CodeBlock& block) {
+    std::int64_t sum = work_gain * block.counts.of(InstructionKind::async_copy);
+    for (const std::uint64_t address : through)
+      if (address >= block.first && address <= block.last) sum += through_gain;
+    return sum;
+  };
+  const std::size_t header = header_of(code, loop);
+  return instructions_of(code, BestWay(code, gain, blocks_of(code, loop), header).from(header));
+}
+
+std::vector<std::size_t> start_path(const CodeSummary& code, std::size_t loop) {
+  const auto gain = [](const CodeBlock& block) {
+    return work_gain * (block.counts.of(InstructionKind::async_copy) + block.counts.of(InstructionKind::load));
+  };
+  const std::size_t header = header_of(code, loop);
+  if (header == 0) return {};
+  std::vector<bool> outside = blocks_of(code, loop);
+  outside.flip();
+  return instructions_of(code, BestWay(code, gain, std::move(outside), header).from(0));
+}
+
+std::vector<std::size_t> end_path(const CodeSummary& code, std::size_t loop) {
+  const auto gain = [](const CodeBlock& block) {
+    return work_gain * (block.counts.of(InstructionKind::store) + block.counts.of(InstructionKind::atomic));
+  };
+  const std::vector<bool> inside = blocks_of(code, loop);
+  std::vector<bool> outside = inside;
+  outside.flip();
+  BestWay way(code, gain, std::move(outside), std::nullopt);
+  std::vector<std::size_t> best;
+  for (std::size_t block = 0; block < code.blocks.size(); ++block)
+    for (const std::size_t next : code.blocks[block].successors)
+      if (inside[block] && !inside[next] && best.empty()) best = instructions_of(code, way.from(next));
+  return best;
 }
 
 }  // namespace tilescope

@@ -12,7 +12,13 @@ namespace tilescope {
 // tell which way a branch inside the loop goes. Of all ways without inner loops' passes it is the one with most
 // copies, and among these the one with fewest instructions: a step in the middle copies the tile of a later step, and
 // skips what only the first step, the last one or a masked tile does. Blocks at `through` (addresses) are on the way.
+// Empty where there is no way.
 std::vector<std::size_t> step_path(const CodeSummary& code, std::size_t loop,
                                    const std::vector<std::uint64_t>& through);
+
+// The same from the start of the kernel to the loop's header: the way with most loads and copies. And from the loop to
+// the kernel's end: the way with most stores. A pass of each loop on the way.
+std::vector<std::size_t> start_path(const CodeSummary& code, std::size_t loop);
+std::vector<std::size_t> end_path(const CodeSummary& code, std::size_t loop);
 
 }  // namespace tilescope

@@ -19,13 +19,16 @@ namespace tilescope {
 // queries, 32 keys, head_dim 64, 4 warps, BF16, without a mask.
 inline const std::string test_kernels[] = {"fused_wgmma", "split_kv", "triton_forward"};
 
-inline std::string unpacked_test_file(const std::string& name) {
-  const std::string packed =
-      read_file(std::string(TILESCOPE_SOURCE_DIR) + "/src/kernel/code/testdata/" + name + ".zst");
+inline std::string unpacked(const std::string& file) {
+  const std::string packed = read_file(file);
   std::string content(ZSTD_getFrameContentSize(packed.data(), packed.size()), '\0');
   const std::size_t size = ZSTD_decompress(content.data(), content.size(), packed.data(), packed.size());
-  if (size != content.size()) throw std::runtime_error(name + " is damaged");
+  if (size != content.size()) throw std::runtime_error(file + " is damaged");
   return content;
+}
+
+inline std::string unpacked_test_file(const std::string& name) {
+  return unpacked(std::string(TILESCOPE_SOURCE_DIR) + "/src/kernel/code/testdata/" + name + ".zst");
 }
 
 inline Cubin test_cubin(const std::string& kernel) {
