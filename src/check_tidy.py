@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """clang-tidy over the sources of the program, with the checks of .clang-tidy.
 
-usage: check_tidy.py CLANG_TIDY SOURCE_DIR BUILD_DIR [--without ROOM,...] [--jobs N]
+usage: check_tidy.py CLANG_TIDY SOURCE_DIR BUILD_DIR [--without FOLDER,...] [--jobs N]
 
 clang-tidy spends most of its time on the headers of the standard library, once a file that it is given. So folders are
 joined into a few files, each of folders that declare no name twice in their anonymous namespaces. A file that does not
@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 TYPE = re.compile(r"(?:template.*> )?(?:struct|class|enum class|enum|using)\s+(\w+)")
-VALUE = re.compile(r"""(?!return|using)[a-zA-Z\[][\w:<>,&*\s\[\]"=]*?[\s&*](\w+)(?:\(|\s=|\{|\[|;)""")
+VALUE = re.compile(r"""(?!return|using|namespace)[a-zA-Z\[][\w:<>,&*\s\[\]"=]*?[\s&*](\w+)(?:\(|\s=|\{|\[|;)""")
 
 
 def declared(lines):
@@ -68,27 +68,32 @@ def sources_and_flags(source, build):
 
 
 def groups_of(rooms, root):
-    """Joins rooms greedily: a room joins the first group whose names, also those of its headers, differ from its own.
+    """Joins rooms whose names, also those of their headers, and whose `using namespace` allow it.
 
-    Only rooms with the same `using namespace` are joined.
+    The room that can be joined with the fewest others comes first, and each joins the first group that takes it.
     """
-    groups = []
-    for room, paths in sorted(rooms.items()):
+    found = {}
+    for room, paths in rooms.items():
         own = set().union(*map(anonymous_names, paths))
         texts = [path.read_text() for path in paths]
         headers = [header.read_text() for header in {header for path in paths for header in headers_of(path, root)}]
         using = {name for text in texts + headers for name in re.findall(r"^using namespace (.*);", text, re.M)}
-        used = {word for text in texts for word in re.findall(r"\w+", text)}
+        used = {word for text in texts + headers for word in re.findall(r"\w+", text)}
         shared = used & declared(line for text in texts + headers for line in text.splitlines()) - own
-        group = next((group for group in groups if using == group["using"] and not group["own"] & (own | shared)
-                      and not group["shared"] & own), None)
-        if not group:
-            group = {"own": set(), "shared": set(), "using": using, "rooms": []}
-            groups.append(group)
-        group["own"] |= own
-        group["shared"] |= shared
-        group["rooms"].append(room)
-    return [group["rooms"] for group in groups]
+        found[room] = own, shared, using
+
+    def apart(a, b):
+        (own, shared, using), (other_own, other_shared, other_using) = found[a], found[b]
+        return a != b and (using != other_using or bool(own & (other_own | other_shared) or shared & other_own))
+
+    groups = []
+    for room in sorted(rooms, key=lambda room: (-sum(apart(room, other) for other in rooms), room)):
+        group = next((group for group in groups if not any(apart(room, other) for other in group)), None)
+        if group:
+            group.append(room)
+        else:
+            groups.append([room])
+    return groups
 
 
 def main():
@@ -96,14 +101,15 @@ def main():
     parser.add_argument("tidy")
     for name in ("source", "build"):
         parser.add_argument(name, type=lambda word: pathlib.Path(word).resolve())
-    parser.add_argument("--without", type=lambda word: word.split(","), default=[])
+    parser.add_argument("--without", type=lambda word: set(word.split(",")), default=set())
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     tidy, source, build, without = given.tidy, given.source, given.build, given.without
     sources, flags = sources_and_flags(source, build)
     rooms = {}
     for path in sources:
-        if path.relative_to(source / "src").parts[0] not in without:
+        inside = path.relative_to(source / "src")
+        if not without & {str(folder) for folder in [inside, *inside.parents]}:
             rooms.setdefault(str(path.parent.relative_to(source)), []).append(path)
     folder = build / "tidy"
     folder.mkdir(exist_ok=True)

@@ -12,7 +12,7 @@ namespace tilescope {
 namespace {
 
 using Kind = Expression::Kind;
-using Terms = std::vector<SeparableTerm>;
+using SeparableSum = std::vector<SeparableTerm>;
 constexpr std::size_t most_terms = 64;
 
 const Expression one = Expression::number(1);
@@ -39,9 +39,9 @@ bool has_streamed(const SeparableTerm& t) { return !t.streamed.is_number(1) || !
 bool has_folded(const SeparableTerm& t) { return !t.folded.is_number(1) || !t.folded_exponent.is_number(0); }
 
 // Joins terms that `key` calls alike, with `join` adding the second to the first.
-Terms joined(const Terms& terms, const std::function<std::string(const SeparableTerm&)>& key,
-             const std::function<void(SeparableTerm&, const SeparableTerm&)>& join) {
-  Terms result;
+SeparableSum joined(const SeparableSum& terms, const std::function<std::string(const SeparableTerm&)>& key,
+                    const std::function<void(SeparableTerm&, const SeparableTerm&)>& join) {
+  SeparableSum result;
   std::vector<std::string> keys;
   for (const SeparableTerm& term : terms) {
     const std::string its = key(term);
@@ -61,7 +61,7 @@ std::string exponents_key(const SeparableTerm& term) {
 }
 
 // Parts simplified, like terms joined: first those with the same streamed part, then those with the same folded one.
-Terms collected(Terms terms) {
+SeparableSum collected(SeparableSum terms) {
   for (SeparableTerm& term : terms)
     term = {simplify(term.constant), simplify(term.streamed), simplify(term.folded), simplify(term.streamed_exponent),
             simplify(term.folded_exponent)};
@@ -88,7 +88,7 @@ class Separator {
  public:
   explicit Separator(const StreamRoles& roles) : roles_(roles) {}
 
-  Terms terms(const Expression& e) {
+  SeparableSum terms(const Expression& e) {
     const auto operands = e.operands();
     if (!roles_.varies(e) && !roles_.depends(e)) return {SeparableTerm{.constant = e}};
     switch (e.kind()) {
@@ -140,28 +140,28 @@ class Separator {
                                   fold == roles_.count ? size + ", which grows with the stream" : "the fold " + fold)};
   }
 
-  Terms pure(const Expression& e) const {
+  SeparableSum pure(const Expression& e) const {
     return {roles_.varies(e) ? SeparableTerm{.streamed = e} : SeparableTerm{.folded = e}};
   }
 
-  Terms sum(const Expression& e) {
-    Terms result = terms(e.operands()[0]);
-    Terms right = terms(e.operands()[1]);
+  SeparableSum sum(const Expression& e) {
+    SeparableSum result = terms(e.operands()[0]);
+    SeparableSum right = terms(e.operands()[1]);
     if (e.kind() == Kind::subtract)
       for (SeparableTerm& term : right) term.constant = times(Expression::number(-1), term.constant);
     result.insert(result.end(), right.begin(), right.end());
     return bounded(std::move(result), e);
   }
 
-  static Terms bounded(Terms terms, const Expression& e) {
+  static SeparableSum bounded(SeparableSum terms, const Expression& e) {
     if (terms.size() > most_terms) terms = collected(std::move(terms));
     if (terms.size() <= most_terms) return terms;
     throw Inseparable{
         fmt::format("{}...: written out it has more than {} terms", to_text(e).substr(0, 60), most_terms)};
   }
 
-  Terms product(const Terms& left, const Terms& right, const Expression& e) const {
-    Terms result;
+  SeparableSum product(const SeparableSum& left, const SeparableSum& right, const Expression& e) const {
+    SeparableSum result;
     for (const SeparableTerm& a : left)
       for (const SeparableTerm& b : right) result.push_back(times(a, b));
     return bounded(std::move(result), e);
@@ -174,22 +174,22 @@ class Separator {
   // The argument as one term, or the reason why it is none.
   SeparableTerm single(const Expression& argument, const std::string& what, const Expression& whole) {
     if (!roles_.mixes(argument)) return terms(argument).front();  // nothing to distribute: exactly one
-    const Terms all = collected(terms(argument));
+    const SeparableSum all = collected(terms(argument));
     if (all.size() != 1) fail(whole, what, argument);
     return all[0];
   }
 
-  Terms power(const Expression& base, int exponent, const Expression& e) {
-    const Terms all = roles_.mixes(base) ? collected(terms(base)) : terms(base);
+  SeparableSum power(const Expression& base, int exponent, const Expression& e) {
+    const SeparableSum all = roles_.mixes(base) ? collected(terms(base)) : terms(base);
     if (all.size() == 1)
       return {mapped(all[0], exponent, [&](const Expression& part) { return Expression::pow(part, exponent); })};
     if (exponent < 0) fail(e, "division by", base);
-    Terms result{SeparableTerm{}};
+    SeparableSum result{SeparableTerm{}};
     for (int i = 0; i < exponent; ++i) result = collected(product(result, all, e));
     return result;
   }
 
-  Terms call(const Expression& e) {
+  SeparableSum call(const Expression& e) {
     const Expression& argument = e.operands()[0];
     const Function function = e.function();
     if (function == Function::square) return power(argument, 2, e);
@@ -210,7 +210,7 @@ class Separator {
   }
 
   // log, sqrt, rsqrt and abs of a product are a sum or a product over its parts.
-  Terms of_product(const Expression& e, const SeparableTerm& term) {
+  SeparableSum of_product(const Expression& e, const SeparableTerm& term) {
     const Function function = e.function();
     if (function != Function::abs && !(term.streamed.is_number(1) && term.constant.is_number(1)) &&
         !term.folded.is_number(1)) {
@@ -220,13 +220,13 @@ class Separator {
     const auto apply = [&](const Expression& part) { return Expression::call(function, {part}); };
     if (function != Function::log)
       return {mapped(term, function == Function::abs ? 1 : function == Function::sqrt ? 0.5 : -0.5, apply)};
-    Terms result;
+    SeparableSum result;
     if (!term.constant.is_number(1)) result.push_back({.constant = apply(term.constant)});
     if (!term.streamed.is_number(1)) result.push_back({.streamed = apply(term.streamed)});
     if (!term.folded.is_number(1)) result.push_back({.folded = apply(term.folded)});
     for (const Expression& exponent : {term.streamed_exponent, term.folded_exponent})
       if (!exponent.is_number(0)) {
-        const Terms more = terms(exponent);
+        const SeparableSum more = terms(exponent);
         result.insert(result.end(), more.begin(), more.end());
       }
     return result;

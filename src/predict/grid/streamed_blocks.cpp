@@ -17,13 +17,13 @@ struct Block {
   std::vector<std::int64_t> missing;  // pieces of the tiles on their way, by tile modulo its size
 };
 
-struct Work {
+struct BlockSteps {
   std::int64_t block;
   double left;  // steps
 };
 
 struct StreamingUnit {
-  std::vector<Work> works;  // blocks at their steps: they share the unit evenly
+  std::vector<BlockSteps> works;  // blocks at their steps: they share the unit evenly
   double at = 0, free_at = 0, busy = 0, held_since = 0;
   std::int64_t holds = 0, version = 0;
 };
@@ -131,12 +131,12 @@ class StreamSimulation {
   double pace(const StreamingUnit& u) const { return 1 / std::max(1e-12, how_.step[u.works.size() - 1]); }
   static double least_left(const StreamingUnit& u) {
     double least = never;
-    for (const Work& each : u.works) least = std::min(least, each.left);
+    for (const BlockSteps& each : u.works) least = std::min(least, each.left);
     return least;
   }
   void advance(std::int64_t number, double time) {
     StreamingUnit& u = unit(number);
-    for (Work& each : u.works) each.left -= (time - u.at) * pace(u);
+    for (BlockSteps& each : u.works) each.left -= (time - u.at) * pace(u);
     u.at = time;
   }
   void announce(std::int64_t number) {
@@ -152,9 +152,9 @@ class StreamSimulation {
     StreamingUnit& u = unit(number);
     done_.clear();
     const double least = least_left(u);
-    for (const Work& each : u.works)
+    for (const BlockSteps& each : u.works)
       if (each.left <= least + nearly_done) done_.push_back(each.block);
-    std::erase_if(u.works, [&](const Work& each) { return each.left <= least + nearly_done; });
+    std::erase_if(u.works, [&](const BlockSteps& each) { return each.left <= least + nearly_done; });
     announce(number);
     for (const std::int64_t each : done_) {
       Block& b = block(each);
