@@ -16,7 +16,6 @@
 namespace tilescope {
 namespace {
 
-using detail::DocumentState;
 using detail::NodeKind;
 using detail::NodeState;
 
@@ -199,9 +198,7 @@ Document Document::parse(std::string_view text, const std::string& file_name) {
     throw InputError(Diagnostic{.file = file_name, .message = "is larger than the 1048576 bytes a YAML file may have"});
   }
   Document document;
-  document.state_ = std::make_shared<DocumentState>();
-  document.state_->file = file_name;
-  detail::build_tree(*document.state_, text);
+  document.state_ = detail::read_tree(file_name, text);
   return document;
 }
 

@@ -302,3 +302,22 @@ TEST_CASE("messages stay short if a huge key precedes many findings") {
       findings(times(100000, "k") + ": {x: 1}\n", [](const Node& root) { root.entries()[0].second["y"].text(); });
   CHECK(shown.size() < 300);
 }
+
+TEST_CASE("a text that is read again gives the same values and findings; readings do not see each other's findings") {
+  const std::string text = "a: {b: [x, y]}\nc: 1\nc: 2\n";
+  const auto read = [](const Node& root) {
+    root.only({"a"});
+    CHECK(root["a"]["b"].items()[1].text() == "y");
+    CHECK(root["a"]["b"].items()[1].path() == "a.b[1]");
+    CHECK(root["missing"].text().empty());
+  };
+  const std::string first = findings(text, read);
+  CHECK(first.find("duplicate key") != std::string::npos);
+  CHECK(findings(text, read) == first);
+  const Document one = Document::parse(text, "f.yaml"), other = Document::parse(text, "f.yaml");
+  one.root()["a"].report("is wrong");
+  CHECK_THROWS_AS(one.finish(), InputError);
+  CHECK(other.root()["a"].is_map());
+  CHECK(parse_findings(text).find("is wrong") == std::string::npos);
+  CHECK(findings("a: {b: [x, y]}\nc: 1\n", read) != first);  // the same file name, another text
+}

@@ -211,7 +211,19 @@ NodeState& DocumentState::add(NodeState* parent) {
   NodeState& node = nodes.emplace_back();
   node.document = this;
   node.parent = parent;
+  node.number = nodes.size() - 1;
   return node;
+}
+
+DocumentState::DocumentState(const DocumentState& other)
+    : file(other.file), nodes(other.nodes), findings(other.findings), more_findings(other.more_findings) {
+  const auto own = [&](const NodeState* node) { return node == nullptr ? nullptr : &nodes[node->number]; };
+  root = own(other.root);
+  for (NodeState& node : nodes) {
+    node.document = this;
+    node.parent = own(node.parent);
+    for (NodeState*& child : node.children) child = own(child);
+  }
 }
 
 void DocumentState::report(int line, int column, const std::string& path, const std::string& message) {

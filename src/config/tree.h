@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,11 +26,16 @@ struct NodeState {
   int key_line = 0, key_column = 0;  // where its key starts; 0 outside maps
   std::string key;                   // in the parent map
   std::size_t index = 0;             // in the parent list
+  std::size_t number = 0;            // among the document's nodes
   std::string scalar;
   std::vector<NodeState*> children;  // of a map or list, in file order, duplicates left out
 };
 
 struct DocumentState {
+  DocumentState() = default;
+  DocumentState(const DocumentState& other);
+  DocumentState& operator=(const DocumentState&) = delete;
+
   std::string file;
   std::deque<NodeState> nodes;  // owns every node, addresses stay valid
   NodeState* root = nullptr;
@@ -45,5 +51,9 @@ std::string path_of(const NodeState& node);
 // Parses one YAML document. Recoverable findings (duplicate keys, anchors, tags, ...) go to `document.findings`.
 // Throws InputError when the text is not YAML, has no or several documents, or nests too deeply.
 void build_tree(DocumentState& document, std::string_view text);
+
+// The document of a file with this text: a copy of the one that was parsed before, as long as the text is the same. One
+// command reads the same schedules, diagrams and profiles many times, and yaml-cpp takes milliseconds for each.
+std::shared_ptr<DocumentState> read_tree(const std::string& file, std::string_view text);
 
 }  // namespace tilescope::detail

@@ -1,0 +1,38 @@
+#include <map>
+#include <mutex>
+
+#include "config/tree.h"
+
+namespace tilescope::detail {
+namespace {
+
+constexpr std::size_t most_kept_bytes = 8 << 20;  // of texts; then all are forgotten
+
+struct Parsed {
+  std::string text;
+  DocumentState document;
+};
+
+}  // namespace
+
+std::shared_ptr<DocumentState> read_tree(const std::string& file, std::string_view text) {
+  static std::mutex mutex;
+  static std::map<std::string, Parsed> kept;
+  static std::size_t kept_bytes = 0;
+  {
+    const std::lock_guard lock(mutex);
+    const auto found = kept.find(file);
+    if (found != kept.end() && found->second.text == text)
+      return std::make_shared<DocumentState>(found->second.document);
+  }
+  const auto document = std::make_shared<DocumentState>();
+  document->file = file;
+  build_tree(*document, text);
+  const std::lock_guard lock(mutex);
+  if (const auto old = kept.find(file); old != kept.end()) kept_bytes -= old->second.text.size(), kept.erase(old);
+  if (kept_bytes + text.size() > most_kept_bytes) kept.clear(), kept_bytes = 0;
+  kept.emplace(file, Parsed{std::string(text), *document}), kept_bytes += text.size();
+  return document;
+}
+
+}  // namespace tilescope::detail
