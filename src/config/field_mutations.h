@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -293,6 +294,13 @@ inline const Rule& rule_for(const std::vector<Rule>& rules, const std::string& p
   return rules.front();
 }
 
+// Whether a process asks for the first time. What the reader of src/config refuses in a value of one kind depends on
+// the kind alone, so the full list of wrong values is tried on one field of a kind, and a few on the others.
+inline bool first_time(const std::string& kind) {
+  static std::set<std::string> asked;
+  return asked.insert(kind).second;
+}
+
 // Values that are wrong for what is expected.
 inline std::vector<std::string> wrong_values(const std::string& expected) {
   if (expected.starts_with("'")) return {"abc", "1", "tilescope/other/1"};
@@ -300,22 +308,18 @@ inline std::vector<std::string> wrong_values(const std::string& expected) {
   if (expected == "true or false") return {"yes", "1", "True", "abc"};
   if (expected == "a list" || expected == "a map") return {"abc", "-1"};
   std::vector<std::string> wrong;
+  const bool first = first_time(expected);
   if (expected.starts_with("an integer")) {
     const std::size_t from = std::string("an integer from ").size();
     const long long least = std::stoll(expected.substr(from));
     const long long most = std::stoll(expected.substr(expected.rfind(' ') + 1));
-    wrong = {"abc",
-             "-1",
-             "010",
-             "1.5",
-             "1e3",
-             "yes",
-             ".nan",
-             "99999999999999999999",
-             std::to_string(least - 1),
-             std::to_string(most + 1)};
+    wrong = {"1.5", std::to_string(least - 1), std::to_string(most + 1)};
+    if (first)
+      for (const char* text : {"abc", "-1", "010", "1e3", "yes", ".nan", "99999999999999999999"}) wrong.push_back(text);
   }
-  if (expected.starts_with("a number")) wrong = {"abc", "-1", "010", "yes", ".nan", ".inf", "1e99", "1e999", "0x10"};
+  if (expected.starts_with("a number")) wrong = {"abc", "-1", "1e99"};
+  if (expected.starts_with("a number") && first)
+    for (const char* text : {"010", "yes", ".nan", ".inf", "1e999", "0x10"}) wrong.push_back(text);
   return wrong;
 }
 
@@ -355,7 +359,9 @@ inline void check_field(const Probe& probe, const Field& field, const std::vecto
   if (number) check_replaced(probe, field, "'7'", expected + "the text '7'");
   if (rule.expected == "text") check_replaced(probe, field, "''", expected + "the text ''");
   if (!keyed) return;
-  probe.expect_duplicate(field.path);
+  const auto depth = std::count(field.path.begin(), field.path.end(), '.');
+  if (first_time(fmt::format("duplicate {} {}", depth, static_cast<int>(field.kind))))
+    probe.expect_duplicate(field.path);
   if (rule.need != Need::free) probe.expect_misspelt(field.path);
   if (rule.need == Need::optional) CHECK(probe.findings(Mutation{field.path, Change::drop}) == "");
   if (rule.need != Need::required) return;
@@ -380,16 +386,17 @@ inline void check_fields(const Probe& probe, const std::vector<Rule>& rules) {
   for (const Field& field : fields_of(probe.tree())) check_field(probe, field, rules);
 }
 
-// The same for one of many files: a field of a shape and rule that another file had is made wrong in one way only.
-// `seen` holds those of the files before.
+// The same for one of many files: fields of a shape and rule that another file had are read by the same code, and one
+// in eight of them is made wrong, in one way. `seen` holds those of the files before.
 inline void check_new_fields(const Probe& probe, const std::vector<Rule>& rules, std::set<std::string>& seen) {
   CHECK(probe.findings(Mutation{}) == "");
+  std::size_t repeated = 0;
   for (const Field& field : fields_of(probe.tree())) {
     const Rule& rule = rule_for(rules, field.path);
     const bool fresh =
         seen.insert(fmt::format("{} {} {}", shape_of(field.path), static_cast<int>(field.kind), rule.expected)).second;
     if (fresh) check_field(probe, field, rules);
-    else check_kind(probe, field, rule);
+    else if (repeated++ % 8 == 0) check_kind(probe, field, rule);
   }
 }
 
