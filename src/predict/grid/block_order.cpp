@@ -59,11 +59,14 @@ std::int64_t BlockOrder::section_heads(const BoundIsland& bound) const {
 
 BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
   count_.fill(1);
-  for (const BoundLoop& loop : bound.nest.all())
-    if (loop.group) {
-      std::int64_t& trips = count_[static_cast<std::size_t>(dimension_of(bound, loop))];
-      trips = checked_mul(trips, loop.trips);
-    }
+  for (std::size_t i = bound.nest.loop_count; i-- > 0;) {
+    const BoundLoop& loop = bound.nest.loops[i];
+    if (!loop.group) continue;
+    const GridDimension dimension = dimension_of(bound, loop);
+    loops_[loop_count_++] = {dimension, i, loop.trips};
+    std::int64_t& trips = count_[static_cast<std::size_t>(dimension)];
+    trips = checked_mul(trips, loop.trips);
+  }
   for (const GridDimensionRow& row : EnumTable<GridDimension>::rows) {
     falls_[static_cast<std::size_t>(row.value)] = falls(bound, row.value);
     blocks_ = checked_mul(blocks_, count(row.value));
@@ -93,13 +96,11 @@ BlockOrder::BlockOrder(const BoundIsland& bound) : bound_(bound) {
 
 // Loops of one dimension count together, the inner one fastest.
 void BlockOrder::place(BlockPlace& place, GridDimension dimension, std::int64_t trip) const {
-  const Nest& nest = bound_.nest;
   if (falls_[static_cast<std::size_t>(dimension)]) trip = count(dimension) - 1 - trip;
-  for (std::size_t i = nest.loop_count; i-- > 0;) {
-    const BoundLoop& loop = nest.loops[i];
-    if (!loop.group || dimension_of(bound_, loop) != dimension) continue;
-    place[i] = trip % loop.trips;
-    trip /= loop.trips;
+  for (std::size_t i = 0; i < loop_count_; ++i) {
+    if (loops_[i].dimension != dimension) continue;
+    place[loops_[i].loop] = trip % loops_[i].trips;
+    trip /= loops_[i].trips;
   }
 }
 

@@ -32,6 +32,11 @@ class BlockOrder {
     GridDimension dimension;
     std::int64_t count;
   };
+  struct LoopOf {  // a group loop, of a dimension
+    GridDimension dimension;
+    std::size_t loop;
+    std::int64_t trips;
+  };
   std::int64_t section_heads(const BoundIsland& bound) const;
   void place(BlockPlace& place, GridDimension dimension, std::int64_t trip) const;
   std::int64_t count(GridDimension dimension) const { return count_[static_cast<std::size_t>(dimension)]; }
@@ -40,7 +45,8 @@ class BlockOrder {
   std::array<std::int64_t, dimensions> count_{};
   std::array<bool, dimensions> falls_{};
   std::array<Digit, dimensions> order_{}, inside_{};  // of the whole grid; within a section
-  std::size_t order_count_ = 0, inside_count_ = 0;
+  std::array<LoopOf, max_loops> loops_{};             // the inner ones first
+  std::size_t order_count_ = 0, inside_count_ = 0, loop_count_ = 0;
   std::int64_t blocks_ = 1;
   std::int64_t section_ = 0;  // heads of a section; 0: the grid is not cut
   bool across_batches_ = false;

@@ -31,6 +31,8 @@ class Device {
     const double full = clocks.step[static_cast<std::size_t>(resident - 1)];
     for (std::size_t j = 1; j <= static_cast<std::size_t>(resident); ++j)
       done_by_[j] = static_cast<double>(j) * (clocks.step[j - 1] > 0 ? full / clocks.step[j - 1] : 1);
+    for (std::size_t count = 1; count <= static_cast<std::size_t>(resident); ++count)
+      for (std::size_t i = 0; i < count; ++i) pace_[count][i] = pace(i, count);
   }
 
   void start(std::int64_t unit, double time, double work) {
@@ -50,7 +52,7 @@ class Device {
       PlacingUnit& u = units_[static_cast<std::size_t>(event.unit)];
       if (event.version != u.version) continue;
       advance(event.unit, event.time);
-      u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u)));
+      u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u).first));
       announce(event.unit);
       freed_.push_back(event.unit), time = event.time;
     }
@@ -69,15 +71,19 @@ class Device {
     const double ahead = static_cast<std::int64_t>(count) > clocks_.even ? clocks_.oldest_first : 0;
     return (1 - ahead) * done_by_[count] / static_cast<double>(count) + ahead * first;
   }
-  std::size_t next_of(const PlacingUnit& u) const {
+  // The block of a unit that ends next, and the clocks until then.
+  std::pair<std::size_t, double> next_of(const PlacingUnit& u) const {
+    const auto& paces = pace_[u.left.size()];
     std::size_t best = 0;
+    double least = u.left[0] / paces[0];
     for (std::size_t i = 1; i < u.left.size(); ++i)
-      if (u.left[i] / pace(i, u.left.size()) < u.left[best] / pace(best, u.left.size())) best = i;
-    return best;
+      if (const double clocks = u.left[i] / paces[i]; clocks < least) best = i, least = clocks;
+    return {best, least};
   }
   void advance(std::int64_t unit, double time) {
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
-    for (std::size_t i = 0; i < u.left.size(); ++i) u.left[i] -= (time - u.at) * pace(i, u.left.size());
+    const auto& paces = pace_[u.left.size()];
+    for (std::size_t i = 0; i < u.left.size(); ++i) u.left[i] -= (time - u.at) * paces[i];
     if (!u.left.empty()) busy_ += time - u.at;
     u.at = time;
   }
@@ -85,14 +91,14 @@ class Device {
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
     ++u.version;
     if (u.left.empty()) return;
-    const std::size_t next = next_of(u);
-    events_.push({u.at + std::max(0.0, u.left[next]) / pace(next, u.left.size()), unit, u.version});
+    events_.push({u.at + std::max(0.0, next_of(u).second), unit, u.version});
   }
 
   std::vector<PlacingUnit> units_;
   std::int64_t resident_;
   const BlockClocks& clocks_;
-  std::array<double, most_resident + 1> done_by_{};  // work a clock of so many blocks on a unit
+  std::array<double, most_resident + 1> done_by_{};                          // work a clock of so many blocks on a unit
+  std::array<std::array<double, most_resident>, most_resident + 1> pace_{};  // by blocks on a unit, and block
   std::vector<std::int64_t> freed_;
   std::priority_queue<PlacingEvent, std::vector<PlacingEvent>, std::greater<>> events_;
   double busy_ = 0;

@@ -1,6 +1,7 @@
 #include "predict/l2/cache/cache.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace tilescope {
@@ -45,8 +46,9 @@ CacheShape cache_shape(const HardwareProfile& hardware) {
 // Which sets an address has is not known in detail. Assumed: every period of addresses goes round the sets once, from a
 // place of its own. Contiguous data is then even but for its ends, as sweeps of one range show (misses begin at 0.93 of
 // the room and are complete at 1.15), and ranges far apart are independent. Slices of the L2 have chances of their own.
-void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t bytes) {
-  const auto all = static_cast<std::int64_t>(sets_.size()) / partitions_, groups = all / slices;  // groups: of a slice
+void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t all,
+                  std::int64_t bytes) {
+  const std::int64_t groups = all / slices;  // of a slice
   fragments_.clear(), first_.clear();
   for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
     first_.push_back(static_cast<int>(fragments_.size()));
@@ -73,6 +75,7 @@ void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first
 
 void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first) {
   partitions_ = shape.partitions;
+  bits_ = std::bit_width(static_cast<unsigned>(partitions_ - 1));
   std::int64_t groups = 1, bytes = finest_piece;
   if (shape.ways > 0) {
     std::int64_t all = 0;
@@ -82,19 +85,20 @@ void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces,
   }
   room_ = shape.capacity / partitions_ / groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
-  const auto parts = static_cast<std::size_t>(partitions_);
-  sets_.assign(static_cast<std::size_t>(groups) * parts, {});
-  dirty_.assign(static_cast<std::size_t>(groups) * parts, {});
-  cut(pieces, first, bytes);
-  links_.assign(fragments_.size() * parts * parts, {});
-  dirty_links_.assign(fragments_.size() * parts, {});
-  written_.assign(fragments_.size() * parts, never);
+  sets_.assign(static_cast<std::size_t>(groups) << bits_, {});
+  dirty_.assign(static_cast<std::size_t>(groups) << bits_, {});
+  cut(pieces, first, groups, bytes);
+  links_.assign(fragments_.size() << 2 * bits_, {});
+  dirty_links_.assign(fragments_.size() << bits_, {});
+  written_.assign(fragments_.size() << bits_, never);
+}
+
+std::size_t L2Cache::at_partition(std::size_t index, int partition) const {
+  return index << bits_ | static_cast<std::size_t>(partition);
 }
 
 std::size_t L2Cache::line(std::size_t fragment, int side, int home) const {
-  return (fragment * static_cast<std::size_t>(partitions_) + static_cast<std::size_t>(side)) *
-             static_cast<std::size_t>(partitions_) +
-         static_cast<std::size_t>(home);
+  return at_partition(at_partition(fragment, side), home);
 }
 
 void L2Cache::take(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes) {
@@ -114,30 +118,37 @@ void L2Cache::put(std::vector<LruLink>& links, List& list, std::size_t at, std::
 
 // Unwritten contents go to DRAM.
 void L2Cache::clean(std::size_t fragment, int home) {
-  const std::size_t at = fragment * static_cast<std::size_t>(partitions_) + static_cast<std::size_t>(home);
+  const std::size_t at = at_partition(fragment, home);
   if (written_[at] != unwritten) return;
   written_[at] = written;
   const Fragment& own = fragments_[fragment];
-  take(dirty_links_, dirty_[static_cast<std::size_t>(own.group * partitions_ + home)], at, own.part);
+  take(dirty_links_, dirty_[at_partition(static_cast<std::size_t>(own.group), home)], at, own.part);
 }
 
 void L2Cache::drop_oldest(List& set) {
-  const auto at = static_cast<std::size_t>(set.oldest), parts = static_cast<std::size_t>(partitions_);
-  const std::size_t fragment = at / (parts * parts), side = at / parts % parts, home = at % parts;
+  const auto at = static_cast<std::size_t>(set.oldest), last = (std::size_t{1} << bits_) - 1;
+  const std::size_t fragment = at >> 2 * bits_, side = at >> bits_ & last, home = at & last;
   take(links_, set, at, fragments_[fragment].part);
   if (side == home) clean(fragment, static_cast<int>(home));
 }
 
 bool L2Cache::use(std::size_t fragment, int side, int home) {
   const Fragment& own = fragments_[fragment];
-  List& set = sets_[static_cast<std::size_t>(own.group * partitions_ + side)];
+  List& set = sets_[at_partition(static_cast<std::size_t>(own.group), side)];
   const std::size_t at = line(fragment, side, home);
-  const bool there = links_[at].previous != absent;
-  if (there && set.newest == static_cast<int>(at)) return true;
-  if (there) take(links_, set, at, own.part);
-  put(links_, set, at, own.part);
-  while (set.bytes > room_) drop_oldest(set);
-  return there;
+  const LruLink link = links_[at];
+  if (link.previous == absent) {
+    put(links_, set, at, own.part);
+    while (set.bytes > room_) drop_oldest(set);
+    return false;
+  }
+  if (link.previous < 0) return true;  // the newest
+  links_[static_cast<std::size_t>(link.previous)].next = link.next;
+  (link.next < 0 ? set.oldest : links_[static_cast<std::size_t>(link.next)].previous) = link.previous;
+  links_[at] = {-1, set.newest};
+  links_[static_cast<std::size_t>(set.newest)].previous = static_cast<int>(at);
+  set.newest = static_cast<int>(at);
+  return true;
 }
 
 std::int64_t L2Cache::read(int entry, int side) {
@@ -161,14 +172,14 @@ L2Cache::StoreTraffic L2Cache::store(int entry) {
     for (int home = 0; home < partitions_; ++home) {
       const std::int64_t part = fragments_[f].part;
       if (!use(f, home, home)) result.lacked += part;
-      const std::size_t at = f * static_cast<std::size_t>(partitions_) + static_cast<std::size_t>(home);
+      const std::size_t at = at_partition(f, home);
       if (written_[at] == written) result.written += part;
-      List& stored = dirty_[static_cast<std::size_t>(fragments_[f].group * partitions_ + home)];
+      List& stored = dirty_[at_partition(static_cast<std::size_t>(fragments_[f].group), home)];
       if (written_[at] == unwritten) take(dirty_links_, stored, at, part);
       written_[at] = unwritten;
       put(dirty_links_, stored, at, part);
       if (links_[line(f, home, home)].previous == absent) clean(f, home);  // it had no room at all
-      while (stored.bytes > dirty_room_) clean(static_cast<std::size_t>(stored.oldest / partitions_), home);
+      while (stored.bytes > dirty_room_) clean(static_cast<std::size_t>(stored.oldest) >> bits_, home);
     }
   return result;
 }

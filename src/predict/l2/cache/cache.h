@@ -71,15 +71,16 @@ class L2Cache {
   };
   enum WriteState : char { never, unwritten, written };
 
+  std::size_t at_partition(std::size_t index, int partition) const;
   std::size_t line(std::size_t fragment, int side, int home) const;
-  void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t bytes);
+  void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   bool use(std::size_t fragment, int side, int home);  // whether it was there
   void drop_oldest(List& set);
   void clean(std::size_t fragment, int home);
   static void take(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes);
   static void put(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes);
 
-  int partitions_ = 1;
+  int partitions_ = 1, bits_ = 0;           // bits: of a partition's number, so that no index takes a division
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
   std::vector<int> first_;                  // fragment of each entry
   std::vector<Fragment> fragments_;
