@@ -330,14 +330,14 @@ TEST_CASE("forward traffic is the closed form of its algorithm") {
   RandomPoints random(test_seed());
   int cases = 0;
   for (const Closed& closed : forward_forms())
-    cases += check_closed(closed, random, closed.masks.size() > 2 ? 1600 : 600);
+    cases += check_closed(closed, random, closed.masks.size() > 2 ? 500 : 200);
   MESSAGE(cases << " cases");
 }
 
 TEST_CASE("backward traffic is the closed form of its algorithm") {
   RandomPoints random(test_seed() + 1);
   int cases = 0;
-  for (const Closed& closed : backward_forms()) cases += check_closed(closed, random, 700);
+  for (const Closed& closed : backward_forms()) cases += check_closed(closed, random, 250);
   MESSAGE(cases << " cases");
 }
 

@@ -41,7 +41,7 @@ TEST_CASE("no ranked schedule moves less than the compulsory bytes, whatever the
   std::uniform_int_distribution<std::int64_t> width(1, 4096), length(1, 12);
   const Diagram attention = find_diagram("attention", bundled_models());
   int judged = 0;
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 5; ++i) {
     const std::int64_t keys = 256 * length(random), window = width(random) % keys + 1;
     Mask mask;
     mask.kind = MaskKind::window, mask.count = window;
@@ -50,7 +50,7 @@ TEST_CASE("no ranked schedule moves less than the compulsory bytes, whatever the
                                           .workload = {1, 1, 1, keys, keys, 64, 64},
                                           .mask = mask,
                                           .memory = 30000,
-                                          .most_nests = 3000},
+                                          .most_nests = 2000},
                                          bundled_models());
     for (const RankedFusion& fusion : derivation.ranked) {
       CAPTURE(keys);
@@ -62,7 +62,7 @@ TEST_CASE("no ranked schedule moves less than the compulsory bytes, whatever the
       }
     }
   }
-  CHECK(judged > 100);
+  CHECK(judged > 40);
 }
 
 TEST_CASE("nor where the mask hides whole keys or queries, or is a block pattern") {

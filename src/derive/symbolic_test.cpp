@@ -61,7 +61,7 @@ TEST_CASE("symbolic counts equal the walk for every named schedule on every diag
       CAPTURE(diagram);
       const Counted plain(*schedule, false), masked(*schedule, true);
       ++pairs;
-      for (int i = 0; i < 200; ++i) {
+      for (int i = 0; i < 80; ++i) {
         const Workload workload = random.workload();
         const Mask mask = random.mask(workload);
         random.sizes(schedule->diagram);
