@@ -154,7 +154,7 @@ inline std::vector<Field> leaves_of(const Tree& tree) {
   return leaves;
 }
 
-// A file that only this process writes, removed at the end.
+// A file of this process, removed at the end.
 class Scratch {
  public:
   Scratch() : file_(std::filesystem::temp_directory_path() / fmt::format("tilescope_fields_{}.yaml", ::getpid())) {}
@@ -168,7 +168,7 @@ class Scratch {
   std::filesystem::path file_;
 };
 
-// Changes one node of a file at a time and compares the loader's findings.
+// Changes one node of a file and compares the loader's findings.
 class Probe {
  public:
   using Loader = std::function<void(const std::filesystem::path&)>;
@@ -301,26 +301,23 @@ inline bool first_time(const std::string& kind) {
   return asked.insert(kind).second;
 }
 
-// Values that are wrong for what is expected.
 inline std::vector<std::string> wrong_values(const std::string& expected) {
   if (expected.starts_with("'")) return {"abc", "1", "tilescope/other/1"};
   if (expected.starts_with("one of ")) return {"1234567890", "-1"};
   if (expected == "true or false") return {"yes", "1", "True", "abc"};
   if (expected == "a list" || expected == "a map") return {"abc", "-1"};
-  std::vector<std::string> wrong;
   const bool first = first_time(expected);
   if (expected.starts_with("an integer")) {
     const std::size_t from = std::string("an integer from ").size();
     const long long least = std::stoll(expected.substr(from));
     const long long most = std::stoll(expected.substr(expected.rfind(' ') + 1));
-    wrong = {"1.5", std::to_string(least - 1), std::to_string(most + 1)};
-    if (first)
-      for (const char* text : {"abc", "-1", "010", "1e3", "yes", ".nan", "99999999999999999999"}) wrong.push_back(text);
+    std::vector<std::string> wrong{"1.5", std::to_string(least - 1), std::to_string(most + 1)};
+    if (first) wrong.insert(wrong.end(), {"abc", "-1", "010", "1e3", "yes", ".nan", "99999999999999999999"});
+    return wrong;
   }
-  if (expected.starts_with("a number")) wrong = {"abc", "-1", "1e99"};
-  if (expected.starts_with("a number") && first)
-    for (const char* text : {"010", "yes", ".nan", ".inf", "1e999", "0x10"}) wrong.push_back(text);
-  return wrong;
+  if (!expected.starts_with("a number")) return {};
+  if (!first) return {"abc", "-1", "1e99"};
+  return {"abc", "-1", "010", "yes", ".nan", ".inf", "1e99", "1e999", "0x10"};
 }
 
 // The node's value replaced by `text`: one finding about it.
