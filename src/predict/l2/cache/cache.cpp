@@ -7,10 +7,18 @@
 namespace tilescope {
 namespace {
 
-constexpr std::int64_t finest_piece = 64 << 10;     // bytes
-constexpr int slices = 4;                           // sets of different chance, each with a part of a piece
-constexpr std::int64_t most_fragments = 1 << 21;    // larger data is handled in larger pieces
-constexpr std::uint64_t mix = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+constexpr std::int64_t finest_piece = 64 << 10;   // bytes
+constexpr int slices = 4;                         // sets of different chance, each with a part of a piece
+constexpr std::int64_t most_fragments = 1 << 21;  // larger data is handled in larger pieces
+
+// splitmix64 (Steele, Lea, Flood, OOPSLA 2014): unrelated values of consecutive numbers. One product by a constant does
+// not do: its values lie a constant distance apart, which fills sets too evenly or not, by the number of sets.
+std::uint64_t unrelated(std::uint64_t number) {
+  number *= 0x9E3779B97F4A7C15u;
+  number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9u;
+  number = (number ^ (number >> 27)) * 0x94D049BB133111EBu;
+  return number ^ (number >> 31);
+}
 
 // Where the curve of percentages passes one half, in a straight line between its points; 0: there is no curve.
 double half_of(const std::map<std::int64_t, Sourced<double>>& curve) {
@@ -62,7 +70,7 @@ void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first
         const std::int64_t number = at / bytes, end = std::min((number + 1) * bytes, piece.address + piece.bytes);
         const int part = static_cast<int>((end - at) / partitions_ / slices);
         for (int slice = 0; slice < slices; ++slice) {
-          const auto chance = static_cast<std::uint64_t>(number / groups * slices + slice + 1) * mix;
+          const auto chance = unrelated(static_cast<std::uint64_t>(number / groups * slices + slice + 1));
           const auto turn = static_cast<std::int64_t>(chance >> 33);
           fragments_.push_back({static_cast<int>((number + turn) % groups * slices + slice), part});
         }
