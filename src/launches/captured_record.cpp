@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "import/recognise.h"
+#include "kernel/describe/description.h"
+
 namespace tilescope::launches {
 namespace {
 
@@ -96,6 +99,31 @@ validate::Record captured_record(const CapturedGroup& group, const validate::Mea
       record.program_seconds.push_back(1e-9 * static_cast<double>(duration));
   record.source = validate::ImportSource{.file = from, .launches = "", .caches = caches_of(group), .sm_hz = 0};
   return record;
+}
+
+validate::MeasurePoint described_point(const AttentionFacts& facts, const Workload& workload, const std::string& mask,
+                                       const std::filesystem::path& descriptor) {
+  validate::MeasurePoint point;
+  point.kernel = descriptor.string(), point.mask = mask;
+  point.workload = {workload.batch,  workload.heads_q, workload.heads_kv, workload.q_len,
+                    workload.kv_len, workload.d_qk,    workload.d_v};
+  if (const auto format = parse_format(operand_format(facts.operands))) point.dtype = *format;
+  if (const auto loaded = parse_format(operand_format(facts.loaded_as))) point.dtypes["kv"] = Dtype{*loaded};
+  return point;
+}
+
+std::string hardware_of_launch(const capture::Capture& found, const CapturedLaunch& launch, const std::string& from,
+                               const std::optional<std::string>& asked) {
+  imported::ToolDevice gpu;
+  for (const capture::CapturedProcess& process : found.processes)
+    for (const capture::CapturedDevice& device : process.devices) {
+      if (device.ordinal != launch.device.value_or(0)) continue;
+      gpu.name = device.name, gpu.compute_capability = device.compute_capability;
+      gpu.units = device.multiprocessors, gpu.memory_bytes = device.memory_bytes;
+    }
+  const HardwareProfile profile = imported::hardware_of(gpu, from, asked);
+  const bool own_file = asked && (asked->find('/') != std::string::npos || asked->ends_with(".yaml"));
+  return own_file ? *asked : profile.id;
 }
 
 }  // namespace tilescope::launches

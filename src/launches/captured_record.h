@@ -1,9 +1,13 @@
 // A record from the captured launches of one kernel at one point.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "diagram/workload.h"
+#include "kernel/describe/facts.h"
 #include "records/capture/capture.h"
 #include "records/record.h"
 
@@ -17,5 +21,14 @@ struct CapturedGroup {
 // Counters are medians over the launches that counted each; a total that no single pass counts is the sum of its parts.
 validate::Record captured_record(const CapturedGroup& group, const validate::MeasurePoint& point,
                                  const std::string& hardware, const std::string& from);
+
+// The point of a described kernel's launch; `descriptor`: its file.
+validate::MeasurePoint described_point(const AttentionFacts& facts, const Workload& workload, const std::string& mask,
+                                       const std::filesystem::path& descriptor);
+
+// Profile of the GPU that launches ran on: `asked`, or the one that the capture's device is. InputError where there is
+// not exactly one.
+std::string hardware_of_launch(const capture::Capture& found, const capture::CapturedLaunch& launch,
+                               const std::string& from, const std::optional<std::string>& asked);
 
 }  // namespace tilescope::launches

@@ -8,8 +8,8 @@
 #include "import/recognise.h"
 #include "kernel/describe/description.h"
 #include "launches/captured_record.h"
-#include "launches/launch_sizes.h"
 #include "launches/program.h"
+#include "launches/stated_sizes.h"
 #include "records/capture/summary.h"
 
 namespace tilescope::launches {
@@ -23,7 +23,7 @@ using capture::CapturedLaunch;
 struct CaptureGroup {
   CapturedGroup launches;
   const FoundFacts* facts = nullptr;
-  LaunchSizes sizes;
+  StatedSizes sizes;
 };
 
 std::string value_of(const std::vector<DescribedValue>& values, const char* key) {
@@ -95,8 +95,8 @@ class CaptureReader {
       if (std::find(chosen_.begin(), chosen_.end(), &kernel) == chosen_.end()) continue;
       const FoundFacts& facts = facts_->of(kernel);
       if (!facts.facts && !named_.contains({kernel.module, kernel.symbol})) continue;
-      const LaunchSizes sizes =
-          facts.facts ? launch_sizes(*facts.facts, kernel.symbol, launch.ranges, asked_->points) : LaunchSizes{};
+      const StatedSizes sizes =
+          facts.facts ? stated_sizes(*facts.facts, kernel.symbol, launch.ranges, asked_->points) : StatedSizes{};
       const Workload w = sizes.workload.value_or(Workload{});
       const std::string key =
           fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kernel.module, kernel.symbol,
@@ -141,7 +141,7 @@ class CaptureReader {
 
   void describe_row(const CaptureGroup& group, const AttentionFacts& facts, AttentionLaunches& row) {
     const CapturedLaunch& first = *group.launches.launches.front();
-    const LaunchSizes& sizes = group.sizes;
+    const StatedSizes& sizes = group.sizes;
     const DescribeInput input{.name = file_stem(row.kernel, ++described_),
                               .facts = facts,
                               .launch = {.grid = first.grid,
@@ -167,30 +167,11 @@ class CaptureReader {
                                    const std::string& descriptor) {
     const std::filesystem::path file = asked_->descriptors / (name + ".yaml");
     write_file(file, descriptor);
-    const Workload& w = *group.sizes.workload;
-    validate::MeasurePoint point;
-    point.kernel = file.string(), point.mask = group.sizes.mask;
-    point.workload = {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
-    if (const auto format = parse_format(operand_format(facts.operands))) point.dtype = *format;
-    if (const auto loaded = parse_format(operand_format(facts.loaded_as))) point.dtypes["kv"] = Dtype{*loaded};
-    return captured_record(group.launches, point, hardware(group.launches.launches.front()->device.value_or(0)),
-                           program_.from);
-  }
-
-  // The profile of the GPU that the launches ran on, asked for only if one can be predicted.
-  const std::string& hardware(std::int64_t ordinal) {
-    if (!program_.hardware.empty()) return program_.hardware;
-    imported::ToolDevice gpu;
-    for (const capture::CapturedProcess& process : found_->processes)
-      for (const capture::CapturedDevice& device : process.devices) {
-        if (device.ordinal != ordinal) continue;
-        gpu.name = device.name, gpu.compute_capability = device.compute_capability;
-        gpu.units = device.multiprocessors, gpu.memory_bytes = device.memory_bytes;
-      }
-    const HardwareProfile profile = imported::hardware_of(gpu, program_.from, asked_->hardware);
-    const bool own_file =
-        asked_->hardware && (asked_->hardware->find('/') != std::string::npos || asked_->hardware->ends_with(".yaml"));
-    return program_.hardware = own_file ? *asked_->hardware : profile.id;
+    const CapturedLaunch& first = *group.launches.launches.front();
+    if (program_.hardware.empty())
+      program_.hardware = hardware_of_launch(*found_, first, program_.from, asked_->hardware);
+    return captured_record(group.launches, described_point(facts, *group.sizes.workload, group.sizes.mask, file),
+                           program_.hardware, program_.from);
   }
 
   const Capture* found_;

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/describe_check.h"
 #include "cli/output/code/code_text.h"
 #include "cli/output/output.h"
 #include "kernel/code/code_file.h"
@@ -153,6 +154,7 @@ ExitStatus describe(const Arguments& arguments) {
       .launch = source.launch};
   if (arguments.has("q-len")) input = with_sizes(std::move(input), arguments);
   const Description description = describe_kernel(input);
+  if (arguments.has("check")) return check_against_capture(arguments, input, description);
   if (arguments.format() == OutputFormat::json) deliver(arguments, facts_json(input.facts) + "\n");
   else deliver(arguments, description.yaml());
   for (const MissingValue& missing : description.missing)
@@ -165,6 +167,8 @@ std::vector<OptionSpec> describe_options() {
       {"name", "the kernel whose name contains this text, as the linker or as C++ writes it"},
       {"as", "name of the descriptor (default: the kernel's short name)"},
       nvdisasm_option(),
+      {"check", "set the description's counts beside the counters of this capture; exit status 1 when one does not fit",
+       Value::file},
       {"grid", "blocks of the launch: X, X,Y or X,Y,Z"},
       {"block", "threads of a block: X, X,Y or X,Y,Z"},
       {"dynamic-shared-bytes", "dynamic shared memory of a block", Value::count}};

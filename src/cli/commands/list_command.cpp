@@ -7,6 +7,7 @@
 #include "cli/output/code/code_columns.h"
 #include "cli/output/hardware_tables.h"
 #include "cli/output/launches/capture_columns.h"
+#include "cli/output/launches/check_columns.h"
 #include "cli/output/launches/import_columns.h"
 #include "cli/output/launches/launch_columns.h"
 #include "cli/output/lowering_table.h"
@@ -88,6 +89,7 @@ Table columns_table() {
   lists.push_back(lowering_column_list());
   lists.push_back(import_column_list());
   lists.push_back(launch_column_list());
+  lists.push_back(check_column_list());
   lists.push_back(capture_column_list());
   for (auto* more : {code_column_lists, search_column_lists, comparison_column_lists, hardware_column_lists})
     for (ColumnList& list : more()) lists.push_back(std::move(list));

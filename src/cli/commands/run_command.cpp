@@ -1,12 +1,12 @@
 // run: captures a program, describes its attention kernels, predicts them and sets both beside each other.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
 #include "cli/commands/commands.h"
+#include "cli/input/scratch_directory.h"
 #include "cli/output/launches/launch_columns.h"
 #include "import/import_file.h"
 #include "kernel/code/sass/nvdisasm.h"
@@ -20,30 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using launches::LaunchRow;
 using launches::ProgramLaunches;
-
-// Where the descriptors of described kernels lie: --descriptors, or a folder that is removed in the end.
-class DescriptorFolder {
- public:
-  explicit DescriptorFolder(const std::optional<std::string>& given)
-      : kept_(given.has_value()),
-        path_(given ? fs::path(*given)
-                    : fs::temp_directory_path() / fmt::format("tilescope-descriptors-{}", ::getpid())) {
-    std::error_code error;
-    fs::create_directories(path_, error);
-    if (error) refuse("--descriptors", fmt::format("{} cannot be made: {}", path_.string(), error.message()));
-  }
-  ~DescriptorFolder() {
-    std::error_code ignored;
-    if (!kept_) fs::remove_all(path_, ignored);
-  }
-  DescriptorFolder(const DescriptorFolder&) = delete;
-  DescriptorFolder& operator=(const DescriptorFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  bool kept_;
-  fs::path path_;
-};
 
 enum class PlaceForm { capture, records, tool };
 
@@ -252,10 +228,11 @@ ExitStatus run(const Arguments& arguments) {
            "records, or a file that import reads");
   validate::Experiment gate;
   if (const auto file = arguments.text("gate")) gate = validate::load_experiment(*file);
-  const DescriptorFolder descriptors(arguments.text("descriptors"));
+  const ScratchDirectory scratch("tilescope-run");
+  const fs::path descriptors = arguments.text("descriptors").value_or(scratch.path().string());
   const std::string place = runs ? arguments.text("capture").value_or("capture") : *from;
   const int status = runs ? captured(arguments, place) : 0;
-  const ProgramLaunches program = read_launches(arguments, place, descriptors.path());
+  const ProgramLaunches program = read_launches(arguments, place, descriptors);
   const std::vector<LaunchRow> rows = launches::launch_rows(program, data_directory(), gate);
   print_rows(arguments, program, rows);
   if (status != 0) {

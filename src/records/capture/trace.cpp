@@ -42,6 +42,8 @@ class TraceJoin {
   std::size_t launch_place(CapturedLaunch launch);
   CapturedLaunch described(const TraceCall& call);
   CapturedLaunch described(const TraceShape& shape);
+  void note_timed(const CapturedLaunch& launch);
+  void add_place(CapturedLaunch& launch) const;
 
   const TraceEvents* events_;
   const HasKernel* has_kernel_;
@@ -57,6 +59,7 @@ class TraceJoin {
   std::map<std::uint64_t, std::int64_t> kernel_of_function_;
   std::map<std::pair<std::string, std::string>, bool> module_answers_;
   std::map<std::string, std::map<std::string, std::size_t>> launches_;  // by geometry, then by parameters
+  std::map<std::string, CapturedLaunch> timed_;  // by kernel, geometry and ranges: where launches with a time ran
 };
 
 std::int64_t TraceJoin::kernel_place(CapturedKernel kernel) {
@@ -146,6 +149,29 @@ CapturedLaunch TraceJoin::described(const TraceShape& shape) {
   return launch;
 }
 
+std::string kernel_and_geometry(const CapturedLaunch& launch) {
+  std::string key = fmt::format("{} {} {} {}", launch.kernel, fmt::join(launch.grid, ","), fmt::join(launch.block, ","),
+                                launch.dynamic_shared_bytes);
+  for (const std::string& range : launch.ranges) key += range_separator + range;
+  return key;
+}
+
+// A launch without a time runs where those of its kernel, geometry and ranges do that have one.
+void TraceJoin::note_timed(const CapturedLaunch& launch) {
+  if (launch.graph_node != 0) return;
+  const auto [known, added] = timed_.try_emplace(kernel_and_geometry(launch), launch);
+  CapturedLaunch& place = known->second;
+  if (place.stream != launch.stream) place.stream.reset();
+  if (place.device != launch.device) place.device.reset(), place.stream.reset();
+}
+
+void TraceJoin::add_place(CapturedLaunch& launch) const {
+  const auto known = timed_.find(kernel_and_geometry(launch));
+  if (known == timed_.end()) return;
+  launch.cluster = known->second.cluster;
+  launch.device = known->second.device, launch.stream = known->second.stream;
+}
+
 std::size_t TraceJoin::launch_place(CapturedLaunch launch) {
   for (std::int64_t& blocks : launch.cluster) blocks = std::max<std::int64_t>(blocks, 1);
   std::string geometry =
@@ -225,6 +251,7 @@ std::size_t TraceJoin::place_of(const TraceRun& run, std::uint64_t call_id) {
   launch.device = shape.device;
   launch.stream = static_cast<std::int64_t>(run.stream & 0xffffffffU);
   launch.graph_node = static_cast<std::int64_t>(run.node & 0x7fffffffffffffffU);
+  note_timed(launch);
   return place->second = launch_place(std::move(launch));
 }
 
@@ -257,7 +284,7 @@ void TraceJoin::add_runs() {
   }
 }
 
-// Launches without a time: the process ended before CUPTI delivered it.
+// Launches without a time: they were not sampled, or the process ended before CUPTI delivered it.
 void TraceJoin::add_untimed() {
   for (const TraceLaunch& launch : events_->launches) {
     if (place_of_correlation_.contains(launch.correlation)) continue;
@@ -265,7 +292,9 @@ void TraceJoin::add_untimed() {
     if (place == place_of_call_.end()) {
       const auto call = events_->calls.find(launch.call);
       if (call == events_->calls.end() || kernel_of(call->second) < 0) continue;
-      place = place_of_call_.emplace(launch.call, launch_place(described(call->second))).first;
+      CapturedLaunch untimed = described(call->second);
+      add_place(untimed);
+      place = place_of_call_.emplace(launch.call, launch_place(std::move(untimed))).first;
     }
     ++capture_->launches[place->second].count;
   }

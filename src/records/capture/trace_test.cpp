@@ -159,6 +159,19 @@ TEST_CASE("kinds of parameters are limited: the rest stands in one line without 
   CHECK(capture.launches.back().count == 36);
 }
 
+TEST_CASE("a launch that was not timed stands with those of its kernel, geometry and range that were") {
+  TestTrace trace;
+  trace.add(TraceKind::memory, {0x7f0000000000, 0x1000});
+  trace.module(1, 0xa).function(1, 1, "k").shape(1, "k");
+  trace.call(1, 1, test_parameters(0x7f0000000100, 3)).call(2, 1, test_parameters(0x7f0000000200, 3));
+  trace.launch(1, 10).launch(1, 11).launch(2, 12).run(1, 10, 1000);
+  const Capture capture = joined(trace);
+  REQUIRE(capture.launches.size() == 1);
+  CHECK(capture.launches[0].count == 3);
+  CHECK(capture.launches[0].durations_ns.size() == 1);
+  CHECK(capture.launches[0].stream == 7);
+}
+
 TEST_CASE("processes are joined one after another") {
   Capture capture;
   CHECK(add_trace(example_trace().text(), every_kernel, capture));

@@ -11,7 +11,7 @@
 
 namespace tilescope::launches {
 
-struct LaunchSizes {
+struct StatedSizes {
   std::optional<Workload> workload{};
   std::string mask = "none";  // as on the command line
   std::string from{};         // "option" or "range"
@@ -20,7 +20,7 @@ struct LaunchSizes {
 
 // From the first of `given` that covers the launch, or from the innermost NVTX range that reads as one of them. What
 // neither says of the head dimensions, the code does. Sizes that cannot be are in `missing`.
-LaunchSizes launch_sizes(const AttentionFacts& facts, const std::string& kernel, const std::vector<std::string>& ranges,
+StatedSizes stated_sizes(const AttentionFacts& facts, const std::string& kernel, const std::vector<std::string>& ranges,
                          const std::vector<imported::GivenPoint>& given);
 
 // The words of an NVTX range as a point, if it states q_len: "batch=2 heads_q=16 q_len=2k mask=causal".

@@ -1,4 +1,4 @@
-#include "launches/launch_sizes.h"
+#include "launches/stated_sizes.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace tilescope::launches {
 namespace {
 
 // The point as `predict` would read it, with the head dimensions of the code where the words have none.
-LaunchSizes sizes_of(const AttentionFacts& facts, Options options, const char* from) {
+StatedSizes sizes_of(const AttentionFacts& facts, Options options, const char* from) {
   const auto add = [&](const char* name, std::int64_t size) {
     if (!options.has(name)) options = options.with(name, fmt::format("{}", size));
   };
@@ -42,7 +42,7 @@ std::optional<imported::GivenPoint> point_of_range(const std::string& range) {
   return std::nullopt;
 }
 
-LaunchSizes launch_sizes(const AttentionFacts& facts, const std::string& kernel, const std::vector<std::string>& ranges,
+StatedSizes stated_sizes(const AttentionFacts& facts, const std::string& kernel, const std::vector<std::string>& ranges,
                          const std::vector<imported::GivenPoint>& given) {
   imported::ToolLaunch launch;
   launch.name = kernel;
