@@ -38,6 +38,14 @@ std::int16_t barrier_in(const std::string& operand) {
   return operand.starts_with("R") ? SmOperation::turn : number_in(operand);
 }
 
+void add_barrier(const Instruction& instruction, int warps, SmOperation& op) {
+  const auto& operands = instruction.operands;
+  op.effect = instruction.has("SYNC") ? SmEffect::barrier_sync : SmEffect::barrier_arrive;
+  op.number = barrier_in(operands.at(0));
+  const int counted = operands.size() > 1 ? number_in(operands[1]) / warp_threads : warps;
+  op.count = static_cast<std::int16_t>(std::min(counted, warps));
+}
+
 double needed(const MeasuredRates::Value& value, const HardwareProfile& hardware, const char* name) {
   if (value) return value->value;
   throw InputError(Diagnostic{.path = "--hardware",
@@ -54,6 +62,18 @@ void read_barriers(const MeasuredRates::ByCount& measured, const HardwareProfile
   const double slot = (long_time.value - short_time.value) / static_cast<double>(many - few);
   limits.barrier_slot = ticks(slot);
   limits.barrier_latency = ticks(short_time.value - slot * static_cast<double>(few));
+}
+
+// In clocks. Memory adds what it adds to the latency of a bulk copy, at the clock of light tensor load.
+double copy_latency(const HardwareProfile& hardware, CopySource source) {
+  const MeasuredRates& rates = *hardware.measured;
+  const double l2 = (needed(rates.l2.latency_near, hardware, "l2.latency_near") +
+                     needed(rates.l2.latency_far, hardware, "l2.latency_far")) /
+                    2;
+  if (source == CopySource::l2) return l2;
+  const double seconds = needed(rates.tma.latency_hbm, hardware, "tma.latency_hbm") -
+                         needed(rates.tma.latency_l2, hardware, "tma.latency_l2");
+  return l2 + seconds * needed(rates.clock.tensor_most, hardware, "clock.tensor_most");
 }
 
 SmPart part_of(CodePipe pipe) {
@@ -83,13 +103,11 @@ struct SmMachine::Parts {
   InstructionCosts costs;
 };
 
-SmMachine::SmMachine(const HardwareProfile& hardware) : parts_(std::make_shared<Parts>(hardware)) {
+SmMachine::SmMachine(const HardwareProfile& hardware, CopySource source) : parts_(std::make_shared<Parts>(hardware)) {
   const MeasuredRates& rates = *hardware.measured;
   if (hardware.schedulers_per_unit) limits_.schedulers = static_cast<int>(hardware.schedulers_per_unit->value);
   read_barriers(rates.sync.block_barrier, hardware, limits_);
-  limits_.copy_latency = ticks((needed(rates.l2.latency_near, hardware, "l2.latency_near") +
-                                needed(rates.l2.latency_far, hardware, "l2.latency_far")) /
-                               2);
+  limits_.copy_latency = ticks(copy_latency(hardware, source));
   limits_.shared_bytes_a_clock = needed(rates.smem.store, hardware, "smem.store");
   limits_.copy_bytes_a_clock = needed(rates.smem.cp_async, hardware, "smem.cp_async");
   if (rates.sync.mbarrier_passed) limits_.phase_latency = ticks(rates.sync.mbarrier_passed->value);
@@ -105,10 +123,7 @@ void SmMachine::add_held(SmOperation& op) const {
   const auto& slower = special ? beside.wgmma_ex2 : adds ? beside.wgmma_ffma : beside.wgmma_max;
   const double clocks = static_cast<double>(op.busy) / static_cast<double>(ticks_a_clock);
   if (held) op.holds_product = ticks(held->value * clocks);
-  {
-    static const double sx = getenv("SX") ? atof(getenv("SX")) : 1, sa = getenv("SA") ? atof(getenv("SA")) : 1;
-    if (slower) op.slower = ticks(slower->value * clocks * (special ? sx : adds ? sx : sa));
-  }
+  if (slower) op.slower = ticks(slower->value * clocks);
 }
 
 const std::set<std::string>& SmMachine::missing() const { return parts_->costs.missing(); }
@@ -128,14 +143,8 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
     op.busy = ticks(busy->clocks);
     if (op.part == SmPart::memory) op.shared = op.busy / limits_.schedulers, op.busy = op.shared;
   }
-  if (instruction.opcode == "BAR" && instruction.has("SYNC")) {
-    op.effect = SmEffect::barrier_sync, op.number = barrier_in(instruction.operands.at(0));
-    op.count = instruction.operands.size() > 1
-                   ? static_cast<std::int16_t>(number_in(instruction.operands[1]) / warp_threads)
-                   : static_cast<std::int16_t>(warps);
-  } else if (instruction.opcode == "BAR" && instruction.has("ARV")) {
-    op.effect = SmEffect::barrier_arrive, op.number = barrier_in(instruction.operands.at(0));
-    op.count = static_cast<std::int16_t>(number_in(instruction.operands.at(1)) / warp_threads);
+  if (instruction.opcode == "BAR" && (instruction.has("SYNC") || instruction.has("ARV"))) {
+    add_barrier(instruction, warps, op);
   } else if (instruction.opcode == "LDGSTS") {
     op.effect = SmEffect::copy, op.part = SmPart::memory;
     const double bytes = warp_threads * bytes_of_thread(instruction);

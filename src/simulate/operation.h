@@ -58,12 +58,19 @@ struct SmOperation {
   Ticks copy = 0;               // of the way from the L2 into the SM
 };
 
+// Where copies into shared memory find their data.
+enum class CopySource { l2, hbm };
+template <>
+struct EnumTable<CopySource> {
+  static constexpr std::array rows{NamedKind{CopySource::l2, "l2"}, NamedKind{CopySource::hbm, "hbm"}};
+};
+
 // What all warps of an SM share, and the depth of queues.
 struct SmLimits {
   int schedulers = 4;
   Ticks barrier_slot = 0, barrier_latency = 0;              // an arrival; from the last one to the release
   Ticks phase_latency = 0;                                  // of a test of an mbarrier whose phase is complete
-  Ticks copy_latency = 0;                                   // of a copy from the L2
+  Ticks copy_latency = 0;                                   // of a copy
   double shared_bytes_a_clock = 0, copy_bytes_a_clock = 0;  // stores to shared memory; copies from the L2
   int queue = 0;  // operations of the memory queue of a scheduler that wait to start
 };
@@ -72,8 +79,8 @@ struct SmLimits {
 class SmMachine {
  public:
   // Throws InputError for a profile without measured rates, or without a value that the simulation cannot do without.
-  explicit SmMachine(const HardwareProfile& hardware);
-  // `warps`: of a block, which a barrier without a count waits for.
+  explicit SmMachine(const HardwareProfile& hardware, CopySource source = CopySource::hbm);
+  // `warps`: of a block, that run the code. A barrier waits for all of them, or for as many as it counts.
   SmOperation operation(const Instruction& instruction, int warps) const;
   const SmLimits& limits() const { return limits_; }
   const std::set<std::string>& missing() const;

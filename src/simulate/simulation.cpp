@@ -15,7 +15,53 @@ bool is_innermost(const CodeSummary& code, std::size_t loop) {
   });
 }
 
+// Warps of a block that run the loop.
+int warps_of(const CodeSummary& code, std::size_t loop, int all) {
+  int warps = 0;
+  for (const std::size_t role : code.loops[loop].roles)
+    for (const auto& [first, last] : code.roles[role].warps) warps += std::min(last + 1, all) - std::min(first, all);
+  return std::max(1, warps);
+}
+
+// Clocks of blocks with start and end, and of a launch of them.
+void add_blocks(const CodeSummary& code, const SmMachine& machine, const SmProgram& program,
+                const SimulationChoices& choices, const HardwareProfile& hardware, int resident,
+                SimulatedLoop& simulated) {
+  SmEnds ends;
+  simulated.start = start_path(code, simulated.loop), simulated.end = end_path(code, simulated.loop);
+  for (const std::size_t i : simulated.start)
+    ends.start.push_back(machine.operation(code.section.instructions[i], program.warps));
+  for (const std::size_t i : simulated.end)
+    ends.end.push_back(machine.operation(code.section.instructions[i], program.warps));
+  const auto round = [&](int blocks) {
+    return simulate_blocks(program, ends, machine.limits(), blocks, choices.passes);
+  };
+  simulated.block_clocks = round(resident);
+  if (choices.blocks == 0) return;
+  const auto& measured = *hardware.measured;
+  const double gap = measured.launch.block && measured.clock.tensor_most
+                         ? measured.launch.block->value * measured.clock.tensor_most->value
+                         : 0;
+  simulated.launch_clocks = launch_clocks(choices.blocks, hardware.units.value, resident, gap, round) /
+                            static_cast<double>(hardware.units.value);
+}
+
 }  // namespace
+
+double launch_clocks(std::int64_t blocks, std::int64_t units, int resident, double gap,
+                     const std::function<double(int)>& round) {
+  const auto of_unit = [&](std::int64_t mine) {
+    const std::int64_t full = mine / resident;
+    const int rest = static_cast<int>(mine % resident);
+    const std::int64_t rounds = full + (rest > 0);
+    if (rounds == 0) return 0.0;
+    return static_cast<double>(full) * (full > 0 ? round(resident) : 0) + (rest > 0 ? round(rest) : 0) +
+           gap * static_cast<double>(rounds - 1);
+  };
+  const std::int64_t less = blocks / units, units_with_more = blocks % units;
+  return static_cast<double>(units_with_more) * of_unit(less + 1) +
+         static_cast<double>(units - units_with_more) * of_unit(less);
+}
 
 int resident_blocks(const CubinKernel& kernel, std::int64_t threads, std::int64_t dynamic_smem,
                     const HardwareProfile& hardware) {
@@ -38,7 +84,7 @@ KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& c
                                  const SimulationChoices& choices) {
   constexpr std::int64_t warp_threads = 32;
   const std::int64_t threads = choices.threads > 0 ? choices.threads : kernel.most_threads;
-  const SmMachine machine(hardware);
+  const SmMachine machine(hardware, choices.copies_from);
   KernelSimulation simulation{.hardware = hardware.id, .loops = {}, .refused = {}, .missing = {}};
   simulation.schedulers = machine.limits().schedulers;
   if (threads <= 0) {
@@ -48,18 +94,17 @@ KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& c
   simulation.warps = static_cast<int>(rounded_up(threads, warp_threads) / warp_threads);
   simulation.resident =
       choices.resident > 0 ? choices.resident : resident_blocks(kernel, threads, choices.dynamic_smem, hardware);
-  if (code.roles.size() > 1) {
-    simulation.refused = "its warps have roles, which are not simulated yet";
-    return simulation;
-  }
   for (std::size_t loop = 0; loop < code.loops.size(); ++loop) {
     if (!is_innermost(code, loop)) continue;
     SimulatedLoop& simulated = simulation.loops.emplace_back();
     simulated.loop = loop, simulated.path = step_path(code, loop, choices.through);
-    SmProgram program{.code = {}, .warps = simulation.warps};
+    simulated.warps = warps_of(code, loop, simulation.warps);
+    SmProgram program{.code = {}, .warps = simulated.warps};
     for (const std::size_t instruction : simulated.path)
-      program.code.push_back(machine.operation(code.section.instructions[instruction], simulation.warps));
+      program.code.push_back(machine.operation(code.section.instructions[instruction], simulated.warps));
     simulated.steady = simulate_steady(program, machine.limits(), simulation.resident, choices.event_passes);
+    if (choices.passes > 0 && simulated.warps == simulation.warps)
+      add_blocks(code, machine, program, choices, hardware, simulation.resident, simulated);
   }
   simulation.missing = machine.missing();
   return simulation;

@@ -1,6 +1,7 @@
 // Clocks of a step of a kernel's loops: its machine code, executed on a simulated SM with a GPU's measured rates.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,13 +18,21 @@ struct SimulationChoices {
   std::int64_t dynamic_smem = 0;         // bytes of a block
   int resident = 0;                      // blocks of an SM; 0: as many as fit
   std::vector<std::uint64_t> through{};  // addresses under a branch that a pass executes, see step_path
-  int event_passes = 0;                  // whose events are kept
+  CopySource copies_from = CopySource::hbm;
+  std::int64_t passes = 0;  // of the loop in a block; 0: blocks are not simulated from start to end
+  std::int64_t blocks = 0;  // of the launch; 0: it is not composed
+  int event_passes = 0;     // whose events are kept
 };
 
 struct SimulatedLoop {
   std::size_t loop = 0;             // of the summary
   std::vector<std::size_t> path{};  // instructions of the section; SmSteady has them in this order
+  std::vector<std::size_t> start{},
+      end{};      // those of a block before and after the loop, with SimulationChoices::passes
+  int warps = 0;  // of a block, that run the loop
   SmSteady steady{};
+  double block_clocks = 0;   // of all passes with start and end, as many blocks as fit; 0: not simulated
+  double launch_clocks = 0;  // active clocks of an SM in the launch, mean of all SMs; 0: not composed
 };
 
 struct KernelSimulation {
@@ -40,7 +49,12 @@ struct KernelSimulation {
 int resident_blocks(const CubinKernel& kernel, std::int64_t threads, std::int64_t dynamic_smem,
                     const HardwareProfile& hardware);
 
-// Innermost loops in which all warps of a block do the same.
+// Active clocks of all SMs together: each SM gets an equal share of the blocks, runs as many at once as fit, and begins
+// the next round `gap` clocks after one. `round`: clocks of this number of blocks at once.
+double launch_clocks(std::int64_t blocks, std::int64_t units, int resident, double gap,
+                     const std::function<double(int)>& round);
+
+// Innermost loops, each by the warps of a block that run it. What warps of other roles provide is there in time.
 KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& code, const HardwareProfile& hardware,
                                  const SimulationChoices& choices);
 

@@ -65,8 +65,37 @@ TEST_CASE("a pass goes where the copies are, and through addresses that the call
   CHECK(step_path(code, 0, {0x30}) == std::vector<std::size_t>{0, 1, 2, 3, 4});
 }
 
-TEST_CASE("a kernel whose warps have roles, or whose block has no size, is refused with the reason") {
-  CHECK(simulated("fused_wgmma", {}).refused.find("roles") != std::string::npos);
+TEST_CASE("each loop is run by the warps of its roles") {
+  const KernelSimulation simulation = simulated("fused_wgmma", {.resident = 1});
+  const auto products =
+      std::max_element(simulation.loops.begin(), simulation.loops.end(), [](const auto& a, const auto& b) {
+        return a.steady.busy[static_cast<std::size_t>(SmPart::tensor)] <
+               b.steady.busy[static_cast<std::size_t>(SmPart::tensor)];
+      });
+  CHECK(products->warps == 8);
+  CHECK(simulation.warps == 12);
+  CHECK(products->steady.periodic);
+}
+
+TEST_CASE("a launch shares its blocks among the SMs, and runs what does not fit in further rounds") {
+  const auto round = [](int blocks) { return 100.0 + 10 * blocks; };
+  CHECK(launch_clocks(4, 4, 2, 5, round) == doctest::Approx(4 * 110));
+  CHECK(launch_clocks(5, 4, 2, 5, round) == doctest::Approx(3 * 110 + 120));
+  CHECK(launch_clocks(12, 4, 2, 5, round) == doctest::Approx(4 * (120 + 5 + 110)));
+  CHECK(launch_clocks(2, 4, 2, 5, round) == doctest::Approx(2 * 110));
+}
+
+TEST_CASE("a block takes its start, its passes and its end; copies from memory hold it longer than from the L2") {
+  const auto clocks = [](std::int64_t passes, CopySource source) {
+    return simulated("split_kv", {.resident = 1, .copies_from = source, .passes = passes}).loops.at(0).block_clocks;
+  };
+  const double few = clocks(8, CopySource::l2), more = clocks(16, CopySource::l2), many = clocks(400, CopySource::l2);
+  CHECK(more > few);
+  CHECK(many == doctest::Approx(more + (more - few) / 8 * 384).epsilon(0.02));
+  CHECK(clocks(8, CopySource::hbm) > few);
+}
+
+TEST_CASE("a kernel whose block has no size is refused with the reason") {
   CubinKernel kernel = test_cubin("split_kv").kernels.at(0);
   kernel.most_threads = 0;
   CHECK(simulate_kernel(kernel, test_summary("split_kv"), h200(), {}).refused.find("--block") != std::string::npos);

@@ -387,7 +387,11 @@ SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int b
 
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
                        std::int64_t passes) {
-  return Sm(program, ends, limits, blocks, passes, 0).run_blocks();
+  constexpr std::int64_t few = 16, more = 32;
+  const auto clocks = [&](std::int64_t n) { return Sm(program, ends, limits, blocks, n, 0).run_blocks(); };
+  if (passes <= more) return clocks(passes);
+  const double after_few = clocks(few), after_more = clocks(more);
+  return after_more + (after_more - after_few) * static_cast<double>(passes - more) / static_cast<double>(more - few);
 }
 
 }  // namespace tilescope

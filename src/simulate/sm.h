@@ -57,7 +57,7 @@ struct SmSteady {
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0);
 
 // Clocks from the start of `blocks` blocks, which are resident together, until the last one ends. Each executes
-// `passes` of the loop.
+// `passes` of the loop; many are extrapolated.
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
                        std::int64_t passes);
 

@@ -23,9 +23,9 @@ class Timeline {
     name("process_name", warps_process, 0, "warps");
     name("process_name", pipes_process, 0, "pipes");
     name("process_name", copies_process, 0, "copies");
-    for (int warp = 0; warp < simulation_.resident * simulation_.warps; ++warp)
+    for (int warp = 0; warp < simulation_.resident * loop_.warps; ++warp)
       name("thread_name", warps_process, warp,
-           fmt::format("block {} warp {} (scheduler {})", warp / simulation_.warps, warp % simulation_.warps,
+           fmt::format("block {} warp {} (scheduler {})", warp / loop_.warps, warp % loop_.warps,
                        warp % simulation_.schedulers));
     for (int track = 0; track < simulation_.schedulers * static_cast<int>(sm_parts); ++track)
       if (track % static_cast<int>(sm_parts) != 0)

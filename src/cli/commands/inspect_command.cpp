@@ -56,10 +56,12 @@ void write_timeline(const std::string& place, const InspectedKernel& kernel) {
 
 void add_simulation(const Arguments& arguments, std::vector<InspectedKernel>& kernels) {
   constexpr std::int64_t most_resident = 32, most_threads = 1024, most_smem = 1 << 20;
+  constexpr std::int64_t most_steps = 1'000'000, most_blocks = 1'000'000'000;
   constexpr int timeline_passes = 3;
   const bool timeline = arguments.has("timeline");
   if (!arguments.has("simulate")) {
-    for (const char* option : {"timeline", "resident", "block", "dynamic-shared-bytes", "through"})
+    for (const char* option :
+         {"timeline", "resident", "block", "dynamic-shared-bytes", "through", "copies-from", "steps", "blocks"})
       if (arguments.has(option)) refuse(std::string("--") + option, "belongs to --simulate");
     return;
   }
@@ -70,7 +72,12 @@ void add_simulation(const Arguments& arguments, std::vector<InspectedKernel>& ke
       .dynamic_smem = arguments.integer("dynamic-shared-bytes", 0, most_smem).value_or(0),
       .resident = static_cast<int>(arguments.integer("resident", 1, most_resident).value_or(0)),
       .through = addresses_given(arguments),
+      .copies_from = arguments.has("copies-from") ? parse_kind<CopySource>(*arguments.text("copies-from")).value()
+                                                  : CopySource::hbm,
+      .passes = arguments.integer("steps", 1, most_steps).value_or(0),
+      .blocks = arguments.integer("blocks", 1, most_blocks).value_or(0),
       .event_passes = timeline ? timeline_passes : 0};
+  if (choices.blocks > 0 && choices.passes == 0) refuse("--blocks", "needs the steps of a block: --steps");
   std::vector<InspectedKernel*> simulated;
   for (InspectedKernel& kernel : kernels) {
     if (!kernel.bounds) continue;  // of another GPU, or not read
@@ -201,6 +208,12 @@ std::vector<OptionSpec> inspect_options() {
              {"resident", "blocks on the simulated SM (default: as many as fit)", Value::count},
              {"block", "threads of a block, where the code does not state them", Value::count},
              {"dynamic-shared-bytes", "dynamic shared memory of a block", Value::count},
+             {"copies-from",
+              "where copies into shared memory find their data (default: hbm)",
+              Value::choice,
+              {"l2", "hbm"}},
+             {"steps", "passes of the loop in a block: adds clocks of a block from start to end", Value::count},
+             {"blocks", "with --steps: blocks of the launch; adds the launch's clocks", Value::count},
              {"through", "addresses under branches that a simulated pass executes: 0x1050,0x1590"},
              {"timeline", "write the simulated SM as a trace for the Perfetto UI", Value::output_file}} +
          output_options();

@@ -114,9 +114,10 @@ TEST_CASE("inspect --simulate shows clocks of a pass, the listing with its waits
         "error: --simulate: needs the rates of a GPU: name one with --hardware\n");
   CHECK(has(run_program(kernel.command() + " --resident 2").err, "--resident: belongs to --simulate"));
   CHECK(has(run_program(simulate + " --through x9").err, "--through: expected addresses"));
-  const CommittedKernel roles("fused_wgmma");
-  CHECK(
-      has(run_program(roles.command() + " --hardware h200_sxm --simulate").out, "Not simulated: its warps have roles"));
+  CHECK(has(run_program(simulate + " --blocks 5").err, "--blocks: needs the steps of a block: --steps"));
+  const Json launch = Json::parse(run_program(simulate + " --steps 8 --blocks 500 --format json").out)["kernels"][0];
+  const Json loop = launch["simulation"]["loops"][0];
+  CHECK(loop["launch_clocks"].get<double>() > loop["block_clocks"].get<double>());
 }
 
 TEST_CASE("inspect of a capture shows the kernels that were launched, with the threads of their blocks") {

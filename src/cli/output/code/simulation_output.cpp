@@ -50,6 +50,24 @@ std::string reasons(const std::array<double, sm_waits>& waits) {
   return join(parts, ", ");
 }
 
+Json addresses_of(const CodeSummary& code, const std::vector<std::size_t>& instructions) {
+  Json list = Json::array();
+  for (const std::size_t i : instructions) list.push_back(shown_address(code.section.instructions[i].address));
+  return list;
+}
+
+// Without the columns that no row has.
+Table without_gaps(Table table) {
+  for (std::size_t column = table.columns.size(); column-- > 0;) {
+    const bool gap =
+        std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[column].is_null(); });
+    if (!gap) continue;
+    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(column));
+    for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+  return table;
+}
+
 Table listing_of(const CodeSummary& code, const SimulatedLoop& loop) {
   Table table{.title = fmt::format("clocks that each instruction of loop {} waits to issue, mean of a pass and warp",
                                    shown_address(code.loops[loop.loop].header)),
@@ -71,6 +89,8 @@ const Columns<R>& simulated_loop_columns() {
        [](const R& r) { return shown_address(r.code->loops[r.loop->loop].header); }},
       {{"instructions", "instructions", "", "Instructions of the simulated pass.", Origin::code},
        [](const R& r) { return r.loop->path.size(); }},
+      {{"warps", "warps", "", "Warps of a block that run the loop.", Origin::code},
+       [](const R& r) { return r.loop->warps; }},
       {{"clocks", "clocks", "clk", "A pass of each resident block.", Origin::time_model},
        [](const R& r) { return r.loop->steady.clocks; }},
       share("issued", "issue", "Issue slots that are used.", [](const SmSteady& steady) { return steady.issued; }),
@@ -83,6 +103,12 @@ const Columns<R>& simulated_loop_columns() {
       {{"longest_wait", "longest wait", "", "What a warp waits for longest in a pass, and how long.",
         Origin::time_model},
        [](const R& r) { return longest_wait(r.loop->steady); }},
+      {{"block_clocks", "block", "clk", "All passes of resident blocks with their start and end. With --steps.",
+        Origin::time_model},
+       [](const R& r) { return r.loop->block_clocks > 0 ? Json(r.loop->block_clocks) : Json(); }},
+      {{"launch_clocks", "launch", "clk", "Active clocks of an SM in the launch, mean of all SMs. With --blocks.",
+        Origin::time_model},
+       [](const R& r) { return r.loop->launch_clocks > 0 ? Json(r.loop->launch_clocks) : Json(); }},
   };
   return columns;
 }
@@ -102,6 +128,8 @@ Json simulation_json(const CodeSummary& code, const KernelSimulation& simulation
                       {"passed_with", std::move(waits)}});
     }
     if (instructions) object["instruction_list"] = std::move(list);
+    if (instructions && !loop.start.empty())
+      object["start"] = addresses_of(code, loop.start), object["end"] = addresses_of(code, loop.end);
     loops.push_back(std::move(object));
   }
   return {{"hardware", simulation.hardware}, {"resident_blocks", simulation.resident}, {"warps", simulation.warps},
@@ -116,7 +144,7 @@ std::string simulation_text(const CodeSummary& code, const KernelSimulation& sim
   if (rows.empty()) return "";
   const std::string title = fmt::format("simulated passes on {}, {} blocks of {} warps on an SM", simulation.hardware,
                                         simulation.resident, simulation.warps);
-  std::string text = "\n" + render(table_of(title, simulated_loop_columns(), rows), style);
+  std::string text = "\n" + render(without_gaps(table_of(title, simulated_loop_columns(), rows)), style);
   for (const SimulatedLoop& loop : simulation.loops)
     if (instructions) text += "\n" + render(listing_of(code, loop), style);
   return text;
