@@ -28,7 +28,7 @@ except (ImportError, AttributeError):
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIMULATE = ("inspect src/kernel/code/testdata/loop.cubin --nvdisasm src/kernel/code/testdata/loop_listing.sh "
-            "--instructions --hardware h200_sxm --simulate")
+            "--instructions --hardware h200_sxm --simulate --steps 5 --blocks 7")
 HEADS = "--heads 4 --q-len 1k --head-dim 128"
 COMMANDS = [
     f"predict --hardware h200_sxm --kernel fused_mma {HEADS}",
