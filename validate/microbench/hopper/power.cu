@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/wgmma.cuh"
+#include "hardware/clock_exponent.h"
 #include "validate/microbench/launch/power.h"
 #include "validate/microbench/steady.cuh"
 
@@ -150,18 +151,22 @@ void measure_tensor_power(Microbench& bench, const Nvml& nvml, double seconds, c
   add_energy<__nv_bfloat16>(bench, nvml, seconds, "bf16", curves);
   add_register_energy(bench, nvml, seconds, curves);
   add_energy<device::E4m3>(bench, nvml, seconds, "fp8_e4m3", curves);
-  for (const int eighths : {5, 6, 7})
-    curves.add("tensor fp16 on " + std::to_string(eighths) + "/8",
-               products_on<__half>(nvml, seconds, bench.units() * eighths / 8));
-  const LoadResult all = products_on<__half>(nvml, seconds, bench.units());
-  curves.add("tensor fp16 on all", all);
+  std::vector<HeldLoad> held;
+  const auto load_on = [&](const std::string& part, int blocks) {
+    const LoadResult load = products_on<__half>(nvml, seconds, blocks);
+    curves.add("tensor fp16 on " + part, load);
+    held.push_back({load.clock_hz, load.watts, load.operations_per_second});
+    return load;
+  };
+  for (const int eighths : {5, 6, 7}) load_on(std::to_string(eighths) + "/8", bench.units() * eighths / 8);
+  const LoadResult all = load_on("all", bench.units());
   bench.add("clock.tensor_load", {all.clock_hz},
             "wgmma fp16 over random normal operands on all SMs, " + std::to_string(static_cast<int>(all.watts)) + " W");
-  const double few_joules = bench.find("power.tensor.fp16")->value;
-  const double all_joules = (all.watts - awake.watts) / all.operations_per_second;
-  if (all.clock_hz < 0.97 * light)
-    bench.add("power.clock_exponent", {std::log(all_joules / few_joules) / std::log(all.clock_hz / light)},
-              "exponent of the clock in the energy of a wgmma FLOP: all SMs against a few SMs");
+  const double exponent = clock_exponent(held, light, bench.find("power.tensor.fp16")->value, awake.watts);
+  if (exponent > 0)
+    bench.add("power.clock_exponent", {exponent},
+              "exponent of the clock in the energy of a wgmma FLOP: least squares over 5/8, 6/8, 7/8 and all of the "
+              "SMs, whose clock the power limit holds, against a few SMs");
   curves.add("tensor bf16 on all", products_on<__nv_bfloat16>(nvml, seconds, bench.units()));
   curves.add("tensor fp8 on all", products_on<device::E4m3>(nvml, seconds, bench.units()));
 }
