@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -56,6 +57,8 @@ validate::Record record_of(const json& launch, const AttentionFacts& facts, cons
   record.point.workload = {sizes.batch,  sizes.heads_q, sizes.heads_kv, sizes.q_len,
                            sizes.kv_len, sizes.d_qk,    sizes.d_v};
   record.point.dtype = *parse_format(launch.at("dtype").get<std::string>());
+  if (launch.contains("us")) record.program_seconds = {launch.at("us").get<double>() * 1e-6};
+  if (!launch.contains("counters")) return record;
   for (const auto& [metric, value] : launch.at("counters").items()) record.counters[metric] = value;
   record.counters_with_flush = record.counters;
   validate::MeasuredLaunch& forward = record.islands.emplace_back();
@@ -121,4 +124,45 @@ TEST_CASE("kernels that describe found in machine code: predicted bytes and oper
   CHECK(hbm_read.share() == 1);
   CHECK(hbm_read.worst < 0.05);  // of FlashAttention-2 under a causal mask: no one says in which order it takes keys
   CHECK(operands.share() == 1);
+}
+
+TEST_CASE("times of kernels that describe found in machine code are near those that an H100 took") {
+  const validate::Experiment nothing_judged;
+  std::map<std::string, Within> by_source;
+  std::map<std::string, double> sums;
+  std::ifstream file(std::string(TILESCOPE_SOURCE_DIR) + "/validate/described/h100_times.jsonl");
+  for (std::string line; std::getline(file, line);) {
+    const json kernel = json::parse(line);
+    const AttentionFacts facts = read_facts(kernel.at("facts").dump(), "h100_times.jsonl");
+    const std::string source = kernel.at("source");
+    for (const json& launch : kernel.at("launches")) {
+      const DescribedFile descriptor(facts, launch);
+      Comparer comparer(
+          TILESCOPE_SOURCE_DIR, [&](const std::string&) -> const validate::Experiment& { return nothing_judged; },
+          Keep::points, 1);
+      comparer.add(record_of(launch, facts, descriptor.path()));
+      for (const ComparisonRow& row : comparer.finish().rows) {
+        if (row.quantity != "seconds_program") continue;
+        by_source[source].add(row.predicted, row.measured, 0.2);
+        sums[source] += std::abs(row.predicted / row.measured - 1);
+      }
+    }
+  }
+  struct Bar {
+    const char* source;
+    int launches;
+    double mean, worst;
+  };
+  for (const Bar& bar :
+       {Bar{"triton_forward.py", 48, 0.12, 0.25}, Bar{"PyTorch 2.11, FlashAttention-2", 10, 0.12, 0.45},
+        Bar{"JAX Pallas, Mosaic GPU", 5, 0.12, 0.25}}) {
+    const Within& found = by_source[bar.source];
+    CAPTURE(bar.source);
+    CHECK(found.all == bar.launches);
+    const double mean = sums[bar.source] / found.all;
+    MESSAGE(fmt::format("{}: {} launches, mean error of time {:.1f} %, worst {:.1f} %", bar.source, found.all,
+                        100 * mean, 100 * found.worst));
+    CHECK(mean < bar.mean);
+    CHECK(found.worst < bar.worst);
+  }
 }

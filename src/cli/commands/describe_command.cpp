@@ -14,6 +14,7 @@
 #include "kernel/code/machine_code.h"
 #include "kernel/code/sass/nvdisasm.h"
 #include "kernel/describe/description.h"
+#include "launches/captured_sizes.h"
 #include "records/capture/capture_lines.h"
 #include "request/read_point.h"
 
@@ -22,30 +23,36 @@ namespace {
 
 constexpr std::int64_t most_extent = std::int64_t{1} << 31;
 
-// Facts of the kernels of a file whose names fit and that compute attention. A file of facts needs no disassembler.
-std::vector<AttentionFacts> facts_of_file(const Arguments& arguments, const std::string& file,
-                                          const std::string& wanted) {
-  if (std::filesystem::path(file).extension() == ".json") return {read_facts(read_file(file), file)};
+struct FoundKernel {
+  AttentionFacts facts;
+  CubinKernel kernel{};
+  std::optional<CodeSummary> code{};  // none: the facts were read
+};
+
+// The kernels of a file whose names fit and that compute attention. A file of facts needs no disassembler.
+std::vector<FoundKernel> kernels_of_file(const Arguments& arguments, const std::string& file,
+                                         const std::string& wanted) {
+  if (std::filesystem::path(file).extension() == ".json") return {{.facts = read_facts(read_file(file), file)}};
   const auto nvdisasm = find_nvdisasm(arguments.text("nvdisasm"));
   if (!nvdisasm) throw InputError(Diagnostic{.file = file, .message = nvdisasm_advice()});
-  std::vector<AttentionFacts> facts;
+  std::vector<FoundKernel> attention;
   std::string other;  // why the last kernel is none
   for (const Cubin& cubin : read_code_file(file)) {
     std::vector<const CubinKernel*> kernels;
     for (const CubinKernel& kernel : cubin.kernels)
       if (is_named(kernel.name, wanted)) kernels.push_back(&kernel);
-    const std::vector<CodeSummary> code = machine_code(*nvdisasm, cubin, kernels, file);
+    std::vector<CodeSummary> code = machine_code(*nvdisasm, cubin, kernels, file);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       FoundFacts found = attention_facts(*kernels[i], cubin.compute_capability, code[i]);
-      if (found.facts) facts.push_back(std::move(*found.facts));
+      if (found.facts) attention.push_back({std::move(*found.facts), *kernels[i], std::move(code[i])});
       else other = fmt::format("{} has not {}", readable_name(kernels[i]->name), found.missing);
     }
   }
-  if (facts.empty())
+  if (attention.empty())
     throw InputError(Diagnostic{.file = file,
                                 .message = other.empty() ? fmt::format("no kernel has '{}' in its name", wanted)
                                                          : "no kernel of forward attention was found: " + other});
-  return facts;
+  return attention;
 }
 
 // "8,16,1"
@@ -73,8 +80,8 @@ KernelLaunch launch_given(const Arguments& arguments) {
 }
 
 // The launch of a capture that took the most time, of kernels whose names fit.
-const capture::CapturedLaunch& launch_of(const capture::Capture& found, const std::string& wanted,
-                                         const std::string& place) {
+const capture::CapturedLaunch& longest_launch(const capture::Capture& found, const std::string& wanted,
+                                              const std::string& place) {
   const capture::CapturedLaunch* longest = nullptr;
   const auto time = [](const capture::CapturedLaunch& launch) {
     std::int64_t sum = 0;
@@ -104,6 +111,8 @@ std::string only_letters(const std::string& name) {
 struct Source {
   std::string file, wanted;
   KernelLaunch launch;
+  std::optional<capture::Capture> capture{};
+  const capture::CapturedLaunch* captured = nullptr;  // of the capture
 };
 
 // A file with code and a launch as given, or a capture.
@@ -112,17 +121,17 @@ Source source_of(const Arguments& arguments) {
   const std::filesystem::path path = place;
   std::error_code ignored;
   const bool captured = std::filesystem::is_directory(path, ignored) || path.extension() == ".jsonl";
-  if (!captured) return {place, wanted, launch_given(arguments)};
+  if (!captured) return {.file = place, .wanted = wanted, .launch = launch_given(arguments)};
   for (const char* option : {"grid", "block", "dynamic-shared-bytes"})
     if (arguments.has(option)) refuse(std::string("--") + option, "is in the capture; leave it out");
-  const capture::Capture found = capture::read_capture(path);
-  const capture::CapturedLaunch& launch = launch_of(found, wanted, place);
-  const capture::CapturedKernel& kernel = found.kernels[static_cast<std::size_t>(launch.kernel)];
+  Source source;
+  source.capture = capture::read_capture(path);
+  source.captured = &longest_launch(*source.capture, wanted, place);
+  const capture::CapturedKernel& kernel = source.capture->kernels[static_cast<std::size_t>(source.captured->kernel)];
   const std::filesystem::path folder = std::filesystem::is_directory(path, ignored) ? path : path.parent_path();
-  return {(folder / "cubins" / (kernel.module + ".cubin")).string(), kernel.symbol,
-          KernelLaunch{.grid = launch.grid,
-                       .threads = launch.block[0] * launch.block[1] * launch.block[2],
-                       .dynamic_smem = launch.dynamic_shared_bytes}};
+  source.file = (folder / "cubins" / (kernel.module + ".cubin")).string(), source.wanted = kernel.symbol;
+  source.launch = launches::launch_of(*source.captured);
+  return source;
 }
 
 // The sizes and the mask of the launch. The head dimensions are those of the code unless they are given.
@@ -142,17 +151,21 @@ ExitStatus describe(const Arguments& arguments) {
   if (arguments.positional().empty())
     refuse("describe", "is incomplete: name a capture, a cubin, an object, a program or a shared library");
   const Source source = source_of(arguments);
-  const std::vector<AttentionFacts> facts = facts_of_file(arguments, source.file, source.wanted);
-  if (facts.size() > 1) {
+  const std::vector<FoundKernel> found = kernels_of_file(arguments, source.file, source.wanted);
+  if (found.size() > 1) {
     std::string names;
-    for (const AttentionFacts& each : facts) names += "\n  " + readable_name(each.kernel);
-    refuse("--name", fmt::format("expected the name of one kernel, found {} that fit:{}", facts.size(), names));
+    for (const FoundKernel& each : found) names += "\n  " + readable_name(each.facts.kernel);
+    refuse("--name", fmt::format("expected the name of one kernel, found {} that fit:{}", found.size(), names));
   }
-  DescribeInput input{
-      .name = arguments.text("as").value_or(only_letters(capture::short_kernel_name(facts.front().kernel))),
-      .facts = facts.front(),
-      .launch = source.launch};
+  const AttentionFacts& facts = found.front().facts;
+  DescribeInput input{.name = arguments.text("as").value_or(only_letters(capture::short_kernel_name(facts.kernel))),
+                      .facts = facts,
+                      .launch = source.launch};
   if (arguments.has("q-len")) input = with_sizes(std::move(input), arguments);
+  else if (source.captured != nullptr && found.front().code)
+    add_launch_sizes(
+        launches::captured_sizes(*source.capture, *source.captured, found.front().kernel, *found.front().code, facts),
+        !source.captured->tensor_maps.empty(), input);
   const Description description = describe_kernel(input);
   if (arguments.has("check")) return check_against_capture(arguments, input, description);
   if (arguments.format() == OutputFormat::json) deliver(arguments, facts_json(input.facts) + "\n");

@@ -13,6 +13,7 @@ namespace {
 // with what `ptxas -v` prints for the same kernel.
 enum class Attribute : std::uint8_t {
   most_threads = 0x05,
+  parameter_bank = 0x0a,
   required_threads = 0x10,
   frame_size = 0x11,
   parameter = 0x17,
@@ -59,6 +60,7 @@ void add_own_attributes(const ElfFile& elf, CubinKernel& kernel) {
       for (std::uint64_t at = 0; at + 4 <= value.size(); at += 4)
         kernel.cluster_blocks *= std::max<std::uint32_t>(1, value.read<std::uint32_t>(at));
     }
+    if (attribute == Attribute::parameter_bank) kernel.parameters_offset = value.read<std::uint16_t>(4);
     if (attribute == Attribute::barriers) kernel.barriers = value.read<std::uint8_t>(0);
     if (attribute == Attribute::parameter)
       parameters[value.read<std::uint16_t>(4)] = {value.read<std::uint16_t>(6),

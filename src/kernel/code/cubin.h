@@ -22,6 +22,7 @@ struct CubinKernel {
   std::int64_t most_threads = 0;            // of a block, by __launch_bounds__ or .reqntid; 0: not stated
   std::int64_t cluster_blocks = 0;          // blocks of a cluster that the code requires; 0: none
   std::vector<KernelParameter> parameters;  // in the order of the source
+  std::int64_t parameters_offset = 0x210;   // of the first parameter in constant bank 0
   std::string code;                         // machine code: 16 bytes an instruction
 };
 

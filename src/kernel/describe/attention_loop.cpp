@@ -39,6 +39,8 @@ FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
   loop.keys = o.depth(), loop.head_dim = s.depth();
   const std::int64_t parts = parts_of_sum(s, code.loops[index]);
   loop.head_dim *= parts;
+  if (parts > 1 && s.instruction.b_from_shared)  // such keys cannot be quantised
+    return {.missing = "one product that starts from zero: a second one is that of a backward pass"};
   if (s.elements() % (parts * loop.keys) != 0) return {.missing = "scores that fill a tile of whole rows"};
   loop.rows = s.elements() / (parts * loop.keys);
   if (loop.rows % s.instruction.m != 0 || o.elements() % loop.rows != 0)

@@ -36,7 +36,7 @@ void describe_whole(const DescribeInput& input, Description& out) {
   else if (!dtype.empty()) part.add("dtypes", "[" + dtype + "]", ValueSource::code, "operands of " + facts.opcode);
   else out.missing.push_back({"dtypes", "no format of attention has the operands of " + facts.opcode});
   part.add("head_dims", fmt::format("[{}]", facts.head_dim), ValueSource::code, "depth of the scores' sums");
-  part.add("masks", "[" + input.mask + "]", ValueSource::given, "the mask of the launch");
+  part.add("masks", "[" + input.mask + "]", input.sizes_from, "the mask of the launch");
   part.add("limits", "{compute_capability: " + facts.compute_capability + "}", ValueSource::elf, "target of the code");
 }
 
@@ -50,6 +50,12 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
   }
   const Workload& w = *input.workload;
   const std::int64_t q_tiles = (w.q_len + tile.tile_q - 1) / tile.tile_q;
+  if (!input.sizes.order.empty() && input.sizes.splits == 1) {
+    Part{out.island}.add(
+        "block_order", "[" + input.sizes.order + "]", ValueSource::launch,
+        fmt::format("which bytes the blocks of the grid of {} x {} x {} read", grid[0], grid[1], grid[2]));
+    return;
+  }
   const auto fitting = orders_that_fit(grid, {.q_tiles = q_tiles, .heads = w.heads_q, .batch = w.batch});
   if (fitting.empty())
     out.missing.push_back(
@@ -88,6 +94,13 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
                                 : "free",
            ValueSource::code, fmt::format("{} barriers in a step", facts.barriers));
   describe_order(input, tile, out);
+  const LaunchSizes& sizes = input.sizes;
+  if (sizes.falling || sizes.q_falling)
+    part.add("falling",
+             fmt::format("{{{}}}", sizes.falling && sizes.q_falling ? "q: always, kv: always"
+                                   : sizes.falling                  ? "kv: always"
+                                                                    : "q: always"),
+             ValueSource::launch, "the addresses that blocks read, one after the other");
 }
 
 std::string held_in_registers(const AttentionFacts& facts) {
@@ -129,6 +142,25 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
   if (spills) part.add("local", local_memory(facts), ValueSource::code, "loads and stores of local memory");
 }
 
+void describe_sizes(const DescribeInput& input, Description& out) {
+  for (const std::string& open : input.sizes.unknown) {
+    const std::size_t colon = open.find(": ");
+    out.missing.push_back({open.substr(0, colon), open.substr(colon + 2)});
+  }
+  if (!input.workload || input.sizes_from == ValueSource::given) return;
+  const Workload& w = *input.workload;
+  Part part{out.launch};
+  const char* reason = input.sizes.folded ? "entries and heads are one index of the grid, here all heads"
+                                          : "which bytes blocks read, and the integers among the parameters";
+  for (const auto& [key, value] : {std::pair{"batch", w.batch},
+                                   {"heads_q", w.heads_q},
+                                   {"heads_kv", w.heads_kv},
+                                   {"q_len", w.q_len},
+                                   {"kv_len", w.kv_len}})
+    part.add(key, value, input.sizes_from, reason);
+  part.add("mask", input.mask, input.sizes_from, "how many steps of keys each block takes");
+}
+
 std::string line(const DescribedValue& value, std::string_view indent) {
   return fmt::format("{}{}: {}  # {}: {}\n", indent, value.key, value.value, to_string(value.from), value.reason);
 }
@@ -154,12 +186,29 @@ std::string Description::yaml() const {
   for (const DescribedValue& value : work) text += line(value, "      ");
   text += "variants:\n";
   for (std::size_t i = 0; i < variant.size(); ++i) text += line(variant[i], i == 0 ? "  - " : "    ");
+  for (const DescribedValue& value : launch) text += "# launch: " + line(value, "");
   for (const MissingValue& value : missing) text += fmt::format("# missing: {}: {}\n", value.key, value.reason);
   return text;
 }
 
+void add_launch_sizes(const LaunchSizes& sizes, bool tensor_maps, DescribeInput& input) {
+  input.sizes = sizes;
+  if (!sizes.batch || !sizes.heads_q || !sizes.heads_kv || !sizes.q_len || !sizes.kv_len || sizes.mask.empty()) return;
+  input.workload = Workload{.batch = *sizes.batch,
+                            .heads_q = *sizes.heads_q,
+                            .heads_kv = *sizes.heads_kv,
+                            .q_len = *sizes.q_len,
+                            .kv_len = *sizes.kv_len,
+                            .d_qk = input.facts.head_dim,
+                            .d_v = input.facts.v_head_dim};
+  input.mask = sizes.mask.substr(0, sizes.mask.find(':'));
+  input.sizes_from = tensor_maps ? ValueSource::tensor_map : ValueSource::launch;
+}
+
 Description describe_kernel(const DescribeInput& input) {
-  Description description{.name = input.name, .kernel = {}, .island = {}, .work = {}, .variant = {}, .missing = {}};
+  Description description{
+      .name = input.name, .kernel = {}, .island = {}, .work = {}, .variant = {}, .launch = {}, .missing = {}};
+  describe_sizes(input, description);
   const BlockTile tile = block_tile(input.facts, input.launch, description.missing);
   if (tile.tile_q == 0) return description;
   describe_whole(input, description);

@@ -10,15 +10,18 @@
 #include "base/enum_table.h"
 #include "diagram/workload.h"
 #include "kernel/describe/facts.h"
+#include "kernel/describe/launch_sizes.h"
 
 namespace tilescope {
 
 // Where a value of a description comes from.
-enum class ValueSource { elf, code, launch, given };
+enum class ValueSource { elf, code, launch, tensor_map, given };
 template <>
 struct EnumTable<ValueSource> {
   static constexpr std::array rows{NamedKind{ValueSource::elf, "elf"}, NamedKind{ValueSource::code, "code"},
-                                   NamedKind{ValueSource::launch, "launch"}, NamedKind{ValueSource::given, "given"}};
+                                   NamedKind{ValueSource::launch, "launch"},
+                                   NamedKind{ValueSource::tensor_map, "tensor map"},
+                                   NamedKind{ValueSource::given, "given"}};
 };
 
 struct DescribedValue {
@@ -39,6 +42,8 @@ struct DescribeInput {
   KernelLaunch launch{};
   std::optional<Workload> workload{};  // of the launch
   std::string mask = "none";           // of the launch
+  ValueSource sizes_from = ValueSource::given;
+  LaunchSizes sizes{};  // as the launch shows them; its open questions are missing values
 };
 
 struct MissingValue {
@@ -48,6 +53,7 @@ struct MissingValue {
 struct Description {
   std::string name;
   std::vector<DescribedValue> kernel, island, work, variant;  // by part of the file, in its order
+  std::vector<DescribedValue> launch;                         // sizes of the launch, by the options that state them
   std::vector<MissingValue> missing;                          // what could not be found, and why
 
   std::string yaml() const;  // the descriptor; the source of each value, and what is missing, are comments
@@ -55,6 +61,9 @@ struct Description {
 
 // The format that a descriptor calls "fp16" where instructions say "F16"; empty: none of attention's.
 std::string operand_format(const std::string& operands);
+
+// Sizes and mask as the launch shows them, where all of them are known.
+void add_launch_sizes(const LaunchSizes& sizes, bool tensor_maps, DescribeInput& input);
 
 // Forward attention by one loop over keys. What does not follow from the input is in `missing`, never guessed.
 Description describe_kernel(const DescribeInput& input);

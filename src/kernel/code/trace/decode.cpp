@@ -1,0 +1,129 @@
+#include "kernel/code/trace/decode.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/text.h"
+
+namespace tilescope {
+namespace {
+
+using Kind = DecodedOperand::Kind;
+
+std::optional<std::uint32_t> number_of(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (!text.starts_with("0x")) return std::nullopt;
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return negative ? 0U - value : value;
+}
+
+struct RegisterName {
+  Kind kind;
+  std::int16_t index;
+  std::string_view suffix;  // "64" of "R2.64"
+};
+
+std::optional<RegisterName> register_of(std::string_view text) {
+  const bool uniform = text.starts_with('U');
+  if (uniform) text.remove_prefix(1);
+  if (!text.starts_with('R') && !text.starts_with('P')) return std::nullopt;
+  const bool predicate = text[0] == 'P';
+  const Kind kind =
+      predicate ? (uniform ? Kind::uniform_predicate : Kind::predicate) : (uniform ? Kind::uniform : Kind::general);
+  text.remove_prefix(1);
+  const std::size_t dot = text.find('.');
+  const std::string_view name = text.substr(0, dot), suffix = dot == text.npos ? "" : text.substr(dot + 1);
+  if (name == "Z" || name == "T") return RegisterName{kind, -1, suffix};
+  int index = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+  if (name.empty() || error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
+  return RegisterName{kind, static_cast<std::int16_t>(index), suffix};
+}
+
+// "R2.64+UR4+0x10", what stands between brackets.
+bool add_address(std::string_view text, DecodedOperand& operand) {
+  for (const std::string& part : split(text, '+')) {
+    if (const auto offset = number_of(part)) {
+      operand.number += *offset;
+      continue;
+    }
+    const auto name = register_of(part);
+    if (!name || name->kind == Kind::predicate || name->kind == Kind::uniform_predicate) return false;
+    const bool wide = name->suffix == "64";
+    if (name->kind == Kind::general) operand.base = name->index, operand.wide_base = wide;
+    else operand.ubase = name->index, operand.wide_ubase = wide;
+  }
+  return true;
+}
+
+bool is_predicate_operand(const DecodedOperand& operand) {
+  return operand.kind == Kind::predicate || operand.kind == Kind::uniform_predicate;
+}
+
+}  // namespace
+
+DecodedOperand decode_operand(std::string_view text) {
+  DecodedOperand operand;
+  if (text.starts_with("-0x")) {
+    operand.kind = Kind::number, operand.number = *number_of(text);
+    return operand;
+  }
+  for (; !text.empty(); text.remove_prefix(1)) {
+    if (text[0] == '-') operand.negative = true;
+    else if (text[0] == '~' || text[0] == '!') operand.inverted = true;
+    else if (text[0] == '|') operand.magnitude = true;
+    else break;
+  }
+  if (operand.magnitude && text.ends_with('|')) text.remove_suffix(1);
+  if (const auto number = number_of(text)) {
+    operand.kind = Kind::number, operand.number = *number;
+    return operand;
+  }
+  if (const auto name = register_of(text)) {
+    operand.kind = name->kind, operand.index = name->index;
+    if (!name->suffix.empty() && name->suffix != "64" && name->suffix != "U32") operand.kind = Kind::other;
+    return operand;
+  }
+  const std::size_t open = text.rfind('['), close = text.rfind(']');
+  if (open == text.npos || close != text.size() - 1) return operand;
+  const bool constant = text.starts_with("c[");
+  if (constant) {
+    const auto bank = number_of(text.substr(2, text.find(']') - 2));
+    if (!bank) return operand;
+    operand.bank = static_cast<std::int16_t>(*bank);
+  }
+  if (add_address(text.substr(open + 1, close - open - 1), operand))
+    operand.kind = constant ? Kind::constant : Kind::memory;
+  return operand;
+}
+
+DecodedInstruction decode(const Instruction& instruction) {
+  DecodedInstruction decoded;
+  for (const std::string& operand : instruction.operands) decoded.operands.push_back(decode_operand(operand));
+  if (instruction.writes.empty() || decoded.operands.empty()) return decoded;
+  // A result, predicates before it (LOP3) and predicates behind it (carries). The rest are sources.
+  std::size_t count = 0;
+  const auto& operands = decoded.operands;
+  if (is_predicate_operand(operands[0])) {
+    while (count < operands.size() && is_predicate_operand(operands[count]) && count < 2) ++count;
+    const bool comparison = instruction.opcode.ends_with("SETP") || instruction.opcode.ends_with("PLOP3");
+    if (!comparison && count == 1 && operands.size() > 1 &&
+        (operands[1].kind == Kind::general || operands[1].kind == Kind::uniform) && instruction.opcode != "VOTE")
+      ++count;
+    if (comparison) count = std::min<std::size_t>(2, operands.size());
+  } else {
+    count = 1;
+    while (count < operands.size() && is_predicate_operand(operands[count])) ++count;
+    if (instruction.opcode == "P2R" || instruction.opcode == "SEL" || instruction.opcode == "VOTEU" ||
+        instruction.opcode == "VOTE")
+      count = 1;
+  }
+  decoded.results = count;
+  return decoded;
+}
+
+}  // namespace tilescope

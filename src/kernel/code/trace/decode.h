@@ -1,0 +1,32 @@
+// Operands of an instruction as numbers, so that the instruction can be carried out many times.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernel/code/sass/instruction.h"
+
+namespace tilescope {
+
+struct DecodedOperand {
+  enum class Kind : std::uint8_t { other, general, uniform, predicate, uniform_predicate, number, constant, memory };
+  Kind kind = Kind::other;
+  bool negative = false, inverted = false, magnitude = false;
+  std::int16_t index = -1;   // of a register; -1: the constant RZ, URZ, PT or UPT
+  std::uint32_t number = 0;  // an immediate; the offset of a constant or of an address
+  std::int16_t bank = 0;     // of a constant
+  std::int16_t base = -1;    // general register that an address or a constant's offset adds; -1: none
+  std::int16_t ubase = -1;   // uniform register that it adds
+  bool wide_base = false;    // the base is a pair of registers
+  bool wide_ubase = false;
+};
+
+struct DecodedInstruction {
+  std::vector<DecodedOperand> operands;
+  std::size_t results = 0;  // leading operands that are written
+};
+
+DecodedOperand decode_operand(std::string_view text);
+DecodedInstruction decode(const Instruction& instruction);
+
+}  // namespace tilescope

@@ -1,0 +1,362 @@
+#include "kernel/code/trace/thread_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "kernel/code/flow/blocks.h"
+#include "kernel/code/sass/encoding.h"
+#include "kernel/code/sass/kinds.h"
+#include "kernel/code/trace/integer_unit.h"
+#include "kernel/code/trace/thread_state.h"
+
+namespace tilescope {
+namespace {
+
+using Kind = DecodedOperand::Kind;
+
+constexpr std::size_t first_coordinate = 2;  // behind the addresses in shared memory of the tile and of its barrier
+
+std::optional<std::string_view> special_name(const Instruction& i) {
+  if (i.operands.size() < 2 || !i.operands[1].starts_with("SR")) return std::nullopt;
+  return std::string_view(i.operands[1]);
+}
+
+// Words that a load or store of this width moves.
+std::size_t words_of(const Instruction& i) { return i.has("128") ? 4 : i.has("64") ? 2 : 1; }
+bool narrow(const Instruction& i) {
+  return i.has("U8") || i.has("S8") || i.has("U16") || i.has("S16") || i.has("8") || i.has("16");
+}
+
+// Kinds of integer instructions; a floating-point number from memory decides no sizes.
+bool follows_integers(InstructionKind kind) {
+  using K = InstructionKind;
+  return kind == K::multiply_add || kind == K::integer || kind == K::logic || kind == K::compare || kind == K::select ||
+         kind == K::move || kind == K::uniform || kind == K::shuffle || kind == K::vote;
+}
+
+}  // namespace
+
+// The registers of a thread and what it does with them.
+class RunningThread {
+ public:
+  RunningThread(const ThreadMachine& machine, const std::array<std::uint32_t, 3>& block,
+                const std::array<std::uint32_t, 3>& thread)
+      : machine_(machine), state_(machine.launch_, machine.pointers_, block, thread) {
+    run_.executed.resize(machine.section_.instructions.size());
+  }
+
+  ThreadRun run(std::int64_t most_instructions) {
+    const auto& code = machine_.section_.instructions;
+    std::size_t at = 0;
+    for (std::int64_t count = 0; at < code.size(); ++count) {
+      if (count == most_instructions) {
+        run_.stopped = "it runs very long";
+        return std::move(run_);
+      }
+      ++run_.executed[at];
+      const std::size_t next = step(at);
+      if (next == stop) return std::move(run_);
+      at = next;
+    }
+    run_.stopped = "it runs past the end of the code";
+    return std::move(run_);
+  }
+
+ private:
+  static constexpr std::size_t stop = ~std::size_t{0};
+
+  // The instruction that follows; `stop` at the end.
+  std::size_t step(std::size_t at) {
+    const Instruction& i = machine_.section_.instructions[at];
+    const Word runs = state_.guard(i);
+    if (transfer_of(i).ends_block) return branch(at, runs);
+    if (runs.known && runs.value == 0) return at + 1;
+    if (!runs.known) record(at, i, true), state_.forget(i);
+    else record(at, i, false), execute(at, i);
+    return at + 1;
+  }
+
+  std::size_t branch(std::size_t at, const Word& runs) {
+    const Instruction& i = machine_.section_.instructions[at];
+    Word taken = runs;
+    if (i.has("DIV")) taken = Word::of(0);
+    if (i.opcode == "BRA" && !i.has("DIV") && !i.has("CONV"))
+      for (const DecodedOperand& operand : machine_.decoded_[at].operands) {
+        const IntegerSource more = state_.source(operand);
+        if (!more.predicate) continue;
+        if (taken.known && taken.value == 0) break;
+        if (more.low.known && (more.low.value == 0 || taken.known)) taken = more.low;
+        else taken = Word{.loaded = more.low.loaded || taken.loaded};
+      }
+    if (!taken.known) ++(taken.loaded ? run_.guesses : run_.float_guesses);
+    if (!taken.known || taken.value == 0) return at + 1;
+    if (i.opcode == "EXIT" || i.opcode == "KILL") return stop;
+    if (i.opcode == "WARPSYNC") return at + 1;
+    if (i.opcode == "RET") return returned(at);
+    if (i.opcode == "CALL" && i.targets.size() == 1 && computes_floats(i.targets.front())) return behind_call(at);
+    if (i.targets.size() == 1) return static_cast<std::size_t>(i.targets.front() / instruction_bytes);
+    run_.stopped = "it goes where " + i.text() + " leads";
+    return stop;
+  }
+
+  // Slow ways of divisions and roots of floating-point numbers: functions that nvcc adds, with the format in the
+  // name.
+  bool computes_floats(std::uint64_t target) const {
+    for (const auto& [address, name] : machine_.section_.functions)
+      if (address == target)
+        return name.find("_f32") != name.npos || name.find("_f64") != name.npos || name.find("_dbl") != name.npos;
+    return false;
+  }
+
+  // Goes on behind a call, without the registers that the function writes.
+  std::size_t behind_call(std::size_t at) {
+    const auto& code = machine_.section_.instructions;
+    for (auto k = static_cast<std::size_t>(code[at].targets.front() / instruction_bytes); k < code.size(); ++k) {
+      state_.forget(code[k]);
+      if (code[k].opcode == "RET") break;
+    }
+    return at + 1;
+  }
+
+  std::size_t returned(std::size_t at) {
+    for (const DecodedOperand& operand : machine_.decoded_[at].operands)
+      if (operand.kind == Kind::general)
+        if (const Word address = state_.reg(Kind::general, operand.index);
+            address.known && address.value / instruction_bytes < machine_.section_.instructions.size())
+          return static_cast<std::size_t>(address.value / instruction_bytes);
+    run_.stopped = "it returns to an unknown place";
+    return stop;
+  }
+
+  void record(std::size_t at, const Instruction& i, bool unknown_guard) {
+    const OpcodeRow& row = opcode_row(i.opcode);
+    const bool global = row.memory == CodeMemory::global || row.memory == CodeMemory::global_to_shared ||
+                        row.memory == CodeMemory::shared_to_global || row.memory == CodeMemory::generic;
+    if (!global) return;
+    TracedAccess access{.instruction = at};
+    const auto& operands = machine_.decoded_[at].operands;
+    if (i.opcode.starts_with("UTMA")) {
+      add_copy(operands, access);
+    } else {
+      // LDGSTS names the shared address first.
+      for (const DecodedOperand& operand : operands)
+        if (operand.kind == Kind::memory && (operand.wide_base || operand.wide_ubase)) far_address(operand, access);
+    }
+    if (unknown_guard) access.known = false;
+    // A copy with a false predicate behind its addresses writes zeros and reads nothing.
+    if (i.opcode == "LDGSTS" && !operands.empty())
+      if (const IntegerSource last = state_.source(operands.back());
+          last.predicate && last.low.known && last.low.value == 0)
+        return;
+    run_.accesses.push_back(std::move(access));
+  }
+
+  void far_address(const DecodedOperand& operand, TracedAccess& access) const {
+    std::uint64_t sum = 0;
+    bool known = true;
+    const auto add = [&](Kind kind, std::int16_t index, bool pair) {
+      if (index < 0) return;
+      const Word low = state_.reg(kind, index), high = pair ? state_.reg(kind, index, 1) : Word::of(0);
+      known = known && low.known && high.known;
+      sum += std::uint64_t{high.value} << 32 | low.value;
+      if (low.origin != 0) access.origin = low.origin;
+    };
+    add(Kind::general, operand.base, operand.wide_base), add(Kind::uniform, operand.ubase, operand.wide_ubase);
+    const std::int64_t offset = static_cast<std::int32_t>(operand.number);
+    access.address = sum + static_cast<std::uint64_t>(offset), access.known = known;
+  }
+
+  void add_copy(const std::vector<DecodedOperand>& operands, TracedAccess& access) const {
+    std::vector<const DecodedOperand*> addresses;
+    for (const DecodedOperand& operand : operands)
+      if (operand.kind == Kind::memory) addresses.push_back(&operand);
+    if (addresses.size() < 2) return;
+    const bool stores = machine_.section_.instructions[access.instruction].opcode == "UTMASTG";
+    const DecodedOperand &tile = *addresses[stores ? 1 : 0], &map = *addresses[stores ? 0 : 1];
+    const Word low = state_.reg(Kind::uniform, map.ubase), high = state_.reg(Kind::uniform, map.ubase, 1);
+    const std::uint64_t address = std::uint64_t{high.value} << 32 | low.value;
+    if (low.known && high.known && address >= parameter_window && address - parameter_window < (1 << 16))
+      access.map_offset = static_cast<std::int64_t>(address - parameter_window);
+    const std::string dimensions = machine_.section_.instructions[access.instruction].modifiers.front();
+    for (int k = 0; k < dimensions[0] - '0'; ++k) {
+      const Word word =
+          state_.reg(Kind::uniform, tile.ubase, static_cast<int>(first_coordinate) + k - (stores ? 1 : 0));
+      if (!word.known) {
+        access.coordinates.clear();
+        return;
+      }
+      access.coordinates.push_back(static_cast<std::int32_t>(word.value));
+    }
+    access.known = true;
+  }
+
+  void execute(std::size_t at, const Instruction& i) {
+    const auto& operands = machine_.decoded_[at].operands;
+    const std::size_t results = machine_.decoded_[at].results;
+    if (operands.empty()) return;
+    if (i.opcode == "S2R" || i.opcode == "S2UR" || i.opcode == "CS2R") {
+      state_.forget(i);
+      if (const auto name = special_name(i)) {
+        state_.set(operands[0].kind, operands[0].index, 0, state_.special(*name));
+        if (i.opcode == "CS2R" && !i.has("32"))
+          state_.set(operands[0].kind, operands[0].index, 1, state_.special(*name));
+      }
+    } else if (i.opcode == "LDC" || i.opcode == "ULDC" || i.opcode == "LDCU") load_constant(i, operands);
+    else if (i.opcode == "LDL" || i.opcode == "LDS") load(i, operands);
+    else if (i.opcode == "STL" || i.opcode == "STS") store(i, operands);
+    else if (i.opcode == "SYNCS" || i.opcode == "ELECT" || i.opcode == "VOTE" || i.opcode == "VOTEU")
+      agree(i, operands, results);
+    else if (i.opcode == "P2R" || i.opcode == "R2P") move_predicates(i, operands);
+    else if (i.opcode == "SHFL") shuffle(i, operands);
+    else if (!i.writes.empty()) compute(at, i);
+  }
+
+  void load_constant(const Instruction& i, const std::vector<DecodedOperand>& operands) {
+    state_.forget(i);
+    if (operands.size() < 2 || operands[1].kind != Kind::constant) return;
+    const Word offset = state_.near_address(operands[1]);
+    if (!offset.known) return;
+    for (std::size_t k = 0; k < words_of(i); ++k) {
+      Word word = state_.constant(operands[1].bank, (offset.value & ~3U) + 4 * static_cast<std::uint32_t>(k));
+      if (narrow(i)) {
+        const bool byte = i.has("U8") || i.has("S8");
+        word.value = word.value >> (8 * (offset.value & 3)) & (byte ? 0xff : 0xffff);
+        word.origin = 0;
+      }
+      state_.set(operands[0].kind, operands[0].index, static_cast<int>(k), word);
+    }
+  }
+
+  std::map<std::uint32_t, Word>& memory_of(const Instruction& i) { return i.opcode.ends_with('L') ? local_ : shared_; }
+
+  void load(const Instruction& i, const std::vector<DecodedOperand>& operands) {
+    state_.forget(i);
+    for (std::size_t k = 0; k < words_of(i); ++k)
+      state_.set(operands[0].kind, operands[0].index, static_cast<int>(k), Word{.loaded = true});
+    if (operands.size() < 2 || narrow(i)) return;
+    const Word address = state_.near_address(operands[1]);
+    if (!address.known) return;
+    for (std::size_t k = 0; k < words_of(i); ++k)
+      if (const auto found = memory_of(i).find(address.value + 4 * static_cast<std::uint32_t>(k));
+          found != memory_of(i).end())
+        state_.set(operands[0].kind, operands[0].index, static_cast<int>(k), found->second);
+  }
+
+  void store(const Instruction& i, const std::vector<DecodedOperand>& operands) {
+    if (operands.size() < 2) return;
+    const Word address = state_.near_address(operands[0]);
+    if (!address.known) return;
+    for (std::size_t k = 0; k < words_of(i); ++k)
+      memory_of(i)[address.value + 4 * static_cast<std::uint32_t>(k)] =
+          narrow(i) ? Word{} : state_.reg(operands[1].kind, operands[1].index, static_cast<int>(k));
+  }
+
+  // Waits that have ended, the elected lane, votes of a warp whose lanes agree.
+  void agree(const Instruction& i, const std::vector<DecodedOperand>& operands, std::size_t results) {
+    state_.forget(i);
+    Word answer = Word::of(1);
+    if (i.opcode == "ELECT") answer = Word::of(state_.lane() == 0 ? 1 : 0);
+    if (i.opcode == "SYNCS" && !i.has("TRYWAIT")) return;
+    if (i.opcode.starts_with("VOTE")) answer = state_.source(operands.back()).low;
+    for (std::size_t k = 0; k < std::max<std::size_t>(1, results) && k < operands.size(); ++k) {
+      const bool predicate = operands[k].kind == Kind::predicate || operands[k].kind == Kind::uniform_predicate;
+      if (predicate) state_.set(operands[k].kind, operands[k].index, 0, answer);
+      else if (i.opcode.starts_with("VOTE"))
+        state_.set(operands[k].kind, operands[k].index, 0, {answer.value != 0 ? ~0U : 0U, answer.known, 0});
+    }
+  }
+
+  void move_predicates(const Instruction& i, const std::vector<DecodedOperand>& operands) {
+    constexpr std::uint32_t all = 0x7f;
+    if (i.opcode == "R2P") {
+      const Word bits = operands.size() > 1 ? state_.source(operands[1]).low : Word{};
+      const std::uint32_t mask = operands.size() > 2 ? operands[2].number : all;
+      for (std::uint32_t k = 0; k < 7; ++k)
+        if (mask >> k & 1)
+          state_.set(Kind::predicate, static_cast<std::int16_t>(k), 0,
+                     bits.known && i.modifiers.empty() ? Word::of(bits.value >> k & 1) : Word{});
+      return;
+    }
+    state_.forget(i);
+    if (operands.size() < 4 || !i.modifiers.empty()) return;
+    const std::uint32_t mask = state_.source(operands[3]).low.value;
+    Word kept = state_.source(operands[2]).low;
+    for (std::uint32_t k = 0; k < 7; ++k) {
+      if ((mask >> k & 1) == 0) continue;
+      const Word bit = state_.reg(Kind::predicate, static_cast<std::int16_t>(k));
+      kept.known = kept.known && bit.known;
+      kept.value = (kept.value & ~(1U << k)) | (bit.value != 0 ? 1U << k : 0);
+    }
+    kept.origin = 0;
+    state_.set(operands[0].kind, operands[0].index, 0, kept);
+  }
+
+  void shuffle(const Instruction& i, const std::vector<DecodedOperand>& operands) {
+    Word value, from;
+    if (i.has("IDX") && operands.size() > 3)
+      value = state_.source(operands[2]).low, from = state_.source(operands[3]).low;
+    state_.forget(i);
+    if (operands.size() < 2) return;
+    const bool own = from.known && from.value == state_.lane();
+    state_.set(operands[1].kind, operands[1].index, 0, own ? value : Word{.loaded = value.loaded});
+  }
+
+  void compute(std::size_t at, const Instruction& i) {
+    const auto& [operands, results] = machine_.decoded_[at];
+    std::array<IntegerSource, 8> sources{};
+    std::size_t count = 0;
+    for (std::size_t k = results; k < operands.size() && count < sources.size(); ++k)
+      sources[count++] = state_.source(operands[k]);
+    IntegerResult result = integer_result(i, {sources.data(), count});
+    const InstructionKind kind = opcode_row(i.opcode).kind;
+    const bool loads = kind == InstructionKind::load || kind == InstructionKind::atomic;
+    const bool loaded =
+        loads || (follows_integers(kind) && std::any_of(sources.begin(), sources.end(),
+                                                        [](const auto& s) { return !s.low.known && s.low.loaded; }));
+    result.low.loaded = result.high.loaded = result.predicate.loaded = result.second.loaded = loaded;
+    state_.forget(i);
+    bool first_predicate = true, first_register = true;
+    const bool pair = i.has("WIDE") || i.has("64") || i.has("U64") || i.has("S64");
+    for (std::size_t k = 0; k < results; ++k) {
+      const DecodedOperand& to = operands[k];
+      if (to.kind == Kind::predicate || to.kind == Kind::uniform_predicate) {
+        state_.set(to.kind, to.index, 0, first_predicate ? result.predicate : result.second);
+        first_predicate = false;
+      } else if (first_register) {
+        const bool shift = i.opcode == "SHF" || i.opcode == "USHF";
+        state_.set(to.kind, to.index, 0, result.low);
+        if (pair && !shift && i.opcode != "I2F") state_.set(to.kind, to.index, 1, result.high);
+        first_register = false;
+      }
+    }
+  }
+
+  const ThreadMachine& machine_;
+  ThreadState state_;
+  std::map<std::uint32_t, Word> local_, shared_;
+  ThreadRun run_;
+};
+
+ThreadMachine::ThreadMachine(const CodeSection& section, TracedLaunch launch)
+    : section_(section), launch_(std::move(launch)) {
+  for (const std::int64_t offset : launch_.addresses) pointers_.insert(offset);
+  for (const Instruction& i : section.instructions) {
+    decoded_.push_back(decode(i));
+    for (const DecodedOperand& operand : decoded_.back().operands)
+      if (operand.kind == Kind::constant && operand.bank == 0 && operand.number >= launch_.constant_offset) {
+        const std::int64_t offset = operand.number - launch_.constant_offset;
+        const bool wide = i.has("64") || i.has("WIDE");
+        for (std::int64_t word = offset & ~std::int64_t{3}; word < offset + (wide ? 8 : 4); word += 4)
+          words_read_.insert(word);
+      }
+  }
+}
+
+ThreadRun ThreadMachine::run(const std::array<std::uint32_t, 3>& block, const std::array<std::uint32_t, 3>& thread,
+                             std::int64_t most_instructions) const {
+  return RunningThread(*this, block, thread).run(most_instructions);
+}
+
+}  // namespace tilescope

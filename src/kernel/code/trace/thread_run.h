@@ -1,0 +1,55 @@
+// Carries out the integer code of one thread of a launch: which memory it addresses and how often it runs each loop.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernel/code/sass/instruction.h"
+#include "kernel/code/trace/decode.h"
+#include "kernel/code/trace/traced_launch.h"
+
+namespace tilescope {
+
+// A load, store or copy of global memory.
+struct TracedAccess {
+  std::size_t instruction = 0;  // place in the section
+  std::uint64_t address = 0;
+  bool known = false;                       // the address
+  std::uint16_t origin = 0;                 // Word::origin
+  std::int64_t map_offset = -1;             // of a tensor map among the parameters; -1: none, or not known
+  std::vector<std::int64_t> coordinates{};  // of a copy by a tensor map, innermost first; empty: not all are known
+};
+
+struct ThreadRun {
+  std::vector<std::int64_t> executed;  // by instruction
+  std::vector<TracedAccess> accesses;
+  std::int64_t guesses = 0;        // branches on integers from memory, which were taken to go on
+  std::int64_t float_guesses = 0;  // and on other unknown values
+  std::string stopped;             // why the thread did not reach its end; empty: it did
+};
+
+class ThreadMachine {
+ public:
+  ThreadMachine(const CodeSection& section, TracedLaunch launch);
+
+  // Waits for barriers end at once. Values from memory that the thread did not write itself are unknown.
+  ThreadRun run(const std::array<std::uint32_t, 3>& block, const std::array<std::uint32_t, 3>& thread,
+                std::int64_t most_instructions) const;
+
+  // Offsets of the four-byte words of the parameters that the code names.
+  const std::set<std::int64_t>& words_read() const { return words_read_; }
+  const TracedLaunch& launch() const { return launch_; }
+
+ private:
+  friend class RunningThread;
+  const CodeSection& section_;
+  TracedLaunch launch_;
+  std::vector<DecodedInstruction> decoded_;
+  std::set<std::int64_t> words_read_;
+  std::set<std::int64_t> pointers_;
+};
+
+}  // namespace tilescope

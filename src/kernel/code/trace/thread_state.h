@@ -1,0 +1,47 @@
+// Registers, constants and indices of one thread of a launch.
+#pragma once
+
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "kernel/code/sass/instruction.h"
+#include "kernel/code/trace/decode.h"
+#include "kernel/code/trace/integer_unit.h"
+#include "kernel/code/trace/traced_launch.h"
+
+namespace tilescope {
+
+// A generic address that stands for the parameters in constant bank 0.
+constexpr std::uint64_t parameter_window = 0x7f0000000000;
+
+class ThreadState {
+ public:
+  using Kind = DecodedOperand::Kind;
+
+  ThreadState(const TracedLaunch& launch, const std::set<std::int64_t>& pointers,
+              const std::array<std::uint32_t, 3>& block, const std::array<std::uint32_t, 3>& thread);
+
+  Word reg(Kind kind, std::int16_t index, int more = 0) const;
+  void set(Kind kind, std::int16_t index, int more, const Word& word);
+  Word constant(std::int16_t bank, std::int64_t offset) const;
+  Word special(std::string_view name) const;               // a special register
+  Word near_address(const DecodedOperand& operand) const;  // the offset of a constant, or an address in shared memory
+  IntegerSource source(const DecodedOperand& operand) const;
+  Word guard(const Instruction& instruction) const;
+  void forget(const Instruction& instruction);  // the registers that it writes
+  std::uint32_t lane() const;
+
+ private:
+  Word parameter(std::int64_t offset) const;
+
+  const TracedLaunch& launch_;
+  const std::set<std::int64_t>& pointers_;
+  std::array<std::uint32_t, 3> block_, thread_;
+  // Undefined at the start; code keeps their bits and never uses them, so that they may be known to be 0.
+  std::array<Word, 256> registers_{};
+  std::array<Word, 64> uniforms_{};
+  std::array<Word, 8> predicates_{}, upredicates_{};
+};
+
+}  // namespace tilescope

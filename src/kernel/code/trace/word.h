@@ -1,0 +1,17 @@
+// A 32-bit value of one thread, if it is known, and the pointer parameter that it was computed from.
+#pragma once
+
+#include <cstdint>
+
+namespace tilescope {
+
+struct Word {
+  std::uint32_t value = 0;
+  bool known = false;
+  std::uint16_t origin = 0;  // 1 + the offset of a pointer among the parameters; 0: none
+  bool loaded = false;       // of an unknown one: it follows from an integer that was loaded from memory
+
+  static Word of(std::uint32_t value, std::uint16_t origin = 0) { return {value, true, origin}; }
+};
+
+}  // namespace tilescope

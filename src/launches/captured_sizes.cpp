@@ -1,0 +1,52 @@
+#include "launches/captured_sizes.h"
+
+#include <algorithm>
+
+#include "kernel/describe/block_tile.h"
+
+namespace tilescope::launches {
+namespace {
+
+// Bytes of an element of a tensor map, by the name of its type.
+std::int64_t element_bytes(const std::string& type) {
+  if (type.find("64") != type.npos) return 8;
+  if (type.find("32") != type.npos) return 4;
+  return type.find("16") != type.npos ? 2 : 1;
+}
+
+}  // namespace
+
+KernelLaunch launch_of(const capture::CapturedLaunch& launch) {
+  return {.grid = launch.grid,
+          .threads = launch.block[0] * launch.block[1] * launch.block[2],
+          .dynamic_smem = launch.dynamic_shared_bytes};
+}
+
+LaunchSizes captured_sizes(const capture::Capture& capture, const capture::CapturedLaunch& launch,
+                           const CubinKernel& kernel, const CodeSummary& code, const AttentionFacts& facts) {
+  LaunchSizes sizes;
+  std::vector<MissingValue> missing;
+  const BlockTile tile = block_tile(facts, launch_of(launch), missing);
+  if (tile.tile_q == 0 || tile.tile_kv == 0) return sizes;
+  if (launch.parameters.empty()) {
+    sizes.unknown.emplace_back("sizes: the capture has no parameters of this launch");
+    return sizes;
+  }
+  EvidenceInput input{.code = code,
+                      .launch = {.parameters = launch.parameters,
+                                 .addresses = launch.addresses,
+                                 .constant_offset = kernel.parameters_offset},
+                      .maps = {}};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    input.launch.grid[axis] = static_cast<std::uint32_t>(launch.grid[axis]);
+    input.launch.block[axis] = static_cast<std::uint32_t>(launch.block[axis]);
+  }
+  for (const capture::MapPlace& place : launch.tensor_maps) {
+    const capture::CapturedTensorMap& map = capture.tensor_maps.at(static_cast<std::size_t>(place.map));
+    input.maps.push_back({place.offset, element_bytes(map.type), map.dims, map.strides, map.box});
+  }
+  const std::int64_t bytes = std::max<std::int64_t>(1, facts.loaded_bits / 8);
+  return launch_sizes(launch_evidence(input), {tile.tile_q, tile.tile_kv, facts.head_dim, facts.v_head_dim, bytes});
+}
+
+}  // namespace tilescope::launches

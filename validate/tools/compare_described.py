@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Sets what `tilescope describe` finds in the machine code of this project's kernels against their kernel.yaml, key by key.
+
+    compare_described.py TILESCOPE [--at-least SHARE] [--all]
+
+Reads validate/described/own_kernels.jsonl: a line for each launch of each variant, with its facts or why there are none.
+Prints a Markdown table: of each key that a kernel.yaml states, in how many variants describe finds the same value, finds
+another one, asks for it, or says nothing. --all prints each difference. Exit status 1 if less than SHARE (of 1) of the
+values of kernels that describe recognises are the same. Needs the Python module yaml.
+"""
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Keys that say nothing of the code: names, prose, and what a whole family of variants offers.
+NOT_OF_CODE = {"schema", "kernel", "summary", "dtypes", "head_dims", "masks", "limits", "name", "host_splits", "shapes", "smem_bytes"}
+WHY = {
+    "alu": "an average over counters of runs, with masks and address computations; describe counts the code of a step",
+    "others": "an average over counters of runs; describe counts the code of a step",
+    "xu": "the same instructions: per_row_step is part of describe's per_thread_step",
+    "fadd": "the same instructions: per_row_step is part of describe's per_thread_step",
+    "fmul": "the same instructions: per_output_step is part of describe's per_thread_step",
+    "shuffle": "the same instructions: per_row_step is part of describe's per_thread_step",
+    "ffma": "the compiler scales scores with products where the descriptor counts multiply-adds",
+    "conversion": "the same in a step; conversions of O are counted by row",
+    "row_store": "stores of L are counted by width, not by lane",
+    "writes_masked_rows": "follows from a launch with rows without a key",
+    "special_parts": "an order of instructions that describe does not look for",
+    "pipelined": "describe says registers_hold P instead",
+    "sections": "the host's order of tiles under a mask",
+    "falling": "needs a captured launch",
+    "block_order": "blocks that claim tiles from a counter in memory do not show their order",
+}
+
+
+def rates_per_step(value, variant, kernel):
+    """Instructions of a thread in a step, from the rates of a pipe."""
+    warps = variant.get("consumer_warps", variant["warps"])
+    scores = variant["tile_q"] * variant["tile_kv"] / (32 * warps)
+    rows = variant["tile_q"] * 4 / (32 * warps)
+    outputs = variant["tile_q"] * variant.get("v_head_dim", variant["head_dim"]) / (32 * warps)
+    sizes = {"per_score": scores, "per_row_step": rows, "per_thread_step": 1, "per_output_step": outputs}
+    return sum(value.get(key, 0) * size for key, size in sizes.items())
+
+
+def flat(document, variant):
+    """Keys of the kernel, of its forward island and of one variant."""
+    values = {k: v for k, v in document.items() if k not in ("islands", "variants")}
+    island = next((i for i in document["islands"] if i.get("name") in ("forward", "partial", "dkv", "backward")), document["islands"][0])
+    for key, value in island.items():
+        if key != "work":
+            values[key] = value
+    for key, value in (island.get("work") or {}).items():
+        values[key] = value
+    values.update(variant)
+    return {k: v for k, v in values.items() if k not in NOT_OF_CODE}
+
+
+def stated_variant(document, line):
+    """The variant of a kernel.yaml that this launch is."""
+    for variant in document["variants"]:
+        wanted = {k: line["variant"][k] for k in ("head_dim", "tile_q", "tile_kv", "warps")}
+        stages = variant.get("stages", line["variant"]["stages"])
+        if all(variant.get(k) == v for k, v in wanted.items()) and line["variant"]["stages"] in (0, stages):
+            return variant
+    return None
+
+
+def describe(program, line, folder):
+    facts = pathlib.Path(folder) / "facts.json"
+    facts.write_text(json.dumps(line["facts"]))
+    sizes = [f"--{k.replace('_', '-')}={line['sizes'][k]}" for k in ("batch", "heads_q", "heads_kv", "q_len", "kv_len")]
+    done = subprocess.run([program, "describe", facts, "--grid", ",".join(map(str, line["grid"])), "--block", str(line["threads"]),
+                           "--dynamic-shared-bytes", str(line["dynamic_smem"]), "--as", "described", *sizes],
+                          capture_output=True, text=True)
+    if done.returncode > 1:
+        raise SystemExit(f"{line['kernel']}: {done.stderr}")
+    asked = {text.split(": ")[1] for text in done.stderr.splitlines() if "missing: " in text}
+    return yaml.safe_load(done.stdout), asked
+
+
+def same(key, stated, found, variant):
+    if isinstance(stated, dict) and isinstance(found, dict) and any(k.startswith("per_") for k in stated):
+        a, b = rates_per_step(stated, variant, None), rates_per_step(found, variant, None)
+        return abs(a - b) <= max(0.03 * max(a, b), 0.5)
+    return stated == found
+
+
+def main(arguments):
+    program, least = arguments[0], float(arguments[arguments.index("--at-least") + 1]) if "--at-least" in arguments else 0
+    lines = [json.loads(text) for text in (ROOT / "validate/described/own_kernels.jsonl").read_text().splitlines()]
+    table, undescribed, differences = collections.defaultdict(collections.Counter), {}, collections.Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for line in lines:
+            if line["facts"] is None:
+                undescribed[line["kernel"]] = line["missing"]
+                continue
+            document = yaml.safe_load((ROOT / line["descriptor"]).read_text())
+            variant = stated_variant(document, line)
+            if variant is None:
+                continue
+            found, asked = describe(program, line, folder)
+            stated = flat(document, variant)
+            described = flat(found, found["variants"][0]) if found.get("variants") else {}
+            for key, value in stated.items():
+                how = ("same" if key in described and same(key, value, described[key], {**variant}) else
+                       "different" if key in described else "asked for" if key in asked or not described else "not said")
+                table[key][how] += 1
+                if how in ("different", "not said"):
+                    differences[(line["kernel"], key, str(value), str(described.get(key)))] += 1
+    counts = collections.Counter()
+    print("| key | same | different | asked for | not said | why |\n|---|---|---|---|---|---|")
+    for key in sorted(table, key=lambda k: -sum(table[k].values())):
+        row = table[key]
+        counts.update(row)
+        why = WHY.get(key, "") if row["same"] < sum(row.values()) else ""
+        print(f"| `{key}` | {row['same']} | {row['different']} | {row['asked for']} | {row['not said']} | {why} |")
+    share = counts["same"] / max(1, sum(counts.values()))
+    print(f"\n{counts['same']} of {sum(counts.values())} values are the same ({100 * share:.0f} %).")
+    for kernel, missing in sorted(undescribed.items()):
+        print(f"Not described: {kernel}: it has not {missing}")
+    if "--all" in arguments:
+        for (kernel, key, stated, found), times in sorted(differences.items()):
+            print(f"{kernel} {key}: {stated} | {found} ({times})")
+    return 0 if share >= least else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
