@@ -8,6 +8,7 @@
 #include "import/recognise.h"
 #include "kernel/describe/description.h"
 #include "launches/captured_record.h"
+#include "launches/captured_sizes.h"
 #include "launches/program.h"
 #include "launches/stated_sizes.h"
 #include "records/capture/summary.h"
@@ -89,14 +90,28 @@ class CaptureReader {
       if (wanted.contains({kernel.module, kernel.symbol})) chosen_.push_back(&kernel);
   }
 
+  // As stated; else as the launch shows them.
+  StatedSizes sizes_of(const CapturedLaunch& launch, const CapturedKernel& kernel, const AttentionFacts& facts) const {
+    StatedSizes sizes = stated_sizes(facts, kernel.symbol, launch.ranges, asked_->points);
+    const KernelFacts::Code* code = facts_->code_of(kernel);
+    if (sizes.workload || code == nullptr || launch.parameters.empty()) return sizes;
+    DescribeInput input{.name = {}, .facts = facts};
+    const LaunchSizes found = captured_sizes(*found_, launch, code->kernel, code->code, facts);
+    add_launch_sizes(found, !launch.tensor_maps.empty(), input);
+    if (!input.workload) {
+      if (!found.unknown.empty()) sizes.missing += "; " + fmt::format("{}", fmt::join(found.unknown, "; "));
+      return sizes;
+    }
+    return {.workload = input.workload, .mask = found.mask, .from = "launch"};
+  }
+
   void group_launches() {
     for (const CapturedLaunch& launch : found_->launches) {
       const CapturedKernel& kernel = kernel_of(launch);
       if (std::find(chosen_.begin(), chosen_.end(), &kernel) == chosen_.end()) continue;
       const FoundFacts& facts = facts_->of(kernel);
       if (!facts.facts && !named_.contains({kernel.module, kernel.symbol})) continue;
-      const StatedSizes sizes =
-          facts.facts ? stated_sizes(*facts.facts, kernel.symbol, launch.ranges, asked_->points) : StatedSizes{};
+      const StatedSizes sizes = facts.facts ? sizes_of(launch, kernel, *facts.facts) : StatedSizes{};
       const Workload w = sizes.workload.value_or(Workload{});
       const std::string key =
           fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kernel.module, kernel.symbol,

@@ -77,9 +77,11 @@ void KernelFacts::read_module(const std::string& module, const std::vector<std::
       std::vector<const CubinKernel*> kernels;
       for (const CubinKernel& kernel : cubin.kernels)
         if (std::find(symbols.begin(), symbols.end(), kernel.name) != symbols.end()) kernels.push_back(&kernel);
-      const std::vector<CodeSummary> code = machine_code(*nvdisasm_, cubin, kernels, file.string());
+      std::vector<CodeSummary> code = machine_code(*nvdisasm_, cubin, kernels, file.string());
       for (std::size_t i = 0; i < kernels.size(); ++i) {
-        known_[{module, kernels[i]->name}] = attention_facts(*kernels[i], cubin.compute_capability, code[i]);
+        const Name name{module, kernels[i]->name};
+        known_[name] = attention_facts(*kernels[i], cubin.compute_capability, code[i]);
+        if (known_[name].facts) code_.insert_or_assign(name, Code{*kernels[i], std::move(code[i])});
         changed_ = true;
       }
     }
@@ -99,6 +101,11 @@ const FoundFacts& KernelFacts::of(const std::string& module, const std::string& 
   static const FoundFacts unread{.facts = {}, .missing = "its code was not read"};
   const auto found = known_.find({module, symbol});
   return found != known_.end() ? found->second : unread;
+}
+
+const KernelFacts::Code* KernelFacts::code_of(const capture::CapturedKernel& kernel) const {
+  const auto found = code_.find({kernel.module, kernel.symbol});
+  return found != code_.end() ? &found->second : nullptr;
 }
 
 void KernelFacts::store() const {

@@ -25,6 +25,12 @@ class KernelFacts {
   // `missing` of a kernel that was not read says so.
   const FoundFacts& of(const std::string& module, const std::string& symbol) const;
   const FoundFacts& of(const capture::CapturedKernel& kernel) const { return of(kernel.module, kernel.symbol); }
+  // Machine code of a kernel of attention that `read` disassembled; null where its facts were stored.
+  struct Code {
+    CubinKernel kernel;
+    CodeSummary code;
+  };
+  const Code* code_of(const capture::CapturedKernel& kernel) const;
 
   // Writes all that is known beside the capture, if `read` found something new.
   void store() const;
@@ -39,6 +45,7 @@ class KernelFacts {
   std::filesystem::path file_, cubins_;
   std::optional<std::filesystem::path> nvdisasm_;
   std::map<Name, FoundFacts> known_;
+  std::map<Name, Code> code_;
   bool changed_ = false;
 };
 

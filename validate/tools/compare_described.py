@@ -15,11 +15,16 @@ import subprocess
 import sys
 import tempfile
 
-import yaml
+try:
+    import yaml
+except ImportError:
+    print("skipped: needs the Debian package python3-yaml")
+    sys.exit(77)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Keys that say nothing of the code: names, prose, and what a whole family of variants offers.
-NOT_OF_CODE = {"schema", "kernel", "summary", "dtypes", "head_dims", "masks", "limits", "name", "host_splits", "shapes", "smem_bytes"}
+NOT_OF_CODE = {"schema", "kernel", "summary", "dtypes", "head_dims", "masks", "limits", "name", "host_splits", "shapes",
+               "smem_bytes"}
 WHY = {
     "alu": "an average over counters of runs, with masks and address computations; describe counts the code of a step",
     "others": "an average over counters of runs; describe counts the code of a step",
@@ -39,7 +44,7 @@ WHY = {
 }
 
 
-def rates_per_step(value, variant, kernel):
+def rates_per_step(value, variant):
     """Instructions of a thread in a step, from the rates of a pipe."""
     warps = variant.get("consumer_warps", variant["warps"])
     scores = variant["tile_q"] * variant["tile_kv"] / (32 * warps)
@@ -52,7 +57,7 @@ def rates_per_step(value, variant, kernel):
 def flat(document, variant):
     """Keys of the kernel, of its forward island and of one variant."""
     values = {k: v for k, v in document.items() if k not in ("islands", "variants")}
-    island = next((i for i in document["islands"] if i.get("name") in ("forward", "partial", "dkv", "backward")), document["islands"][0])
+    island = next((i for i in document["islands"] if i.get("name") in ("forward", "partial")), document["islands"][0])
     for key, value in island.items():
         if key != "work":
             values[key] = value
@@ -76,18 +81,18 @@ def describe(program, line, folder):
     facts = pathlib.Path(folder) / "facts.json"
     facts.write_text(json.dumps(line["facts"]))
     sizes = [f"--{k.replace('_', '-')}={line['sizes'][k]}" for k in ("batch", "heads_q", "heads_kv", "q_len", "kv_len")]
-    done = subprocess.run([program, "describe", facts, "--grid", ",".join(map(str, line["grid"])), "--block", str(line["threads"]),
-                           "--dynamic-shared-bytes", str(line["dynamic_smem"]), "--as", "described", *sizes],
-                          capture_output=True, text=True)
+    launch = ["--grid", ",".join(map(str, line["grid"])), "--block", str(line["threads"]),
+              "--dynamic-shared-bytes", str(line["dynamic_smem"])]
+    done = subprocess.run([program, "describe", facts, "--as", "described", *launch, *sizes], capture_output=True, text=True)
     if done.returncode > 1:
         raise SystemExit(f"{line['kernel']}: {done.stderr}")
     asked = {text.split(": ")[1] for text in done.stderr.splitlines() if "missing: " in text}
     return yaml.safe_load(done.stdout), asked
 
 
-def same(key, stated, found, variant):
+def same(stated, found, variant):
     if isinstance(stated, dict) and isinstance(found, dict) and any(k.startswith("per_") for k in stated):
-        a, b = rates_per_step(stated, variant, None), rates_per_step(found, variant, None)
+        a, b = rates_per_step(stated, variant), rates_per_step(found, variant)
         return abs(a - b) <= max(0.03 * max(a, b), 0.5)
     return stated == found
 
@@ -109,8 +114,9 @@ def main(arguments):
             stated = flat(document, variant)
             described = flat(found, found["variants"][0]) if found.get("variants") else {}
             for key, value in stated.items():
-                how = ("same" if key in described and same(key, value, described[key], {**variant}) else
-                       "different" if key in described else "asked for" if key in asked or not described else "not said")
+                how = ("same" if key in described and same(value, described[key], variant) else
+                       "different" if key in described else
+                       "asked for" if key in asked or not described else "not said")
                 table[key][how] += 1
                 if how in ("different", "not said"):
                     differences[(line["kernel"], key, str(value), str(described.get(key)))] += 1

@@ -20,6 +20,7 @@ std::int64_t bytes_of_keys(const AttentionFacts& facts, std::int64_t keys) {
 void share_keys(const AttentionFacts& facts, std::int64_t units, BlockTile& tile, std::vector<MissingValue>& missing) {
   if (facts.copied_bytes == 0) return;
   const std::int64_t copied = tile.warps * lanes * facts.copied_bytes, own = bytes_of_keys(facts, facts.keys);
+  if (copied < own && own % copied == 0) return;  // one way through the step copies K, another V
   const std::int64_t along_keys = copied / own;
   if (copied % own == 0 && along_keys > 0 && units % along_keys == 0) tile.along_keys = along_keys;
   else

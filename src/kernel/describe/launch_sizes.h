@@ -22,8 +22,8 @@ struct LaunchSizes {
   std::int64_t readings = 0;         // of the launch that fit it equally well
   std::vector<std::string> unknown;  // "heads_kv: 2 or 4: ...": what is ambiguous, or why nothing fits
   bool folded = false;               // entries and heads are one index that the launch does not divide: batch is 1
-  bool falling = false;    // keys are read from the last to the first
-  bool q_falling = false;  // the first block of a head takes its last tile
+  bool falling = false;              // keys are read from the last to the first
+  bool q_falling = false;            // the first block of a head takes its last tile
 };
 
 // Reads the launch in every way in which its grid, the bytes that its blocks read and the integers among its parameters

@@ -111,11 +111,12 @@ void add_launches(Columns<LaunchRow>& columns) {
                    [by](const R& r) { return by(r.launches.grid); }),
       json_only<R>({"block", "block", "", "Threads of a block along x, y and z.", Origin::measured},
                    [by](const R& r) { return by(r.launches.block); }),
-      json_only<R>({"sizes_from", "sizes from", "",
-                    "What states the sizes: `option`, an NVTX `range`, an operator's `call` or a `record`; empty: "
-                    "nothing.",
-                    Origin::question},
-                   [](const R& r) { return r.launches.sizes_from; }),
+      json_only<R>(
+          {"sizes_from", "sizes from", "",
+           "What states the sizes: `option`, an NVTX `range`, an operator's `call`, a `record`, or the `launch` "
+           "itself; empty: nothing.",
+           Origin::question},
+          [](const R& r) { return r.launches.sizes_from; }),
   };
 }
 
