@@ -113,6 +113,32 @@ TEST_CASE("run replays 113 captured launches: what is predicted is what was coun
   CHECK(share == doctest::Approx(1));
 }
 
+TEST_CASE("run replays a program of PyTorch and Triton as it was captured: predicted is what an H100 counted") {
+  const std::string program = TILESCOPE_SOURCE_DIR "/validate/captures/h100_small_program.jsonl";
+  const Outcome outcome = run_program("run --from " + program + " --format json");
+  REQUIRE(outcome.status == 0);
+  std::size_t predicted = 0, unknown = 0;
+  for (const json& row : json::parse(outcome.out).at("attention")) {
+    CAPTURE(row.dump());
+    CHECK(row.at("launches") == 40);
+    CHECK(row.at("counted") == 27);
+    CHECK(row.at("timed") == 13);
+    CHECK(row.at("seconds_measured").get<double>() > 0);
+    unknown += row.at("missing") != "";
+    if (row.at("missing") != "") continue;
+    ++predicted;
+    CHECK(row.at("sizes_from") == "range");
+    CHECK(row.at("tensor_flop") == row.at("tensor_flop_counted"));
+    CHECK(relative(row, "l2_read_bytes") < 0.001);
+    CHECK(relative(row, "smem_read_bytes") < 0.001);
+    CHECK(relative(row, "hbm_read_bytes") < 0.01);
+    CHECK(relative(row, "l2_write_bytes") < 0.1);  // FlashAttention-2 spills
+    CHECK(std::abs(row.at("seconds").get<double>() / row.at("seconds_measured").get<double>() - 1) < 0.2);
+  }
+  CHECK(predicted >= 3);
+  CHECK(predicted + unknown == 5);
+}
+
 TEST_CASE("run's gate passes within its tolerances, names what is outside, and fails when nothing is judged") {
   const ScratchFolder folder;
   ReplayedProgram program(2);

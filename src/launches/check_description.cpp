@@ -154,9 +154,8 @@ CapturedGroup counted_launches(const capture::Capture& found, const AttentionFac
     return same_code && same_launch;
   };
   const capture::CapturedLaunch* most = nullptr;
-  for (const capture::CapturedLaunch& launch : found.launches)
-    if (fits(launch) && !launch.counted.empty() && (!most || launch.counted.size() > most->counted.size()))
-      most = &launch;
+  for (const capture::CapturedLaunch& each : found.launches)
+    if (fits(each) && !each.counted.empty() && (!most || each.counted.size() > most->counted.size())) most = &each;
   if (!most)
     throw InputError(
         Diagnostic{.file = place,
@@ -164,10 +163,10 @@ CapturedGroup counted_launches(const capture::Capture& found, const AttentionFac
                                           "--counters",
                                           facts.kernel)});
   CapturedGroup group{.capture = &found, .launches = {}};
-  for (const capture::CapturedLaunch& launch : found.launches)
-    if (fits(launch) && launch.kernel == most->kernel && launch.grid == most->grid && launch.block == most->block &&
-        launch.dynamic_shared_bytes == most->dynamic_shared_bytes && launch.ranges == most->ranges)
-      group.launches.push_back(&launch);
+  for (const capture::CapturedLaunch& each : found.launches)
+    if (fits(each) && each.kernel == most->kernel && each.grid == most->grid && each.block == most->block &&
+        each.dynamic_shared_bytes == most->dynamic_shared_bytes && each.ranges == most->ranges)
+      group.launches.push_back(&each);
   return group;
 }
 

@@ -138,7 +138,7 @@ class CaptureReader {
     for (const std::int64_t time : times) sum += 1e-9 * static_cast<double>(time);
     std::sort(times.begin(), times.end());
     if (!times.empty()) row.median_seconds = 1e-9 * static_cast<double>(times[times.size() / 2]);
-    if (row.timed > 0) row.seconds = sum / static_cast<double>(row.timed) * static_cast<double>(row.launches);
+    if (row.timed > 0) row.seconds = sum + static_cast<double>(row.launches - row.timed) * *row.median_seconds;
     if (row.seconds && program_.seconds) row.share = *row.seconds / *program_.seconds;
   }
 

@@ -22,13 +22,13 @@ struct AttentionLaunches {
   std::array<std::int64_t, 3> grid{0, 0, 0}, block{0, 0, 0};  // zeros: not known
   std::vector<std::string> ranges;
   std::int64_t launches = 0, timed = 0, counted = 0;
-  std::optional<double> seconds;           // of all launches; the mean of those that have a time stands for the others
-  std::optional<double> median_seconds;    // of one launch
-  std::optional<double> share;             // of the time of all kernels of the program
-  std::string recognised;                  // what was found in its code, or the descriptor that covers it
-  std::string sizes_from;                  // "option", "range", "call"; empty: not known
-  std::string descriptor;                  // text of the one that `describe` made; empty: a bundled one, or none
-  std::vector<std::string> missing;        // why it is not predicted
+  std::optional<double> seconds;         // of all launches; the median of those that have a time stands for the others
+  std::optional<double> median_seconds;  // of one launch
+  std::optional<double> share;           // of the time of all kernels of the program
+  std::string recognised;                // what was found in its code, or the descriptor that covers it
+  std::string sizes_from;                // "option", "range", "call"; empty: not known
+  std::string descriptor;                // text of the one that `describe` made; empty: a bundled one, or none
+  std::vector<std::string> missing;      // why it is not predicted
   std::optional<validate::Record> record;  // absent: something is missing
 };
 

@@ -61,21 +61,25 @@ std::int64_t waits_for_spills(const std::vector<const Instruction*>& code) {
   return waits;
 }
 
-// The most bytes that a thread copies to shared memory on any way through a pass of a loop. Within a pass, control goes
-// on to higher addresses.
+// Bytes that a thread copies to shared memory from the begin of a block to the end of the pass, on the way that copies
+// most. `known` has the blocks of the loop that were asked for; one that is under way is not gone through again.
+std::int64_t copied_from(const CodeSummary& code, std::size_t loop, std::size_t block,
+                         std::map<std::size_t, std::int64_t>& known) {
+  const auto [answer, is_new] = known.try_emplace(block, 0);
+  if (!is_new) return answer->second;
+  std::int64_t rest = 0;
+  for (const std::size_t next : code.blocks[block].successors)
+    if (code.blocks[next].loop == loop && code.blocks[next].first != code.loops[loop].header)
+      rest = std::max(rest, copied_from(code, loop, next, known));
+  return known[block] = rest + code.blocks[block].counts.thread_bytes(K::async_copy, CodeMemory::global_to_shared);
+}
+
 std::int64_t most_copied(const CodeSummary& code, std::size_t loop) {
-  std::vector<std::size_t> last_first = code.loops[loop].blocks;
-  std::sort(last_first.begin(), last_first.end(),
-            [&](std::size_t a, std::size_t b) { return code.blocks[a].begin > code.blocks[b].begin; });
-  std::map<std::size_t, std::int64_t> from;  // block -> bytes from its begin to the end of the pass
+  std::map<std::size_t, std::int64_t> known;
   std::int64_t most = 0;
-  for (const std::size_t block : last_first) {
-    std::int64_t rest = 0;
-    for (const std::size_t next : code.blocks[block].successors)
-      if (const auto found = from.find(next); found != from.end()) rest = std::max(rest, found->second);
-    from[block] = rest + code.blocks[block].counts.thread_bytes(K::async_copy, CodeMemory::global_to_shared);
-    most = std::max(most, from[block]);
-  }
+  for (const std::size_t block : code.loops[loop].blocks)
+    if (code.blocks[block].first == code.loops[loop].header) most = copied_from(code, loop, block, known);
+  for (const std::size_t block : code.loops[loop].blocks) most = std::max(most, copied_from(code, loop, block, known));
   return most;
 }
 

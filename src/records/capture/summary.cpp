@@ -61,12 +61,9 @@ std::vector<KernelShare> kernel_shares(const Capture& capture) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     std::sort(times[i].begin(), times[i].end());
     shares[i].timed = static_cast<std::int64_t>(times[i].size());
-    double timed_seconds = 0;
-    for (const std::int64_t time : times[i]) timed_seconds += 1e-9 * static_cast<double>(time);
-    if (shares[i].timed > 0)
-      shares[i].seconds =
-          timed_seconds / static_cast<double>(shares[i].timed) * static_cast<double>(shares[i].launches);
     if (!times[i].empty()) shares[i].median_seconds = 1e-9 * static_cast<double>(times[i][times[i].size() / 2]);
+    for (const std::int64_t time : times[i]) shares[i].seconds += 1e-9 * static_cast<double>(time);
+    shares[i].seconds += static_cast<double>(shares[i].launches - shares[i].timed) * shares[i].median_seconds;
     whole += shares[i].seconds;
   }
   for (KernelShare& share : shares) share.share = whole > 0 ? share.seconds / whole : 0;

@@ -18,7 +18,7 @@ struct KernelShare {
   std::array<std::int64_t, 3> grid{}, block{}, cluster{};
   std::int64_t registers = 0, shared_bytes = 0, local_bytes = 0;  // shared: static and dynamic
   std::int64_t launches = 0, timed = 0, counted = 0;              // timed: those that have a time
-  double seconds = 0;         // of all launches; the mean of those that have a time stands for the others
+  double seconds = 0;         // of all launches; the median of those that have a time stands for the others
   double median_seconds = 0;  // of the timed launches
   double share = 0;           // of the time of all kernels
   bool in_graph = false;

@@ -150,6 +150,11 @@ void CountedContext::enable(Group& group) {
   size.maxNumRangeTreeNodes = 1;
   TILESCOPE_CUPTI(cuptiRangeProfilerGetCounterDataSize, size);
   group.values.assign(size.counterDataSize, 0);
+  enabled_ = &group;
+}
+
+// Makes room for one range.
+void CountedContext::clear(Group& group) {
   auto image = TILESCOPE_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
   image.pRangeProfilerObject = profiler_;
   image.counterDataSize = group.values.size();
@@ -157,7 +162,9 @@ void CountedContext::enable(Group& group) {
   TILESCOPE_CUPTI(cuptiRangeProfilerCounterDataImageInitialize, image);
 }
 
-void CountedContext::disable() {
+void CountedContext::rest() {
+  if (enabled_ == nullptr) return;
+  enabled_ = nullptr;
   auto params = TILESCOPE_PARAMS(CUpti_RangeProfiler_Disable_Params);
   params.pRangeProfilerObject = profiler_;
   TILESCOPE_CUPTI(cuptiRangeProfilerDisable, params);
@@ -166,7 +173,11 @@ void CountedContext::disable() {
 void CountedContext::begin(std::size_t place) {
   Group& group = *groups_[place];
   check_driver(driver().synchronize(), "cuCtxSynchronize");
-  enable(group);
+  if (enabled_ != &group) {
+    rest();
+    enable(group);
+  }
+  clear(group);
   auto config = TILESCOPE_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
   config.pRangeProfilerObject = profiler_;
   config.configSize = group.config.size();
@@ -202,7 +213,6 @@ std::vector<std::pair<std::string, double>> CountedContext::end(std::size_t plac
   auto decode = TILESCOPE_PARAMS(CUpti_RangeProfiler_DecodeData_Params);
   decode.pRangeProfilerObject = profiler_;
   TILESCOPE_CUPTI(cuptiRangeProfilerDecodeData, decode);
-  disable();
   if (decode.numOfRangeDropped != 0) return {};
   std::vector<double> numbers(group.names.size());
   auto evaluate = TILESCOPE_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params);

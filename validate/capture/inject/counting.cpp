@@ -73,10 +73,13 @@ bool LaunchCounting::before(const LaunchArguments& arguments) {
   try {
     CountedContext& context = current_context();
     std::size_t* launches = launches_of_kind(arguments);
-    const std::size_t round = context.groups() + timed_a_round;
-    if (launches == nullptr || *launches >= rounds * round) return false;
-    const std::size_t group = (*launches)++ % round;
-    if (group >= context.groups()) return false;
+    const std::size_t block = rounds + 1;  // launches of a group, and one that is timed
+    if (launches == nullptr || *launches >= block * context.groups() || ++*launches % block == 0) {
+      if (++uncounted_ == most_uncounted) context.rest();
+      return false;
+    }
+    uncounted_ = 0;
+    const std::size_t group = (*launches - 1) / block;
     const std::uint64_t read_through = cold_ ? context.read_through() : 0;
     context.begin(group);
     pending = {&context, group, read_through, std::move(gate)};

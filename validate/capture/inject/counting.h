@@ -34,8 +34,8 @@ class LaunchCounting {
 
  private:
   static constexpr std::size_t most_kinds = 4096;
-  static constexpr std::size_t rounds = 3;         // launches of a kind that each group counts
-  static constexpr std::size_t timed_a_round = 2;  // launches after each round that are timed instead
+  static constexpr std::size_t rounds = 3;            // launches of a kind that each group counts, one after the other
+  static constexpr std::size_t most_uncounted = 256;  // launches after which the profiler rests
 
   bool may_count(const LaunchArguments& arguments) const;
   CountedContext& current_context();
@@ -47,6 +47,7 @@ class LaunchCounting {
   std::mutex gate_;  // held around a counted launch
   std::map<CUcontext, std::unique_ptr<CountedContext>> contexts_;
   std::set<std::string> empty_groups_;
+  std::size_t uncounted_ = 0;                             // launches since the last counted one
   std::unordered_map<std::uint64_t, std::size_t> kinds_;  // launches so far by function and geometry
 };
 

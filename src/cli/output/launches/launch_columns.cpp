@@ -98,7 +98,7 @@ void add_launches(Columns<LaunchRow>& columns) {
        [](const R& r) { return r.launches.share ? Json(fmt::format("{:.1f} %", 100 * *r.launches.share)) : Json(); }},
       json_only<R>(
           {"total_seconds", "total time", "s",
-           "Time of all these launches; those without a time count as the mean of the others.", Origin::measured},
+           "Time of all these launches; those without a time count as the median of the others.", Origin::measured},
           [](const R& r) { return number_or_null(r.launches.seconds); }),
       json_only<R>({"timed", "timed", "", "Launches that have a time.", Origin::measured},
                    [](const R& r) { return r.launches.timed; }),
