@@ -1,0 +1,104 @@
+// Carrying out integer code: single instructions against 64-bit arithmetic, and a Triton kernel with sizes of our own.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "kernel/code/testdata/test_kernels.h"
+#include "kernel/code/trace/integer_unit.h"
+#include "kernel/describe/launch_sizes.h"
+
+using namespace tilescope;
+
+namespace {
+
+IntegerSource word(std::uint32_t low, std::uint32_t high = 0) { return {.low = Word::of(low), .high = Word::of(high)}; }
+IntegerSource flag_source(std::uint32_t value) { return {.low = Word::of(value), .predicate = true}; }
+
+Instruction instruction(const char* opcode, std::vector<std::string> modifiers = {}) {
+  return {.opcode = opcode, .modifiers = std::move(modifiers)};
+}
+
+// Parameters of testdata/triton_forward: five arrays, the scale, six strides, then heads and lengths.
+std::string triton_parameters(std::int64_t heads, std::int64_t heads_kv, std::int64_t q_len, std::int64_t kv_len) {
+  constexpr std::int64_t head_dim = 64;
+  std::string bytes(88, '\0');
+  for (int array = 0; array < 5; ++array) {
+    const std::uint64_t address = 0x7f1200000000 + (std::uint64_t{1} << 32) * static_cast<std::uint64_t>(array);
+    std::memcpy(bytes.data() + 8 * array, &address, 8);
+  }
+  const std::array<std::int64_t, 10> numbers{heads * q_len * head_dim,
+                                             q_len * head_dim,
+                                             head_dim,
+                                             heads_kv * kv_len * head_dim,
+                                             kv_len * head_dim,
+                                             head_dim,
+                                             heads,
+                                             heads_kv,
+                                             q_len,
+                                             kv_len};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = static_cast<std::int32_t>(numbers[i]);
+    std::memcpy(bytes.data() + 44 + 4 * i, &number, 4);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("sums, products and shifts of pairs of words are those of 64-bit integers") {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 2000; ++round) {
+    const std::uint64_t a = random(), b = random();
+    const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+    const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+    const std::array sum{word(low(a)), word(low(b)), word(0)};
+    const IntegerResult first = integer_result(instruction("IADD3"), sum);
+    const std::array rest{word(high(a)), word(high(b)), word(0), flag_source(first.predicate.value), flag_source(0)};
+    const IntegerResult second = integer_result(instruction("IADD3", {"X"}), rest);
+    CHECK((std::uint64_t{second.low.value} << 32 | first.low.value) == a + b);
+    const std::array product{word(low(a)), word(high(a)), word(low(b), high(b))};
+    const IntegerResult wide = integer_result(instruction("IMAD", {"WIDE", "U32"}), product);
+    CHECK((std::uint64_t{wide.high.value} << 32 | wide.low.value) == std::uint64_t{low(a)} * high(a) + b);
+    const std::uint32_t distance = low(b) % 32;
+    const std::array shift{word(low(a)), word(distance), word(high(a))};
+    CHECK(integer_result(instruction("SHF", {"R", "U64"}), shift).low.value == low(a >> distance));
+    CHECK(integer_result(instruction("SHF", {"L", "U64", "HI"}), shift).low.value == high(a << distance));
+    std::array unknown = sum;
+    unknown[round % 2 == 0 ? 0 : 1].low.known = false;
+    CHECK_FALSE(integer_result(instruction("IADD3"), unknown).low.known);
+  }
+}
+
+TEST_CASE("a Triton kernel that is carried out with sizes of our own shows these sizes") {
+  const Cubin cubin = test_cubin("triton_forward");
+  const CodeSummary code = test_summary("triton_forward");
+  std::mt19937 random(21);
+  int whole = 0;
+  constexpr int rounds = 12;
+  for (int round = 0; round < rounds; ++round) {
+    const auto from = [&](std::int64_t least, std::int64_t most) {
+      return least + static_cast<std::int64_t>(random() % static_cast<unsigned>(most - least + 1));
+    };
+    const std::int64_t batch = from(2, 3), heads_kv = from(1, 4), heads = heads_kv * from(1, 3);
+    const std::int64_t q_len = from(65, 400), kv_len = from(100, 700);
+    EvidenceInput input{.code = code, .launch = {}, .maps = {}};
+    input.launch.grid = {static_cast<std::uint32_t>((q_len + 63) / 64), static_cast<std::uint32_t>(batch * heads), 1};
+    input.launch.block = {128, 1, 1};
+    input.launch.parameters = triton_parameters(heads, heads_kv, q_len, kv_len);
+    input.launch.addresses = {0, 8, 16, 24, 32};
+    input.launch.constant_offset = cubin.kernels.at(0).parameters_offset;
+    const LaunchSizes found = launch_sizes(launch_evidence(input), {64, 32, 64, 64});
+    CAPTURE(round);
+    for (const std::string& open : found.unknown) MESSAGE(open);
+    const std::int64_t folded = found.folded ? batch : 1;
+    CHECK(found.heads_q.value_or(heads * folded) == heads * folded);
+    CHECK(found.heads_kv.value_or(heads_kv * folded) == heads_kv * folded);
+    CHECK(found.q_len.value_or(q_len) == q_len);
+    CHECK(found.kv_len.value_or(kv_len) == kv_len);
+    whole += found.unknown.empty() ? 1 : 0;
+  }
+  CHECK(whole >= rounds - 2);
+}
