@@ -64,7 +64,13 @@ void KernelFacts::load() {
 }
 
 void KernelFacts::none(const std::string& module, const std::vector<std::string>& symbols, const std::string& why) {
-  for (const std::string& symbol : symbols) known_[{module, symbol}] = {.facts = {}, .missing = why};
+  for (const std::string& symbol : symbols)
+    known_.try_emplace({module, symbol}, FoundFacts{.facts = {}, .missing = why});
+}
+
+bool KernelFacts::can_read(const std::string& module) const {
+  std::error_code ignored;
+  return nvdisasm_ && !module.empty() && fs::is_regular_file(cubins_ / (module + ".cubin"), ignored);
 }
 
 void KernelFacts::read_module(const std::string& module, const std::vector<std::string>& symbols) {
@@ -92,8 +98,11 @@ void KernelFacts::read_module(const std::string& module, const std::vector<std::
 
 void KernelFacts::read(const std::vector<const capture::CapturedKernel*>& kernels) {
   std::map<std::string, std::set<std::string>> wanted;  // symbols by module
-  for (const capture::CapturedKernel* kernel : kernels)
-    if (!known_.contains({kernel->module, kernel->symbol})) wanted[kernel->module].insert(kernel->symbol);
+  for (const capture::CapturedKernel* kernel : kernels) {
+    const auto known = known_.find({kernel->module, kernel->symbol});
+    const bool only_code_lacks = known != known_.end() && known->second.facts && can_read(kernel->module);
+    if (known == known_.end() || only_code_lacks) wanted[kernel->module].insert(kernel->symbol);
+  }
   for (const auto& [module, symbols] : wanted) read_module(module, {symbols.begin(), symbols.end()});
 }
 

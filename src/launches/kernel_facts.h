@@ -20,7 +20,8 @@ class KernelFacts {
   // only kernels whose facts are stored are known.
   KernelFacts(const std::filesystem::path& place, std::optional<std::filesystem::path> nvdisasm);
 
-  // Disassembles each module once, for those of the kernels that are not known yet.
+  // Disassembles each module once, for those of the kernels whose code is there; facts that are stored stand for
+  // others.
   void read(const std::vector<const capture::CapturedKernel*>& kernels);
   // `missing` of a kernel that was not read says so.
   const FoundFacts& of(const std::string& module, const std::string& symbol) const;
@@ -39,6 +40,7 @@ class KernelFacts {
   using Name = std::pair<std::string, std::string>;  // hash of the module, symbol
 
   void load();
+  bool can_read(const std::string& module) const;
   void read_module(const std::string& module, const std::vector<std::string>& symbols);
   void none(const std::string& module, const std::vector<std::string>& symbols, const std::string& why);
 
