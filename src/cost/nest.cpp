@@ -54,7 +54,20 @@ std::int64_t Nest::blocks() const {
 LiveTiles Nest::live_tiles() const {
   const BoundLoop& query = loops[static_cast<std::size_t>(query_loop)];
   const BoundLoop& key = loops[static_cast<std::size_t>(key_loop)];
+  if (keys_in_all > 0) return LiveTiles(*mask, query.size, keys_in_all, query.tile, key.tile, first_key, key.size);
   return LiveTiles(*mask, query.size, key.size, query.tile, key.tile);
+}
+
+Nest Nest::part_of(std::int64_t chunk) const {
+  Nest part = *this;
+  part.chunked = {};
+  BoundLoop &outer = part.loops[static_cast<std::size_t>(chunked.outer)],
+            &inner = part.loops[static_cast<std::size_t>(chunked.inner)];
+  part.sizes[index(outer.axis)] = outer.size = outer.tile = outer.trips = 1;
+  part.sizes[index(inner.axis)] = inner.size = chunked.length_of(chunk);
+  inner.trips = ceil_div(inner.size, inner.tile);
+  part.first_key = chunk * chunked.length, part.keys_in_all = chunked.size;
+  return part;
 }
 
 LiveTiles Nest::live_tiles_of_chunk(std::int64_t chunk) const {

@@ -146,15 +146,45 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
   return checked_mul(saved, sweeps.separate);
 }
 
+bool moves(const Nest& nest, Axes array, int position) {
+  const BoundLoop& loop = nest.loops[static_cast<std::size_t>(position)];
+  return loop.trips > 1 && (loop.group || nest.carries(array, loop.axis));
+}
+
+// Whether the guarded pair of loops has one live tile as far as the array and the blocks are concerned: then it does
+// not move the array's tile.
+bool pair_stands_still(const Nest& nest, const NestSums& live, Axes array) {
+  if (!nest.guarded()) return false;
+  const auto matters = [&](int position) {
+    const BoundLoop& loop = nest.loops[static_cast<std::size_t>(position)];
+    return loop.group || nest.carries(array, loop.axis);
+  };
+  const bool by_query = matters(nest.query_loop), by_key = matters(nest.key_loop);
+  return 1 == (by_query && by_key ? live.tiles.pairs
+               : by_query         ? live.tiles.query_tiles
+               : by_key           ? live.tiles.key_tiles
+                                  : 0);
+}
+
+// Whether a stream around the guarded pair comes back to the array's tile where a part of the keys has a single live
+// one.
+bool parts_may_stand_still(const Nest& nest, Axes array) {
+  if (!nest.keys_are_chunked()) return false;
+  for (int i = 0; i < static_cast<int>(nest.loop_count); ++i) {
+    const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
+    if (loop.group || i == nest.query_loop || i == nest.key_loop || nest.carries(array, loop.axis)) continue;
+    if (i < std::max(nest.query_loop, nest.key_loop)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 int last_loop(const Nest& nest, Axes array, bool resident) {
   if (!resident) return static_cast<int>(nest.loop_count) - 1;
   int last = -1;
-  for (int i = 0; i < static_cast<int>(nest.loop_count); ++i) {
-    const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
-    if (loop.trips > 1 && (loop.group || nest.carries(array, loop.axis))) last = i;
-  }
+  for (int i = 0; i < static_cast<int>(nest.loop_count); ++i)
+    if (moves(nest, array, i)) last = i;
   return last;
 }
 
@@ -174,6 +204,20 @@ std::int64_t total_tiles(const Nest& nest, AxisId axis) {
 }
 
 std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, TouchOptions options) {
+  if (options.resident && parts_may_stand_still(nest, array)) {
+    std::int64_t values = 0;
+    for (std::int64_t chunk = 0; chunk < nest.chunked.chunks(); ++chunk) {
+      const Nest part = nest.part_of(chunk);
+      values = checked_add(values, touched_values(part, sums_of(part, options.whole_tiles), array, options));
+    }
+    return values;
+  }
+  if (options.resident && pair_stands_still(nest, live, array)) {
+    int last = -1;
+    for (int i = 0; i < static_cast<int>(nest.loop_count); ++i)
+      if (i != nest.query_loop && i != nest.key_loop && moves(nest, array, i)) last = i;
+    return repeated(nest, live, array, last, options.whole_tiles);
+  }
   const int last = last_loop(nest, array, options.resident);
   const std::int64_t values = repeated(nest, live, array, last, options.whole_tiles);
   return options.resident && nest.guarded() ? values - kept_values(nest, array, last, options.whole_tiles) : values;

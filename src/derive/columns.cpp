@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
@@ -39,6 +41,7 @@ class Liveness {
   std::vector<ArrayId> inputs(int step) const {
     std::vector<ArrayId> all = at(step).inputs;
     all.insert(all.end(), at(step).reads.begin(), at(step).reads.end());
+    std::erase_if(all, [&](ArrayId id) { return contains(island_.unread, id); });
     return all;
   }
 
@@ -73,9 +76,11 @@ class Liveness {
   bool awaits_stream(ArrayId id) const {
     const Loop* stream = innermost_stream();
     if (!stream) return false;
+    const auto [known, fresh] = awaits_.try_emplace(id, false);
+    if (!fresh) return known->second;
     const AxisId folded = primitives_.diagram.axes[index(stream->axis)].chunks_of.value_or(stream->axis);
     const std::vector<AxisId> awaited = awaited_axes(primitives_, island_, id);
-    return std::find(awaited.begin(), awaited.end(), folded) != awaited.end();
+    return known->second = contains(awaited, folded);
   }
   // Whether an input that the innermost stream kept is another one at the next step of the stream around it: there is
   // none, or it moves the tile.
@@ -160,6 +165,7 @@ class Liveness {
   const Primitives& primitives_;
   std::vector<int> inside_;
   std::map<ArrayId, int> first_use_, last_use_, made_;
+  mutable std::map<ArrayId, bool> awaits_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -39,28 +40,63 @@ double width(const DeriveRequest& request, const Array& array) {
   return 1;
 }
 
-// What a kernel must load or store of each array counted once, a lower bound for every nest.
-double compulsory(const Primitives& primitives, const FusedKernel& kernel, const DeriveRequest& request) {
-  double total = 0;
-  const auto add = [&](ArrayId id) {
-    total += volume(primitives.diagram, request, id) * width(request, primitives.array(id));
-  };
-  for (const ArrayId id : kernel.loads)
-    if (const auto& source = primitives.array(id).alias_of; !source || !contains(kernel.loads, *source)) add(id);
-  for (const ArrayId id : kernel.region.results) add(id);
-  return total;
+// Bytes, or values, of the array counted once.
+double amount(const Primitives& primitives, const DeriveRequest& request, ArrayId id) {
+  return volume(primitives.diagram, request, id) * width(request, primitives.array(id));
 }
+
+// What a kernel must load or store of each array counted once, a lower bound for every nest. A load that some way to
+// stream the diagram's folds cancels out of every result is not compulsory.
+class Compulsory {
+ public:
+  Compulsory(const Derivation& derivation)
+      : primitives_(derivation.primitives),
+        request_(derivation.request),
+        rules_(derivation.primitives, derivation.whole) {}
+
+  double of(const FusedKernel& kernel) {
+    double total = 0;
+    for (const ArrayId id : kernel.loads) {
+      const auto& source = primitives_.array(id).alias_of;
+      if (source && contains(kernel.loads, *source)) continue;
+      if (counts(kernel, id)) total += amount(primitives_, request_, id);
+    }
+    for (const ArrayId id : kernel.region.results) total += amount(primitives_, request_, id);
+    return total;
+  }
+  bool counts(const FusedKernel& kernel, ArrayId load) {
+    return std::any_of(kernel.region.results.begin(), kernel.region.results.end(),
+                       [&](ArrayId result) { return needs(result, load); });
+  }
+
+ private:
+  bool needs(ArrayId result, ArrayId id) {
+    const auto [known, fresh] = needs_.try_emplace({result, id}, true);
+    if (fresh) known->second = !rules_.avoids(id, result);
+    return known->second;
+  }
+
+  const Primitives& primitives_;
+  const DeriveRequest& request_;
+  KernelRules rules_;
+  std::map<std::pair<ArrayId, ArrayId>, bool> needs_;
+};
+
+constexpr double solver = 1e-6;  // relative gap of best tiles
 
 class Ranking {
  public:
-  Ranking(Derivation& derivation) : out_(derivation) {}
+  Ranking(Derivation& derivation) : out_(derivation), bound_(derivation) {
+    out_.compulsory = bound_.of(out_.whole);
+    for (const FusedKernel& kernel : out_.fusions.kernels) least_.push_back(bound_.of(kernel));
+  }
 
   // Visits fusions in ascending order of compulsory traffic, until no further one can be among the best.
   void run() {
     std::vector<std::pair<double, int>> order;
     for (std::size_t f = 0; f < out_.fusions.fusions.size(); ++f) {
       double least = 0;
-      for (const int k : out_.fusions.fusions[f].kernels) least += compulsory(out_.primitives, kernel(k), out_.request);
+      for (const int k : out_.fusions.fusions[f].kernels) least += least_[static_cast<std::size_t>(k)];
       order.emplace_back(least, static_cast<int>(f));
     }
     std::sort(order.begin(), order.end());
@@ -78,9 +114,27 @@ class Ranking {
  private:
   const FusedKernel& kernel(int k) const { return out_.fusions.kernels[static_cast<std::size_t>(k)]; }
 
-  const RankedKernel& solved(int k) {
+  struct Solved {
+    RankedKernel kernel{};
+    bool exact = false;  // kernel is the best; else none moves less than `at_least`
+    double at_least = 0;
+    Nests nests{};
+  };
+
+  // The kernel's best nest. nullptr: no nest moves less than `wanted`.
+  const RankedKernel* solved(int k, double wanted) {
     const auto [found, fresh] = solved_.try_emplace(k);
-    if (!fresh) return found->second;
+    Solved& known = found->second;
+    if (known.exact) return &known.kernel;
+    if (!fresh && known.at_least >= wanted) return nullptr;
+    if (fresh) known.nests = nests_of(k);
+    known.kernel = best_nest(out_.primitives, kernel(k), known.nests, out_.request, wanted);
+    known.exact = known.kernel.best.found || std::isinf(wanted), known.at_least = wanted;
+    if (known.exact) known.nests = {};
+    return known.exact ? &known.kernel : nullptr;
+  }
+
+  Nests nests_of(int k) {
     Nests nests = enumerate_nests(out_.primitives, kernel(k));
     const std::size_t left = out_.request.most_nests - out_.nests_kept;
     if (nests.survivors.size() > left)
@@ -89,18 +143,31 @@ class Ranking {
     out_.nests_considered += nests.considered, out_.nests_legal += nests.legal,
         out_.nests_kept += nests.survivors.size(), ++out_.kernels_ranked;
     out_.nests_complete = out_.nests_complete && nests.complete;
-    return found->second = best_nest(out_.primitives, kernel(k), nests, out_.request);
+    return nests;
   }
 
+  // Kernels that are solved come first. Of another one only nests are of interest that leave the fusion among the best.
   void consider(int number, double least) {
+    std::vector<int> kernels = out_.fusions.fusions[static_cast<std::size_t>(number)].kernels;
+    std::stable_partition(kernels.begin(), kernels.end(), [&](int k) {
+      const auto known = solved_.find(k);
+      return known != solved_.end() && known->second.exact;
+    });
     double total = least;
-    for (const int k : out_.fusions.fusions[static_cast<std::size_t>(number)].kernels) {
-      const RankedKernel& best = solved(k);
-      if (!best.best.found) return;
-      total += best.best.traffic - compulsory(out_.primitives, kernel(k), out_.request);
+    for (const int k : kernels) {
+      constexpr double near_tie = 1 + 4 * solver;
+      const double before = total - least_[static_cast<std::size_t>(k)];
+      const double wanted = best_.size() < out_.request.ranked ? std::numeric_limits<double>::infinity()
+                                                               : (best_.back().first - before) * near_tie;
+      const RankedKernel* best = solved(k, wanted);
+      if (!best || !best->best.found) return;
+      total = before + best->best.traffic;
       // The remaining kernels only add traffic.
       if (best_.size() >= out_.request.ranked && total >= best_.back().first) return;
     }
+    total = least;  // rounded as in every run
+    for (const int k : out_.fusions.fusions[static_cast<std::size_t>(number)].kernels)
+      total += solved_.at(k).kernel.best.traffic - least_[static_cast<std::size_t>(k)];
     best_.insert(std::upper_bound(best_.begin(), best_.end(), std::pair(total, number)), {total, number});
     if (best_.size() > out_.request.ranked) best_.pop_back();
   }
@@ -109,7 +176,7 @@ class Ranking {
     const Fusion& fusion = out_.fusions.fusions[static_cast<std::size_t>(number)];
     RankedFusion result{.materialised = fusion.materialised};
     for (const int k : fusion.kernels) {
-      result.kernels.push_back(solved(k));
+      result.kernels.push_back(solved_.at(k).kernel);
       result.traffic += result.kernels.back().best.traffic,
           result.lower_bound += result.kernels.back().best.lower_bound;
     }
@@ -117,20 +184,38 @@ class Ranking {
   }
 
   // Why a schedule cannot be an answer; empty: it moves at least the compulsory bytes, and its programs are right.
-  std::string wrong_with(const RankedFusion& fusion) const {
+  std::string wrong_with(const RankedFusion& fusion) {
     std::vector<Schedule> kernels;
     std::vector<std::string> names;
     for (const RankedKernel& kernel : fusion.kernels)
       kernels.push_back(kernel.schedule), names.push_back(kernel.schedule.name);
     std::string wrong;
     if (out_.request.run_programs) wrong = wrong_in(out_.request.diagram, kernels, out_.request.mask);
-    if (wrong.empty() && !(fusion.traffic >= out_.compulsory * (1 - 1e-6)))
-      wrong = fmt::format("it moves {:.0f}, less than the compulsory {:.0f}", fusion.traffic, out_.compulsory);
+    const double least = out_.compulsory - unread(fusion);
+    if (wrong.empty() && !(fusion.traffic >= least * (1 - 1e-6)))
+      wrong = fmt::format("it moves {:.0f}, less than the compulsory {:.0f}", fusion.traffic, least);
     return wrong.empty() ? wrong : fmt::format("schedule '{}': {}", join(names, "; then "), wrong);
   }
 
+  // Of the compulsory inputs those that no kernel reads: its nest cancels them out.
+  double unread(const RankedFusion& fusion) {
+    double total = 0;
+    for (const ArrayId id : out_.whole.loads) {
+      const auto reads = [&](const RankedKernel& kernel) {
+        return kernel.schedule.reads(kernel.schedule.islands.front(), id);
+      };
+      const auto& source = out_.primitives.array(id).alias_of;
+      const bool view = source && contains(out_.whole.loads, *source);
+      if (!view && bound_.counts(out_.whole, id) && std::none_of(fusion.kernels.begin(), fusion.kernels.end(), reads))
+        total += amount(out_.primitives, out_.request, id);
+    }
+    return total;
+  }
+
   Derivation& out_;
-  std::map<int, RankedKernel> solved_;
+  Compulsory bound_;
+  std::vector<double> least_;  // of each kernel
+  std::map<int, Solved> solved_;
   std::vector<std::pair<double, int>> best_;
 };
 
@@ -162,6 +247,7 @@ void find(NamedDerivation& named, const Derivation& derivation) {
 // A ranked fusion matches a named schedule if it has the same kernels with the same loops, ignoring axes of one
 // element.
 void add_names(Derivation& derivation) {
+  Compulsory bound(derivation);
   const auto shortened = [&](AxisLoops loops) {
     std::erase_if(loops, [&](const AxisLoop& loop) {
       return derivation.primitives.diagram.axes[index(loop.axis)].size_in(derivation.request.workload) == 1;
@@ -178,8 +264,7 @@ void add_names(Derivation& derivation) {
       const auto same = [&](const NamedKernel& kernel) {
         return std::any_of(ranked.kernels.begin(), ranked.kernels.end(), [&](const RankedKernel& other) {
           // A kernel that moves everything once is equal under any loops.
-          const bool once =
-              other.best.traffic <= compulsory(derivation.primitives, other.kernel, derivation.request) * (1 + 1e-9);
+          const bool once = other.best.traffic <= bound.of(other.kernel) * (1 + 1e-9);
           return other.kernel == kernel.kernel && (once || shortened(other.loops) == shortened(kernel.loops));
         });
       };
@@ -216,7 +301,6 @@ std::optional<Schedule> applied(const std::string& name, const DeriveRequest& re
 
 // Whether a nest goes before the best so far: it moves less, minor loads not counted, or as much in more blocks. Of
 // kernels with minor loads, what differs by less than a rounded tile would change is as much.
-constexpr double solver = 1e-6;
 bool decides(double traffic, double blocks, double least, double most_blocks, bool with_minor_loads) {
   constexpr double rounding = 1e-4, more = 1.1;
   if (!with_minor_loads) return traffic < least * (1 - solver);
@@ -227,7 +311,7 @@ bool decides(double traffic, double blocks, double least, double most_blocks, bo
 }  // namespace
 
 RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests,
-                       const DeriveRequest& request) {
+                       const DeriveRequest& request, double wanted) {
   RankedKernel best{.kernel = kernel};
   std::vector<ArrayId> minor;
   for (const ArrayId id : kernel.loads)
@@ -236,14 +320,15 @@ RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, 
   std::vector<std::pair<Polynomial, std::vector<Polynomial>>> seen;
   for (const LegalNest& nest : nests.survivors) {
     if (nest.cost.parts != 0) continue;
-    Schedule schedule = kernel_schedule(primitives, kernel, nest.loops);
+    Schedule schedule = kernel_schedule(primitives, kernel, nest.loops, nest.unread);
     ScheduleProblem problem = problem_of(schedule, options_of(request), -1, request.widths);
     leave_out_ones(problem, schedule, request.workload);
     // Nests that differ only in loops over one element are the same problem.
     if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same)) seen.push_back(same);
     else continue;
-    const double worthless =
-        best.best.found && minor.empty() ? least * (1 - solver) : std::numeric_limits<double>::infinity();
+    const double worthless = !minor.empty()    ? std::numeric_limits<double>::infinity()
+                             : best.best.found ? least * (1 - solver)
+                                               : wanted;
     auto [tiles, sizes] = best_tiles(problem, schedule, request.workload, request.mask, request.memory, worthless);
     if (!tiles.found) continue;
     const double deciding =
@@ -276,7 +361,6 @@ Derivation derive(const DeriveRequest& request, const std::filesystem::path& mod
       outputs.push_back(static_cast<ArrayId>(static_cast<int>(a)));
   out.whole = kernel_for(out.primitives, outputs, {});
   out.axes = KernelRules(out.primitives, out.whole).axes();
-  out.compulsory = compulsory(out.primitives, out.whole, request);
   out.fusions = enumerate_fusions(out.primitives, {.most = request.most_fusions});
   Ranking(out).run();
   for (const std::string& name : shipped_names(models_directory / "schedules"))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -74,8 +75,9 @@ Derivation derive(const DeriveRequest& request, const std::filesystem::path& mod
 // The counts and optima of one more schedule on the derivation's diagram, if it is legal.
 NamedDerivation derive_named(const Derivation& derivation, const std::string& name, Schedule schedule);
 
-// The nest of a kernel with the least traffic at this memory; `found` is false if none fits.
+// The nest of a kernel with the least traffic at this memory; `found` is false if none fits, or if none moves less than
+// `wanted`.
 RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests,
-                       const DeriveRequest& request);
+                       const DeriveRequest& request, double wanted = std::numeric_limits<double>::infinity());
 
 }  // namespace tilescope

@@ -65,10 +65,15 @@ double default_part(const Schedule& schedule, const SymbolSource& source, double
 }  // namespace
 
 Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel, const AxisLoops& loops) {
+  return kernel_schedule(primitives, kernel, loops, KernelRules(primitives, kernel).unread(loops));
+}
+
+Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel, const AxisLoops& loops,
+                         const std::vector<ArrayId>& unread) {
   Schedule schedule;
   schedule.name = to_text(primitives.diagram, loops), schedule.diagram = primitives.diagram;
   Island island;
-  island.name = "kernel", island.operators = kernel.region.primitives;
+  island.name = "kernel", island.operators = kernel.region.primitives, island.unread = unread;
   island.skips_masked_tiles = folds_are_masked(primitives, kernel);
   const std::vector<AxisId> batch_like = batch_axes(primitives, kernel);
   for (const int number : kernel.region.primitives) {

@@ -17,6 +17,9 @@ namespace tilescope {
 // them.
 // Tile parameters are named after their axes; the length of a part is "x_part".
 Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel, const AxisLoops& loops);
+// The same where KernelRules::unread(loops) is known.
+Schedule kernel_schedule(const Primitives& primitives, const FusedKernel& kernel, const AxisLoops& loops,
+                         const std::vector<ArrayId>& unread);
 
 // The tile problem of a schedule: the sum of its islands' traffic, constrained by every column of every island.
 struct ScheduleProblem {

@@ -61,34 +61,6 @@ bool another_fold_takes(const Primitives& primitives, const Region& region, Arra
   return false;
 }
 
-// Whether the state that a part ends with follows from its results: the merge of parts needs it.
-bool results_say_state(const Primitives& primitives, const FusedKernel& kernel, const Witness& witness) {
-  return std::all_of(witness.state.begin(), witness.state.end(), [&](const StateVariable& variable) {
-    const auto is_of = [&](const auto& state) { return state.first == variable.name; };
-    if (witness.compact && std::any_of(witness.compact->section.begin(), witness.compact->section.end(), is_of))
-      return true;
-    // A fold whose value is not its state, such as a mean, does not say it.
-    const auto derived = [&](const FoldWitness& fold) {
-      return fold.fold == variable.fold && to_text(fold.value) != variable.name;
-    };
-    return std::none_of(witness.folds.begin(), witness.folds.end(), derived) &&
-           std::any_of(kernel.region.results.begin(), kernel.region.results.end(),
-                       [&](ArrayId id) { return primitives.array(id).name == variable.name; });
-  });
-}
-
-// Whether the value is a fold over the axis or follows from such folds alone: a merge of parts loads nothing else.
-bool follows_from_folds(const Primitives& primitives, const Island& island, ArrayId id, AxisId axis) {
-  const int producer = primitives.producer(id);
-  if (producer < 0) return false;
-  const Primitive& primitive = primitives.list[static_cast<std::size_t>(producer)];
-  if (!contains(island.operators, primitive.op)) return false;
-  return primitive.folds(axis) || (!primitive.inputs.empty() &&
-                                   std::all_of(primitive.inputs.begin(), primitive.inputs.end(), [&](ArrayId input) {
-                                     return follows_from_folds(primitives, island, input, axis);
-                                   }));
-}
-
 bool depends_on(const Primitives& primitives, const Island& island, ArrayId id, ArrayId earlier) {
   const int producer = primitives.producer(id);
   if (id == earlier || producer < 0) return id == earlier;
@@ -100,7 +72,8 @@ bool depends_on(const Primitives& primitives, const Island& island, ArrayId id, 
 
 }  // namespace
 
-KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel) : primitives_(&primitives) {
+KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel)
+    : primitives_(&primitives), region_(kernel.region) {
   Island island;
   island.operators = kernel.region.primitives;
   std::set<AxisId> seen;
@@ -115,13 +88,7 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
   }
   for (const AxisId axis : seen) {
     axes_[axis] = streamability(primitives, kernel.region, axis);
-    if (axes_[axis].kind == Streamability::Kind::folded && mergeable(primitives, kernel.region, axis) &&
-        results_say_state(primitives, kernel, *axes_[axis].witness) &&
-        std::all_of(kernel.region.results.begin(), kernel.region.results.end(), [&](ArrayId id) {
-          return !contains(folded_axes(primitives, island, id), axis) ||
-                 follows_from_folds(primitives, island, id, axis);
-        }))
-      mergeable_ |= bit(axis);
+    if (parts_merge(kernel, island, axis)) mergeable_ |= bit(axis);
   }
   for (const ArrayId id : kernel.region.results) {
     Result result{.id = id,
@@ -149,6 +116,7 @@ KernelRules::KernelRules(const Primitives& primitives, const FusedKernel& kernel
       folds_.push_back({primitive.output, bits_of(primitives.array(primitive.output).axes), bits_of(primitive.folded),
                         bits_of(awaited_axes(primitives, island, primitive.output))});
     if (!primitive.fold) continue;
+    find_spread_state(primitive);
     const bool stored = contains(kernel.region.results, primitive.output);
     InnerFold inner{.id = primitive.output, .axes = bits_of(primitives.array(primitive.output).axes)};
     for (const AxisId axis : primitive.folded)
@@ -199,6 +167,7 @@ std::string KernelRules::why_not(const AxisLoops& loops) const {
           "merged",
           name(loop.axis));
     if (std::string why = restarted(loops, i); !why.empty()) return why;
+    if (std::string why = state_beside_result(loops, i); !why.empty()) return why;
     for (const InnerFold& inner : inner_)
       if ((inner.waited & bit(loop.axis)) != 0 && (loop.parts || comes_back(inner.axes, loops, i)))
         return fmt::format(
@@ -207,8 +176,9 @@ std::string KernelRules::why_not(const AxisLoops& loops) const {
             loop.partition == Partition::group ? "blocks share the fold" : "a loop inside comes back to its tiles");
   }
   if (std::string why = parts_left_open(loops); !why.empty()) return why;
-  if (std::string why = added_again(loops); !why.empty()) return why;
-  return not_together(loops);
+  const AxisLoops run = with_step_of_parts(loops);
+  if (std::string why = added_again(run); !why.empty()) return why;
+  return not_together(run);
 }
 
 // A block leaves the result of its part once, complete: no other loop over an axis of its folds comes back to it.
@@ -314,15 +284,35 @@ std::string KernelRules::restarted(const AxisLoops& loops, std::size_t cut) cons
   return {};
 }
 
+// State that lies in memory lies in the arrays of the folds.
+std::string KernelRules::state_beside_result(const AxisLoops& loops, std::size_t cut) const {
+  for (const Result& result : results_) {
+    if ((result.folded & bit(loops[cut].axis)) == 0 || loops[cut].parts) continue;
+    std::vector<ArrayId> kept = result.state.at(loops[cut].axis);
+    kept.push_back(result.id);
+    for (const ArrayId id : kept)
+      if (contains(spread_, std::pair(id, loops[cut].axis)) &&
+          comes_back(bits_of(primitives_->array(id).axes), loops, cut))
+        return fmt::format("{} follows from several sums while {} is folded, and only {} itself can lie in memory",
+                           primitives_->array(id).name, primitives_->diagram.axes[index(loops[cut].axis)].name,
+                           primitives_->array(id).name);
+  }
+  return {};
+}
+
 NestCost KernelRules::cost(const AxisLoops& loops) const {
   NestCost cost;
+  const std::vector<ArrayId> not_read = unread(loops);
   for (const AxisLoop& loop : loops) {
     cost.tiled |= loop.parts ? part_bit(loop.axis) : bit(loop.axis);
     if (loop.parts) cost.parts |= bit(loop.axis);
     if (loop.partition == Partition::group) cost.groups |= loop.parts ? part_bit(loop.axis) : bit(loop.axis);
   }
-  for (const auto& [id, axes, awaited, minor] : loads_)
-    cost.repeated.emplace_back(id, repeated(axes, 0, awaited, loops)), cost.minor.push_back(minor);
+  for (const auto& [id, axes, awaited, minor] : loads_) {
+    cost.unread.push_back(contains(not_read, id));
+    cost.repeated.emplace_back(id, cost.unread.back() ? AxisBits{0} : repeated(axes, 0, awaited, loops));
+    cost.minor.push_back(minor);
+  }
   std::set<ArrayId> state;
   for (const Result& result : results_) {
     cost.repeated.emplace_back(result.id, repeated(result.axes, result.folded, result.awaited, loops));
@@ -345,7 +335,7 @@ NestCost KernelRules::cost(const AxisLoops& loops) const {
     return around.partition == Partition::group || (axes & bit(around.axis)) != 0;
   };
   for (const auto& [id, axes, awaited, minor] : loads_) {
-    if (!streams || (axes & bit(loops.back().axis)) != 0) continue;
+    if (!streams || (axes & bit(loops.back().axis)) != 0 || contains(not_read, id)) continue;
     if (!leaves(axes) || (awaited & bit(loops.back().axis)) == 0) cost.resident.push_back(id);
     if (!leaves(axes)) cost.resident.push_back(id);  // it is live in the epilogue, too
   }

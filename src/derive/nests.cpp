@@ -64,7 +64,7 @@ class NestWalk {
 
   void keep(const AxisLoops& loops) {
     ++out_.legal;
-    LegalNest nest{loops, rules_.cost(loops)};
+    LegalNest nest{loops, rules_.cost(loops), rules_.unread(loops)};
     const auto better = [&](const LegalNest& other) { return dominates(other.cost, nest.cost); };
     if (std::any_of(out_.survivors.begin(), out_.survivors.end(), better)) return;
     std::erase_if(out_.survivors, [&](const LegalNest& other) { return dominates(nest.cost, other.cost); });
@@ -103,6 +103,8 @@ bool dominates(const NestCost& a, const NestCost& b) {
   if ((b.tiled & ~a.tiled) != 0 || a.parts != b.parts) return false;
   for (std::size_t i = 0; i < a.repeated.size(); ++i)
     if ((a.repeated[i].second & ~b.repeated[i].second) != 0) return false;
+  for (std::size_t i = 0; i < a.unread.size(); ++i)
+    if (b.unread[i] && !a.unread[i]) return false;
   if (!std::includes(b.resident.begin(), b.resident.end(), a.resident.begin(), a.resident.end())) return false;
   return std::all_of(a.state.begin(), a.state.end(), [&](const auto& kept) {
     return std::any_of(b.state.begin(), b.state.end(), [&](const auto& other) {

@@ -33,6 +33,7 @@ struct NestCost {
   std::vector<std::pair<ArrayId, AxisBits>>
       repeated{};                 // loads, then results, in the same order for all nests of a kernel
   std::vector<AxisBits> minor{};  // of these: axes over which repeating it costs little (minor_over)
+  std::vector<bool> unread{};     // of the loads: it cancels out of all results and is not loaded
   AxisBits groups = 0;            // loops over blocks
   AxisBits tiled = 0;             // axes that have a loop
   AxisBits parts = 0;             // axes whose parts leave partial results
@@ -43,6 +44,7 @@ struct NestCost {
 struct LegalNest {
   AxisLoops loops;
   NestCost cost;
+  std::vector<ArrayId> unread{};
 };
 
 struct Nests {
@@ -77,6 +79,12 @@ class KernelRules {
 
   NestCost cost(const AxisLoops& loops) const;
 
+  // Loads that cancel out of every result where the folds are streamed as their witnesses say: the weights of a
+  // softmax sum up to 1 whatever the scores are. The program of the nest does not load them.
+  std::vector<ArrayId> unread(const AxisLoops& loops) const;
+  // Whether some way to stream the folds computes the result without the array: it is not compulsory.
+  bool avoids(ArrayId array, ArrayId result) const;
+
   const std::map<AxisId, Streamability>& axes() const { return axes_; }
   const std::vector<AxisId>& batch() const { return batch_; }  // batch_axes()
   bool folded(AxisId axis) const;                              // some result is folded over it
@@ -96,11 +104,16 @@ class KernelRules {
   };
 
   std::string restarted(const AxisLoops& loops, std::size_t cut) const;
+  void find_spread_state(const Primitive& fold);
+  std::string state_beside_result(const AxisLoops& loops, std::size_t cut) const;
+  bool parts_merge(const FusedKernel& kernel, const Island& island, AxisId axis) const;
+  AxisLoops with_step_of_parts(AxisLoops loops) const;
   std::string parts_left_open(const AxisLoops& loops) const;
   std::string added_again(const AxisLoops& loops) const;
   std::string not_together(const AxisLoops& loops) const;
 
   const Primitives* primitives_;
+  Region region_;
   std::map<AxisId, Streamability> axes_;
   std::vector<AxisId> batch_;
   struct Load {
@@ -114,10 +127,12 @@ class KernelRules {
     ArrayId id{};
     AxisBits axes = 0, folded = 0, awaited = 0;
   };
-  std::vector<Folding> folds_;      // every fold of the kernel
+  std::vector<Folding> folds_;                      // every fold of the kernel
+  std::vector<std::pair<ArrayId, AxisId>> spread_;  // folds whose state along the axis is not one variable of their own
   std::vector<AxisBits> awaiting_;  // of its primitives that follow from folds over several axes: these axes
   std::vector<std::pair<ArrayId, AxisId>> whole_;  // views, and the last axis of their source
   AxisBits mergeable_ = 0;
+  mutable std::map<std::vector<int>, std::vector<ArrayId>> unread_;  // by the axis that cuts each fold
 };
 
 // True if a is at least as good as b for all sizes, tiles and memories. Then a repeats each array over a subset of the

@@ -147,11 +147,24 @@ class Builder {
       if (!guarded() || !of_pair(along)) count = count * Polynomial(size(along));
     for (std::size_t i = 0; i < island_->loops.size(); ++i)
       if (!in_pair(i) && !carries(id, loop(i).axis)) count = count * repeats(i, id);
-    if (guarded()) return count * Polynomial(live(id)) - stationary(id);
-    if (!counts_parts(id)) return count;
+    const bool keys_split = guarded() && chunk_loop(*loop_over(diagram_.guard->key)).has_value();
+    const bool awkward = restarts_pair(id) || (!keys_split && counts_parts(id));
+    if (guarded() && !awkward) return count * Polynomial(live(id)) - stationary(id);
+    if (guarded()) count = count * Polynomial(live(id));
+    else if (!counts_parts(id)) return count;
     return Polynomial(
         external(fmt::format("moved.{}.{}", island_->name, array.name), relax(count, out_.symbols),
                  {.kind = SymbolSource::Kind::moved, .island = number_, .array = id, .awaited = awaited(id)}));
+  }
+
+  // Whether a stream around the guarded pair comes back to the array's tile, if the pair has a single live one.
+  bool restarts_pair(ArrayId id) {
+    for (std::size_t i = 0; i < island_->loops.size(); ++i) {
+      if (loop(i).partition == Partition::group || in_pair(i) || carries(id, loop(i).axis)) continue;
+      for (std::size_t j = i + 1; j < island_->loops.size(); ++j)
+        if (in_pair(j) && carries(id, loop(j).axis)) return true;
+    }
+    return false;
   }
 
   // Whether the tiles within the parts of a split repeat the array, or decide whether a stream outside them does. The

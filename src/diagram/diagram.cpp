@@ -39,7 +39,7 @@ std::optional<AxisId> read_axis(const Node& node, const Diagram& diagram) {
   if (!id && name.find_first_of("+*[") != std::string::npos)
     node.report(
         fmt::format("'{}' is not the name of an axis; affine reads such as n + t are not supported: an array has "
-                    "one axis a dimension",
+                    "one axis a dimension; give the windows as an input with both axes, as in axes: [n, t]",
                     name));
   else if (!id && !name.empty())
     node.report(fmt::format("'{}' is not an axis of this diagram{}", name, did_you_mean(name, names_of(diagram.axes))));

@@ -152,6 +152,10 @@ Streamability streamability(const Primitives& primitives, const Region& region, 
   if (const auto* refusal = std::get_if<Refusal>(&cascade)) return refused(*refusal);
   auto witness = derive_witness(std::get<Cascade>(cascade));
   if (const auto* refusal = std::get_if<Refusal>(&witness)) return refused(*refusal);
+  for (const StateVariable& variable : std::get<Witness>(witness).state)
+    if (!primitives.diagram.find_array(variable.fold))
+      return refused({variable.fold, "every step would need the number of positions of " +
+                                         primitives.diagram.axes[index(axis)].name + " seen so far"});
   return {.kind = Streamability::Kind::folded, .witness = std::get<Witness>(std::move(witness))};
 }
 

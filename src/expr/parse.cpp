@@ -125,7 +125,7 @@ class Parser {
     if (!called && at_ < text_.size() && text_[at_] == '[')
       fail(start, "expected an array's name alone",
            "found an index: every operator reads arrays at the position of their own axes; affine reads such as "
-           "X[n + t] are not supported");
+           "X[n + t] are not supported; give the windows as an input with both axes n and t, and write X");
     if (!called) return Expression::array(name);
     if (!function) fail(start, "expected a function", "found " + shown_text(name) + did_you_mean(name, callables()));
     return call(*function, start);

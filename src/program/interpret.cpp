@@ -303,8 +303,7 @@ class Machine {
         const auto number = static_cast<std::size_t>(state);
         return now_[number].at(at) == fold_unit(*program_.tiles[number].kind);
       });
-      now_[tile].at(at) =
-          untouched ? fold_unit(*program_.tiles[static_cast<std::size_t>(own.front())].kind) : one.value.at(at);
+      now_[tile].at(at) = untouched ? fold_unit(*one.statement->unit) : one.value.at(at);
     });
   }
 

@@ -58,7 +58,8 @@ struct Statement {
   bool masked = false;         // positions that the mask leaves out are not folded
   std::vector<int> last_of{};  // runs only at the last visit to the present tile of each of these accumulators
   std::vector<int> own{};      // finalise: its accumulators. While all have their units, the value is its fold's unit
-  bool of_repair = false;      // compute: of state before and after the fold
+  std::optional<FoldKind> unit{};         // finalise: that fold
+  bool of_repair = false;                 // compute: of state before and after the fold
   Accumulate by = Accumulate::rewriting;  // add: how
 };
 

@@ -25,6 +25,18 @@ std::set<int> ancestors(const Primitives& primitives, const std::vector<int>& in
   return found;
 }
 
+// Axes along which folds use the map at some distance: there it is written out into every step.
+std::bitset<64> written_out_along(const Primitives& primitives, const std::vector<int>& inside, const Primitive& map) {
+  std::bitset<64> axes;
+  for (const int number : inside) {
+    const Primitive& user = primitives.list[static_cast<std::size_t>(number)];
+    if (!contains(user.inputs, map.output)) continue;
+    for (const AxisId axis : primitives.axes_of(user)) axes.set(index(axis));
+    if (!user.fold) axes |= written_out_along(primitives, inside, user);
+  }
+  return axes;
+}
+
 }  // namespace
 
 std::vector<int> primitives_of(const Primitives& primitives, const Island& island) {
@@ -59,7 +71,8 @@ std::vector<AxisId> awaited_axes(const Primitives& primitives, const Island& isl
   using Axes = std::bitset<64>;
   std::map<ArrayId, Axes> finished;  // of each result of a primitive: folds that were complete before it ran
   std::optional<Axes> awaited;
-  for (const int number : primitives_of(primitives, island)) {
+  const std::vector<int> inside = primitives_of(primitives, island);
+  for (const int number : inside) {
     const Primitive& primitive = primitives.list[static_cast<std::size_t>(number)];
     Axes before;
     for (const ArrayId input : primitive.inputs) {
@@ -75,8 +88,9 @@ std::vector<AxisId> awaited_axes(const Primitives& primitives, const Island& isl
       awaited = before;
       break;
     }
-    if (contains(primitive.inputs, array) || contains(primitive.reads, array))
-      awaited = awaited ? *awaited & before : before;
+    if (!contains(primitive.inputs, array) && !contains(primitive.reads, array)) continue;
+    if (!primitive.fold) before &= ~written_out_along(primitives, inside, primitive);
+    awaited = awaited ? *awaited & before : before;
   }
   std::vector<AxisId> axes;
   for (std::size_t i = 0; awaited && i < primitives.diagram.axes.size(); ++i)

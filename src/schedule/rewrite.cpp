@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/contains.h"
+#include "diagram/streamability.h"
 
 namespace tilescope {
 namespace {
@@ -32,6 +33,35 @@ ArrayId expose(Schedule& schedule, const Primitives& primitives, ArrayId inner) 
   return id;
 }
 
+// Of the results over the axis those whose parts a merge reads: they say what the state of a part was. All of them
+// where that is not known.
+std::vector<ArrayId> results_of_parts(const Primitives& primitives, const Island& island,
+                                      const std::vector<ArrayId>& results, AxisId axis) {
+  std::vector<ArrayId> folded;
+  for (const ArrayId result : results) {
+    const std::vector<AxisId> over = folded_axes(primitives, island, result);
+    if (contains(over, axis)) folded.push_back(result);
+  }
+  const auto cascade =
+      cascade_along(primitives, {.primitives = primitives_of(primitives, island), .results = folded}, axis);
+  if (!std::holds_alternative<Cascade>(cascade)) return folded;
+  const auto found = derive_witness(std::get<Cascade>(cascade));
+  const auto* witness = std::get_if<Witness>(&found);
+  if (!witness) return folded;
+  std::vector<ArrayId> read;
+  for (const ArrayId result : folded) {
+    const std::string& name = primitives.array(result).name;
+    const auto says = [&](const StateVariable& variable) {
+      if (witness->compact)
+        for (const auto& [state, value] : witness->compact->section)
+          if (state == variable.name) return value.uses(name);
+      return variable.name == name;
+    };
+    if (std::any_of(witness->state.begin(), witness->state.end(), says)) read.push_back(result);
+  }
+  return read.empty() ? folded : read;
+}
+
 }  // namespace
 
 void split_fold(Schedule& schedule, const Primitives& primitives, Island& island, std::size_t loop) {
@@ -52,9 +82,15 @@ void split_fold(Schedule& schedule, const Primitives& primitives, Island& island
     });
     island.loops.insert(first_stream, {of, Partition::stream, schedule.chunks.back().length});
   }
+  const std::vector<ArrayId> read = results_of_parts(primitives, island, results, of);
   for (const ArrayId result : results) {
     const std::vector<AxisId> folded = folded_axes(primitives, island, result);
     if (!contains(folded, of)) continue;
+    if (!contains(read, result)) {
+      std::erase_if(island.stored_as, [&](const Stored& stored) { return stored.as == result; });
+      island.omits.push_back(result), island.left_to_merge.push_back(result);
+      continue;
+    }
     Array part = schedule.diagram.array(result);
     part.name += "_part", part.role = ArrayRole::interior, part.dtype_key = "acc";
     part.axes.insert(part.axes.end() - 1, chunks);
@@ -72,6 +108,7 @@ int add_merge(Schedule& schedule, const Island& parts) {
     for (const AxisId axis : array.axes)
       if (schedule.diagram.axes[index(axis)].chunks_of) merge.over = {axis};
   }
+  merge.outputs.insert(merge.outputs.end(), parts.left_to_merge.begin(), parts.left_to_merge.end());
   schedule.diagram.operators.push_back(std::move(merge));
   return static_cast<int>(schedule.diagram.operators.size()) - 1;
 }

@@ -243,6 +243,7 @@ bool Schedule::reads(const Island& island, ArrayId id) const {
     };
     return std::any_of(island.operators.begin(), island.operators.end(), by);
   };
+  if (contains(island.unread, id)) return false;
   const auto& whole = diagram.array(id).alias_of;
   return fetched(id) && !produced_by(diagram, island, id) &&
          !(whole && fetched(*whole));  // a view comes with its source

@@ -53,12 +53,14 @@ struct Stored {
 // A fused region: one kernel. Loops stand outermost first, all groups before the streams.
 struct Island {
   std::string name;
-  std::vector<int> operators;  // positions in Diagram::operators
-  std::vector<ArrayId> omits;  // outputs of its operators that this island does not store
+  std::vector<int> operators;     // positions in Diagram::operators
+  std::vector<ArrayId> omits;     // outputs of its operators that this island does not store
+  std::vector<ArrayId> unread{};  // arrays of its operators that cancel out of all that it computes
   bool skips_masked_tiles = false;
   bool merges_tiles = false;  // a tile is folded by itself and then merged: both sides are rescaled, not only the state
   std::vector<Loop> loops;
-  std::vector<Stored> stored_as;  // results that are not simply stored once as themselves
+  std::vector<Stored> stored_as;         // results that are not simply stored once as themselves
+  std::vector<ArrayId> left_to_merge{};  // results of parts that follow from the other results when these are merged
 };
 
 // An axis that counts the chunks of another one, which an island folds in independent parts.

@@ -97,7 +97,8 @@ class Derivation {
       const std::size_t at = variable(fold, fold.name, body, Expression::number(0));
       record(fold, 1, Expression::array(witness_.state[at].name),
              fmt::format("{}: no earlier fold in the body, so parts of {} combine by {}", fold.name, cascade_.axis,
-                         to_string(fold.kind)));
+                         to_string(fold.kind)),
+             {witness_.state[at].name});
     } else if (fold.kind == FoldKind::sum) {
       derive_sum(fold, body);
     } else if (fold.kind == FoldKind::product) {
@@ -129,7 +130,7 @@ class Derivation {
       refuse(fold.name, fmt::format("{}: separable only as a sum of {} terms, more than the {} allowed",
                                     to_text(fold.body), rank, options_.largest_rank));
     Expression value;
-    std::vector<std::string> reasons;
+    std::vector<std::string> reasons, parts;
     for (const SeparableTerm& term : form.terms) {
       const bool alone = rank == 1;
       Expression kept = term.kept(), moved = term.moved();
@@ -140,10 +141,11 @@ class Derivation {
       const std::size_t at =
           variable(fold, name, simplify(kept), repaired ? term.folded_exponent : Expression::number(0));
       value = value + Expression::array(witness_.state[at].name) * over_state(fold.name, moved);
+      parts.push_back(witness_.state[at].name);
       reasons.push_back(reason(witness_.state[at], simplify(kept), simplify(moved)));
     }
     add_assumptions(form.assumptions);
-    record(fold, rank, value, fmt::format("{}: {}", fold.name, join(reasons, "; ")));
+    record(fold, rank, value, fmt::format("{}: {}", fold.name, join(reasons, "; ")), std::move(parts));
   }
 
   std::string reason(const StateVariable& made, const Expression& kept, const Expression& moved) const {
@@ -164,7 +166,8 @@ class Derivation {
       add_assumptions(additive->assumptions);
       record(fold, 1, Expression::array(witness_.state[at].name) + over_state(fold.name, additive->folded),
              fmt::format("{}: {} of {}, plus {} at the end", fold.name, to_string(fold.kind),
-                         to_text(additive->streamed), to_text(additive->folded)));
+                         to_text(additive->streamed), to_text(additive->folded)),
+             {witness_.state[at].name});
       return;
     }
     const auto product = separate(body, roles_);
@@ -178,7 +181,8 @@ class Derivation {
     const std::size_t at = variable(fold, fold.name, kept, term.folded_exponent);
     add_assumptions(single->assumptions);
     record(fold, 1, Expression::array(witness_.state[at].name) * over_state(fold.name, term.moved()),
-           fmt::format("{}: {}", fold.name, reason(witness_.state[at], kept, simplify(term.moved()))));
+           fmt::format("{}: {}", fold.name, reason(witness_.state[at], kept, simplify(term.moved()))),
+           {witness_.state[at].name});
   }
 
   // The state variable that accumulates `kept`; an existing one is reused. `exponent`: the part of an exponential
@@ -229,12 +233,13 @@ class Derivation {
     return substitute(e, next);
   }
 
-  void record(const Fold& fold, int rank, const Expression& value, std::string because) {
+  void record(const Fold& fold, int rank, const Expression& value, std::string because,
+              std::vector<std::string> parts) {
     if (nodes(value) > longest_value) refuse_length(fold.name);
     const Expression simple = simplify(value);
     lengths_.insert_or_assign(fold.name, nodes(simple));
     values_.insert_or_assign(fold.name, simple);
-    witness_.folds.push_back({fold.name, rank, simple, std::move(because)});
+    witness_.folds.push_back({fold.name, rank, simple, std::move(because), std::move(parts)});
   }
 
   void add_assumptions(const std::vector<std::string>& more) {

@@ -34,9 +34,10 @@ struct StateVariable {
 // How one fold of the cascade is recovered from the state.
 struct FoldWitness {
   std::string fold;
-  int rank = 1;         // terms of the separable normal form
-  Expression value;     // over state variables
-  std::string because;  // one line
+  int rank = 1;                      // terms of the separable normal form
+  Expression value;                  // over state variables
+  std::string because;               // one line
+  std::vector<std::string> parts{};  // state variables of its terms, also those that cancel out of the value
 };
 
 // A section of the finaliser: each state variable set to an output or to 0 or 1. Partial results over parts of the axis

@@ -111,18 +111,26 @@ void TileProgramBuilder::put_in_order() {
     }
 }
 
-// A fold may be finished from the state of another one: that state gives way to its own finished value, which is stored
-// and used, only afterwards.
+// A fold may take or be finished from the state of another one: that state gives way to its own finished value, which
+// is stored and used, only afterwards.
 void TileProgramBuilder::finish_before_overwriting(std::vector<Statement>& level) const {
   for (std::size_t i = 0; i < level.size(); ++i)
     for (std::size_t j = level.size() - 1; j > i; --j) {
-      if (level[i].kind != Kind::finalise || level[j].kind != Kind::finalise) continue;
+      if (level[i].kind != Kind::finalise) continue;
       const int tile = level[i].tile;
       const std::string& name = made(tile).name;
-      if (!level[j].value.uses(name) || level[i].value.uses(made(level[j].tile).name)) continue;
+      const std::optional<Expression>& repair = level[j].repair;
+      const bool folds =
+          level[j].kind == Kind::fold && (level[j].value.uses(name + "'") || (repair && repair->uses(name + "'")));
+      const bool finishes = level[j].kind == Kind::finalise && level[j].value.uses(name) &&
+                            !level[i].value.uses(made(level[j].tile).name);
+      if (!folds && !finishes) continue;
+      std::vector<int> later{tile};  // tiles that hold what follows from the finished value
       const auto stays = [&](const Statement& one) {
         if (one.tile == tile) return one.kind != Kind::finalise && one.kind != Kind::store;
-        return one.kind != Kind::compute || !one.value.uses(name);
+        const auto used = [&](int number) { return one.value.uses(made(number).name); };
+        if (one.kind == Kind::compute && std::any_of(later.begin(), later.end(), used)) later.push_back(one.tile);
+        return !contains(later, one.tile);
       };
       std::stable_partition(level.begin() + static_cast<std::ptrdiff_t>(i),
                             level.begin() + static_cast<std::ptrdiff_t>(j) + 1, stays);

@@ -47,6 +47,7 @@ const TileProgramBuilder::Running& TileProgramBuilder::running(const StateVariab
   std::vector<AxisId> axes = array(fold.output).axes;
   axes.insert(axes.end(), fold.folded.begin(), fold.folded.end());
   run.update = place_of(variable.name, level_of(axes), needs_of(variable, fold, loops));
+  run.update.after = run.update.after || follows_after(fold, run.update.level);
   made(run.tile).restarts_in = loops.front();
   run.comes_back = loop(loops.front()).partition == Partition::group;
   for (int i = loops.front() + 1; i < loop_count(); ++i)
@@ -58,6 +59,24 @@ const TileProgramBuilder::Running& TileProgramBuilder::running(const StateVariab
   return running_.insert_or_assign(variable.name, std::move(run)).first->second;
 }
 
+// Whether a fold that this one uses takes its steps behind the loop inside: then so does this one, and what both read
+// is not held over that loop.
+bool TileProgramBuilder::follows_after(const Primitive& fold, int level) const {
+  return std::any_of(running_.begin(), running_.end(), [&](const auto& other) {
+    const Running& run = other.second;
+    if (!run.update.after || run.update.level != level) return false;
+    std::set<ArrayId> follows{run.fold->output};
+    for (const int number : inside_) {
+      const Primitive& made = primitives_.list[static_cast<std::size_t>(number)];
+      const bool takes =
+          std::any_of(made.inputs.begin(), made.inputs.end(), [&](ArrayId input) { return follows.contains(input); });
+      if (takes && &made == &fold) return true;
+      if (takes) follows.insert(made.output);
+    }
+    return false;
+  });
+}
+
 std::vector<Place> TileProgramBuilder::needs_of(const StateVariable& variable, const Primitive& fold,
                                                 const std::vector<int>& loops) {
   std::vector<Place> inputs;
@@ -66,7 +85,7 @@ std::vector<Place> TileProgramBuilder::needs_of(const StateVariable& variable, c
       if (name.ends_with('\'')) name.pop_back();
       if (name == variable.name) continue;
       if (const StateVariable* other = variable_of(name, loops))
-        inputs.push_back(running(*other, *fold_of(*other)).update);
+        inputs.push_back(running(*other, fold_of(*other)).update);
       else inputs.push_back(complete(*primitives_.diagram.find_array(name)));
     }
   };
@@ -101,9 +120,20 @@ bool TileProgramBuilder::needed_inside(const Primitive& fold, int outermost) con
     if (std::any_of(fold.folded.begin(), fold.folded.end(), [&](AxisId axis) { return contains(axes, axis); }))
       continue;  // it runs along
     follows.insert(made.output);
-    if (live_.contains(made.output) && level_of(axes) >= outermost) return true;
+    const bool waits = std::any_of(made.inputs.begin(), made.inputs.end(),
+                                   [&](ArrayId input) { return ends_inside(input, outermost); });
+    if (live_.contains(made.output) && (waits || level_of(axes) >= outermost)) return true;
   }
   return false;
+}
+
+// Whether the value is complete at the last step of the loop only, behind a loop inside.
+bool TileProgramBuilder::ends_inside(ArrayId id, int outermost) const {
+  const Primitive* from = producer(id);
+  if (!from || carries(array(id).axes, outermost) || from->folds(loop(outermost).axis)) return false;
+  if (const std::vector<int> loops = cuts(*from); !loops.empty()) return loops.front() > outermost;
+  return std::any_of(from->inputs.begin(), from->inputs.end(),
+                     [&](ArrayId input) { return ends_inside(input, outermost); });
 }
 
 void TileProgramBuilder::add_update(const Running& run, const std::vector<int>& loops) {
@@ -180,8 +210,11 @@ StateVariable TileProgramBuilder::own_variable(const Primitive& fold) const {
   return own;
 }
 
-const Primitive* TileProgramBuilder::fold_of(const StateVariable& variable) const {
-  return producer(*primitives_.diagram.find_array(variable.fold));
+const Primitive& TileProgramBuilder::fold_of(const StateVariable& variable) const {
+  const auto id = primitives_.diagram.find_array(variable.fold);
+  const Primitive* fold = id ? producer(*id) : nullptr;
+  if (!fold) refuse(fmt::format("{} counts positions", variable.name));
+  return *fold;
 }
 
 const StateVariable* TileProgramBuilder::variable_of(const std::string& name, const std::vector<int>& loops) {
@@ -193,31 +226,41 @@ const StateVariable* TileProgramBuilder::variable_of(const std::string& name, co
 Place TileProgramBuilder::folded(const Primitive& fold) {
   const std::vector<int> loops = cuts(fold);
   const std::string& name = array(fold.output).name;
-  Expression value = Expression::array(name);
-  std::vector<const Running*> parts;
   if (!follows_a_fold(fold)) {
     running(own_variable(fold), fold);
-    parts.push_back(&running_.at(name));
-  } else {
-    const Witness& known = witness(loop(loops.front()).axis);
-    for (const FoldWitness& one : known.folds)
-      if (one.fold == name) value = one.value;
-    for (const std::string& part : value.arrays())
-      if (const StateVariable* variable = variable_of(part, loops)) {
-        const Primitive* owner = fold_of(*variable);
-        if (!owner) refuse(fmt::format("{} counts positions", part));
-        running(*variable, *owner);
-      }
-    for (const std::string& part : value.arrays())
-      if (const auto at = running_.find(part); at != running_.end()) parts.push_back(&at->second);
+    return finished(fold, {.value = Expression::array(name), .parts = {&running_.at(name)}}, loops);
   }
-  return finished(fold, value, parts, loops);
+  Finish finish{.value = Expression::array(name)};
+  std::vector<std::string> needed;
+  const Witness& known = witness(loop(loops.front()).axis);
+  for (const FoldWitness& one : known.folds)
+    if (one.fold == name) {
+      finish.value = one.value, needed = one.value.arrays();
+      // What cancels out of the value still says whether the mask leaves anything to it.
+      if (masked(fold.inputs)) needed.insert(needed.end(), one.parts.begin(), one.parts.end());
+    }
+  const auto position = [&](const std::string& part) {
+    const StateVariable* variable = variable_of(part, loops);
+    return variable ? &fold_of(*variable) - primitives_.list.data() : 0;
+  };
+  std::stable_sort(needed.begin(), needed.end(),
+                   [&](const std::string& a, const std::string& b) { return position(a) < position(b); });
+  for (const std::string& part : needed)
+    if (const StateVariable* variable = variable_of(part, loops)) running(*variable, fold_of(*variable));
+    else finish.constants.push_back(complete(*primitives_.diagram.find_array(part)));
+  std::set<std::string> seen;
+  for (const std::string& part : needed)
+    if (const auto at = running_.find(part); at != running_.end() && seen.insert(part).second)
+      finish.parts.push_back(&at->second);
+  return finished(fold, finish, loops);
 }
 
-Place TileProgramBuilder::finished(const Primitive& fold, const Expression& value,
-                                   const std::vector<const Running*>& parts, const std::vector<int>& loops) {
+Place TileProgramBuilder::finished(const Primitive& fold, const Finish& finish, const std::vector<int>& loops) {
+  const std::vector<const Running*>& parts = finish.parts;
   Place place{.level = loops.front() - 1, .after = true};
   std::vector<Place> at;
+  for (const Place& constant : finish.constants)
+    if (constant.level > place.level || !constant.last_of.empty()) at = finish.constants;
   const bool inside = needed_inside(fold, loops.front());
   for (const Running* part : parts)
     if (part->comes_back || part->late || inside) {
@@ -235,8 +278,11 @@ Place TileProgramBuilder::finished(const Primitive& fold, const Expression& valu
   std::vector<int> own;
   for (const Running* part : parts)
     if (part->fold == &fold) own.push_back(part->tile);
-  if (value != Expression::array(array(fold.output).name))
-    put(place, {.kind = Kind::finalise, .tile = number, .value = value, .own = own});
+  if (own.empty() && masked(fold.inputs))
+    for (const Running* part : parts)
+      if (!part->variable.guards.empty()) own.push_back(part->tile);
+  if (finish.value != Expression::array(array(fold.output).name))
+    put(place, {.kind = Kind::finalise, .tile = number, .value = finish.value, .own = own, .unit = fold.fold});
   return place;
 }
 

@@ -78,15 +78,22 @@ class TileProgramBuilder {
   bool ended(const Place& place, int i) const;
   // Whether what follows from the fold runs in a loop inside those that cut it: then it runs at their last step.
   bool needed_inside(const Primitive& fold, int outermost) const;
+  bool ends_inside(ArrayId id, int outermost) const;
+  bool follows_after(const Primitive& fold, int level) const;
   void add_update(const Running& run, const std::vector<int>& loops);
   void add_tile_by_tile(const Running& run, Statement fold);
-  const Primitive* fold_of(const StateVariable& variable) const;
+  const Primitive& fold_of(const StateVariable& variable) const;
   const StateVariable* variable_of(const std::string& name, const std::vector<int>& loops);
   // The finished value of a fold that loops cut.
   Place folded(const Primitive& fold);
   StateVariable own_variable(const Primitive& fold) const;
-  Place finished(const Primitive& fold, const Expression& value, const std::vector<const Running*>& parts,
-                 const std::vector<int>& loops);
+  // What a finished fold is: its value, the state that it follows from, and where all else that it needs exists.
+  struct Finish {
+    Expression value{};
+    std::vector<const Running*> parts{};
+    std::vector<Place> constants{};
+  };
+  Place finished(const Primitive& fold, const Finish& finish, const std::vector<int>& loops);
   // A sum that blocks or visits add to what lies in memory: each starts at 0 and adds what it has.
   void added_up(const Stored& how, const Primitive& fold);
 

@@ -37,7 +37,6 @@ class MergeExpansion {
     if (const auto* refusal = std::get_if<Refusal>(&found)) throw NoProgram{refusal->reason};
     witness_ = std::get<Witness>(std::move(found));
     find_sections();
-    for (const StateVariable& variable : witness_.state) add_state(variable);
     for (const int number : inside_) add(source_.list[static_cast<std::size_t>(number)], out);
   }
 
@@ -45,7 +44,7 @@ class MergeExpansion {
   // What a part's state is, in terms of what it left in memory.
   void find_sections() {
     Names parts;
-    for (std::size_t i = 0; i < merge_.outputs.size(); ++i)
+    for (std::size_t i = 0; i < merge_.inputs.size(); ++i)
       parts.emplace(source_.array(merge_.outputs[i]).name,
                     Expression::array(source_.diagram.array(merge_.inputs[i]).name));
     if (witness_.compact)
@@ -59,34 +58,68 @@ class MergeExpansion {
   }
 
   // A part's contribution to the state of all: its own, repaired from the part's state to that of all.
-  void add_state(const StateVariable& variable) {
+  Expression contribution(const StateVariable& variable, Primitives& out) {
     Expression value = sections_.at(variable.name);
-    if (variable.repair) {
-      Names sides = sections_;
-      for (const StateVariable& earlier : witness_.state)
-        sides.emplace(earlier.name + "'", Expression::array(earlier.name));
-      value = value * substitute(*variable.repair, sides);
-    }
-    contributions_.emplace(variable.name, value);
+    if (!variable.repair) return value;
+    Names sides = sections_;
+    for (const StateVariable& earlier : witness_.state)
+      if (variable.repair->uses(earlier.name + "'")) sides.emplace(earlier.name + "'", merged(earlier, out));
+    return value * substitute(*variable.repair, sides);
   }
 
-  // The fold over all parts of what its value over the whole axis is made of; maps of such values as they are.
-  void add(const Primitive& primitive, Primitives& out) {
+  const FoldWitness* known(const std::string& fold) const {
+    for (const FoldWitness& one : witness_.folds)
+      if (one.fold == fold) return &one;
+    return nullptr;
+  }
+  // Whether the fold's value is the variable.
+  bool plain(const StateVariable& variable) const {
+    const FoldWitness* fold = known(variable.fold);
+    return variable.name == variable.fold && fold && fold->value == Expression::array(variable.name);
+  }
+  const StateVariable* variable_of(const std::string& name) const {
+    for (const StateVariable& variable : witness_.state)
+      if (variable.name == name) return &variable;
+    return nullptr;
+  }
+
+  // The variable's value over all parts: the fold that it is, or a fold of its own.
+  Expression merged(const StateVariable& variable, Primitives& out) {
+    if (plain(variable)) return Expression::array(variable.name);
+    if (const auto made = merged_.find(variable.name); made != merged_.end()) return made->second;
+    Array array = source_.array(*source_.diagram.find_array(variable.fold));
+    array.name = variable.name + "_all", array.role = ArrayRole::interior;
+    while (out.diagram.find_array(array.name)) array.name += "_";
+    const Expression body = contribution(variable, out);
+    const auto id = static_cast<ArrayId>(static_cast<int>(out.diagram.arrays.size()));
+    out.diagram.arrays.push_back(array);
+    push({.name = array.name, .output = id, .fold = variable.kind, .folded = {chunks_}, .body = body}, out);
+    return merged_.emplace(variable.name, Expression::array(array.name)).first->second;
+  }
+
+  // A fold over the axis: over all parts of what its value is made of, if that is its own state alone; else its value
+  // over the state of all.
+  void add_fold(const Primitive& primitive, Primitives& out) {
     const std::string& name = source_.array(primitive.output).name;
-    if (primitive.folds(of_)) {
-      const auto known = std::find_if(witness_.folds.begin(), witness_.folds.end(),
-                                      [&](const FoldWitness& one) { return one.fold == name; });
-      Names own;
-      for (const StateVariable& variable : witness_.state)
-        if (variable.fold == name) own.emplace(variable.name, contributions_.at(variable.name));
-      push({.name = primitive.name,
-            .output = primitive.output,
-            .fold = primitive.fold,
-            .folded = {chunks_},
-            .body = substitute(known == witness_.folds.end() ? Expression::array(name) : known->value, own)},
-           out);
-      return;
-    }
+    const FoldWitness* fold = known(name);
+    const auto own = [&](const std::string& part) { return variable_of(part)->fold == name; };
+    bool direct = fold && std::all_of(fold->parts.begin(), fold->parts.end(), own);
+    for (const std::string& part : fold->value.arrays())
+      if (const StateVariable* variable = variable_of(part); variable && variable->fold != name)
+        direct = direct && plain(*variable);
+    Names values;
+    for (const std::string& part : fold->value.arrays())
+      if (const StateVariable* variable = variable_of(part))
+        if (!direct || variable->fold == name)
+          values.emplace(part, direct ? contribution(*variable, out) : merged(*variable, out));
+    Primitive made{.name = primitive.name, .output = primitive.output, .body = substitute(fold->value, values)};
+    if (direct) made.fold = primitive.fold, made.folded = {chunks_};
+    push(std::move(made), out);
+  }
+
+  // A fold over the axis; maps of such values as they are.
+  void add(const Primitive& primitive, Primitives& out) {
+    if (primitive.folds(of_)) return add_fold(primitive, out);
     const auto merged = [&](ArrayId id) { return complete_.contains(id); };
     if (!source_.array(primitive.output).has(of_) && !primitive.fold &&
         std::any_of(primitive.inputs.begin(), primitive.inputs.end(), merged))
@@ -106,7 +139,7 @@ class MergeExpansion {
   AxisId chunks_, of_;
   std::vector<int> inside_;
   Witness witness_;
-  Names sections_, contributions_;
+  Names sections_, merged_;
   std::set<ArrayId> complete_;
 };
 

@@ -38,10 +38,12 @@ std::string state_name(std::string name) {
 
 class Sharing {
  public:
-  Sharing(TileProgram& program, const Primitives& primitives, const std::vector<int>& inside)
-      : program_(program), primitives_(primitives), inside_(inside) {}
+  Sharing(Levels& levels, TileProgram& program, const Primitives& primitives, const std::vector<int>& inside)
+      : levels_(levels), program_(program), primitives_(primitives), inside_(inside) {}
 
-  void run(std::vector<Statement>& level) {
+  // The statements in the body of the loop `loop`; -1: in none.
+  void run(std::vector<Statement>& level, int loop) {
+    loop_ = loop;
     for (const bool repairs : {false, true})
       while (share_one(level, repairs)) {
       }
@@ -96,11 +98,32 @@ class Sharing {
           program_.tiles[static_cast<std::size_t>(program_.find(without_primes(name)))].axes;
       const bool fits = axes.size() == shape.size() &&
                         std::all_of(shape.begin(), shape.end(), [&](AxisId axis) { return contains(axes, axis); });
-      if (fits && std::none_of(level.begin(), level.end(), [&](const Statement& one) {
-            return &one >= &level[users.front()] && replaced(one.value, call, Expression::number(0)).uses(name);
+      if (fits && of_one_step(axes) && !used_elsewhere(level, name) &&
+          std::none_of(level.begin(), level.end(), [&](const Statement& one) {
+            const auto number = static_cast<std::size_t>(&one - level.data());
+            const bool shares = contains(users, number);
+            return number >= users.front() &&
+                   (shares ? replaced(one.value, call, Expression::number(0)) : one.value).uses(name);
           }))
         return true;
     }
+    return false;
+  }
+
+  // A stream that does not move a tile needs it again at its next step.
+  bool of_one_step(const std::vector<AxisId>& axes) const {
+    if (loop_ < program_.groups) return true;
+    const AxisId axis = program_.loops[static_cast<std::size_t>(loop_)].axis;
+    const auto& of = primitives_.diagram.axes[index(axis)].chunks_of;
+    return contains(axes, axis) || (of && contains(axes, *of));
+  }
+  bool used_elsewhere(const std::vector<Statement>& level, const std::string& name) const {
+    const auto uses = [&](const Statement& one) {
+      return one.value.uses(name) || (one.repair && one.repair->uses(name));
+    };
+    for (const auto* list : {&levels_.before, &levels_.after})
+      for (const std::vector<Statement>& other : *list)
+        if (&other != &level && std::any_of(other.begin(), other.end(), uses)) return true;
     return false;
   }
 
@@ -155,18 +178,20 @@ class Sharing {
     return axes;
   }
 
+  Levels& levels_;
   TileProgram& program_;
   const Primitives& primitives_;
   const std::vector<int>& inside_;
+  int loop_ = -1;
 };
 
 }  // namespace
 
 void share_expressions(Levels& levels, TileProgram& program, const Primitives& primitives,
                        const std::vector<int>& inside) {
-  Sharing sharing(program, primitives, inside);
+  Sharing sharing(levels, program, primitives, inside);
   for (auto* list : {&levels.before, &levels.after})
-    for (std::vector<Statement>& level : *list) sharing.run(level);
+    for (std::size_t level = 0; level < list->size(); ++level) sharing.run((*list)[level], static_cast<int>(level) - 1);
 }
 
 }  // namespace tilescope
