@@ -66,7 +66,7 @@ Nest Nest::part_of(std::int64_t chunk) const {
   part.sizes[index(outer.axis)] = outer.size = outer.tile = outer.trips = 1;
   part.sizes[index(inner.axis)] = inner.size = chunked.length_of(chunk);
   inner.trips = ceil_div(inner.size, inner.tile);
-  part.first_key = chunk * chunked.length, part.keys_in_all = chunked.size;
+  if (keys_are_chunked()) part.first_key = chunk * chunked.length, part.keys_in_all = chunked.size;
   return part;
 }
 

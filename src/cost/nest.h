@@ -56,7 +56,7 @@ struct Nest {
   std::int64_t blocks() const;                    // iterations of all group loops: the grid. Throws CountOverflow.
   LiveTiles live_tiles() const;                   // of the guarded pair
   LiveTiles live_tiles_of_chunk(std::int64_t chunk) const;  // the same within one chunk of the keys
-  Nest part_of(std::int64_t chunk) const;                   // one chunk of the keys as a nest of its own
+  Nest part_of(std::int64_t chunk) const;                   // one chunk of the split as a nest of its own
   bool keys_are_chunked() const { return guarded() && chunked.present() && chunked.inner == key_loop; }
   // Whether the array moves with the axis: it has it, or the axis counts the chunks of one that it has.
   bool carries(std::span<const AxisId> array, AxisId axis) const;

@@ -167,9 +167,9 @@ bool pair_stands_still(const Nest& nest, const NestSums& live, Axes array) {
 }
 
 // Whether a stream around the guarded pair comes back to the array's tile where a part of the keys has a single live
-// one.
+// one, or in the last part of another axis less often than in the others.
 bool parts_may_stand_still(const Nest& nest, Axes array) {
-  if (!nest.keys_are_chunked()) return false;
+  if (!nest.guarded() || !nest.chunked.present()) return false;
   for (int i = 0; i < static_cast<int>(nest.loop_count); ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
     if (loop.group || i == nest.query_loop || i == nest.key_loop || nest.carries(array, loop.axis)) continue;
@@ -205,11 +205,14 @@ std::int64_t total_tiles(const Nest& nest, AxisId axis) {
 
 std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, TouchOptions options) {
   if (options.resident && parts_may_stand_still(nest, array)) {
-    std::int64_t values = 0;
-    for (std::int64_t chunk = 0; chunk < nest.chunked.chunks(); ++chunk) {
+    const auto of_part = [&](std::int64_t chunk) {
       const Nest part = nest.part_of(chunk);
-      values = checked_add(values, touched_values(part, sums_of(part, options.whole_tiles), array, options));
-    }
+      return touched_values(part, sums_of(part, options.whole_tiles), array, options);
+    };
+    const std::int64_t last = nest.chunked.chunks() - 1;
+    std::int64_t values = of_part(last);
+    if (!nest.keys_are_chunked()) return last > 0 ? checked_add(values, checked_mul(last, of_part(0))) : values;
+    for (std::int64_t chunk = 0; chunk < last; ++chunk) values = checked_add(values, of_part(chunk));
     return values;
   }
   if (options.resident && pair_stands_still(nest, live, array)) {

@@ -40,6 +40,35 @@ class EmptyPart : public Lookup {
   const Witness& witness_;
 };
 
+// What a kernel leaves of an array in such a part; 1 for what it loads.
+class EmptyValue : public Lookup {
+ public:
+  EmptyValue(const Primitives& primitives, const Region& region) : primitives_(primitives), region_(region) {}
+  double array(const std::string& name) const override {
+    const int number = primitives_.producer(*primitives_.diagram.find_array(name));
+    if (number < 0 || !contains(region_.primitives, number)) return 1;
+    const Primitive& primitive = primitives_.list[static_cast<std::size_t>(number)];
+    return primitive.fold ? fold_unit(*primitive.fold) : evaluate(primitive.body, *this);
+  }
+  double index(const std::string&) const override { return 1; }
+  double size(const std::string&) const override { return 1; }
+
+ private:
+  const Primitives& primitives_;
+  const Region& region_;
+};
+
+// Whether a map that the merge reads in place of a maximum is infinite in such a part, as the maximum is.
+bool empty_part_says_maximum(const Primitives& primitives, const Region& region, const Witness& witness) {
+  if (!witness.compact) return true;
+  return std::all_of(witness.compact->section.begin(), witness.compact->section.end(), [&](const auto& state) {
+    const auto is = [&](const StateVariable& variable) { return variable.name == state.first; };
+    const auto variable = std::find_if(witness.state.begin(), witness.state.end(), is);
+    return variable->guards.empty() || std::isfinite(variable->unit()) ||
+           evaluate(state.second, EmptyValue(primitives, region)) == variable->unit();
+  });
+}
+
 // Whether such a part is repaired by a finite factor: exp(m - m') is 0, and exp(m' - m) would be infinite.
 bool merges_empty_parts(const Witness& witness) {
   return std::all_of(witness.state.begin(), witness.state.end(), [&](const StateVariable& variable) {
@@ -81,7 +110,8 @@ bool follows_from_folds(const Primitives& primitives, const Island& island, Arra
 bool KernelRules::parts_merge(const FusedKernel& kernel, const Island& island, AxisId axis) const {
   const Streamability& stream = axes_.at(axis);
   return stream.kind == Streamability::Kind::folded && mergeable(*primitives_, kernel.region, axis) &&
-         merges_empty_parts(*stream.witness) && results_say_state(*primitives_, kernel, *stream.witness) &&
+         merges_empty_parts(*stream.witness) && empty_part_says_maximum(*primitives_, kernel.region, *stream.witness) &&
+         results_say_state(*primitives_, kernel, *stream.witness) &&
          std::all_of(kernel.region.results.begin(), kernel.region.results.end(), [&](ArrayId id) {
            const std::vector<AxisId> folded = folded_axes(*primitives_, island, id);
            return !contains(folded, axis) || follows_from_folds(*primitives_, island, id, axis);
