@@ -23,8 +23,16 @@ export const written = (name) => join(folder, name);
 export const address_of = (name) => pathToFileURL(written(name)).href;
 export const numbers_of = (name) => JSON.parse(readFileSync(written(name), 'utf8'));
 
+let shared; // one Chromium for the test files that a process runs
+let users = 0;
+
 export class Browser {
-  static async start() {
+  static start() {
+    ++users;
+    return (shared ??= Browser.launch());
+  }
+
+  static async launch() {
     const browser = new Browser();
     const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
     browser.profile = join(folder, 'profile'); // fresh: no cache, no extension, no history
@@ -49,6 +57,7 @@ export class Browser {
   }
 
   async stop() {
+    if (--users > 0) return;
     await this.context.close();
     rmSync(folder, { recursive: true, force: true });
   }
