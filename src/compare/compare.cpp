@@ -40,6 +40,18 @@ bool spills(const validate::Record& record) {
                      [](const auto& island) { return island.launch.local_bytes_per_thread.value_or(0) > 0; });
 }
 
+// Counters and times of a launch whose result is wrong say nothing.
+void require_right_result(const validate::Record& record) {
+  if (!record.correctness || record.correctness->passed) return;
+  throw InputError(Diagnostic{
+      .file = record.file,
+      .path = "correctness.passed",
+      .message =
+          fmt::format("is false: the kernel's result was wrong (largest error {:.3g}, tolerance {:.3g}); measure "
+                      "the point again, or remove the record of {}",
+                      record.correctness->max_error, record.correctness->tolerance, point_id(record.point))});
+}
+
 std::string workload_id(validate::MeasurePoint point) {
   point.tile_q = point.tile_kv = point.warps = point.stages = point.splits = 0;
   return point_id(point);
@@ -137,6 +149,7 @@ Comparer::Comparer(const std::filesystem::path& data_directory, ExperimentOf exp
 }
 
 void Comparer::add(validate::Record given) {
+  require_right_result(given);
   const Plan& plan = catalogue_.plan(given.point.kernel);
   const HardwareProfile& stated = catalogue_.profile(given.environment.hardware);
   // A profiler that holds the clock is predicted at that clock.

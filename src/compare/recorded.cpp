@@ -32,16 +32,26 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     }
     return found->second;
   };
+  // Every record that cannot be compared is named, not the first alone.
+  std::vector<Diagnostic> findings;
+  std::set<std::string> named;
+  const auto add = [&](const Diagnostic& finding) {
+    constexpr std::size_t most_findings = 20;
+    if (findings.size() < most_findings && named.insert(to_string(finding)).second) findings.push_back(finding);
+  };
   Comparer comparer(data_directory, experiment_of, keep, all, rates);
   validate::for_each_record(records, [&](validate::Record&& record) {
     const std::string file = record.file;
     try {
       comparer.add(std::move(record));
     } catch (const CountOverflow& overflow) {
-      throw InputError(Diagnostic{.file = file, .path = "point", .message = overflow.what()});
+      add({.file = file, .path = "point", .message = overflow.what()});
+    } catch (const InputError& error) {
+      for (const Diagnostic& finding : error.diagnostics()) add(finding);
     }
     if (progress) progress(++done, all);
   });
+  if (!findings.empty()) throw InputError(std::move(findings));
   return comparer.finish();
 }
 

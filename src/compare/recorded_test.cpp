@@ -1,6 +1,13 @@
 #include "compare/recorded.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -14,6 +21,37 @@ TEST_CASE("a report covers the GPU with the most records; without records it is 
     comparison.points.back().record.environment.hardware = hardware;
   }
   CHECK(hardware_with_most_records(comparison) == "h200_sxm");
+}
+
+TEST_CASE("a record of a wrong result is refused by file, line and field, and so is every other one") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / fmt::format("tilescope_{}", getpid());
+  std::filesystem::create_directories(folder);
+  const std::filesystem::path source = TILESCOPE_SOURCE_DIR, file = folder / "decode.jsonl";
+  std::ifstream from(source / "validate/records/h200/decode.jsonl");
+  std::ofstream to(file);
+  std::string line;
+  std::vector<int> records;  // lines; the others are environments
+  for (int number = 1; records.size() < 3 && std::getline(from, line); ++number) {
+    const std::string passed = "\"passed\":true";
+    if (const std::size_t at = line.find(passed); at != std::string::npos) {
+      records.push_back(number);
+      if (records.size() != 2) line.replace(at, passed.size(), "\"passed\":false");
+    }
+    to << line << "\n";
+  }
+  to.close();
+  std::string message;
+  try {
+    compare_recorded(folder, source, Keep::rows, {}, {}, {});
+  } catch (const InputError& error) {
+    message = error.what();
+  }
+  CAPTURE(message);
+  REQUIRE(records.size() == 3);
+  for (std::size_t i = 0; i < records.size(); ++i)
+    CHECK((message.find(fmt::format("decode.jsonl:{}: error: correctness.passed: is false", records[i])) !=
+           std::string::npos) == (i != 1));
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace tilescope

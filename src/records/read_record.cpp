@@ -221,6 +221,11 @@ Record read_record_fields(const JsonFields& root, int version, const FindEnviron
   record.cold_seconds = seconds.numbers("cold");
   record.steady_seconds = seconds.numbers("steady");
   if (imported && seconds.has("program")) record.program_seconds = seconds.numbers("program");
+  for (const auto& [key, samples] :
+       {std::pair("cold", &record.cold_seconds), std::pair("steady", &record.steady_seconds),
+        std::pair("program", &record.program_seconds)})
+    if (std::find(samples->begin(), samples->end(), 0.0) != samples->end())
+      seconds.report(key, "holds a time of 0 s, which nothing takes");
   if (root.has("clocks")) record.clocks = read_clocks(root.object("clocks"));
   if (facts.has("correctness")) record.correctness = read_correctness_fields(root.object("correctness"));
   return record;

@@ -116,4 +116,7 @@ TEST_CASE("sizes that cannot be are refused in a record as on the command line")
   CHECK(refused("/point/warps", 1000000000).find("must be at most 64") != std::string::npos);
   CHECK(refused("/point/tile/q", INT64_MAX).find("must be at most") != std::string::npos);
   CHECK(refused("/point/stages", 100).find("must be at most 64") != std::string::npos);
+  nlohmann::json json = json_of(own_record());
+  json["seconds"]["steady"] = {0, 0, 0};
+  CHECK(refusal(json).find("seconds.steady: holds a time of 0 s") != std::string::npos);
 }
