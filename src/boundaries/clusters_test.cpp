@@ -118,7 +118,7 @@ TEST_CASE("attention in clusters: counted bytes equal blocks that load element b
     return std::uniform_int_distribution<std::int64_t>(least, most)(engine);
   };
   const std::int64_t d = 3, e = 2;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 4; ++i) {
     const std::int64_t q = between(5, 60), x = between(5, 20);
     const DeriveRequest request = request_for("attention", {1, 1, 1, q, x, d, e});
     const BoundSchedule schedule = named_schedule(request, "flash2");
@@ -146,7 +146,7 @@ TEST_CASE("a matmul in clusters: the best box of blocks, and its bytes, equal a 
   const auto between = [&](std::int64_t least, std::int64_t most) {
     return std::uniform_int_distribution<std::int64_t>(least, most)(engine);
   };
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 4; ++i) {
     DeriveRequest request = request_for("matmul", {});
     std::map<std::string, std::int64_t> sizes{{"a", between(6, 30)}, {"b", between(2, 6)}, {"c", between(6, 30)}};
     for (const auto& [name, size] : sizes) set_size(request.diagram, name, size);

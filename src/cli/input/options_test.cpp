@@ -76,11 +76,13 @@ TEST_CASE("every size option of every point command refuses what is not an integ
                                      "1099511627777",
                                      "1048577m",
                                      "99999999999999999999"};
-  const std::vector<std::string> few{"0", "abc", "99999999999999999999"};
+  // One function reads the options of all commands, so all values are tried on one command and one on the others.
+  const std::vector<std::string> one{"0"};
   for (const Base& base : point_commands)
     for (const std::string option : {"batch", "heads-q", "heads-kv", "q-len", "kv-len", "head-dim", "v-head-dim"}) {
-      check_single_value(base, option, "16");
-      for (const std::string& value : base.command == "predict" ? all : few) {
+      const bool first = base.command == point_commands.front().command;
+      if (first || option == "kv-len") check_single_value(base, option, "16");
+      for (const std::string& value : first ? all : one) {
         const std::string shown = value == "' 4'" ? value : "'" + value + "'";
         check_refused(fmt::format("{} --{} {}", base.without(option), option, value),
                       fmt::format("error: --{}: expected an integer from 1 to 1099511627776, found {}", option, shown));
@@ -133,7 +135,9 @@ TEST_CASE("every other point option of every command refuses a wrong value") {
   std::string last;
   for (const Base& base : point_commands)
     for (const auto& [option, good, wrong, message] : table) {
-      if (option != last) check_single_value(base, option, good);
+      const bool first = base.command == point_commands.front().command;  // as above
+      if (option == last && !first) continue;
+      if (option != last && (first || option == "kernel")) check_single_value(base, option, good);
       last = option;
       check_refused(fmt::format("{} --{} {}", base.without(option), option, wrong), message);
     }
