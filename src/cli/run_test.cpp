@@ -118,7 +118,8 @@ TEST_CASE("run replays a program of PyTorch and Triton as it was captured: predi
   const Outcome outcome = run_program("run --from " + program + " --format json");
   REQUIRE(outcome.status == 0);
   std::size_t predicted = 0, unknown = 0;
-  for (const json& row : json::parse(outcome.out).at("attention")) {
+  const json document = json::parse(outcome.out);
+  for (const json& row : document.at("attention")) {
     CAPTURE(row.dump());
     CHECK(row.at("launches") == 40);
     CHECK(row.at("counted") == 27);
