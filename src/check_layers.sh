@@ -54,6 +54,7 @@ room predict/explain point
 allow search base diagram schedule cost hardware kernel predict
 allow request base config derive diagram schedule hardware kernel predict search
 allow records base config diagram
+allow network base config diagram hardware predict records request
 allow import base config diagram hardware request records
 allow compare base diagram schedule cost hardware kernel predict records
 allow launches base diagram hardware kernel predict request records import compare

@@ -41,7 +41,7 @@ Answer answer(const Options& options) {
   const KernelChoice choice = choose_kernel(options);
   const Options open = options.without("kernel");
   if (!choice.kernel.empty()) {
-    Answer a = answer_of_plan(open.with("kernel", choice.kernel));
+    Answer a = answer_of_plan(open.without("diagram").with("kernel", choice.kernel));
     a.how = choice.how;
     return a;
   }

@@ -35,17 +35,16 @@ std::optional<double> seconds_of(const Options& options, const std::string& kern
 }
 
 Options for_kernels(const Options& options) {
-  const Options open = options.without("kernel");
-  return options.has("dtype") ? open : open.with("dtype", "fp16");  // not each kernel's own
+  const Options open = options.without("kernel").without("diagram");  // a kernel has its own diagram
+  return options.has("dtype") ? open : open.with("dtype", "fp16");    // not each kernel's own
 }
 
 KernelChoice fastest(const Options& options) {
   const Options open = for_kernels(options);
   const Plan plain = read_plan(options.without("kernel"));
-  if (options.has("schedule") || options.has("diagram"))
-    refuse("--kernel", "auto chooses the schedule too; leave out --schedule and --diagram");
+  if (options.has("schedule")) refuse("--kernel", "auto chooses the schedule too; leave out --schedule");
   std::vector<Timed> timed;
-  for (const std::string& kernel : kernels_of_pass(pass_of(plain.schedule.diagram)))
+  for (const std::string& kernel : kernels_of_diagram(plain.schedule.diagram.name))
     if (const auto seconds = seconds_of(open, kernel)) timed.push_back({kernel, *seconds});
   std::stable_sort(timed.begin(), timed.end(), [](const Timed& a, const Timed& b) { return a.seconds < b.seconds; });
   const std::string gpu = read_hardware(options).id;
@@ -92,9 +91,7 @@ bool asks_for_choice(const std::optional<std::string>& kernel) {
   return std::any_of(tables.begin(), tables.end(), [&](const auto& table) { return table.first == software; });
 }
 
-std::vector<std::string> kernels_of_pass(Pass pass) {
-  const std::string diagram =
-      load_plan_for_schedule(std::string(properties(pass).schedule), data_directory()).schedule.diagram.name;
+std::vector<std::string> kernels_of_diagram(const std::string& diagram) {
   std::vector<std::string> names;
   for (const auto& [name, file] : shipped_kernels(kernels_directory()))
     if (load_plan_for_kernel(name, data_directory()).schedule.diagram.name == diagram) names.push_back(name);

@@ -19,10 +19,10 @@ struct KernelChoice {
 // Whether --kernel asks for a choice: "auto", or the name of a table of calls, with or without a backend.
 bool asks_for_choice(const std::optional<std::string>& kernel);
 
-// The kernels that `auto` chooses from: those that compute the diagram of the pass.
-std::vector<std::string> kernels_of_pass(Pass pass);
+// The kernels that `auto` chooses from: those that compute a diagram, by its name.
+std::vector<std::string> kernels_of_diagram(const std::string& diagram);
 
-// auto: the kernel predicted to be the fastest of those that exist for the GPU, formats, mask, pass and sizes.
+// auto: the kernel predicted to be the fastest of those that exist for the GPU, formats, mask, diagram and sizes.
 // SOFTWARE: the one that its table of calls names. InputError for a backend that the table lacks.
 KernelChoice choose_kernel(const Options& options);
 

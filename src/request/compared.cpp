@@ -107,7 +107,7 @@ RowOptions row_options(const Options& options, const AskedKernel& asked, const H
   row.reason = join(choice.reasons, "; ");
   if (choice.kernel.empty()) return row;
   if (dtype.empty() && *asked.kernel == "auto") row.options = row.options.with("dtype", "fp16");
-  row.options = row.options.with("kernel", choice.kernel);
+  row.options = row.options.without("diagram").with("kernel", choice.kernel);
   return row;
 }
 

@@ -66,7 +66,7 @@ Searched search_of(const Options& options, const std::function<void(std::size_t 
     const Options open = options.without("kernel");
     if (choice.kernel.empty())
       return {.plan = read_plan(open), .hardware = read_hardware(open), .result = {}, .outside = choice.reasons};
-    Searched searched = search_of(open.with("kernel", choice.kernel), progress);
+    Searched searched = search_of(open.without("diagram").with("kernel", choice.kernel), progress);
     searched.how = choice.how;
     return searched;
   }

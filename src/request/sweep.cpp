@@ -42,9 +42,9 @@ Sweep sweep_of_choices(const Options& options, const std::string& chosen_by) {
   Sweep sweep = read_sweep(open);
   sweep.chosen_by = chosen_by;
   const Options each = options.has("dtype") ? open : open.with("dtype", "fp16");
-  for (const std::string& kernel : kernels_of_pass(pass_of(sweep.plan.schedule.diagram))) {
+  for (const std::string& kernel : kernels_of_diagram(sweep.plan.schedule.diagram.name)) {
     try {
-      sweep.kernels.push_back(read_sweep(each.with("kernel", kernel)));
+      sweep.kernels.push_back(read_sweep(each.without("diagram").with("kernel", kernel)));
     } catch (const InputError&) {  // not built for the GPU, the formats or the tiles
     }
   }

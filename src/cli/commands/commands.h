@@ -22,6 +22,7 @@ Command describe_command();
 Command inspect_command();
 Command import_command();
 Command run_command();
+Command model_command();
 Command list_command();
 Command help_command();
 Command completion_command();

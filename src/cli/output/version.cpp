@@ -15,6 +15,7 @@ struct Schema {
 };
 // The schemas that the program reads and writes. help_test.cpp compares this list with the sources.
 constexpr Schema schemas[] = {
+    {"architectures", 1},
     {"attention-facts", 1},
     {"calls", 1},
     {"capture", 1},
@@ -37,6 +38,7 @@ constexpr Schema schemas[] = {
     {"lowering-result", 1},
     {"mask", 1},
     {"metric-names", 1},
+    {"model", 1},
     {"operators", 1},
     {"prediction", 1},
     {"published", 1},

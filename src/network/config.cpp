@@ -1,0 +1,92 @@
+#include "network/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "network/layers.h"
+#include "records/json_fields.h"
+
+namespace tilescope {
+namespace {
+
+constexpr std::size_t largest_file = 4 << 20;
+
+// A configuration of text and images keeps the language model's in an object of its own.
+const nlohmann::json& language_part(const nlohmann::json& root) {
+  for (const char* key : {"text_config", "llm_config", "language_config"})
+    if (const auto found = root.find(key); found != root.end() && found->is_object()) return *found;
+  return root;
+}
+
+std::string text_or(const nlohmann::json& object, const char* key, const std::string& otherwise) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : otherwise;
+}
+
+std::string plain_format(const nlohmann::json& root, const nlohmann::json& part) {
+  static const std::vector<std::pair<std::string, std::string>> spellings{
+      {"bfloat16", "bf16"}, {"float16", "fp16"}, {"float32", "fp32"}};
+  for (const nlohmann::json* object : {&part, &root})
+    for (const char* key : {"dtype", "torch_dtype"})
+      for (const auto& [name, format] : spellings)
+        if (text_or(*object, key, "") == name) return format;
+  return "bf16";
+}
+
+// Formats of the weights: of their quantisation where there is one.
+void read_formats(const nlohmann::json& root, const nlohmann::json& part, Network& network) {
+  network.plain = network.format = plain_format(root, part);
+  for (const nlohmann::json* object : {&part, &root}) {
+    const auto found = object->find("quantization_config");
+    if (found == object->end() || !found->is_object()) continue;
+    const std::string method = text_or(*found, "quant_method", "");
+    const auto bits = found->find("bits");
+    if (method == "fp8" || method == "fbgemm_fp8") network.format = "fp8_e4m3";
+    else if (method == "mxfp4") network.format = "mxfp4", network.only_experts = true;
+    else if (bits != found->end() && *bits == 4) network.format = "int4:g128:b2";
+    else if (bits != found->end() && *bits == 8) network.format = "int8";
+    else
+      network.notes.push_back(
+          fmt::format("quantization_config of method {} is not known: weights count as {}; "
+                      "--weights gives another format",
+                      shown_text(method), network.plain));
+    return;
+  }
+}
+
+[[noreturn]] void unknown_architecture(const std::string& file, const std::string& model_type,
+                                       const Architectures& known, const ConfigValues& values) {
+  const std::string understood = join(values.found(), ", ");
+  throw InputError(Diagnostic{
+      .file = file,
+      .path = "model_type",
+      .message = fmt::format("{} is not a known architecture; understood of this file: {}; give --as NAME of one that "
+                             "has the same layers, or --architectures FILE with an entry for it{}",
+                             model_type.empty() ? "(missing)" : shown_text(model_type),
+                             understood.empty() ? "nothing" : understood, did_you_mean(model_type, known.names()))});
+}
+
+}  // namespace
+
+Network read_network(const std::filesystem::path& file, const Architectures& known,
+                     const std::optional<std::string>& as) {
+  const std::string name = file.string();
+  const nlohmann::json root = validate::parse_object(read_file(file, largest_file), name, "a model's configuration");
+  const nlohmann::json& part = language_part(root);
+  const std::string model_type = as.value_or(text_or(part, "model_type", text_or(root, "model_type", "")));
+  const Architecture* architecture = known.find(model_type);
+  if (!architecture) unknown_architecture(name, model_type, known, ConfigValues(part, name, known.keys, {}));
+  ConfigValues values(part, name, known.keys, architecture->defaults);
+  Network network{.name = file.stem() == "config" ? file.parent_path().filename().string() : file.stem().string(),
+                  .architecture = model_type};
+  if (network.name.empty()) network.name = model_type;
+  read_formats(root, part, network);
+  read_layers(values, *architecture, network);
+  values.finish();
+  return network;
+}
+
+}  // namespace tilescope

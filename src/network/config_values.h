@@ -1,0 +1,43 @@
+// Quantities of a model's configuration, by the names of models/networks/architectures.yaml.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace tilescope {
+
+// Findings are collected until finish().
+class ConfigValues {
+ public:
+  ConfigValues(const nlohmann::json& object, std::string file,
+               const std::map<std::string, std::vector<std::string>>& keys,
+               std::map<std::string, std::int64_t> defaults);
+
+  // A count of at least 1: the configuration's, else the default, else nullopt. 0 and null mean absent.
+  std::optional<std::int64_t> count(const std::string& quantity);
+  std::int64_t required(const std::string& quantity);  // 1 where it is missing, with a finding
+  std::optional<bool> flag(const std::string& key);
+  std::vector<std::string> texts(const std::string& key);
+  void report(const std::string& quantity, const std::string& message);
+
+  std::vector<std::string> found() const;  // "layers 32 (num_hidden_layers)" of every quantity that is there
+  void finish() const;                     // throws InputError if there is any finding
+
+ private:
+  const nlohmann::json* value(const std::string& quantity) const;
+  std::string key_of(const std::string& quantity) const;
+
+  const nlohmann::json* object_;
+  std::string file_;
+  const std::map<std::string, std::vector<std::string>>* keys_;
+  std::map<std::string, std::int64_t> defaults_;
+  std::vector<Diagnostic> findings_;
+};
+
+}  // namespace tilescope
