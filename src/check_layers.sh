@@ -62,7 +62,7 @@ allow tilescope base hardware schedule predict request compare
 allow python tilescope
 allow analysis base diagram schedule cost hardware kernel predict search records compare
 allow report base analysis
-allow cli base config hardware loopbounds simulate poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request records import compare launches analysis report validate
+allow cli base config hardware loopbounds simulate poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request network records import compare launches analysis report validate
 only 'yaml-cpp/' config
 only 'boost/' cli
 only 'sqlite3|zlib' import

@@ -53,7 +53,10 @@ CallTime LayerTimes::predicted(const Options& options) const {
   CallTime call{.seconds = time.total, .joules = time.watts * time.total, .modelled = time.modelled};
   call.kernel = a.plan.assumed ? "ideal " + a.plan.schedule.name : a.plan.kernel.name;
   call.bound_by = to_string(time.bound_by);
-  call.slowest_resource = *std::max_element(time.seconds.begin(), time.seconds.end());
+  const auto of = [&](Resource resource) { return time.seconds[static_cast<std::size_t>(resource)]; };
+  const double moved = static_cast<double>(a.prediction.traffic.both(LevelId::hbm));
+  const double once = moved > 0 ? static_cast<double>(a.prediction.compulsory_bytes) / moved : 1;
+  call.least_seconds = std::max(of(Resource::hbm) * once, of(Resource::tensor));
   if (a.options.error) call.error = a.options.error->p90;
   return call;
 }
@@ -116,7 +119,7 @@ double matrix_seconds(const ModelQuestion& question, LayerTimes& times, Phase ph
     // Tokens go to experts evenly; an expert without a token is not read.
     const std::int64_t uses = checked_mul(rows, each.used), active = std::min(each.copies, uses);
     const CallTime& one = times.of_matmul(ceil_div(uses, active), each.in, out);
-    sum += one.slowest_resource * static_cast<double>(each.layers) * static_cast<double>(active);
+    sum += one.least_seconds * static_cast<double>(each.layers) * static_cast<double>(active);
   }
   return sum;
 }

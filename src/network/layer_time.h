@@ -11,11 +11,12 @@
 namespace tilescope {
 
 struct CallTime {
-  double seconds = 0, slowest_resource = 0;  // the second one: a lower bound of the first
-  double joules = 0;                         // joules: 0 where the profile lacks energies
-  std::string kernel = {}, bound_by = {};    // kernel: its name, or "ideal SCHEDULE"
-  std::optional<double> error = {};          // 90th percentile of |error| of records
-  bool modelled = true;                      // by the model of blocks; false: a lower bound
+  double seconds = 0;
+  double least_seconds = 0;                // compulsory bytes at the rate of HBM, or FLOP at that of the tensor cores
+  double joules = 0;                       // joules: 0 where the profile lacks energies
+  std::string kernel = {}, bound_by = {};  // kernel: its name, or "ideal SCHEDULE"
+  std::optional<double> error = {};        // 90th percentile of |error| of records
+  bool modelled = true;                    // by the model of blocks; false: a lower bound
 };
 
 class LayerTimes {
@@ -40,8 +41,8 @@ class LayerTimes {
   std::map<std::string, CallTime> known_;
 };
 
-// Time of the matrices of all layers in a phase: a decode step, or all prompts. A lower bound: each matrix takes its
-// slowest resource's time, because the schedule matmul does not cut the summed axis as libraries do for few rows.
+// Time of the matrices of all layers in a phase: a decode step, or all prompts. A lower bound, because the schedule
+// matmul does not cut the summed axis as libraries do for few rows.
 double matrix_seconds(const ModelQuestion& question, LayerTimes& times, Phase phase, const ContextMix& mix);
 
 }  // namespace tilescope

@@ -54,6 +54,7 @@ std::vector<ModelRow> model_rows(const ModelQuestion& question,
 
 const Columns<ModelRow>& model_columns();
 const Columns<AttentionGroup>& attention_group_columns();
+ColumnList model_column_list();
 
 Json model_json(const ModelQuestion& question, const std::vector<ModelRow>& rows);  // tilescope/model/1
 

@@ -79,7 +79,8 @@ Columns<ModelRow> columns_of_time() {
                        timed([](const ModelRow& r) { return r.attention_seconds * 1e3; })));
   columns.push_back(column<ModelRow>(
       {"other_seconds", "other ms, at least", "s",
-       "Least time of the other matrices of all layers: the slowest resource of each (--whole-layer).",
+       "Least time of the other matrices of all layers: each moves its bytes once, or is held by its FLOP "
+       "(--whole-layer).",
        Origin::time_model},
       timed([](const ModelRow& r) { return or_null(r.matrix_seconds); }),
       timed([](const ModelRow& r) { return r.matrix_seconds ? Json(*r.matrix_seconds * 1e3) : Json(nullptr); })));
@@ -186,6 +187,8 @@ const Columns<AttentionGroup>& attention_group_columns() {
   }();
   return all;
 }
+
+ColumnList model_column_list() { return listed("model", "model: JSON rows[], CSV, text", model_columns()); }
 
 Json model_json(const ModelQuestion& question, const std::vector<ModelRow>& rows) {
   const Network& network = question.network;

@@ -6,14 +6,17 @@
 #include <fstream>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "base/checked.h"
 #include "base/data_directory.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/test_seed.h"
+#include "base/text.h"
 #include "network/calls.h"
 #include "network/config.h"
+#include "network/layer_time.h"
 #include "network/memory.h"
 #include "network/model.h"
 #include "request/answer.h"
@@ -224,6 +227,28 @@ TEST_CASE("a model's time is that of predict, layer by layer") {
                                  {"dtype", "fp16"},
                                  {"l2", "closed"}});
   CHECK(rows[1].attention_seconds == doctest::Approx(32 * decode).epsilon(1e-12));
+}
+
+// validate/matmul/h100_sxm.csv: torch.matmul (PyTorch 2.11, CUDA 13.0) on an H100 SXM, 108 matrices.
+// docs/language-models.md states these numbers.
+TEST_CASE("the least time of a matrix stands below the measured one, by the stated factor") {
+  ModelQuestion question = question_of({});
+  std::istringstream table(read_file(data_directory() / "validate/matmul/h100_sxm.csv"));
+  std::string line;
+  std::getline(table, line);
+  REQUIRE(line == "dtype,rows,summed,columns,seconds");
+  std::vector<double> factors;
+  for (LayerTimes fp16(question, "h100_sxm", "", "fp16", "auto"); std::getline(table, line);) {
+    const std::vector<std::string> cells = split(line, ',');
+    const CallTime& least = fp16.of_matmul(std::stoll(cells[1]), std::stoll(cells[2]), std::stoll(cells[3]));
+    factors.push_back(std::stod(cells[4]) / least.least_seconds);
+  }
+  REQUIRE(factors.size() == 108);
+  std::sort(factors.begin(), factors.end());
+  CHECK(factors[0] >= 1);
+  CHECK(factors[54] == doctest::Approx(1.32).epsilon(0.01));
+  CHECK(factors[97] == doctest::Approx(1.76).epsilon(0.01));
+  CHECK(factors[107] == doctest::Approx(7.62).epsilon(0.01));
 }
 
 TEST_CASE("a configuration that cannot be read says what was understood and what to give") {

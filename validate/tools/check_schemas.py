@@ -47,6 +47,7 @@ COMMANDS = [
     "run --from src/import/testdata/torch_trace.json.gz",
     f"search --hardware h200_sxm {HEADS}",
     f"compare --hardware h200_sxm --hardware l4 {HEADS}",
+    "model mistral-7b --hardware h200_sxm,mi300x --batch 4 --whole-layer",
     "validate --recorded validate/records/h200/decode.jsonl",
     "report --recorded validate/records/h200/third_party.jsonl",
     "report --page family --recorded validate/records/h200/third_party.jsonl",

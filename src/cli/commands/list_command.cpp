@@ -15,6 +15,7 @@
 #include "predict/explain/row_columns.h"
 #include "predict/point/plan.h"
 #include "request/workload_file.h"
+#include "network/model.h"
 #include "search/search_columns.h"
 
 namespace tilescope::cli {
@@ -91,6 +92,7 @@ Table columns_table() {
   lists.push_back(launch_column_list());
   lists.push_back(check_column_list());
   lists.push_back(capture_column_list());
+  lists.push_back(model_column_list());
   for (auto* more : {code_column_lists, search_column_lists, comparison_column_lists, hardware_column_lists})
     for (ColumnList& list : more()) lists.push_back(std::move(list));
   for (const ColumnList& list : lists)
