@@ -34,6 +34,7 @@ constexpr Schema schemas[] = {
     {"import", 1},
     {"kernel", 1},
     {"lack-costs", 1},
+    {"launch-evidence", 1},
     {"lowering", 1},
     {"lowering-result", 1},
     {"mask", 1},
