@@ -73,6 +73,8 @@ Columns<ModelRow> columns_of_time() {
       Origin::question, timed(kernels_of));
   add("model", "model", "", "blocks: time by the model of blocks; bound: at least the slowest resource's time.",
       Origin::time_model, timed([](const ModelRow& r) { return r.model; }));
+  add("basis", "basis", "", "Rates of the GPUs: stated in their profiles, or derived by rules for all.",
+      Origin::profile, timed([](const ModelRow& r) { return r.basis; }));
   columns.push_back(
       column<ModelRow>({"attention_seconds", "attention ms", "s", "Attention of all layers.", Origin::time_model},
                        timed([](const ModelRow& r) { return r.attention_seconds; }),

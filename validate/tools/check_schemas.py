@@ -29,6 +29,8 @@ except (ImportError, AttributeError):
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIMULATE = ("inspect src/kernel/code/testdata/loop.cubin --nvdisasm src/kernel/code/testdata/loop_listing.sh "
             "--instructions --hardware h200_sxm --simulate --steps 5 --blocks 7")
+# A launch of validate/captures/h100_triton that was counted.
+CHECKED_LAUNCH = "--grid 32,16 --block 128 --dynamic-shared-bytes 40960 --batch 2 --heads 8 --q-len 2k --mask causal"
 HEADS = "--heads 4 --q-len 1k --head-dim 128"
 COMMANDS = [
     f"predict --hardware h200_sxm --kernel fused_mma {HEADS}",
@@ -122,6 +124,13 @@ def printed(program, published):
         place = pathlib.Path(folder) / "timeline.json"
         subprocess.run([program, *SIMULATE.split(), "--timeline", str(place)], cwd=ROOT, check=True, capture_output=True)
         yield place.name, json.loads(place.read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        place, capture = pathlib.Path(folder) / "facts.json", ROOT / "validate/captures/h100_triton"
+        facts = [json.loads(line)["facts"] for line in capture.with_suffix(".facts.jsonl").open()]
+        place.write_text(json.dumps(next(each for each in facts if each["registers"] == 128)))
+        command = [*f"describe {place} --check {capture}.jsonl".split(), *CHECKED_LAUNCH.split(), "--format", "json"]
+        run = subprocess.run([program, *command], cwd=ROOT, check=True, capture_output=True, text=True)
+        yield "describe --check", json.loads(run.stdout)
     for name, options in IMPORTS.items():
         with tempfile.TemporaryDirectory() as folder:
             lines, files = pathlib.Path(folder) / "records.jsonl", pathlib.Path(folder) / "files"

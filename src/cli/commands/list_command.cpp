@@ -12,10 +12,10 @@
 #include "cli/output/launches/launch_columns.h"
 #include "cli/output/lowering_table.h"
 #include "compare/comparison_columns.h"
+#include "network/model.h"
 #include "predict/explain/row_columns.h"
 #include "predict/point/plan.h"
 #include "request/workload_file.h"
-#include "network/model.h"
 #include "search/search_columns.h"
 
 namespace tilescope::cli {

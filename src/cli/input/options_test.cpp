@@ -276,10 +276,11 @@ TEST_CASE("hardware has five verbs") {
 
 TEST_CASE("unknown commands, options and stray words are named with the nearest known") {
   check_refused("predic", "error: command: unknown command 'predic'; did you mean 'predict'?");
-  check_refused("''",
-                "error: command: unknown command ''; known: hardware, predict, explain, derive, search, compare, "
-                "sweep, model, measure, validate, records, report, capture, inspect, describe, run, import, list, help, "
-                "completion, man");
+  check_refused(
+      "''",
+      "error: command: unknown command ''; known: hardware, predict, explain, derive, search, compare, "
+      "sweep, model, measure, validate, records, report, capture, inspect, describe, run, import, list, help, "
+      "completion, man");
   check_refused("predict --hardwar l4", "error: --hardwar: 'predict' has no such option; did you mean '--hardware'?");
   check_refused("predict --1234567890",
                 "error: --1234567890: 'predict' has no such option; see tilescope predict --help");
