@@ -1,38 +1,37 @@
-// The kernel.yaml beside each kernel against its instances: shared memory and operands held in registers.
+// The descriptor beside each kernel against its instances: shared memory and operands held in registers.
 // Needs no GPU.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include <fstream>
 #include <set>
 
 #include "block_sparse/forward.h"
 #include "flash1/forward.h"
 #include "fused_mma/forward.h"
+#include "predict/point/plan.h"
 #include "reference/standard.h"
 #include "reference_fp32/standard_fp32.h"
 
 namespace tilescope::kernels {
 namespace {
 
-std::set<std::string> rows_of(const std::string& kernel) {
-  std::ifstream file(std::string(TILESCOPE_SOURCE_DIR) + "/kernels/" + kernel + "/kernel.yaml");
-  REQUIRE_MESSAGE(file.is_open(), kernel, "/kernel.yaml cannot be opened");
-  std::set<std::string> rows;
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("  - {head_dim:")) CHECK_MESSAGE(rows.insert(line.substr(4)).second, "twice: ", line);
-  return rows;
+std::string row(const auto& v, bool hold_q, std::int64_t smem_bytes) {
+  return fmt::format("head_dim {}, tile {}x{}, {} warps, holds Q {}, {} B", v.head_dim, v.tile_q, v.tile_kv, v.warps,
+                     hold_q, smem_bytes);
 }
 
-std::string row(const Variant& v, bool hold_q, int smem_bytes) {
-  return fmt::format("{{head_dim: {}, tile_q: {}, tile_kv: {}, warps: {}, registers_hold: {}{}}}", v.head_dim, v.tile_q,
-                     v.tile_kv, v.warps, hold_q ? "[Q]" : "[]",
-                     smem_bytes > 0 ? fmt::format(", smem_bytes: {}", smem_bytes) : "");
+std::set<std::string> rows_of(const std::string& kernel) {
+  std::set<std::string> rows;
+  for (const KernelVariant& v : load_plan_for_kernel(kernel, TILESCOPE_SOURCE_DIR).kernel.variants) {
+    const std::string line = row(v, v.holds("Q"), v.smem_bytes);
+    CHECK_MESSAGE(rows.insert(line).second, "twice: ", line);
+  }
+  return rows;
 }
 
 }  // namespace
 
-TEST_CASE("fused_mma/kernel.yaml lists what is built, the same for both dtypes") {
+TEST_CASE("fused_mma/code.json lists what is built, the same for both dtypes") {
   const std::set<std::string> listed = rows_of("fused_mma");
   for (Dtype dtype : {Dtype::fp16, Dtype::bf16}) {
     std::set<std::string> built;

@@ -22,6 +22,8 @@ double predicted_value(const Prediction& prediction, const Measured& measured) {
     const std::size_t d = measured.direction == "write";
     return static_cast<double>(prediction.traffic[Boundary::smem][d] - prediction.bulk_smem[d]);
   }
+  if (measured.quantity == "instructions") return static_cast<double>(prediction.work.instructions);
+  if (measured.quantity == "alu_instructions") return static_cast<double>(prediction.work.alu_instructions);
   if (measured.quantity == "operand_bytes") return static_cast<double>(prediction.operand_bytes);
   if (measured.quantity == "seconds") return prediction.time.total;
   if (measured.quantity == "seconds_program") return prediction.time.total - prediction.time.launch;

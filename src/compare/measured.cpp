@@ -130,6 +130,10 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
     const std::string pipe = to_string(static_cast<Pipe>(i));
     add(pipe.c_str(), "", "", work(record.counters, hardware, pipe));
   }
+  if (prediction.work.instructions > 0) {
+    add("instructions", "", "", work(record.counters, hardware, "instructions"));
+    add("alu_instructions", "", "", work(record.counters, hardware, "alu"));
+  }
   if (const auto registers = register_traffic(record, hardware, plan)) {
     add("traffic", "register", "read", registers->read);
     add("traffic", "register", "write", registers->write);

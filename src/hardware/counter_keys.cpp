@@ -8,6 +8,7 @@ namespace {
 const std::map<std::string, std::string>& units() {
   static const std::map<std::string, std::string> table{
       {"active_cycles", "clk"},
+      {"alu", "inst"},
       {"conversions", "OP"},
       {"cycles", "clk"},
       {"fadd", "OP"},

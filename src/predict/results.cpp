@@ -9,6 +9,8 @@ namespace tilescope {
 namespace {
 
 void add_sums(Prediction& out) {
+  const bool all_known = std::all_of(out.islands.begin(), out.islands.end(),
+                                     [](const IslandPrediction& island) { return island.work.instructions > 0; });
   for (const IslandPrediction& island : out.islands) {
     out.work.tensor_flop = checked_add(out.work.tensor_flop, island.work.tensor_flop);
     out.work.model_flop = checked_add(out.work.model_flop, island.work.model_flop);
@@ -16,6 +18,8 @@ void add_sums(Prediction& out) {
     out.work.exp = checked_add(out.work.exp, island.work.exp);
     for (std::size_t i = 0; i < pipe_count; ++i)
       out.work.pipes[i] = checked_add(out.work.pipes[i], island.work.pipes[i]);
+    out.work.instructions = checked_add(out.work.instructions, island.work.instructions);
+    out.work.alu_instructions = checked_add(out.work.alu_instructions, island.work.alu_instructions);
     for (const LevelId level : counted_levels)
       for (std::size_t d = 0; d < 2; ++d)
         out.traffic[level][d] = checked_add(out.traffic[level][d], island.traffic[level][d]);
@@ -24,6 +28,7 @@ void add_sums(Prediction& out) {
     for (std::size_t d = 0; d < 2; ++d) out.bulk_smem[d] = checked_add(out.bulk_smem[d], island.bulk_smem[d]);
     out.operand_bytes = checked_add(out.operand_bytes, island.operand_bytes);
   }
+  if (!all_known) out.work.instructions = out.work.alu_instructions = 0;
 }
 
 FootprintRow footprint_row(const Diagram& diagram, Boundary level, int island, const Allocations& kept,

@@ -67,6 +67,15 @@ def flat(document, variant):
     return {k: v for k, v in values.items() if k not in NOT_OF_CODE}
 
 
+def stated_document(file):
+    """A kernel.yaml. Its variants may stand in the summary of the machine code beside it."""
+    document = yaml.safe_load(file.read_text())
+    if "variants" not in document:
+        summary = json.loads(file.with_name(file.name.replace("kernel.yaml", "code.json")).read_text())
+        document["variants"] = [kernel["variant"] for kernel in summary["kernels"]]
+    return document
+
+
 def stated_variant(document, line):
     """The variant of a kernel.yaml that this launch is."""
     for variant in document["variants"]:
@@ -106,7 +115,7 @@ def main(arguments):
             if line["facts"] is None:
                 undescribed[line["kernel"]] = line["missing"]
                 continue
-            document = yaml.safe_load((ROOT / line["descriptor"]).read_text())
+            document = stated_document(ROOT / line["descriptor"])
             variant = stated_variant(document, line)
             if variant is None:
                 continue

@@ -8,6 +8,7 @@ Sizes are log-uniform, so that K and V reach from a small part of the L2 to seve
 half the time. A point is kept when a run stays under MOST_FLOP and its arrays under MOST_BYTES. Needs PyYAML.
 """
 import argparse
+import json
 import math
 import pathlib
 import random
@@ -40,6 +41,15 @@ KERNELS = {
     "reference_backward": (0, "unfused", ["none", "causal"], "reference_backward/kernel.yaml"),
 }
 BITS = {"fp32": 32, "fp16": 16, "bf16": 16, "fp8_e4m3": 8, "int8:g64:b2": 8.25, "int4:g32:b2": 4.5}
+
+
+def described(place):
+    """A descriptor. Its variants may stand in the summary of its machine code."""
+    descriptor = yaml.safe_load((ROOT / "kernels" / place).read_text())
+    if "variants" not in descriptor:
+        summary = (ROOT / "kernels" / place.replace("kernel.yaml", "code.json")).read_text()
+        descriptor["variants"] = [kernel["variant"] for kernel in json.loads(summary)["kernels"]]
+    return descriptor
 
 
 def log_uniform(rng, low, high):
@@ -122,7 +132,7 @@ def main():
     options = parser.parse_args()
     seed = secrets.randbits(32) if options.seed is None else options.seed
     rng = random.Random(seed)
-    read = {name: yaml.safe_load((ROOT / "kernels" / row[3]).read_text()) for name, row in KERNELS.items()}
+    read = {name: described(row[3]) for name, row in KERNELS.items()}
     names, weights = list(KERNELS), {name: row[0] for name, row in KERNELS.items()}
     for each in options.weight:
         name, _, number = each.partition("=")

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "base/contains.h"
+#include "kernel/descriptor/read_code.h"
 #include "kernel/descriptor/read_fields.h"
 
 namespace tilescope {
@@ -122,11 +123,13 @@ void order_islands(const Node& list, const Schedule& schedule, KernelDescriptor&
   kernel.islands = std::move(ordered);
 }
 
-void read_variants(const Document& document, const Schedule& schedule, KernelDescriptor& kernel) {
+void read_variants(const Document& document, const std::vector<std::pair<Node, InstanceCode>>& variants,
+                   const Schedule& schedule, KernelDescriptor& kernel) {
   const std::vector<FormatChoice> formats =
       document.clean() ? kernel.formats : std::vector<FormatChoice>{};  // else some may be missing
-  for (const Node& node : document.root()["variants"].items()) {
-    const KernelVariant variant = read_variant(node, schedule, formats);
+  for (const auto& [node, code] : variants) {
+    KernelVariant variant = read_variant(node, schedule, formats);
+    variant.code = code;
     if (document.clean() && variant.consumer_warps > variant.warps)
       node["consumer_warps"].report(
           fmt::format("are part of the block's {} warps, found {}", variant.warps, variant.consumer_warps));
@@ -143,6 +146,22 @@ void read_variants(const Document& document, const Schedule& schedule, KernelDes
                               variant.tile_kv, variant.warps, variant.head_dim));
     kernel.variants.push_back(variant);
   }
+}
+
+// From the descriptor, or from the summary of the machine code beside it.
+void read_variants(const Document& document, const Schedule& schedule, KernelDescriptor& kernel) {
+  const std::filesystem::path summary = code_file_of(kernel.file);
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(summary, ignored)) {
+    if (const auto typed = document.root().find("variants"))
+      typed->report(fmt::format("are those of {}; remove them here", summary.filename().string()));
+    const Document code = Document::load(summary);
+    read_variants(code, read_code(code), schedule, kernel);
+    return code.finish();
+  }
+  std::vector<std::pair<Node, InstanceCode>> variants;
+  for (const Node& node : document.root()["variants"].items()) variants.emplace_back(node, InstanceCode{});
+  read_variants(document, variants, schedule, kernel);
 }
 
 }  // namespace

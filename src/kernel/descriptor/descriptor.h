@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "kernel/descriptor/instance_code.h"
 #include "kernel/descriptor/kinds.h"
 #include "kernel/descriptor/shapes.h"
 #include "schedule/schedule.h"
@@ -225,6 +226,7 @@ struct KernelVariant {
   bool waits_each = false;            // the compiler waits for each wgmma by itself before it issues the next
   WarpClocks warp_clocks;
   bool pipelined = false;  // pointwise work of a step runs under its warps' last product of the step before
+  InstanceCode code;       // of its machine code, where that is known
 
   bool holds(const std::string& array) const;
   bool reads_through_l1(const std::string& array) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "predict/point/code_of.h"
 #include "predict/sm/block_waits.h"
 
 namespace tilescope {
@@ -103,8 +104,8 @@ StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double st
   // A product of wgmma takes all that the special functions give: it waits for the last of them, and its conversion.
   if (runs(Pipe::xu) && bound.how.path().warpgroup) latency.special += rates.ex2_chain + rates.fma_chain;
   if (runs(Pipe::shuffle))
-    latency.alu = bound.how.work[static_cast<std::size_t>(Pipe::shuffle)].per_row_step *
-                  (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
+    latency.alu =
+        shuffles_of_row(bound) * (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
   if (bound.how.overlap == Overlap::lockstep)
     latency.barrier = static_cast<double>(std::max<std::int64_t>(1, bound.how.waits.barriers)) *
                       rates.block_barrier(warps_of_block(bound));

@@ -75,6 +75,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   Network network{.demand = {matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
                   .delay = latency.barrier,
                   .issue = d.issue,
+                  .issue_under_products = wgmma ? d.issue_products : 0,
                   .in_turn = bound.how.overlap == Overlap::ping_pong,
                   .products_in_turn = wgmma};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];

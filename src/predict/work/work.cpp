@@ -5,8 +5,10 @@
 
 #include "base/checked.h"
 #include "base/contains.h"
+#include "predict/point/code_of.h"
 #include "predict/point/products.h"
 #include "predict/work/assumed_work.h"
+#include "predict/work/code_work.h"
 #include "predict/work/masked_scores.h"
 
 namespace tilescope {
@@ -245,7 +247,8 @@ Work work_of(const BoundIsland& bound) {
     if (runs_first_here(bound, number))
       add_model_flop(bound, bound.plan.schedule.diagram.operators[static_cast<std::size_t>(number)], work);
   }
-  add_pipes(bound, work);
+  if (const InstanceCode* code = code_of(bound)) add_code_work(bound, *code, work);
+  else add_pipes(bound, work);
   if (bound.plan.assumed) add_assumed_work(bound, work);
   return work;
 }

@@ -203,6 +203,8 @@ std::string quantity_name(const std::string& quantity, const std::string& level)
                                                          {"ffma", "FFMA operations"},
                                                          {"fadd", "FADD operations"},
                                                          {"fmul", "FMUL operations"},
+                                                         {"instructions", "warp instructions"},
+                                                         {"alu_instructions", "ALU instructions"},
                                                          {"seconds", "time"},
                                                          {"seconds_cold", "cold time"},
                                                          {"clock_hz", "clock"}};

@@ -96,7 +96,7 @@ Json blocks_json(const CodeSummary& code) {
                     {"loop", block.loop ? Json(*block.loop) : Json()},
                     {"roles", block.roles},
                     {"reached", block.reached},
-                    {"counts", counts_json(block.counts, false)}});
+                    {"counts", counts_json(block.counts, true)}});
   return list;
 }
 

@@ -1,0 +1,20 @@
+// Internal to the descriptor's reader: the summary of a kernel's machine code beside its descriptor.
+#pragma once
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "config/reader.h"
+#include "kernel/descriptor/instance_code.h"
+
+namespace tilescope::reading {
+
+// Where the summary of a descriptor's machine code would be: NAME.code.json beside NAME.kernel.yaml. Empty: the file's
+// name is no descriptor's.
+std::filesystem::path code_file_of(const std::filesystem::path& descriptor);
+
+// The variant of each instance, as it would stand in `variants` of a descriptor, and its instructions.
+std::vector<std::pair<Node, InstanceCode>> read_code(const Document& document);
+
+}  // namespace tilescope::reading

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Tests of code_json.py on code of a few blocks, of which each piece is known."""
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import code_json
+
+KINDS = {"HMMA": "matrix", "HGMMA": "matrix", "MUFU": "special", "FSEL": "select", "FMNMX": "compare", "IADD3": "integer",
+         "VIADD": "integer", "F2FP": "conversion", "LDSM": "load", "LDGSTS": "async_copy", "STG": "store", "SHFL": "shuffle"}
+
+
+def counts(**opcodes):
+    kinds = {}
+    for opcode, number in opcodes.items():
+        kind = KINDS.get(opcode, "uniform")
+        kinds[kind] = kinds.get(kind, 0) + number
+    return {"instructions": sum(opcodes.values()), "opcodes": opcodes, "kinds": kinds,
+            "special": {"EX2": opcodes["MUFU"]} if "MUFU" in opcodes else {},
+            "matrix": [{"threads": 32}] if "HMMA" in opcodes else [],
+            "memory": [{"kind": kind, "memory": "local", "thread_bytes": 4, "count": opcodes[opcode], "alternative": 0}
+                       for opcode, kind in (("LDL", "load"), ("STL", "store")) if opcode in opcodes]}
+
+
+def total(blocks, numbers):
+    opcodes = {}
+    for number in numbers:
+        for opcode, count in blocks[number][2].items():
+            opcodes[opcode] = opcodes.get(opcode, 0) + count
+    return counts(**opcodes)
+
+
+def code_of(blocks, loops, roles=({"warps": [[0, 3]], "registers": None},)):
+    """blocks: (successors, loop, opcodes[, roles]); loops: (parent, main path, waits)."""
+    return {"counts": total(blocks, range(len(blocks))), "roles": list(roles),
+            "blocks": [{"first": f"0x{i}", "successors": b[0], "loop": b[1], "reached": True,
+                        "roles": list(b[3]) if len(b) > 3 else [0], "counts": counts(**b[2])}
+                       for i, b in enumerate(blocks)],
+            "loops": [{"header": f"0x{main[0]}", "parent": parent, "depth": 1 if parent is None else 2,
+                       "blocks": [i for i, b in enumerate(blocks) if b[1] == number], "main_path": main,
+                       "roles": list(blocks[main[0]][3]) if len(blocks[main[0]]) > 3 else [0], "waits": waits,
+                       "always": total(blocks, main)}
+                      for number, (parent, main, waits) in enumerate(loops)]}
+
+
+VARIANT = {"head_dim": 64, "tile_q": 64, "tile_kv": 32}
+
+
+class Passes(unittest.TestCase):
+    def test_blocks_of_a_loop_are_told_apart_by_what_they_do(self):
+        code = code_of([([1, 9], None, {"IADD3": 3}),
+                        ([2, 3], 0, {"HMMA": 8, "MUFU": 4, "FMNMX": 4, "VIADD": 2, "LDSM": 2}),
+                        ([3], 0, {"LDGSTS": 2, "IADD3": 1}),
+                        ([4, 5], 0, {"R2UR": 1}),
+                        ([5], 0, {"LDSM": 4}),
+                        ([6, 8], 0, {"F2FP": 2}),
+                        ([7, 10], 0, {"IADD3": 1}),
+                        ([8], 0, {"FSEL": 4, "IADD3": 2}),
+                        ([1, 9], 0, {"SHFL": 2}),
+                        ([11], None, {"IADD3": 2}),
+                        ([8], 0, {"FSEL": 4}),
+                        ([11, 12], 1, {"STG": 2, "IADD3": 1}),
+                        ([], None, {"EXIT": 1})],
+                       [(None, [1, 3, 5, 8], False), (None, [11], False)])
+        passes, before, warps, role = code_json.passes_of(code, VARIANT)
+        self.assertEqual((before, warps, role), (0, 4, 0))
+        self.assertEqual(passes["step"], {"instructions": 25, "matrix": 8, "xu": 4, "maxima": 4, "alu": 5, "ldsm": 2,
+                                          "conversion": 2, "shuffle": 2})
+        self.assertEqual(passes["ahead"], {"instructions": 3, "ldgsts": 2, "alu": 1})
+        self.assertEqual(passes["end"], {"instructions": 7, "alu": 7})
+        self.assertEqual(passes["tail"], {"instructions": 5, "alu": 5})
+        self.assertEqual(passes["live"], {"instructions": 4, "ldsm": 4})
+        # 64 x 64 results of 2 bytes by 128 threads: 4 stores of 16 bytes a thread, 2 passes of the loop that stores.
+        self.assertEqual(passes["once"], {"instructions": 3 + 2 + 2 * 3 + 1, "alu": 3 + 2 + 2})
+
+    def test_a_step_before_the_loop_and_blocks_that_claim_tiles(self):
+        roles = ({"warps": [[0, 0]], "registers": 24}, {"warps": [[4, 7]], "registers": 240})
+        code = code_of([([1, 8], None, {"IADD3": 1}, (0, 1)),
+                        ([2, 6], 1, {"IADD3": 2}, (1,)),
+                        ([3, 4], 1, {"HGMMA": 4, "MUFU": 4}, (1,)),
+                        ([4], 1, {"FSEL": 4}, (1,)),
+                        ([5, 6], 1, {"UMOV": 1}, (1,)),
+                        ([5, 6], 0, {"HGMMA": 8, "MUFU": 4}, (1,)),
+                        ([1, 7], 1, {"STG": 1}, (1,)),
+                        ([], None, {"EXIT": 1}, (1,)),
+                        ([9], 3, {"UMOV": 1}, (0,)),
+                        ([9, 8], 2, {"UTMALDG": 4, "UMOV": 16}, (0,))],
+                       [(1, [5], False), (None, [1, 2, 4, 6], False), (3, [9], False), (None, [8], False)], roles)
+        passes, before, warps, role = code_json.passes_of(code, VARIANT)
+        self.assertEqual((before, warps, role), (1, 4, 1))
+        self.assertEqual(passes["step"], {"instructions": 12, "matrix": 8, "xu": 4})
+        self.assertEqual(passes["once"], {"instructions": 2 + 1, "alu": 2})  # of tiles without a key too
+        self.assertEqual(passes["live"], {"instructions": 8 + 1, "matrix": 4, "xu": 4})
+        self.assertEqual(passes["launch"], {"instructions": 2, "alu": 1})
+        self.assertEqual(passes["copies"], {"instructions": 10})  # half of a pass with four copies: K and V of two steps
+
+    def test_code_without_a_loop_over_keys_is_refused(self):
+        code = code_of([([], None, {"IADD3": 1})], [])
+        with self.assertRaisesRegex(ValueError, "0 loops with matrix products and exponentials"):
+            code_json.passes_of(code, VARIANT)
+
+
+class Sources(unittest.TestCase):
+    def test_changed_code_is_found_and_changed_comments_are_not(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place) / "mine"
+            folder.mkdir()
+            source = folder / "forward.cuh"
+            source.write_text("int a;  // one\n")
+            (folder / "code.json").write_text(json.dumps({"source_sha256": code_json.source_hash(folder)}))
+            self.assertFalse(code_json.changed(folder))
+            source.write_text("// two\nint  a;\n")
+            self.assertFalse(code_json.changed(folder))
+            source.write_text("int b;\n")
+            self.assertTrue(code_json.changed(folder))
+
+    def test_instances_that_differ_in_their_format_alone_are_one_line(self):
+        line = {"kernel": "f", "variant": {"dtypes": ["fp16"], "tile_q": 64}, "passes": {"step": {"alu": 1}}}
+        same = {"kernel": "g", "variant": {"dtypes": ["bf16"], "tile_q": 64}, "passes": {"step": {"alu": 1}}}
+        other = {"kernel": "h", "variant": {"dtypes": ["bf16"], "tile_q": 32}, "passes": {"step": {"alu": 1}}}
+        merged = code_json.merged([line, same, other])
+        self.assertEqual([each["variant"]["dtypes"] for each in merged], [["fp16", "bf16"], ["bf16"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
