@@ -6,6 +6,7 @@ usage: origins.py [TOP]
 Each row of the page's tables names descriptors, a launch, a work rate, its value and its origin. The descriptors must
 have that value. Every rate of `alu` and `others` of every descriptor must be in a row, so that each count of
 instructions has a stated origin. README.md must state how many counts come from attention counters.
+A row of the table of clocks and waits names keys and, exactly, the descriptors that have one of them.
 Exit status: 0 all true; 1 a row is wrong or missing, or nothing was checked.
 """
 import pathlib
@@ -15,6 +16,7 @@ import sys
 ROW = re.compile(r"(?m)^\| (`[^|]+`) \| ([^|]+) \| `([^|`]+)` \| ([\d.]+) \| ([^|]+) \| [^|]+ \|$")
 COUNTED = ("attention counters", "as `")
 MUST_BE_LISTED = ("alu.", "others.")
+CLOCKS = re.compile(r"(?m)^\| ((?:`\w+` ?)+)\| [^|]+ \| ((?:`\w+` ?)+)\|$")
 
 
 def flow_map(text):
@@ -60,14 +62,25 @@ def rates(descriptor):
     return result
 
 
+def wrong_clocks(page, files):
+    """Rows of the table of clocks and waits that do not name the descriptors with their keys."""
+    rows = CLOCKS.findall(page)
+    for keys, kernels in rows:
+        key = re.compile(r"\b(" + "|".join(re.findall(r"`(\w+)`", keys)) + r"):")
+        have = {name for name, file in files.items() if any(map(key.search, whole_lines(file.read_text(encoding="utf-8"))))}
+        if have != set(re.findall(r"`(\w+)`", kernels)):
+            yield f"docs/origins.md: {keys.strip()} stands in {', '.join(sorted(have)) or 'no descriptor'}"
+
+
 def main(arguments):
     top = pathlib.Path(arguments[0] if arguments else pathlib.Path(__file__).parents[2]).resolve()
-    descriptors = {}
+    descriptors, files = {}, {}
     for file in sorted(top.glob("kernels/*/*kernel.yaml")):
         name = re.search(r"(?m)^kernel: (\w+)", file.read_text(encoding="utf-8"))
-        descriptors[name.group(1)] = rates(file)
-    stated, problems = set(), []
-    rows = ROW.findall((top / "docs/origins.md").read_text(encoding="utf-8"))
+        descriptors[name.group(1)], files[name.group(1)] = rates(file), file
+    page = (top / "docs/origins.md").read_text(encoding="utf-8")
+    stated, problems = set(), list(wrong_clocks(page, files))
+    rows = ROW.findall(page)
     for kernels, launch, rate, value, _origin in rows:
         for kernel in re.findall(r"`(\w+)`", kernels):
             found = descriptors.get(kernel, {}).get((launch.strip(), rate))

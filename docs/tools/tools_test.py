@@ -68,7 +68,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.links("[a](a.cpp)\n", "nothing\n"), 1)
 
     def origins(self, row, readme="1 instruction counts"):
-        descriptor = ("kernel: mine\nislands:\n  - name: forward\n    work:\n"
+        descriptor = ("kernel: mine\nislands:\n  - name: forward\n    stall_clocks: 2\n    work:\n"
                       "      alu: {per_score: 2,  # maxima\n            per_row: 0.5}\n")
         files = {"README.md": readme, "docs/origins.md": row, "kernels/mine/kernel.yaml": descriptor}
         return self.check(files, origins.main)
@@ -80,6 +80,9 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.origins(row.format(3)), 1)
         self.assertEqual(self.origins("no row\n"), 1)
         self.assertEqual(self.origins(row.format(2), "2 instruction counts"), 1)
+        self.assertEqual(self.origins(row.format(2) + "| `stall_clocks` | mean clocks | `mine` |\n"), 0)
+        self.assertEqual(self.origins(row.format(2) + "| `stall_clocks` | mean clocks | `mine` `other` |\n"), 1)
+        self.assertEqual(self.origins(row.format(2) + "| `warp_clocks` | clocks | `mine` |\n"), 1)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ TEST_CASE("names inside an island's description are those of the schedule's arra
 }
 
 TEST_CASE("a descriptor's dtypes and arrays must exist") {
-  const Probe fused = kernel("fused_mma");
+  const Probe fused = kernel("block_sparse");
   refused(fused, "dtypes[0]", "fp17", "'fp17' is not a dtype; did you mean 'fp16'?");
   refused(fused, "dtypes[1]", "-1", "'-1' is not a dtype; known: " + join(dtype_names(), ", "));
   refused(fused, "variants[0].registers_hold[0]", "query",
@@ -49,15 +49,15 @@ TEST_CASE("a descriptor's dtypes and arrays must exist") {
 }
 
 TEST_CASE("nothing is listed twice in a descriptor") {
-  const Probe fused = kernel("fused_mma");
+  const Probe fused = kernel("block_sparse");
   refused(fused, "dtypes[1]", "fp16", "'fp16' is listed twice");
   refused(fused, "head_dims[1]", "64", "'64' is listed twice");
   refused(fused, "masks[1]", "none", "'none' is listed twice");
   refused(fused, "islands[0].block_order[2]", "q", "'q' is listed twice");
-  const Written written = write(fused.tree(), {"variants[1].tile_kv", Change::replace, "32"});
+  const Written written = write(fused.tree(), {"variants[2].tile_kv", Change::replace, "64"});
   CHECK(fused.findings(written.text) ==
-        fused.line(written.values.at("variants[1]"), "variants[1]",
-                   "tile 64x32 with 4 warps at head_dim 64 is listed twice; remove one"));
+        fused.line(written.values.at("variants[2]"), "variants[2]",
+                   "tile 128x64 with 4 warps at head_dim 64 is listed twice; remove one"));
 }
 
 TEST_CASE("each island of the schedule is described exactly once") {

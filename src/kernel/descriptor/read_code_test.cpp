@@ -83,7 +83,7 @@ TEST_CASE("a wrong code.json gives a finding in that file, and variants are stat
   const auto found = [](const std::string& old, const std::string& now) {
     return Folder(descriptor_text, with(code_text, old, now)).findings();
   };
-  CHECK(found("\"step\"", "\"stop\"").find("no piece of code is called 'stop'; did you mean step") !=
+  CHECK(found("\"step\"", "\"stop\"").find("no piece of code is called 'stop'; did you mean 'step'?") !=
         std::string::npos);
   CHECK(found("\"alu\":40", "\"alu\":-1").find("expected an integer from 0 to 1073741824") != std::string::npos);
   CHECK(found("\"maxima\"", "\"minima\"").find("code.json:") != std::string::npos);
