@@ -64,16 +64,16 @@ CallTime LayerTimes::predicted(const Options& options) const {
 // Few queries need the keys in parts to fill the GPU; many do not.
 CallTime LayerTimes::ideal(const AttentionCall& call) const {
   std::optional<CallTime> best;
-  std::optional<InputError> refused;
+  std::vector<Diagnostic> refused;  // of the first schedule that cannot run
   for (const char* schedule : {"flash2", "split-kv"}) {
     try {
       const CallTime time = predicted(options_of(call).with("schedule", schedule));
       if (!best || time.seconds < best->seconds) best = time;
     } catch (const InputError& error) {
-      if (!refused) refused = error;
+      if (refused.empty()) refused = error.diagnostics();
     }
   }
-  if (!best) throw *refused;
+  if (!best) throw InputError(refused);
   return *best;
 }
 

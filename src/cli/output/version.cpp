@@ -49,6 +49,7 @@ constexpr Schema schemas[] = {
     {"run", 1},
     {"schedule", 1},
     {"search", 1},
+    {"timeline", 1},
     {"workload", 1},
 };
 
