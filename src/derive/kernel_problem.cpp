@@ -257,7 +257,8 @@ TilesAndSizes best_tiles(const ScheduleProblem& problem, const Schedule& schedul
   best.sizes = sizes_of(problem.symbolic, schedule, workload, mask);
   best.tiles = best_tiles(problem, best.sizes, bounds, memory, worthless);
   if (!mask.masks() || mask.contiguous()) return best;
-  TilesAndSizes all{.tiles = {}, .sizes = sizes_of(problem.symbolic, schedule, workload, {})};
+  TilesAndSizes all;
+  all.sizes = sizes_of(problem.symbolic, schedule, workload, {});
   all.tiles = best_tiles(problem, all.sizes, bounds, memory, worthless);
   const bool less = all.tiles.found && (!best.tiles.found || all.tiles.traffic < best.tiles.traffic);
   return less ? all : best;

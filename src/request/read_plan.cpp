@@ -53,8 +53,8 @@ void apply_sizes(Diagram& diagram, const std::vector<std::string>& given) {
 Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
                const std::optional<std::string>& schedule) {
   const auto diagram = options.text("diagram"), given_pass = options.text("pass");
-  const auto pass =
-      given_pass ? parse_kind<Pass>(*given_pass) : std::nullopt;  // the option's choices are the names of Pass
+  std::optional<Pass> pass;  // the option's choices are the names of Pass
+  if (given_pass) pass = parse_kind<Pass>(*given_pass);
   if (kernel && schedule) refuse("--kernel", "give --kernel or --schedule, not both: a kernel names its schedule");
   if (kernel && diagram)
     refuse("--diagram",
