@@ -71,5 +71,23 @@ class Median(unittest.TestCase):
             self.assertEqual(merged["levels"]["hbm"]["value"], 7)
 
 
+class LocalReuse(unittest.TestCase):
+    def test_ages_count_the_bytes_touched_since(self):
+        # A step: a load and a store of four slots with a matrix instruction, then one slot stored twice. The mask is skipped.
+        step = [f"LDL.LU R{4 + i}, [R1+{hex(4 * i)}]" for i in range(4)] + ["HGMMA.64x64x16.F32 R8, gdesc[UR4]"]
+        step += ["@P0 BRA 0x{after:x}", "STL [R1+0x20], R9", "STL.128 [R1], R4", "STL [R1+0x10], R9", "STL [R1+0x10], R9"]
+        after = 16 * (1 + 7)
+        code = ["MOV R1, c[0x0][0x28]"] + [text.format(after=after) for text in step] + ["@!P1 BRA 0x10", "EXIT"]
+        sass = "Function : spilling\n" + "".join(f"        /*{16 * i:04x}*/   {text} ;   /* 0x0 */\n" for i, text in enumerate(code))
+        done = subprocess.run([sys.executable, TOOLS / "local_reuse.py", "spill"], input=sass, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ages = lambda **of: [of.get(f"a{i}", 0) for i in range(16)]
+        # Five slots: loads come after one other slot and those before; each of four stores after three others; then once
+        # after four and once at once.
+        self.assertIn("frame: 20, stored_step: 24, loaded_step: 16,", done.stdout)
+        self.assertIn(f"stored_after: {ages(a0=4, a9=16, a12=4)}", done.stdout)
+        self.assertIn(f"loaded_after: {ages(a12=16)}", done.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()

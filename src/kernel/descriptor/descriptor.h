@@ -195,12 +195,16 @@ using FormatChoice = std::vector<std::pair<std::string, Dtype>>;
 std::string to_string(const FormatChoice& choice);  // "fp16,kv=int4:g32:b2"
 
 // What the compiler keeps in memory for want of registers: bytes of a thread that computes, off the machine code.
+inline constexpr int local_ages = 16;
 struct LocalMemory {
   std::int64_t frame = 0;                   // as the launch reports; 0: not known
   double stored_step = 0, loaded_step = 0;  // in every step of its block
   double stored = 0, loaded = 0;            // beside them, once a block
-  bool least_l1 = false;                    // the launch asks for all the shared memory there is
-  double waits = 0;  // of a step: loads that a warp waits for one after the other, those in flight together once
+  // Of stored_step and loaded_step, by how much of the frame was touched since the place was last: element i for up to
+  // (i + 1) / local_ages of it. Empty: not known.
+  std::vector<double> stored_after{}, loaded_after{};
+  bool least_l1 = false;  // the launch asks for all the shared memory there is
+  double waits = 0;       // of a step: loads that a warp waits for one after the other, those in flight together once
 };
 
 // Clocks of a warp that has its scheduler to itself, off the machine code (validate/tools/warp_clocks.py): before the

@@ -62,8 +62,16 @@ std::vector<FormatChoice> read_formats(const Node& list, const Diagram& diagram)
   return formats;
 }
 
+void read_ages(const Node& node, const char* key, std::vector<double>& ages) {
+  const auto list = node.find(key);
+  if (!list) return;
+  for (const Node& item : list->items()) ages.push_back(item.number(0, 1 << 20));
+  if (ages.size() != local_ages) list->report(fmt::format("expected {} numbers, found {}", local_ages, ages.size()));
+}
+
 LocalMemory read_local(const Node& node) {
-  node.only({"frame", "stored_step", "loaded_step", "stored", "loaded", "waits", "least_l1"});
+  node.only(
+      {"frame", "stored_step", "loaded_step", "stored", "loaded", "stored_after", "loaded_after", "waits", "least_l1"});
   LocalMemory local{.frame = node["frame"].integer(4, 1 << 20)};
   const auto number = [&](const char* key, double& value) {
     if (const auto found = node.find(key)) value = found->number(0, 1 << 20);
@@ -71,6 +79,8 @@ LocalMemory read_local(const Node& node) {
   number("stored_step", local.stored_step), number("loaded_step", local.loaded_step);
   number("stored", local.stored), number("loaded", local.loaded);
   number("waits", local.waits);
+  read_ages(node, "stored_after", local.stored_after);
+  read_ages(node, "loaded_after", local.loaded_after);
   if (const auto least = node.find("least_l1")) local.least_l1 = least->boolean();
   return local;
 }

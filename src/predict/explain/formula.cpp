@@ -201,10 +201,13 @@ std::string formula(const Plan& plan, const Point& point, const Term& term) {
     case Cause::fragments:
       return "operand bytes read from smem";
     case Cause::spill:
+      if (term.boundary == Boundary::hbm)
+        return term.direction == Direction::read
+                   ? "spilled bytes that left L2 before they were loaded"
+                   : "spilled bytes that L2 writes back before they are overwritten, and those it holds at the end";
       return term.direction == Direction::read
                  ? "bytes a thread loads of what it spilled, less hits in L1, x threads x steps"
-             : term.boundary == Boundary::hbm ? "spilled bytes that L2 writes back before they are overwritten"
-                                              : "bytes a thread spills x threads x steps";
+                 : "bytes a thread spills x threads x steps";
     case Cause::mask:
       return "rows of mask blocks, whole sectors";
     default:

@@ -7,6 +7,7 @@
 #include "base/contains.h"
 #include "predict/grid/issue_order.h"
 #include "predict/l2/closed_form.h"
+#include "predict/l2/memory_seconds.h"
 #include "predict/l2/walk.h"
 
 namespace tilescope {
@@ -180,13 +181,56 @@ double written_part(const BoundIsland& bound, double bytes) {
   return std::min(1.0, percent / 100);
 }
 
-void add_spills_dram(const BoundIsland& bound, const SpilledBytes& spills, Terms& out) {
-  const double bytes = written_part(bound, spills.at_once) * spills.overwritten;
-  add_term(bound, out,
-           {.boundary = Boundary::hbm,
-            .direction = Direction::write,
-            .cause = Cause::spill,
-            .bytes = static_cast<std::int64_t>(std::llround(bytes))});
+// Whether bytes that single SMs sweep stay in the L2.
+bool private_bytes_stay(const BoundIsland& bound, double bytes) {
+  const MemoryLevel* l2 = bound.hardware.level(LevelId::l2);
+  return stays_in_l2(bound.hardware, bytes) ||
+         (!bound.hardware.measured && l2 && l2->capacity_bytes && bytes <= l2->capacity_bytes->value);
+}
+
+// Parts of spilled bytes that leave the L2 before they are loaded, and that it writes before they are stored again.
+struct LeftL2 {
+  double missing = 0, written = 0;
+};
+
+// At an age of so many places, in a straight line between the walk's ages.
+LeftL2 left_at(const FrameAges& walked, double age) {
+  const auto below = std::min(static_cast<std::size_t>(age), walked.size() - 2);
+  const double above = age - static_cast<double>(below);
+  const FrameAge &first = walked[below], &last = walked[below + 1];
+  return {.missing = first.missing_part() + above * (last.missing_part() - first.missing_part()),
+          .written = first.written_part() + above * (last.written_part() - first.written_part())};
+}
+
+// From the walk's sweeps, or from the measured curves at the bytes of all frames that were touched in between.
+LeftL2 left_l2(const BoundIsland& bound, const SpilledBytes& spills, const FrameAges& walked) {
+  LeftL2 left;
+  for (std::size_t i = 0; i < local_ages; ++i) {
+    const double part = (static_cast<double>(i) + 0.5) / local_ages, bytes = part * spills.at_once;
+    const LeftL2 at = walked.empty() ? LeftL2{.missing = private_bytes_stay(bound, bytes) ? 0.0 : 1.0,
+                                              .written = written_part(bound, bytes)}
+                                     : left_at(walked, part * static_cast<double>(walked.size() - 1));
+    left.missing += spills.loaded_after[i] * at.missing, left.written += spills.stored_after[i] * at.written;
+  }
+  return left;
+}
+
+void add_spills_dram(const BoundIsland& bound, const SpilledBytes& spills, const FrameAges& walked, Terms& out) {
+  const LeftL2 left = left_l2(bound, spills, walked);
+  const auto stored = static_cast<double>(spills.local.stored), missed = static_cast<double>(spills.local.missed);
+  const auto whole = [](double bytes) { return static_cast<std::int64_t>(std::llround(bytes)); };
+  Term term{.boundary = Boundary::hbm, .cause = Cause::spill, .bytes = whole(left.missing * missed)};
+  add_term(bound, out, term);
+  // What the frames hold at the end goes to memory too.
+  term.direction = Direction::write, term.bytes = whole(left.written * stored + std::min(spills.at_once, stored));
+  add_term(bound, out, term);
+}
+
+LocalFrames frames_of(const BoundIsland& bound, const SpilledBytes& spills) {
+  LocalFrames frames{.bytes = spills.block_frame};
+  if (bound.hardware.max_warps_per_unit)
+    frames.of_a_unit = std::max<std::int64_t>(1, bound.hardware.max_warps_per_unit->value / warps_of_block(bound));
+  return frames;
 }
 
 }  // namespace
@@ -204,14 +248,15 @@ MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, 
   const std::int64_t resident = tiles.occupancy.blocks_per_unit * bound.hardware.units.value;
   const CacheShape shape = cache_shape(bound.hardware);
   L2Walk walk;
-  traffic.walked = bound.point.l2 == L2Model::walk && shape.capacity > 0 &&
-                   walk_l2(bound, shape, resident, walk, {.drift = bound.point.drift});
+  traffic.walked =
+      bound.point.l2 == L2Model::walk && shape.capacity > 0 &&
+      walk_l2(bound, shape, resident, walk, {.drift = bound.point.drift, .frames = frames_of(bound, tiles.spills)});
   if (traffic.walked) add_walked_dram(bound, traffic.terms, walk);
   else add_closed_form_dram(bound, shape, resident, traffic.terms);
   add_zeros_dram(bound, traffic.terms);
   add_array_scales_dram(bound, traffic.terms);
   add_mask_dram(bound, traffic.terms);
-  add_spills_dram(bound, tiles.spills, traffic.terms);
+  add_spills_dram(bound, tiles.spills, walk.frames, traffic.terms);
   return traffic;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "predict/grid/block_order.h"
 #include "predict/l2/sides.h"
@@ -16,6 +17,7 @@ constexpr int most_streams = 16;
 struct Slot {
   std::int64_t next_time = 0, pace = 0;
   bool busy = false, fresh = false;              // fresh: in its first step
+  int phase = 0;                                 // of its step: the place of its frame that is next
   std::array<int, most_streams> base{}, tile{};  // entry at trip 0 of all stream loops; entry held, -1: none yet
   BlockPlace at{};
   std::array<TileRange, max_loops> range{};  // of each stream loop
@@ -30,13 +32,20 @@ struct Moving {
 
 class Walker {
  public:
-  Walker(const BoundIsland& bound, const TileStreams& tiles, const CacheShape& shape, const WalkOptions& options)
+  Walker(const BoundIsland& bound, TileStreams& tiles, const CacheShape& shape, std::int64_t resident,
+         const WalkOptions& options)
       : bound_(bound),
         nest_(bound.nest),
         tiles_(tiles),
         options_(options),
         order_(bound),
+        slots_(static_cast<std::size_t>(std::min(resident, order_.size()))),
+        units_(static_cast<std::size_t>(std::max<std::int64_t>(1, bound.hardware.units.value))),
+        full_(ceil_div(resident, static_cast<std::int64_t>(units_))),
         partitions_(shape.partitions) {
+    if (options.frames.bytes > 0)
+      frames_.emplace(options.frames, slots_.size(), units_, tiles.pieces, tiles.first),
+          phases_ = options.frames.places();
     cache_.reset(shape, tiles.pieces, tiles.first);
     seen_.assign(tiles.entries(), 0);
     for (std::size_t i = 0; i < nest_.loop_count; ++i)
@@ -55,26 +64,25 @@ class Walker {
     if (nest_.guarded()) list_live();
   }
 
-  void run(std::int64_t resident, L2Walk& out) {
-    std::vector<Slot> slots(static_cast<std::size_t>(std::min(resident, order_.size())));
-    const auto units = static_cast<std::size_t>(std::max<std::int64_t>(1, bound_.hardware.units.value));
-    const std::int64_t full = ceil_div(resident, static_cast<std::int64_t>(units));
+  void run(L2Walk& out) {
     const std::vector<int> sides = sides_of_blocks(bound_.hardware, partitions_, order_.size());
-    std::vector<std::int64_t> busy(units, 0);  // blocks of each unit, which share its throughput
+    std::vector<std::int64_t> busy(units_, 0);  // blocks of each unit, which share its throughput
     std::int64_t running = 0;
-    for (std::size_t s = 0; s < slots.size(); ++s)
-      if (start(slots[s], 0)) ++running, ++busy[s % units];
-    for (std::int64_t now = 0; running > 0; now += unit)
-      for (std::size_t s = 0; s < slots.size(); ++s) {
-        Slot& slot = slots[s];
-        const int side = sides[s % units];
+    for (std::size_t s = 0; s < slots_.size(); ++s)
+      if (start(slots_[s], 0)) ++running, ++busy[s % units_];
+    for (std::int64_t now = 0; running > 0; now += unit / phases_)
+      for (std::size_t s = 0; s < slots_.size(); ++s) {
+        Slot& slot = slots_[s];
+        const int side = sides[s % units_];
         while (slot.busy && slot.next_time <= now) {
-          step(slot, side, now);
-          slot.next_time += slot.pace * busy[s % units] / full;
-          ++steps_;
+          if (slot.phase == 0) step(slot, side, now);
+          if (frames_) frames_->touch(cache_, s, slot.phase, side);
+          slot.next_time += slot.pace * busy[s % units_] / full_ / phases_;
+          if (++slot.phase < phases_) continue;
+          slot.phase = 0, ++steps_;
           if (advance(slot)) continue;
           finish(slot);
-          if (!start(slot, slot.next_time)) --running, --busy[s % units];
+          if (!start(slot, slot.next_time)) --running, --busy[s % units_];
         }
       }
     out.steps = steps_;
@@ -234,6 +242,7 @@ class Walker {
         out.arrays[a].written_again += std::llround(static_cast<double>(written_[i]) * share);
       }
     }
+    if (frames_) out.frames = frames_->ages();
   }
 
   const BoundIsland& bound_;
@@ -242,6 +251,11 @@ class Walker {
   const WalkOptions& options_;
   BlockOrder order_;
   L2Cache cache_;
+  std::vector<Slot> slots_;
+  std::size_t units_;
+  std::int64_t full_;  // blocks of a unit that is full
+  std::optional<FrameSweep> frames_;
+  int phases_ = 1;  // of a step
   int partitions_;
   std::array<std::size_t, max_loops> stream_loops_{};
   std::array<bool, max_loops> falls_{};
@@ -264,8 +278,9 @@ bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t res
   TileStreams tiles;
   if (!tile_streams(bound, tiles) || tiles.list.size() > most_streams) return false;
   const std::int64_t steps = visited_points(bound.nest, bound.live, {}, false);
-  if (steps > options.most_steps) return false;
-  Walker(bound, tiles, shape, options).run(std::max<std::int64_t>(1, resident_blocks), out);
+  const std::int64_t phases = options.frames.bytes > 0 ? options.frames.places() : 1;
+  if (steps > options.most_steps / phases) return false;
+  Walker(bound, tiles, shape, std::max<std::int64_t>(1, resident_blocks), options).run(out);
   return true;
 }
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "predict/l2/cache/cache.h"
+#include "predict/l2/cache/frames.h"
 #include "predict/point/bound_island.h"
 
 namespace tilescope {
@@ -17,6 +17,7 @@ struct WalkedArray {
 
 struct L2Walk {
   std::array<WalkedArray, max_arrays> arrays{};  // by ArrayId
+  FrameAges frames;                              // empty: nothing is spilled
   std::int64_t steps = 0;
 };
 
@@ -25,6 +26,7 @@ struct WalkOptions {
   // distributed by a fixed sequence. For looking at sensitivity.
   double drift = 0;
   std::int64_t most_steps = std::int64_t{1} << 26;  // about a second
+  LocalFrames frames{};                             // local memory that competes with the tiles
 };
 
 // False: the island has too many steps or tiles, or tiles that cannot be numbered; the closed form answers then.

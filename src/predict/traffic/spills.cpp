@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/checked.h"
 #include "predict/point/products.h"
@@ -35,6 +36,13 @@ double missed_part(double swept, double l1) {
   return 1 - hits;
 }
 
+std::array<double, local_ages> parts_by_age(const std::vector<double>& bytes) {
+  std::array<double, local_ages> parts{};
+  const double all = std::accumulate(bytes.begin(), bytes.end(), 0.0);
+  for (std::size_t i = 0; i < bytes.size() && all > 0; ++i) parts[i] = bytes[i] / all;
+  return parts;
+}
+
 }  // namespace
 
 SpilledBytes spills_of(const BoundIsland& bound, const Footprint& footprint, const Occupancy& occupancy) {
@@ -56,10 +64,15 @@ SpilledBytes spills_of(const BoundIsland& bound, const Footprint& footprint, con
   spills.local.stored = whole(threads * (steps * local.stored_step + blocks * local.stored));
   spills.local.loaded = whole(threads * (steps * local.loaded_step + blocks * local.loaded));
   spills.local.missed = whole(missed * static_cast<double>(spills.local.loaded));
-  // A step writes each place of the frame once, as far as memory sees it.
-  const double units = std::min(static_cast<double>(bound.hardware.units.value), blocks);
-  spills.at_once = frames * units;
-  spills.overwritten = steps * std::min(frame, threads * local.stored_step);
+  spills.block_frame = whole(frame);
+  spills.at_once =
+      frame * std::min(blocks, static_cast<double>(occupancy.blocks_per_unit * bound.hardware.units.value));
+  spills.stored_after = parts_by_age(local.stored_after), spills.loaded_after = parts_by_age(local.loaded_after);
+  if (local.stored_after.empty()) {  // not known: once a step to the whole frame, all else to what was just touched
+    const double last = std::min(1.0, static_cast<double>(local.frame) / std::max(1.0, local.stored_step));
+    spills.stored_after.front() = 1 - last, spills.stored_after.back() = last;
+    spills.loaded_after.front() = 1;
+  }
   return spills;
 }
 

@@ -2,6 +2,8 @@
 // once (counted on an H200: every byte); loads find in L1 what it has kept.
 #pragma once
 
+#include <array>
+
 #include "predict/point/footprint.h"
 #include "predict/prediction.h"
 
@@ -9,8 +11,11 @@ namespace tilescope {
 
 struct SpilledBytes {
   LocalTraffic local;
-  double at_once = 0;      // bytes of the frames of all blocks that run at once
-  double overwritten = 0;  // bytes that steps store to places that hold an earlier step's values
+  std::int64_t block_frame = 0;  // bytes of a block's frame
+  double at_once = 0;            // bytes of the frames of all blocks that run at once
+  // Parts of the bytes stored and loaded, by how much of the frame was touched since their place was: element i for up
+  // to (i + 1) / local_ages of it.
+  std::array<double, local_ages> stored_after{}, loaded_after{};
 };
 SpilledBytes spills_of(const BoundIsland& bound, const Footprint& footprint, const Occupancy& occupancy);
 

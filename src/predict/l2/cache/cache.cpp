@@ -172,6 +172,27 @@ std::int64_t L2Cache::read(int entry, int side) {
   return missing;
 }
 
+std::int64_t L2Cache::missing(int entry, int side) const {
+  std::int64_t bytes = 0;
+  const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
+  const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
+  for (std::size_t f = first; f < end; ++f)
+    for (int home = 0; home < partitions_; ++home)
+      if (links_[line(f, side, home)].previous == absent && links_[line(f, home, home)].previous == absent)
+        bytes += fragments_[f].part;
+  return bytes;
+}
+
+std::int64_t L2Cache::overwritten(int entry) const {
+  std::int64_t bytes = 0;
+  const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
+  const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
+  for (std::size_t f = first; f < end; ++f)
+    for (int home = 0; home < partitions_; ++home)
+      if (written_[at_partition(f, home)] == written) bytes += fragments_[f].part;
+  return bytes;
+}
+
 L2Cache::StoreTraffic L2Cache::store(int entry) {
   StoreTraffic result;
   const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);

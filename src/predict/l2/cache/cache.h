@@ -53,6 +53,10 @@ class L2Cache {
     std::int64_t lacked = 0, written = 0;
   };
   StoreTraffic store(int entry);
+  // What a read and a store would give, without either: bytes that neither the side nor a home holds; bytes of earlier
+  // contents that have gone to DRAM.
+  std::int64_t missing(int entry, int side) const;
+  std::int64_t overwritten(int entry) const;
 
  private:
   static constexpr int absent = -2;  // previous of a line that is in no list

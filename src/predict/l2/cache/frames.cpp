@@ -1,0 +1,61 @@
+#include "predict/l2/cache/frames.h"
+
+#include <algorithm>
+
+namespace tilescope {
+
+int LocalFrames::places() const {
+  constexpr std::int64_t finest = 32 << 10;  // smaller ones take time and show nothing: a set's lines come from many
+  int places = 1;
+  while (places < most_places && bytes / (2 * places) >= finest) places *= 2;
+  return places;
+}
+
+FrameSweep::FrameSweep(const LocalFrames& frames, std::size_t slots, std::size_t units, std::vector<CachePiece>& pieces,
+                       std::vector<int>& first)
+    : places_(frames.places()),
+      first_entry_(static_cast<int>(first.size()) - 1),
+      place_bytes_(frames.bytes / places_),
+      touches_(slots, 0),
+      ages_(static_cast<std::size_t>(places_) + 1) {
+  constexpr std::int64_t page = 2 << 20;
+  std::int64_t base = 0;
+  for (const CachePiece& piece : pieces) base = std::max(base, piece.address + piece.bytes);
+  base = (base + page - 1) / page * page;
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    const auto frame =
+        static_cast<std::int64_t>(slot % units) * frames.of_a_unit + static_cast<std::int64_t>(slot / units);
+    for (int place = 0; place < places_; ++place) {
+      pieces.push_back({base + frame * frames.bytes + place * place_bytes_, place_bytes_});
+      first.push_back(static_cast<int>(pieces.size()));
+    }
+  }
+}
+
+int FrameSweep::entry(std::size_t slot, int place) const {
+  return first_entry_ + static_cast<int>(slot) * places_ + place;
+}
+
+void FrameSweep::touch(L2Cache& cache, std::size_t slot, int place, int side) {
+  const auto bytes = static_cast<double>(place_bytes_);
+  std::int64_t& touches = touches_[slot];
+  // Ages under a whole frame take turns: looking changes nothing.
+  if (places_ > 1) {
+    const int age = 1 + looked_at_++ % (places_ - 1);
+    if (touches >= age) {
+      const int at = entry(slot, (place - age + places_) % places_);
+      FrameAge& found = ages_[static_cast<std::size_t>(age)];
+      found.touched += bytes, found.missing += static_cast<double>(cache.missing(at, side));
+      found.written += static_cast<double>(cache.overwritten(at));
+    }
+  }
+  const int at = entry(slot, place);
+  const std::int64_t missing = cache.missing(at, side);
+  const L2Cache::StoreTraffic stored = cache.store(at);  // loads are of last use: they leave no copy
+  if (touches++ < places_) return;                       // the block's first sweep
+  FrameAge& found = ages_.back();
+  found.touched += bytes, found.missing += static_cast<double>(missing);
+  found.written += static_cast<double>(stored.written);
+}
+
+}  // namespace tilescope
