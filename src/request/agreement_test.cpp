@@ -101,6 +101,8 @@ void check_search(const Given& given, const Answer& answered) {
   CHECK(best.seconds == answered.prediction.time.total);
   const auto& hbm = answered.prediction.traffic[LevelId::hbm];
   CHECK(best.hbm_bytes == hbm[0] + hbm[1]);
+  CHECK(best.model == model_name(answered.prediction));
+  CHECK(best.basis == overall_basis(answered.hardware, answered.prediction));
   for (const Candidate& other : found.result.feasible)
     if (other.point.l2 == L2Model::walk) CHECK(best.busy_seconds <= other.busy_seconds);
 }

@@ -103,6 +103,7 @@ Candidate candidate_of(const HardwareProfile& hardware, const Point& point, cons
   candidate.l2_bytes = prediction.traffic.both(LevelId::l2);
   candidate.hbm_bytes = prediction.traffic.both(LevelId::hbm);
   candidate.bound_by = prediction.time.bound_by;
+  candidate.model = model_name(prediction), candidate.basis = overall_basis(hardware, prediction);
   for (const FootprintRow& row : prediction.footprint)
     if (row.level == Boundary::smem) candidate.smem_bytes = std::max(candidate.smem_bytes, row.bytes);
   return candidate;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "predict/prediction.h"
+#include "predict/rate_basis.h"
 
 namespace tilescope {
 
@@ -15,6 +15,8 @@ struct Candidate {
   double busy_seconds = 0;  // the same, with what every unit has of its own only in units that have a block: what ranks
   std::int64_t l2_bytes = 0, hbm_bytes = 0, smem_bytes = 0;
   Resource bound_by = Resource::hbm;
+  std::string model;  // model_name
+  Basis basis = Basis::measured;
 };
 
 struct FellOut {

@@ -44,6 +44,10 @@ Columns<TileRow> best_columns(const std::vector<std::string>& tiles) {
       [](const TileRow& r) { return r.tile.smem_bytes; });
   add("l2", "", "How HBM bytes were found: walk, as predict does, or closed (tiles that are far behind).",
       Origin::question, [](const TileRow& r) { return to_string(r.tile.point.l2); });
+  add("model", "", "blocks: time by the model of blocks; bound: the slowest resource, a lower bound.",
+      Origin::time_model, [](const TileRow& r) { return r.tile.model; });
+  add("basis", "", "Where the rates come from: measured, published, derived or mixed.", Origin::profile,
+      [](const TileRow& r) { return to_string(r.tile.basis); });
   return columns;
 }
 
