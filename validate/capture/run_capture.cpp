@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* library_name = "libtilescope_capture.so";
+constexpr const char* hook_name = "libtilescope_launch_hook.so";  // beside it
 
 volatile std::sig_atomic_t running_command = 0;
 
@@ -49,13 +50,18 @@ class SignalsOfCommand {
 };
 
 std::vector<std::string> environment_of(const CaptureRun& run, const fs::path& library) {
-  const std::vector<std::pair<std::string, std::string>> added{
+  std::vector<std::pair<std::string, std::string>> added{
       {"CUDA_INJECTION64_PATH", library.string()},
       {"NVTX_INJECTION64_PATH", library.string()},
       {"TILESCOPE_CAPTURE_DIRECTORY", fs::absolute(run.directory).lexically_normal().string()},
       {"TILESCOPE_CAPTURE_COUNTERS", run.counters ? "1" : "0"},
       {"TILESCOPE_CAPTURE_COLD", run.cold ? "1" : "0"},
       {"TILESCOPE_CAPTURE_DURATIONS", run.durations}};
+  if (const fs::path hook = library.parent_path() / hook_name; fs::exists(hook)) {
+    const char* before = std::getenv("LD_PRELOAD");
+    added.emplace_back("LD_PRELOAD",
+                       (before != nullptr && *before != 0 ? std::string(before) + ":" : std::string()) + hook.string());
+  }
   std::vector<std::string> list;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     bool replaced = false;

@@ -32,7 +32,7 @@ class TraceJoin {
   void add_untimed();
   void add_counts();
   std::size_t place_of(const TraceRun& run, std::uint64_t call);
-  void add_run(std::size_t launch, const TraceRun& run);
+  void add_run(std::size_t launch, const TraceRun& run, bool unnamed);
   std::int64_t kernel_place(CapturedKernel kernel);
   std::int64_t kernel_of(const TraceCall& call);
   std::string module_of(const TraceFunction& function);
@@ -53,6 +53,7 @@ class TraceJoin {
   std::map<std::string, std::int64_t> kernels_;
   std::map<std::string_view, std::int64_t> maps_;  // by their bytes
   std::set<std::uint64_t> counted_;                // correlations
+  bool hooked_ = false;                            // some launches have no number
   // Places of launches by what the trace writes once, so that the text of a key is made once.
   std::map<std::array<std::uint64_t, 4>, std::size_t> places_;  // call, shape, stream, node
   std::unordered_map<std::uint64_t, std::size_t> place_of_call_, place_of_correlation_;
@@ -226,10 +227,11 @@ const TraceCall* TraceJoin::call_of_node(std::uint64_t node) const {
   return nullptr;
 }
 
-// A counted launch has no time: the profiler slows it.
-void TraceJoin::add_run(std::size_t place, const TraceRun& run) {
+// A counted launch has no time: the profiler slows it. `unnamed`: no launch has this run's number; where launches were
+// recorded without numbers it is one of those.
+void TraceJoin::add_run(std::size_t place, const TraceRun& run, bool unnamed) {
   CapturedLaunch& launch = capture_->launches[place];
-  ++launch.count;
+  if (!(hooked_ && unnamed)) ++launch.count;
   if (counted_.contains(run.correlation)) return;
   if (run.end < run.start || run.start < origin_ || run.start == 0) return;
   const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -257,7 +259,9 @@ std::size_t TraceJoin::place_of(const TraceRun& run, std::uint64_t call_id) {
 
 void TraceJoin::add_runs() {
   std::unordered_map<std::uint64_t, std::uint64_t> call_at;  // by correlation
-  for (const TraceLaunch& launch : events_->launches) call_at[launch.correlation] = launch.call;
+  for (const TraceLaunch& launch : events_->launches)
+    if (launch.correlation != 0) call_at[launch.correlation] = launch.call;
+    else hooked_ = true;
   for (const TraceCount& count : events_->counts) counted_.insert(count.correlation);
   std::vector<TraceRun> runs = events_->runs;
   std::sort(runs.begin(), runs.end(), [](const TraceRun& a, const TraceRun& b) { return a.start < b.start; });
@@ -280,14 +284,14 @@ void TraceJoin::add_runs() {
       place_of_call_.emplace(call->second, place);
       place_of_correlation_.emplace(run.correlation, place);
     }
-    add_run(place, run);
+    add_run(place, run, call == call_at.end() && run.node == 0);
   }
 }
 
 // Launches without a time: they were not sampled, or the process ended before CUPTI delivered it.
 void TraceJoin::add_untimed() {
   for (const TraceLaunch& launch : events_->launches) {
-    if (place_of_correlation_.contains(launch.correlation)) continue;
+    if (launch.correlation != 0 && place_of_correlation_.contains(launch.correlation)) continue;
     auto place = place_of_call_.find(launch.call);
     if (place == place_of_call_.end()) {
       const auto call = events_->calls.find(launch.call);

@@ -27,6 +27,7 @@ Durations& Durations::instance() {
 bool Durations::start(std::string_view mode) {
   if (mode == "none") {
     note_ = "no launch has a time (--durations none)";
+    times_ = false;
     return true;
   }
   if (cuptiActivityEnable(kernels) != CUPTI_SUCCESS) return false;
@@ -38,17 +39,30 @@ bool Durations::start(std::string_view mode) {
   return true;
 }
 
+void Durations::hooked(void (*call_back_launches)(bool on)) {
+  if (times_ && !sampled_) return;  // every launch is timed, and CUPTI tells times by the numbers of its callbacks
+  call_back_launches_ = call_back_launches, hooked_ = true;
+  next_window_us_ = now_us() + period_us;
+  tracing_ = true, sampled_ = true;
+}
+
+bool Durations::missed_by_hooks() { return hooked_.exchange(false); }
+
 std::string_view Durations::note() const { return note_; }
 
 void Durations::on() {
   const std::lock_guard lock(mutex_);
-  if (!tracing_ && cuptiActivityEnable(kernels) == CUPTI_SUCCESS) tracing_ = true;
+  if (tracing_) return;
+  if (call_back_launches_ != nullptr) call_back_launches_(true);
+  if (!times_ || cuptiActivityEnable(kernels) == CUPTI_SUCCESS) tracing_ = true;
 }
 
 void Durations::off() {
   const std::lock_guard lock(mutex_);
   if (!sampled_ || !tracing_ || now_us() < until_us_) return;
-  if (cuptiActivityDisable(kernels) == CUPTI_SUCCESS) tracing_ = false;
+  if (times_ && cuptiActivityDisable(kernels) != CUPTI_SUCCESS) return;
+  if (hooked_) call_back_launches_(false);
+  tracing_ = false;
 }
 
 void Durations::sample(const LaunchArguments& a) {

@@ -1,5 +1,6 @@
-// Which launches CUPTI times. Activity records cost a host-bound program more than everything else that a capture does,
-// so by default they are on only while launches of kinds that are still new are under way, and in short windows.
+// Which launches CUPTI times. Activity records and callbacks cost a host-bound program more than everything else that a
+// capture does, so by default they are on only while launches of kinds that are still new are under way, and in short
+// windows. Between windows launches are recorded by hooks, without CUPTI; where there are none callbacks stay on.
 #pragma once
 
 #include <array>
@@ -18,6 +19,10 @@ class Durations {
 
   // `mode`: all, sampled or none. Returns false when CUPTI delivers no times here.
   bool start(std::string_view mode);
+  // Launches pass hooks, so that CUPTI's callbacks for them are needed in windows alone. Before the first launch.
+  void hooked(void (*call_back_launches)(bool on));
+  // A launch was called back that no hook has seen: callbacks stay on. Returns whether it is the first.
+  bool missed_by_hooks();
   // Before a launch that is not counted, in its thread.
   void launches(const LaunchArguments& arguments) {
     if (sampled_.load(std::memory_order_relaxed)) sample(arguments);
@@ -38,7 +43,10 @@ class Durations {
   void on();
   void off();
 
-  std::atomic<bool> sampled_ = false, tracing_ = false;
+  std::atomic<bool> sampled_ = false, tracing_ = false;  // tracing_: a window is open
+  std::atomic<bool> hooked_ = false;
+  bool times_ = true;  // windows have times
+  void (*call_back_launches_)(bool on) = nullptr;
   std::atomic<std::int64_t> until_us_ = 0;                  // tracing is on until then
   std::int64_t next_window_us_ = 0, next_delivery_us_ = 0;  // of the delivery thread
   std::mutex mutex_;                                        // of the switch

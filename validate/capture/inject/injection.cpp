@@ -2,14 +2,17 @@
 // written by the Recorder. It must not change what the program does: no exception leaves it, and what fails is left
 // out.
 #include <cupti.h>
+#include <dlfcn.h>
 #include <generated_nvtx_meta.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <string>
 
+#include "validate/capture/hook/launch_hook.h"
 #include "validate/capture/inject/counting.h"
 #include "validate/capture/inject/driver.h"
 #include "validate/capture/inject/durations.h"
@@ -24,6 +27,8 @@ namespace {
 // except loaded modules.
 thread_local bool inside = false;
 thread_local std::uint64_t current_call = 0;  // of the launch that this thread is in
+// Whether this thread is between the hooks of a launch, and whether CUPTI has called back for it.
+thread_local bool hooked = false, called_back = false;
 
 template <class Parameters>
 LaunchArguments plain_launch(const void* parameters) {
@@ -62,6 +67,24 @@ LaunchArguments configured_launch(const void* parameters) {
     a.cluster[1] = dimension.y;
     a.cluster[2] = dimension.z;
   }
+  return a;
+}
+
+LaunchArguments hooked_launch(const HookedLaunch& launch) {
+  const auto function = static_cast<CUfunction>(launch.function);
+  if (launch.config != nullptr) {
+    const cuLaunchKernelEx_params p{.config = static_cast<const CUlaunchConfig*>(launch.config),
+                                    .f = function,
+                                    .kernelParams = launch.parameters,
+                                    .extra = launch.extra};
+    return configured_launch<cuLaunchKernelEx_params>(&p);
+  }
+  LaunchArguments a{.function = function,
+                    .dynamic_shared = launch.dynamic_shared,
+                    .stream = static_cast<CUstream>(launch.stream),
+                    .parameters = launch.parameters,
+                    .extra = launch.extra};
+  std::copy_n(launch.grid, 3, a.grid), std::copy_n(launch.block, 3, a.block);
   return a;
 }
 
@@ -114,9 +137,15 @@ void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   for (const LaunchCall& call : launch_calls) {
     if (call.id != id) continue;
     LaunchCounting& counting = LaunchCounting::instance();
-    if (enters) {
+    if (enters && hooked) {
+      called_back = true;
+      recorder.launched(data.correlationId);
+    } else if (enters) {
       const LaunchArguments arguments = call.arguments(data.functionParams);
-      current_call = recorder.launch(arguments, data.correlationId);
+      current_call = recorder.call_of(arguments);
+      recorder.launched(data.correlationId);
+      if (Durations::instance().missed_by_hooks())
+        recorder.note("some launches do not pass the preloaded library, so those before may be missing");
       if (!counting.on() || !counting.before(arguments)) Durations::instance().launches(arguments);
     } else {
       counting.after(current_call, data.correlationId);
@@ -132,6 +161,26 @@ void driver_call(CUpti_CallbackId id, const CUpti_CallbackData& data) {
   else if (id == CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled) recorder.tensor_map(data.functionParams);
   else if (among(module_calls, id))  // the first member of each of these calls
     recorder.module_opened(*static_cast<const cuModuleLoad_params*>(data.functionParams)->module);
+}
+
+bool before_hooked(const HookedLaunch& launch) {
+  Recorder& recorder = Recorder::instance();
+  if (inside || hooked || !recorder.active()) return false;
+  inside = true;
+  try {
+    const LaunchArguments arguments = hooked_launch(launch);
+    recorder.call_of(arguments);
+    Durations::instance().launches(arguments);
+    hooked = true, called_back = false;
+  } catch (...) {  // out of memory: the record is missing
+  }
+  inside = false;
+  return hooked;
+}
+
+void after_hooked() {
+  hooked = false;
+  if (!called_back && Recorder::instance().active()) Recorder::instance().launched(0);
 }
 
 void resource_event(CUpti_CallbackId id, const CUpti_ResourceData& data) {
@@ -260,9 +309,24 @@ void at_exit() {
   Recorder::instance().close();
 }
 
+CUpti_SubscriberHandle subscriber = nullptr;
+
+void call_back_launches(bool on) {
+  for (const LaunchCall& call : launch_calls)
+    cuptiEnableCallback(on ? 1 : 0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, call.id);
+}
+
+// Launches pass the library that `tilescope capture` preloads, where that is in the process.
+bool hook_launches() {
+  void* const set = ::dlsym(RTLD_DEFAULT, set_launch_hooks_name);
+  if (set == nullptr) return false;
+  static constexpr LaunchHooks hooks{.before = before_hooked, .after = after_hooked};
+  reinterpret_cast<SetLaunchHooks>(set)(&hooks);
+  return true;
+}
+
 bool subscribe() {
   Recorder& recorder = Recorder::instance();
-  CUpti_SubscriberHandle subscriber = nullptr;
   const CUptiResult result = cuptiSubscribe(&subscriber, on_callback, nullptr);
   if (result != CUPTI_SUCCESS) {
     recorder.note(result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
@@ -270,7 +334,7 @@ bool subscribe() {
                       : "CUPTI cannot be used in this process, so nothing was recorded");
     return false;
   }
-  for (const LaunchCall& call : launch_calls) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, call.id);
+  call_back_launches(true);
   for (const CUpti_CallbackId id : module_calls) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   for (const CUpti_CallbackId id : capture_begins) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   for (const CUpti_CallbackId id : capture_ends) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
@@ -300,6 +364,7 @@ void start() {
     return value != nullptr && std::string_view(value) == "1";
   };
   if (asked("TILESCOPE_CAPTURE_COUNTERS")) LaunchCounting::instance().switch_on(asked("TILESCOPE_CAPTURE_COLD"));
+  else if (hook_launches()) Durations::instance().hooked(call_back_launches);
   std::atexit(at_exit);
   start_delivery();
 }

@@ -20,6 +20,7 @@ struct ThreadState {
   std::vector<std::string> paths;
   std::uint32_t last_module = 0;
   std::uint64_t call = 0;  // the launch that this thread is inside of
+  bool captured = false;   // into a graph: it does not run
   std::string parameters;  // of that launch
   // Copies of entries of the recorder's tables, by a part of their hash, so that a launch takes no lock for them.
   std::uint64_t epoch = 0;
@@ -222,7 +223,7 @@ void Recorder::note_memory(std::string_view parameters) {
   }
 }
 
-std::uint64_t Recorder::launch(const LaunchArguments& a, std::uint32_t correlation) {
+std::uint64_t Recorder::call_of(const LaunchArguments& a) {
   std::call_once(devices_once_, [this] { devices(); });
   if (const std::uint64_t epoch = epoch_; thread.epoch != epoch) {
     thread.functions.fill({});
@@ -252,8 +253,12 @@ std::uint64_t Recorder::launch(const LaunchArguments& a, std::uint32_t correlati
   auto& copy = thread.calls[key % thread.calls.size()];
   if (copy.first != key || copy.second == 0) copy = {key, call_id(key, words)};
   thread.call = copy.second;
-  if (words[13] == 0) writer_.put(TraceKind::launch, {copy.second, correlation});
+  thread.captured = words[13] != 0;
   return copy.second;
+}
+
+void Recorder::launched(std::uint32_t correlation) {
+  if (!thread.captured) writer_.put(TraceKind::launch, {thread.call, correlation});
 }
 
 std::uint64_t Recorder::call_id(std::uint64_t key, std::array<std::uint64_t, 14>& words) {

@@ -52,8 +52,11 @@ class Recorder {
   void tensor_map(const void* parameters);  // after cuTensorMapEncodeTiled
 
   const KnownFunction& function(CUfunction handle);
-  // Returns the call's number, which stays the same for the same function, geometry, parameters and ranges.
-  std::uint64_t launch(const LaunchArguments& arguments, std::uint32_t correlation);
+  // Before a launch in this thread. Returns the call's number, which stays the same for the same function, geometry,
+  // parameters and ranges.
+  std::uint64_t call_of(const LaunchArguments& arguments);
+  // The launch of this thread's last call. `correlation`: CUPTI's number of it; 0: CUPTI was not asked.
+  void launched(std::uint32_t correlation);
   void stream_capture(bool begins) { captures_ += begins ? 1 : -1; }
   bool capturing() const { return captures_ > 0; }
   // Values of one launch, counted in one pass.
