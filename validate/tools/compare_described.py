@@ -48,7 +48,7 @@ def rates_per_step(value, variant):
     """Instructions of a thread in a step, from the rates of a pipe."""
     warps = variant.get("consumer_warps", variant["warps"])
     scores = variant["tile_q"] * variant["tile_kv"] / (32 * warps)
-    rows = variant["tile_q"] * 4 / (32 * warps)
+    rows = variant["tile_q"] * variant.get("row_replication", 4) / (32 * warps)
     outputs = variant["tile_q"] * variant.get("v_head_dim", variant["head_dim"]) / (32 * warps)
     sizes = {"per_score": scores, "per_row_step": rows, "per_thread_step": 1, "per_output_step": outputs}
     return sum(value.get(key, 0) * size for key, size in sizes.items())
@@ -123,7 +123,7 @@ def main(arguments):
             stated = flat(document, variant)
             described = flat(found, found["variants"][0]) if found.get("variants") else {}
             for key, value in stated.items():
-                how = ("same" if key in described and same(value, described[key], variant) else
+                how = ("same" if key in described and same(value, described[key], stated) else
                        "different" if key in described else
                        "asked for" if key in asked or not described else "not said")
                 table[key][how] += 1

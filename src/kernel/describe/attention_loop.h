@@ -20,6 +20,10 @@ struct AttentionLoop {
   std::int64_t head_dim = 0, v_head_dim = 0;
   bool scores_ahead = false;  // no exponential stands between the scores and the values of a pass: its scores are those
                               // of the next step
+  bool q_loaded = false;      // every pass loads the left operand of the scores into registers
+  bool q_loaded_once = false;      // some passes do, such as the first
+  std::int64_t special_parts = 0;  // keys of each part of the values, where exponentials stand between parts; 0: they
+                                   // do not
 
   std::int64_t unit_threads() const { return scores.instruction.threads; }
   std::int64_t scores_of_thread() const { return rows * keys / unit_threads(); }

@@ -11,8 +11,24 @@ constexpr std::int64_t lanes = 32;
 constexpr std::int64_t bits_of_byte = 8;
 constexpr std::int64_t most_extra_smem = 4096;  // barriers, statistics of rows, alignment
 
+// V may have another format than K where products read both from shared memory.
+std::int64_t bits_of_values(const AttentionFacts& facts) {
+  const bool unpacked = facts.loaded_bits != facts.operand_bits;
+  return unpacked || facts.value_bits == 0 ? facts.loaded_bits : facts.value_bits;
+}
+
 std::int64_t bytes_of_keys(const AttentionFacts& facts, std::int64_t keys) {
-  return keys * (facts.head_dim + facts.v_head_dim) * facts.loaded_bits / bits_of_byte;
+  return keys * (facts.head_dim * facts.loaded_bits + facts.v_head_dim * bits_of_values(facts)) / bits_of_byte;
+}
+
+// Shared memory of a step. Where warps transpose V, its tile stands there a second time: a row of keys for each column,
+// of a multiple of the 128 bytes over which warpgroup instructions swizzle.
+std::int64_t bytes_of_step(const AttentionFacts& facts, std::int64_t keys) {
+  const std::int64_t bytes = bytes_of_keys(facts, keys);
+  if (!facts.rewrites_tiles) return bytes;
+  constexpr std::int64_t swizzled = 128;
+  const std::int64_t row = keys * bits_of_values(facts) / bits_of_byte;
+  return bytes + facts.v_head_dim * ((row + swizzled - 1) / swizzled * swizzled);
 }
 
 // Where threads copy the keys and values of a step, the bytes say how many units share its keys. Elsewhere every unit
@@ -36,9 +52,10 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
     missing.push_back({"stages", "the shared memory of the launch is not known"});
     return;
   }
-  const std::int64_t step = bytes_of_keys(facts, tile.tile_kv);
+  const std::int64_t step = bytes_of_step(facts, tile.tile_kv);
   const std::int64_t q = tile.tile_q * facts.head_dim * facts.operand_bits / bits_of_byte;
-  for (const bool with_q : {facts.q_in_smem, !facts.q_in_smem}) {
+  const bool has_q = facts.q_in_smem || facts.q_once_in_smem;
+  for (const bool with_q : {has_q, !has_q}) {
     const std::int64_t rest = all - (with_q ? q : 0);
     if (rest < step || rest % step > most_extra_smem) continue;
     tile.stages = rest / step, tile.extra_smem = rest % step;

@@ -5,13 +5,14 @@
 #include <algorithm>
 
 #include "kernel/describe/block_tile.h"
-#include "kernel/describe/launch_order.h"
+#include "kernel/describe/grid_use.h"
 #include "kernel/describe/work_rates.h"
 
 namespace tilescope {
 namespace {
 
 constexpr std::int64_t lanes_of_warp = 32;
+constexpr std::int64_t lanes_of_row = 4;  // of an accumulator (PTX ISA, fragments of mma and wgmma)
 
 struct Part {
   std::vector<DescribedValue>& values;
@@ -40,6 +41,23 @@ void describe_whole(const DescribeInput& input, Description& out) {
   part.add("limits", "{compute_capability: " + facts.compute_capability + "}", ValueSource::elf, "target of the code");
 }
 
+// Parts of the keys, which another launch merges, and rows of several heads in one tile.
+void describe_parts(const GridUse& use, const Workload& w, Description& out) {
+  Part part{out.kernel};
+  if (use.packed)
+    part.add("packed_rows", "true", ValueSource::launch,
+             fmt::format("the grid has {} heads, not {}: a tile has rows of {} heads", w.heads_kv, w.heads_q,
+                         w.heads_q / w.heads_kv));
+  if (use.splits == 1) return;
+  out.splits = use.splits;
+  part.add("whole_tile_parts", "true", ValueSource::launch,
+           fmt::format("{} parts of whole tiles of keys, none of them empty", use.splits));
+  part.add("free", "[splits]", ValueSource::launch, "the grid states the number of parts");
+  out.missing.push_back({"combine",
+                         "the launch that merges the parts is another kernel; state its warps, registers and "
+                         "work to predict its time"});
+}
+
 void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const auto& grid = input.launch.grid;
   if (!input.workload || grid[0] == 0 || input.facts.persistent) {
@@ -49,22 +67,42 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
     return;
   }
   const Workload& w = *input.workload;
-  const std::int64_t q_tiles = (w.q_len + tile.tile_q - 1) / tile.tile_q;
-  if (!input.sizes.order.empty() && input.sizes.splits == 1) {
-    Part{out.island}.add(
-        "block_order", "[" + input.sizes.order + "]", ValueSource::launch,
-        fmt::format("which bytes the blocks of the grid of {} x {} x {} read", grid[0], grid[1], grid[2]));
-    return;
-  }
-  const auto fitting = orders_that_fit(grid, {.q_tiles = q_tiles, .heads = w.heads_q, .batch = w.batch});
-  if (fitting.empty())
+  const std::vector<GridUse> uses = uses_of_grid(grid, w, tile.tile_q, tile.tile_kv);
+  if (uses.empty()) {
+    const std::int64_t q_tiles = (w.q_len + tile.tile_q - 1) / tile.tile_q;
     out.missing.push_back(
         {"block_order", fmt::format("{} query tiles, {} heads and {} batch entries are no grid of {} x "
                                     "{} x {}",
                                     q_tiles, w.heads_q, w.batch, grid[0], grid[1], grid[2])});
-  else
-    Part{out.island}.add("block_order", "[" + fitting.front() + "]", ValueSource::launch,
-                         fmt::format("grid of {} x {} x {}", grid[0], grid[1], grid[2]));
+    return;
+  }
+  const GridUse& use = uses.front();
+  std::string order = use.order, reason = fmt::format("grid of {} x {} x {}", grid[0], grid[1], grid[2]);
+  if (!input.sizes.order.empty() && input.sizes.splits == use.splits) {
+    order = input.sizes.order, reason = "which bytes the blocks of the " + reason + " read";
+    if (const std::size_t at = order.find("splits"); at != std::string::npos) order.replace(at, 6, "kv");
+  }
+  Part{out.island}.add("block_order", "[" + order + "]", ValueSource::launch, std::move(reason));
+  describe_parts(use, w, out);
+}
+
+// Units that share the keys of a step: each has all rows, and a part of the sum over keys.
+void describe_shared_keys(const AttentionFacts& facts, const BlockTile& tile, Part& part) {
+  if (tile.along_keys == 1) return;
+  const std::int64_t rows = tile.tile_q / facts.rows;
+  part.add("products",
+           fmt::format("{{scores: {{grid: {{rows: {0}, columns: {1}}}}}, values: {{grid: {{rows: {0}, columns: 1, "
+                       "depth: {1}}}}}}}",
+                       rows, tile.along_keys),
+           ValueSource::code, "how much a step copies beside what a unit multiplies");
+}
+
+// 8-bit warpgroup instructions take V only with keys along its rows.
+void describe_transposed(const AttentionFacts& facts, const BlockTile& tile, Part& part) {
+  if (!facts.rewrites_tiles) return;
+  part.add("transposes", "[V]", ValueSource::code, "LDSM and STSM in a loop without products");
+  if (tile.stages > 0)
+    part.add("stages_of", fmt::format("{{V: {}}}", 2 * tile.stages), ValueSource::code, "V and its transpose");
 }
 
 void describe_launch(const DescribeInput& input, const BlockTile& tile, Description& out) {
@@ -77,13 +115,27 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
            warpgroup ? fmt::format("{{m: {}, n: columns, k: {}}}", facts.m, depth)
                      : fmt::format("{{m: {}, n: {}, k: {}}}", facts.m, facts.n, depth),
            ValueSource::code, "shape of " + facts.opcode);
-  part.add("row_replication", 4, ValueSource::code, "lanes that have parts of a row of an accumulator");
+  part.add("row_replication", lanes_of_row * tile.along_keys, ValueSource::code,
+           tile.along_keys == 1 ? "lanes that have parts of a row of an accumulator"
+                                : fmt::format("lanes that have parts of a row of an accumulator, in each of {} {}s",
+                                              tile.along_keys, warpgroup ? "warpgroup" : "warp"));
+  describe_shared_keys(facts, tile, part);
   part.yes("stores_log_sum_exp", facts.stores_log_sum_exp, "a logarithm, or narrow stores beside wide ones");
+  if (facts.rows_stored > 0)
+    part.add("row_store", facts.rows_stored, ValueSource::code, "threads of a warp that reach the narrow stores");
+  part.yes("writes_masked_rows", facts.stores_without_product, "a way to the stores without a matrix product");
+  if (facts.value_bits == 8)
+    part.add("computes_in", operand_format(facts.operands), ValueSource::code, "both products have 8-bit operands");
   part.add("loads_by",
            facts.copy_engine        ? "tma"
            : facts.copied_bytes > 0 ? "cp.async"
                                     : "ld",
            ValueSource::code, "how K and V reach shared memory");
+  if (facts.copies_out) part.add("stores_by", "tma", ValueSource::code, "UTMASTG");
+  if (facts.special_parts > 0)
+    part.add("special_parts", facts.special_parts, ValueSource::code,
+             "exponentials stand before each part of the product with V");
+  describe_transposed(facts, tile, part);
   part.yes("output_through_smem", facts.output_through_smem, "stores to shared memory and loads outside the loop");
   if (tile.extra_smem > 0)
     part.add("smem_extra_bytes", tile.extra_smem, ValueSource::launch, "shared memory beside whole tiles");
@@ -138,6 +190,8 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
   part.add("registers_hold", held_in_registers(facts), ValueSource::code, "operands that no step loads");
   const bool spills =
       facts.spilled_step.stored + facts.spilled_step.loaded + facts.spilled_once.stored + facts.spilled_once.loaded > 0;
+  part.yes("pipelined", facts.scores_ahead && facts.unit_threads > lanes_of_warp,
+           "the next scores are issued before the exponentials of a step");
   part.yes("spills", spills, fmt::format("{} bytes of local memory", facts.local_bytes));
   if (spills) part.add("local", local_memory(facts), ValueSource::code, "loads and stores of local memory");
 }
@@ -161,6 +215,10 @@ void describe_sizes(const DescribeInput& input, Description& out) {
   part.add("mask", input.mask, input.sizes_from, "how many steps of keys each block takes");
 }
 
+// What the launch that merges parts reads and writes follows from the schedule.
+constexpr const char* merging_island =
+    "  - name: combine\n    tensor_path: none\n    direct: [O_part, L_part]\n    block_order: [q, heads, batch]\n";
+
 std::string line(const DescribedValue& value, std::string_view indent) {
   return fmt::format("{}{}: {}  # {}: {}\n", indent, value.key, value.value, to_string(value.from), value.reason);
 }
@@ -177,13 +235,14 @@ std::string operand_format(const std::string& operands) {
 
 std::string Description::yaml() const {
   std::string text = fmt::format(
-      "schema: tilescope/kernel/1\nkernel: {}\nschedule: flash2\nsummary: from machine code, by tilescope describe\n",
-      name);
+      "schema: tilescope/kernel/1\nkernel: {}\nschedule: {}\nsummary: from machine code, by tilescope describe\n", name,
+      splits > 1 ? "split-kv" : "flash2");
   for (const DescribedValue& value : kernel) text += line(value, "");
-  text += "islands:\n  - name: forward\n";
+  text += fmt::format("islands:\n  - name: {}\n", splits > 1 ? "partial" : "forward");
   for (const DescribedValue& value : island) text += line(value, "    ");
   text += "    work:\n";
   for (const DescribedValue& value : work) text += line(value, "      ");
+  if (splits > 1) text += merging_island;
   text += "variants:\n";
   for (std::size_t i = 0; i < variant.size(); ++i) text += line(variant[i], i == 0 ? "  - " : "    ");
   for (const DescribedValue& value : launch) text += "# launch: " + line(value, "");

@@ -4,11 +4,14 @@
 #include <set>
 
 #include "kernel/describe/always.h"
+#include "kernel/describe/stores.h"
 
 namespace tilescope {
 namespace {
 
 using K = InstructionKind;
+
+constexpr std::int64_t most_block_threads = 1024;
 
 std::int64_t opcode_count(const CodeCounts& counts, std::string_view name) {
   std::int64_t sum = 0;
@@ -130,7 +133,14 @@ void add_outside(const CodeSummary& code, const AttentionLoop& found, AttentionF
   facts.stores_log_sum_exp = all.special.contains("LG2") || (widths.size() > 1 && widths.contains(4));
   facts.output_through_smem = all.thread_bytes(K::store, CodeMemory::shared) > 0 &&
                               all.thread_bytes(K::load, CodeMemory::shared) > 0 && !widths.empty();
-  for (const auto& [form, count] : code.counts.memory) facts.copy_engine |= form.opcode == "UTMALDG";
+  for (const auto& [form, count] : code.counts.memory)
+    facts.copy_engine |= form.opcode == "UTMALDG", facts.copies_out |= form.opcode == "UTMASTG";
+  facts.output_through_smem |= facts.copies_out;
+  facts.stores_without_product = stores_without_product(code), facts.rewrites_tiles = rewrites_tiles(code);
+  const bool rows = widths.contains(4) && (widths.size() > 1 || facts.copies_out);
+  if (rows && !facts.loop_warps.empty())
+    facts.rows_stored = rows_stored_at_once(code, facts.loop_warps.front(),
+                                            facts.most_threads > 0 ? facts.most_threads : most_block_threads);
 }
 
 }  // namespace
@@ -150,7 +160,9 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   facts.operand_bits = scores.bits_b, facts.unit_threads = scores.threads;
   facts.rows = found.rows, facts.keys = found.keys;
   facts.head_dim = found.head_dim, facts.v_head_dim = found.v_head_dim;
-  facts.q_in_smem = scores.a_from_shared || found.scores.a_loaded, facts.scores_ahead = found.scores_ahead;
+  facts.q_in_smem = scores.a_from_shared || found.q_loaded, facts.scores_ahead = found.scores_ahead;
+  facts.q_once_in_smem = found.q_loaded_once, facts.value_operands = found.values.instruction.type_b;
+  facts.value_bits = found.values.instruction.bits_b, facts.special_parts = found.special_parts;
   add_roles(code, loop, facts);
   facts.step = work_of(loop.always);
   if (!found.masked.empty()) facts.masked_step = work_of(code.loops[found.masked.front()].always);

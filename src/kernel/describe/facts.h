@@ -44,6 +44,14 @@ struct AttentionFacts {
   bool persistent = false;             // the loop stands in another loop
   bool stores_log_sum_exp = false;     // a logarithm or four-byte stores beside wider ones, outside the loop
   bool output_through_smem = false;
+  bool q_once_in_smem = false;          // some passes of the loop, such as the first, read Q from shared memory
+  std::int64_t rows_stored = 0;         // by a warp at once, of a number a row; 0: not found
+  bool stores_without_product = false;  // rows that see no key are written too
+  bool copies_out = false;              // the copy engine stores results
+  bool rewrites_tiles = false;          // warps transpose loaded tiles in shared memory
+  std::string value_operands;           // "BF16": format of the product with V; empty: not stated
+  std::int64_t value_bits = 0;          // of the operands of the product with V; 0: not stated
+  std::int64_t special_parts = 0;       // keys whose exponentials stand right before their part of that product; 0: all
   SpilledBytes spilled_step, spilled_once;
   std::int64_t spill_waits = 0;  // times in a pass that a warp waits for a spilled value
 };

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/error.h"
 #include "kernel/describe/facts.h"
@@ -29,6 +31,10 @@ void visit_facts(Facts& f, const Visit& visit) {
   visit("copied_bytes", f.copied_bytes), visit("copy_engine", f.copy_engine);
   visit("barriers", f.barriers), visit("turns", f.turns), visit("persistent", f.persistent);
   visit("stores_log_sum_exp", f.stores_log_sum_exp), visit("output_through_smem", f.output_through_smem);
+  visit("rows_stored", f.rows_stored), visit("stores_without_product", f.stores_without_product);
+  visit("copies_out", f.copies_out), visit("rewrites_tiles", f.rewrites_tiles);
+  visit("q_once_in_smem", f.q_once_in_smem), visit("value_operands", f.value_operands);
+  visit("value_bits", f.value_bits), visit("special_parts", f.special_parts);
   visit("spilled_step_stored", f.spilled_step.stored), visit("spilled_step_loaded", f.spilled_step.loaded);
   visit("spilled_once_stored", f.spilled_once.stored), visit("spilled_once_loaded", f.spilled_once.loaded);
   visit("spill_waits", f.spill_waits);
@@ -74,6 +80,13 @@ void take(const Json& json, ThreadWork& to) {
   for (const auto& [key, value] : json.items()) take(value, to[key]);
 }
 
+// Facts that files of an earlier version do not have: then they are not known.
+bool added_later(std::string_view name) {
+  constexpr std::string_view names[] = {"rows_stored", "stores_without_product", "copies_out",     "rewrites_tiles",
+                                        "value_bits",  "special_parts",          "q_once_in_smem", "value_operands"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 // Sizes by which a description divides.
 void check_sizes(const AttentionFacts& f) {
   for (const std::int64_t size : {f.m, f.n, f.k, f.unit_threads, f.rows, f.keys, f.head_dim, f.v_head_dim})
@@ -101,6 +114,7 @@ AttentionFacts read_facts(const std::string& json, const std::string& file) {
   std::size_t known = 1;
   visit_facts(facts, [&](const char* name, auto& value) {
     const auto found = line.find(name);
+    if (found == line.end() && added_later(name)) return;
     if (found == line.end()) throw refuse(fmt::format("'{}' is missing", name));
     try {
       take(*found, value);

@@ -8,7 +8,7 @@ namespace tilescope {
 namespace {
 
 // Four lanes have parts of each row of an accumulator (PTX ISA, fragments of mma and wgmma).
-constexpr double lanes_of_row = 4;
+constexpr double row_lanes = 4;
 
 std::int64_t count_of(const ThreadWork& work, const std::string& pipe) {
   const auto found = work.find(pipe);
@@ -23,7 +23,7 @@ void add_rate(std::string& text, const char* key, double value) {
 
 std::vector<DescribedValue> work_rates(const AttentionFacts& facts) {
   const std::int64_t scores = facts.rows * facts.keys / facts.unit_threads;
-  const double rows = static_cast<double>(facts.rows) * lanes_of_row / static_cast<double>(facts.unit_threads);
+  const double rows = static_cast<double>(facts.rows) * row_lanes / static_cast<double>(facts.unit_threads);
   std::vector<DescribedValue> rates;
   for (const char* pipe : {"xu", "ffma", "fadd", "fmul", "alu", "conversion", "shuffle", "others"}) {
     const std::int64_t step = count_of(facts.step, pipe), once = count_of(facts.once, pipe);

@@ -179,6 +179,8 @@ IntegerResult compare(const Instruction& i, Sources s) {
     else if (relation == "EQ") result = false;
     else if (relation == "NE") result = true;
   }
+  // And so may the first.
+  if (!more.known && !i.has("XOR") && result == any) return {.predicate = flag(any), .second = {}};
   if (!more.known) return {};
   const bool with = more.value != 0;
   const bool all = i.has("XOR") ? result != with : any ? result || with : result && with;
