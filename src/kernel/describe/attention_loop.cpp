@@ -61,7 +61,7 @@ FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
     return {.missing = "two products that are shared by as many threads"};
   loop.keys = o.depth(), loop.head_dim = s.depth();
   const std::int64_t parts = parts_of_sum(s, code.loops[index]);
-  loop.head_dim *= parts;
+  loop.head_dim *= parts, loop.score_parts = parts;
   if (parts > 1 && s.instruction.b_from_shared)  // such keys cannot be quantised
     return {.missing = "one product that starts from zero: a second one is that of a backward pass"};
   if (s.elements() % (parts * loop.keys) != 0) return {.missing = "scores that fill a tile of whole rows"};

@@ -18,6 +18,7 @@ struct AttentionLoop {
   MatrixProduct scores{}, values{};   // of one unit
   std::int64_t rows = 0, keys = 0;    // of a unit in one pass
   std::int64_t head_dim = 0, v_head_dim = 0;
+  std::int64_t score_parts = 1;  // a score is the sum of so many products: of groups of values with a scale each
   bool scores_ahead = false;  // no exponential stands between the scores and the values of a pass: its scores are those
                               // of the next step
   bool q_loaded = false;      // every pass loads the left operand of the scores into registers

@@ -31,6 +31,29 @@ std::int64_t bytes_of_step(const AttentionFacts& facts, std::int64_t keys) {
   return bytes + facts.v_head_dim * ((row + swizzled - 1) / swizzled * swizzled);
 }
 
+// Groups of values of a key and of a value, each with a scale.
+std::int64_t scales_of_key(const AttentionFacts& facts) {
+  const std::int64_t group = facts.head_dim / facts.score_parts;
+  return facts.score_parts + (facts.v_head_dim + group - 1) / group;
+}
+
+// Quantised keys: of the formats whose tiles are divided evenly among units, with a rest that scales may fill.
+void share_quantised_keys(AttentionFacts& facts, std::int64_t units, BlockTile& tile,
+                          std::vector<MissingValue>& missing) {
+  const std::int64_t copied = tile.warps * lanes * facts.copied_bytes;
+  int found = 0;
+  for (const std::int64_t bits : {8, 4}) {
+    facts.loaded_bits = bits;
+    const std::int64_t own = bytes_of_keys(facts, facts.keys), along = copied / own;
+    if (along < 1 || along > units || units % along != 0 || copied % own > own / 2) continue;
+    ++found, tile.along_keys = along, tile.key_bits = bits;
+  }
+  if (found != 1)
+    missing.push_back({"tile_kv", fmt::format("a step copies {} bytes of quantised keys, which {} formats fit", copied,
+                                              found == 0 ? "no" : "several")});
+  facts.loaded_bits = tile.key_bits != 0 ? tile.key_bits : facts.operand_bits;
+}
+
 // Where threads copy the keys and values of a step, the bytes say how many units share its keys. Elsewhere every unit
 // has all keys.
 void share_keys(const AttentionFacts& facts, std::int64_t units, BlockTile& tile, std::vector<MissingValue>& missing) {
@@ -55,12 +78,18 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
   const std::int64_t step = bytes_of_step(facts, tile.tile_kv);
   const std::int64_t q = tile.tile_q * facts.head_dim * facts.operand_bits / bits_of_byte;
   const bool has_q = facts.q_in_smem || facts.q_once_in_smem;
-  for (const bool with_q : {has_q, !has_q}) {
-    const std::int64_t rest = all - (with_q ? q : 0);
-    if (rest < step || rest % step > most_extra_smem) continue;
-    tile.stages = rest / step, tile.extra_smem = rest % step;
-    return;
-  }
+  std::int64_t least = most_extra_smem + 1;
+  for (const std::int64_t scale :
+       tile.key_bits == 0 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{2, 4, 1})
+    for (const bool with_q : {has_q, !has_q}) {
+      const std::int64_t whole = step + tile.tile_kv * scales_of_key(facts) * scale;
+      const std::int64_t rest = all - (with_q ? q : 0);
+      if (rest < whole || rest % whole >= least) continue;
+      if (tile.stages > 0 && tile.key_bits == 0) continue;
+      tile.stages = rest / whole, tile.extra_smem = rest % whole, tile.scale_bytes = scale;
+      least = tile.extra_smem;
+    }
+  if (tile.stages > 0) return;
   missing.push_back({"stages", fmt::format("{} bytes of shared memory are not whole tiles of {} bytes of keys and "
                                            "values, with or without the {} bytes of Q",
                                            all, step, q)});
@@ -68,7 +97,7 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
 
 }  // namespace
 
-BlockTile block_tile(const AttentionFacts& facts, const KernelLaunch& launch, std::vector<MissingValue>& missing) {
+BlockTile block_tile(AttentionFacts facts, const KernelLaunch& launch, std::vector<MissingValue>& missing) {
   BlockTile tile;
   const std::int64_t threads = launch.threads > 0 ? launch.threads : facts.most_threads;
   tile.warps = threads / lanes;
@@ -80,7 +109,8 @@ BlockTile block_tile(const AttentionFacts& facts, const KernelLaunch& launch, st
                                              : "no warp of the block runs the loop over keys"});
     return tile;
   }
-  share_keys(facts, units, tile, missing);
+  if (facts.score_parts > 1 && facts.copied_bytes > 0) share_quantised_keys(facts, units, tile, missing);
+  else share_keys(facts, units, tile, missing);
   tile.tile_kv = facts.keys * tile.along_keys;
   tile.tile_q = facts.rows * (units / tile.along_keys);
   share_memory(facts, launch, tile, missing);

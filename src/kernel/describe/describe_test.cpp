@@ -1,6 +1,7 @@
 // Descriptions of kernels whose tiles are known: those of kernel/code/testdata.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "base/error.h"
@@ -87,4 +88,35 @@ TEST_CASE("facts are the same after writing and reading; damaged ones are refuse
     }
   }
   CHECK(refused > 1000);
+}
+
+TEST_CASE("what a kernel stores, and how its exponentials stand, follows from its code") {
+  const AttentionFacts wgmma = test_facts("fused_wgmma"), split = test_facts("split_kv");
+  CHECK(wgmma.rows_stored == 16);
+  CHECK(split.rows_stored == 8);
+  CHECK(wgmma.stores_without_product);
+  CHECK(split.stores_without_product);
+  CHECK(!wgmma.copies_out);
+  CHECK(!wgmma.rewrites_tiles);
+  CHECK(wgmma.value_bits == 16);
+  CHECK(wgmma.value_operands == wgmma.operands);
+  CHECK(split.special_parts == 0);
+}
+
+TEST_CASE("a grid with parts of the keys and rows of several heads is split-KV, where results stay in fp32") {
+  DescribeInput input{.name = "split", .facts = test_facts("split_kv"), .launch = {{24, 2, 5}, 128, 4 * 16384}};
+  input.workload = Workload{5, 16, 2, 1, 3000, 64, 64};
+  const Description parts = describe_kernel(input);
+  CHECK(parts.splits == 24);
+  const std::string text = parts.yaml();
+  for (const char* line : {"schedule: split-kv", "packed_rows: true", "whole_tile_parts: true", "free: [splits]",
+                           "name: partial", "name: combine", "block_order: [q, kv, heads, batch]",
+                           "row_replication: 16", "values: {grid: {rows: 1, columns: 1, depth: 4}}"})
+    CHECK_MESSAGE(text.find(line) != std::string::npos, line);
+  CHECK(parts.missing.size() == 1);  // the launch that merges
+  input.facts.once["conversion"] = 8;
+  const Description whole = describe_kernel(input);
+  CHECK(whole.splits == 1);
+  CHECK(std::any_of(whole.missing.begin(), whole.missing.end(),
+                    [](const MissingValue& missing) { return missing.key == "block_order"; }));
 }

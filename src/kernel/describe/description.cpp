@@ -27,11 +27,26 @@ struct Part {
   }
 };
 
-void describe_whole(const DescribeInput& input, Description& out) {
+// The formats of K and V where they are those of a quantised cache, or differ from each other.
+std::string mixed_formats(const AttentionFacts& facts, const BlockTile& tile) {
+  const std::string dtype = operand_format(facts.operands), values = operand_format(facts.value_operands);
+  if (tile.key_bits != 0 && tile.scale_bytes != 0 && !dtype.empty())
+    return fmt::format("[{{all: {}, kv: \"int{}:g{}:b{}\"}}]", dtype, tile.key_bits, facts.head_dim / facts.score_parts,
+                       tile.scale_bytes);
+  if (!dtype.empty() && !values.empty() && values != dtype)
+    return fmt::format("[{{all: {}, q: {}, k: {}}}]", values, dtype, dtype);
+  return "";
+}
+
+void describe_whole(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const AttentionFacts& facts = input.facts;
   Part part{out.kernel};
-  if (const std::string dtype = operand_format(facts.operands), loaded = operand_format(facts.loaded_as);
-      !loaded.empty())
+  if (const std::string mixed = mixed_formats(facts, tile); !mixed.empty())
+    part.add("dtypes", mixed, tile.key_bits != 0 ? ValueSource::launch : ValueSource::code,
+             tile.key_bits != 0 ? "bytes copied and held of a step, and sums of scores in groups"
+                                : "operands of the two products");
+  else if (const std::string dtype = operand_format(facts.operands), loaded = operand_format(facts.loaded_as);
+           !loaded.empty())
     part.add("dtypes", fmt::format("[{{all: {}, kv: {}}}]", dtype, loaded), ValueSource::code,
              "operands of " + facts.opcode + ", unpacked in the loop");
   else if (!dtype.empty()) part.add("dtypes", "[" + dtype + "]", ValueSource::code, "operands of " + facts.opcode);
@@ -51,7 +66,7 @@ void describe_parts(const GridUse& use, const Workload& w, Description& out) {
   if (use.splits == 1) return;
   out.splits = use.splits;
   part.add("whole_tile_parts", "true", ValueSource::launch,
-           fmt::format("{} parts of whole tiles of keys, none of them empty", use.splits));
+           fmt::format("{} parts of whole tiles of keys, none of them empty; results are stored in fp32", use.splits));
   part.add("free", "[splits]", ValueSource::launch, "the grid states the number of parts");
   out.missing.push_back({"combine",
                          "the launch that merges the parts is another kernel; state its warps, registers and "
@@ -67,7 +82,9 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
     return;
   }
   const Workload& w = *input.workload;
-  const std::vector<GridUse> uses = uses_of_grid(grid, w, tile.tile_q, tile.tile_kv);
+  std::vector<GridUse> uses = uses_of_grid(grid, w, tile.tile_q, tile.tile_kv);
+  // Parts are stored as they were summed, in fp32.
+  if (input.facts.once.contains("conversion")) std::erase_if(uses, [](const GridUse& use) { return use.splits > 1; });
   if (uses.empty()) {
     const std::int64_t q_tiles = (w.q_len + tile.tile_q - 1) / tile.tile_q;
     out.missing.push_back(
@@ -270,7 +287,7 @@ Description describe_kernel(const DescribeInput& input) {
   describe_sizes(input, description);
   const BlockTile tile = block_tile(input.facts, input.launch, description.missing);
   if (tile.tile_q == 0) return description;
-  describe_whole(input, description);
+  describe_whole(input, tile, description);
   describe_launch(input, tile, description);
   describe_variant(input, tile, description);
   description.work = work_rates(input.facts);

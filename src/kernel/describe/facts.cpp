@@ -158,6 +158,7 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   facts.opcode = scores.opcode, facts.operands = scores.type_b;
   facts.m = scores.m, facts.n = scores.n, facts.k = scores.k;
   facts.operand_bits = scores.bits_b, facts.unit_threads = scores.threads;
+  facts.score_parts = found.score_parts;
   facts.rows = found.rows, facts.keys = found.keys;
   facts.head_dim = found.head_dim, facts.v_head_dim = found.v_head_dim;
   facts.q_in_smem = scores.a_from_shared || found.q_loaded, facts.scores_ahead = found.scores_ahead;

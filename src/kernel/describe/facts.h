@@ -29,6 +29,7 @@ struct AttentionFacts {
   std::string opcode, operands;  // "HGMMA", "BF16"
   std::int64_t m = 0, n = 0, k = 0, operand_bits = 0, unit_threads = 0;
   std::int64_t loaded_bits = 0;  // of K and V as they are loaded; less than operand_bits where the loop unpacks them
+  std::int64_t score_parts = 1;  // groups of a quantised key, each with a scale; 1: not quantised
   std::string loaded_as;         // their format then: "E4M3"; empty: that of the operands
   std::int64_t rows = 0, keys = 0, head_dim = 0, v_head_dim = 0;
   bool q_in_smem = false;     // the scores read Q from shared memory in every pass

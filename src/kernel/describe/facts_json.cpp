@@ -33,7 +33,8 @@ void visit_facts(Facts& f, const Visit& visit) {
   visit("stores_log_sum_exp", f.stores_log_sum_exp), visit("output_through_smem", f.output_through_smem);
   visit("rows_stored", f.rows_stored), visit("stores_without_product", f.stores_without_product);
   visit("copies_out", f.copies_out), visit("rewrites_tiles", f.rewrites_tiles);
-  visit("q_once_in_smem", f.q_once_in_smem), visit("value_operands", f.value_operands);
+  visit("score_parts", f.score_parts), visit("q_once_in_smem", f.q_once_in_smem),
+      visit("value_operands", f.value_operands);
   visit("value_bits", f.value_bits), visit("special_parts", f.special_parts);
   visit("spilled_step_stored", f.spilled_step.stored), visit("spilled_step_loaded", f.spilled_step.loaded);
   visit("spilled_once_stored", f.spilled_once.stored), visit("spilled_once_loaded", f.spilled_once.loaded);
@@ -82,8 +83,9 @@ void take(const Json& json, ThreadWork& to) {
 
 // Facts that files of an earlier version do not have: then they are not known.
 bool added_later(std::string_view name) {
-  constexpr std::string_view names[] = {"rows_stored", "stores_without_product", "copies_out",     "rewrites_tiles",
-                                        "value_bits",  "special_parts",          "q_once_in_smem", "value_operands"};
+  constexpr std::string_view names[] = {"rows_stored",   "stores_without_product", "copies_out",     "rewrites_tiles",
+                                        "value_bits",    "special_parts",          "q_once_in_smem", "score_parts",
+                                        "value_operands"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 

@@ -1,7 +1,6 @@
 #include "kernel/describe/stores.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "kernel/code/sass/kinds.h"
@@ -11,7 +10,7 @@ namespace tilescope {
 namespace {
 
 constexpr std::int64_t most_instructions_of_lane = 200'000;
-constexpr std::uint32_t lanes_of_row_store = 32;
+constexpr std::uint32_t store_lanes = 32;
 
 bool is_row_store(const Instruction& i) {
   const OpcodeRow& row = opcode_row(i.opcode);
@@ -36,41 +35,84 @@ std::int64_t opcodes_of(const CodeCounts& counts, std::string_view name) {
   return sum;
 }
 
+bool has_products(const CodeBlock& block) { return block.counts.of(InstructionKind::matrix) > 0; }
+
+// Blocks to which a way leads from the start on which no product is.
+std::vector<bool> reached_without_product(const CodeSummary& code) {
+  std::vector<bool> reached(code.blocks.size());
+  std::vector<std::size_t> waiting{0};
+  reached[0] = true;
+  while (!waiting.empty()) {
+    const std::size_t block = waiting.back();
+    waiting.pop_back();
+    for (const std::size_t next : code.blocks[block].successors)
+      if (!reached[next] && !has_products(code.blocks[next])) reached[next] = true, waiting.push_back(next);
+  }
+  return reached;
+}
+
+// Blocks that store a number of a row: those to which only products lead; where there are none, all.
+std::vector<std::size_t> row_store_blocks(const CodeSummary& code) {
+  const std::vector<bool> reached = reached_without_product(code);
+  std::vector<std::size_t> all, behind_products;
+  for (std::size_t i = 0; i < code.blocks.size(); ++i) {
+    const CodeBlock& block = code.blocks[i];
+    if (!block.reached || has_products(block)) continue;
+    const auto first = code.section.instructions.begin();
+    if (std::none_of(first + static_cast<std::ptrdiff_t>(block.begin), first + static_cast<std::ptrdiff_t>(block.end),
+                     is_row_store))
+      continue;
+    all.push_back(i);
+    if (!reached[i]) behind_products.push_back(i);
+  }
+  return behind_products.empty() ? all : behind_products;
+}
+
+// Of each instruction's block, how many jumps lead to the block `target`.
+std::vector<std::uint32_t> distances_to(const CodeSummary& code, std::size_t target) {
+  constexpr std::uint32_t far = ~std::uint32_t{0};
+  std::vector<std::uint32_t> of_block(code.blocks.size(), far), of_instruction(code.section.instructions.size(), far);
+  of_block[target] = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < code.blocks.size(); ++i)
+      for (const std::size_t next : code.blocks[i].successors)
+        if (of_block[next] != far && of_block[next] + 1 < of_block[i]) of_block[i] = of_block[next] + 1, changed = true;
+  }
+  for (std::size_t i = 0; i < code.blocks.size(); ++i)
+    for (std::size_t k = code.blocks[i].begin; k < code.blocks[i].end; ++k) of_instruction[k] = of_block[i];
+  return of_instruction;
+}
+
 }  // namespace
 
 std::int64_t rows_stored_at_once(const CodeSummary& code, std::int64_t warp, std::int64_t threads) {
   TracedLaunch launch;
   launch.block = {static_cast<std::uint32_t>(threads), 1, 1};
   const ThreadMachine machine(code.section, launch);
-  std::map<std::size_t, std::int64_t> rows;  // by block of code
-  for (std::uint32_t lane = 0; lane < lanes_of_row_store; ++lane) {
-    const auto thread = static_cast<std::uint32_t>(warp) * lanes_of_row_store + lane;
-    std::set<std::size_t> stores;  // a lane stores a row once
-    for (const TracedAccess& access : machine.run({0, 0, 0}, {thread, 0, 0}, most_instructions_of_lane).accesses)
-      if (is_row_store(code.section.instructions[access.instruction])) stores.insert(access.instruction);
-    for (const std::size_t store : stores)
-      for (std::size_t block = 0; block < code.blocks.size(); ++block)
-        if (code.blocks[block].begin <= store && store < code.blocks[block].end &&
-            !code.blocks[block].counts.of(InstructionKind::matrix))
-          ++rows[block];
-  }
   std::int64_t most = 0;
-  for (const auto& [block, count] : rows) most = std::max(most, count);
+  for (const std::size_t target : row_store_blocks(code)) {
+    const std::vector<std::uint32_t> distance = distances_to(code, target);
+    std::int64_t rows = 0;
+    for (std::uint32_t lane = 0; lane < store_lanes; ++lane) {
+      const auto thread = static_cast<std::uint32_t>(warp) * store_lanes + lane;
+      std::set<std::size_t> stores;  // a lane stores a row once
+      for (const TracedAccess& access :
+           machine.run({0, 0, 0}, {thread, 0, 0}, most_instructions_of_lane, distance).accesses)
+        if (code.blocks[target].begin <= access.instruction && access.instruction < code.blocks[target].end &&
+            is_row_store(code.section.instructions[access.instruction]))
+          stores.insert(access.instruction);
+      rows += static_cast<std::int64_t>(stores.size());
+    }
+    most = std::max(most, rows);
+  }
   return most;
 }
 
 bool stores_without_product(const CodeSummary& code) {
-  std::vector<bool> seen(code.blocks.size());
-  std::vector<std::size_t> waiting{0};
-  seen[0] = true;
-  while (!waiting.empty()) {
-    const CodeBlock& block = code.blocks[waiting.back()];
-    waiting.pop_back();
-    if (block.counts.of(InstructionKind::matrix) > 0) continue;
-    if (stores_results(block)) return true;
-    for (const std::size_t next : block.successors)
-      if (!seen[next]) seen[next] = true, waiting.push_back(next);
-  }
+  const std::vector<bool> reached = reached_without_product(code);
+  for (std::size_t i = 0; i < code.blocks.size(); ++i)
+    if (reached[i] && stores_results(code.blocks[i])) return true;
   return false;
 }
 

@@ -17,8 +17,18 @@ struct Chain {
   std::size_t first = 0;
 };
 
-bool overlap(const RegisterSpan& a, const RegisterSpan& b) {
-  return a.file == b.file && a.first < b.first + b.count && b.first < a.first + a.count;
+// A register of a chain's result.
+struct Part {
+  std::size_t chain = 0;
+  int index = 0;
+};
+
+// The place of a word in local memory: "[R1+0x40]" is 0x40 behind R1.
+std::pair<std::string, std::int64_t> slot_of(const std::string& operand, int word) {
+  const std::size_t plus = operand.find("+0x");
+  std::int64_t offset = 4 * word;
+  if (plus != std::string::npos) offset += std::stoll(operand.substr(plus + 1), nullptr, 16);
+  return {operand.substr(0, plus == std::string::npos ? operand.find(']') : plus), offset};
 }
 
 // The first register of a general operand ("R24"); nothing for RZ and for other operands.
@@ -54,10 +64,15 @@ class Chains {
   void step(std::size_t position, const Instruction& instruction) {
     const auto matrix = matrix_instruction(instruction);
     if (matrix && !instruction.writes.empty()) return product(position, instruction, *matrix);
+    const std::vector<std::optional<Part>> kept = parts_kept(instruction);
+    std::size_t next = 0;
     for (const RegisterSpan& written : instruction.writes) {
-      std::erase_if(open_, [&](const auto& entry) { return overlap(entry.second.first, written); });
       if (written.file != RegisterFile::general) continue;
-      for (int i = written.first; i < written.first + written.count; ++i) note_write(instruction, i);
+      for (int i = written.first; i < written.first + written.count; ++i, ++next) {
+        note_write(instruction, i);
+        parts_.erase(i);
+        if (next < kept.size() && kept[next]) parts_[i] = *kept[next];
+      }
     }
   }
 
@@ -83,10 +98,10 @@ class Chains {
   void product(std::size_t position, const Instruction& instruction, const MatrixInstruction& matrix) {
     const RegisterSpan result = instruction.writes.front();
     const auto from = added_to(instruction);
-    const auto known = from ? open_.find(*from) : open_.end();
+    const std::optional<std::size_t> known = from ? chain_in(*from, result.count) : std::nullopt;
     std::size_t chain = chains_.size();
-    if (known != open_.end() && chains_[known->second.second].instruction == matrix) {
-      chain = known->second.second;
+    if (known && chains_[*known].instruction == matrix) {
+      chain = *known;
       ++chains_[chain].length;
     } else {
       const bool from_zero = !from || zeroed(*from, result.count);
@@ -94,8 +109,46 @@ class Chains {
     }
     for (int i = result.first; i < result.first + result.count; ++i) note_write(instruction, i);
     chains_[chain].a_loaded = chains_[chain].a_loaded || reads_loaded(instruction, result, from);
-    std::erase_if(open_, [&](const auto& entry) { return overlap(entry.second.first, result); });
-    open_[result.first] = {result, chain};
+    for (int i = 0; i < result.count; ++i) parts_[result.first + i] = {chain, i};
+  }
+
+  // The chain whose result these registers hold.
+  std::optional<std::size_t> chain_in(int first, int count) const {
+    std::optional<std::size_t> chain;
+    for (int i = 0; i < count; ++i) {
+      const auto part = parts_.find(first + i);
+      if (part == parts_.end() || part->second.index != i || (chain && *chain != part->second.chain)) return {};
+      chain = part->second.chain;
+    }
+    return chain;
+  }
+
+  // Parts of results that the instruction copies to the registers that it writes: moves, and spills that come back.
+  std::vector<std::optional<Part>> parts_kept(const Instruction& instruction) {
+    std::vector<std::optional<Part>> kept;
+    const auto& operands = instruction.operands;
+    const auto part_of = [&](int reg) -> std::optional<Part> {
+      const auto found = parts_.find(reg);
+      return found != parts_.end() ? std::optional(found->second) : std::nullopt;
+    };
+    const int words = instruction.has("128") ? 4 : instruction.has("64") ? 2 : 1;
+    if (instruction.opcode == "STL" && operands.size() == 2) {
+      const auto from = general_register(operands[1]);
+      for (int i = 0; i < words; ++i) {
+        const auto part = from ? part_of(*from + i) : std::nullopt;
+        if (part) spilled_[slot_of(operands[0], i)] = *part;
+        else spilled_.erase(slot_of(operands[0], i));
+      }
+    } else if (instruction.opcode == "LDL" && operands.size() == 2) {
+      for (int i = 0; i < words; ++i) {
+        const auto found = spilled_.find(slot_of(operands[1], i));
+        kept.push_back(found != spilled_.end() ? std::optional(found->second) : std::nullopt);
+      }
+    } else if ((instruction.opcode == "MOV" || (instruction.opcode == "IMAD" && instruction.has("MOV"))) &&
+               operands.size() >= 2) {
+      if (const auto from = general_register(operands.back())) kept.push_back(part_of(*from));
+    }
+    return kept;
   }
 
   void note_write(const Instruction& instruction, int reg) {
@@ -117,8 +170,9 @@ class Chains {
   }
 
   std::vector<Chain> chains_;
-  std::map<int, std::pair<RegisterSpan, std::size_t>> open_;  // by first register: accumulators and their chain
-  std::set<int> loaded_, zero_;                               // registers that hold loaded values, and zeros
+  std::map<int, Part> parts_;                                     // by register
+  std::map<std::pair<std::string, std::int64_t>, Part> spilled_;  // by place in local memory
+  std::set<int> loaded_, zero_;                                   // registers that hold loaded values, and zeros
 };
 
 }  // namespace

@@ -32,6 +32,22 @@ std::vector<MatrixProduct> products_of(const std::vector<std::string>& lines) {
 
 }  // namespace
 
+TEST_CASE("a result that moves to other registers, or to local memory and back, stays one result") {
+  const auto products =
+      products_of({"HMMA.16816.F32 R0, R100, R104, RZ", "STL.128 [R1+0x10], R0", "HMMA.16816.F32 R0, R100, R104, RZ",
+                   "STL.128 [R1+0x20], R0", "LDL.128 R0, [R1+0x10]", "HMMA.16816.F32 R0, R100, R104, R0",
+                   "LDL.64 R8, [R1+0x20]", "LDL.64 R10, [R1+0x28]", "MOV R4, R8", "IMAD.MOV.U32 R5, RZ, RZ, R9",
+                   "MOV R6, R10", "MOV R7, R11", "HMMA.16816.F32 R4, R100, R104, R4"});
+  REQUIRE(products.size() == 1);
+  CHECK(products[0].chains == 2);
+  CHECK(products[0].length == 2);
+  const auto overwritten =
+      products_of({"HMMA.16816.F32 R0, R100, R104, RZ", "STL.128 [R1+0x10], R0", "STL [R1+0x18], R50",
+                   "LDL.128 R0, [R1+0x10]", "HMMA.16816.F32 R0, R100, R104, R0"});
+  REQUIRE(overwritten.size() == 2);  // one from zero, one that adds to what was there
+  CHECK(overwritten[0].length == 1);
+}
+
 TEST_CASE("products are found again in any order of their instructions") {
   std::mt19937 random(20261123);
   const auto pick = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };

@@ -42,8 +42,8 @@ bool follows_integers(InstructionKind kind) {
 class RunningThread {
  public:
   RunningThread(const ThreadMachine& machine, const std::array<std::uint32_t, 3>& block,
-                const std::array<std::uint32_t, 3>& thread)
-      : machine_(machine), state_(machine.launch_, machine.pointers_, block, thread) {
+                const std::array<std::uint32_t, 3>& thread, const std::vector<std::uint32_t>& distance)
+      : machine_(machine), distance_(distance), state_(machine.launch_, machine.pointers_, block, thread) {
     run_.executed.resize(machine.section_.instructions.size());
   }
 
@@ -91,6 +91,7 @@ class RunningThread {
         else taken = Word{.loaded = more.low.loaded || taken.loaded};
       }
     if (!taken.known) ++(taken.loaded ? run_.guesses : run_.float_guesses);
+    if (!taken.known && leads_nearer(at, i)) return static_cast<std::size_t>(i.targets.front() / instruction_bytes);
     if (!taken.known || taken.value == 0) return at + 1;
     if (i.opcode == "EXIT" || i.opcode == "KILL") return stop;
     if (i.opcode == "WARPSYNC") return at + 1;
@@ -99,6 +100,12 @@ class RunningThread {
     if (i.targets.size() == 1) return static_cast<std::size_t>(i.targets.front() / instruction_bytes);
     run_.stopped = "it goes where " + i.text() + " leads";
     return stop;
+  }
+
+  bool leads_nearer(std::size_t at, const Instruction& i) const {
+    if (i.opcode != "BRA" || i.targets.size() != 1 || at + 1 >= distance_.size()) return false;
+    const auto target = static_cast<std::size_t>(i.targets.front() / instruction_bytes);
+    return target < distance_.size() && distance_[target] < distance_[at + 1];
   }
 
   // Slow ways of divisions and roots of floating-point numbers: functions that nvcc adds, with the format in the
@@ -334,6 +341,7 @@ class RunningThread {
   }
 
   const ThreadMachine& machine_;
+  const std::vector<std::uint32_t>& distance_;
   ThreadState state_;
   std::map<std::uint32_t, Word> local_, shared_;
   ThreadRun run_;
@@ -355,8 +363,8 @@ ThreadMachine::ThreadMachine(const CodeSection& section, TracedLaunch launch)
 }
 
 ThreadRun ThreadMachine::run(const std::array<std::uint32_t, 3>& block, const std::array<std::uint32_t, 3>& thread,
-                             std::int64_t most_instructions) const {
-  return RunningThread(*this, block, thread).run(most_instructions);
+                             std::int64_t most_instructions, const std::vector<std::uint32_t>& distance) const {
+  return RunningThread(*this, block, thread, distance).run(most_instructions);
 }
 
 }  // namespace tilescope

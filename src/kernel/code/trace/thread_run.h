@@ -36,8 +36,10 @@ class ThreadMachine {
   ThreadMachine(const CodeSection& section, TracedLaunch launch);
 
   // Waits for barriers end at once. Values from memory that the thread did not write itself are unknown.
+  // `distance`: by instruction, how far it is from a place; a branch that is not known leads to the nearer one. Empty:
+  // such branches go on.
   ThreadRun run(const std::array<std::uint32_t, 3>& block, const std::array<std::uint32_t, 3>& thread,
-                std::int64_t most_instructions) const;
+                std::int64_t most_instructions, const std::vector<std::uint32_t>& distance = {}) const;
 
   // Offsets of the four-byte words of the parameters that the code names.
   const std::set<std::int64_t>& words_read() const { return words_read_; }
