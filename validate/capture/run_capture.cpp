@@ -57,7 +57,7 @@ std::vector<std::string> environment_of(const CaptureRun& run, const fs::path& l
       {"TILESCOPE_CAPTURE_COUNTERS", run.counters ? "1" : "0"},
       {"TILESCOPE_CAPTURE_COLD", run.cold ? "1" : "0"},
       {"TILESCOPE_CAPTURE_DURATIONS", run.durations}};
-  if (const fs::path hook = library.parent_path() / hook_name; fs::exists(hook)) {
+  if (const fs::path hook = library.parent_path() / hook_name; run.hooks && fs::exists(hook)) {
     const char* before = std::getenv("LD_PRELOAD");
     added.emplace_back("LD_PRELOAD",
                        (before != nullptr && *before != 0 ? std::string(before) + ":" : std::string()) + hook.string());

@@ -16,6 +16,7 @@ struct CaptureRun {
   bool counters = false;              // count each kind of launch, a group of metrics a launch
   bool cold = false;                  // read through the L2 before counted launches
   std::string durations = "sampled";  // launches that have a time: all, sampled or none
+  bool hooks = false;                 // a preloaded library records launches, CUPTI only those that have a time
 };
 
 struct CaptureOutcome {

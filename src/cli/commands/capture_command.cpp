@@ -51,7 +51,7 @@ std::vector<ListedKernel> listed_kernels(const Arguments& arguments, const std::
 
 ExitStatus list_capture(const Arguments& arguments) {
   if (arguments.positional().size() != 2) refuse("capture list", "expected one capture: a file or a directory");
-  for (const char* name : {"counters", "cold", "durations"})
+  for (const char* name : {"counters", "cold", "durations", "hooks"})
     if (arguments.has(name)) refuse(fmt::format("--{}", name), "is an option of capture -- COMMAND; leave it out");
   const std::vector<ListedKernel> kernels = listed_kernels(arguments, arguments.positional()[1]);
   const Style style = style_of(arguments);
@@ -86,6 +86,7 @@ ExitStatus capture_program(const Arguments& arguments) {
   run.command = arguments.after_dashes();
   run.directory = arguments.text("output").value_or("capture");
   run.cold = arguments.has("cold");
+  run.hooks = arguments.has("hooks");
   run.durations = arguments.text("durations").value_or(run.durations);
   const capture::CapturePreflight preflight =
       capture::capture_preflight("/", std::getenv("CUDA_INJECTION64_PATH"), arguments.has("counters") || run.cold);
@@ -114,6 +115,7 @@ std::vector<OptionSpec> capture_options() {
       {"counters", "count each kind of launch, one group of metrics a launch", Value::flag},
       {"cold", "read through the L2 before each counted launch; implies --counters", Value::flag},
       durations_option(),
+      {"hooks", "record launches by a preloaded library, and by CUPTI only those that have a time", Value::flag},
       {"code", "of list: look for attention in the machine code, with nvdisasm", Value::flag},
       nvdisasm_option()};
   for (OptionSpec option : output_options()) {
@@ -133,7 +135,8 @@ Command capture_command() {
       .name = "capture",
       .summary = "run a program and record its kernel launches, machine code and counters",
       .usage =
-          "[-o DIRECTORY] [--counters] [--cold] [--durations all|sampled|none] -- COMMAND... | list FILE|DIRECTORY",
+          "[-o DIRECTORY] [--counters] [--cold] [--durations all|sampled|none] [--hooks] -- COMMAND... | list "
+          "FILE|DIRECTORY",
       .examples = {"tilescope capture -o my_run -- python train.py", "tilescope capture list my_run",
                    "tilescope capture list my_run --code --format json"},
       .notes =
