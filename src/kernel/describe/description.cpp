@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernel/describe/block_tile.h"
-#include "kernel/describe/grid_use.h"
+#include "kernel/describe/grid/grid_use.h"
 #include "kernel/describe/work_rates.h"
 
 namespace tilescope {

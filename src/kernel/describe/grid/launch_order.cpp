@@ -1,4 +1,4 @@
-#include "kernel/describe/launch_order.h"
+#include "kernel/describe/grid/launch_order.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "kernel/describe/grid_use.h"
+#include "kernel/describe/grid/grid_use.h"
 
 #include <doctest/doctest.h>
 

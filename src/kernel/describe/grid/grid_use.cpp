@@ -1,9 +1,9 @@
-#include "kernel/describe/grid_use.h"
+#include "kernel/describe/grid/grid_use.h"
 
 #include <algorithm>
 
 #include "base/checked.h"
-#include "kernel/describe/launch_order.h"
+#include "kernel/describe/grid/launch_order.h"
 
 namespace tilescope {
 namespace {
