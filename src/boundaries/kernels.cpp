@@ -12,7 +12,8 @@ namespace tilescope {
 namespace {
 
 void bind(BoundKernel& kernel, const DeriveRequest& request) {
-  kernel.problem = problem_of(kernel.schedule, {.masked = request.mask.masks()}, kernel.island, request.widths);
+  kernel.problem = problem_of(kernel.schedule, symbolic_options(request.diagram, request.workload, request.mask),
+                              kernel.island, request.widths);
   leave_out_ones(kernel.problem, kernel.schedule, request.workload);
   auto [tiles, sizes] = best_tiles(kernel.problem, kernel.schedule, request.workload, request.mask, request.memory);
   kernel.best = std::move(tiles), kernel.sizes = std::move(sizes);

@@ -114,7 +114,8 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
   Point point = default_point(plan);
   const validate::PointWorkload& w = record.point.workload;
   point.workload = {w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
-  const auto mask = load_mask(record.point.mask, data_directory, point.workload);
+  const auto mask =
+      load_mask(record.point.mask, data_directory, guarded_lengths(plan.schedule.diagram, point.workload));
   if (!mask)
     throw InputError(Diagnostic{
         .file = record.file, .path = "point.mask", .message = fmt::format("unknown mask '{}'", record.point.mask)});

@@ -50,6 +50,15 @@ double ends_of_runs(Live live, const Blocks& of, const Blocks& along) {
 
 }  // namespace
 
+SymbolicOptions symbolic_options(const Diagram& diagram, const Workload& workload, const Mask& mask) {
+  SymbolicOptions options{.masked = mask.masks()};
+  if (!options.masked || !diagram.guard) return options;
+  const Workload lengths = guarded_lengths(diagram, workload);
+  const LiveSums seen = visible_pairs(mask, lengths.q_len, lengths.kv_len);
+  options.sees_all_rows = seen.rows == lengths.q_len, options.sees_all_keys = seen.keys == lengths.kv_len;
+  return options;
+}
+
 double live_share(const Workload& workload, const Mask& mask) {
   if (!mask.masks()) return 1;
   const LiveSums live = visible_pairs(mask, workload.q_len, workload.kv_len);

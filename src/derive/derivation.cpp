@@ -15,7 +15,9 @@
 namespace tilescope {
 namespace {
 
-SymbolicOptions options_of(const DeriveRequest& request) { return {.masked = request.mask.masks()}; }
+SymbolicOptions options_of(const DeriveRequest& request) {
+  return symbolic_options(request.diagram, request.workload, request.mask);
+}
 
 // Values of the array; under a mask those of rows that see a key, of keys that are seen, or of visible pairs.
 double volume(const Diagram& diagram, const DeriveRequest& request, ArrayId id) {
@@ -29,7 +31,8 @@ double volume(const Diagram& diagram, const DeriveRequest& request, ArrayId id) 
       values *= static_cast<double>(diagram.axes[index(axis)].size_in(request.workload));
   }
   if (!request.mask.masks() || !(rows || keys)) return values;
-  const LiveSums seen = visible_pairs(request.mask, request.workload.q_len, request.workload.kv_len);
+  const Workload lengths = guarded_lengths(diagram, request.workload);
+  const LiveSums seen = visible_pairs(request.mask, lengths.q_len, lengths.kv_len);
   return values * static_cast<double>(rows && keys ? seen.area : rows ? seen.rows : seen.keys);
 }
 
@@ -316,12 +319,13 @@ RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, 
   std::vector<ArrayId> minor;
   for (const ArrayId id : kernel.loads)
     if (minor_over(primitives, kernel, id) != 0) minor.push_back(id);
+  const SymbolicOptions options = options_of(request);
   double least = 0, most_blocks = 0;
   std::vector<std::pair<Polynomial, std::vector<Polynomial>>> seen;
   for (const LegalNest& nest : nests.survivors) {
     if (nest.cost.parts != 0) continue;
     Schedule schedule = kernel_schedule(primitives, kernel, nest.loops, nest.unread);
-    ScheduleProblem problem = problem_of(schedule, options_of(request), -1, request.widths);
+    ScheduleProblem problem = problem_of(schedule, options, -1, request.widths);
     leave_out_ones(problem, schedule, request.workload);
     // Nests that differ only in loops over one element are the same problem.
     if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same)) seen.push_back(same);

@@ -155,13 +155,20 @@ void leave_out_ones(ScheduleProblem& problem, const Schedule& schedule, const Wo
 Valuation sizes_of(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,
                    const Mask& mask) {
   Valuation values;
+  const Workload lengths = guarded_lengths(schedule.diagram, workload);
+  const auto seen = [&] {
+    return mask.masks() ? visible_pairs(mask, lengths.q_len, lengths.kv_len)
+                        : LiveSums{.rows = lengths.q_len, .keys = lengths.kv_len};
+  };
   for (std::size_t i = 0; i < symbolic.inputs.size(); ++i) {
     const SymbolSource& source = symbolic.inputs[i];
     const double size = static_cast<double>(schedule.diagram.axes[index(source.axis)].size_in(workload));
     const SymbolId id = symbolic.symbols.inputs()[i];
     if (source.kind == SymbolSource::Kind::size) values[id] = size;
-    if (source.kind == SymbolSource::Kind::live_share) values[id] = live_share(workload, mask);
-    if (source.kind == SymbolSource::Kind::mask_edges) values[id] = mask_edges(workload, mask);
+    if (source.kind == SymbolSource::Kind::live_share) values[id] = live_share(lengths, mask);
+    if (source.kind == SymbolSource::Kind::mask_edges) values[id] = mask_edges(lengths, mask);
+    if (source.kind == SymbolSource::Kind::seen_rows) values[id] = static_cast<double>(seen().rows);
+    if (source.kind == SymbolSource::Kind::seen_keys) values[id] = static_cast<double>(seen().keys);
     if (source.kind == SymbolSource::Kind::tile && source.tile.parameter >= 0 && !is_tile(schedule, source))
       values[id] = default_part(schedule, source, size);
     if (source.kind == SymbolSource::Kind::tile && source.tile.parameter < 0)

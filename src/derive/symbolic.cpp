@@ -215,11 +215,21 @@ class Builder {
     if (by_query && by_key) return relaxed_live(rows, keys, by_chunk);
     Polynomial count = 1;
     const auto factor = [&](AxisId along, bool moves, bool has) {
-      if (has) count = count * Polynomial(size(along));
+      if (has) count = count * Polynomial(seen(along));
       else if (moves) count = count * relax(Polynomial(trips(*loop_over(along))), out_.symbols);
     };
     factor(guard.query, by_query, rows), factor(guard.key, by_key, keys);
     return count;
+  }
+
+  // The rows that see a key, the keys that are seen; another axis whole.
+  SymbolId seen(AxisId along) {
+    const GuardAxes guard = *diagram_.guard;
+    if (along == guard.query && !options_.sees_all_rows)
+      return input("seen_rows", {.kind = SymbolSource::Kind::seen_rows});
+    if (along == guard.key && !options_.sees_all_keys)
+      return input("seen_keys", {.kind = SymbolSource::Kind::seen_keys});
+    return size(along);
   }
 
   // The live share of the score matrix in tiles, plus half a tile for each end that the mask's edge cuts.
@@ -260,26 +270,23 @@ class Builder {
     return count;
   }
 
-  // Distinct values that the island visits; rows without a visible key are never visited.
+  // Distinct values that the island visits; rows without a visible key are never visited, nor are keys of no row.
   Polynomial distinct(ArrayId id) {
-    if (!guarded()) return whole(id);
     const Array& array = diagram_.array(id);
-    if (!array.has(diagram_.guard->query) && !array.has(diagram_.guard->key)) return whole(id);
-    const bool pairs = array.has(diagram_.guard->query) && array.has(diagram_.guard->key);
-    return Polynomial(external(fmt::format("live_values.{}.{}", island_->name, array.name),
-                               pairs ? distinct_pairs(id) : whole(id),
+    if (!guarded() || (!array.has(diagram_.guard->query) && !array.has(diagram_.guard->key))) return whole(id);
+    return Polynomial(external(fmt::format("live_values.{}.{}", island_->name, array.name), relaxed_distinct(id),
                                {.kind = SymbolSource::Kind::distinct, .island = number_, .array = id}));
   }
 
   // Scores outside the live tiles are never visited, so only the live share of these arrays is distinct. The values of
   // edge tiles outside the mask are not counted: this count is subtracted, and must not depend on tile sizes.
-  Polynomial distinct_pairs(ArrayId id) {
+  Polynomial relaxed_distinct(ArrayId id) {
     const GuardAxes guard = *diagram_.guard;
-    const bool both = moves_from(*loop_over(guard.query), id) && moves_from(*loop_over(guard.key), id);
-    Polynomial count = Polynomial(size(guard.query)) * Polynomial(size(guard.key));
-    if (both) count = count * Polynomial(input("live_share", {.kind = SymbolSource::Kind::live_share}));
-    for (const AxisId along : diagram_.array(id).axes)
-      if (!of_pair(along)) count = count * Polynomial(size(along));
+    const Array& array = diagram_.array(id);
+    const bool pairs = array.has(guard.query) && array.has(guard.key);
+    const bool both = pairs && moves_from(*loop_over(guard.query), id) && moves_from(*loop_over(guard.key), id);
+    Polynomial count = both ? Polynomial(input("live_share", {.kind = SymbolSource::Kind::live_share})) : Polynomial(1);
+    for (const AxisId along : array.axes) count = count * Polynomial(pairs ? size(along) : seen(along));
     return count;
   }
 

@@ -41,7 +41,9 @@ struct SymbolSource {
     size,
     tile,
     live_share,
-    mask_edges,  // inputs
+    mask_edges,
+    seen_rows,
+    seen_keys,  // inputs
     live,
     distinct,
     stationary,
@@ -66,14 +68,18 @@ struct SymbolicSchedule {
 };
 
 struct SymbolicOptions {
-  bool masked = false;       // the mask is not "none": live tiles are summed where an island skips the others
-  std::int64_t buffers = 1;  // copies of a tile that is loaded again at every step
+  bool masked = false;  // the mask is not "none": live tiles are summed where an island skips the others
+  bool sees_all_rows = true, sees_all_keys = true;  // each row sees a key, each key is seen by a row: relaxed counts
+  std::int64_t buffers = 1;                         // copies of a tile that is loaded again at every step
 };
 
 SymbolicSchedule symbolic(const Schedule& schedule, const SymbolicOptions& options = {});
+// The options for a mask at these sizes.
+SymbolicOptions symbolic_options(const Diagram& diagram, const Workload& workload, const Mask& mask);
 
-// The representation of a mask in relaxed counts: the live share of the score matrix, and the number of ends of a row
-// of tiles that the mask's diagonal edges cut (causal 1, window 2). Each cut adds half a tile.
+// The representation of a mask in relaxed counts: the live share of the score matrix, the rows that see a key and the
+// keys that are seen, and the number of ends of a row of tiles that the mask's diagonal edges cut (causal 1, window 2).
+// Each cut adds half a tile. q_len and kv_len are the sizes of the guarded axes: see guarded_lengths().
 double live_share(const Workload& workload, const Mask& mask);
 // Ends of the keys that a row sees which cut tiles, in the mean over rows.
 double mask_edges(const Workload& workload, const Mask& mask);

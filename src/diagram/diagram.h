@@ -108,6 +108,15 @@ struct Diagram {
   std::vector<AxisId> axes_of(const Operator& op) const;
 };
 
+// The workload as a mask sees it: q_len and kv_len are the sizes of the axes that the diagram's guard relates.
+inline Workload guarded_lengths(const Diagram& diagram, Workload workload) {
+  if (!diagram.guard) return workload;
+  const std::int64_t queries = diagram.axes[index(diagram.guard->query)].size_in(workload),
+                     keys = diagram.axes[index(diagram.guard->key)].size_in(workload);
+  workload.q_len = queries, workload.kv_len = keys;
+  return workload;
+}
+
 // The size of an extent that the diagram states as `default`; 0: none.
 std::int64_t usual_size(const Diagram& diagram, Extent extent);
 

@@ -88,7 +88,7 @@ Mask read_mask(const Options& options, const Workload& workload, const Diagram& 
   const std::string text = options.text("mask").value_or("none");
   if (text != "none" && !diagram.guard)
     refuse("--mask", fmt::format("diagram '{}' has no queries and keys to mask, found '{}'", diagram.name, text));
-  if (const auto mask = load_mask(text, "", workload)) return *mask;
+  if (const auto mask = load_mask(text, "", guarded_lengths(diagram, workload))) return *mask;
   std::vector<std::string> kinds;
   for (const MaskKindRow& row : EnumTable<MaskKind>::rows) kinds.emplace_back(row.spelling);
   refuse("--mask", fmt::format("expected {}, found '{}'{}", mask_spellings(), text,

@@ -24,8 +24,9 @@ std::optional<double> memory_inside(const HardwareProfile& hardware, Boundary bo
   return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
-double live_pairs(const Point& point) {
-  const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
+// `lengths`: the sizes of the guarded axes.
+double live_pairs(const Point& point, const Workload& lengths) {
+  const std::int64_t q = lengths.q_len, x = lengths.kv_len;
   if (!point.mask.masks()) return static_cast<double>(q) * static_cast<double>(x);
   return static_cast<double>(visible_pairs(point.mask, q, x).area);
 }
@@ -63,9 +64,10 @@ std::optional<LowerBound> attention_bound(const Diagram& diagram, const Operator
     return std::nullopt;
   width =
       std::min(width_of(point, op.inputs[0]), width_of(point, op.inputs[1]));  // the scores themselves need not move
-  const double keys = static_cast<double>(point.workload.kv_len), queries = static_cast<double>(point.workload.q_len);
+  const Workload lengths = guarded_lengths(diagram, point.workload);
+  const double keys = static_cast<double>(lengths.kv_len), queries = static_cast<double>(lengths.q_len);
   const double heads = product->batch * product->rows * product->columns / (queries * keys);
-  return attention_large_memory({heads * live_pairs(point) / keys, keys, product->summed, product->summed},
+  return attention_large_memory({heads * live_pairs(point, lengths) / keys, keys, product->summed, product->summed},
                                 memory_bytes / width);
 }
 

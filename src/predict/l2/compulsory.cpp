@@ -26,7 +26,8 @@ std::int64_t compulsory_bytes(std::span<const BoundIsland> launches) {
   const Point& point = launches.front().point;
   const Plan& plan = launches.front().plan;
   const Diagram& diagram = plan.schedule.diagram;
-  const LiveSums seen = visible_pairs(point.mask, point.workload.q_len, point.workload.kv_len);
+  const Workload lengths = guarded_lengths(diagram, point.workload);
+  const LiveSums seen = visible_pairs(point.mask, lengths.q_len, lengths.kv_len);
   std::int64_t total = 0;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));

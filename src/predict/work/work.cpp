@@ -201,8 +201,9 @@ void add_operator(const BoundIsland& bound, int position, Work& work) {
 
 // Twice the visible pairs as the field counts them (PairCount). mean_row: under a causal mask, a row has
 // (max(0, kv_len - q_len) + kv_len) / 2 keys.
-std::int64_t visible_pairs_twice(const Point& point) {
-  const std::int64_t q = point.workload.q_len, x = point.workload.kv_len;
+std::int64_t visible_pairs_twice(const Diagram& diagram, const Point& point) {
+  const Workload lengths = guarded_lengths(diagram, point.workload);
+  const std::int64_t q = lengths.q_len, x = lengths.kv_len;
   if (point.mask.row().flop == PairCount::exact) return checked_mul(2, visible_pairs(point.mask, q, x).area);
   const KeyInterval keys = point.mask.keys(q, x);
   const std::int64_t first = keys.end.first_row_past(0, q);  // row that sees a key
@@ -216,7 +217,7 @@ void add_model_flop(const BoundIsland& bound, const Operator& op, Work& work) {
   const auto& guard = diagram.guard;
   const auto has = [&](AxisId axis) { return contains(domain.view(), axis); };
   const bool masked = guard && has(guard->query) && has(guard->key);
-  std::int64_t points_twice = masked ? visible_pairs_twice(bound.point) : 2;
+  std::int64_t points_twice = masked ? visible_pairs_twice(diagram, bound.point) : 2;
   for (const AxisId axis : domain.view())
     if (!masked || (axis != guard->query && axis != guard->key))
       points_twice = checked_mul(points_twice, diagram.axes[index(axis)].size_in(bound.point.workload));
