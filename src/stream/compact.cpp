@@ -1,9 +1,13 @@
 #include "stream/compact.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
 #include <map>
 
 #include "base/contains.h"
+#include "expr/evaluate.h"
 #include "expr/simplify.h"
 #include "stream/quotient.h"
 
@@ -43,9 +47,52 @@ Replacements merged_state(const Witness& witness, const Replacements& sides) {
   return result;
 }
 
+// Values of names: those that are given, and for every other name a number of its own from 0.5 to 1.5.
+class Numbers : public Lookup {
+ public:
+  explicit Numbers(std::uint64_t seed) : seed_(seed) {}
+  std::map<std::string, double, std::less<>> known{};
+
+  double array(const std::string& name) const override {
+    const auto at = known.find(name);
+    return at == known.end() ? any(name) : at->second;
+  }
+  double index(const std::string& axis) const override { return any("index " + axis); }
+  double size(const std::string& axis) const override { return any("size " + axis); }
+
+ private:
+  double any(const std::string& name) const {
+    std::uint64_t hash = 14695981039346656037ULL + seed_;  // FNV-1a
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    hash ^= hash >> 29, hash *= 0xbf58476d1ce4e5b9ULL, hash ^= hash >> 32;
+    return 0.5 + static_cast<double>(hash >> 11) * 0x1p-53;
+  }
+  std::uint64_t seed_;
+};
+
+// Whether two values of one point show that expressions differ: rounding does not explain the difference.
+bool different(double a, double b) {
+  return std::isfinite(a) && std::isfinite(b) && std::abs(a - b) > 1e-6 * std::max({1.0, std::abs(a), std::abs(b)});
+}
+
 class Search {
  public:
-  explicit Search(const Witness& witness) : witness_(witness) {}
+  explicit Search(const Witness& witness) : witness_(witness) {
+    for (std::size_t i = 0; i < witness.state.size(); ++i) merged_.push_back(merged_value(witness, i));
+    Replacements plain;
+    for (const char* side : {"''", "'''"})
+      for (const StateVariable& variable : witness_.state)
+        plain.emplace(variable.name + side, Expression::array(variable.name + side));
+    full_ = merged_state(witness_, plain);
+  }
+
+  // Whether numbers show that the section is wrong: most candidates are, and a proof takes long.
+  bool refuted(const std::vector<Expression>& section) const {
+    return std::ranges::any_of(std::array{1, 2}, [&](int seed) {
+      return loses_outputs(section, static_cast<std::uint64_t>(seed)) ||
+             merges_to_others(section, static_cast<std::uint64_t>(seed));
+    });
+  }
 
   bool gives_back_outputs(const std::vector<Expression>& section) const {
     const Replacements sigma = each_variable(witness_, [&](std::size_t i) { return section[i]; });
@@ -55,26 +102,59 @@ class Search {
   }
 
   bool merges(const std::vector<Expression>& section) const {
-    Replacements plain, sectioned;
+    Replacements sectioned;
     for (const std::string side : {"''", "'''"}) {
       const Replacements here =
           each_variable(witness_, [&](std::size_t i) { return Expression::array(witness_.state[i].name + side); });
       Replacements outputs;
       for (const Output& output : witness_.finaliser) outputs.emplace(output.name, substitute(output.value, here));
-      for (std::size_t i = 0; i < witness_.state.size(); ++i) {
-        const std::string name = witness_.state[i].name + side;
-        plain.emplace(name, Expression::array(name));
-        sectioned.emplace(name, simplify(substitute(section[i], outputs)));
-      }
+      for (std::size_t i = 0; i < witness_.state.size(); ++i)
+        sectioned.emplace(witness_.state[i].name + side, simplify(substitute(section[i], outputs)));
     }
-    const Replacements full = merged_state(witness_, plain), small = merged_state(witness_, sectioned);
+    const Replacements small = merged_state(witness_, sectioned);
     return std::all_of(witness_.finaliser.begin(), witness_.finaliser.end(), [&](const Output& output) {
-      return proven_equal_as_quotients(substitute(output.value, full), substitute(output.value, small));
+      return proven_equal_as_quotients(substitute(output.value, full_), substitute(output.value, small));
     });
   }
 
  private:
+  bool loses_outputs(const std::vector<Expression>& section, std::uint64_t seed) const {
+    const Numbers outputs(seed);
+    Numbers state(seed);
+    for (std::size_t i = 0; i < section.size(); ++i)
+      state.known[witness_.state[i].name] = evaluate(section[i], outputs);
+    return std::any_of(witness_.finaliser.begin(), witness_.finaliser.end(), [&](const Output& output) {
+      return different(evaluate(output.value, state), outputs.array(output.name));
+    });
+  }
+  bool merges_to_others(const std::vector<Expression>& section, std::uint64_t seed) const {
+    Numbers full(seed), small(seed);
+    for (const char* side : {"''", "'''"}) {
+      Numbers here(seed), outputs(seed);
+      for (const StateVariable& variable : witness_.state) {
+        const std::string name = variable.name + side;
+        full.known[name] = here.known[variable.name] = full.array(name);
+      }
+      for (const Output& output : witness_.finaliser) outputs.known[output.name] = evaluate(output.value, here);
+      for (std::size_t i = 0; i < section.size(); ++i)
+        small.known[witness_.state[i].name + side] = evaluate(section[i], outputs);
+    }
+    const Numbers all = after_merge(full), sectioned = after_merge(small);
+    return std::any_of(witness_.finaliser.begin(), witness_.finaliser.end(), [&](const Output& output) {
+      return different(evaluate(output.value, all), evaluate(output.value, sectioned));
+    });
+  }
+  Numbers after_merge(Numbers sides) const {
+    for (std::size_t i = 0; i < merged_.size(); ++i) {
+      const std::string& name = witness_.state[i].name;
+      sides.known[name + "'"] = sides.known[name] = evaluate(merged_[i], sides);
+    }
+    return sides;
+  }
+
   const Witness& witness_;
+  std::vector<Expression> merged_;  // values of merged states, each over the two sides and earlier ones
+  Replacements full_;               // the same written out
 };
 
 std::vector<std::string> kept_outputs(const std::vector<Expression>& section) {
@@ -114,7 +194,7 @@ std::optional<CompactState> compact_state(const Witness& witness) {
     std::size_t rest = candidate;
     for (const auto& each : options) section.push_back(each[rest % each.size()]), rest /= each.size();
     const std::size_t carried = kept_outputs(section).size();
-    if (carried < fewest && search.gives_back_outputs(section) && search.merges(section))
+    if (carried < fewest && !search.refuted(section) && search.gives_back_outputs(section) && search.merges(section))
       best = std::move(section), fewest = carried;
   }
   if (!best) return std::nullopt;
