@@ -78,7 +78,13 @@ double mask_edges(const Workload& workload, const Mask& mask) {
     return std::max(by_row, by_key) / static_cast<double>(workload.q_len);
   }
   const KeyInterval keys = mask.keys(workload.q_len, workload.kv_len);
-  return static_cast<double>(keys.begin.moves()) + static_cast<double>(keys.end.moves());
+  const LiveSums seen = visible_pairs(mask, workload.q_len, workload.kv_len);
+  const auto rows = static_cast<double>(workload.q_len), area = static_cast<double>(seen.area);
+  // With one tile of keys each row that sees a key counts once, with one tile of queries each key that is seen.
+  const double each_row = static_cast<double>(seen.rows) - area / static_cast<double>(workload.kv_len),
+               each_key = static_cast<double>(seen.keys) - area / rows;
+  return std::max({static_cast<double>(keys.begin.moves()) + static_cast<double>(keys.end.moves()), 2 * each_row / rows,
+                   2 * each_key / rows});
 }
 
 void bind_symbols(const SymbolicSchedule& symbolic, const Schedule& schedule, const Workload& workload,

@@ -11,36 +11,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "derive/checked.h"
+#include "derive/least_traffic.h"
 
 namespace tilescope {
 namespace {
 
 SymbolicOptions options_of(const DeriveRequest& request) {
   return symbolic_options(request.diagram, request.workload, request.mask);
-}
-
-// Values of the array; under a mask those of rows that see a key, of keys that are seen, or of visible pairs.
-double volume(const Diagram& diagram, const DeriveRequest& request, ArrayId id) {
-  const Array& array = diagram.array(id);
-  double values = 1;
-  bool rows = false, keys = false;
-  for (const AxisId axis : array.axes) {
-    const bool row = diagram.guard && axis == diagram.guard->query, key = diagram.guard && axis == diagram.guard->key;
-    rows = rows || row, keys = keys || key;
-    if (!request.mask.masks() || !(row || key))
-      values *= static_cast<double>(diagram.axes[index(axis)].size_in(request.workload));
-  }
-  if (!request.mask.masks() || !(rows || keys)) return values;
-  const Workload lengths = guarded_lengths(diagram, request.workload);
-  const LiveSums seen = visible_pairs(request.mask, lengths.q_len, lengths.kv_len);
-  return values * static_cast<double>(rows && keys ? seen.area : rows ? seen.rows : seen.keys);
-}
-
-double width(const DeriveRequest& request, const Array& array) {
-  if (request.widths.empty()) return 1;
-  for (const std::string& key : {array.name, array.dtype_key})
-    if (const auto found = request.widths.find(key); found != request.widths.end()) return found->second.to_double();
-  return 1;
 }
 
 // Bytes, or values, of the array counted once.
@@ -322,17 +299,19 @@ RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, 
   const SymbolicOptions options = options_of(request);
   double least = 0, most_blocks = 0;
   std::vector<std::pair<Polynomial, std::vector<Polynomial>>> seen;
+  const LeastTraffic bound(primitives, kernel, request);
   for (const LegalNest& nest : nests.survivors) {
     if (nest.cost.parts != 0) continue;
+    const double worthless = !minor.empty()    ? std::numeric_limits<double>::infinity()
+                             : best.best.found ? least * (1 - solver)
+                                               : wanted;
+    if (bound.of(nest) >= worthless * (1 + 4 * solver)) continue;
     Schedule schedule = kernel_schedule(primitives, kernel, nest.loops, nest.unread);
     ScheduleProblem problem = problem_of(schedule, options, -1, request.widths);
     leave_out_ones(problem, schedule, request.workload);
     // Nests that differ only in loops over one element are the same problem.
     if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same)) seen.push_back(same);
     else continue;
-    const double worthless = !minor.empty()    ? std::numeric_limits<double>::infinity()
-                             : best.best.found ? least * (1 - solver)
-                                               : wanted;
     auto [tiles, sizes] = best_tiles(problem, schedule, request.workload, request.mask, request.memory, worthless);
     if (!tiles.found) continue;
     const double deciding =

@@ -102,4 +102,59 @@ TEST_CASE("nor where the mask hides whole keys or queries, or is a block pattern
   }
 }
 
+TEST_CASE("nor of a gradient whose keys the window hides, nor where rows see nothing but a prefix") {
+  const auto check = [](const char* name, std::int64_t q_len, std::int64_t kv_len, const char* mask) {
+    CAPTURE(name);
+    CAPTURE(mask);
+    const Derivation derivation = derive({.diagram = find_diagram(name, bundled_models()),
+                                          .workload = {1, 1, 1, q_len, kv_len, 64, 64},
+                                          .mask = *parse_mask(mask),
+                                          .ranked = 3},
+                                         bundled_models());
+    CHECK(join(derivation.errors, "; ") == "");
+    REQUIRE(!derivation.ranked.empty());
+    CHECK(derivation.ranked.front().traffic >= derivation.compulsory * (1 - 1e-6));
+    for (const NamedDerivation& named : derivation.named)
+      if (named.feasible) CHECK(named.traffic >= derivation.compulsory * (1 - 1e-6));
+    return derivation.ranked.front().traffic / derivation.compulsory;
+  };
+  // The gradients of the keys that are seen stay on the chip.
+  CHECK(check("attention_backward", 1, 1531, "window:757") < 1.01);
+  check("attention_backward_rowsum", 2, 4096, "window:33");
+  check("attention_backward", 1, 300, "window:1");
+  check("attention_backward_rowsum", 512, 50, "prefix:3");
+  std::mt19937_64 random(20261124);
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t q_len = 1 + static_cast<std::int64_t>(random() % (i % 3 == 0 ? 400 : 3)),
+                       kv_len = 1 + static_cast<std::int64_t>(random() % 400);
+    const std::string mask =
+        (i % 4 == 0 ? "prefix:" : "window:") + std::to_string(1 + random() % static_cast<std::uint64_t>(kv_len));
+    check(i % 2 == 0 ? "attention_backward" : "attention_backward_rowsum", q_len, kv_len, mask.c_str());
+  }
+}
+
+TEST_CASE("a mask applies to the sizes that a diagram defines itself") {
+  Diagram own = find_diagram("attention", bundled_models());
+  const Workload sizes{1, 1, 1, 96, 700, 64, 64};
+  for (Axis& axis : own.axes) {
+    if (axis.extent == Extent::q_len || axis.extent == Extent::kv_len)
+      axis.length = axis.size_in(sizes), axis.extent.reset(), axis.size = "own_" + axis.name;
+  }
+  for (const char* mask : {"causal", "window:40", "prefix:500"}) {
+    DeriveRequest request{.diagram = find_diagram("attention", bundled_models()),
+                          .workload = sizes,
+                          .mask = *parse_mask(mask),
+                          .memory = 20000,
+                          .ranked = 2};
+    const Derivation with = derive(request, bundled_models() + "/none");
+    request.diagram = own, request.workload.q_len = 5, request.workload.kv_len = 3;
+    const Derivation alone = derive(request, bundled_models() + "/none");
+    CAPTURE(mask);
+    CHECK(join(alone.errors, "; ") == "");
+    CHECK(alone.compulsory == with.compulsory);
+    REQUIRE(alone.ranked.size() == with.ranked.size());
+    for (std::size_t i = 0; i < with.ranked.size(); ++i) CHECK(alone.ranked[i].traffic == with.ranked[i].traffic);
+  }
+}
+
 }  // namespace tilescope

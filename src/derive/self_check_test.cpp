@@ -11,10 +11,10 @@
 namespace tilescope {
 namespace {
 
-// Processor seconds of the faster of two derivations.
-double seconds_of(const DeriveRequest& request) {
+// Processor seconds of the fastest of some derivations.
+double seconds_of(const DeriveRequest& request, int runs) {
   double least = 1e9;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < runs; ++i) {
     const std::clock_t start = std::clock();
     derive(request, models());
     least = std::min(least, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
@@ -25,12 +25,18 @@ double seconds_of(const DeriveRequest& request) {
 }  // namespace
 
 TEST_CASE("executing what is ranked costs less than a fifth of a derivation") {
-  DeriveRequest request{.diagram = find_diagram("attention", models()), .workload = {1, 1, 1, 8192, 8192, 128, 128}};
-  const double with = seconds_of(request);
-  request.run_programs = false;
-  const double without = seconds_of(request);
-  MESSAGE(with << " s, without " << without << " s");
-  CHECK(with - without < 0.2 * without);
+  double all = 0, checks = 0;
+  for (const std::string& name : shipped_names(models() + "/diagrams")) {
+    if (name == "attention_sink_window") continue;  // takes seconds, of which the check is 2 %
+    DeriveRequest request{.diagram = find_diagram(name, models()), .workload = {1, 1, 1, 8192, 8192, 128, 128}};
+    const double with = seconds_of(request, 2);
+    request.run_programs = false;
+    const double check = with - seconds_of(request, 2);
+    MESSAGE(name << ": " << with << " s, of which the check " << 100 * check / with << " %");
+    all += with, checks += check;
+  }
+  MESSAGE("all: " << all << " s, of which the check " << 100 * checks / all << " %");
+  CHECK(checks < 0.2 * all);
 }
 
 TEST_CASE("sinks and a window under one softmax are one kernel that streams the keys") {
@@ -42,7 +48,7 @@ TEST_CASE("sinks and a window under one softmax are one kernel that streams the 
                                        models() + "/none");
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   MESSAGE(seconds << " s");
-  CHECK(seconds < 4);  // 1.3 s where nothing else runs
+  CHECK(seconds < 4);  // 0.4 s where nothing else runs
   CHECK(join(derivation.errors, "; ") == "");
   REQUIRE(!derivation.ranked.empty());
   const RankedFusion& best = derivation.ranked.front();

@@ -79,7 +79,8 @@ SymbolicOptions symbolic_options(const Diagram& diagram, const Workload& workloa
 
 // The representation of a mask in relaxed counts: the live share of the score matrix, the rows that see a key and the
 // keys that are seen, and the number of ends of a row of tiles that the mask's diagonal edges cut (causal 1, window 2).
-// Each cut adds half a tile. q_len and kv_len are the sizes of the guarded axes: see guarded_lengths().
+// Each cut adds half a tile; there are at least as many cuts that each of these rows and keys counts once. q_len and
+// kv_len are the sizes of the guarded axes: see guarded_lengths().
 double live_share(const Workload& workload, const Mask& mask);
 // Ends of the keys that a row sees which cut tiles, in the mean over rows.
 double mask_edges(const Workload& workload, const Mask& mask);
