@@ -123,9 +123,11 @@ class Parser {
     const auto function = function_named(name);
     if (!called && function) fail(at_, fmt::format("expected '(' after the function '{}'", name), found());
     if (!called && at_ < text_.size() && text_[at_] == '[')
-      fail(start, "expected an array's name alone",
-           "found an index: every operator reads arrays at the position of their own axes; affine reads such as "
-           "X[n + t] are not supported; give the windows as an input with both axes n and t, and write X");
+      fail(
+          start, fmt::format("expected the array's name '{}' alone", name),
+          fmt::format("found the index {}: every operator reads arrays at the position of their own axes; affine reads "
+                      "such as X[n + t] are not supported; give the windows as an input with both axes and write {}",
+                      shown_text(text_.substr(at_, text_.substr(at_).find(']') + 1)), name));
     if (!called) return Expression::array(name);
     if (!function) fail(start, "expected a function", "found " + shown_text(name) + did_you_mean(name, callables()));
     return call(*function, start);

@@ -91,6 +91,15 @@ TEST_CASE("no byte string crashes the parser of expressions") {
   }
 }
 
+TEST_CASE("a read at an index is refused with that index and what to do") {
+  const auto refused = parse_expression("X[n*2 - t]*W");
+  const auto* error = std::get_if<ExpressionError>(&refused);
+  REQUIRE(error != nullptr);
+  CHECK(error->position == 0);
+  CHECK(error->message.find("[n*2 - t]") != std::string::npos);
+  CHECK(error->message.find("write X") != std::string::npos);
+}
+
 TEST_CASE("the printed text of any expression parses to the same expression") {
   std::mt19937_64 random(test_seed());
   for (int i = 0; i < 2000; ++i) {
