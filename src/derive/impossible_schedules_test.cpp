@@ -124,7 +124,7 @@ TEST_CASE("nor of a gradient whose keys the window hides, nor where rows see not
   check("attention_backward", 1, 300, "window:1");
   check("attention_backward_rowsum", 512, 50, "prefix:3");
   std::mt19937_64 random(20261124);
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 8; ++i) {
     const std::int64_t q_len = 1 + static_cast<std::int64_t>(random() % (i % 3 == 0 ? 400 : 3)),
                        kv_len = 1 + static_cast<std::int64_t>(random() % 400);
     const std::string mask =
