@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -35,7 +38,28 @@ std::string lower(std::string text) {
   return text;
 }
 
+std::set<std::string> words_of(const std::string& name) {
+  std::set<std::string> words;
+  std::string word;
+  for (const char c : lower(name) + " ") {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) word += c;
+    else if (!word.empty()) words.insert(std::exchange(word, {}));
+  }
+  return words;
+}
+
 }  // namespace
+
+void keep_best_named(std::vector<HardwareProfile>& profiles, const std::string& device) {
+  const std::set<std::string> theirs = words_of(device);
+  const auto shared = [&](const HardwareProfile& profile) {
+    const std::set<std::string> ours = words_of(profile.name);
+    return std::count_if(ours.begin(), ours.end(), [&](const std::string& word) { return theirs.contains(word); });
+  };
+  std::ptrdiff_t most = 0;
+  for (const HardwareProfile& profile : profiles) most = std::max(most, shared(profile));
+  std::erase_if(profiles, [&](const HardwareProfile& profile) { return shared(profile) < most; });
+}
 
 HardwareProfile find_profile(const std::string& id_or_file, const fs::path& hardware_directory) {
   if (id_or_file.find('/') != std::string::npos || id_or_file.ends_with(".yaml")) return load_profile(id_or_file);

@@ -26,8 +26,11 @@ std::map<std::string, Field> fields_by_path(const Rates& rates) {
   return fields;
 }
 
-// Dies of data-centre GPUs (GA100, GH100) have another L2 and other launch hardware than those of graphics cards.
-bool data_centre_chip(const HardwareProfile& profile) { return profile.chip.ends_with("100"); }
+// Dies of data-centre GPUs (GA100, GH100, GB110) have another L2 and other launch hardware than those of graphics
+// cards.
+bool data_centre_chip(const HardwareProfile& profile) {
+  return profile.chip.ends_with("100") || profile.chip.ends_with("110");
+}
 
 auto distance(const HardwareProfile& from, const HardwareProfile& to) {
   return std::tuple(from.chip != to.chip, data_centre_chip(from) != data_centre_chip(to),

@@ -90,6 +90,10 @@ HardwareProfile find_profile(const std::string& id_or_file, const std::filesyste
 // All shipped profiles, sorted by id.
 std::vector<HardwareProfile> list_profiles(const std::filesystem::path& hardware_directory);
 
+// Leaves those profiles whose names share the most words with the name that a driver reports ("NVIDIA A100-PCIE-40GB"):
+// boards with one chip differ in little else.
+void keep_best_named(std::vector<HardwareProfile>& profiles, const std::string& device);
+
 // One finding of `hardware check`; `ok` false makes the command exit 1.
 struct CheckFinding {
   std::string profile, rule, message;

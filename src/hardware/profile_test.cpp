@@ -56,10 +56,12 @@ TEST_CASE("the shipped profiles load, sorted by id, and include the required GPU
   std::vector<std::string> ids;
   for (const HardwareProfile& profile : list_profiles(hardware)) ids.push_back(profile.id);
   CHECK(std::is_sorted(ids.begin(), ids.end()));
-  const std::vector<std::string> promised{"a10",      "a100_sxm_40", "a100_sxm_80", "b200_sxm", "h100_pcie",
-                                          "h100_sxm", "h200_sxm",    "l4",          "l40s",     "mi300x",
-                                          "rtx3090",  "rtx4090",     "rtx5090",     "v100_sxm2"};
-  CHECK(std::includes(ids.begin(), ids.end(), promised.begin(), promised.end()));
+  const std::vector<std::string> promised{"a10",       "a100_pcie_40", "a100_pcie_80", "a100_sxm_40", "a100_sxm_80",
+                                          "b200_sxm",  "b300_sxm",     "gb200",        "gh200_144",   "gh200_96",
+                                          "h100_pcie", "h100_sxm",     "h20",          "h200_sxm",    "l20",
+                                          "l4",        "l40s",         "mi300x",       "mi325x",      "mi355x",
+                                          "rtx3090",   "rtx4090",      "rtx5090",      "rtxpro6000",  "v100_sxm2"};
+  CHECK(ids == promised);
 }
 
 TEST_CASE("listing a folder reports the findings of every broken profile in it") {
@@ -125,16 +127,33 @@ TEST_CASE("a value that a profile does not state is absent") {
 TEST_CASE("a GPU is found by id in any case, by its unique first part, and by path") {
   CHECK(find_profile("H200_SXM", hardware).id == "h200_sxm");
   CHECK(find_profile("h200", hardware).id == "h200_sxm");
+  CHECK(find_profile("h20", hardware).id == "h20");
   CHECK(find_profile((hardware / "l4.yaml").string(), hardware).id == "l4");
 }
 
+TEST_CASE("GPUs of one chip are told apart by the name that the driver reports") {
+  const auto named = [](const std::string& device) {
+    std::vector<HardwareProfile> profiles = list_profiles(hardware);
+    keep_best_named(profiles, device);
+    std::vector<std::string> ids;
+    for (const HardwareProfile& profile : profiles) ids.push_back(profile.id);
+    return join(ids, " ");
+  };
+  CHECK(named("NVIDIA A100-SXM4-40GB") == "a100_sxm_40");
+  CHECK(named("NVIDIA A100-PCIE-40GB") == "a100_pcie_40");
+  CHECK(named("NVIDIA A100 80GB PCIe") == "a100_pcie_80");
+  CHECK(named("NVIDIA H200") == "h200_sxm");
+  CHECK(named("NVIDIA GH200 480GB") == "gh200_144 gh200_96");
+  CHECK(named("NVIDIA H20") == "h20");
+}
+
 TEST_CASE("a GPU that is not found gets a suggestion") {
-  CHECK(message_of_find("h20") == "error: hardware: unknown GPU 'h20'; did you mean 'h200_sxm'?");
+  CHECK(message_of_find("h201") == "error: hardware: unknown GPU 'h201'; did you mean 'h20'?");
   CHECK(message_of_find("h200_sxn") == "error: hardware: unknown GPU 'h200_sxn'; did you mean 'h200_sxm'?");
   CHECK(message_of_find("rtx_4090") == "error: hardware: unknown GPU 'rtx_4090'; did you mean 'rtx4090'?");
   CHECK(message_of_find("h100") == "error: hardware: 'h100' names several GPUs: h100_pcie, h100_sxm; give one of them");
   CHECK(message_of_find("gaudi_three_of_intel")
-            .starts_with("error: hardware: unknown GPU 'gaudi_three_of_intel'; known: a10, a100_sxm_40, "));
+            .starts_with("error: hardware: unknown GPU 'gaudi_three_of_intel'; known: a10, a100_pcie_40, "));
   CHECK(message_of_find("none/h200.yaml") == "none/h200.yaml: error: no such file; check the path");
   CHECK_THROWS_WITH_AS(find_profile("a10", "no/such/folder"),
                        "error: hardware: the profile folder no/such/folder cannot be read: No such file or directory",

@@ -192,6 +192,7 @@ HardwareProfile hardware_of(const ToolDevice& device, const std::string& path,
   std::vector<HardwareProfile> fitting;
   for (HardwareProfile& profile : list_profiles(folder))
     if (agrees(profile, device)) fitting.push_back(std::move(profile));
+  keep_best_named(fitting, device.name);
   if (fitting.size() == 1) return fitting.front();
   std::vector<std::string> ids;
   for (const HardwareProfile& profile : fitting) ids.push_back(profile.id);

@@ -32,8 +32,10 @@ HardwareProfile base_profile(const Arguments& arguments, const validate::GpuAtHa
                       profile.id, gpu.environment.gpu, difference));
     return profile;
   }
-  for (const HardwareProfile& profile : list_profiles(folder))
-    if (difference_from(gpu, profile).empty()) return profile;
+  std::vector<HardwareProfile> fitting = list_profiles(folder);
+  std::erase_if(fitting, [&](const HardwareProfile& profile) { return !difference_from(gpu, profile).empty(); });
+  keep_best_named(fitting, gpu.environment.gpu);
+  if (!fitting.empty()) return fitting.front();
   refuse("--base", fmt::format("no shipped profile describes this GPU ({}); write one, as hardware/README.md says, and "
                                "give it as --base FILE",
                                gpu.environment.gpu));
