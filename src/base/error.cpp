@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace tilescope {
 namespace {
 
@@ -17,13 +19,13 @@ std::string joined(const std::vector<Diagnostic>& diagnostics) {
 }  // namespace
 
 std::string to_string(const Diagnostic& diagnostic) {
-  std::string text = diagnostic.file;
+  std::string text = one_line(diagnostic.file);
   if (diagnostic.line > 0) text += fmt::format(":{}", diagnostic.line);
   if (diagnostic.line > 0 && diagnostic.column > 0) text += fmt::format(":{}", diagnostic.column);
   if (!text.empty()) text += ": ";
   text += "error: ";
-  if (!diagnostic.path.empty()) text += diagnostic.path + ": ";
-  return text + diagnostic.message;
+  if (!diagnostic.path.empty()) text += one_line(diagnostic.path) + ": ";
+  return text + one_line(diagnostic.message);
 }
 
 InputError::InputError(std::vector<Diagnostic> diagnostics)

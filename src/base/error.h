@@ -46,4 +46,10 @@ class DeviceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The device has less memory free than this work needs; other work may fit.
+class DeviceMemoryError : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
 }  // namespace tilescope

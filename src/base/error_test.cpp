@@ -18,3 +18,9 @@ TEST_CASE("an input error prints every finding on its own line") {
   CHECK(std::string(error.what()) == "f:1:1: error: a: x\nf:2:1: error: b: y");
   CHECK(error.diagnostics().size() == 2);
 }
+
+TEST_CASE("a diagnostic is one short line, whatever it quotes") {
+  CHECK(to_string(Diagnostic{"f\n", 1, 0, "--a\x1b[2J", "found 'x\ny'"}) ==
+        "f\\n:1: error: --a\\x1b[2J: found 'x\\ny'");
+  CHECK(to_string(Diagnostic{"", 0, 0, "", "found '" + std::string(100000, 'a') + "'"}).size() < 200);
+}

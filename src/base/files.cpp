@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -25,7 +28,72 @@ namespace fs = std::filesystem;
                          std::strerror(error)));
 }
 
+// Names of open temporaries, where a handler of signals can read them: it may call unlink and little else.
+constexpr int most_temporaries = 16;
+constexpr std::size_t longest_name = 4096;
+char temporaries[most_temporaries][longest_name];
+std::atomic<int> in_use[most_temporaries];  // 0: free, 1: being filled, 2: a file to remove
+static_assert(std::atomic<int>::is_always_lock_free);
+
+// -1: all slots are taken, or the name is too long; then a signal leaves the file.
+int remember(const std::string& name) {
+  if (name.size() >= longest_name) return -1;
+  for (int slot = 0; slot < most_temporaries; ++slot) {
+    int free = 0;
+    if (!in_use[slot].compare_exchange_strong(free, 1)) continue;
+    std::memcpy(temporaries[slot], name.c_str(), name.size() + 1);
+    in_use[slot] = 2;
+    return slot;
+  }
+  return -1;
+}
+
+void forget(int& slot) {
+  if (slot >= 0) in_use[slot] = 0;
+  slot = -1;
+}
+
+void remove_and_end(int signal) {
+  for (int slot = 0; slot < most_temporaries; ++slot)
+    if (in_use[slot] == 2) ::unlink(temporaries[slot]);
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+// The file that a chain of symbolic links ends at; it need not exist.
+fs::path without_links(fs::path path) {
+  constexpr int most_links = 40;  // as the kernel
+  std::error_code error;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(path, error)); ++links) {
+    if (links == most_links) fail(path, "is a symbolic link that leads to too many others; name the file itself");
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) fail_to_write(path, error.value());
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  return path;
+}
+
+// The mode of the file that is replaced, else that of any new file.
+mode_t mode_of(const fs::path& file) {
+  struct stat info {};
+  if (::stat(file.c_str(), &info) == 0) return info.st_mode & 07777;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
 }  // namespace
+
+void remove_temporaries_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {
+    }, before{};
+    action.sa_handler = remove_and_end;
+    ::sigemptyset(&action.sa_mask);
+    if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)
+      ::sigaction(signal, &action, nullptr);
+  }
+}
 
 std::string read_file(const fs::path& path, std::size_t limit) {
   std::error_code error;
@@ -45,19 +113,37 @@ std::string read_file(const fs::path& path, std::size_t limit) {
   return content;
 }
 
-OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
+OutputFile::OutputFile(fs::path path) : path_(std::move(path)), file_(without_links(path_)) {
   struct stat info {};
   special_ = ::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
   if (special_ && S_ISDIR(info.st_mode)) fail(path_, "is a directory, expected a file name to write to");
-  target_ = special_ ? path_.string() : fmt::format("{}.tmp{}", path_.string(), ::getpid());
-  descriptor_ = ::open(target_.c_str(), special_ ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (special_) {
+    target_ = path_.string();
+    descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail_to_write(path_, errno);
+    return;
+  }
+  const mode_t mode = mode_of(file_);
+  target_ = (file_.parent_path() / fmt::format(".{}.XXXXXX", file_.filename().string().substr(0, 200))).string();
+  descriptor_ = ::mkostemp(target_.data(), O_CLOEXEC);
   if (descriptor_ < 0) fail_to_write(path_, errno);
+  slot_ = remember(target_);
+  // A file system without modes keeps its own.
+  if (::fchmod(descriptor_, mode) != 0 && errno != EPERM && errno != ENOTSUP) {
+    const int error = errno;
+    discard();
+    fail_to_write(path_, error);
+  }
 }
 
-OutputFile::~OutputFile() {
+OutputFile::~OutputFile() { discard(); }
+
+void OutputFile::discard() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
+  descriptor_ = -1;
   if (!special_) ::unlink(target_.c_str());
+  forget(slot_);
 }
 
 void OutputFile::write(std::string_view content) {
@@ -73,10 +159,25 @@ void OutputFile::commit() {
   if (!special_ && ::fsync(descriptor_) != 0) fail_to_write(path_, errno);
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
-  const bool failed = closed != 0 || (!special_ && ::rename(target_.c_str(), path_.c_str()) != 0);
+  const bool failed = closed != 0 || (!special_ && ::rename(target_.c_str(), file_.c_str()) != 0);
   const int error = errno;
   if (failed && !special_) ::unlink(target_.c_str());
+  forget(slot_);
   if (failed) fail_to_write(path_, error);
+}
+
+TemporaryDirectory::TemporaryDirectory(const std::string& name) {
+  std::error_code error;
+  std::string path = (fs::temp_directory_path(error) / (name + "-XXXXXX")).string();
+  if (error || ::mkdtemp(path.data()) == nullptr)
+    fail(path, fmt::format("cannot be made: {}; set TMPDIR to a writable directory",
+                           error ? error.message() : std::strerror(errno)));
+  path_ = path;
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
 }
 
 void check_writable_file(const fs::path& path) {
@@ -87,7 +188,8 @@ void check_writable_file(const fs::path& path) {
     if (::access(path.c_str(), W_OK) != 0) fail_to_write(path, errno);
     return;
   }
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const fs::path file = without_links(path);
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   if (::access((folder / ".").c_str(), W_OK | X_OK) == 0) return;
   if (errno == ENOENT)
     fail(path, fmt::format("cannot be written: directory '{}' does not exist; make it or choose another path",

@@ -76,3 +76,38 @@ TEST_CASE("a failed write states the reason and leaves the old file unchanged") 
   CHECK_NOTHROW(write_file("/dev/null", "x"));
   CHECK(folder.entries() == 0);
 }
+
+TEST_CASE("a replaced file keeps its mode, and a link keeps pointing at the file that is replaced") {
+  const ScratchFolder folder;
+  write_file(folder / "real", "old");
+  fs::permissions(folder / "real", fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+  fs::create_symlink("real", folder / "link");
+  write_file(folder / "link", "new");
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(read_file(folder / "real") == "new");
+  CHECK((fs::status(folder / "real").permissions() & fs::perms::mask) ==
+        (fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read));
+  fs::create_symlink("loop", folder / "loop");
+  CHECK(message([&] { write_file(folder / "loop", "x"); }).find("leads to too many others") != std::string::npos);
+}
+
+TEST_CASE("a link that waits under the name of a temporary is not followed") {
+  const ScratchFolder folder;
+  write_file(folder / "victim", "kept");
+  for (const std::string name : {"o.tmp" + std::to_string(::getpid()), std::string(".o.XXXXXX")})
+    fs::create_symlink("victim", folder / name);
+  write_file(folder / "o", "new");
+  CHECK(read_file(folder / "victim") == "kept");
+  CHECK(read_file(folder / "o") == "new");
+}
+
+TEST_CASE("a temporary directory goes with its object and is its owner's alone") {
+  fs::path path;
+  {
+    const TemporaryDirectory directory("tilescope-test");
+    path = directory.path();
+    write_file(path / "f", "x");
+    CHECK((fs::status(path).permissions() & fs::perms::mask) == fs::perms::owner_all);
+  }
+  CHECK_FALSE(fs::exists(path));
+}

@@ -28,6 +28,27 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// Controls of one and of two bytes, and characters that turn the direction of writing (U+202A-E, U+2066-9).
+bool steers_terminal(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
+  if (character.size() == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
+  return character.size() == 3 && byte(0) == 0xE2 &&
+         ((byte(1) == 0x80 && byte(2) >= 0xAA && byte(2) <= 0xAE) ||
+          (byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9));
+}
+
+// Appends the first character of `text`, escaped where it has to be; how many bytes it took.
+std::size_t append_escaped(std::string& out, std::string_view text) {
+  const std::size_t length = utf8_length(text);
+  const std::string_view character = text.substr(0, std::max<std::size_t>(1, length));
+  if (character == "\n") out += "\\n";
+  else if (length == 0 || steers_terminal(character))
+    for (const char c : character) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+  else out += character;
+  return character.size();
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
@@ -79,13 +100,70 @@ std::string shown_text(std::string_view text) {
   std::size_t end = std::min(text.size(), longest);
   while (end > 0 && end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // whole UTF-8
   std::string shown = "'";
-  for (const char c : text.substr(0, end)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') shown += "\\n";
-    else if (byte < 0x20 || byte == 0x7F) shown += fmt::format("\\x{:02x}", byte);
-    else shown += c;
-  }
+  for (std::size_t at = 0; at < end;) at += append_escaped(shown, text.substr(at, end - at));
   return shown + (end < text.size() ? "...'" : "'");
+}
+
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
+  const unsigned first = byte(0), second = byte(1);
+  if (first < 0x80) return text.empty() ? 0 : 1;
+  if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
+  if (first >= 0xE0 && first <= 0xEF)
+    return follows(1) && follows(2) && !(first == 0xE0 && second < 0xA0) && !(first == 0xED && second > 0x9F) ? 3 : 0;
+  if (first >= 0xF0 && first <= 0xF4)
+    return follows(1) && follows(2) && follows(3) && !(first == 0xF0 && second < 0x90) &&
+                   !(first == 0xF4 && second > 0x8F)
+               ? 4
+               : 0;
+  return 0;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string as_utf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    out += length == 0 ? "\xEF\xBF\xBD" : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return out;
+}
+
+std::string one_line(std::string_view text) {
+  constexpr std::size_t longest_word = 300, kept = 60;
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t shown = end - at > longest_word ? at + kept : end;
+    while (at < shown) at += append_escaped(out, text.substr(at, end - at));
+    if (shown < end) out += fmt::format("... ({} bytes)", end - shown + kept);
+    at = end;
+    if (at < text.size()) out += text[at++];
+  }
+  return out;
+}
+
+std::string many_lines(std::string_view text) {
+  constexpr std::array<std::string_view, 3> colours{"\x1b[0m", "\x1b[1m", "\x1b[31m"};
+  std::string out;
+  while (!text.empty()) {
+    const auto colour =
+        std::find_if(colours.begin(), colours.end(), [&](std::string_view each) { return text.starts_with(each); });
+    if (colour != colours.end()) out += *colour, text.remove_prefix(colour->size());
+    else if (text[0] == '\n' || text[0] == '\t') out += text[0], text.remove_prefix(1);
+    else text.remove_prefix(append_escaped(out, text));
+  }
+  return out;
 }
 
 std::string with_thousands(long long value) {

@@ -20,8 +20,23 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 std::vector<std::string> split(std::string_view text, char separator);
 std::string_view trimmed(std::string_view text);
 
-// 'text' in quotes for a one-line message: control characters escaped, at most about 60 bytes, then "...".
+// 'text' in quotes for a one-line message: escaped as `one_line` does, at most about 60 bytes, then "...".
 std::string shown_text(std::string_view text);
+
+// Length of the UTF-8 character that `text` begins with; 0: it begins with none. Surrogates, overlong forms and values
+// above U+10FFFF are none.
+std::size_t utf8_length(std::string_view text);
+bool is_utf8(std::string_view text);
+
+// The text with bytes that are not UTF-8 replaced by U+FFFD.
+std::string as_utf8(std::string_view text);
+
+// Text that came from outside, fit for one line of a terminal: control characters, characters that change the direction
+// of writing and bytes that are not UTF-8 are escaped as \n, \x1b, ... ; of words over 300 bytes the first 60 remain.
+std::string one_line(std::string_view text);
+
+// The same for text of many lines: line ends, tabs and the sequences of our own colours stay.
+std::string many_lines(std::string_view text);
 
 // 69222400 -> "69,222,400".
 std::string with_thousands(long long value);

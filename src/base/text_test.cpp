@@ -38,6 +38,26 @@ TEST_CASE("text in a message is quoted, shortened and on one line") {
   CHECK(shown_text(std::string(59, 'x') + "é") == "'" + std::string(59, 'x') + "...'");  // a UTF-8 character is not cut
 }
 
+TEST_CASE("UTF-8 is told from bytes that are none") {
+  CHECK(is_utf8("plain é ↔ \xF0\x9F\x98\x80"));
+  for (const char* bytes : {"\xFF", "\xC3", "\xC0\xAF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "a\x80"}) {
+    CAPTURE(one_line(bytes));
+    CHECK_FALSE(is_utf8(bytes));
+    CHECK(is_utf8(as_utf8(bytes)));
+  }
+  CHECK(as_utf8("a\xFFz") == "a\uFFFDz");
+}
+
+TEST_CASE("text from outside cannot steer a terminal") {
+  CHECK(one_line("a\x1b[31mb\nc\r") == "a\\x1b[31mb\\nc\\x0d");
+  CHECK(one_line("\xED\xA0\x80") == "\\xed\\xa0\\x80");
+  CHECK(one_line("\u202Eabc \u0085") == "\\xe2\\x80\\xaeabc \\xc2\\x85");
+  CHECK(one_line("two  words é") == "two  words é");
+  CHECK(one_line(std::string(100000, 'a') + " end") == std::string(60, 'a') + "... (100000 bytes) end");
+  CHECK(many_lines("a\tb\n\x1b[31mred\x1b[0m") == "a\tb\n\x1b[31mred\x1b[0m");
+  CHECK(many_lines("\x1b[2J\x1b]0;title\x07") == "\\x1b[2J\\x1b]0;title\\x07");
+}
+
 TEST_CASE("numbers are grouped and scaled with their unit") {
   CHECK(with_thousands(0) == "0");
   CHECK(with_thousands(-999) == "-999");

@@ -8,6 +8,8 @@
 #include <new>
 
 #include "base/checked.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/output/help/help.h"
 #include "cli/output/output.h"
@@ -20,7 +22,15 @@ namespace {
 
 bool asks_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
+// What is not UTF-8 could not be repeated in JSON, Markdown or HTML.
+void require_utf8(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i)
+    if (!is_utf8(words[i]))
+      refuse("command line", fmt::format("word {} is not UTF-8, found {}", i + 1, shown_text(words[i])));
+}
+
 ExitStatus dispatch(const std::vector<std::string>& words) {
+  require_utf8(words);
   if (words.empty() || asks_help(words[0])) {
     print(program_help(terminal_width(STDOUT_FILENO)));
     return words.empty() ? ExitStatus::bad_input : ExitStatus::done;
@@ -52,6 +62,7 @@ int fail(ExitStatus status, const std::string& message) {
 int run(const std::vector<std::string>& words) {
   std::signal(SIGPIPE,
               SIG_IGN);  // writing to a closed pipe fails instead of ending the process, so temporary files are removed
+  remove_temporaries_on_signals();
   try {
     return static_cast<int>(dispatch(words));
   } catch (const ReaderGone&) {

@@ -131,6 +131,7 @@ struct TimedTile {
 double regret_of(const std::vector<TimedTile>& tiles);  // at least one
 
 // A test case a judged row, and a skipped one for each kernel and quantity of which rows are only shown.
+std::string xml_escaped(const std::string& text);
 std::string to_junit(const Comparison& comparison);
 
 }  // namespace tilescope

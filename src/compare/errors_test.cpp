@@ -133,5 +133,19 @@ TEST_CASE("error bars are read back as they were written; another file is refuse
   CHECK_FALSE(ErrorBars::load(file.string() + ".none").find({"a", "fast", "seconds", "compute"}));
   write_file(file, "{}");
   CHECK_THROWS_WITH(ErrorBars::load(file), doctest::Contains("is not an error summary"));
+  const std::pair<const char*, Json> wrong[] = {{"/schema", "tilescope/records/1"},
+                                                {"/rows/0/p90", -0.5},
+                                                {"/rows/0/mape", 1e300},
+                                                {"/rows/0/n", -3},
+                                                {"/rows", 3},
+                                                {"/rows/0/sizes/q_len", {5, -1}},
+                                                {"/widening/0/factor", -4}};
+  for (const auto& [pointer, value] : wrong) {
+    CAPTURE(pointer);
+    Json changed = to_json(written);
+    changed[Json::json_pointer(pointer)] = value;
+    write_file(file, changed.dump());
+    CHECK_THROWS_WITH(ErrorBars::load(file), doctest::Contains("is not an error summary"));
+  }
   std::filesystem::remove(file);
 }

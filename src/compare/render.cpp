@@ -7,8 +7,6 @@
 #include "compare/errors.h"
 
 namespace tilescope {
-namespace {
-
 std::string xml_escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -20,8 +18,6 @@ std::string xml_escaped(const std::string& text) {
   }
   return out;
 }
-
-}  // namespace
 
 Json to_json(const Comparison& comparison) {
   return {{"schema", "tilescope/comparison/1"},

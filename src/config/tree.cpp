@@ -171,22 +171,6 @@ class TreeBuilder : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// Length of the UTF-8 sequence at the start of `text`; 0 when it is not valid.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = byte(0) < 0x80   ? 1
-                             : byte(0) < 0xC2 ? 0
-                             : byte(0) < 0xE0 ? 2
-                             : byte(0) < 0xF0 ? 3
-                             : byte(0) < 0xF5 ? 4
-                                              : 0;
-  if (length > text.size()) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  return length;
-}
-
 // Rejects characters that yaml-cpp would replace, skip or misread: bytes that are not text, control characters, tabs.
 void check_characters(const DocumentState& document, std::string_view text) {
   int line = 1;

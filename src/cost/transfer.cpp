@@ -104,6 +104,21 @@ Restarts restarts(const Nest& nest, Axes array, int outer, int inner) {
   return count;
 }
 
+// Where both ends of the ranges only move right: a step from `step` on, up to which all ranges after that of `step`
+// have several tiles and begin before the tile that the range before them ends with. `step` itself where there is none.
+std::int64_t last_without_return(const auto& range_at, std::int64_t step, std::int64_t steps) {
+  const std::int64_t ends_with = range_at(step).end - 1;
+  const auto before = [&](std::int64_t at) {
+    const TileRange range = range_at(at);
+    return !range.empty() && range.first < ends_with && range.end - 1 >= ends_with;
+  };
+  std::int64_t reach = 1;
+  while (step + reach < steps && before(step + reach)) step += reach, reach *= 2;
+  for (; reach > 0; reach /= 2)
+    if (step + reach < steps && before(step + reach)) step += reach;
+  return step;
+}
+
 // Two streams over the guarded pair: when the outer one steps and the inner one restarts on the very tile it ended
 // with, the array that only the inner loop indexes stays put. Values saved by that.
 std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tiles) {
@@ -124,9 +139,13 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
     const auto extent_of = [&](std::int64_t tile) {
       return whole_tiles ? inner_loop.tile : inner_is_query ? tiles.rows(tile) : tiles.keys({tile, tile + 1});
     };
+    const std::int64_t steps = inner_is_query ? tiles.key_tiles() : tiles.query_tiles();
+    const auto range_at = [&](std::int64_t step) {
+      return inner_is_query ? tiles.queries_of(step) : tiles.keys_of(step);
+    };
     std::int64_t first = -1, previous = -1;
-    for (std::int64_t step = 0; step < (inner_is_query ? tiles.key_tiles() : tiles.query_tiles()); ++step) {
-      const TileRange range = inner_is_query ? tiles.queries_of(step) : tiles.keys_of(step);
+    for (std::int64_t step = 0; step < steps; ++step) {
+      const TileRange range = range_at(step);
       if (range.empty()) continue;
       const std::int64_t again = (range.count() == 1 ? sweeps.within - 1 : 0) * sweeps.around +
                                  (range.first == previous && !moved ? sweeps.around : 0);
@@ -134,9 +153,10 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
                                 : whole_tiles    ? outer_loop.tile
                                 : inner_is_query ? tiles.keys({step, step + 1})
                                                  : tiles.rows(step);
-      saved = checked_add(saved, checked_mul(again, checked_mul(wide, extent_of(range.first))));
+      if (again > 0) saved = checked_add(saved, checked_mul(again, checked_mul(wide, extent_of(range.first))));
       if (first < 0) first = range.first;
-      previous = range.end - 1;
+      if (nest.mask->contiguous()) step = last_without_return(range_at, step, steps);
+      previous = range_at(step).end - 1;
     }
     if (!moved && first >= 0 && first == previous)
       saved = checked_add(saved, checked_mul(sweeps.around - 1, extent_of(first)));

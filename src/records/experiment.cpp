@@ -8,11 +8,11 @@
 #include "base/level.h"
 #include "config/reader.h"
 #include "diagram/mask.h"
+#include "diagram/workload.h"
 
 namespace tilescope::validate {
 namespace {
 
-constexpr std::int64_t longest = std::int64_t{1} << 24;  // of any extent; keeps products inside 64 bits
 constexpr std::size_t most_points = 100000;
 
 struct Tile {
@@ -39,7 +39,8 @@ std::vector<Tile> read_tiles(const Node& entry) {
   std::vector<Tile> tiles;
   for (const Node& item : node->items()) {
     item.only({"q", "kv", "warps", "stages"});
-    tiles.push_back({item["q"].integer(1, 4096), item["kv"].integer(1, 4096), item["warps"].integer(1, 32)});
+    tiles.push_back(
+        {item["q"].integer(1, largest_extent), item["kv"].integer(1, largest_extent), item["warps"].integer(1, 64)});
     if (const auto stages = item.find("stages")) tiles.back().stages = stages->integer(1, 64);
   }
   if (node->is_list() && tiles.empty()) node->report("is an empty list; leave it out for a kernel without tiles");
@@ -86,14 +87,14 @@ Grid read_grid(const Node& entry) {
   grid.tiles = read_tiles(entry);
   grid.dtypes = choices(entry["dtype"], {"fp16", "bf16", "fp32"});
   grid.masks = read_masks(entry["mask"]);
-  grid.batch = integers(entry["batch"], 1, longest);
-  grid.heads_q = integers(entry["heads_q"], 1, longest);
-  grid.q_len = integers(entry["q_len"], 1, longest);
-  grid.head_dim = integers(entry["head_dim"], 1, 1024);
-  if (const auto node = entry.find("heads_kv")) grid.heads_kv = integers(*node, 1, longest);
-  if (const auto node = entry.find("kv_len")) grid.kv_len = integers(*node, 1, longest);
-  if (const auto node = entry.find("v_head_dim")) grid.v_head_dim = integers(*node, 1, 1024);
-  if (const auto node = entry.find("splits")) grid.splits = integers(*node, 1, longest);
+  grid.batch = integers(entry["batch"], 1, largest_extent);
+  grid.heads_q = integers(entry["heads_q"], 1, largest_extent);
+  grid.q_len = integers(entry["q_len"], 1, largest_extent);
+  grid.head_dim = integers(entry["head_dim"], 1, largest_extent);
+  if (const auto node = entry.find("heads_kv")) grid.heads_kv = integers(*node, 1, largest_extent);
+  if (const auto node = entry.find("kv_len")) grid.kv_len = integers(*node, 1, largest_extent);
+  if (const auto node = entry.find("v_head_dim")) grid.v_head_dim = integers(*node, 1, largest_extent);
+  if (const auto node = entry.find("splits")) grid.splits = integers(*node, 1, largest_extent);
   if (const auto node = entry.find("dtypes")) grid.own_dtypes = read_own_dtypes(*node);
   return grid;
 }
@@ -146,11 +147,10 @@ void read_points(const Document& document, const Node& list, Experiment& experim
     if (!document.clean()) continue;  // values may be placeholders
     for (const MeasurePoint& point : expand(grid)) {
       const std::string id = point_id(point);
-      if (point.workload.heads_q % point.workload.heads_kv != 0) {
-        entry.report(fmt::format("heads_q {} is not a multiple of heads_kv {}", point.workload.heads_q,
-                                 point.workload.heads_kv));
-        break;
-      }
+      const std::vector<PointProblem> problems = problems_of(point);
+      for (const PointProblem& problem : problems)
+        entry.report(problem.key == "workload" ? problem.message : problem.key + ": " + problem.message);
+      if (!problems.empty()) break;
       if (!seen.insert(id).second) {
         entry.report(fmt::format("point {} is listed twice; remove one", id));
         break;
@@ -169,7 +169,7 @@ ToleranceCondition read_condition(const Node& node) {
   node.only({"mask", "dtype", "head_dim", "q_len_min", "q_len_max", "kv_len_min", "kv_len_max", "spills", "kv_in_l2"});
   const auto length = [&](std::string_view key) -> std::optional<std::int64_t> {
     const auto found = node.find(key);
-    return found ? std::optional(found->integer(1, longest)) : std::nullopt;
+    return found ? std::optional(found->integer(1, largest_extent)) : std::nullopt;
   };
   const auto flag = [&](std::string_view key) -> std::optional<bool> {
     const auto found = node.find(key);

@@ -46,7 +46,7 @@ tolerances:
                [](const std::filesystem::path& file) { validate::load_experiment(file); });
 }
 
-const std::string length = "an integer from 1 to 16777216";
+const std::string length = "an integer from 1 to 1099511627776";
 
 }  // namespace
 
@@ -63,9 +63,9 @@ TEST_CASE("each wrong, missing, duplicate or misspelt field of an experiment giv
                 {"points[*].kernel", "text"},
                 {"points[*].tiles", "a list", Need::optional},
                 {"points[*].tiles[*]", "a map"},
-                {"points[*].tiles[*].q", "an integer from 1 to 4096"},
-                {"points[*].tiles[*].kv", "an integer from 1 to 4096"},
-                {"points[*].tiles[*].warps", "an integer from 1 to 32"},
+                {"points[*].tiles[*].q", "an integer from 1 to 1099511627776"},
+                {"points[*].tiles[*].kv", "an integer from 1 to 1099511627776"},
+                {"points[*].tiles[*].warps", "an integer from 1 to 64"},
                 {"points[*].tiles[*].stages", "an integer from 1 to 64", Need::optional},
                 {"points[*].dtype", "a list"},
                 {"points[*].dtype[*]", "one of fp16, bf16, fp32"},
@@ -80,9 +80,9 @@ TEST_CASE("each wrong, missing, duplicate or misspelt field of an experiment giv
                 {"points[*].kv_len", "a list", Need::optional},
                 {"points[*].kv_len[*]", length},
                 {"points[*].head_dim", "a list"},
-                {"points[*].head_dim[*]", "an integer from 1 to 1024"},
+                {"points[*].head_dim[*]", "an integer from 1 to 1099511627776"},
                 {"points[*].v_head_dim", "a list", Need::optional},
-                {"points[*].v_head_dim[*]", "an integer from 1 to 1024"},
+                {"points[*].v_head_dim[*]", "an integer from 1 to 1099511627776"},
                 {"points[*].mask", "a list"},
                 {"points[*].mask[*]", "text"},
                 {"points[*].dtypes", "a map", Need::optional},

@@ -101,7 +101,7 @@ TEST_CASE("a wrong point is reported with its place and with what was expected")
       {"tiles", "[]", "leave it out"},
       {"tiles", "[{q: 128, kv: 64}]", "warps"},
       {"tiles", "[{q: 128, kv: 64, warps: 4, depth: 2}]", "depth"},
-      {"heads_kv", "[3]", "heads_q 16 is not a multiple of heads_kv 3"},
+      {"heads_kv", "[3]", "found heads_q 16 and heads_kv 3"},
       {"heads_kv", "[16, 16]", "is listed twice"},
       {"colour", "[1]", "colour"},
   };

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+#include "diagram/mask.h"
+#include "diagram/workload.h"
+
 namespace tilescope::validate {
 
 Dtype dtype_of(const MeasurePoint& point, const std::string& key) {
@@ -9,6 +13,29 @@ Dtype dtype_of(const MeasurePoint& point, const std::string& key) {
   if (own != point.dtypes.end()) return own->second;
   const auto both = point.dtypes.find("kv");
   return both != point.dtypes.end() && (key == "k" || key == "v") ? both->second : Dtype{point.dtype};
+}
+
+std::vector<PointProblem> problems_of(const MeasurePoint& point) {
+  constexpr std::int64_t most_warps = 64, longest_name = 200;
+  std::vector<PointProblem> found;
+  const auto name = [&](const char* key, const std::string& text) {
+    if (text.size() > longest_name || one_line(text) != text)
+      found.push_back({key, fmt::format("expected a name of at most {} printable characters, found {}", longest_name,
+                                        shown_text(text))});
+  };
+  name("kernel", point.kernel), name("mask", point.mask);
+  if (!mask_kind(point.mask))
+    found.push_back({"mask", fmt::format("expected {}, found {}", mask_spellings(), shown_text(point.mask))});
+  const PointWorkload& w = point.workload;
+  const Workload sizes{w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
+  for (const std::string& violation : sizes.violations()) found.push_back({"workload", violation});
+  const auto at_most = [&](const char* key, std::int64_t value, std::int64_t most) {
+    if (value < 0 || value > most) found.push_back({key, fmt::format("must be from 0 to {}, found {}", most, value)});
+  };
+  at_most("tile.q", point.tile_q, largest_extent), at_most("tile.kv", point.tile_kv, largest_extent);
+  at_most("warps", point.warps, most_warps), at_most("stages", point.stages, most_warps);
+  at_most("splits", point.splits, largest_extent);
+  return found;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/dtype.h"
 
@@ -29,6 +30,13 @@ struct MeasurePoint {
 
 // The format of an array by its --dtype key ("q", "k", "v", "o").
 Dtype dtype_of(const MeasurePoint& point, const std::string& key);
+
+// Why a point cannot be one, whoever states it: a record, an experiment or a published table. Sizes have the limits
+// that they have on the command line.
+struct PointProblem {
+  std::string key, message;  // "workload", "tile.q", "warps", ...
+};
+std::vector<PointProblem> problems_of(const MeasurePoint& point);
 
 // Stable, readable and fit for a file name:
 // "fused_mma-fp16-b1-hq16-hkv16-q4096-kv4096-d128-causal-tq128-tkv64-w4". d128x64 when d_qk and d_v differ; without

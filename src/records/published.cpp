@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "config/reader.h"
-#include "diagram/mask.h"
+#include "diagram/workload.h"
 
 namespace tilescope::validate {
 namespace {
@@ -35,7 +35,7 @@ class Row {
     if (cell.empty() && otherwise >= 0) return otherwise;
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    constexpr std::int64_t most = std::int64_t{1} << 24;
+    constexpr std::int64_t most = largest_extent;
     if (error == std::errc() && end == cell.data() + cell.size() && value >= 1 && value <= most) return value;
     report(column, fmt::format("expected an integer from 1 to {}, found {}", most, shown_text(cell)));
     return 1;
@@ -62,8 +62,6 @@ class Row {
 PublishedRow read_row(const Row& row, int line) {
   MeasurePoint point;
   point.mask = row.text("mask", "none");
-  if (!mask_kind(point.mask))
-    row.report("mask", fmt::format("expected {}, found {}", mask_spellings(), shown_text(point.mask)));
   const std::string dtype = row.text("dtype", "fp16");
   if (const auto parsed = parse_dtype(dtype)) point.dtype = parsed->format;
   else row.report("dtype", fmt::format("{} is not a dtype", shown_text(dtype)));
@@ -72,8 +70,6 @@ PublishedRow read_row(const Row& row, int line) {
   w.heads_kv = row.integer("heads_kv", w.heads_q);
   w.q_len = row.integer("q_len", -1), w.kv_len = row.integer("kv_len", w.q_len);
   w.d_qk = row.integer("head_dim", -1), w.d_v = row.integer("v_head_dim", w.d_qk);
-  if (w.heads_q % w.heads_kv != 0)
-    row.report("heads_q", fmt::format("{} is not a multiple of heads_kv {}", w.heads_q, w.heads_kv));
   point.tile_q = row.integer("tile_q", 0), point.tile_kv = row.integer("tile_kv", 0),
   point.warps = row.integer("warps", 0);
   PublishedRow out{.points = {}, .seconds = row.positive("ms") / 1e3, .line = line};
@@ -82,6 +78,7 @@ PublishedRow read_row(const Row& row, int line) {
     if (point.kernel.empty()) row.report("kernel", "names no kernel; give one, or several joined by '+'");
     out.points.push_back(point);
   }
+  for (const PointProblem& problem : problems_of(point)) row.report(problem.key, problem.message);
   return out;
 }
 

@@ -5,8 +5,6 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "diagram/mask.h"
-#include "diagram/workload.h"
 #include "records/record_fields.h"
 
 namespace tilescope::validate {
@@ -58,30 +56,14 @@ void read_dtypes(const JsonFields& json, MeasurePoint& point) {
   }
 }
 
-// The limits that --tile and --splits have.
-void check_tile(const JsonFields& json, const MeasurePoint& point) {
-  constexpr std::int64_t most_warps = 64;
-  const auto check = [&](const char* key, std::int64_t value, std::int64_t most) {
-    if (value > most) json.report(key, fmt::format("must be at most {}, found {}", most, value));
-  };
-  check("tile.q", point.tile_q, largest_extent), check("tile.kv", point.tile_kv, largest_extent);
-  check("warps", point.warps, most_warps), check("stages", point.stages, most_warps);
-  check("splits", point.splits, largest_extent);
-}
-
 MeasurePoint read_point(const JsonFields& json) {
   MeasurePoint point;
   point.kernel = json.text("kernel");
   point.mask = json.text("mask");
-  if (!point.mask.empty() && !mask_kind(point.mask))
-    json.report("mask", "expected " + mask_spellings() + ", found " + point.mask);
   const JsonFields workload = json.object("workload");
   point.workload = {workload.integer("batch", 1), workload.integer("heads_q", 1), workload.integer("heads_kv", 1),
                     workload.integer("q_len", 1), workload.integer("kv_len", 1),  workload.integer("d_qk", 1),
                     workload.integer("d_v", 1)};
-  const PointWorkload& w = point.workload;
-  const Workload sizes{w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
-  for (const std::string& violation : sizes.violations()) json.report("workload", violation);
   const std::string dtype = json.text("dtype");
   const std::optional<Dtype> parsed = parse_dtype(dtype);
   if (parsed && parsed->scale_group == 0) point.dtype = parsed->format;
@@ -93,7 +75,8 @@ MeasurePoint read_point(const JsonFields& json) {
   if (json.has("dtypes")) read_dtypes(json.object("dtypes"), point);
   if (json.has("stages")) point.stages = json.integer("stages", 1);
   if (json.has("splits")) point.splits = json.integer("splits", 1);
-  check_tile(json, point);
+  for (const PointProblem& problem : problems_of(point))
+    if (problem.key != "mask" || !point.mask.empty()) json.report(problem.key, problem.message);  // "": said above
   return point;
 }
 
@@ -200,9 +183,17 @@ Counters sum_over(const std::vector<MeasuredLaunch>& islands, Counters MeasuredL
 
 Environment read_environment(const JsonFields& root) { return read_environment_fields(root); }
 
+bool is_experiment_name(std::string_view name) {
+  constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  return !name.empty() && name.size() <= 100 && name[0] != '.' &&
+         name.find_first_not_of(allowed) == std::string_view::npos;
+}
+
 Record read_record_fields(const JsonFields& root, int version, const FindEnvironment& find_environment) {
   Record record;
   record.experiment = root.text("experiment");
+  if (!record.experiment.empty() && !is_experiment_name(record.experiment))  // "": said above
+    root.report("experiment", fmt::format("{}, found {}", experiment_name_rule, shown_text(record.experiment)));
   record.environment = read_record_environment(root, find_environment);
   const bool imported = root.has("source");
   if (imported) record.source = read_source(root.object("source"));

@@ -18,6 +18,11 @@ namespace tilescope::validate {
 
 inline constexpr std::string_view record_schema = "tilescope/record/1";
 
+// Records are kept in a file of that name, and validate reads the experiment of that name.
+bool is_experiment_name(std::string_view name);
+inline constexpr std::string_view experiment_name_rule =
+    "may have letters, digits, '_', '-' and inner '.' only: records are kept in a file of that name";
+
 // What an environment or a record holds of a file that another tool wrote (`tilescope import`) may be unknown: a text
 // is empty then, a number 0, an optional value absent. A record of our own states everything.
 struct Environment {

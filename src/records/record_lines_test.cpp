@@ -249,6 +249,24 @@ TEST_CASE("a store keeps records sorted and complete after every point, and know
   CHECK(read_file(folder / "out/main.jsonl") == to_lines({a, b, c}));
 }
 
+TEST_CASE("a point is done when its result is right and of this GPU, driver and revision") {
+  const LinesFolder folder;
+  Record wrong = measured("w");
+  wrong.correctness->passed = false;
+  const Record right = measured("r");
+  RecordStore store(folder / "out", "main");
+  store.put(wrong), store.put(right);
+  const Environment now = right.environment;
+  CHECK(store.is_done(right.point, now));
+  CHECK_FALSE(store.is_done(wrong.point, now));
+  CHECK_FALSE(store.is_done(measured("other").point, now));
+  for (std::string Environment::*field : {&Environment::gpu, &Environment::driver, &Environment::revision}) {
+    Environment other = now;
+    other.*field += " 2";
+    CHECK_FALSE(store.is_done(right.point, other));
+  }
+}
+
 TEST_CASE("a store does not touch a file with a damaged record") {
   const LinesFolder folder;
   write_file(folder / "main.jsonl", to_lines({measured("a")}) + "{\"schema\":\n");

@@ -18,12 +18,24 @@ RecordStore::RecordStore(const std::filesystem::path& directory, const std::stri
   }
   const std::filesystem::path folder = directory / experiment;
   if (!std::filesystem::is_directory(folder, error) || std::filesystem::is_empty(folder, error)) return;
-  for_each_record(folder, [this](Record&& record) { older_.emplace(point_id(record.point), record.file); });
+  for_each_record(folder, [this](Record&& record) { older_.emplace(point_id(record.point), std::move(record)); });
 }
 
 bool RecordStore::holds(const MeasurePoint& point) const {
   const std::string id = point_id(point);
   return records_.contains(id) || older_.contains(id);
+}
+
+bool RecordStore::is_done(const MeasurePoint& point, const Environment& now) const {
+  const std::string id = point_id(point);
+  const auto right = [&](const std::map<std::string, Record>& records) {
+    const auto found = records.find(id);
+    if (found == records.end()) return false;
+    const Environment& then = found->second.environment;
+    return found->second.correctness && found->second.correctness->passed && then.hardware == now.hardware &&
+           then.gpu == now.gpu && then.driver == now.driver && then.revision == now.revision;
+  };
+  return right(records_) || right(older_);
 }
 
 void RecordStore::put(const Record& record) {
@@ -35,7 +47,7 @@ void RecordStore::put(const Record& record) {
   const auto older = older_.find(id);
   if (older == older_.end()) return;
   std::error_code error;
-  std::filesystem::remove(older->second, error);
+  std::filesystem::remove(older->second.file, error);
   older_.erase(older);
 }
 

@@ -13,6 +13,8 @@ class RecordStore {
 
   const std::filesystem::path& file() const { return file_; }
   bool holds(const MeasurePoint& point) const;
+  // Whether the point need not be measured again: its record has a right result, of the same GPU, driver and revision.
+  bool is_done(const MeasurePoint& point, const Environment& now) const;
 
   // Adds a record, or replaces the one of its point, and writes the whole file under a temporary name that is then
   // renamed: at every moment the file is complete and sorted. At 1 MB a write this is short beside a measurement. A
@@ -21,8 +23,8 @@ class RecordStore {
 
  private:
   std::filesystem::path file_;
-  std::map<std::string, Record> records_;               // by point id
-  std::map<std::string, std::filesystem::path> older_;  // files in the older form, by point id
+  std::map<std::string, Record> records_;  // by point id
+  std::map<std::string, Record> older_;    // of files in the older form, by point id
 };
 
 }  // namespace tilescope::validate

@@ -112,10 +112,10 @@ TEST_CASE("sizes that cannot be are refused in a record as on the command line")
   CHECK(refused("/point/workload/heads_kv", 32).find("multiple of heads_kv") != std::string::npos);
   CHECK(refused("/point/workload/heads_kv", 5).find("multiple of heads_kv") != std::string::npos);
   CHECK(refused("/point/workload/q_len", std::int64_t{1} << 41).find("workload") != std::string::npos);
-  CHECK(refused("/point/warps", 4611686018427387904).find("must be at most 64") != std::string::npos);
-  CHECK(refused("/point/warps", 1000000000).find("must be at most 64") != std::string::npos);
-  CHECK(refused("/point/tile/q", INT64_MAX).find("must be at most") != std::string::npos);
-  CHECK(refused("/point/stages", 100).find("must be at most 64") != std::string::npos);
+  CHECK(refused("/point/warps", 4611686018427387904).find("must be from 0 to 64") != std::string::npos);
+  CHECK(refused("/point/warps", 1000000000).find("must be from 0 to 64") != std::string::npos);
+  CHECK(refused("/point/tile/q", INT64_MAX).find("must be from 0 to") != std::string::npos);
+  CHECK(refused("/point/stages", 100).find("must be from 0 to 64") != std::string::npos);
   nlohmann::json json = json_of(own_record());
   json["seconds"]["steady"] = {0, 0, 0};
   CHECK(refusal(json).find("seconds.steady: holds a time of 0 s") != std::string::npos);

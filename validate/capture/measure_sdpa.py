@@ -106,6 +106,7 @@ def describe(launch):
             f"local {launch['local_bytes']} blocks/SM {launch['blocks_per_unit']}")
 
 def measure(library, index, point, options):
+    """Whether the result was right."""
     inputs = Inputs(point)
     run, check = KERNELS[point["kernel"]](inputs)
     outputs = run()
@@ -114,7 +115,7 @@ def measure(library, index, point, options):
     launches = library.call("tilescope_launches", call)["launches"]
     if options["launches"]:
         print("\n".join(describe(launch) for launch in launches))
-        return
+        return True
     if point["splits"] > 1 and launches[0]["grid"][1] != point["splits"]:
         raise RuntimeError(f"the keys are split into {launches[0]['grid'][1]} parts")
     correctness = check(inputs, outputs)
@@ -126,6 +127,7 @@ def measure(library, index, point, options):
     steady = sorted(answer["steady"])
     error, tolerance = correctness["max_error"], correctness["tolerance"]
     print(f"  {steady[len(steady) // 2] * 1e6:.1f} us, error {error:.2g} of {tolerance:.2g}")
+    return correctness["passed"]
 
 def read_options(arguments):
     options = {"library": "libtilescope_third_party.so", "experiment": "", "output": "", "data": ".",
@@ -144,15 +146,20 @@ def main(arguments):
     torch.zeros(1, device="cuda")
     library = Library(options["library"])
     points = library.call("tilescope_open", options["data"], options["experiment"], options["revision"])["points"]
+    wrong = []
     for index, point in enumerate(points):
         if options["only"] not in point["id"]:
             continue
         print(point["id"], flush=True)
         try:
-            measure(library, index, point, options)
+            if not measure(library, index, point, options):
+                wrong.append(point["id"])
         except RuntimeError as error:
             print(f"  not measured: {error}", flush=True)
         torch.cuda.empty_cache()
+    if wrong:
+        print(f"{len(wrong)} points have a wrong result: {', '.join(wrong)}", file=sys.stderr)
+    return 1 if wrong else 0
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

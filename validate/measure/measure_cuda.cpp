@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
 #include "records/record_store.h"
@@ -51,6 +52,8 @@ void prepare_folder(const std::filesystem::path& folder) {
 Record run_named_point(Bench& bench, const MeasurePoint& point, const ChosenVariant& chosen) {
   try {
     return run_point(bench, point, chosen);
+  } catch (const DeviceMemoryError&) {
+    throw;
   } catch (const DeviceError& error) {
     throw DeviceError(fmt::format("at {}: {}", point_id(point), error.what()));
   }
@@ -68,12 +71,20 @@ void measure_point(Bench& bench, const MeasurePoint& listed, RecordStore& store,
     progress.message = chosen.problem;
     return;
   }
-  if (resume && store.holds(point)) {
+  if (resume && store.is_done(point, bench.environment)) {
     progress.state = PointState::kept;
     return;
   }
   bench.environment.date = utc_now();
-  const Record record = run_named_point(bench, point, chosen);
+  std::optional<Record> measured;
+  try {
+    measured = run_named_point(bench, point, chosen);
+  } catch (const DeviceMemoryError& error) {  // the points after it may be smaller
+    progress.state = PointState::unsupported;
+    progress.message = error.what();
+    return;
+  }
+  const Record& record = *measured;
   store.put(record);
   progress.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   progress.state = record.correctness->passed ? PointState::measured : PointState::incorrect;

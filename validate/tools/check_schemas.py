@@ -91,7 +91,7 @@ def read_schemas():
 
 def files():
     """(place, document) of every bundled file that names a schema."""
-    for folder in ("models", "kernels", "hardware", "validate"):
+    for folder in ("models", "kernels", "hardware", "validate", "docs/gate-sample"):
         for path in sorted((ROOT / folder).rglob("*")):
             place = str(path.relative_to(ROOT))
             if path.suffix == ".yaml":

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/input/options.h"
-#include "cli/input/scratch_directory.h"
 #include "cli/output/launches/check_columns.h"
 #include "records/capture/capture_lines.h"
 
@@ -50,7 +50,7 @@ ExitStatus check_against_capture(const Arguments& arguments, const DescribeInput
   }
   const capture::Capture found = capture::read_capture(place);
   const launches::CapturedGroup group = launches::counted_launches(found, input.facts, input.launch, place);
-  const ScratchDirectory scratch("tilescope-check");
+  const TemporaryDirectory scratch("tilescope-check");
   const std::string mask = arguments.text("mask").value_or(input.mask);
   const CheckedDescription checked = launches::check_description(
       description.yaml(), launches::described_point(input.facts, *input.workload, mask, ""), group,

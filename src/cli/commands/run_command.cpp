@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/files.h"
 #include "cli/commands/commands.h"
-#include "cli/input/scratch_directory.h"
 #include "cli/output/launches/launch_columns.h"
 #include "import/import_file.h"
 #include "kernel/code/sass/nvdisasm.h"
@@ -228,7 +228,7 @@ ExitStatus run(const Arguments& arguments) {
            "records, or a file that import reads");
   validate::Experiment gate;
   if (const auto file = arguments.text("gate")) gate = validate::load_experiment(*file);
-  const ScratchDirectory scratch("tilescope-run");
+  const TemporaryDirectory scratch("tilescope-run");
   const fs::path descriptors = arguments.text("descriptors").value_or(scratch.path().string());
   const std::string place = runs ? arguments.text("capture").value_or("capture") : *from;
   const int status = runs ? captured(arguments, place) : 0;

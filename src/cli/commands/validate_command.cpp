@@ -10,6 +10,7 @@
 #include "cli/output/progress.h"
 #include "compare/comparison_columns.h"
 #include "compare/errors.h"
+#include "compare/gate/baseline.h"
 #include "request/read_point.h"
 
 namespace tilescope::cli {
@@ -58,23 +59,72 @@ void write_errors(const std::string& file, const Comparison& comparison) {
   write_file(file, to_json(error_bars(observed_errors(comparison, published))).dump(1) + "\n");
 }
 
+// What moved since --baseline; nothing without one. With --update-baseline the comparison becomes the baseline.
+std::vector<BaselineChange> baseline_changes(const Arguments& arguments, const Comparison& comparison) {
+  const auto file = arguments.text("baseline");
+  if (!file) return {};
+  if (arguments.has("update-baseline")) {
+    write_file(*file, to_json(baseline_of(comparison, data_directory())).dump(1) + "\n");
+    return {};
+  }
+  return changes_since(read_baseline(*file), comparison, data_directory());
+}
+
+// Before the records are compared, which takes a while.
+void check_baseline_options(const Arguments& arguments) {
+  const auto file = arguments.text("baseline");
+  if (arguments.has("update-baseline") && !file) refuse("--update-baseline", "needs --baseline FILE to write to");
+  if (file && arguments.has("update-baseline")) check_writable_file(*file);
+  else if (file) read_baseline(*file);
+}
+
+std::string junit_of(const Arguments& arguments, const Comparison& comparison,
+                     const std::vector<BaselineChange>& changes) {
+  const std::string records = to_junit(comparison);
+  if (!arguments.has("baseline") || arguments.has("update-baseline")) return records;
+  const std::size_t head = records.find('\n') + 1;  // <?xml ...?>
+  return records.substr(0, head) + "<testsuites>\n" + records.substr(head) + to_junit(changes, comparison.rows.size()) +
+         "</testsuites>\n";
+}
+
+std::string baseline_text(const Arguments& arguments, const std::vector<BaselineChange>& changes, const Style& style) {
+  if (!arguments.has("baseline")) return "";
+  const std::string file = *arguments.text("baseline");
+  if (arguments.has("update-baseline")) return fmt::format("\nthe baseline {} was written\n", file);
+  if (changes.empty()) return fmt::format("\nno row moved since the baseline {}\n", file);
+  return "\n" + render(table_of(fmt::format("moved since the baseline {}", file), baseline_columns(), changes), style);
+}
+
+// Without a tolerance and with a baseline, the baseline alone decides.
+bool within_tolerances(const Arguments& arguments, const Comparison& comparison) {
+  return comparison.passed() || (arguments.has("baseline") && counts_of(comparison.rows).judged == 0);
+}
+
 ExitStatus validate_records(const Arguments& arguments) {
   if (arguments.has("published")) return validate_published(arguments);
+  check_baseline_options(arguments);
   const Comparison comparison =
       compare_recorded(arguments, Keep::rows, Progress(arguments, "comparing records").callback());
   const std::vector<SearchRegret> regrets = search_regret(comparison);
   // Writes files before standard output, because the reader of standard output may close it early.
-  if (const auto junit = arguments.text("junit")) write_file(*junit, to_junit(comparison));
-  if (const auto markdown = arguments.text("markdown"))
-    write_file(*markdown, summary_text(comparison, regrets, Style{.format = OutputFormat::md}));
+  const std::vector<BaselineChange> changes = baseline_changes(arguments, comparison);
+  if (const auto junit = arguments.text("junit")) write_file(*junit, junit_of(arguments, comparison, changes));
+  if (const auto markdown = arguments.text("markdown")) {
+    const Style md{.format = OutputFormat::md};
+    write_file(*markdown, summary_text(comparison, regrets, md) + baseline_text(arguments, changes, md));
+  }
   if (const auto errors = arguments.text("errors")) write_errors(*errors, comparison);
   const Style style = style_of(arguments);
-  if (style.format == OutputFormat::json) deliver(arguments, to_json(comparison).dump(1) + "\n");
-  else if (style.format == OutputFormat::csv) deliver(arguments, render(row_table(comparison), style));
-  else deliver(arguments, summary_text(comparison, regrets, style));
+  if (style.format == OutputFormat::json) {
+    Json json = to_json(comparison);
+    if (arguments.has("baseline")) json["baseline"] = objects_of(baseline_columns(), changes);
+    deliver(arguments, json.dump(1) + "\n");
+  } else if (style.format == OutputFormat::csv) deliver(arguments, render(row_table(comparison), style));
+  else deliver(arguments, summary_text(comparison, regrets, style) + baseline_text(arguments, changes, style));
   const bool good_search =
       std::all_of(regrets.begin(), regrets.end(), [](const SearchRegret& regret) { return regret.within_bar; });
-  return comparison.passed() && good_search ? ExitStatus::done : ExitStatus::answer_no;
+  return within_tolerances(arguments, comparison) && good_search && passes(changes) ? ExitStatus::done
+                                                                                    : ExitStatus::answer_no;
 }
 
 std::vector<OptionSpec> validate_options() {
@@ -82,6 +132,8 @@ std::vector<OptionSpec> validate_options() {
          std::vector<OptionSpec>{
              {"junit", "also write JUnit XML to this file", Value::output_file},
              {"markdown", "also write the summary as Markdown to this file", Value::output_file},
+             {"baseline", "fail also where a row got worse since this stored comparison", Value::file},
+             {"update-baseline", "store this comparison as the --baseline instead", Value::flag},
              {"errors", "also write the time errors by GPU and kernel that predict prints (validate/errors.json)",
               Value::output_file},
              {"published", "compare instead with published times: a directory of tables (validate/published)",
@@ -100,11 +152,13 @@ Command validate_command() {
       .usage = "[--recorded DIRECTORY] [--experiment FILE] | --published DIRECTORY",
       .examples = {"tilescope validate",
                    "tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml",
+                   "tilescope validate --recorded my_records --baseline baseline.json",
                    "tilescope validate --published validate/published"},
       .notes =
           "Exit status 1 when a row exceeds its tolerance, no row has a tolerance, a published table exceeds its error "
           "limits, or the tiles predicted to be fastest are over 5 % slower than the fastest ones (mean of 12 or "
-          "more workloads of a kernel).",
+          "more workloads of a kernel). With --baseline also when a count differs from the stored one, when the "
+          "error of a time or of counted bytes is worse by 2 points and by 10 %, or when a stored row is gone.",
       .options = validate_options,
       .run = validate_records};
 }

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/input/options.h"
 #include "cli/output/fit.h"
 #include "cli/output/terminal.h"
@@ -37,7 +38,8 @@ void print(std::string_view text) {
 
 void print_note(const std::string& line) {
   const std::size_t width = terminal_width(STDERR_FILENO);
-  std::cerr << (width > 0 ? fitted(line, width) : line) << "\n";
+  const std::string safe = many_lines(line);
+  std::cerr << (width > 0 ? fitted(safe, width) : safe) << "\n";
 }
 
 Style style_of(const Arguments& arguments) {
@@ -49,13 +51,12 @@ Style style_of(const Arguments& arguments) {
 }
 
 void deliver(const Arguments& arguments, const std::string& content) {
-  if (to_file(arguments)) {
-    write_file(*arguments.text("output"), content);
-    return;
-  }
   const Style style = style_of(arguments);
-  if (style.format != OutputFormat::text) print(content);
-  else print(coloured_errors(style.width > 0 ? fitted(content, style.width) : content, style.colour));
+  const bool read_by_people = style.format == OutputFormat::text || style.format == OutputFormat::md;
+  const std::string safe = read_by_people ? many_lines(content) : content;
+  if (to_file(arguments)) write_file(*arguments.text("output"), safe);
+  else if (style.format != OutputFormat::text) print(safe);
+  else print(coloured_errors(style.width > 0 ? fitted(safe, style.width) : safe, style.colour));
 }
 
 Output::Output(const Arguments& arguments) {

@@ -136,6 +136,17 @@ std::string energy_text(const Answer& a, const Style& style) {
          fmt::format("transfers: {:.0f} % of it\n", 100 * transfer_share(a.prediction));
 }
 
+// Kernels that the walk was asked for and did not take.
+std::string closed_form_line(const Answer& a) {
+  const MemoryLevel* l2 = a.hardware.level(LevelId::l2);
+  if (a.point.l2 != L2Model::walk || !l2 || !l2->capacity_bytes) return "";
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < a.prediction.islands.size(); ++i)
+    if (!a.prediction.islands[i].l2_walked) names.push_back(a.plan.schedule.islands[i].name);
+  if (names.empty()) return "";
+  return fmt::format("L2 by its closed form: {} (too many steps or tiles to walk)\n", join(names, ", "));
+}
+
 std::string last_lines(const Answer& a) {
   const TimePrediction& time = a.prediction.time;
   std::string out = fmt::format("\npredicted {:.2f} us, {} {}: {} of model FLOP; {}\n", time.total * 1e6,
@@ -148,6 +159,7 @@ std::string last_lines(const Answer& a) {
         "{}\n",
         a.plan.schedule.name, a.hardware.id);
   if (const std::string spills = spill_text(a.prediction); !spills.empty()) out += spills + "\n";
+  out += closed_form_line(a);
   for (const std::string& line : computed_lines(a.plan, a.hardware, a.point)) out += line + "\n";
   for (const std::string& missing : missing_rates(a.plan, a.hardware, a.prediction))
     out += "the profile does not state " + missing + ": the time excludes everything that depends on it\n";

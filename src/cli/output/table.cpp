@@ -2,18 +2,40 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "base/text.h"
 
 namespace tilescope::cli {
 namespace {
 
+// A spreadsheet takes such a text for a formula and may run it.
+bool is_formula(const std::string& text) {
+  if (text.size() < 2 || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos) return false;
+  char* end = nullptr;
+  std::strtod(text.c_str(), &end);
+  return end != text.c_str() + text.size();
+}
+
 std::string csv_cell(const Json& cell) {
   if (cell.is_null()) return "";
-  const std::string text = cell.is_string() ? cell.get<std::string>() : cell.dump();
+  std::string text = cell.is_string() ? cell.get<std::string>() : cell.dump();
+  if (cell.is_string() && is_formula(text)) text.insert(0, "'");
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + '"';
+}
+
+// Text of a cell that stays within it and is neither HTML nor a link.
+std::string markdown_cell(const Json& cell) {
+  std::string text;
+  for (const char c : one_line(shown_cell(cell))) {
+    if (c == '<') text += "&lt;";
+    else if (c == '|' || (c == '(' && text.ends_with(']'))) text += std::string("\\") + c;
+    else text += c;
+  }
+  return text;
 }
 
 std::string render_markdown(const Table& table) {
@@ -24,11 +46,7 @@ std::string render_markdown(const Table& table) {
   out += "\n";
   for (const auto& row : table.rows) {
     out += "|";
-    for (const Json& cell : row) {
-      std::string text = shown_cell(cell);
-      for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
-      out += " " + text + " |";
-    }
+    for (const Json& cell : row) out += " " + markdown_cell(cell) + " |";
     out += "\n";
   }
   return out;

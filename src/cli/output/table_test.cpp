@@ -88,3 +88,19 @@ TEST_CASE("a progress bar shows the task, the progress and the time in the given
   for (const std::size_t width : {10u, 30u, 60u})
     CHECK(progress_line("comparing records", 9, 10, 3, width).size() <= width);
 }
+
+TEST_CASE("a name from outside stays one cell of CSV and of Markdown, and is no formula, HTML or link") {
+  const auto one_cell = [](const std::string& name, OutputFormat format) {
+    const std::string text = render(Table{.title = "", .columns = {"kernel"}, .rows = {{name}}}, format);
+    return text.substr(format == OutputFormat::csv ? text.find('\n') + 1 : text.find("--- |\n") + 6);
+  };
+  CHECK(one_cell("=1+1", OutputFormat::csv) == "'=1+1\n");
+  CHECK(one_cell("@SUM(A1)", OutputFormat::csv) == "'@SUM(A1)\n");
+  CHECK(one_cell("-31.2", OutputFormat::csv) == "-31.2\n");
+  CHECK(one_cell("-", OutputFormat::csv) == "-\n");
+  CHECK(one_cell("a,\"b\"", OutputFormat::csv) == "\"a,\"\"b\"\"\"\n");
+  CHECK(one_cell("a|b", OutputFormat::md) == "| a\\|b |\n");
+  CHECK(one_cell("<img src=x>", OutputFormat::md) == "| &lt;img src=x> |\n");
+  CHECK(one_cell("[a](http://b)", OutputFormat::md) == "| [a]\\(http://b) |\n");
+  CHECK(one_cell("a\nb", OutputFormat::md) == "| a\\nb |\n");
+}

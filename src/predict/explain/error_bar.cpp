@@ -9,6 +9,7 @@
 #include "base/contains.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 
 namespace tilescope {
 
@@ -45,6 +46,37 @@ double bar_of(std::vector<double> errors) {
 
 namespace {
 
+// What nlohmann's own errors do not find: values that no summary holds.
+class BadSummary : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw BadSummary(what);
+}
+
+// A part of something measured, such as an error.
+double amount(const ordered_json& row, const char* key) {
+  const double value = row.at(key).get<double>();
+  require(std::isfinite(value) && value >= 0 && value <= 1e6,
+          fmt::format("{} must be from 0 to 1e6, found {}", key, value));
+  return value;
+}
+
+std::int64_t how_many(const ordered_json& row, std::int64_t least) {
+  require(row.at("n").is_number_integer() && row.at("n").get<std::int64_t>() >= least,
+          fmt::format("n must be an integer of at least {}, found {}", least, row.at("n").dump()));
+  return row.at("n").get<std::int64_t>();
+}
+
+ordered_json read_summary(const std::filesystem::path& file, const char* schema) {
+  ordered_json json = ordered_json::parse(read_file(file));
+  require(json.at("schema") == schema,
+          fmt::format("expected schema {}, found {}", schema, shown_text(json.at("schema").dump())));
+  return json;
+}
+
 std::string text_or_empty(const ordered_json& value) { return value.is_null() ? "" : value.get<std::string>(); }
 
 ErrorRow read_row(const ordered_json& json) {
@@ -53,13 +85,17 @@ ErrorRow read_row(const ordered_json& json) {
                .quantity = json.at("quantity").get<std::string>(),
                .regime = text_or_empty(json.at("regime")),
                .published = json.at("source") == "published",
-               .mape = json.at("mape").get<double>(),
-               .p90 = json.at("p90").get<double>(),
-               .n = json.at("n").get<std::int64_t>(),
+               .mape = amount(json, "mape"),
+               .p90 = amount(json, "p90"),
+               .n = how_many(json, 1),
                .held = std::nullopt,
                .basis = json.at("basis").get<std::string>()};
-  for (const auto& [size, range] : json.at("sizes").items())
-    row.sizes[size] = {range.at(0).get<double>(), range.at(1).get<double>()};
+  for (const auto& [size, range] : json.at("sizes").items()) {
+    const auto [least, most] = row.sizes[size] = {range.at(0).get<double>(), range.at(1).get<double>()};
+    require(least > 0 && least <= most && std::isfinite(most),
+            fmt::format("sizes.{} must be two positive sizes, the smaller first, found {}", shown_text(size),
+                        range.dump()));
+  }
   return row;
 }
 
@@ -69,15 +105,17 @@ ErrorBars ErrorBars::load(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return {};
   try {
-    const ordered_json json = ordered_json::parse(read_file(file));
+    const ordered_json json = read_summary(file, "tilescope/errors/1");
     ErrorBars bars;
     for (const ordered_json& row : json.at("rows")) bars.rows_.push_back(read_row(row));
     for (const ordered_json& one : json.at("widening"))
       bars.widening_.push_back({one.at("quantity").get<std::string>(), one.at("cause").get<std::string>(),
-                                one.at("factor").get<double>(), one.at("n").get<std::int64_t>()});
+                                amount(one, "factor"), how_many(one, 0)});
     return bars;
   } catch (const ordered_json::exception& error) {
     refuse_summary(file, "tilescope validate --errors", error.what());
+  } catch (const BadSummary& problem) {
+    refuse_summary(file, "tilescope validate --errors", problem.what());
   }
 }
 
@@ -175,9 +213,9 @@ std::optional<TimeError> basis_error(const std::filesystem::path& file, const st
     if (!kept || error.mape > kept->mape) kept = error;
   };
   try {
-    const ordered_json json = ordered_json::parse(read_file(file));
+    const ordered_json json = read_summary(file, "tilescope/basis-errors/1");
     for (const ordered_json& row : json.at("rows")) {
-      const TimeError error{row.at("mape").get<double>(), row.at("p90").get<double>(), row.at("n").get<std::int64_t>(),
+      const TimeError error{amount(row, "mape"), amount(row, "p90"), how_many(row, 1),
                             row.at("evidence").get<std::string>()};
       if (row.at("hardware") == hardware && row.at("basis") == basis) own = error;
       if (row.at("chip") == chip && row.at("basis") == basis) keep_larger(same_chip, error);
@@ -185,6 +223,8 @@ std::optional<TimeError> basis_error(const std::filesystem::path& file, const st
     }
   } catch (const ordered_json::exception& error) {
     refuse_summary(file, "validate/tools/basis_errors.py", error.what());
+  } catch (const BadSummary& problem) {
+    refuse_summary(file, "validate/tools/basis_errors.py", problem.what());
   }
   return own ? own : same_chip ? same_chip : other_chip;
 }

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <memory_resource>
 
+#include "base/checked.h"
 #include "base/contains.h"
+#include "base/error.h"
 #include "base/text.h"
+#include "predict/point/bound_island.h"
 #include "predict/predict.h"
 
 namespace tilescope {
@@ -58,9 +63,26 @@ std::string own_name(const IslandImplementation& how) {
   return text;
 }
 
+// Every order is walked: what would take minutes is refused.
+void require_few_steps(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  constexpr std::int64_t most_steps = std::int64_t{1} << 27;  // of all orders together: some seconds
+  std::array<std::byte, 16 << 10> buffer;
+  std::pmr::monotonic_buffer_resource memory(buffer.data(), buffer.size());
+  std::int64_t steps = 0;
+  for (const BoundIsland& launch : bind_islands(plan, hardware, point, &memory))
+    steps = checked_add(steps, visited_points(launch.nest, launch.live, {}, false));
+  const auto heads = static_cast<std::uint64_t>(checked_mul(point.workload.batch, point.workload.heads_kv));
+  const std::int64_t orders = (point.mask.masks() ? 2 : 1) * (1 + std::bit_width(heads));
+  if (steps <= most_steps / orders) return;
+  refuse("--orders", fmt::format("walks {} steps in up to {} orders, at most {} steps each can be; give a smaller "
+                                 "batch, fewer heads or shorter lengths",
+                                 with_thousands(steps), orders, with_thousands(most_steps / orders)));
+}
+
 }  // namespace
 
 std::vector<OrderedTraffic> traffic_by_order(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  require_few_steps(plan, hardware, point);
   Point walked = point;
   walked.l2 = L2Model::walk;
   Prediction prediction;

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "base/error.h"
+
 namespace tilescope {
 
 TEST_CASE(
@@ -19,6 +21,9 @@ TEST_CASE(
   CHECK(orders.front().own);  // fused_mma goes head by head; among equal orders its own is first
   CHECK(orders.back().order == "all heads in turns, q slowest");
   CHECK(orders.back().read_bytes > 2 * compulsory);
+  point.workload = {32, 32, 32, 16384, 16384, 64, 64};
+  CHECK_THROWS_WITH_AS(traffic_by_order(plan, hardware, point), doctest::Contains("steps in up to 12 orders, at most"),
+                       InputError);
 }
 
 }  // namespace tilescope

@@ -34,8 +34,8 @@ struct TileStreams {
   std::size_t entries() const { return first.size() - 1; }
 };
 
-// Most tiles that are told apart; an island with more is not walked.
-inline constexpr std::int64_t most_tiles = std::int64_t{1} << 22;
+// Most tiles that are told apart; an island with more is not walked. The walk takes about 500 B a tile.
+inline constexpr std::int64_t most_tiles = std::int64_t{1} << 20;
 
 // False: more than `most_tiles`, or an axis is cut in a way that tiles cannot be numbered by.
 bool tile_streams(const BoundIsland& bound, TileStreams& out);

@@ -12,6 +12,7 @@ namespace tilescope {
 namespace {
 
 constexpr int most_streams = 16;
+constexpr std::int64_t update_cost = 32;  // steps that take as long as one that reads and stores again what it updates
 
 // A block on a unit: where its streams stand, and the tile each stream of tiles is at.
 struct Slot {
@@ -279,7 +280,9 @@ bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t res
   if (!tile_streams(bound, tiles) || tiles.list.size() > most_streams) return false;
   const std::int64_t steps = visited_points(bound.nest, bound.live, {}, false);
   const std::int64_t phases = options.frames.bytes > 0 ? options.frames.places() : 1;
-  if (steps > options.most_steps / phases) return false;
+  const bool updates = std::any_of(tiles.list.begin(), tiles.list.end(),
+                                   [](const TileStream& stream) { return stream.kind == TileStream::Kind::update; });
+  if (steps > options.most_steps / phases || (updates && steps > options.most_steps / update_cost)) return false;
   Walker(bound, tiles, shape, std::max<std::int64_t>(1, resident_blocks), options).run(out);
   return true;
 }

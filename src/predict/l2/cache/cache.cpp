@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::int64_t finest_piece = 64 << 10;   // bytes
 constexpr int slices = 4;                         // sets of different chance, each with a part of a piece
-constexpr std::int64_t most_fragments = 1 << 21;  // larger data is handled in larger pieces
+constexpr std::int64_t most_fragments = 1 << 21;  // larger data is handled in larger pieces,
+constexpr std::int64_t most_groups = 1 << 18;     // and so is a larger L2
 
 // splitmix64 (Steele, Lea, Flood, OOPSLA 2014): unrelated values of consecutive numbers. One product by a constant does
 // not do: its values lie a constant distance apart, which fills sets too evenly or not, by the number of sets.
@@ -88,7 +89,7 @@ void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces,
   if (shape.ways > 0) {
     std::int64_t all = 0;
     for (const CachePiece& piece : pieces) all += piece.bytes;
-    while (all / bytes > most_fragments) bytes *= 2;
+    while (all / bytes > most_fragments || shape.capacity / shape.ways / bytes > most_groups) bytes *= 2;
     groups = std::max<std::int64_t>(1, shape.capacity / shape.ways / bytes) * slices;
   }
   room_ = shape.capacity / partitions_ / groups;

@@ -1,0 +1,118 @@
+// Input from outside that is wrong on purpose.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/run_program.h"
+
+using namespace tilescope;
+using namespace tilescope::cli;
+
+namespace {
+
+const std::string fused_point = " --hardware h200_sxm --kernel fused_mma --heads 16 --head-dim 128";
+
+// The first causal record of `main`, with its environment, changed by sed.
+Outcome validate_changed(const std::string& sed) {
+  const ScratchFolder folder;
+  const std::string records = TILESCOPE_SOURCE_DIR "/validate/records/h200/main.jsonl", file = folder / "r.jsonl";
+  REQUIRE(std::system(("{ grep tilescope/environment " + records + "; grep -m 1 '\"mask\":\"causal\"' " + records +
+                       " | sed '" + sed + "'; } >" + file)
+                          .c_str()) == 0);
+  return run_program("validate --recorded " + file);
+}
+
+}  // namespace
+
+TEST_CASE("a record with one wrong value is refused by its line, and predicted for no other workload") {
+  CHECK(validate_changed("").status == 0);
+  const std::pair<const char*, const char*> wrong[] = {
+      {R"(s/"heads_kv":16/"heads_kv":32/)", "point.workload: heads_q must be a multiple"},
+      {R"(s/"heads_kv":16/"heads_kv":5/)", "point.workload: heads_q must be a multiple"},
+      {R"(s/"warps":[0-9]*/"warps":4611686018427387904/)", "point.warps: must be from 0 to 64"},
+      {R"(s/"warps":[0-9]*/"warps":1000000000/)", "point.warps: must be from 0 to 64"},
+      {R"(s/"steady":\[[^]]*\]/"steady":[0,0,0]/)", "seconds.steady: holds a time of 0 s"},
+      {R"(s/"passed":true/"passed":false/)", "correctness.passed: is false"},
+      {R"(s/_len":[0-9]*/_len":1099511627776/g)", "point: a count exceeds 2^63 - 1"},
+      {R"(s/"experiment":"main"/"experiment":"\\ud800"/)", "is not complete JSON"},
+      {R"(s/"experiment":"main"/"experiment":"..\/main"/)", "experiment: may have letters"}};
+  for (const auto& [sed, message] : wrong) {
+    CAPTURE(sed);
+    const Outcome outcome = validate_changed(sed);
+    CAPTURE(outcome.err);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.err.find("r.jsonl:") != std::string::npos);
+    CHECK(outcome.err.find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("what is quoted from the command line is one short line without control characters") {
+  const std::string escape = "\"$(printf '\\033[2J\\nx')\"", long_word = "$(head -c 100000 /dev/zero | tr '\\0' a)";
+  for (const std::string& words :
+       {"predict --mask " + escape + fused_point, "predict --dtype " + escape + fused_point,
+        "predict --tile q=" + escape + fused_point, escape, "predict " + escape + fused_point, "derive " + escape,
+        "inspect " + escape, "validate --recorded " + escape, "predict --format " + escape + fused_point,
+        "predict -o /none/" + escape + fused_point, "predict --mask " + long_word + fused_point,
+        "sweep --axis " + long_word + "=1" + fused_point, long_word, "predict --kernel " + long_word}) {
+    CAPTURE(words);
+    const Outcome outcome = run_program(words);
+    CAPTURE(outcome.err);
+    CHECK(outcome.status == 2);
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    CHECK(outcome.err.find('\x1b') == std::string::npos);
+    CHECK(outcome.err.size() < 4000);
+  }
+  check_refused("predict --hardware \"$(printf '\\355\\240\\200')\"",
+                "error: command line: word 3 is not UTF-8, found '\\xed\\xa0\\x80'");
+}
+
+TEST_CASE("bytes that are not UTF-8 in a YAML file are refused with their place") {
+  const ScratchFolder folder;
+  write_file(folder / "gpu.yaml", "schema: tilescope/hardware/1\nname: \"a\xED\xA0\x80\"\n");
+  const Outcome outcome = run_program("predict --format json --q-len 1k --hardware " + folder / "gpu.yaml");
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err.find("gpu.yaml:2:9: error: is not UTF-8") != std::string::npos);
+}
+
+TEST_CASE("a signal ends the program within a second and leaves no file") {
+  for (const char* signal : {"INT", "TERM", "HUP"}) {
+    CAPTURE(signal);
+    const ScratchFolder folder;
+    const std::string words =
+        "sweep --axis batch=1:100000:1 --tile first -q -o " + folder / "out.csv" + fused_point + " --q-len 4k";
+    const auto begin = std::chrono::steady_clock::now();
+    // A background job of a shell without job control ignores SIGINT; timeout's child does not.
+    const int status = std::system(
+        ("timeout -s " + std::string(signal) + " 2 '" TILESCOPE_BINARY "' " + words + " 2>/dev/null").c_str());
+    CHECK(status != 0);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(3500));
+    CHECK(folder.entries() == 0);
+  }
+}
+
+TEST_CASE("points of any size are answered within ten seconds, and the walk that is left out is named") {
+  const auto answered = [](const std::string& words) {
+    const auto begin = std::chrono::steady_clock::now();
+    Outcome outcome = run_program(words);
+    CHECK_MESSAGE(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30),
+                  words);  // 10 s on a quiet machine
+    CHECK(outcome.status < 2);
+    return outcome;
+  };
+  answered(
+      "predict --hardware h200_sxm --schedule flash1 --heads 16 --q-len 4k --kv-len 1000000000 --head-dim 128 "
+      "--mask causal --l2 closed");
+  const std::string said = "L2 by its closed form";
+  CHECK(answered("predict --hardware h200_sxm --kernel backward --batch 64 --heads 64 --q-len 8k --head-dim 128")
+            .out.find(said) != std::string::npos);
+  CHECK(answered("predict --hardware h200_sxm --kernel split_kv --batch 9775 --heads 32 --q-len 1 --kv-len 8k "
+                 "--head-dim 128 --splits 8")
+            .out.find(said) != std::string::npos);
+  CHECK(answered("predict --q-len 4k" + fused_point).out.find(said) == std::string::npos);
+}
