@@ -71,7 +71,8 @@ struct Work {
   std::int64_t exp = 0;           // exponentials of the schedule, clipped tiles: one a score, one a row and step
   std::array<std::int64_t, pipe_count> pipes{};  // thread operations executed, by Pipe
   std::array<std::int64_t, pipe_count> of_outputs{},
-      of_threads{};  // of these: by elements of results; by threads and steps
+      of_threads{},  // of these: by elements of results; by threads and steps
+      outside{};     // of these, where the machine code is known: before and after a block's steps
   // Instructions of warps, and those of the ALU pipe, where the machine code of all products is known; else 0.
   std::int64_t instructions = 0, alu_instructions = 0;
   std::int64_t fma_flop() const;  // 2 ffma + fadd + fmul

@@ -16,10 +16,19 @@ instructions that a warp executes (`passes`):
     ahead    in passes that copy a tile for a later one: all but the last
     end      in passes whose keys the mask cuts behind a row's last key; `tail`: where only the end of the keys cuts
     begin    in passes whose keys the mask cuts before a row's first key
-    copies   a step of the warp that does nothing but copy
+    copies   a step of the warps that do nothing but copy
+    fill     all copies before the loop (`lead` tiles, where threads copy for later steps; `ahead` is then the loop's)
+    first    once in a block, by `first_warps` of its warps, of which `first_lanes` lanes
+    row      for each row, by one warp
+    list     for each 32 tiles of keys up to a tile of queries' last one
+
+A line with `launch` is an instance of a launch without products. Its `loops` go through the steps of a stream of which
+a warp takes every `apart`-th, `beside` of them side by side: first those left over from groups of `group` (`left`), then
+the groups (`of_group`); `some`, `around_left` and `around_groups` run if either, the first or the second loop does.
 
 The header's `function` is a pattern of the mangled name, whose groups are template arguments; `tile` says how the keys
-of a variant follow from them. Both are kept when the file is written again.
+of a variant follow from them. The header is kept when the file is written again. Where a kernel.yaml states
+`variants`, each gets the instructions of the instance with its tile.
 """
 import argparse
 import hashlib
@@ -30,12 +39,16 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import code_paths  # noqa: E402
+from code_passes import add, attention_loop, passes_of  # noqa: E402
+from code_paths import LANES, opcode_count  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DTYPES = {"6__half": "fp16", "13__nv_bfloat16": "bf16"}
 RESOURCES = ("compute_capability", "registers", "shared_bytes", "local_bytes", "barriers", "most_threads",
              "cluster_blocks", "parameters", "instructions")
 FLAGS = ["-std=c++20", "-O3", "-arch=sm_90a", "-cubin"]
-LANES, STORE = 32, 16  # lanes of a warp; bytes of a store of results
 VALUE = 2  # bytes of a value of K and V
 
 
@@ -50,214 +63,94 @@ def source_hash(folder):
     return digest.hexdigest()
 
 
-def opcode_count(counts, *names):
-    return sum(number for opcode, number in counts["opcodes"].items() if opcode.split(".")[0] in names)
+def arguments_of(pattern, name):
+    """Template arguments in a mangled name; None: it does not match."""
+    found = re.search(pattern, name)
+    return found and {key: value if key == "dtype" else int(value) for key, value in found.groupdict().items()}
 
 
-def moved_locally(counts, kind):
-    """Bytes of local memory that a thread stores or loads."""
-    return sum(form["thread_bytes"] * (form["count"] - form["alternative"]) for form in counts["memory"]
-               if form["memory"] == "local" and form["kind"] == kind)
-
-
-def executed(counts):
-    """Instructions of a warp by pipe of compute capability 9.0. Of other kinds, R2UR and CS2R run on the ALU pipe; of
-    those kinds, VIADD does not (counters of 336 launches of fused_mma)."""
-    kinds = counts["kinds"]
-    alu = sum(kinds.get(kind, 0) for kind in ("integer", "logic", "compare", "select", "move"))
-    alu += opcode_count(counts, "R2UR", "CS2R") - opcode_count(counts, "VIADD")
-    of = {"instructions": counts["instructions"], "xu": kinds.get("special", 0),
-          "ffma": opcode_count(counts, "FFMA"), "fadd": opcode_count(counts, "FADD"),
-          "fmul": opcode_count(counts, "FMUL"), "alu": alu, "maxima": opcode_count(counts, "FMNMX"),
-          "conversion": kinds.get("conversion", 0), "shuffle": kinds.get("shuffle", 0),
-          "matrix": kinds.get("matrix", 0), "ldsm": opcode_count(counts, "LDSM"),
-          "ldgsts": opcode_count(counts, "LDGSTS"), "spilled": moved_locally(counts, "store"),
-          "fetched": moved_locally(counts, "load")}
-    return {key: value for key, value in of.items() if value}
-
-
-def add(passes, name, counts, times=1):
-    total = passes.setdefault(name, {})
-    for key, value in executed(counts).items():
-        total[key] = total.get(key, 0) + round(value * times)
-
-
-class Graph:
-    """Blocks that one role reaches, without loops that only wait."""
-
-    def __init__(self, code, role):
-        waits = {i for i, loop in enumerate(code["loops"]) if loop["waits"]}
-        self.blocks = {i: block for i, block in enumerate(code["blocks"])
-                       if block["reached"] and role in block["roles"] and block["loop"] not in waits}
-        waiting = {i for i, block in enumerate(code["blocks"]) if block["loop"] in waits}
-        self.next = {}
-        for i, block in self.blocks.items():  # a wait that is over on the first try
-            self.next[i] = [n for n in block["successors"] if n in self.blocks]
-        behind = {n for i in waiting for n in code["blocks"][i]["successors"]}
-        entered = {n for i in self.blocks for n in self.next[i]}
-        self.retried = {i for i in self.blocks if i in behind and i not in entered}
-
-    def reaches(self, start, without):
-        seen, todo = set(), [start] if start != without else []
-        while todo:
-            at = todo.pop()
-            if at not in seen:
-                seen.add(at)
-                todo += [n for n in self.next[at] if n != without]
-        return seen
-
-    def always(self, anchor, first):
-        """Blocks on every way from `first` to `anchor`, or on every way from it to the end."""
-        ends = [i for i in self.blocks if not self.next[i]]
-        found = {anchor}
-        for block in self.blocks:
-            if block != anchor and (anchor not in self.reaches(first, block) or
-                                    not set(ends) & self.reaches(anchor, block)):
-                found.add(block)
-        return found
-
-    def behind(self, anchor, first):
-        """Blocks that only ways through `anchor` lead to: threads that one of them leaves out are few, as those that
-        store a row's statistics."""
-        return set(self.blocks) - self.reaches(first, anchor) - {anchor}
-
-
-def outer(code, loop):
-    while loop is not None and code["loops"][loop]["parent"] is not None:
-        loop = code["loops"][loop]["parent"]
-    return loop
-
-
-def within(code, block, loop):
-    at = code["blocks"][block]["loop"]
-    while at is not None and at != loop:
-        at = code["loops"][at]["parent"]
-    return at == loop
-
-
-def within_wait(code, block):
-    """Whether a block is one of a loop that waits, or only leads from it back."""
-    waits = [i for i, loop in enumerate(code["loops"]) if loop["waits"]]
-    return code["blocks"][block]["loop"] in waits or any(
-        block in other["successors"] for other in code["blocks"] if other["loop"] in waits)
-
-
-def is_mask(counts, step):
-    """Whether a block replaces scores: a selection for half of a pass's exponentials, at least."""
-    return opcode_count(counts, "FSEL") * 2 >= step["special"].get("EX2", 0)
-
-
-def add_masks(passes, code, blocks, graph, step):
-    """Blocks of a pass that not every pass executes."""
-    masks = [i for i in blocks if is_mask(code["blocks"][i]["counts"], step)]
-    alone = {}  # block that ends in a choice between two masks -> the masks
-    for i in blocks:
-        if len(set(graph.next[i]) & set(masks)) == 2:
-            alone[i] = sorted(set(graph.next[i]) & set(masks),
-                              key=lambda m: -code["blocks"][m]["counts"]["instructions"])
-    names = {}
-    for choice, (causal, tail) in alone.items():
-        names[causal], names[tail] = ["end"], ["tail"]
-        names[choice] = ["end", "tail"]
-    for order, mask in enumerate(m for m in masks if m not in names):
-        names[mask] = ["end", "tail"] if order == 0 else ["begin"]
-    for i in blocks:
-        counts = code["blocks"][i]["counts"]
-        if i in names:
-            for name in names[i]:
-                add(passes, name, counts)
-        elif i not in graph.retried:
-            first = opcode_count(counts, "LDSM") and not opcode_count(counts, "LDGSTS")
-            add(passes, "live" if first else "ahead", counts)  # Q is fetched in the first pass
-
-
-def attention_loop(code):
-    found = [i for i, loop in enumerate(code["loops"])
-             if loop["always"]["kinds"].get("matrix") and "EX2" in loop["always"]["special"]]
-    around = set()  # loops over tiles, with a step before their loop over keys
-    for i in found:
-        while (i := code["loops"][i]["parent"]) is not None:
-            around.add(i)
-    found = [i for i in found if i not in around]
-    if len(found) != 1:
-        raise ValueError(f"{len(found)} loops with matrix products and exponentials, not one")
-    return found[0]
-
-
-def add_around(passes, code, graph, number, stored):
-    """What stands around the loop over keys. Returns the number of steps before it."""
-    loop = code["loops"][number]
-    whole = outer(code, loop["parent"])
-    header = next(i for i in loop["blocks"] if code["blocks"][i]["first"] == loop["header"])
-    products = [i for i, block in graph.blocks.items()
-                if block["counts"]["kinds"].get("matrix") and not within(code, i, number)]
-    before = [i for i in products if i < header]
-    anchor = min(before) if before else header
-    first = min(graph.blocks)
-    if whole is not None:  # blocks that claim tiles
-        first = next(i for i in graph.blocks if code["blocks"][i]["first"] == code["loops"][whole]["header"])
-        for i in graph.always(anchor, min(graph.blocks)):
-            if not within(code, i, whole):
-                add(passes, "launch", code["blocks"][i]["counts"])
-        tile = Graph.__new__(Graph)
-        tile.blocks = {i: b for i, b in graph.blocks.items() if within(code, i, whole)}
-        tile.retried = graph.retried
-        tile.next = {i: [n for n in graph.next[i] if n in tile.blocks and n != first] for i in tile.blocks}
-        graph = tile
-    every, some = graph.always(first, first), graph.always(anchor, first) | graph.behind(anchor, first)
-    for i in every | some:
-        if within(code, i, number) or i in graph.retried or is_mask(code["blocks"][i]["counts"], loop["always"]):
-            continue
-        counts = code["blocks"][i]["counts"]
-        own = code["blocks"][i]["loop"]
-        times = 1
-        if own is not None and own != whole:  # results are stored in a loop: as many passes as bytes ask for
-            stores = opcode_count(code["loops"][own]["always"], "STG")
-            if not stores:
-                raise ValueError(f"the loop at {code['loops'][own]['header']} has unknown passes")
-            times = stored / (STORE * stores)
-        add(passes, "once" if i in every else "live", counts, times)
-    return len(before) and 1
-
-
-def passes_of(code, variant):
-    """Instructions of a warp by pass, and the steps that stand before the loop."""
-    number = attention_loop(code)
-    loop = code["loops"][number]
-    warps_of = {role: sum(last - first + 1 for first, last in code["roles"][role]["warps"]) for role in loop["roles"]}
-    warps, main = sum(warps_of.values()), max(warps_of, key=warps_of.get)
-    graph = Graph(code, main)
-    passes = {}
-    for i in loop["main_path"]:
-        add(passes, "step", code["blocks"][i]["counts"])
-    own = [i for i in loop["blocks"] if i in graph.blocks and i not in loop["main_path"]]
-    for i in loop["blocks"]:  # what one warp of those that multiply does besides: it starts copies
-        if i not in graph.blocks and not within_wait(code, i):
-            add(passes, "copies", code["blocks"][i]["counts"])
-    for inner in code["loops"]:
-        if inner["parent"] == number and not inner["waits"]:
-            if not opcode_count(inner["always"], "UTMALDG"):
-                raise ValueError(f"the loop at {inner['header']} has unknown passes")
-            # The compiler's loop over lanes with different addresses; all lanes have one.
-            add(passes, "step" if main in inner["roles"] else "copies", inner["always"])
-    add_masks(passes, code, sorted(own), graph, loop["always"])
-    stored = variant["tile_q"] * variant.get("v_head_dim", variant["head_dim"]) * VALUE / (warps * LANES)
-    before = add_around(passes, code, graph, number, stored)
-    for role, at in enumerate(code["roles"]):
-        for each in code["loops"]:
-            boxes = opcode_count(each["always"], "UTMALDG")
-            if role not in warps_of and each["roles"] == [role] and boxes and each["depth"] > 1:
-                add(passes, "copies", each["always"], 2 / boxes)
-    return passes, before, warps, main
+def evaluated(how, arguments):
+    return eval(str(how), {"__builtins__": {"min": min, "max": max}}, arguments)
 
 
 def variant_of(header, name):
-    found = re.search(header["function"], name)
-    if not found:
+    arguments = arguments_of(header["function"], name) if header["function"] else None
+    if not arguments:
         return None
-    arguments = {key: value if key == "dtype" else int(value) for key, value in found.groupdict().items()}
-    variant = {key: eval(str(how), {"__builtins__": {}}, arguments) for key, how in header["tile"].items()}
-    return {"dtypes": [DTYPES[arguments["dtype"]]], **{key: how for key, how in variant.items() if how is not False}}
+    variant = {key: evaluated(how, arguments) for key, how in header["tile"].items()}
+    dtype = arguments.get("dtype", arguments.get("format"))
+    return {"dtypes": [header.get("dtypes", DTYPES)[str(dtype)]],
+            **{key: how for key, how in variant.items() if how is not False}}
+
+
+def signed(counts):
+    """Without zeros, and as differences of two ways: never below zero, as a way that is left out may have more of a kind."""
+    return {key: value for key, value in counts.items() if value > 0}
+
+
+def numbers_of(header, arguments):
+    return {key: evaluated(header[key], arguments) for key in ("lead", "mask_keys", "first_warps", "first_lanes") if key in header}
+
+
+def ahead_instance(header, kernel, variant):
+    """An instance whose threads copy tiles for later steps."""
+    code, passes = kernel["code"], {}
+    arguments = arguments_of(header["function"], kernel["kernel"])
+
+    def add_block(name, block, times):
+        if block["loop"] is not None and name == "once":
+            times *= evaluated(header["first_loop"], arguments)
+        add(passes, name, block["counts"], times)
+
+    code_paths.pieces(code, attention_loop(code), header.get("paged", False), add_block)
+    return {"kernel": kernel["kernel"], **{key: kernel[key] for key in RESOURCES}, "variant": variant,
+            "warps": variant["warps"], **numbers_of(header, arguments),
+            "passes": {name: kept for name, counts in passes.items() if (kept := signed(counts))}}
+
+
+def launch_of(launch, kernel):
+    """An instance of a launch without products."""
+    arguments = arguments_of(launch["function"], kernel["kernel"])
+    if not arguments:
+        return None
+    passes, loops = {}, {}
+
+    def add_block(name, block, times):
+        add(passes, name, block["counts"], times)
+
+    def add_loop(pair, name, block):
+        add(loops.setdefault(pair, {}), name, block["counts"])
+        if name == "of_group":
+            loops[pair]["steps"] = block
+
+    code_paths.launch_pieces(kernel["code"], add_block, add_loop)
+    if "step" in passes:
+        passes["step"] = {key: value // launch["unrolled"] for key, value in passes["step"].items()}
+    line = {"kernel": kernel["kernel"], **{key: kernel[key] for key in RESOURCES}, "launch": launch["launch"],
+            "steps": launch["steps"], "columns": evaluated(launch["columns"], arguments), "warps": launch["warps"],
+            **numbers_of(launch, arguments), "passes": passes}
+    if loops:
+        line["loops"] = [{"apart": evaluated(given["apart"], arguments), "beside": evaluated(given["beside"], arguments),
+                          "group": given["group"], **{name: counts for name, counts in loops[pair].items() if name != "steps"}}
+                         for pair, given in enumerate(launch["loops"])]
+        for pair, given in enumerate(launch["loops"]):
+            given_loads, found = given["group"], opcode_count(loops[pair]["steps"]["counts"], "LDG")
+            if given_loads != found:
+                raise ValueError(f"{kernel['kernel']}: a group has {found} steps, the header says {given_loads}")
+    return line
+
+
+def launches_of(header, kernels):
+    """A line for each instance of a launch; those of other formats have the same counts."""
+    lines = {}
+    for launch in header.get("launches", []):
+        for kernel in kernels:
+            line = launch_of(launch, kernel)
+            if line:
+                same = lines.setdefault((line["launch"], str(line["steps"]), line["columns"]), line)
+                if {k: v for k, v in same.items() if k != "kernel"} != {k: v for k, v in line.items() if k != "kernel"}:
+                    print(f"note: {line['kernel']} differs from {same['kernel']}, which is taken", file=sys.stderr)
+    return [lines[key] for key in sorted(lines, key=str)]
 
 
 def held_in_registers(variant, passes, before, wide):
@@ -281,8 +174,10 @@ def instance_of(header, kernel, facts):
     variant = variant_of(header, kernel["kernel"])
     if variant is None:
         return None
+    if "lead" in header:
+        return ahead_instance(header, kernel, variant)
     code = kernel["code"]
-    passes, before, warps, role = passes_of(code, variant)
+    passes, before, warps, role = passes_of(code, variant, header)
     if before != header["before"]:
         raise ValueError(f"{kernel['kernel']}: {before} steps before the loop, the header says {header['before']}")
     others = {each["registers"] for i, each in enumerate(code["roles"]) if i != role and each["registers"]}
@@ -295,7 +190,7 @@ def instance_of(header, kernel, facts):
     products = sum(wait["count"] for wait in loop["always"]["waits"] if wait["opcode"] == "WARPGROUP")
     if products >= loop["always"]["kinds"]["matrix"]:
         variant["waits_each"] = True
-    if kernel["local_bytes"]:
+    if kernel["local_bytes"] and "smem_bytes" in header["tile"]:  # else the descriptor states it
         variant["local"] = spilled(kernel, passes, facts[kernel["kernel"]])
     return {"kernel": kernel["kernel"], **{key: kernel[key] for key in RESOURCES}, "variant": variant, "warps": warps,
             "passes": {name: {key: value for key, value in counts.items() if key not in ("spilled", "fetched")}
@@ -320,7 +215,7 @@ def merged(instances):
 def order_of(instance):
     variant = instance["variant"]
     return [variant.get(key, 0) for key in ("head_dim", "tile_q", "warps", "tile_kv", "stages")] + [
-        variant["dtypes"][0] != "fp16"]
+        str(variant["dtypes"][0]) != "fp16"]
 
 
 def written(header, instances):
@@ -351,8 +246,21 @@ def printed_by(tilescope, folder, nvcc):
 
 
 def changed(folder):
-    header = json.loads((folder / "code.json").read_text())
-    return header["source_sha256"] != source_hash(folder)
+    return any(json.loads(file.read_text())["source_sha256"] != source_hash(folder) for file in folder.glob("*code.json"))
+
+
+def write(path, files):
+    """The instances of one code.json, of which the header is kept."""
+    header = json.loads(path.read_text())
+    header.pop("kernels", None)
+    header["source_sha256"] = source_hash(path.parent)
+    instances = [instance for file, facts in files for kernel in file["kernels"]
+                 if (instance := instance_of(header, kernel, facts))]
+    if not instances and not header.get("launches"):
+        sys.exit(f"code_json.py: no kernel's name matches {header['function']}")
+    instances = merged(sorted(instances, key=order_of))
+    instances += launches_of(header, [kernel for file, _ in files for kernel in file["kernels"]])
+    path.write_text(written(header, instances))
 
 
 def main():
@@ -365,7 +273,7 @@ def main():
     parser.add_argument("--check", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
     if arguments.check is not None:
-        folders = arguments.check or sorted(path.parent for path in (ROOT / "kernels").glob("*/code.json"))
+        folders = arguments.check or sorted({path.parent for path in (ROOT / "kernels").glob("*/*code.json")})
         old = [folder for folder in folders if changed(folder)]
         for folder in old:
             print(f"{folder}: sources have changed since code.json was written; run code_json.py --kernel {folder}")
@@ -373,20 +281,14 @@ def main():
     if not arguments.kernel:
         parser.error("give --kernel FOLDER or --check")
     folder = arguments.kernel.resolve()
-    header = json.loads((folder / "code.json").read_text())
-    header.pop("kernels", None)
-    header["source_sha256"] = source_hash(folder)
     if arguments.printed:
         lines = arguments.facts.read_text().splitlines() if arguments.facts else []
         facts = {each["kernel"]: each for each in map(json.loads, lines)}
         files = [(json.loads(path.read_text()), facts) for path in arguments.printed]
     else:
         files = list(printed_by(arguments.tilescope, folder, arguments.nvcc))
-    instances = [instance for file, facts in files for kernel in file["kernels"]
-                 if (instance := instance_of(header, kernel, facts))]
-    if not instances:
-        sys.exit(f"code_json.py: no kernel's name matches {header['function']}")
-    (folder / "code.json").write_text(written(header, merged(sorted(instances, key=order_of))))
+    for file in sorted(folder.glob("*code.json")):
+        write(file, files)
     return 0
 
 

@@ -103,6 +103,52 @@ class Passes(unittest.TestCase):
             code_json.passes_of(code, VARIANT)
 
 
+class Ways(unittest.TestCase):
+    def test_copies_before_and_in_the_loop_masks_and_stores_are_told_apart(self):
+        code = code_of([([1, 2], None, {"IADD3": 3}),
+                        ([2], None, {"LDGSTS": 4, "IADD3": 1}),  # copies the first tile
+                        ([3], None, {"LDSM": 2}),
+                        ([4, 8], 0, {"IADD3": 1}),
+                        ([5, 6], 0, {"IADD3": 2}),
+                        ([7], 0, {"LDG": 1, "IADD3": 1}),  # with a table of pages
+                        ([7], 0, {"IADD3": 2}),
+                        ([8], 0, {"LDGSTS": 4}),
+                        ([9, 10], 0, {"HMMA": 8}),
+                        ([10], 0, {"FSEL": 4}),
+                        ([3, 11], 0, {"MUFU": 4}),
+                        ([12, 13], None, {"SHFL": 1}),
+                        ([13], None, {"STG": 1}),  # one warp's
+                        ([], None, {"EXIT": 1})], [(None, [3, 8, 10], False)])
+        for block in code["blocks"]:
+            block["counts"]["kinds"].setdefault("none", 0)
+        names = {name: blocks if isinstance(blocks, list) else blocks[0]
+                 for name, blocks in code_json.code_paths.ways_of(code, 0, False).items()}
+        self.assertEqual(names, {"once": [0, 2, 11, 13], "fill": [1], "step": [3, 8, 10], "ahead": [4, 6, 7],
+                                 "end": [9], "first": [12]})
+        paged = code_json.code_paths.ways_of(code, 0, True)
+        self.assertEqual(paged["ahead"][0], [4, 5, 7])
+
+    def test_loops_over_steps_come_in_pairs(self):
+        code = code_of([([1, 5], None, {"IADD3": 1}),
+                        ([2, 3], None, {"IADD3": 2}),
+                        ([2, 3], 0, {"LDG": 1}),
+                        ([4, 5], None, {"IADD3": 3}),
+                        ([4, 5], 1, {"LDG": 4}),
+                        ([6, 7], None, {"BAR": 1}),
+                        ([7], None, {"LDS": 2}),
+                        ([8], None, {"EXIT": 1}),
+                        ([], None, {"STG": 1})], [(None, [2], False), (None, [4], False)])
+        passes, loops = {}, {}
+
+        def number(block):
+            return int(block["first"][2:])
+
+        code_json.code_paths.launch_pieces(code, lambda name, block, _: passes.setdefault(name, []).append(number(block)),
+                                           lambda pair, name, block: loops.setdefault((pair, name), []).append(number(block)))
+        self.assertEqual(passes, {"once": [0, 5, 7], "first": [6], "row": [8]})
+        self.assertEqual(loops, {(0, "some"): [1, 3], (0, "left"): [2], (0, "of_group"): [4]})
+
+
 class Sources(unittest.TestCase):
     def test_changed_code_is_found_and_changed_comments_are_not(self):
         with tempfile.TemporaryDirectory() as place:

@@ -64,7 +64,7 @@ def length(rng, low, high):
 
 def formats(rng, variant, descriptor):
     """(dtype, dtypes) of a variant: its own list, or any of the kernel's. An experiment's dtype is that of O."""
-    choice = rng.choice(variant.get("dtypes", descriptor["dtypes"]))
+    choice = rng.choice(variant.get("dtypes") or descriptor["dtypes"])
     if isinstance(choice, str):
         return choice, {}
     output = choice.get("o", choice.get("all"))

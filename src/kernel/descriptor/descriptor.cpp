@@ -37,12 +37,38 @@ std::vector<std::string> read_array_names(const Node& list, const Diagram& diagr
 
 namespace {
 
-void read_support(const Node& root, const Diagram& diagram, KernelDescriptor& kernel) {
-  kernel.formats = read_formats(root["dtypes"], diagram);
+// The formats for all arrays, each once.
+void add_dtypes(KernelDescriptor& kernel) {
   for (const FormatChoice& choice : kernel.formats)
     if (!choice.empty() && !contains(kernel.dtypes, choice.front().second))
       kernel.dtypes.push_back(choice.front().second);
-  for (const Node& item : root["head_dims"].items()) add_once(kernel.head_dims, item.integer(1, 4096), item);
+}
+
+bool has_code(const KernelDescriptor& kernel) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(code_file_of(kernel.file), ignored);
+}
+
+// What built instances are for, where the descriptor leaves it to the summary of their machine code.
+void take_support(const Node& root, const KernelCode& code, KernelDescriptor& kernel) {
+  for (const KernelVariant& variant : kernel.variants) {
+    if (!root.find("head_dims") && !contains(kernel.head_dims, variant.head_dim))
+      kernel.head_dims.push_back(variant.head_dim);
+    if (root.find("dtypes")) continue;
+    for (const FormatChoice& choice : variant.formats)
+      if (!contains(kernel.formats, choice)) kernel.formats.push_back(choice);
+  }
+  if (!root.find("dtypes")) add_dtypes(kernel);
+  if (kernel.least_compute_capability == 0 && !code.compute_capability.empty())
+    kernel.least_compute_capability = std::stod(code.compute_capability);
+}
+
+void read_support(const Node& root, const Diagram& diagram, KernelDescriptor& kernel) {
+  const bool summarised = has_code(kernel) && !root.find("variants");
+  if (!summarised || root.find("dtypes")) kernel.formats = read_formats(root["dtypes"], diagram);
+  add_dtypes(kernel);
+  if (!summarised || root.find("head_dims"))
+    for (const Node& item : root["head_dims"].items()) add_once(kernel.head_dims, item.integer(1, 4096), item);
   const Node mask_list = root["masks"];
   for (const Node& item : mask_list.items()) {
     if (const auto mask = find_kind<MaskKind>(item)) add_once(kernel.masks, *mask, item);
@@ -148,20 +174,45 @@ void read_variants(const Document& document, const std::vector<std::pair<Node, I
   }
 }
 
-// From the descriptor, or from the summary of the machine code beside it.
-void read_variants(const Document& document, const Schedule& schedule, KernelDescriptor& kernel) {
-  const std::filesystem::path summary = code_file_of(kernel.file);
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(summary, ignored)) {
-    if (const auto typed = document.root().find("variants"))
-      typed->report(fmt::format("are those of {}; remove them here", summary.filename().string()));
-    const Document code = Document::load(summary);
-    read_variants(code, read_code(code), schedule, kernel);
-    return code.finish();
+// Gives typed variants the instructions of the first instance in the summary that is built for their tile and formats.
+void add_code(const Document& summary, const KernelCode& code, const Schedule& schedule, KernelDescriptor& kernel) {
+  if (code.variants.empty()) return;  // of launches without products alone
+  for (const auto& [node, instructions] : code.variants) {
+    const KernelVariant of = read_variant(node, schedule, kernel.formats);
+    for (KernelVariant& variant : kernel.variants) {
+      const bool same = std::tie(variant.head_dim, variant.tile_q, variant.tile_kv, variant.warps) ==
+                            std::tie(of.head_dim, of.tile_q, of.tile_kv, of.warps) &&
+                        (variant.stages == 0 || of.stages == 0 || variant.stages == of.stages);
+      const bool formats =
+          variant.formats.empty() || std::find_first_of(variant.formats.begin(), variant.formats.end(),
+                                                        of.formats.begin(), of.formats.end()) != variant.formats.end();
+      if (same && formats && variant.code.warps == 0) variant.code = instructions;
+    }
   }
-  std::vector<std::pair<Node, InstanceCode>> variants;
-  for (const Node& node : document.root()["variants"].items()) variants.emplace_back(node, InstanceCode{});
-  read_variants(document, variants, schedule, kernel);
+  for (const KernelVariant& variant : kernel.variants)
+    if (variant.code.warps == 0)
+      summary.root()["kernels"].report(fmt::format("no instance has the tile {}x{} with {} warps at head_dim {}",
+                                                   variant.tile_q, variant.tile_kv, variant.warps, variant.head_dim));
+}
+
+// From the descriptor, or from the summary of the machine code beside it, which also has their instructions.
+void read_variants(const Document& document, const Schedule& schedule, KernelDescriptor& kernel) {
+  const bool summarised = has_code(kernel);
+  const auto typed = document.root().find("variants");
+  if (typed || !summarised) {
+    std::vector<std::pair<Node, InstanceCode>> variants;
+    for (const Node& node : document.root()["variants"].items()) variants.emplace_back(node, InstanceCode{});
+    read_variants(document, variants, schedule, kernel);
+  }
+  if (!summarised) return;
+  const Document file = Document::load(code_file_of(kernel.file));
+  KernelCode code = read_code(file);
+  if (!typed) {
+    read_variants(file, code.variants, schedule, kernel);
+    take_support(document.root(), code, kernel);
+  } else if (document.clean()) add_code(file, code, schedule, kernel);
+  kernel.launch_codes = std::move(code.launches);
+  file.finish();
 }
 
 }  // namespace

@@ -29,7 +29,6 @@ struct WorkRates {
   double per_output = 0;        // each output element, once
   double per_masked_score = 0;  // each element of the score tiles that the mask cuts
   double per_thread_step = 0;   // each thread that computes, in every step of its block: addresses, loops, barriers
-  double per_unpacked = 0;  // each element of the tiles of inputs in a format that products do not take, in every step
   std::vector<std::pair<std::string, double>> per_element,
       per_element_step;  // of a named array: as its tile moves, in every step
 };
@@ -263,6 +262,7 @@ struct KernelDescriptor {
       islands;  // in the schedule's order; of several of an island, the one of the fewest steps
   std::vector<IslandImplementation> others;  // of islands that have several, for more steps
   std::vector<KernelVariant> variants;       // empty: any tile (an assumed implementation)
+  std::vector<LaunchCode> launch_codes;      // of islands without products, where their machine code is known
 
   bool is_free(std::string_view parameter) const;
 };

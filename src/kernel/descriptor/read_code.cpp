@@ -6,20 +6,56 @@
 namespace tilescope::reading {
 namespace {
 
+PassCounts read_counts(const Node& node) {
+  PassCounts counts{};
+  node.only(kind_names<CodeCount>());
+  for (const auto& [key, number] : node.entries())
+    if (const auto count = parse_kind<CodeCount>(key))
+      counts[static_cast<std::size_t>(*count)] = number.integer(0, 1 << 30);
+  return counts;
+}
+
+StepsLoop read_loop(const Node& node) {
+  node.only({"apart", "beside", "group", "some", "around_left", "around_groups", "left", "of_group"});
+  StepsLoop loop{.apart = node["apart"].integer(1, 4096),
+                 .beside = node["beside"].integer(1, 4096),
+                 .group = node["group"].integer(1, 1024)};
+  for (const auto& [key, counts] : {std::pair{"some", &loop.some},
+                                    {"around_left", &loop.around_left},
+                                    {"around_groups", &loop.around_groups},
+                                    {"left", &loop.left},
+                                    {"of_group", &loop.of_group}})
+    if (const auto found = node.find(key)) *counts = read_counts(*found);
+  return loop;
+}
+
 InstanceCode read_passes(const Node& kernel) {
   InstanceCode code{.warps = kernel["warps"].integer(1, 64)};
+  const auto integer = [&](const char* key, std::int64_t most, std::int64_t& value) {
+    if (const auto found = kernel.find(key)) value = found->integer(1, most);
+  };
+  integer("lead", 64, code.lead), integer("mask_keys", 4096, code.mask_keys),
+      integer("first_warps", 64, code.first_warps);
+  integer("first_lanes", 32, code.first_lanes);
   for (const auto& [name, counts] : kernel["passes"].entries()) {
     const auto pass = parse_kind<CodePass>(name);
-    if (!pass) {
+    if (pass) code.passes[static_cast<std::size_t>(*pass)] = read_counts(counts);
+    else
       counts.report(fmt::format("no piece of code is called '{}'{}", name, did_you_mean(name, kind_names<CodePass>())));
-      continue;
-    }
-    counts.only(kind_names<CodeCount>());
-    for (const auto& [key, number] : counts.entries())
-      if (const auto count = parse_kind<CodeCount>(key))
-        code.passes[static_cast<std::size_t>(*pass)][static_cast<std::size_t>(*count)] = number.integer(0, 1 << 30);
   }
+  if (const auto loops = kernel.find("loops"))
+    for (const Node& loop : loops->items()) code.loops.push_back(read_loop(loop));
   return code;
+}
+
+LaunchCode read_launch(const Node& kernel) {
+  LaunchCode launch{.launch = kernel["launch"].text(), .columns = kernel["columns"].integer(1, 1 << 20)};
+  const Node steps = kernel["steps"];
+  steps.only({"least", "most"});
+  if (const auto least = steps.find("least")) launch.least_steps = least->integer(1, 1 << 20);
+  if (const auto most = steps.find("most")) launch.most_steps = most->integer(1, 1 << 20);
+  launch.code = read_passes(kernel);
+  return launch;
 }
 
 }  // namespace
@@ -31,20 +67,31 @@ std::filesystem::path code_file_of(const std::filesystem::path& descriptor) {
   return descriptor.parent_path() / (name.substr(0, name.size() - ending.size()) + "code.json");
 }
 
-std::vector<std::pair<Node, InstanceCode>> read_code(const Document& document) {
+KernelCode read_code(const Document& document) {
   document.expect_schema("tilescope/code/1");
   const Node root = document.root();
-  root.only({"schema", "file", "compiler", "function", "tile", "before", "mask_rows", "source_sha256", "kernels"});
+  root.only({"schema", "file", "compiler", "function", "tile", "before", "mask_rows", "source_sha256", "kernels",
+             "dtypes", "lead", "mask_keys", "first_warps", "first_lanes", "first_loop", "rescales_later", "one_mask",
+             "paged", "launches"});
   const std::int64_t before = root["before"].integer(0, 1);
   const auto rows = root.find("mask_rows");
   const std::int64_t mask_rows = rows ? rows->integer(1, 1024) : 0;
-  std::vector<std::pair<Node, InstanceCode>> variants;
+  const auto one = root.find("one_mask");
+  const bool one_mask = one && one->boolean();
+  KernelCode found;
+  if (const auto capability =
+          root["kernels"].items().empty() ? std::nullopt : root["kernels"].items().front().find("compute_capability"))
+    found.compute_capability = capability->text();
   for (const Node& kernel : root["kernels"].items()) {
+    if (kernel.find("launch")) {
+      found.launches.push_back(read_launch(kernel));
+      continue;
+    }
     InstanceCode code = read_passes(kernel);
-    code.before = before, code.mask_rows = mask_rows;
-    variants.emplace_back(kernel["variant"], code);
+    code.before = before, code.mask_rows = mask_rows, code.one_mask = one_mask;
+    found.variants.emplace_back(kernel["variant"], std::move(code));
   }
-  return variants;
+  return found;
 }
 
 }  // namespace tilescope::reading

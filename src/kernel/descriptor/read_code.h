@@ -14,7 +14,11 @@ namespace tilescope::reading {
 // name is no descriptor's.
 std::filesystem::path code_file_of(const std::filesystem::path& descriptor);
 
-// The variant of each instance, as it would stand in `variants` of a descriptor, and its instructions.
-std::vector<std::pair<Node, InstanceCode>> read_code(const Document& document);
+struct KernelCode {
+  std::vector<std::pair<Node, InstanceCode>> variants;  // each as it would stand in `variants` of a descriptor
+  std::vector<LaunchCode> launches;
+  std::string compute_capability;  // that the code is made for; empty: not stated
+};
+KernelCode read_code(const Document& document);
 
 }  // namespace tilescope::reading

@@ -28,7 +28,7 @@ constexpr const char* code_text = R"({
  "file": "kernels/read_code", "compiler": "nvcc", "function": "f", "tile": {}, "before": 1, "mask_rows": 64,
  "source_sha256": "0",
  "kernels": [
-  {"kernel":"f","variant":{"dtypes":["bf16"],"head_dim":64,"tile_q":128,"tile_kv":64,"warps":8,"stages":3},"warps":4,"passes":{"step":{"instructions":100,"alu":40},"begin":{"maxima":7}}}
+  {"kernel":"f","compute_capability":"8.0","variant":{"dtypes":["bf16"],"head_dim":64,"tile_q":128,"tile_kv":64,"warps":8,"stages":3},"warps":4,"passes":{"step":{"instructions":100,"alu":40},"begin":{"maxima":7}}}
 ]}
 )";
 
@@ -90,10 +90,50 @@ TEST_CASE("a wrong code.json gives a finding in that file, and variants are stat
   CHECK(found("\"warps\":4,\"passes\"", "\"passes\"").find("warps: is missing") != std::string::npos);
   CHECK(found("\"before\": 1", "\"before\": 2").find("expected an integer from 0 to 1") != std::string::npos);
   CHECK(found("\"head_dim\":64", "\"head_dim\":\"x\"").find("kernels[0].variant.head_dim") != std::string::npos);
-  const std::string twice =
+  const std::string other =
       std::string(descriptor_text) + "variants:\n  - {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4}\n";
-  CHECK(Folder(twice, code_text).findings().find("variants: are those of code.json; remove them here") !=
+  CHECK(Folder(other, code_text).findings().find("no instance has the tile 64x64 with 4 warps at head_dim 64") !=
         std::string::npos);
+}
+
+TEST_CASE("typed variants get the instructions of the instance with their tile, warps and stages") {
+  const std::string typed = std::string(descriptor_text) +
+                            "variants:\n  - {head_dim: 64, tile_q: 128, tile_kv: 64, warps: 8, smem_bytes: 77}\n";
+  const KernelDescriptor kernel = Folder(typed, code_text).load();
+  REQUIRE(kernel.variants.size() == 1);
+  CHECK(kernel.variants.front().smem_bytes == 77);
+  CHECK(kernel.variants.front().code.of(CodePass::step, CodeCount::alu) == 40);
+  const std::string stages = with(typed, "warps: 8", "warps: 8, stages: 2");
+  CHECK(Folder(stages, code_text).findings().find("no instance has the tile 128x64") != std::string::npos);
+}
+
+TEST_CASE("what instances are built for need not be typed beside their code") {
+  std::string short_text = with(with(descriptor_text, "dtypes: [fp16, bf16]\n", ""), "head_dims: [64]\n", "");
+  const KernelDescriptor kernel = Folder(short_text, code_text).load();
+  CHECK(kernel.head_dims == std::vector<std::int64_t>{64});
+  CHECK(kernel.dtypes == std::vector<Dtype>{Dtype{Format::bf16}});
+  CHECK(kernel.least_compute_capability == 8.0);
+  short_text += "variants:\n  - {head_dim: 64, tile_q: 128, tile_kv: 64, warps: 8}\n";
+  CHECK(Folder(short_text, code_text).findings().find("head_dims: is missing") != std::string::npos);
+}
+
+TEST_CASE("launches without products have pieces and loops of their own") {
+  const std::string launch =
+      ",\n  {\"kernel\":\"g\",\"launch\":\"combine\",\"steps\":{\"least\":5},\"columns\":128,\"warps\":4,\"first_lanes\":16,"
+      "\"passes\":{\"row\":{\"instructions\":9}},\"loops\":[{\"apart\":32,\"beside\":32,\"group\":4,"
+      "\"left\":{\"instructions\":16},\"of_group\":{\"instructions\":44}}]}\n]}";
+  const KernelDescriptor kernel = Folder(descriptor_text, with(code_text, "\n]}", launch)).load();
+  REQUIRE(kernel.launch_codes.size() == 1);
+  const LaunchCode& found = kernel.launch_codes.front();
+  CHECK(found.launch == "combine");
+  CHECK(found.least_steps == 5);
+  CHECK(found.most_steps == 0);
+  CHECK(found.code.first_lanes == 16);
+  CHECK(found.code.of(CodePass::row, CodeCount::instructions) == 9);
+  REQUIRE(found.code.loops.size() == 1);
+  CHECK(found.code.loops.front().group == 4);
+  CHECK(found.code.loops.front().of_group[0] == 44);
+  CHECK(found.code.loops.front().around_left[0] == 0);
 }
 
 TEST_CASE("the summary of NAME.kernel.yaml is NAME.code.json") {

@@ -3,8 +3,16 @@
 namespace tilescope {
 
 const InstanceCode* code_of(const BoundIsland& bound) {
-  if (!bound.variant || bound.variant->code.warps == 0 || !bound.how.uses_tensor_cores()) return nullptr;
-  return &bound.variant->code;
+  if (bound.how.uses_tensor_cores()) {
+    if (!bound.variant || bound.variant->code.warps == 0) return nullptr;
+    return &bound.variant->code;
+  }
+  const std::int64_t steps = steps_of(bound.nest);
+  for (const LaunchCode& each : bound.plan.kernel.launch_codes)
+    if (each.launch == bound.island.name && each.columns == bound.point.workload.d_v && steps >= each.least_steps &&
+        (each.most_steps == 0 || steps <= each.most_steps))
+      return &each.code;
+  return nullptr;
 }
 
 double shuffles_of_row(const BoundIsland& bound) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "predict/point/products.h"
 
 namespace tilescope {
@@ -18,12 +19,14 @@ const BoundLoop* guard_loop(const BoundIsland& bound, bool query) {
 }
 
 struct CutPasses {
-  std::int64_t end = 0, begin = 0;
+  std::int64_t end = 0, begin = 0, groups = 0;  // groups: of 32 tiles of keys
 };
 
 // Passes of all query tiles of a head whose tile of keys some row of a unit does not see whole; a unit is the rows that
 // decide together. At the end, and where the mask has a first key.
-CutPasses cut_passes(const BoundIsland& bound, const BoundLoop& query, const BoundLoop& key, std::int64_t unit) {
+CutPasses cut_passes(const BoundIsland& bound, const BoundLoop& query, const BoundLoop& key, std::int64_t unit,
+                     bool one_mask) {
+  constexpr std::int64_t group = 32;
   CutPasses cut;
   const Mask& mask = bound.point.mask;
   if (!mask.contiguous()) return cut;
@@ -32,13 +35,39 @@ CutPasses cut_passes(const BoundIsland& bound, const BoundLoop& query, const Bou
   for (std::int64_t i = 0; i < query.trips; ++i) {
     const TileRange live = tiles.keys_of(i);
     if (live.empty()) continue;
+    cut.groups += ceil_div(live.end, group);
     for (std::int64_t row = i * query.tile; row < (i + 1) * query.tile; row += unit) {
-      cut.end += live.end - std::clamp(keys.end.at(row) / key.tile, live.first, live.end);
+      const std::int64_t whole = std::clamp(keys.end.at(row) / key.tile, live.first, live.end);
+      cut.end += live.end - whole;
       if (keys.begin.moves())
-        cut.begin += std::clamp(ceil_div(keys.begin.at(row + unit - 1), key.tile), live.first, live.end) - live.first;
+        cut.begin +=
+            std::clamp(ceil_div(keys.begin.at(row + unit - 1), key.tile), live.first, one_mask ? whole : live.end) -
+            live.first;
     }
   }
   return cut;
+}
+
+// Steps of all blocks, each up to `most`; parts of a split are equal but for the last one.
+std::int64_t first_steps(const BoundIsland& bound, std::int64_t blocks, std::int64_t steps, std::int64_t most) {
+  const std::int64_t longest = steps_of(bound.nest), all = blocks * longest;
+  if (bound.nest.guarded() || longest <= 0 || all == steps) return std::min(steps, checked_mul(blocks, most));
+  const BoundLoop* key = guard_loop(bound, false);
+  const std::int64_t tiles = key ? ceil_div(key->size, key->tile) : longest, parts = ceil_div(tiles, longest),
+                     last = tiles - (parts - 1) * longest, each = blocks / parts;
+  return checked_mul(each, (parts - 1) * std::min(longest, most) + std::min(last, most));
+}
+
+// Decisions to cut a tile of keys, of packed rows: each is for so many keys, of which one lies behind the last that the
+// first row sees.
+std::int64_t cut_units(const BoundIsland& bound, std::int64_t unit) {
+  const BoundLoop* key = guard_loop(bound, false);
+  if (!key) return 0;
+  const std::int64_t tiles = ceil_div(key->size, key->tile),
+                     seen = bound.point.mask.contiguous()
+                                ? bound.point.mask.keys(bound.point.workload.q_len, key->size).end.at(0)
+                                : key->size;
+  return tiles * key->tile / unit - seen / unit;
 }
 
 // How often warps execute each piece of the code.
@@ -52,14 +81,22 @@ Executions executions(const BoundIsland& bound, const InstanceCode& code) {
   at(runs, CodePass::once) = checked_mul(code.warps, blocks);
   at(runs, CodePass::live) = checked_mul(code.warps, live);
   at(runs, CodePass::step) = checked_mul(code.warps, steps - live * code.before);
-  at(runs, CodePass::ahead) = checked_mul(code.warps, steps - live);
+  const std::int64_t copied = first_steps(bound, blocks, steps, code.lead);
+  at(runs, CodePass::ahead) = checked_mul(code.warps, code.lead > 1 ? steps - copied : steps - live);
+  at(runs, CodePass::fill) = checked_mul(code.warps, copied) / code.lead;
+  at(runs, CodePass::first) = checked_mul(code.first_warps, blocks);
   at(runs, CodePass::copies) = steps;
-  if (query && key) {
+  if (code.mask_keys > 0) {
+    const std::int64_t parts = key ? std::max<std::int64_t>(1, key->trips) : 1;
+    at(runs, CodePass::end) =
+        checked_mul(checked_mul(code.first_warps, blocks / parts), cut_units(bound, code.mask_keys));
+  } else if (query && key) {
     const std::int64_t unit = code.mask_rows > 0 ? code.mask_rows : query->tile;
-    const CutPasses cut = cut_passes(bound, *query, *key, unit);
+    const CutPasses cut = cut_passes(bound, *query, *key, unit, code.one_mask);
     const std::int64_t warps = std::max<std::int64_t>(1, code.warps * unit / query->tile);  // of a unit
     const bool moves = bound.point.mask.contiguous() && bound.point.mask.keys(query->size, key->size).end.moves();
     at(runs, moves ? CodePass::end : CodePass::tail) = checked_mul(checked_mul(warps, heads), cut.end);
+    at(runs, CodePass::list) = checked_mul(heads, cut.groups);
     at(runs, CodePass::begin) = checked_mul(checked_mul(warps, heads), cut.begin);
   }
   return runs;
@@ -73,28 +110,115 @@ constexpr std::array<std::pair<Pipe, CodeCount>, 7> counted{{{Pipe::xu, CodeCoun
                                                              {Pipe::conversion, CodeCount::conversion},
                                                              {Pipe::shuffle, CodeCount::shuffle}}};
 
+constexpr std::array outside_steps{CodePass::launch, CodePass::once, CodePass::fill, CodePass::first};
+
 // Instructions of a pass on none of the pipes. Matrix products of mma.sync, loads of their operands and copies by
 // threads are counted from the schedule.
-std::int64_t others(const BoundIsland& bound, const InstanceCode& code, CodePass pass) {
-  std::int64_t rest = code.of(pass, CodeCount::instructions);
-  for (const auto& [pipe, count] : counted) rest -= code.of(pass, count);
-  if (bound.how.path().from_registers) rest -= code.of(pass, CodeCount::matrix) + code.of(pass, CodeCount::ldsm);
-  return bound.how.load().bulk ? rest : rest - code.of(pass, CodeCount::ldgsts);
+std::int64_t others(const BoundIsland& bound, const PassCounts& counts) {
+  const auto of = [&](CodeCount count) { return counts[static_cast<std::size_t>(count)]; };
+  std::int64_t rest = of(CodeCount::instructions);
+  for (const auto& [pipe, count] : counted) rest -= of(count);
+  if (bound.how.path().from_registers) rest -= of(CodeCount::matrix) + of(CodeCount::ldsm);
+  return bound.how.load().bulk ? rest : rest - of(CodeCount::ldgsts);
+}
+
+// The same of a launch without products, whose warps are those of the rows of its output.
+Executions executions_of_launch(const BoundIsland& bound, const InstanceCode& code, std::int64_t warps) {
+  const int output = output_array(bound);
+  Executions runs{};
+  std::int64_t rows = warps;
+  if (output >= 0) {
+    const Axes axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(output)].axes;
+    rows = 1;
+    for (std::size_t i = 0; i + 1 < axes.size(); ++i) rows = checked_mul(rows, bound.nest.size(axes[i]));
+  }
+  at(runs, CodePass::once) = warps;
+  at(runs, CodePass::step) = checked_mul(warps, steps_of(bound.nest));
+  at(runs, CodePass::first) = checked_mul(code.first_warps, grid_blocks(bound));
+  at(runs, CodePass::row) = std::min(warps, rows);
+  return runs;
+}
+
+// Warps with a row's share of the output.
+std::int64_t warps_of_launch(const BoundIsland& bound) {
+  const int output = output_array(bound);
+  const std::int64_t all = checked_mul(grid_blocks(bound), warps_of_block(bound));
+  if (output < 0) return all;
+  const Axes axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(output)].axes;
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < axes.size(); ++i) rows = checked_mul(rows, bound.nest.size(axes[i]));
+  return std::min(all, ceil_div(checked_mul(rows, row_lanes(bound)), lanes_of_warp(bound)));
+}
+
+// How often a warp executes a piece, and how often its threads do, all of them together.
+struct Runs {
+  std::int64_t warps = 0, threads = 0;
+};
+
+void add_instructions(const BoundIsland& bound, const PassCounts& counts, const Runs& runs, Work& work) {
+  const std::int64_t lanes = lanes_of_warp(bound);
+  const auto of = [&](CodeCount count) { return counts[static_cast<std::size_t>(count)]; };
+  for (const auto& [pipe, count] : counted) {
+    const bool by_thread = pipe == Pipe::ffma || pipe == Pipe::fadd || pipe == Pipe::fmul;  // else whole warps count
+    work.pipes[static_cast<std::size_t>(pipe)] +=
+        checked_mul(by_thread ? runs.threads : checked_mul(runs.warps, lanes), of(count));
+  }
+  work.instructions += checked_mul(runs.warps, of(CodeCount::instructions));
+  work.alu_instructions += checked_mul(runs.warps, of(CodeCount::alu) + of(CodeCount::conversion));
+  work.pipes[static_cast<std::size_t>(Pipe::others)] +=
+      checked_mul(checked_mul(runs.warps, lanes), others(bound, counts));
+}
+
+// Pieces of a loop that a block's warp number `warp` executes, `blocks` blocks.
+void add_loop(const BoundIsland& bound, const StepsLoop& loop, std::int64_t warp, std::int64_t blocks, Work& work) {
+  const std::int64_t first = warp * loop.beside % loop.apart, steps = steps_of(bound.nest),
+                     lanes = lanes_of_warp(bound) / loop.beside;
+  Runs some, around_left, around_groups, left, groups;
+  for (std::int64_t beside = 0; beside < loop.beside && first + beside < steps; ++beside) {
+    const std::int64_t own = ceil_div(steps - first - beside, loop.apart);
+    const auto add = [&](Runs& runs, std::int64_t times) {
+      runs.warps = std::max(runs.warps, checked_mul(blocks, times));
+      runs.threads += checked_mul(checked_mul(blocks, lanes), times);
+    };
+    add(left, own % loop.group), add(groups, own / loop.group), add(some, 1);
+    add(around_left, own % loop.group > 0), add(around_groups, own >= loop.group);
+  }
+  add_instructions(bound, loop.left, left, work), add_instructions(bound, loop.of_group, groups, work);
+  add_instructions(bound, loop.some, some, work), add_instructions(bound, loop.around_left, around_left, work);
+  add_instructions(bound, loop.around_groups, around_groups, work);
+}
+
+// Executions by warps and threads of each piece.
+Runs runs_of(const BoundIsland& bound, const InstanceCode& code, CodePass pass, std::int64_t warps) {
+  const std::int64_t lanes = pass == CodePass::first ? code.first_lanes
+                             : pass == CodePass::row ? 1
+                                                     : lanes_of_warp(bound);
+  return {.warps = warps, .threads = checked_mul(warps, lanes)};
+}
+
+void add_launch_work(const BoundIsland& bound, const InstanceCode& code, Work& work) {
+  const std::int64_t of_block = warps_of_block(bound);
+  const Executions runs = executions_of_launch(bound, code, warps_of_launch(bound));
+  for (std::size_t i = 0; i < code_pass_count; ++i)
+    add_instructions(bound, code.passes[i], runs_of(bound, code, static_cast<CodePass>(static_cast<int>(i)), runs[i]),
+                     work);
+  for (const StepsLoop& loop : code.loops)
+    for (std::int64_t warp = 0; warp < of_block; ++warp) add_loop(bound, loop, warp, grid_blocks(bound), work);
 }
 
 }  // namespace
 
 void add_code_work(const BoundIsland& bound, const InstanceCode& code, Work& work) {
+  if (!bound.how.uses_tensor_cores()) return add_launch_work(bound, code, work);
   const Executions runs = executions(bound, code);
   const std::int64_t lanes = lanes_of_warp(bound);
   const auto of = [](auto& list, Pipe pipe) -> auto& { return list[static_cast<std::size_t>(pipe)]; };
   for (std::size_t i = 0; i < code_pass_count; ++i) {
     const auto pass = static_cast<CodePass>(static_cast<int>(i));
-    for (const auto& [pipe, count] : counted)
-      of(work.pipes, pipe) += checked_mul(checked_mul(runs[i], lanes), code.of(pass, count));
-    work.instructions += checked_mul(runs[i], code.of(pass, CodeCount::instructions));
-    work.alu_instructions += checked_mul(runs[i], code.of(pass, CodeCount::alu) + code.of(pass, CodeCount::conversion));
-    of(work.pipes, Pipe::others) += checked_mul(checked_mul(runs[i], lanes), others(bound, code, pass));
+    const auto before = work.pipes;
+    add_instructions(bound, code.passes[i], runs_of(bound, code, pass, runs[i]), work);
+    if (!contains(outside_steps, pass)) continue;
+    for (std::size_t p = 0; p < pipe_count; ++p) work.outside[p] += work.pipes[p] - before[p];
   }
   // A step rescales the results; what is neither a step's nor rescales is done once, for the results.
   const std::int64_t all_steps = checked_mul(lanes, runs[static_cast<std::size_t>(CodePass::step)] +

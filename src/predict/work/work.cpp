@@ -84,17 +84,6 @@ std::int64_t steps_taken(const BoundIsland& bound, Pipe pipe, std::int64_t row_s
   return checked_mul(row_steps / steps, ceil_div(steps, lanes) * lanes);
 }
 
-// Elements, in every step, of tiles whose format the products that take them do not compute in.
-std::int64_t unpacked_elements(const BoundIsland& bound) {
-  std::int64_t all = 0;
-  for_each_product(bound, [&](const Product& product) {
-    for (const Operand& operand : product.operands)
-      if (loads(bound, operand.id) && bits(bound.point.dtypes[index(operand.id)].format) < bits(product.computes_in))
-        all = checked_add(all, points(bound, bound.plan.schedule.diagram.array(operand.id).axes, true));
-  });
-  return all;
-}
-
 void add_pipes(const BoundIsland& bound, Work& work) {
   const int scores = score_array(bound), output = output_array(bound);
   if (scores < 0 || output < 0) return;
@@ -119,7 +108,6 @@ void add_pipes(const BoundIsland& bound, Work& work) {
     for (const auto& [array, number] : rate.per_element_step)
       of_outputs += scaled(number, elements(bound, array, true));
     of_outputs += scaled(rate.per_output_step, output_steps) + scaled(rate.per_output, outputs);
-    if (rate.per_unpacked > 0) of_outputs += scaled(rate.per_unpacked, unpacked_elements(bound));
     if (rate.per_thread_step > 0)
       work.of_threads[i] = scaled(rate.per_thread_step, checked_mul(threads, points(bound, {}, true)));
     const std::int64_t of_steps = checked_mul(
