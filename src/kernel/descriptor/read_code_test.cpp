@@ -119,7 +119,8 @@ TEST_CASE("what instances are built for need not be typed beside their code") {
 
 TEST_CASE("launches without products have pieces and loops of their own") {
   const std::string launch =
-      ",\n  {\"kernel\":\"g\",\"launch\":\"combine\",\"steps\":{\"least\":5},\"columns\":128,\"warps\":4,\"first_lanes\":16,"
+      ",\n  "
+      "{\"kernel\":\"g\",\"launch\":\"combine\",\"steps\":{\"least\":5},\"columns\":128,\"warps\":4,\"first_lanes\":16,"
       "\"passes\":{\"row\":{\"instructions\":9}},\"loops\":[{\"apart\":32,\"beside\":32,\"group\":4,"
       "\"left\":{\"instructions\":16},\"of_group\":{\"instructions\":44}}]}\n]}";
   const KernelDescriptor kernel = Folder(descriptor_text, with(code_text, "\n]}", launch)).load();
