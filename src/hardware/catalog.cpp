@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "hardware/changes.h"
 #include "hardware/profile.h"
 
 namespace tilescope {
@@ -62,6 +63,8 @@ void keep_best_named(std::vector<HardwareProfile>& profiles, const std::string& 
 }
 
 HardwareProfile find_profile(const std::string& id_or_file, const fs::path& hardware_directory) {
+  if (const auto [name, changes] = name_and_changes(id_or_file); name != id_or_file)
+    return with_changes(find_profile(name, hardware_directory), changes);
   if (id_or_file.find('/') != std::string::npos || id_or_file.ends_with(".yaml")) return load_profile(id_or_file);
   const std::vector<std::string> ids = ids_in(hardware_directory);
   const std::string wanted = lower(id_or_file);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <variant>
 
+#include "hardware/changes.h"
 #include "hardware/derived_rules.h"
 #include "hardware/measured_write.h"
 
@@ -44,9 +45,10 @@ bool is_measured(const HardwareProfile& profile) {
 // The donors of a rule that are nearest to a GPU, itself left out.
 std::vector<const HardwareProfile*> donors_of(const RateRule& rule, const HardwareProfile& profile,
                                               const std::vector<HardwareProfile>& others) {
+  const std::string itself = name_and_changes(profile.id).first;
   std::vector<const HardwareProfile*> donors;
   for (const HardwareProfile& other : others) {
-    if (other.id == profile.id || other.vendor != profile.vendor || rule.scale(other) <= 0) continue;
+    if (other.id == itself || other.vendor != profile.vendor || rule.scale(other) <= 0) continue;
     if (rule.donors == RuleDonors::published ? rule.given(other) <= 0 : !is_measured(other)) continue;
     if (rule.donors == RuleDonors::same_chip && other.chip != profile.chip) continue;
     donors.push_back(&other);
@@ -229,9 +231,12 @@ HardwareProfile with_derived_rates(HardwareProfile profile, RatesFrom from,
 }
 
 HardwareProfile ProfileCatalogue::complete(HardwareProfile profile, RatesFrom from) {
-  if (from == RatesFrom::stated && lacking_entries(profile).empty()) return profile;
-  if (all_.empty()) all_ = list_profiles(directory_);
-  return with_derived_rates(std::move(profile), from, all_);
+  if (from == RatesFrom::derived || !lacking_entries(profile).empty()) {
+    if (all_.empty()) all_ = list_profiles(directory_);
+    profile = with_derived_rates(std::move(profile), from, all_);
+  }
+  apply_rate_changes(profile);
+  return profile;
 }
 
 HardwareProfile ProfileCatalogue::find(const std::string& id_or_file, RatesFrom from) {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "diagram/workload.h"
+#include "hardware/changes.h"
 #include "hardware/derived.h"
 #include "hardware/profile.h"
 #include "network/config.h"
@@ -58,9 +59,10 @@ std::optional<double> read_price(const Options& options) {
 std::vector<std::string> gpus_of(const Options& options) {
   std::vector<std::string> gpus = listed(options, "hardware", ',');
   if (gpus.empty()) refuse("--hardware", "is missing: give GPUs, as in --hardware h100_sxm,h200_sxm, or all");
-  if (gpus == std::vector<std::string>{"all"}) {
+  if (const auto [name, changes] = name_and_changes(gpus.front()); gpus.size() == 1 && name == "all") {
     gpus.clear();
-    for (const HardwareProfile& gpu : list_profiles(data_directory() / "hardware")) gpus.push_back(gpu.id);
+    for (const HardwareProfile& gpu : list_profiles(data_directory() / "hardware"))
+      gpus.push_back(changes.empty() ? gpu.id : changed_name(gpu.id, changes));
   }
   return gpus;
 }
@@ -91,6 +93,7 @@ std::int64_t ContextMix::tokens() const {
 
 std::vector<OptionSpec> model_options() {
   return {{"hardware", "GPU profile ids or YAML files, by commas; all: every shipped profile", Value::hardware},
+          set_option(),
           {"phase", "prefill, decode or both (default both)", Value::choice, {"prefill", "decode", "both"}},
           {"batch", "sequences of a step (default 1)", Value::count},
           {"context", "tokens of a sequence, a list by commas (default 8k); a mix of lengths is 8k:48+32k:16"},

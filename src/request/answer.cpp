@@ -1,6 +1,7 @@
 #include "request/answer.h"
 
 #include "base/data_directory.h"
+#include "hardware/changes.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 #include "predict/rate_basis.h"
@@ -11,7 +12,7 @@ namespace tilescope {
 
 JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                           const Prediction& prediction) {
-  if (plan.assumed) return {};
+  if (plan.assumed || !name_and_changes(hardware.id).second.empty()) return {};  // nobody measured a changed GPU
   const std::filesystem::path folder = data_directory() / "validate";
   if (const Basis basis = modelled_basis(hardware); basis != Basis::measured) {
     if (!hardware.measured) return {};

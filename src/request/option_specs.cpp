@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "diagram/mask.h"
 #include "diagram/pass.h"
+#include "hardware/changes.h"
 #include "hardware/derived.h"
 #include "schedule/schedule.h"
 
@@ -23,9 +24,16 @@ const std::map<std::string, std::string>& option_aliases() {
   return table;
 }
 
+OptionSpec set_option() {
+  return {"set",
+          "change numbers of the GPU's profile, in its units or by percent, as in "
+          "levels.hbm.bandwidth=+20%,compute.units=160; measured rates that a rule ties to a number follow it"};
+}
+
 std::vector<OptionSpec> point_options() {
   return {
       {"hardware", "GPU profile id or YAML file (see: tilescope list gpus)", Value::hardware},
+      set_option(),
       {"schedule",
        "schedule name or file: " + join(shipped_names(data_directory() / "models" / "schedules"), ", ") +
            " (default flash2)",
@@ -96,6 +104,18 @@ void check_choices(const Options& options, const std::vector<OptionSpec>& specs)
   }
 }
 
+void change_gpus(std::map<std::string, std::vector<std::string>>& values) {
+  const auto given = values.extract("set");
+  if (!given) return;
+  const auto gpus = values.find("hardware");
+  if (gpus == values.end()) refuse("--set", "changes a GPU: name it, as in --hardware h200_sxm");
+  for (std::string& list : gpus->second) {
+    std::vector<std::string> names = split(list, ',');
+    for (std::string& name : names) name = changed_name(name, join(given.mapped(), ","));
+    list = join(names, ",");
+  }
+}
+
 Options checked_options(const std::vector<std::pair<std::string, std::string>>& given,
                         const std::vector<OptionSpec>& specs) {
   std::vector<std::string> known;
@@ -110,6 +130,7 @@ Options checked_options(const std::vector<std::pair<std::string, std::string>>& 
     if (value.empty()) refuse(spelled, "is empty, expected a value");
     values[name].push_back(value);
   }
+  change_gpus(values);
   Options options(std::move(values));
   check_choices(options, specs);
   return options;

@@ -39,6 +39,7 @@ struct OptionSpec {
 
 std::vector<OptionSpec> point_options();  // --hardware, --schedule, --kernel, --diagram, --size, --workload, extents,
                                           // --mask, --dtype, --tile, --splits, --pass, --l2, --basis, --drift
+OptionSpec set_option();                  // --set, of commands that take --hardware
 std::vector<OptionSpec> search_top_options();  // --top
 std::vector<OptionSpec> sweep_axis_options();  // --axis
 std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b);
@@ -48,6 +49,9 @@ const std::map<std::string, std::string>& option_aliases();
 
 // Throws InputError, with the nearest choice, for a value that is not among its option's choices.
 void check_choices(const Options& options, const std::vector<OptionSpec>& specs);
+
+// Appends the changes of --set to the names of all GPUs of --hardware (hardware/changes.h), and takes --set away.
+void change_gpus(std::map<std::string, std::vector<std::string>>& values);
 
 // Options by name as another program gives them: "q_len" or "q-len" or an alias. Throws InputError for a name that
 // `specs` lacks, an option without a value, or a value that is not among its choices. The error names the nearest name.

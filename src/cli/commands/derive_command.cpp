@@ -24,8 +24,9 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<OptionSpec> derive_options() {
-  static const std::vector<std::string> wanted{"size",     "batch",      "heads-q", "heads-kv", "q-len",    "kv-len",
-                                               "head-dim", "v-head-dim", "mask",    "dtype",    "workload", "hardware"};
+  static const std::vector<std::string> wanted{"size",     "batch",    "heads-q",    "heads-kv", "q-len",
+                                               "kv-len",   "head-dim", "v-head-dim", "mask",     "dtype",
+                                               "workload", "hardware", "set"};
   std::vector<OptionSpec> specs{
       {"schedule",
        "list this schedule's exact counts, and draw it (default for drawing: the best-ranked named schedule)",

@@ -82,6 +82,7 @@ std::vector<OptionSpec> import_options() {
              {"validate", "also print predicted beside measured", Value::flag},
              {"experiment", "the same, judged by the tolerances of this experiment file", Value::file},
              {"hardware", "GPU profile id or YAML file (default: the GPU that the file names)", Value::hardware},
+             set_option(),
              {"kernel", "descriptor, or software with a backend as in pytorch:flash (default: by name and sizes)",
               Value::kernel},
              {"point",

@@ -201,6 +201,7 @@ std::vector<OptionSpec> inspect_options() {
              nvdisasm_option(),
              {"hardware", "GPU profile id or YAML file: adds lower bounds of the innermost loops on that GPU",
               Value::hardware},
+             set_option(),
              {"instructions",
               "in JSON: each instruction with its registers and scoreboards; with --simulate: clocks of each",
               Value::flag},

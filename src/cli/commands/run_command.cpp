@@ -257,6 +257,7 @@ std::vector<OptionSpec> run_options() {
               "sizes of launches that nothing states: point options as in \"name=fwd batch=2 heads_q=16 q_len=4k "
               "mask=causal\"; name=TEXT chooses kernels; may be repeated"},
              {"hardware", "GPU profile id or YAML file (default: the GPU that was captured)", Value::hardware},
+             set_option(),
              {"descriptors", "directory that keeps the descriptors of the kernels", Value::output_directory},
              nvdisasm_option(),
              {"kernel", "of a file that import reads: descriptor, or software with a backend as in pytorch:flash",

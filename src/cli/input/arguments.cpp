@@ -69,6 +69,7 @@ Arguments::Arguments(const std::string& command, const std::vector<std::string>&
   if (positional_.size() > most_positional)
     refuse(positional_[most_positional],
            fmt::format("unexpected word; options start with --, see tilescope {} --help", command));
+  change_gpus(values_);
   check_choices(*this, specs);
 }
 
