@@ -28,13 +28,16 @@ std::vector<std::filesystem::path> descriptors() {
   return files;
 }
 
-// Keeps the first two variants, because all variants have the same fields. Where a code.json beside the file has them,
-// one stands in their place.
+// Keeps the first two variants, because all variants have the same fields. Where a code.json beside the file has them
+// and what they are for, one stands in their place.
 Tree shortened(Tree tree) {
-  const auto is_variants = [](const Tree& section) { return section.key == "variants"; };
-  if (std::none_of(tree.children.begin(), tree.children.end(), is_variants))
-    tree.children.push_back(
-        tree_of("variants", Document::parse("- {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4}", "variant").root()));
+  for (const auto& [key, text] : {std::pair{"dtypes", "[fp16]"},
+                                  {"head_dims", "[64]"},
+                                  {"variants", "- {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4}"}}) {
+    const auto is_key = [&](const Tree& section) { return section.key == key; };
+    if (std::none_of(tree.children.begin(), tree.children.end(), is_key))
+      tree.children.push_back(tree_of(key, Document::parse(text, key).root()));
+  }
   for (Tree& section : tree.children)
     if (section.key == "variants" && section.children.size() > 2) section.children.resize(2);
   return tree;

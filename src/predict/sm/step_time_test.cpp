@@ -88,7 +88,10 @@ TEST_CASE(
 }
 
 TEST_CASE("scores are compared with the mask only in tiles that an edge of the mask crosses") {
-  const Plan plan = load_plan_for_kernel("block_sparse", data);
+  Plan plan = load_plan_for_kernel("block_sparse", data);  // with typed rates instead of its machine code
+  for (KernelVariant& variant : plan.kernel.variants) variant.code = {};
+  WorkRates& typed = plan.kernel.islands.front().work[static_cast<std::size_t>(Pipe::alu)];
+  typed.per_score = 1, typed.per_masked_score = 4, typed.per_thread_step = 108;
   const HardwareProfile hardware = textbook();
   Point point = attention(plan, 4, 1024, 128, 64, 4);
   const auto comparisons = [&] {

@@ -48,26 +48,27 @@ CutPasses cut_passes(const BoundIsland& bound, const BoundLoop& query, const Bou
   return cut;
 }
 
+// Tiles of keys of a row, over all parts.
+std::int64_t key_tiles(const BoundIsland& bound) {
+  return ceil_div(bound.point.workload.kv_len, bound.variant->tile_kv);
+}
+
 // Steps of all blocks, each up to `most`; parts of a split are equal but for the last one.
 std::int64_t first_steps(const BoundIsland& bound, std::int64_t blocks, std::int64_t steps, std::int64_t most) {
   const std::int64_t longest = steps_of(bound.nest), all = blocks * longest;
   if (bound.nest.guarded() || longest <= 0 || all == steps) return std::min(steps, checked_mul(blocks, most));
-  const BoundLoop* key = guard_loop(bound, false);
-  const std::int64_t tiles = key ? ceil_div(key->size, key->tile) : longest, parts = ceil_div(tiles, longest),
-                     last = tiles - (parts - 1) * longest, each = blocks / parts;
+  const std::int64_t tiles = key_tiles(bound), parts = ceil_div(tiles, longest), last = tiles - (parts - 1) * longest,
+                     each = blocks / parts;
   return checked_mul(each, (parts - 1) * std::min(longest, most) + std::min(last, most));
 }
 
 // Decisions to cut a tile of keys, of packed rows: each is for so many keys, of which one lies behind the last that the
 // first row sees.
 std::int64_t cut_units(const BoundIsland& bound, std::int64_t unit) {
-  const BoundLoop* key = guard_loop(bound, false);
-  if (!key) return 0;
-  const std::int64_t tiles = ceil_div(key->size, key->tile),
-                     seen = bound.point.mask.contiguous()
-                                ? bound.point.mask.keys(bound.point.workload.q_len, key->size).end.at(0)
-                                : key->size;
-  return tiles * key->tile / unit - seen / unit;
+  const std::int64_t keys = bound.point.workload.kv_len;
+  const std::int64_t seen =
+      bound.point.mask.contiguous() ? bound.point.mask.keys(bound.point.workload.q_len, keys).end.at(0) : keys;
+  return key_tiles(bound) * bound.variant->tile_kv / unit - std::max<std::int64_t>(0, seen) / unit;
 }
 
 // How often warps execute each piece of the code.
@@ -87,7 +88,7 @@ Executions executions(const BoundIsland& bound, const InstanceCode& code) {
   at(runs, CodePass::first) = checked_mul(code.first_warps, blocks);
   at(runs, CodePass::copies) = steps;
   if (code.mask_keys > 0) {
-    const std::int64_t parts = key ? std::max<std::int64_t>(1, key->trips) : 1;
+    const std::int64_t parts = ceil_div(key_tiles(bound), std::max<std::int64_t>(1, steps_of(bound.nest)));
     at(runs, CodePass::end) =
         checked_mul(checked_mul(code.first_warps, blocks / parts), cut_units(bound, code.mask_keys));
   } else if (query && key) {
@@ -122,32 +123,31 @@ std::int64_t others(const BoundIsland& bound, const PassCounts& counts) {
   return bound.how.load().bulk ? rest : rest - of(CodeCount::ldgsts);
 }
 
-// The same of a launch without products, whose warps are those of the rows of its output.
-Executions executions_of_launch(const BoundIsland& bound, const InstanceCode& code, std::int64_t warps) {
+// Rows of a launch's output; 0: it has none.
+std::int64_t output_rows(const BoundIsland& bound) {
   const int output = output_array(bound);
-  Executions runs{};
-  std::int64_t rows = warps;
-  if (output >= 0) {
-    const Axes axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(output)].axes;
-    rows = 1;
-    for (std::size_t i = 0; i + 1 < axes.size(); ++i) rows = checked_mul(rows, bound.nest.size(axes[i]));
-  }
-  at(runs, CodePass::once) = warps;
-  at(runs, CodePass::step) = checked_mul(warps, steps_of(bound.nest));
-  at(runs, CodePass::first) = checked_mul(code.first_warps, grid_blocks(bound));
-  at(runs, CodePass::row) = std::min(warps, rows);
-  return runs;
+  if (output < 0) return 0;
+  const Axes axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(output)].axes;
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i + 1 < axes.size(); ++i) rows = checked_mul(rows, bound.nest.size(axes[i]));
+  return rows;
 }
 
 // Warps with a row's share of the output.
 std::int64_t warps_of_launch(const BoundIsland& bound) {
-  const int output = output_array(bound);
-  const std::int64_t all = checked_mul(grid_blocks(bound), warps_of_block(bound));
-  if (output < 0) return all;
-  const Axes axes = bound.plan.schedule.diagram.arrays[static_cast<std::size_t>(output)].axes;
-  std::int64_t rows = 1;
-  for (std::size_t i = 0; i + 1 < axes.size(); ++i) rows = checked_mul(rows, bound.nest.size(axes[i]));
-  return std::min(all, ceil_div(checked_mul(rows, row_lanes(bound)), lanes_of_warp(bound)));
+  const std::int64_t all = checked_mul(grid_blocks(bound), warps_of_block(bound)), rows = output_rows(bound);
+  return rows == 0 ? all : std::min(all, ceil_div(checked_mul(rows, row_lanes(bound)), lanes_of_warp(bound)));
+}
+
+// The same of a launch without products, whose warps are those of the rows of its output.
+Executions executions_of_launch(const BoundIsland& bound, const InstanceCode& code) {
+  const std::int64_t warps = warps_of_launch(bound);
+  Executions runs{};
+  at(runs, CodePass::once) = warps;
+  at(runs, CodePass::step) = checked_mul(warps, steps_of(bound.nest));
+  at(runs, CodePass::first) = checked_mul(code.first_warps, grid_blocks(bound));
+  at(runs, CodePass::row) = std::min(warps, output_rows(bound));
+  return runs;
 }
 
 // How often a warp executes a piece, and how often its threads do, all of them together.
@@ -198,7 +198,7 @@ Runs runs_of(const BoundIsland& bound, const InstanceCode& code, CodePass pass, 
 
 void add_launch_work(const BoundIsland& bound, const InstanceCode& code, Work& work) {
   const std::int64_t of_block = warps_of_block(bound);
-  const Executions runs = executions_of_launch(bound, code, warps_of_launch(bound));
+  const Executions runs = executions_of_launch(bound, code);
   for (std::size_t i = 0; i < code_pass_count; ++i)
     add_instructions(bound, code.passes[i], runs_of(bound, code, static_cast<CodePass>(static_cast<int>(i)), runs[i]),
                      work);
