@@ -190,9 +190,8 @@ void add_loop(const BoundIsland& bound, const StepsLoop& loop, std::int64_t warp
 
 // Executions by warps and threads of each piece.
 Runs runs_of(const BoundIsland& bound, const InstanceCode& code, CodePass pass, std::int64_t warps) {
-  const std::int64_t lanes = pass == CodePass::first ? code.first_lanes
-                             : pass == CodePass::row ? 1
-                                                     : lanes_of_warp(bound);
+  if (pass == CodePass::row) return {.warps = warps, .threads = output_rows(bound)};
+  const std::int64_t lanes = pass == CodePass::first ? code.first_lanes : lanes_of_warp(bound);
   return {.warps = warps, .threads = checked_mul(warps, lanes)};
 }
 
