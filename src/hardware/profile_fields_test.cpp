@@ -79,7 +79,7 @@ std::string expectation(const std::string& path, const std::string& value) {
 }
 
 // One profile for each vendor and for each level that only some profiles have. The shortest is first.
-const std::vector<std::string> probed{"mi300x", "b200_sxm", "h100_pcie", "h200_sxm"};
+const std::vector<std::string> probed{"mi300x", "mi355x", "b200_sxm", "h100_pcie", "h200_sxm"};
 
 // The profile without the parts of `measured` that do not hold `path`, so that it is read quickly. The whole profile if
 // those parts need each other.
@@ -111,7 +111,7 @@ void for_each_leaf(Test test) {
     REQUIRE(fields.size() > 80);
     std::map<std::string, std::unique_ptr<Probe>> probes;
     for (const auto& [path, value, kind] : fields) {
-      if (!seen.insert((id == "mi300x" ? "AMD " : "NVIDIA ") + path).second) continue;
+      if (!seen.insert((id.starts_with("mi") ? "AMD " : "NVIDIA ") + path).second) continue;
       std::unique_ptr<Probe>& probe = probes[section_of(path)];
       if (!probe) {
         probe = std::make_unique<Probe>(around(tree, path), load);

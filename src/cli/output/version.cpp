@@ -17,6 +17,8 @@ struct Schema {
 constexpr Schema schemas[] = {
     {"architectures", 1},
     {"attention-facts", 1},
+    {"baseline", 1},
+    {"basis-errors", 1},
     {"calls", 1},
     {"capture", 1},
     {"capture-facts", 1},
