@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/test_seed.h"
-#include "derive/counted.h"
+#include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

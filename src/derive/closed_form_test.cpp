@@ -8,9 +8,9 @@
 #include <functional>
 #include <optional>
 
-#include "derive/counted.h"
 #include "derive/kernel_problem.h"
 #include "derive/random/random_points.h"
+#include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "derive/kernel_problem.h"
-#include "derive/named.h"
+#include "derive/nests/named.h"
 
 namespace tilescope {
 

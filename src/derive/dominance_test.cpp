@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
 
-#include "derive/counted.h"
 #include "derive/random/random_nests.h"
+#include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

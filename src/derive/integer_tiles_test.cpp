@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "derive/counted.h"
 #include "derive/random/random_nests.h"
+#include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 #include "optimum/integer_search.h"
 

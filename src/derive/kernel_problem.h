@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "derive/nests.h"
-#include "derive/symbolic.h"
+#include "derive/nests/nests.h"
+#include "derive/symbolic/symbolic.h"
 #include "optimum/exact.h"
 #include "optimum/numeric_optimum.h"
 

@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "derive/counted.h"
 #include "derive/random/random_nests.h"
+#include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

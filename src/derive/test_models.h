@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "derive/fusions.h"
+#include "derive/nests/fusions.h"
 
 namespace tilescope {
 

@@ -7,7 +7,7 @@
 #include "base/data_directory.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "derive/why_not.h"
+#include "derive/nests/why_not.h"
 #include "predict/point/plan.h"
 #include "request/read_point.h"
 

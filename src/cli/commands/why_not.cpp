@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "cli/output/output.h"
-#include "derive/why_not.h"
+#include "derive/nests/why_not.h"
 
 namespace tilescope::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "derive/nests.h"
+#include "derive/nests/nests.h"
 
 namespace tilescope {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/contains.h"
-#include "derive/symbolic.h"
+#include "derive/symbolic/symbolic.h"
 
 namespace tilescope {
 namespace {

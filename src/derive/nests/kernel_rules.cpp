@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/contains.h"
-#include "derive/nests.h"
+#include "derive/nests/nests.h"
 #include "schedule/folds.h"
 
 namespace tilescope {

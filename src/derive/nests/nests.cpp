@@ -1,4 +1,4 @@
-#include "derive/nests.h"
+#include "derive/nests/nests.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "derive/why_not.h"
+#include "derive/nests/why_not.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "derive/fusions.h"
+#include "derive/nests/fusions.h"
 #include "schedule/schedule.h"
 
 namespace tilescope {
@@ -38,7 +38,7 @@ struct NestCost {
   AxisBits tiled = 0;             // axes that have a loop
   AxisBits parts = 0;             // axes whose parts leave partial results
   std::vector<std::pair<ArrayId, AxisBits>> state{};  // running state that is stored, and the loops that repeat it
-  std::vector<ArrayId> resident{};                    // on the chip in every column: see derive/columns.h
+  std::vector<ArrayId> resident{};                    // on the chip in every column: see derive/symbolic/columns.h
 };
 
 struct LegalNest {

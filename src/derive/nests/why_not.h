@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "derive/named.h"
+#include "derive/nests/named.h"
 
 namespace tilescope {
 

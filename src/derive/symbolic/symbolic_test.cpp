@@ -1,5 +1,5 @@
 // Compares symbolic counts with a walk of the nest, tile by tile, on random ragged shapes.
-#include "derive/symbolic.h"
+#include "derive/symbolic/symbolic.h"
 
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "base/error.h"
-#include "derive/counted.h"
 #include "derive/random/random_points.h"
+#include "derive/symbolic/counted.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "base/contains.h"
-#include "derive/nests.h"
+#include "derive/nests/nests.h"
 #include "expr/evaluate.h"
 #include "schedule/folds.h"
 

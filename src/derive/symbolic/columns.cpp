@@ -1,4 +1,4 @@
-#include "derive/columns.h"
+#include "derive/symbolic/columns.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "derive/named.h"
+#include "derive/nests/named.h"
 
 #include <algorithm>
 

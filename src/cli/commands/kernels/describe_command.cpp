@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/describe_check.h"
+#include "cli/commands/kernels/describe_check.h"
 #include "cli/output/code/code_text.h"
 #include "cli/output/output.h"
 #include "kernel/code/code_file.h"

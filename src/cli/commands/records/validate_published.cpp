@@ -1,4 +1,4 @@
-#include "cli/commands/validate_published.h"
+#include "cli/commands/records/validate_published.h"
 
 #include <algorithm>
 

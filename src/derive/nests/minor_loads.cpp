@@ -2,7 +2,7 @@
 #include <bit>
 
 #include "base/contains.h"
-#include "derive/nests.h"
+#include "derive/nests/nests.h"
 
 namespace tilescope {
 namespace {

@@ -1,4 +1,4 @@
-#include "derive/fusions.h"
+#include "derive/nests/fusions.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "cli/commands/describe_check.h"
+#include "cli/commands/kernels/describe_check.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 
 #include "base/contains.h"
 #include "cost/walk.h"
-#include "derive/symbolic.h"
+#include "derive/symbolic/symbolic.h"
 #include "schedule/folds.h"
 
 namespace tilescope {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/contains.h"
-#include "derive/nests.h"
+#include "derive/nests/nests.h"
 
 namespace tilescope {
 namespace {

@@ -1,4 +1,4 @@
-#include "derive/symbolic.h"
+#include "derive/symbolic/symbolic.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/contains.h"
-#include "derive/columns.h"
+#include "derive/symbolic/columns.h"
 #include "schedule/folds.h"
 
 namespace tilescope {

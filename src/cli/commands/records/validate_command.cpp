@@ -5,7 +5,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/validate_published.h"
+#include "cli/commands/records/validate_published.h"
 #include "cli/input/recorded_options.h"
 #include "cli/output/progress.h"
 #include "compare/comparison_columns.h"
