@@ -22,16 +22,9 @@ KernelLaunch launch_of(const capture::CapturedLaunch& launch) {
           .dynamic_smem = launch.dynamic_shared_bytes};
 }
 
-LaunchSizes captured_sizes(const capture::Capture& capture, const capture::CapturedLaunch& launch,
-                           const CubinKernel& kernel, const CodeSummary& code, const AttentionFacts& facts) {
-  LaunchSizes sizes;
-  std::vector<MissingValue> missing;
-  const BlockTile tile = block_tile(facts, launch_of(launch), missing);
-  if (tile.tile_q == 0 || tile.tile_kv == 0) return sizes;
-  if (launch.parameters.empty()) {
-    sizes.unknown.emplace_back("sizes: the capture has no parameters of this launch");
-    return sizes;
-  }
+std::optional<LaunchEvidence> captured_evidence(const capture::Capture& capture, const capture::CapturedLaunch& launch,
+                                                const CubinKernel& kernel, const CodeSummary& code) {
+  if (launch.parameters.empty()) return std::nullopt;
   EvidenceInput input{.code = code,
                       .launch = {.parameters = launch.parameters,
                                  .addresses = launch.addresses,
@@ -45,8 +38,25 @@ LaunchSizes captured_sizes(const capture::Capture& capture, const capture::Captu
     const capture::CapturedTensorMap& map = capture.tensor_maps.at(static_cast<std::size_t>(place.map));
     input.maps.push_back({place.offset, element_bytes(map.type), map.dims, map.strides, map.box});
   }
+  return launch_evidence(input);
+}
+
+LaunchSizes sizes_of(const LaunchEvidence& evidence, const AttentionFacts& facts, const KernelLaunch& launch,
+                     const std::optional<Workload>& known) {
+  std::vector<MissingValue> missing;
+  const BlockTile tile = block_tile(facts, launch, missing);
+  if (tile.tile_q == 0 || tile.tile_kv == 0) return {};
   const std::int64_t bytes = std::max<std::int64_t>(1, facts.loaded_bits / 8);
-  return launch_sizes(launch_evidence(input), {tile.tile_q, tile.tile_kv, facts.head_dim, facts.v_head_dim, bytes});
+  return launch_sizes(evidence, {tile.tile_q, tile.tile_kv, facts.head_dim, facts.v_head_dim, bytes}, known);
+}
+
+LaunchSizes captured_sizes(const capture::Capture& capture, const capture::CapturedLaunch& launch,
+                           const CubinKernel& kernel, const CodeSummary& code, const AttentionFacts& facts) {
+  if (const auto evidence = captured_evidence(capture, launch, kernel, code))
+    return sizes_of(*evidence, facts, launch_of(launch));
+  LaunchSizes sizes;
+  sizes.unknown.emplace_back("sizes: the capture has no parameters of this launch");
+  return sizes;
 }
 
 }  // namespace tilescope::launches

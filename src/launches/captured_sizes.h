@@ -10,7 +10,16 @@ namespace tilescope::launches {
 
 KernelLaunch launch_of(const capture::CapturedLaunch& launch);
 
-// Sizes of the launch, from its parameters, tensor maps and grid and from the code of its kernel.
+// What blocks of the launch read, from its parameters, tensor maps and grid and from the code of its kernel. Nothing:
+// the capture has no parameters of it.
+std::optional<LaunchEvidence> captured_evidence(const capture::Capture& capture, const capture::CapturedLaunch& launch,
+                                                const CubinKernel& kernel, const CodeSummary& code);
+
+// Sizes of the launch that follow from it. `known`: those that somebody states.
+LaunchSizes sizes_of(const LaunchEvidence& evidence, const AttentionFacts& facts, const KernelLaunch& launch,
+                     const std::optional<Workload>& known = {});
+
+// Both.
 LaunchSizes captured_sizes(const capture::Capture& capture, const capture::CapturedLaunch& launch,
                            const CubinKernel& kernel, const CodeSummary& code, const AttentionFacts& facts);
 

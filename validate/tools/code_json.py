@@ -52,14 +52,30 @@ FLAGS = ["-std=c++20", "-O3", "-arch=sm_90a", "-cubin"]
 VALUE = 2  # bytes of a value of K and V
 
 
+def code_of(path):
+    """A source without comments and line breaks."""
+    return " ".join(re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8")).split())
+
+
+def included(folder):
+    """The folder's CUDA sources and what they include, directly or not, by name: of kernels and of the project's sources."""
+    places = (folder.parent, ROOT / "src")
+    found, todo = {}, [(path, str(path.relative_to(folder.parent))) for path in sorted(folder.rglob("*.cu"))]
+    while todo:
+        path, name = todo.pop()
+        if name in found:
+            continue
+        found[name] = path
+        for wanted in re.findall(r'#include "([^"]+)"', path.read_text(encoding="utf-8")):
+            todo += [(place / wanted, wanted) for place in places if (place / wanted).is_file()][:1]
+    return found
+
+
 def source_hash(folder):
     """Of everything that decides the machine code but the compiler; comments and line breaks do not."""
     digest = hashlib.sha256()
-    files = [path for place in (folder, folder.parent / "common") for path in place.rglob("*")
-             if path.suffix in (".cu", ".cuh", ".h")]
-    for path in sorted(files):
-        code = " ".join(re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8")).split())
-        digest.update(f"{path.relative_to(folder.parent)}\0{code}\0".encode())
+    for name, path in sorted(included(folder).items()):
+        digest.update(f"{name}\0{code_of(path)}\0".encode())
     return digest.hexdigest()
 
 

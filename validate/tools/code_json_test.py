@@ -154,13 +154,21 @@ class Sources(unittest.TestCase):
         with tempfile.TemporaryDirectory() as place:
             folder = pathlib.Path(place) / "mine"
             folder.mkdir()
+            (folder / "forward.cu").write_text('#include "mine/forward.cuh"\n')
             source = folder / "forward.cuh"
-            source.write_text("int a;  // one\n")
+            source.write_text('#include "other/shared.cuh"\nint a;  // one\n')
+            (folder.parent / "other").mkdir()
+            (folder.parent / "other" / "shared.cuh").write_text("int s;\n")
+            (folder.parent / "other" / "unused.cuh").write_text("int u;\n")
             (folder / "code.json").write_text(json.dumps({"source_sha256": code_json.source_hash(folder)}))
             self.assertFalse(code_json.changed(folder))
-            source.write_text("// two\nint  a;\n")
+            source.write_text('#include "other/shared.cuh"\n// two\nint  a;\n')
+            (folder.parent / "other" / "unused.cuh").write_text("int v;\n")
             self.assertFalse(code_json.changed(folder))
-            source.write_text("int b;\n")
+            (folder.parent / "other" / "shared.cuh").write_text("int t;\n")  # of another kernel's folder
+            self.assertTrue(code_json.changed(folder))
+            (folder.parent / "other" / "shared.cuh").write_text("int s;\n")
+            source.write_text('#include "other/shared.cuh"\nint b;\n')
             self.assertTrue(code_json.changed(folder))
 
     def test_instances_that_differ_in_their_format_alone_are_one_line(self):

@@ -3,33 +3,65 @@
 
     own_kernels.py TILESCOPE CAPTURE [--nvdisasm FILE]
 
-CAPTURE: a capture of kernels/bench/kernel_launches.cpp, whose cubins have the kernels of all lines."""
+CAPTURE: a capture of kernels/bench/kernel_launches.cpp, whose cubins have the kernels of all lines. Of kernels whose blocks
+loop over tiles, the facts have what the line's launch read (`evidence`)."""
 import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 FILE = pathlib.Path(__file__).resolve().parents[2] / "validate/described/own_kernels.jsonl"
 
 
-def facts_of(program, cubin, symbol, more):
-    done = subprocess.run([program, "describe", cubin, "--name", symbol, "--format", "json", *more],
+def facts_of(program, place, symbol, more):
+    done = subprocess.run([program, "describe", place, "--name", symbol, "--format", "json", *more],
                           capture_output=True, text=True)
     return (json.loads(done.stdout), "") if done.stdout.startswith("{") else (None, done.stderr.strip())
+
+
+def launch_of(captured, symbol, line):
+    """The captured launch without a mask of this kernel, grid and sizes."""
+    kernels = [text for text in captured if text["line"] == "kernel"]
+    for launch in captured:
+        if launch["line"] == "launch" and kernels[launch["kernel"]]["symbol"] == symbol and launch["grid"] == line["grid"]:
+            name = launch["ranges"][0]  # CUPTI cuts long names
+            stated = json.loads(name if name.endswith("}") else name[:name.rindex(",")] + "}")
+            if stated["mask"] == "none" and all(stated.get(key, size) == size for key, size in line["sizes"].items()):
+                return launch
+    return None
+
+
+def facts_of_launch(program, capture, captured, launch, symbol, more):
+    """Facts with what the launch read, without results and the numbers that the code compares."""
+    with tempfile.TemporaryDirectory() as place:
+        (pathlib.Path(place) / "cubins").symlink_to((capture / "cubins").resolve())
+        kept = [text for text in captured if text["line"] != "launch"] + [launch]
+        (pathlib.Path(place) / "capture.jsonl").write_text("".join(json.dumps(text) + "\n" for text in kept))
+        facts, why = facts_of(program, place, symbol, more)
+    if facts and "evidence" in facts:
+        facts["evidence"]["numbers"] = []
+        for i, block in enumerate(facts["evidence"]["blocks"]):
+            visits = [block[at:at + 5] for at in range(4, len(block), 5)]
+            facts["evidence"]["blocks"][i] = block[:4] + [number for visit in visits if not visit[1] for number in visit]
+    return facts, why
 
 
 def main(arguments):
     program, capture = arguments[0], pathlib.Path(arguments[1])
     more = arguments[2:]
-    kernels = [line for line in map(json.loads, (capture / "capture.jsonl").read_text().splitlines())
-               if line["line"] == "kernel"]
-    module = {kernel["symbol"]: kernel["module"] for kernel in kernels}
+    captured = [json.loads(line) for line in (capture / "capture.jsonl").read_text().splitlines()]
+    module = {line["symbol"]: line["module"] for line in captured if line["line"] == "kernel"}
     lines = []
     for text in FILE.read_text().splitlines():
         line = json.loads(text)
         if line["facts"] is not None:
             symbol = line["facts"]["kernel"]
-            line["facts"], why = facts_of(program, capture / "cubins" / (module[symbol] + ".cubin"), symbol, more)
+            launch = launch_of(captured, symbol, line) if line["facts"]["persistent"] else None
+            if launch:
+                line["facts"], why = facts_of_launch(program, capture, captured, launch, symbol, more)
+            else:
+                line["facts"], why = facts_of(program, capture / "cubins" / (module[symbol] + ".cubin"), symbol, more)
             if line["facts"] is None:
                 line["missing"] = why
                 print(symbol, why)

@@ -75,9 +75,14 @@ void describe_parts(const GridUse& use, const Workload& w, Description& out) {
 
 void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const auto& grid = input.launch.grid;
+  if (input.facts.persistent && input.workload && !input.sizes.order.empty()) {
+    Part{out.island}.add("block_order", "[" + input.sizes.order + "]", ValueSource::launch,
+                         "which bytes the first tiles of the blocks read");
+    return;
+  }
   if (!input.workload || grid[0] == 0 || input.facts.persistent) {
     out.missing.push_back({"block_order", input.facts.persistent
-                                              ? "blocks loop over tiles, so that the grid does not show their order"
+                                              ? "blocks loop over tiles, and their addresses are not known"
                                               : "the grid and the sizes of a launch are not known"});
     return;
   }

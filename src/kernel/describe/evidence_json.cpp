@@ -30,6 +30,7 @@ std::string evidence_json(const LaunchEvidence& e) {
     line["blocks"].push_back(std::move(block));
   }
   line["guesses"] = e.guesses, line["stopped"] = e.stopped;
+  if (e.claims) line["claims"] = true;
   return line.dump();
 }
 
@@ -51,7 +52,7 @@ LaunchEvidence read_evidence(const std::string& json, const std::string& file) {
         visit.arrays.push_back({values[i], values[i + 1] != 0, values[i + 2], values[i + 3], values[i + 4]});
       e.blocks.push_back(std::move(visit));
     }
-    e.guesses = line.at("guesses"), e.stopped = line.at("stopped");
+    e.guesses = line.at("guesses"), e.stopped = line.at("stopped"), e.claims = line.value("claims", false);
     return e;
   } catch (const nlohmann::json::exception& error) {
     throw InputError(

@@ -114,9 +114,12 @@ struct Walk {
   std::set<std::int64_t> offsets;
   std::map<std::size_t, std::int64_t> before;    // by instruction
   std::map<std::int64_t, std::int64_t> strides;  // difference -> times
+  std::int64_t earliest = 0, latest = 0;         // in time
   bool stored = false, by_map = false;
 
   void add(std::size_t instruction, std::int64_t bytes) {
+    if (offsets.empty()) earliest = bytes;
+    latest = bytes;
     offsets.insert(bytes);
     if (const auto old = before.find(instruction); old != before.end() && old->second != bytes)
       ++strides[bytes - old->second];
@@ -125,19 +128,21 @@ struct Walk {
 
   // Bytes of a step. Of threads that copy parts of a tile, the most frequent difference between accesses of one
   // instruction that follow each other. A tensor map copies whole tiles, by several instructions where the loop is
-  // unrolled: the smallest distance at which all its copies repeat.
+  // unrolled, perhaps so far that none of them copies twice: the smallest distance at which all its copies repeat.
   std::int64_t step() const {
     std::int64_t best = 0, times = 0;
     for (const auto& [stride, count] : strides)
       if (count > times) best = stride, times = count;
-    if (!by_map || best == 0) return best;
+    constexpr std::size_t least_copies = 3;
+    if (!by_map || (best == 0 && offsets.size() < least_copies)) return best;
+    const bool falls = best != 0 ? best < 0 : latest < earliest;
     for (const std::int64_t offset : offsets) {
       const std::int64_t period = offset - *offsets.begin();
-      if (period == 0 || std::abs(best) % period != 0) continue;
+      if (period == 0 || (best != 0 && std::abs(best) % period != 0)) continue;
       const bool repeats = std::all_of(offsets.begin(), offsets.end(), [&](std::int64_t each) {
         return each + period > *offsets.rbegin() || offsets.contains(each + period);
       });
-      if (repeats) return best < 0 ? -period : period;
+      if (repeats) return falls ? -period : period;
     }
     return best;
   }
@@ -237,6 +242,7 @@ class Tracer {
     const ThreadRun run = machine_.run(block, thread_of_warp(input_.launch, warp), most_of_thread);
     for (const std::int64_t count : run.executed) executed_ += count;
     found_.guesses = std::max(found_.guesses, run.guesses);
+    found_.claims = found_.claims || (run.claims && run.guesses > 0);
     if (!run.stopped.empty()) found_.stopped = run.stopped;
     const CodeSection& section = input_.code.section;
     std::vector<BlockVisit> whole =

@@ -42,6 +42,7 @@ struct LaunchEvidence {
   std::vector<TensorMapShape> maps;
   std::vector<BlockVisit> blocks;
   std::int64_t guesses = 0;  // branches on values from memory, at most of one thread
+  bool claims = false;       // blocks take the place of each tile but their first from a counter in memory
   std::string stopped;       // why threads did not reach their end
 };
 

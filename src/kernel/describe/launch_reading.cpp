@@ -110,7 +110,9 @@ std::optional<ReadLaunch> read_launch(const LaunchEvidence& evidence) {
     for (const ArrayVisit& array : visit.arrays)
       if (array.array == *keys && array.step != 0)
         launch.key_step = std::abs(array.step), launch.falling = array.step < 0;
+  launch.claims = launch.persistent = evidence.claims;
   for (const BlockVisit& visit : evidence.blocks) {
+    if (launch.claims && visit.tile > 0) continue;
     const std::int64_t block = visit.block[0] + launch.grid[0] * (visit.block[1] + launch.grid[1] * visit.block[2]);
     std::int64_t& tiles = launch.tiles_of_block[block];
     tiles = std::max(tiles, visit.tile + 1), launch.persistent |= visit.tile > 0;

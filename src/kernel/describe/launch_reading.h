@@ -45,7 +45,8 @@ struct ReadLaunch {
   std::int64_t key_step = 0;  // bytes, without its sign; 0: no block reads two steps
   std::int64_t most_steps = 0;
   bool persistent = false, falling = false;
-  bool idle = false;  // a block reads no keys: which tile it takes may depend on memory
+  bool claims = false;  // blocks claim tiles: the first of each is known, the number of each is not
+  bool idle = false;    // a block reads no keys: which tile it takes may depend on memory
   std::map<std::int64_t, std::int64_t> tiles_of_block;  // of a persistent launch
 };
 std::optional<ReadLaunch> read_launch(const LaunchEvidence& evidence);

@@ -70,12 +70,18 @@ class Search {
   void add_persistent(std::int64_t q_tiles) {
     const std::int64_t blocks = launch_.grid[0] * launch_.grid[1] * launch_.grid[2];
     const auto fits = [&](std::int64_t all) {
+      // A block that claims a tile compares its place with their number.
+      if (launch_.claims) return all >= blocks && names(all);
       return std::all_of(launch_.tiles_of_block.begin(), launch_.tiles_of_block.end(),
                          [&](const auto& block) { return parts(all - block.first, blocks) == block.second; });
     };
     for (const std::int64_t heads : candidates_)
       for (const std::int64_t batch : candidates_)
         if (heads * batch < (1 << 20) && fits(q_tiles * heads * batch)) add_orders({q_tiles, heads, batch, 1});
+  }
+
+  bool names(std::int64_t number) const {
+    return std::binary_search(evidence_.words.begin(), evidence_.words.end(), number);
   }
 
   void add_orders(const std::array<std::int64_t, grid_axes>& sizes) {
@@ -205,6 +211,11 @@ bool same_but_entries(const SizeReading& a, const SizeReading& b) {
   return rest(a) == rest(b);
 }
 
+bool has_sizes(const SizeReading& r, const Workload& w) {
+  return r.grid.size(GridAxis::batch) == w.batch && r.heads_q() == w.heads_q && r.heads_kv() == w.heads_kv &&
+         r.q_len == w.q_len && r.kv_len == w.kv_len;
+}
+
 // Keeps the readings that explain the most. One that divides an index of the grid into entries and heads stays alone if
 // a parameter is the stride of its entries; small numbers are equal by chance.
 void keep_best(std::vector<SizeReading>& readings, const LaunchEvidence& evidence, const TileSizes& tile) {
@@ -239,7 +250,7 @@ void fold_entries(std::vector<SizeReading>& readings, LaunchSizes& sizes) {
 
 }  // namespace
 
-LaunchSizes launch_sizes(const LaunchEvidence& evidence, const TileSizes& tile) {
+LaunchSizes launch_sizes(const LaunchEvidence& evidence, const TileSizes& tile, const std::optional<Workload>& known) {
   LaunchSizes sizes;
   const auto launch = read_launch(evidence);
   if (!launch) {
@@ -250,11 +261,13 @@ LaunchSizes launch_sizes(const LaunchEvidence& evidence, const TileSizes& tile) 
     return sizes;
   }
   sizes.falling = launch->falling;
-  if (launch->idle || evidence.guesses > 0) {
+  // The first tiles of blocks that claim more show the order of tiles, not their number.
+  if (launch->idle || (evidence.guesses > 0 && !(launch->claims && known))) {
     sizes.unknown.emplace_back("sizes: integers in memory decide which keys blocks read");
     return sizes;
   }
   std::vector<SizeReading> readings = Search(evidence, tile, *launch).readings();
+  if (known) std::erase_if(readings, [&](const SizeReading& r) { return !has_sizes(r, *known); });
   keep_best(readings, evidence, tile);
   sizes.readings = static_cast<std::int64_t>(readings.size());
   if (readings.empty()) {

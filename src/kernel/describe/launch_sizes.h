@@ -28,6 +28,8 @@ struct LaunchSizes {
 
 // Reads the launch in every way in which its grid, the bytes that its blocks read and the integers among its parameters
 // agree with attention. What all readings have in common is found; the rest is in `unknown`, with the candidates.
-LaunchSizes launch_sizes(const LaunchEvidence& evidence, const TileSizes& tile);
+// `known`: the sizes, where somebody states them.
+LaunchSizes launch_sizes(const LaunchEvidence& evidence, const TileSizes& tile,
+                         const std::optional<Workload>& known = {});
 
 }  // namespace tilescope

@@ -105,11 +105,36 @@ TEST_CASE("sizes of made-up launches are found or asked for, and never wrong") {
   CHECK(whole > rounds * 8 / 10);
 }
 
+TEST_CASE("blocks that claim their next tile show the order of tiles by their first ones") {
+  // Three tiles of queries, the last one first; four heads, two of them for each head of keys; two entries. 20 blocks.
+  constexpr std::int64_t row = 128, q_len = 170, kv_len = 500, tiles = 3, heads = 4, batch = 2;
+  LaunchEvidence e{.grid = {20, 1, 1}, .words = {2, 3, 4, 24, q_len, kv_len}, .guesses = 1, .claims = true};
+  for (std::int64_t block = 0; block < e.grid[0]; ++block) {
+    const std::int64_t tile = tiles - 1 - block % tiles, head = block / tiles % heads, entry = block / tiles / heads;
+    const std::int64_t query = (entry * heads + head) * q_len + tile * 64, key = (entry * 2 + head / 2) * kv_len;
+    e.blocks.push_back(
+        {.block = {block, 0, 0},
+         .arrays = {{0, false, query * row, query * row, 0}, {8, false, key * row, (key + 7 * 64) * row, -64 * row}}});
+  }
+  const TileSizes tile{.tile_q = 64, .tile_kv = 64, .head_dim = 64, .v_head_dim = 64};
+  const Workload known{
+      .batch = batch, .heads_q = heads, .heads_kv = 2, .q_len = q_len, .kv_len = kv_len, .d_qk = 64, .d_v = 64};
+  const LaunchSizes found = launch_sizes(e, tile, known);
+  CHECK(found.unknown.empty());
+  CHECK(found.order == "q, heads, batch");
+  CHECK(found.falling);
+  CHECK(found.q_falling);
+  CHECK(launch_sizes(e, tile).order.empty());  // without the sizes, the number of tiles is not known
+  e.claims = false;                            // an integer in memory may decide anything
+  CHECK(launch_sizes(e, tile, known).order.empty());
+}
+
 TEST_CASE("a launch without a loop over an array has no sizes; lines of evidence are read as they were written") {
   LaunchEvidence evidence;
   CHECK(launch_sizes(evidence, {64, 64, 64, 64}).unknown.size() == 1);
   std::mt19937 random(9);
   evidence = random_launch(random).evidence(random);
+  evidence.claims = true;
   evidence.maps.push_back({112, 2, {64, 333, 1, 36}, {128, 42624, 42624}, {64, 64, 1, 1}});
   CHECK(evidence_json(read_evidence(evidence_json(evidence), "line")) == evidence_json(evidence));
 }

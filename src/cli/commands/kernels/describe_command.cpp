@@ -27,12 +27,30 @@ struct FoundKernel {
   AttentionFacts facts;
   CubinKernel kernel{};
   std::optional<CodeSummary> code{};  // none: the facts were read
+  std::optional<LaunchEvidence> evidence{};
 };
+
+// Facts as --format json has printed them, with what their launch showed.
+FoundKernel read_found(const std::string& file) {
+  const std::string text = read_file(file);
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("evidence")) return {.facts = read_facts(text, file)};
+  const std::string evidence = json.at("evidence").dump();
+  json.erase("evidence");
+  return {.facts = read_facts(json.dump(), file), .evidence = read_evidence(evidence, file)};
+}
+
+std::string printed_facts(const AttentionFacts& facts, const std::optional<LaunchEvidence>& evidence) {
+  if (!evidence) return facts_json(facts) + "\n";
+  Json json = Json::parse(facts_json(facts));
+  json["evidence"] = Json::parse(evidence_json(*evidence));
+  return json.dump() + "\n";
+}
 
 // The kernels of a file whose names fit and that compute attention. A file of facts needs no disassembler.
 std::vector<FoundKernel> kernels_of_file(const Arguments& arguments, const std::string& file,
                                          const std::string& wanted) {
-  if (std::filesystem::path(file).extension() == ".json") return {{.facts = read_facts(read_file(file), file)}};
+  if (std::filesystem::path(file).extension() == ".json") return {read_found(file)};
   const auto nvdisasm = find_nvdisasm(arguments.text("nvdisasm"));
   if (!nvdisasm) throw InputError(Diagnostic{.file = file, .message = nvdisasm_advice()});
   std::vector<FoundKernel> attention;
@@ -151,7 +169,7 @@ ExitStatus describe(const Arguments& arguments) {
   if (arguments.positional().empty())
     refuse("describe", "is incomplete: name a capture, a cubin, an object, a program or a shared library");
   const Source source = source_of(arguments);
-  const std::vector<FoundKernel> found = kernels_of_file(arguments, source.file, source.wanted);
+  std::vector<FoundKernel> found = kernels_of_file(arguments, source.file, source.wanted);
   if (found.size() > 1) {
     std::string names;
     for (const FoundKernel& each : found) names += "\n  " + readable_name(each.facts.kernel);
@@ -161,14 +179,22 @@ ExitStatus describe(const Arguments& arguments) {
   DescribeInput input{.name = arguments.text("as").value_or(only_letters(capture::short_kernel_name(facts.kernel))),
                       .facts = facts,
                       .launch = source.launch};
-  if (arguments.has("q-len")) input = with_sizes(std::move(input), arguments);
-  else if (source.captured != nullptr && found.front().code)
-    add_launch_sizes(
-        launches::captured_sizes(*source.capture, *source.captured, found.front().kernel, *found.front().code, facts),
-        !source.captured->tensor_maps.empty(), input);
+  std::optional<LaunchEvidence>& evidence = found.front().evidence;
+  if (source.captured != nullptr && found.front().code)
+    evidence =
+        launches::captured_evidence(*source.capture, *source.captured, found.front().kernel, *found.front().code);
+  if (arguments.has("q-len")) {
+    input = with_sizes(std::move(input), arguments);
+    if (evidence) input.sizes = launches::sizes_of(*evidence, facts, source.launch, input.workload);
+    input.sizes.unknown.clear();  // they are given
+  } else if (evidence) {
+    add_launch_sizes(launches::sizes_of(*evidence, facts, source.launch), !evidence->maps.empty(), input);
+  } else if (source.captured != nullptr) {
+    input.sizes.unknown.emplace_back("sizes: the capture has no parameters of this launch");
+  }
   const Description description = describe_kernel(input);
   if (arguments.has("check")) return check_against_capture(arguments, input, description);
-  if (arguments.format() == OutputFormat::json) deliver(arguments, facts_json(input.facts) + "\n");
+  if (arguments.format() == OutputFormat::json) deliver(arguments, printed_facts(input.facts, evidence));
   else deliver(arguments, description.yaml());
   for (const MissingValue& missing : description.missing)
     print_note(fmt::format("missing: {}: {}", missing.key, missing.reason));

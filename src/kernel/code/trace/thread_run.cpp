@@ -319,6 +319,7 @@ class RunningThread {
     IntegerResult result = integer_result(i, {sources.data(), count});
     const InstructionKind kind = opcode_row(i.opcode).kind;
     const bool loads = kind == InstructionKind::load || kind == InstructionKind::atomic;
+    run_.claims = run_.claims || (kind == InstructionKind::atomic && opcode_row(i.opcode).memory == CodeMemory::global);
     const bool loaded =
         loads || (follows_integers(kind) && std::any_of(sources.begin(), sources.end(),
                                                         [](const auto& s) { return !s.low.known && s.low.loaded; }));

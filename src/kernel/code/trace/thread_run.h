@@ -28,6 +28,7 @@ struct ThreadRun {
   std::vector<TracedAccess> accesses;
   std::int64_t guesses = 0;        // branches on integers from memory, which were taken to go on
   std::int64_t float_guesses = 0;  // and on other unknown values
+  bool claims = false;             // it takes a number from a counter in memory
   std::string stopped;             // why the thread did not reach its end; empty: it did
 };
 
