@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "derive/derivation.h"
+#include "derive/random/random_nests.h"
 #include "derive/test_models.h"
 
 namespace tilescope {

@@ -1,5 +1,6 @@
 // Tests that an array that cancels out of every result is neither loaded nor compulsory.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <fstream>
 
