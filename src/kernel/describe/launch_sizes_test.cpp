@@ -108,7 +108,8 @@ TEST_CASE("sizes of made-up launches are found or asked for, and never wrong") {
 TEST_CASE("blocks that claim their next tile show the order of tiles by their first ones") {
   // Three tiles of queries, the last one first; four heads, two of them for each head of keys; two entries. 20 blocks.
   constexpr std::int64_t row = 128, q_len = 170, kv_len = 500, tiles = 3, heads = 4, batch = 2;
-  LaunchEvidence e{.grid = {20, 1, 1}, .words = {2, 3, 4, 24, q_len, kv_len}, .guesses = 1, .claims = true};
+  LaunchEvidence e;
+  e.grid = {20, 1, 1}, e.words = {2, 3, 4, 24, q_len, kv_len}, e.guesses = 1, e.claims = true;
   for (std::int64_t block = 0; block < e.grid[0]; ++block) {
     const std::int64_t tile = tiles - 1 - block % tiles, head = block / tiles % heads, entry = block / tiles / heads;
     const std::int64_t query = (entry * heads + head) * q_len + tile * 64, key = (entry * 2 + head / 2) * kv_len;
