@@ -8,6 +8,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import code_json
+import code_nests
+import nest_counts
 
 KINDS = {"HMMA": "matrix", "HGMMA": "matrix", "MUFU": "special", "FSEL": "select", "FMNMX": "compare", "IADD3": "integer",
          "VIADD": "integer", "F2FP": "conversion", "LDSM": "load", "LDGSTS": "async_copy", "STG": "store", "SHFL": "shuffle"}
@@ -147,6 +149,40 @@ class Ways(unittest.TestCase):
                                            lambda pair, name, block: loops.setdefault((pair, name), []).append(number(block)))
         self.assertEqual(passes, {"once": [0, 5, 7], "first": [6], "row": [8]})
         self.assertEqual(loops, {(0, "some"): [1, 3], (0, "left"): [2], (0, "of_group"): [4]})
+
+
+class Nests(unittest.TestCase):
+    def test_a_round_of_multiply_adds_is_told_from_what_is_left_over_of_its_loads(self):
+        code = code_of([([1], None, {"IADD3": 4}),
+                        ([2, 3], 0, {"IADD3": 1}),
+                        ([3], 0, {"LDG": 1, "IADD3": 1}),  # left over
+                        ([4], 1, {"LDG": 4, "STS": 4}),
+                        ([5], 2, {"LDS": 2, "FFMA": 16}),
+                        ([1, 6], 0, {"BAR": 1}),
+                        ([], None, {"STG": 2})],
+                       [(None, [1, 5], False), (0, [3], False), (0, [4], False)])
+        for block in code["blocks"]:
+            block["counts"]["kinds"].setdefault("none", 0)
+        passes = code_nests.round_pieces(code, {"loads": ["8"], "products": "64"}, {}, nest_counts.evaluated)
+        self.assertEqual(passes["once"], {"instructions": 6, "alu": 4})
+        # Two passes of the loop that loads, four of the loop that multiplies.
+        self.assertEqual(passes["step"], {"instructions": 1 + 2 * 8 + 4 * 18 + 1, "alu": 1, "ffma": 0, "matrix": 64})
+
+    def test_a_first_step_before_the_loop_has_the_part_of_a_step_up_to_the_way_out(self):
+        code = code_of([([1], None, {"HGMMA": 4, "IADD3": 3}),
+                        ([2, 3], 0, {"HGMMA": 8, "FMUL": 5}),
+                        ([1], 0, {"HGMMA": 4, "MUFU": 4}),
+                        ([], None, {"STG": 1})],
+                       [(None, [1, 2], False)])
+        passes, warps, before = code_nests.nest_pieces(code, {}, {}, nest_counts.evaluated)
+        self.assertEqual((warps, before), (4, 1))
+        self.assertEqual(passes["step"]["instructions"], 13 + 8)
+        self.assertEqual(passes["live"]["instructions"], 7 + 13 + 1)
+
+    def test_tiles_that_a_causal_mask_leaves_and_cuts(self):
+        lengths = {"q_len": 256, "kv_len": 256}
+        self.assertEqual(nest_counts.tiles_of(lengths, 128, 64, True), (2 + 4, 2 + 2))
+        self.assertEqual(nest_counts.tiles_of({"q_len": 256, "kv_len": 250}, 128, 64, False), (8, 2))
 
 
 class Sources(unittest.TestCase):
