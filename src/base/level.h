@@ -23,7 +23,7 @@ struct LevelRow {
 template <>
 struct EnumTable<LevelId> {
   static constexpr std::array rows{LevelRow{LevelId::hbm, "hbm", "HBM", "HBM", true, false, true, false},
-                                   LevelRow{LevelId::llc, "llc", "llc", "llc", false, false, false, false},
+                                   LevelRow{LevelId::llc, "llc", "last-level cache", "LLC", false, false, true, false},
                                    LevelRow{LevelId::l2, "l2", "L2", "L2", true, false, true, false},
                                    LevelRow{LevelId::smem, "smem", "shared memory", "SMEM", true, true, true, true},
                                    LevelRow{LevelId::tmem, "tmem", "tmem", "tmem", false, true, false, true},

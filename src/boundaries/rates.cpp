@@ -38,7 +38,7 @@ std::vector<BoundaryMemory> boundaries_of(const HardwareProfile& hardware) {
            intermediate_memory(block, units), LevelId::hbm, rates_of(hardware, LevelId::hbm)});
     };
     if (hardware.level(LevelId::llc)) {  // parts of the L2 share nothing: each fetches what its own units need
-      const double parts = hardware.l2_partitions ? static_cast<double>(hardware.l2_partitions->value) : 1;
+      const double parts = hardware.l2_caches ? static_cast<double>(hardware.l2_caches->value) : 1;
       all("hbm -> llc");
       found.push_back({"llc -> l2",
                        fmt::format("shared memory of the units of one of {:.0f} parts of the l2 (theorem 2)", parts),

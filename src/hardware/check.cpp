@@ -27,6 +27,7 @@ class Checker {
     check_shared_memory();
     check_registers_and_threads();
     check_granularity();
+    check_caches();
     check_counters();
     for (CheckFinding& finding : check_measured(profile_)) findings_.push_back(std::move(finding));
     return std::move(findings_);
@@ -57,7 +58,8 @@ class Checker {
     for (const auto* count :
          {&p.warp_size, &p.schedulers_per_unit, &p.max_warps_per_unit, &p.max_blocks_per_unit, &p.max_threads_per_block,
           &p.registers_per_unit, &p.max_registers_per_thread, &p.register_allocation_unit, &p.sector_bytes,
-          &p.line_bytes, &p.l2_partitions, &p.l2_slices, &p.l2_ways, &p.l2_dirty_ways}) {
+          &p.line_bytes, &p.l2_partitions, &p.l2_slices, &p.l2_ways, &p.l2_dirty_ways, &p.l2_caches, &p.l2_dealt_blocks,
+          &p.llc_ways}) {
       use(*count);
     }
     if (p.l2_groups) used_.insert(p.l2_groups->source);
@@ -204,6 +206,13 @@ class Checker {
     const std::int64_t sector = profile_.sector_bytes->value;
     const std::int64_t line = profile_.line_bytes->value;
     add("sectors of a line", sector > 0 && line % sector == 0, fmt::format("{} B lines of {} B sectors", line, sector));
+  }
+
+  void check_caches() {
+    if (!profile_.l2_caches) return;
+    const std::int64_t caches = profile_.l2_caches->value;
+    add("units of an L2 cache", profile_.units.value % caches == 0,
+        fmt::format("{} {} on {} L2 caches", profile_.units.value, profile_.unit_name, caches));
   }
 
   void check_counters() {

@@ -150,7 +150,7 @@ class ProfileReader {
     level.id = id;
     if (id == LevelId::l2) {
       node.only({"capacity", "bandwidth", "measured_bandwidth", "bandwidth_per_cycle", "counters", "sector", "line",
-                 "partitions", "slices", "ways", "dirty_ways", "groups"});
+                 "partitions", "slices", "ways", "dirty_ways", "groups", "caches", "dealt_blocks"});
       profile_.sector_bytes = byte_count(node, "sector");
       profile_.line_bytes = byte_count(node, "line");
       if (const auto partitions = node.find("partitions")) profile_.l2_partitions = count(*partitions, most);
@@ -158,11 +158,16 @@ class ProfileReader {
       if (const auto ways = node.find("ways")) profile_.l2_ways = count(*ways, most);
       if (const auto ways = node.find("dirty_ways")) profile_.l2_dirty_ways = count(*ways, most);
       if (const auto groups = node.find("groups")) profile_.l2_groups = unit_groups(*groups);
+      if (const auto caches = node.find("caches")) profile_.l2_caches = count(*caches, most);
+      if (const auto dealt = node.find("dealt_blocks")) profile_.l2_dealt_blocks = count(*dealt, most);
     } else if (id == LevelId::smem) {
       node.only({"capacity", "capacity_per_block", "reserved_per_block", "bandwidth", "measured_bandwidth",
                  "bandwidth_per_cycle", "counters"});
       level.capacity_per_block_bytes = quantity(node, "capacity_per_block", Dimension::bytes);
       level.reserved_per_block_bytes = quantity(node, "reserved_per_block", Dimension::bytes);
+    } else if (id == LevelId::llc) {
+      node.only({"capacity", "bandwidth", "measured_bandwidth", "bandwidth_per_cycle", "counters", "ways"});
+      if (const auto ways = node.find("ways")) profile_.llc_ways = count(*ways, most);
     } else {
       node.only({"capacity", "bandwidth", "measured_bandwidth", "bandwidth_per_cycle", "counters"});
     }

@@ -60,6 +60,9 @@ struct HardwareProfile {
       max_threads_per_block, registers_per_unit, max_registers_per_thread, register_allocation_unit;
   std::optional<Sourced<std::int64_t>> sector_bytes, line_bytes, l2_partitions, l2_slices, l2_ways,
       l2_dirty_ways;                                         // lines of a set; of them, those that may be unwritten
+  std::optional<Sourced<std::int64_t>> l2_caches,            // that share no line; the L2's capacity is of all together
+      l2_dealt_blocks;                                       // consecutive blocks that go to one of them
+  std::optional<Sourced<std::int64_t>> llc_ways;             // lines of a set of the last-level cache
   std::optional<Sourced<std::vector<UnitGroup>>> l2_groups;  // in the order in which a launch fills them
 
   std::map<Format, Sourced<double>>

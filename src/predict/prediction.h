@@ -13,6 +13,8 @@
 namespace tilescope {
 
 using Boundary = LevelId;  // a boundary is named after the level that serves it
+// Whether its bytes are those that no L2 holds.
+constexpr bool beyond_l2(Boundary boundary) { return boundary < Boundary::l2; }
 // Bytes that each level serves (read) and takes (write).
 class LevelBytes {
  public:
@@ -57,7 +59,7 @@ struct Term {
   Cause cause = Cause::tile;
   int array = -1;           // ArrayId, -1: none
   int last_loop = -1;       // innermost loop that moves the tile, -1: none
-  bool fits_cache = false;  // hbm: re-reads are served by L2
+  bool fits_cache = false;  // beyond the L2: re-reads are served by a cache inside
   bool bulk = false;        // smem: moved by bulk copies, not by threads or matrix instructions
   std::int64_t bytes = 0;
 };
@@ -88,14 +90,17 @@ struct FootprintRow {
   bool fits() const { return capacity_bytes == 0 || static_cast<double>(bytes) <= capacity_bytes; }
 };
 
-enum class Resource { hbm, l2, smem, tensor, xu, fma };
+enum class Resource { hbm, llc, l2, smem, tensor, xu, fma };
 template <>
 struct EnumTable<Resource> {
-  static constexpr std::array rows{NamedKind{Resource::hbm, "hbm"},   NamedKind{Resource::l2, "l2"},
-                                   NamedKind{Resource::smem, "smem"}, NamedKind{Resource::tensor, "tensor"},
-                                   NamedKind{Resource::xu, "xu"},     NamedKind{Resource::fma, "fma"}};
+  static constexpr std::array rows{NamedKind{Resource::hbm, "hbm"},       NamedKind{Resource::llc, "llc"},
+                                   NamedKind{Resource::l2, "l2"},         NamedKind{Resource::smem, "smem"},
+                                   NamedKind{Resource::tensor, "tensor"}, NamedKind{Resource::xu, "xu"},
+                                   NamedKind{Resource::fma, "fma"}};
 };
 inline constexpr int resource_count = static_cast<int>(kind_count<Resource>);
+// Memories that one device has one of: their time does not depend on how many multiprocessors have a block.
+constexpr bool of_whole_device(Resource resource) { return resource <= Resource::l2; }
 
 // Units of a multiprocessor that a step keeps busy. alu: maxima, conversions, addresses; issue: the schedulers.
 enum class SmUnit { tensor, smem, xu, fma, alu, issue };

@@ -157,8 +157,7 @@ double busy_seconds(const HardwareProfile& hardware, const Prediction& predictio
     double slowest = 0;
     for (std::size_t i = 0; i < resource_count; ++i) {
       const auto resource = static_cast<Resource>(static_cast<int>(i));
-      const bool of_device = resource == Resource::hbm || resource == Resource::l2;
-      slowest = std::max(slowest, island.resource_seconds[i] * (of_device ? 1.0 : idle));
+      slowest = std::max(slowest, island.resource_seconds[i] * (of_whole_device(resource) ? 1.0 : idle));
     }
     total += slowest;
   }

@@ -6,6 +6,7 @@
 
 #include "analysis/number.h"
 #include "analysis/report/roofs.h"
+#include "predict/explain/row_columns.h"
 #include "records/record_label.h"
 
 namespace tilescope::analysis {
@@ -14,6 +15,7 @@ namespace {
 Side predicted_side(const Prediction& prediction) {
   Side side{.seconds = finite(prediction.time.total), .clock_hz = finite(prediction.time.clock_hz)};
   for (const LevelId boundary : counted_levels) {
+    if (!counted_in(prediction, boundary)) continue;
     Traffic& traffic = side.traffic.emplace_back(Traffic{.level = to_string(boundary)});
     if (boundary == Boundary::smem && !prediction.smem_modelled) continue;
     const auto& bytes = prediction.traffic[boundary];

@@ -13,7 +13,7 @@ std::vector<std::string> because(const Plan& plan, const Point& point, const Ter
   const BoundIsland bound = bind_island(plan, none, point, term.island);
   const Array& array = plan.schedule.diagram.arrays[static_cast<std::size_t>(term.array)];
   const bool stored = stores(bound, static_cast<ArrayId>(term.array)),
-             cached = term.boundary == Boundary::hbm && term.fits_cache;
+             cached = beyond_l2(term.boundary) && term.fits_cache;
   const auto& axes = plan.schedule.diagram.axes;
   for (int i = 0; i <= term.last_loop; ++i) {
     const BoundLoop& loop = bound.nest.loops[static_cast<std::size_t>(i)];

@@ -27,7 +27,7 @@ namespace {
 std::string regime_of(const Prediction& prediction) {
   if (prediction.time.spills) return "spills";
   if (prediction.time.total < 20e-6) return "short";
-  return prediction.time.bound_by == Resource::hbm || prediction.time.bound_by == Resource::l2 ? "memory" : "compute";
+  return of_whole_device(prediction.time.bound_by) ? "memory" : "compute";
 }
 
 ErrorSizes error_sizes(const Workload& w) {

@@ -133,7 +133,7 @@ std::string stored_text(const BoundIsland& bound, const Term& term, const Factor
   const bool zeros = how.zeroed && !zeroed_by_another(bound, id);
   const std::string values = found.values.empty() ? "1" : join(found.values, " * "),
                     repeats = join(found.repeats, " * ");
-  const bool dram = term.boundary == Boundary::hbm,
+  const bool dram = beyond_l2(term.boundary),
              once = (dram && term.fits_cache) || (found.repeats.empty() && !found.masked);
   const bool write = term.direction == Direction::write;
   if (term.cause != Cause::tile) return repeats.empty() ? values : repeats + " * " + values;
@@ -154,7 +154,7 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
   const bool loaded = term.boundary == Boundary::l2 && term.direction == Direction::read && loads(bound, id);
   const bool whole =
       term.boundary == Boundary::smem || (loaded && copied_in_bulk(bound, id) && in_shared_memory(bound, id));
-  const bool dram = term.boundary == Boundary::hbm;
+  const bool dram = beyond_l2(term.boundary);
   const bool stored = stores(bound, id), once = dram && (term.fits_cache || !stored);
   const Nest& nest = stored ? bound.leaving(id) : bound.nest;
   Factors found = factors_of(bound, nest, array, once ? distinct_loop(bound, nest, array) : term.last_loop, whole);
@@ -164,7 +164,9 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
   } else {
     std::vector<std::string> all = found.repeats;
     all.insert(all.end(), found.values.begin(), found.values.end());
-    if (dram && !term.fits_cache) all.emplace_back("waves of resident blocks");
+    if (dram && !term.fits_cache)
+      all.emplace_back(term.boundary == Boundary::llc ? "L2 caches and waves of resident blocks"
+                                                      : "waves of resident blocks");
     if (term.cause == Cause::operand) all.emplace_back("warps that need it");
     text = all.empty() ? "1" : join(all, " * ");
   }
@@ -185,6 +187,10 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
 
 std::string formula(const Plan& plan, const Point& point, const Term& term) {
   const HardwareProfile none;
+  if (term.cause == Cause::missed && term.boundary == Boundary::llc)
+    return term.direction == Direction::read
+               ? "tile loads that missed their L2 after the first of all (walk of the blocks)"
+               : "stored tiles that left an L2 before they were stored again (walk of the blocks)";
   if (term.cause == Cause::missed)
     return term.direction == Direction::read
                ? "tile loads that missed L2 after their first (walk of the blocks)"
@@ -201,7 +207,7 @@ std::string formula(const Plan& plan, const Point& point, const Term& term) {
     case Cause::fragments:
       return "operand bytes read from smem";
     case Cause::spill:
-      if (term.boundary == Boundary::hbm)
+      if (beyond_l2(term.boundary))
         return term.direction == Direction::read
                    ? "spilled bytes that left L2 before they were loaded"
                    : "spilled bytes that L2 writes back before they are overwritten, and those it holds at the end";

@@ -82,6 +82,7 @@ bool reduces_without_rate(const Plan& plan, const HardwareProfile& hardware, con
 std::vector<std::string> missing_rates(const Plan& plan, const HardwareProfile& hardware,
                                        const Prediction& prediction) {
   static const std::array<std::string, resource_count> fields{"levels.hbm.bandwidth",
+                                                              "levels.llc.bandwidth",
                                                               "levels.l2.bandwidth",
                                                               "levels.smem.bandwidth_per_cycle",
                                                               "compute.tensor (for this dtype)",

@@ -80,7 +80,7 @@ Json memory_bytes(const Prediction& prediction) {
   return nullptr;
 }
 
-Origin origin_of(Boundary boundary) { return boundary == Boundary::hbm ? Origin::cache : Origin::loops; }
+Origin origin_of(Boundary boundary) { return beyond_l2(boundary) ? Origin::cache : Origin::loops; }
 
 void add_traffic(Table& t) {
   for (const LevelId level : counted_levels)

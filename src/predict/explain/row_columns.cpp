@@ -45,6 +45,7 @@ Json total_bytes(const TrafficRow& r) {
 
 Json bytes_at(const Prediction& prediction, Boundary boundary, Direction direction) {
   if (boundary == Boundary::smem && !prediction.smem_modelled) return nullptr;  // not modelled is not zero
+  if (!counted_in(prediction, boundary)) return nullptr;
   return prediction.traffic[boundary][static_cast<std::size_t>(direction)];
 }
 
@@ -219,9 +220,14 @@ const Columns<EnergyRow>& energy_columns() {
   return columns;
 }
 
+bool counted_in(const Prediction& prediction, LevelId level) {
+  return properties(level).required || prediction.traffic.both(level) > 0;
+}
+
 std::vector<TrafficRow> traffic_rows(const Prediction& prediction) {
   std::vector<TrafficRow> rows;
-  for (const LevelId level : counted_levels) rows.push_back({level, prediction});
+  for (const LevelId level : counted_levels)
+    if (counted_in(prediction, level)) rows.push_back({level, prediction});
   return rows;
 }
 
@@ -257,7 +263,8 @@ std::vector<TermRow> term_rows(const Plan& plan, const Point& point, const Predi
 std::vector<ResourceRow> resource_rows(const Prediction& prediction) {
   std::vector<ResourceRow> rows;
   for (std::size_t i = 0; i < resource_count; ++i)
-    rows.push_back({static_cast<Resource>(i), prediction.time.seconds[i]});
+    if (static_cast<Resource>(i) != Resource::llc || counted_in(prediction, LevelId::llc))
+      rows.push_back({static_cast<Resource>(i), prediction.time.seconds[i]});
   return rows;
 }
 

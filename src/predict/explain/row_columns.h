@@ -55,6 +55,9 @@ const Columns<ResourceRow>& resource_columns();
 const Columns<GainRow>& gain_columns();
 const Columns<EnergyRow>& energy_columns();
 
+// Whether the prediction says something of a level: all do of those that every GPU has.
+bool counted_in(const Prediction& prediction, LevelId level);
+
 // The rows refer to the prediction and the plan, which must outlive them.
 std::vector<TrafficRow> traffic_rows(const Prediction& prediction);
 std::vector<KernelRow> kernel_rows(const Plan& plan, const Prediction& prediction);

@@ -1,6 +1,7 @@
 #include "predict/l2/closed_form.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/checked.h"
 
@@ -63,12 +64,34 @@ Reuse reuse_of(const Nest& nest, const Array& array) {
   return reuse;
 }
 
+// Blocks whose numbers lie a stride apart come to as many places of a round of turns as the stride and the round leave.
+Spread spread_of(const Nest& nest, const Array& array, std::int64_t caches, std::int64_t dealt) {
+  Spread spread;
+  if (caches == 1) return spread;
+  const int first = reuse_of(nest, array).first_loop;
+  const std::int64_t round = checked_mul(caches, dealt);
+  std::int64_t stride = 1;
+  for (std::size_t i = nest.loop_count; i-- > 0;) {
+    const BoundLoop& loop = nest.loops[i];
+    if (!loop.group) continue;
+    const std::int64_t met = std::min(
+        {ceil_div(checked_mul(loop.trips, std::min(stride, dealt)), dealt), caches, round / std::gcd(stride, round)});
+    if (!nest.carries(array.axes, loop.axis)) spread.of_tile = std::min(caches, spread.of_tile * met);
+    if (first >= 0 && static_cast<int>(i) >= first) spread.of_slice = std::min(caches, spread.of_slice * met);
+    stride = checked_mul(stride, loop.trips);
+  }
+  spread.of_slice = std::max(spread.of_slice, spread.of_tile);
+  return spread;
+}
+
 DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const CacheState& cache,
-                   double working_set_bytes, double slice_bytes_all_arrays) {
+                   const Spread& spread, double working_set_bytes, double slice_bytes_all_arrays) {
   const std::int64_t distinct = distinct_values(nest, live, array.axes);
   const Reuse reuse = reuse_of(nest, array);
-  if (reuse.first_loop < 0 || working_set_bytes <= cache.capacity_bytes) return {distinct, true};
-  const std::int64_t resident = std::clamp<std::int64_t>(cache.resident_blocks, 1, reuse.blocks);
+  if (reuse.first_loop < 0 || working_set_bytes <= cache.capacity_bytes)
+    return {checked_mul(distinct, spread.of_tile), spread.of_tile == 1};
+  const std::int64_t resident =
+      std::clamp<std::int64_t>(cache.resident_blocks, 1, std::max<std::int64_t>(1, reuse.blocks / spread.of_slice));
   std::int64_t repeats = 1, inside = 1;  // iterations that share the slice; blocks that sweep it once
   bool sweeps = false;                   // a block's streams come back to its part
   for (std::size_t i = static_cast<std::size_t>(reuse.first_loop); i < nest.loop_count; ++i) {
@@ -76,6 +99,7 @@ DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, c
     if (nest.loops[i].group) (moves ? inside : repeats) *= nest.loops[i].trips;
     else sweeps = sweeps || (!moves && nest.loops[i].trips > 1 && static_cast<int>(i) < last_loop(nest, array.axes));
   }
+  inside = std::max<std::int64_t>(1, inside * spread.of_tile / spread.of_slice);  // that one cache reads
   const std::int64_t wave = std::max<std::int64_t>(1, resident / inside);
   const bool over_queries = nest.guarded() && nest.mask->contiguous() && !array.has(nest.diagram->guard->query);
   const BoundLoop& queries = nest.loops[static_cast<std::size_t>(std::max(0, nest.query_loop))];
@@ -83,11 +107,13 @@ DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, c
     const std::int64_t query_tiles = queries.trips;
     const double capacity_keys =
         cache.capacity_bytes / slice_bytes_all_arrays * static_cast<double>(nest.size(nest.diagram->guard->key));
-    const std::int64_t keys = keys_loaded_in_waves(nest, repeats / query_tiles, wave, capacity_keys);
-    return {checked_mul(distinct / std::max<std::int64_t>(1, live.tiles.keys), keys), false};
+    const std::int64_t keys =
+        keys_loaded_in_waves(nest, repeats / query_tiles, checked_mul(wave, spread.of_tile), capacity_keys);
+    return {checked_mul(checked_mul(distinct / std::max<std::int64_t>(1, live.tiles.keys), keys), spread.of_tile),
+            false};
   }
   const std::int64_t once = sweeps ? touched_values(nest, live, array.axes) / repeats : distinct;  // of what shares it
-  return {checked_mul(once, ceil_div(repeats, wave)), false};
+  return {checked_mul(checked_mul(once, spread.of_tile), ceil_div(ceil_div(repeats, spread.of_tile), wave)), false};
 }
 
 }  // namespace tilescope

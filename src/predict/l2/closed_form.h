@@ -9,8 +9,15 @@
 
 namespace tilescope {
 
+// How an array's reused slice is spread over several L2s that share no line, to which blocks are dealt in turn. One L2:
+// all 1.
+struct Spread {
+  std::int64_t of_tile = 1;   // L2s that have a block of those that share a tile
+  std::int64_t of_slice = 1;  // L2s that have a block of those that share the slice
+};
+
 struct CacheState {
-  std::int64_t resident_blocks = 1;  // thread blocks that run at once on the device
+  std::int64_t resident_blocks = 1;  // thread blocks that run at once on the units of the cache
   double capacity_bytes = 0;         // effective for data all units share
 };
 
@@ -22,14 +29,17 @@ struct Reuse {
 };
 Reuse reuse_of(const Nest& nest, const Array& array);
 
+// `nest` in issue order; `dealt` consecutive blocks go to one of `caches` L2s before the next one's turn.
+Spread spread_of(const Nest& nest, const Array& array, std::int64_t caches, std::int64_t dealt);
+
 // Values of the array that DRAM supplies, given that `working_set_bytes` (all reused slices of the running heads)
-// either fits the cache or not. `bytes_per_key_value` scales ranges of keys to bytes for the mask's wave-by-wave
-// growth.
+// either fits the cache or not. Of several caches: what all of them read. `bytes_per_key_value` scales ranges of keys
+// to bytes for the mask's wave-by-wave growth.
 struct DramRead {
   std::int64_t values = 0;
   bool fits = true;
 };
 DramRead dram_read(const Nest& nest, const NestSums& live, const Array& array, const CacheState& cache,
-                   double working_set_bytes, double slice_bytes_all_arrays);
+                   const Spread& spread, double working_set_bytes, double slice_bytes_all_arrays);
 
 }  // namespace tilescope

@@ -99,6 +99,10 @@ double hbm_seconds(const HardwareProfile& hardware, double read, double written)
   return rate > 0 ? (read + written) / rate : unknown_seconds;
 }
 
+double last_level_seconds(const HardwareProfile& hardware, double bytes) {
+  return seconds_at(bytes, bandwidth(hardware.level(LevelId::llc)));
+}
+
 double l2_seconds(const BoundIsland& bound, const LaunchCounts& counts) {
   const double measured = measured_l2(bound, counts);
   return measured > 0 ? measured : seconds_at(moved(counts, Boundary::l2), l2_bandwidth(bound.hardware));

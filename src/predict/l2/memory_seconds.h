@@ -14,6 +14,9 @@ double seconds_at(double amount, double rate);
 // s for so many bytes from and to memory, at the rates of each; < 0: no rate is known.
 double hbm_seconds(const HardwareProfile& hardware, double read, double written);
 
+// s in which the last-level cache serves and takes so many bytes; < 0: no rate is known.
+double last_level_seconds(const HardwareProfile& hardware, double bytes);
+
 // s in which the L2 serves what the launch's SMs read and store; < 0: no rate is known.
 double l2_seconds(const BoundIsland& bound, const LaunchCounts& counts);
 

@@ -7,7 +7,7 @@
 namespace tilescope {
 
 double MemoryTime::part_in_sequence() const {
-  const double whole = std::max(hbm, l2);
+  const double whole = std::max({hbm, last_level, l2});
   return whole > 0 ? in_sequence / whole : 1;
 }
 
@@ -19,8 +19,9 @@ MemoryTime memory_time(const BoundIsland& bound, Launches launches) {
   MemoryTime time;
   time.hbm = read + written == 0 ? 0 : hbm_seconds(bound.hardware, read, written) + off_line;
   time.l2 = l2_seconds(bound, counts);
-  time.in_sequence =
-      std::max({0.0, time.l2, left + written > 0 ? hbm_seconds(bound.hardware, left, written) + off_line : 0});
+  time.last_level = last_level_seconds(bound.hardware, moved(counts, Boundary::llc));
+  time.in_sequence = std::max(
+      {0.0, time.last_level, time.l2, left + written > 0 ? hbm_seconds(bound.hardware, left, written) + off_line : 0});
   // Where all blocks run at once, the last to end are those whose inputs were evicted: they wait for memory every time.
   time.inputs_evicted =
       grid_blocks(bound) <= resident_blocks(bound, counts.occupancy) && kept < handed_over_unlimited(bound, launches);

@@ -7,7 +7,8 @@ namespace tilescope {
 
 struct MemoryTime {
   double hbm = 0, l2 = 0;       // s of the launch by itself; < 0: the profile lacks the rate
-  double in_sequence = 0;       // s of the slower of both, for the bytes that no earlier launch left in the L2
+  double last_level = 0;        // the same of the last-level cache; 0: there is none
+  double in_sequence = 0;       // s of the slowest of them, for the bytes that no earlier launch left in the L2
   double read_in_sequence = 0;  // bytes that memory then brings
   bool inputs_evicted = false;  // in sequence the blocks that end last find nothing of what earlier launches wrote
 

@@ -20,7 +20,7 @@ bool accumulates(const BoundIsland& bound, ArrayId id) {
   return found.visits > found.distinct;
 }
 
-struct WorkingSet {
+struct WorkingSet {          // of one L2
   double slice_bytes = 0;    // all reused arrays, one slice each: what they take of a partition
   double running_bytes = 0;  // slices of the blocks that run at once
   double stored_bytes = 0;   // of them, the bytes of results that are stored again and again
@@ -34,7 +34,7 @@ double part_in_partition(const BoundIsland& bound, ArrayId id, const Reuse& reus
   return reuse.blocks > 1 ? 1 : 1 / partitions + (1 - 1 / partitions) / partitions;
 }
 
-WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t resident, int partitions) {
+WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t resident, const CacheShape& shape) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   WorkingSet set;
   const std::int64_t blocks = nest.blocks();
@@ -43,10 +43,13 @@ WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t 
     if (!loads(bound, id) && !accumulates(bound, id)) continue;
     const Reuse reuse = reuse_of(nest, diagram.arrays[i]);
     if (reuse.first_loop < 0) continue;
-    const double all = static_cast<double>(bytes_of(bound.point, diagram, id, reuse.slice_values));
-    const double bytes = all * part_in_partition(bound, id, reuse, partitions);
-    const auto running = static_cast<double>(
-        std::max<std::int64_t>(1, std::min(ceil_div(resident, reuse.blocks), blocks / reuse.blocks)));
+    const Spread spread = spread_of(nest, diagram.arrays[i], shape.caches, shape.dealt_blocks);
+    const double all = static_cast<double>(bytes_of(bound.point, diagram, id, reuse.slice_values)) *
+                       static_cast<double>(spread.of_tile) / static_cast<double>(spread.of_slice);
+    const double bytes = all * part_in_partition(bound, id, reuse, shape.partitions);
+    const std::int64_t sharers = std::max<std::int64_t>(1, reuse.blocks / spread.of_slice),
+                       slices = ceil_div(blocks / reuse.blocks * spread.of_slice, shape.caches);
+    const auto running = static_cast<double>(std::max<std::int64_t>(1, std::min(ceil_div(resident, sharers), slices)));
     set.slice_bytes += bytes;
     set.running_bytes += bytes * running;
     if (accumulates(bound, id)) set.stored_bytes += all * running;
@@ -58,14 +61,15 @@ WorkingSet working_set(const BoundIsland& bound, const Nest& nest, std::int64_t 
 // fits, and otherwise goes to DRAM and back at every visit that blocks do not make together, `trips` values in all;
 // what was initialised beforehand is fetched at least once. `unwritten`: what is stored again and again stays unwritten
 // in between.
-void add_dram_stores(const BoundIsland& bound, Terms& out, ArrayId id, bool fits, bool unwritten, std::int64_t trips) {
+void add_dram_stores(const BoundIsland& bound, Boundary boundary, Terms& out, ArrayId id, bool fits, bool unwritten,
+                     std::int64_t trips) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Array& array = diagram.array(id);
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
   const Visits found = visits_of(bound, id);
   const std::int64_t distinct = found.distinct, visits = std::clamp(trips, distinct, found.visits);
   const bool cached = fits || visits == distinct, kept = (fits && unwritten) || visits == distinct;
-  Term term{.boundary = Boundary::hbm,
+  Term term{.boundary = boundary,
             .direction = Direction::write,
             .array = static_cast<int>(id),
             .last_loop = last_loop(bound.nest, array.axes),
@@ -80,11 +84,11 @@ void add_dram_stores(const BoundIsland& bound, Terms& out, ArrayId id, bool fits
 }
 
 // Everything once, and what the walk saw come or go again.
-void add_walked_dram(const BoundIsland& bound, Terms& out, const L2Walk& walk) {
+void add_walked(const BoundIsland& bound, Boundary boundary, const L2Walk& walk, Terms& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    Term term{.boundary = Boundary::hbm,
+    Term term{.boundary = boundary,
               .array = static_cast<int>(i),
               .last_loop = last_loop(bound.nest, diagram.arrays[i].axes),
               .fits_cache = true};
@@ -93,51 +97,82 @@ void add_walked_dram(const BoundIsland& bound, Terms& out, const L2Walk& walk) {
           padded_bytes_of(bound.point, diagram, id, distinct_values(bound.nest, bound.live, diagram.arrays[i].axes));
       add_term(bound, out, term);
     }
-    if (stores(bound, id)) add_dram_stores(bound, out, id, true, true, 0);
-    term.cause = Cause::missed, term.fits_cache = false, term.bytes = walk.arrays[i].fetched_again;
+    if (stores(bound, id)) add_dram_stores(bound, boundary, out, id, true, true, 0);
+    const WalkedArray& walked = walk.arrays[i];
+    term.cause = Cause::missed, term.fits_cache = false,
+    term.bytes = boundary == Boundary::hbm ? walked.from_memory_again : walked.fetched_again;
     add_term(bound, out, term);
-    term.direction = Direction::write, term.bytes = walk.arrays[i].written_again;
+    term.direction = Direction::write, term.bytes = walked.written_again;
     add_term(bound, out, term);
   }
 }
 
-// The closed form over waves of resident blocks.
-void add_closed_form_dram(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident, Terms& out) {
+// The closed form over waves of resident blocks; `resident` of all caches together.
+void add_closed_form(const BoundIsland& bound, Boundary boundary, const CacheShape& shape, std::int64_t resident,
+                     Terms& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Nest nest = in_issue_order(bound);
   // A sharp cache where half of the lines are gone.
-  const CacheState cache{.resident_blocks = resident, .capacity_bytes = shape.half_gone};
-  const WorkingSet set = working_set(bound, nest, resident, shape.partitions);
+  const CacheState cache{.resident_blocks = ceil_div(resident, shape.caches), .capacity_bytes = shape.half_gone};
+  const WorkingSet set = working_set(bound, nest, cache.resident_blocks, shape);
   const bool fits = cache.capacity_bytes == 0 || set.running_bytes <= cache.capacity_bytes;
   const bool unwritten = cache.capacity_bytes == 0 || set.stored_bytes <= shape.half_written;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
     const Array& array = diagram.arrays[i];
     const int last = last_loop(bound.nest, array.axes);
+    const Spread spread = spread_of(nest, array, shape.caches, shape.dealt_blocks);
+    const auto read = [&] {
+      return dram_read(nest, bound.live, array, cache, spread, set.running_bytes, set.slice_bytes);
+    };
     if (loads(bound, id)) {
-      const DramRead read = dram_read(nest, bound.live, array, cache, set.running_bytes, set.slice_bytes);
+      const DramRead found = read();
       add_term(bound, out,
-               {.boundary = Boundary::hbm,
+               {.boundary = boundary,
                 .direction = Direction::read,
                 .array = static_cast<int>(i),
                 .last_loop = last,
-                .fits_cache = read.fits,
-                .bytes = padded_bytes_of(bound.point, diagram, id, read.values)});
+                .fits_cache = found.fits,
+                .bytes = padded_bytes_of(bound.point, diagram, id, found.values)});
     }
+    // Blocks of several L2s take a result from each other at every visit.
+    const bool one = spread.of_tile == 1;
     if (stores(bound, id))
-      add_dram_stores(bound, out, id, fits, unwritten,
-                      dram_read(nest, bound.live, array, cache, set.running_bytes, set.slice_bytes).values);
+      add_dram_stores(bound, boundary, out, id, fits && one, unwritten && one,
+                      one ? read().values : visits_of(bound, id).visits);
   }
 }
 
+// Behind the L2s a last-level cache, which reads no more from memory than they lack and writes all that they write.
+void add_closed_form_of_two(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident, Terms& out) {
+  const auto last_level = static_cast<double>(shape.last_level_capacity);
+  const CacheShape last{.capacity = shape.last_level_capacity, .half_gone = last_level, .half_written = last_level};
+  Terms lacked = no_terms(out.get_allocator().resource()), from_memory = no_terms(out.get_allocator().resource());
+  add_closed_form(bound, Boundary::llc, shape, resident, lacked);
+  add_closed_form(bound, Boundary::hbm, last, resident, from_memory);
+  for (const Term& inner : lacked) {
+    Term outer = inner;
+    outer.boundary = Boundary::hbm;
+    const auto same = std::find_if(from_memory.begin(), from_memory.end(), [&](const Term& term) {
+      return term.array == inner.array && term.direction == Direction::read;
+    });
+    if (inner.direction == Direction::read) {
+      if (same == from_memory.end()) continue;
+      if (same->bytes < outer.bytes) outer = *same;
+    }
+    add_term(bound, out, outer);
+  }
+  out.insert(out.end(), lacked.begin(), lacked.end());
+}
+
 // Zeros of what another launch adds to, once.
-void add_zeros_dram(const BoundIsland& bound, Terms& out) {
+void add_zeros_dram(const BoundIsland& bound, Boundary boundary, Terms& out) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
     if (contains(bound.how.zeroes, diagram.arrays[i].name)) {
       const auto id = static_cast<ArrayId>(static_cast<int>(i));
       add_term(bound, out,
-               {.boundary = Boundary::hbm,
+               {.boundary = boundary,
                 .direction = Direction::write,
                 .array = static_cast<int>(i),
                 .last_loop = last_loop(bound.nest, diagram.arrays[i].axes),
@@ -146,28 +181,32 @@ void add_zeros_dram(const BoundIsland& bound, Terms& out) {
     }
 }
 
+// L2s that a launch's blocks are dealt to.
+std::int64_t caches_with_blocks(const BoundIsland& bound, Boundary boundary) {
+  return boundary == Boundary::hbm ? 1 : std::min<std::int64_t>(cache_shape(bound.hardware).caches, grid_blocks(bound));
+}
+
 // The one scale of an array comes from memory, or goes there, once.
-void add_array_scales_dram(const BoundIsland& bound, Terms& out) {
+void add_array_scales_dram(const BoundIsland& bound, Boundary boundary, Terms& out) {
   for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i) {
     const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    Term term{.boundary = Boundary::hbm,
-              .cause = Cause::one_scale,
-              .array = static_cast<int>(i),
-              .fits_cache = true,
-              .bytes = array_scale_bytes(bound.point, id)};
+    const std::int64_t once = array_scale_bytes(bound.point, id);
+    Term term{.boundary = boundary, .cause = Cause::one_scale, .array = static_cast<int>(i), .fits_cache = true};
+    term.bytes = checked_mul(once, caches_with_blocks(bound, boundary));
     if (loads(bound, id)) add_term(bound, out, term);
-    if (stores(bound, id)) term.direction = Direction::write, add_term(bound, out, term);
+    term.direction = Direction::write, term.bytes = once;
+    if (stores(bound, id)) add_term(bound, out, term);
   }
 }
 
-// A block mask's pattern comes from memory once.
-void add_mask_dram(const BoundIsland& bound, Terms& out) {
+// A block mask's pattern comes from memory once, to each L2.
+void add_mask_dram(const BoundIsland& bound, Boundary boundary, Terms& out) {
   if (!bound.nest.guarded()) return;
   add_term(bound, out,
-           {.boundary = Boundary::hbm,
+           {.boundary = boundary,
             .cause = Cause::mask,
             .fits_cache = true,
-            .bytes = mask_bytes(bound.how, bound.point)});
+            .bytes = checked_mul(mask_bytes(bound.how, bound.point), caches_with_blocks(bound, boundary))});
 }
 
 // The part of what is stored again and again that L2 writes to memory in between, when so many bytes are stored: the
@@ -215,11 +254,15 @@ LeftL2 left_l2(const BoundIsland& bound, const SpilledBytes& spills, const Frame
   return left;
 }
 
-void add_spills_dram(const BoundIsland& bound, const SpilledBytes& spills, const FrameAges& walked, Terms& out) {
-  const LeftL2 left = left_l2(bound, spills, walked);
+// What leaves the L2s stays in a last-level cache that has room for all frames; it writes all of it.
+void add_spills_dram(const BoundIsland& bound, Boundary boundary, const SpilledBytes& spills, const FrameAges& walked,
+                     Terms& out) {
+  LeftL2 left = left_l2(bound, spills, walked);
+  const auto last_level = static_cast<double>(cache_shape(bound.hardware).last_level_capacity);
+  if (boundary == Boundary::hbm && last_level > 0 && spills.at_once <= last_level) left.missing = 0;
   const auto stored = static_cast<double>(spills.local.stored), missed = static_cast<double>(spills.local.missed);
   const auto whole = [](double bytes) { return static_cast<std::int64_t>(std::llround(bytes)); };
-  Term term{.boundary = Boundary::hbm, .cause = Cause::spill, .bytes = whole(left.missing * missed)};
+  Term term{.boundary = boundary, .cause = Cause::spill, .bytes = whole(left.missing * missed)};
   add_term(bound, out, term);
   // What the frames hold at the end goes to memory too.
   term.direction = Direction::write, term.bytes = whole(left.written * stored + std::min(spills.at_once, stored));
@@ -251,12 +294,17 @@ MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, 
   traffic.walked =
       bound.point.l2 == L2Model::walk && shape.capacity > 0 &&
       walk_l2(bound, shape, resident, walk, {.drift = bound.point.drift, .frames = frames_of(bound, tiles.spills)});
-  if (traffic.walked) add_walked_dram(bound, traffic.terms, walk);
-  else add_closed_form_dram(bound, shape, resident, traffic.terms);
-  add_zeros_dram(bound, traffic.terms);
-  add_array_scales_dram(bound, traffic.terms);
-  add_mask_dram(bound, traffic.terms);
-  add_spills_dram(bound, tiles.spills, walk.frames, traffic.terms);
+  const bool last_level = shape.last_level_capacity > 0;
+  if (!traffic.walked && last_level) add_closed_form_of_two(bound, shape, resident, traffic.terms);
+  if (!traffic.walked && !last_level) add_closed_form(bound, Boundary::hbm, shape, resident, traffic.terms);
+  for (const Boundary boundary : {Boundary::hbm, Boundary::llc}) {
+    if (boundary == Boundary::llc && !last_level) continue;
+    if (traffic.walked) add_walked(bound, boundary, walk, traffic.terms);
+    add_zeros_dram(bound, boundary, traffic.terms);
+    add_array_scales_dram(bound, boundary, traffic.terms);
+    add_mask_dram(bound, boundary, traffic.terms);
+    add_spills_dram(bound, boundary, tiles.spills, walk.frames, traffic.terms);
+  }
   return traffic;
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "predict/l2/cache/cache.h"
+#include "predict/l2/cache/hierarchy.h"
 #include "predict/point/bound_island.h"
 
 namespace tilescope {

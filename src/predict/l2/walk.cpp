@@ -16,6 +16,7 @@ constexpr std::int64_t update_cost = 32;  // steps that take as long as one that
 
 // A block on a unit: where its streams stand, and the tile each stream of tiles is at.
 struct Slot {
+  int cache = 0;  // the L2 of its unit
   std::int64_t next_time = 0, pace = 0;
   bool busy = false, fresh = false;              // fresh: in its first step
   int phase = 0;                                 // of its step: the place of its frame that is next
@@ -40,14 +41,18 @@ class Walker {
         tiles_(tiles),
         options_(options),
         order_(bound),
-        slots_(static_cast<std::size_t>(std::min(resident, order_.size()))),
+        slots_(static_cast<std::size_t>(shape.caches > 1 ? resident : std::min(resident, order_.size()))),
         units_(static_cast<std::size_t>(std::max<std::int64_t>(1, bound.hardware.units.value))),
         full_(ceil_div(resident, static_cast<std::int64_t>(units_))),
-        partitions_(shape.partitions) {
+        partitions_(shape.partitions),
+        dealt_(shape.dealt_blocks),
+        next_block_(static_cast<std::size_t>(shape.caches), 0),
+        used_at_(static_cast<std::size_t>(shape.caches * shape.partitions)) {
     if (options.frames.bytes > 0)
       frames_.emplace(options.frames, slots_.size(), units_, tiles.pieces, tiles.first),
           phases_ = options.frames.places();
-    cache_.reset(shape, tiles.pieces, tiles.first);
+    caches_.reset(shape, tiles.pieces, tiles.first);
+    for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].cache = static_cast<int>(s % units_) % shape.caches;
     seen_.assign(tiles.entries(), 0);
     for (std::size_t i = 0; i < nest_.loop_count; ++i)
       if (!nest_.loops[i].group) {
@@ -61,7 +66,7 @@ class Walker {
           moving.loop[moving.loops] = stream_loops_[l], moving.stride[moving.loops++] = static_cast<int>(stride);
       (moving.loops > 0 || tiles.list[i].every_step ? moving_ : fixed_).push_back(moving);
     }
-    for (int side = 0; side < partitions_; ++side) used_at_[static_cast<std::size_t>(side)].assign(tiles.entries(), -1);
+    for (auto& of_side : used_at_) of_side.assign(tiles.entries(), -1);
     if (nest_.guarded()) list_live();
   }
 
@@ -77,7 +82,7 @@ class Walker {
         const int side = sides[s % units_];
         while (slot.busy && slot.next_time <= now) {
           if (slot.phase == 0) step(slot, side, now);
-          if (frames_) frames_->touch(cache_, s, slot.phase, side);
+          if (frames_) frames_->touch(caches_.l2(slot.cache), s, slot.phase, side);
           slot.next_time += slot.pace * busy[s % units_] / full_ / phases_;
           if (++slot.phase < phases_) continue;
           slot.phase = 0, ++steps_;
@@ -161,11 +166,17 @@ class Walker {
                                        slot.at[static_cast<std::size_t>(nest_.key_loop)]);
   }
 
+  // The next block of those that are dealt to an L2, in issue order.
+  std::int64_t next_block(int cache) {
+    const std::int64_t turn = next_block_[static_cast<std::size_t>(cache)]++;
+    return turn / dealt_ * dealt_ * std::ssize(next_block_) + cache * dealt_ + turn % dealt_;
+  }
+
   // The slot's next block. False: there is none left.
   bool start(Slot& slot, std::int64_t time) {
     slot.busy = false;
-    while (next_block_ < order_.size()) {
-      slot.at = order_.at(next_block_++);
+    for (std::int64_t block = next_block(slot.cache); block < order_.size(); block = next_block(slot.cache)) {
+      slot.at = order_.at(block);
       slot.tile.fill(-1);
       bool works = enter(slot, 0);
       for (std::size_t i = 0; i < tiles_.list.size(); ++i) {
@@ -205,31 +216,32 @@ class Walker {
     const TileStream& stream = tiles_.list[i];
     if (tile == slot.tile[i] && !stream.every_step) return;
     const bool load = stream.kind == TileStream::Kind::load;
-    if (!load && slot.tile[i] >= 0) leave(i, slot.tile[i]);
+    if (!load && slot.tile[i] >= 0) leave(slot, i);
     slot.tile[i] = tile;
     const auto entry = static_cast<std::size_t>(tile);
     const bool again = seen_[entry] != 0;
     if (!load && !(stream.kind == TileStream::Kind::update && (again || stream.zeroed))) return;
-    std::int64_t& used_at = used_at_[static_cast<std::size_t>(side)][entry];
+    std::int64_t& used_at = used_at_[static_cast<std::size_t>(slot.cache * partitions_ + side)][entry];
     if (load && used_at == now) return;  // another block of this side asks for it at the same time
     used_at = now;
-    const std::int64_t missing = cache_.read(tile, side);
-    if (again) fetched_[i] += missing;
+    const CacheHierarchy::Moved moved = caches_.read(tile, slot.cache, side);
+    if (again) fetched_[i] += moved.lacked, from_memory_[i] += moved.from_memory;
     seen_[entry] = 1;
   }
 
   // A stored tile goes to the L2.
-  void leave(std::size_t i, int tile) {
-    const auto entry = static_cast<std::size_t>(tile);
-    const L2Cache::StoreTraffic stored = cache_.store(tile);
+  void leave(const Slot& slot, std::size_t i) {
+    const auto entry = static_cast<std::size_t>(slot.tile[i]);
+    const bool adds = tiles_.list[i].kind == TileStream::Kind::add;
+    const CacheHierarchy::Moved stored = caches_.store(slot.tile[i], slot.cache, adds);
     written_[i] += stored.written;
-    if (tiles_.list[i].kind == TileStream::Kind::add && seen_[entry]) fetched_[i] += stored.lacked;
+    if (adds && seen_[entry]) fetched_[i] += stored.lacked, from_memory_[i] += stored.from_memory;
     seen_[entry] = 1;
   }
 
   void finish(Slot& slot) {
     for (std::size_t i = 0; i < tiles_.list.size(); ++i)
-      if (tiles_.list[i].kind != TileStream::Kind::load && slot.tile[i] >= 0) leave(i, slot.tile[i]);
+      if (tiles_.list[i].kind != TileStream::Kind::load && slot.tile[i] >= 0) leave(slot, i);
   }
 
   // Bytes of a stream belong to its arrays by their shares of a tile.
@@ -241,6 +253,7 @@ class Walker {
         const double share = all == 0 ? 0 : static_cast<double>(tiles_.list[i].share[a]) / static_cast<double>(all);
         out.arrays[a].fetched_again += std::llround(static_cast<double>(fetched_[i]) * share);
         out.arrays[a].written_again += std::llround(static_cast<double>(written_[i]) * share);
+        out.arrays[a].from_memory_again += std::llround(static_cast<double>(from_memory_[i]) * share);
       }
     }
     if (frames_) out.frames = frames_->ages();
@@ -251,23 +264,25 @@ class Walker {
   const TileStreams& tiles_;
   const WalkOptions& options_;
   BlockOrder order_;
-  L2Cache cache_;
+  CacheHierarchy caches_;
   std::vector<Slot> slots_;
   std::size_t units_;
   std::int64_t full_;  // blocks of a unit that is full
   std::optional<FrameSweep> frames_;
   int phases_ = 1;  // of a step
   int partitions_;
+  std::int64_t dealt_;                    // blocks of a turn
+  std::vector<std::int64_t> next_block_;  // by L2, of its own blocks
   std::array<std::size_t, max_loops> stream_loops_{};
   std::array<bool, max_loops> falls_{};
   std::size_t stream_count_ = 0;
   std::vector<LiveTiles> live_;
   std::vector<std::vector<TileRange>> keys_of_, queries_of_;
   std::vector<Moving> fixed_, moving_;
-  std::vector<char> seen_;                                        // tiles that have been in the L2 before
-  std::array<std::vector<std::int64_t>, 4> used_at_;              // by side: when a tile was last read
-  std::array<std::int64_t, most_streams> fetched_{}, written_{};  // bytes
-  std::int64_t next_block_ = 0, steps_ = 0;
+  std::vector<char> seen_;                          // tiles that have been in the L2 before
+  std::vector<std::vector<std::int64_t>> used_at_;  // by L2 and side: when a tile was last read
+  std::array<std::int64_t, most_streams> fetched_{}, written_{}, from_memory_{};  // bytes
+  std::int64_t steps_ = 0;
   std::uint64_t jitter_ = 1;
 };
 
@@ -278,6 +293,7 @@ bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t res
   out = {};
   TileStreams tiles;
   if (!tile_streams(bound, tiles) || tiles.list.size() > most_streams) return false;
+  if (static_cast<std::int64_t>(tiles.entries()) > most_tiles / shape.caches) return false;
   const std::int64_t steps = visited_points(bound.nest, bound.live, {}, false);
   const std::int64_t phases = options.frames.bytes > 0 ? options.frames.places() : 1;
   const bool updates = std::any_of(tiles.list.begin(), tiles.list.end(),

@@ -11,8 +11,9 @@ namespace tilescope {
 
 // Bytes beyond one fetch and one write-back of everything, which is counted exactly elsewhere.
 struct WalkedArray {
-  std::int64_t fetched_again = 0;  // tiles that had been in the L2 and come from DRAM once more
-  std::int64_t written_again = 0;  // contents that went to DRAM and were replaced by newer ones
+  std::int64_t fetched_again = 0;      // tiles that had been in an L2 and are fetched once more, by it or by another
+  std::int64_t written_again = 0;      // contents that left the L2s and were replaced by newer ones
+  std::int64_t from_memory_again = 0;  // of those fetched again, what DRAM supplies: all, but for a last-level cache
 };
 
 struct L2Walk {

@@ -40,7 +40,7 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const P
   FirstTiles start = first_tiles(bound, launch.counts);
   if (step.cold_extra > 0) start.cold += step.cold_extra * static_cast<double>(ceil_div(blocks, units * resident)) / hz;
   const double hbm = std::max(0.0, launch.memory.hbm) / faster_by(faster, Lever::hbm),
-               l2 = std::max(0.0, launch.memory.l2) / faster_by(faster, Lever::l2);
+               l2 = std::max({0.0, launch.memory.last_level, launch.memory.l2 / faster_by(faster, Lever::l2)});
   // Where all wait for memory; blocks that are resident together get their last tiles together.
   const auto& measured = bound.hardware.measured;
   const bool by_memory = hbm * launch.memory.part_in_sequence() >= l2 && measured && measured->hbm.ramp;

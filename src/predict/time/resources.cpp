@@ -45,6 +45,7 @@ std::array<double, resource_count> resource_seconds(const BoundIsland& bound, co
   std::array<double, resource_count> seconds{};
   const auto set = [&](Resource resource, double value) { seconds[static_cast<std::size_t>(resource)] = value; };
   set(Resource::hbm, memory.hbm);
+  set(Resource::llc, memory.last_level);
   set(Resource::l2, memory.l2);
   set(Resource::smem, seconds_at(moved(counts, Boundary::smem), smem_rate));
   set(Resource::tensor, tensor_seconds(bound, counts.work));

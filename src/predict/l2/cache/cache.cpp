@@ -40,12 +40,17 @@ CacheShape cache_shape(const HardwareProfile& hardware) {
   if (hardware.l2_partitions)
     shape.partitions =
         static_cast<int>(std::clamp<std::int64_t>(hardware.l2_partitions->value, 1, L2Cache::most_partitions));
-  shape.capacity = l2 && l2->capacity_bytes ? std::llround(l2->capacity_bytes->value) : 0;
+  if (hardware.l2_caches) shape.caches = static_cast<int>(std::clamp<std::int64_t>(hardware.l2_caches->value, 1, 64));
+  if (hardware.l2_dealt_blocks) shape.dealt_blocks = hardware.l2_dealt_blocks->value;
+  shape.capacity = l2 && l2->capacity_bytes ? std::llround(l2->capacity_bytes->value / shape.caches) : 0;
   if (hardware.l2_ways) shape.ways = hardware.l2_ways->value;
   if (hardware.l2_ways && hardware.l2_dirty_ways)
     shape.dirty = std::min(1.0, static_cast<double>(hardware.l2_dirty_ways->value) / static_cast<double>(shape.ways));
   shape.half_gone = static_cast<double>(shape.capacity) / shape.partitions;
   shape.half_written = static_cast<double>(shape.capacity);
+  if (const MemoryLevel* llc = hardware.level(LevelId::llc); llc && llc->capacity_bytes)
+    shape.last_level_capacity = std::llround(llc->capacity_bytes->value);
+  if (hardware.llc_ways) shape.last_level_ways = hardware.llc_ways->value;
   if (!hardware.measured) return shape;
   if (const double half = half_of(hardware.measured->l2.gone); half > 0) shape.half_gone = half;
   if (const double half = half_of(hardware.measured->l2.written); half > 0) shape.half_written = half;
@@ -63,7 +68,7 @@ void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first
     first_.push_back(static_cast<int>(fragments_.size()));
     for (int p = first[entry]; p < first[entry + 1]; ++p) {
       const CachePiece& piece = pieces[static_cast<std::size_t>(p)];
-      if (all == 1) {  // no sets: each entry is looked after whole
+      if (bytes == 0) {  // no sets: each entry is looked after whole
         if (piece.bytes > 0) fragments_.push_back({0, static_cast<int>(piece.bytes / partitions_)});
         continue;
       }
@@ -82,21 +87,28 @@ void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first
   first_.push_back(static_cast<int>(fragments_.size()));
 }
 
-void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first) {
+std::int64_t L2Cache::fragment_bytes(const CacheShape& shape, std::span<const CachePiece> pieces) {
+  if (shape.ways == 0) return 0;
+  std::int64_t all = 0, bytes = finest_piece;
+  for (const CachePiece& piece : pieces) all += piece.bytes;
+  while (all / bytes > most_fragments || shape.capacity / shape.ways / bytes > most_groups) bytes *= 2;
+  return bytes;
+}
+
+void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
+                    std::int64_t fragment) {
   partitions_ = shape.partitions;
   bits_ = std::bit_width(static_cast<unsigned>(partitions_ - 1));
-  std::int64_t groups = 1, bytes = finest_piece;
-  if (shape.ways > 0) {
-    std::int64_t all = 0;
-    for (const CachePiece& piece : pieces) all += piece.bytes;
-    while (all / bytes > most_fragments || shape.capacity / shape.ways / bytes > most_groups) bytes *= 2;
-    groups = std::max<std::int64_t>(1, shape.capacity / shape.ways / bytes) * slices;
-  }
+  outer_ = nullptr, supplied_ = 0;
+  const std::int64_t ways = shape.ways > 0 || fragment == 0 ? shape.ways : shape.capacity / fragment;  // one set
+  const std::int64_t groups =
+      fragment == 0 ? 1
+                    : std::max<std::int64_t>(1, shape.capacity / std::max<std::int64_t>(1, ways) / fragment) * slices;
   room_ = shape.capacity / partitions_ / groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
   sets_.assign(static_cast<std::size_t>(groups) << bits_, {});
   dirty_.assign(static_cast<std::size_t>(groups) << bits_, {});
-  cut(pieces, first, groups, bytes);
+  cut(pieces, first, groups, fragment);
   links_.assign(fragments_.size() << 2 * bits_, {});
   dirty_links_.assign(fragments_.size() << bits_, {});
   written_.assign(fragments_.size() << bits_, never);
@@ -132,6 +144,11 @@ void L2Cache::clean(std::size_t fragment, int home) {
   written_[at] = written;
   const Fragment& own = fragments_[fragment];
   take(dirty_links_, dirty_[at_partition(static_cast<std::size_t>(own.group), home)], at, own.part);
+  if (outer_ != nullptr) outer_->use(fragment, home, home);
+}
+
+void L2Cache::supply(std::size_t fragment, int home) {
+  if (!use(fragment, home, home)) supplied_ += fragments_[fragment].part;
 }
 
 void L2Cache::drop_oldest(List& set) {
@@ -169,6 +186,7 @@ std::int64_t L2Cache::read(int entry, int side) {
       if (use(f, side, home)) continue;  // nobody asks the home
       if (home != side && use(f, home, home)) continue;
       missing += fragments_[f].part;
+      if (outer_ != nullptr) outer_->supply(f, home);
     }
   return missing;
 }
@@ -194,14 +212,17 @@ std::int64_t L2Cache::overwritten(int entry) const {
   return bytes;
 }
 
-L2Cache::StoreTraffic L2Cache::store(int entry) {
+L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
   StoreTraffic result;
   const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
   const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
   for (std::size_t f = first; f < end; ++f)
     for (int home = 0; home < partitions_; ++home) {
       const std::int64_t part = fragments_[f].part;
-      if (!use(f, home, home)) result.lacked += part;
+      if (!use(f, home, home)) {
+        result.lacked += part;
+        if (fetches && outer_ != nullptr) outer_->supply(f, home);
+      }
       const std::size_t at = at_partition(f, home);
       if (written_[at] == written) result.written += part;
       List& stored = dirty_[at_partition(static_cast<std::size_t>(fragments_[f].group), home)];
@@ -212,6 +233,32 @@ L2Cache::StoreTraffic L2Cache::store(int entry) {
       while (stored.bytes > dirty_room_) clean(static_cast<std::size_t>(stored.oldest) >> bits_, home);
     }
   return result;
+}
+
+std::int64_t L2Cache::bytes(int entry) const {
+  std::int64_t all = 0;
+  for (int f = first_[static_cast<std::size_t>(entry)]; f < first_[static_cast<std::size_t>(entry) + 1]; ++f)
+    all += std::int64_t{fragments_[static_cast<std::size_t>(f)].part} * partitions_;
+  return all;
+}
+
+void L2Cache::write_back(int entry) {
+  for (int f = first_[static_cast<std::size_t>(entry)]; f < first_[static_cast<std::size_t>(entry) + 1]; ++f)
+    for (int home = 0; home < partitions_; ++home) clean(static_cast<std::size_t>(f), home);
+}
+
+void L2Cache::drop(int entry) {
+  for (int i = first_[static_cast<std::size_t>(entry)]; i < first_[static_cast<std::size_t>(entry) + 1]; ++i) {
+    const auto f = static_cast<std::size_t>(i);
+    const Fragment& own = fragments_[f];
+    for (int home = 0; home < partitions_; ++home) {
+      clean(f, home);
+      written_[at_partition(f, home)] = never;
+      for (int side = 0; side < partitions_; ++side)
+        if (const std::size_t at = line(f, side, home); links_[at].previous != absent)
+          take(links_, sets_[at_partition(static_cast<std::size_t>(own.group), side)], at, own.part);
+    }
+  }
 }
 
 }  // namespace tilescope

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "hardware/profile.h"
@@ -25,12 +26,18 @@
 namespace tilescope {
 
 struct CacheShape {
-  std::int64_t capacity = 0;  // bytes of the whole L2; 0: not known
+  std::int64_t capacity = 0;  // bytes of the whole L2, or of one of `caches`; 0: not known
   int partitions = 1;
   std::int64_t ways = 0;  // lines of a set; 0: not known, then one set holds all of a partition
   double dirty = 1;       // part of a set that may be unwritten
   // Of the closed form, which has no sets: bytes of a partition, and stored bytes, at which half is gone or written.
   double half_gone = 0, half_written = 0;
+  // L2s that share no line, of which each has the shape above; consecutive blocks of a launch that go to one of them
+  // before the next one's turn.
+  int caches = 1;
+  std::int64_t dealt_blocks = 1;
+  // Of the cache of the whole device behind them; capacity 0: there is none.
+  std::int64_t last_level_capacity = 0, last_level_ways = 0;
 };
 CacheShape cache_shape(const HardwareProfile& hardware);
 
@@ -44,15 +51,30 @@ class L2Cache {
  public:
   static constexpr int most_partitions = 4;
   // Entry i is made of the pieces first[i] to first[i + 1].
-  void reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first);
+  void reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first) {
+    reset(shape, pieces, first, fragment_bytes(shape, pieces));
+  }
+  // The same with fragments of this size, so that several caches have the same ones; 0: whole pieces.
+  void reset(const CacheShape& shape, std::span<const CachePiece> pieces, std::span<const int> first,
+             std::int64_t fragment);
+  static std::int64_t fragment_bytes(const CacheShape& shape, std::span<const CachePiece> pieces);
+  // What this cache lacks comes from `outer`, and what it writes back goes through there.
+  void put_behind(L2Cache& outer) { outer_ = &outer; }
+  // Bytes that memory supplied to the caches before this one, since the last call.
+  std::int64_t take_supplied() { return std::exchange(supplied_, 0); }
   // A unit of `side` reads the entry: bytes that DRAM supplies.
   std::int64_t read(int entry, int side);
-  // The entry is stored or added to: bytes it lacked, which an addition fetches; and bytes of its earlier contents that
-  // had gone to DRAM (0 when it was never stored).
+  // The entry is stored or added to: bytes it lacked, which an addition fetches (`fetches`: from the outer cache); and
+  // bytes of its earlier contents that had gone to DRAM (0 when it was never stored).
   struct StoreTraffic {
     std::int64_t lacked = 0, written = 0;
   };
-  StoreTraffic store(int entry);
+  StoreTraffic store(int entry, bool fetches = false);
+  // The entry's unwritten contents leave; it stays.
+  void write_back(int entry);
+  // The entry goes, as if it had never been here.
+  void drop(int entry);
+  std::int64_t bytes(int entry) const;
   // What a read and a store would give, without either: bytes that neither the side nor a home holds; bytes of earlier
   // contents that have gone to DRAM.
   std::int64_t missing(int entry, int side) const;
@@ -81,6 +103,7 @@ class L2Cache {
   bool use(std::size_t fragment, int side, int home);  // whether it was there
   void drop_oldest(List& set);
   void clean(std::size_t fragment, int home);
+  void supply(std::size_t fragment, int home);  // to a cache before this one, from here or from memory
   static void take(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes);
   static void put(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes);
 
@@ -91,6 +114,8 @@ class L2Cache {
   std::vector<LruLink> links_, dirty_links_;  // by line(); by fragment and home
   std::vector<List> sets_, dirty_;            // by group and side; by group and home
   std::vector<WriteState> written_;           // by fragment and home
+  L2Cache* outer_ = nullptr;
+  std::int64_t supplied_ = 0;  // bytes
 };
 
 }  // namespace tilescope
