@@ -27,15 +27,18 @@ HardwareProfile with_caches(std::int64_t units, std::int64_t caches, std::int64_
 }
 
 using Tile = std::array<std::int64_t, 4>;  // array, batch and head, place
+constexpr std::int64_t result = 2;         // of the arrays: queries 0, keys with their values 1
 struct RecentTiles {
   std::int64_t tiles;  // that fit
   std::list<Tile> list{};
+  std::vector<Tile> dropped{};  // by the last use
   bool use(const Tile& tile) {  // whether it was there
     const auto found = std::find(list.begin(), list.end(), tile);
     const bool hit = found != list.end();
     if (hit) list.erase(found);
     list.push_front(tile);
-    if (static_cast<std::int64_t>(list.size()) > tiles) list.pop_back();
+    dropped.clear();
+    if (static_cast<std::int64_t>(list.size()) > tiles) dropped.push_back(list.back()), list.pop_back();
     return hit;
   }
 };
@@ -83,8 +86,14 @@ Fetched walked_here(const Plan& plan, const HardwareProfile& gpu, const Point& p
       if (unit.block < 0) continue;
       busy = true;
       const std::size_t cache = u % static_cast<std::size_t>(caches);
+      const auto use = [&](const Tile& tile) {  // results that have to go leave through the last-level cache
+        const bool hit = l2[cache].use(tile);
+        for (const Tile& gone : l2[cache].dropped)
+          if (gone[0] == result) last_level.use(gone);
+        return hit;
+      };
       const auto read = [&](const Tile& tile) {
-        if (!asked.insert({cache, tile}).second || l2[cache].use(tile)) return;
+        if (!asked.insert({cache, tile}).second || use(tile)) return;
         ++fetched.from_last_level;
         if (!last_level.use(tile)) ++fetched.from_memory;
       };
@@ -92,7 +101,7 @@ Fetched walked_here(const Plan& plan, const HardwareProfile& gpu, const Point& p
       if (unit.step == 0) read({0, unit.block, 0, 0});
       read({1, head_of(place, true), unit.step, 0});
       if (++unit.step == key_tiles) {
-        l2[cache].use({2, unit.block, 0, 0});  // the result, which nobody reads, takes room there
+        use({result, unit.block, 0, 0});
         take(u);
       }
     }

@@ -144,13 +144,20 @@ void add_closed_form(const BoundIsland& bound, Boundary boundary, const CacheSha
 }
 
 // Behind the L2s a last-level cache, which reads no more from memory than they lack and writes all that they write.
-void add_closed_form_of_two(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident, Terms& out) {
+// `of_tiles`: the terms at the L2, which lacks no more of an array than its multiprocessors ask for.
+void add_closed_form_of_two(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident,
+                            const Terms& of_tiles, Terms& out) {
   const auto last_level = static_cast<double>(shape.last_level_capacity);
   const CacheShape last{.capacity = shape.last_level_capacity, .half_gone = last_level, .half_written = last_level};
   Terms lacked = no_terms(out.get_allocator().resource()), from_memory = no_terms(out.get_allocator().resource());
   add_closed_form(bound, Boundary::llc, shape, resident, lacked);
   add_closed_form(bound, Boundary::hbm, last, resident, from_memory);
-  for (const Term& inner : lacked) {
+  for (Term& inner : lacked) {
+    std::int64_t asked = 0;
+    for (const Term& term : of_tiles)
+      if (term.boundary == Boundary::l2 && term.array == inner.array && term.direction == Direction::read)
+        asked = checked_add(asked, term.bytes);
+    if (inner.direction == Direction::read && asked > 0) inner.bytes = std::min(inner.bytes, asked);
     Term outer = inner;
     outer.boundary = Boundary::hbm;
     const auto same = std::find_if(from_memory.begin(), from_memory.end(), [&](const Term& term) {
@@ -295,7 +302,7 @@ MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, 
       bound.point.l2 == L2Model::walk && shape.capacity > 0 &&
       walk_l2(bound, shape, resident, walk, {.drift = bound.point.drift, .frames = frames_of(bound, tiles.spills)});
   const bool last_level = shape.last_level_capacity > 0;
-  if (!traffic.walked && last_level) add_closed_form_of_two(bound, shape, resident, traffic.terms);
+  if (!traffic.walked && last_level) add_closed_form_of_two(bound, shape, resident, tiles.terms, traffic.terms);
   if (!traffic.walked && !last_level) add_closed_form(bound, Boundary::hbm, shape, resident, traffic.terms);
   for (const Boundary boundary : {Boundary::hbm, Boundary::llc}) {
     if (boundary == Boundary::llc && !last_level) continue;

@@ -46,23 +46,20 @@ struct PlainHierarchy {
       if (found != holder_of_new.end() && found->second == cache) to_memory(gone);
     }
   }
-  CacheHierarchy::Moved fetched(int entry, int cache) {
+  // What has to go makes room first; then comes what is asked for.
+  CacheHierarchy::Moved bring(int entry, int cache, bool fetches) {
     CacheHierarchy::Moved moved;
-    if (!l2[static_cast<std::size_t>(cache)].has(entry)) {
-      moved.lacked = moved.from_memory = bytes[static_cast<std::size_t>(entry)];
-      if (last_level.capacity > 0) {
-        if (last_level.has(entry)) moved.from_memory = 0;
-      }
-    }
+    if (!l2[static_cast<std::size_t>(cache)].has(entry)) moved.lacked = bytes[static_cast<std::size_t>(entry)];
+    use(entry, cache);
+    if (moved.lacked == 0 || !fetches) return moved;
+    if (last_level.capacity == 0 || !last_level.has(entry)) moved.from_memory = moved.lacked;
+    if (last_level.capacity > 0) last_level.use(entry, bytes);
     return moved;
   }
   CacheHierarchy::Moved read(int entry, int cache) {
     if (const auto found = holder_of_new.find(entry); found != holder_of_new.end() && found->second != cache)
       to_memory(entry);
-    const CacheHierarchy::Moved moved = fetched(entry, cache);
-    use(entry, cache);
-    if (moved.lacked > 0 && last_level.capacity > 0) last_level.use(entry, bytes);
-    return moved;
+    return bring(entry, cache, true);
   }
   CacheHierarchy::Moved store(int entry, int cache, bool adds) {
     const auto found = holder_of_new.find(entry);
@@ -70,12 +67,9 @@ struct PlainHierarchy {
     if (!kept) to_memory(entry);
     for (std::size_t other = 0; other < l2.size(); ++other)
       if (static_cast<int>(other) != cache) l2[other].used.remove(entry);
-    CacheHierarchy::Moved moved = fetched(entry, cache);
-    if (!adds) moved.from_memory = 0;
+    CacheHierarchy::Moved moved = bring(entry, cache, adds);
     moved.written = stored_once.contains(entry) && !kept ? bytes[static_cast<std::size_t>(entry)] : 0;
     stored_once.insert(entry);
-    use(entry, cache);
-    if (adds && moved.lacked > 0 && last_level.capacity > 0) last_level.use(entry, bytes);
     holder_of_new[entry] = cache;
     if (!l2[static_cast<std::size_t>(cache)].has(entry)) to_memory(entry);
     return moved;
