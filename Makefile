@@ -1,6 +1,7 @@
 # The two commands a user needs: `make demo` and `make check`. Each installs what it misses on Debian 12.
 BUILD := build/release
 JOBS := $(shell nproc)
+FUZZ_SECONDS := 1200
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 PROGRAM_PACKAGES := g++ cmake ninja-build libeigen3-dev libboost-program-options-dev libyaml-cpp-dev libfmt-dev nlohmann-json3-dev libzstd-dev liblz4-dev zlib1g-dev libsqlite3-dev pkg-config
 CHECK_PACKAGES := $(PROGRAM_PACKAGES) doctest-dev libbenchmark-dev clang-format clang-tidy python3 python3-jsonschema python3-yaml python3-dev pybind11-dev $(PAGE_PACKAGES)
@@ -10,7 +11,7 @@ PAGE_PACKAGES = $(NPM_PACKAGES) $(if $(shell command -v chromium),,chromium)
 GPU := $(shell nvidia-smi -L 2>/dev/null | grep -q GPU && echo yes)
 REPORT := $(BUILD)/tilescope report --recorded validate/records/h200/main.jsonl
 
-.PHONY: demo report check tidy build program bench package docs clean
+.PHONY: demo report check tidy sanitize fuzz build program bench package docs clean
 
 # The program alone, its first answer and a report: no tests, and kernels only where a GPU can run them. The HTML page
 # needs npm; where that is missing, the report is Markdown. `make report` adds pictures over all records (30 s more).
@@ -35,6 +36,18 @@ check: build
 # The checks of .clang-tidy over all rooms; `make check` runs them over those that compute.
 tidy: build
 	python3 src/check_tidy.py clang-tidy . $(BUILD)
+
+# The tests of the program under address and undefined-behaviour sanitizers: some 40 minutes of processor time.
+sanitize:
+	$(call install,$(CHECK_PACKAGES))
+	cmake --preset asan && cmake --build --preset asan -j $(JOBS)
+	ctest --test-dir build/asan --output-on-failure -j $(JOBS) -E '^(format|tidy|sizes|layers|install)$$'
+
+# Each reader of files for FUZZ_SECONDS with random changes of src/fuzz/corpus, under the same sanitizers.
+fuzz:
+	$(call install,$(PROGRAM_PACKAGES) clang python3)
+	cmake --preset fuzz && cmake --build --preset fuzz --target tilescope_fuzz -j $(JOBS)
+	python3 src/fuzz/run.py build/fuzz/tilescope_fuzz --seconds $(FUZZ_SECONDS) --jobs $(JOBS)
 
 # Both share a tree: what `make demo` has compiled is not compiled again.
 program:

@@ -29,6 +29,13 @@ void require_utf8(const std::vector<std::string>& words) {
       refuse("command line", fmt::format("word {} is not UTF-8, found {}", i + 1, shown_text(words[i])));
 }
 
+int fail(ExitStatus status, const std::string& message) {
+  print_note(coloured_errors(message, colour_wanted(ColourChoice::automatic, STDERR_FILENO)));
+  return static_cast<int>(status);
+}
+
+}  // namespace
+
 ExitStatus dispatch(const std::vector<std::string>& words) {
   require_utf8(words);
   if (words.empty() || asks_help(words[0])) {
@@ -51,13 +58,6 @@ ExitStatus dispatch(const std::vector<std::string>& words) {
   check_output_paths(arguments);
   return command.run(arguments);
 }
-
-int fail(ExitStatus status, const std::string& message) {
-  print_note(coloured_errors(message, colour_wanted(ColourChoice::automatic, STDERR_FILENO)));
-  return static_cast<int>(status);
-}
-
-}  // namespace
 
 int run(const std::vector<std::string>& words) {
   std::signal(SIGPIPE,

@@ -88,9 +88,12 @@ double changed_value(const Change& change, Dimension dimension, double old) {
 
 double set_number(Sourced<double>& number, double value) { return number = {value, set_source}, value; }
 double set_number(Sourced<std::int64_t>& number, double value) {
-  number = {std::max<std::int64_t>(1, std::llround(std::min(value, 1e6))), set_source};
+  number = {std::max<std::int64_t>(1, std::llround(value)), set_source};
   return static_cast<double>(number.value);
 }
+
+// As the reader of profiles allows for units.
+constexpr double most_count = 100'000;
 
 // Ratios of new to old values, by path.
 std::map<std::string, double> change_numbers(HardwareProfile& profile, const std::vector<Change>& changes) {
@@ -100,7 +103,10 @@ std::map<std::string, double> change_numbers(HardwareProfile& profile, const std
         std::find_if(changes.begin(), changes.end(), [&](const Change& each) { return each.path == path; });
     if (change == changes.end()) return;
     const double old = static_cast<double>(number.value);
-    ratios[path] = set_number(number, changed_value(*change, dimension, old * factor) / factor) / old;
+    const double value = changed_value(*change, dimension, old * factor);
+    if (dimension == Dimension::count && value > most_count)
+      fail(path, fmt::format("expected at most {:.0f}, found {}", most_count, shown_text(change->value)));
+    ratios[path] = set_number(number, value / factor) / old;
   });
   return ratios;
 }

@@ -28,9 +28,11 @@ HostSplits read_host_splits(const Node& node) {
                   .most = node["most"].integer(1, 4096),
                   .full = node["full"].number(0, 1),
                   .near_best = node["near_best"].number(0, 1)};
+  constexpr double largest_head_dim = 65536;
   for (const auto& [head_dim, keys] : node["keys"].entries()) {
     const auto size = parse_decimal(head_dim);
-    if (!size || *size < 1 || *size != static_cast<double>(static_cast<std::int64_t>(*size)))
+    if (!size || !(*size >= 1 && *size <= largest_head_dim) ||
+        *size != static_cast<double>(static_cast<std::int64_t>(*size)))
       keys.report("expected a head_dim as key, as in {128: 64}");
     else host.keys[static_cast<std::int64_t>(*size)] = keys.integer(1, 4096);
   }

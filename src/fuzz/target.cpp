@@ -1,0 +1,67 @@
+#include "fuzz/target.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/cli.h"
+
+namespace tilescope::fuzz {
+
+const std::vector<const Target*>& targets() {
+  static const std::vector<const Target*> all{
+      &baseline, &block_mask, &calls,  &capture,  &capture_trace, &command_line, &diagram,
+      &elf,      &experiment, &facts,  &hardware, &kernel,        &listing,      &lowering,
+      &ncu_csv,  &network,    &record, &schedule, &sqlite,        &trace_json,   &workload};
+  return all;
+}
+
+const Target* find_target(std::string_view name) {
+  const auto found = std::find_if(targets().begin(), targets().end(), [&](const Target* t) { return t->name == name; });
+  return found == targets().end() ? nullptr : *found;
+}
+
+void run_target(const Target& target, std::string bytes) {
+  static const TemporaryDirectory scratch("tilescope-fuzz");
+  const std::filesystem::path file = scratch.path() / target.file_name;
+  // No write_file: that waits for the disk.
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (descriptor < 0 || ::write(descriptor, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    std::abort();
+  ::close(descriptor);
+  try {
+    target.run({std::move(bytes), file.string()});
+  } catch (const InputError&) {
+  } catch (const CountOverflow&) {
+  } catch (const DeviceError&) {
+  }
+}
+
+bool run_words(const std::vector<std::string>& words) {
+  try {
+    const ExitStatus status = cli::dispatch(words);
+    return status == ExitStatus::done || status == ExitStatus::answer_no;
+  } catch (const InputError&) {
+  } catch (const CountOverflow&) {
+  } catch (const DeviceError&) {
+  }
+  return false;
+}
+
+void silence() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO}) {
+    const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    ::dup2(nothing, descriptor);
+    ::close(nothing);
+  }
+  std::cerr.rdbuf(nullptr);
+  ::setenv("NVDISASM", "/dev/null", 1);  // no disassembler is started
+}
+
+}  // namespace tilescope::fuzz
