@@ -45,8 +45,11 @@ TEST_CASE("compare shows no time for a point that does not fit or has no rate") 
   CHECK(fits["rows"][0]["fits"] == "yes");
   CHECK(fits["rows"][0]["runnable"] == "yes");
   CHECK(fits["rows"][0]["microseconds"].is_number());
-  const json no_rate =
-      json::parse(run_program("compare --hardware v100_sxm2 --q-len 1k --dtype bf16 --format json").out);
+  const Outcome no_rate_outcome = run_program("compare --hardware v100_sxm2 --q-len 1k --dtype bf16 --format json");
+  CHECK(no_rate_outcome.status == 1);  // no row has a time
+  const json no_rate = json::parse(no_rate_outcome.out);
+  CHECK(no_rate["rows"][0]["no_time"].get<std::string>().find("v100_sxm2 states no tensor rate for bf16") !=
+        std::string::npos);
   CHECK(no_rate["rows"][0]["runnable"] == "no");
   CHECK(no_rate["rows"][0]["fits"] == "yes");
   const json too_big =
@@ -63,5 +66,17 @@ TEST_CASE("compare names the whole tile and every dtype, also those of a default
                                       .out);
   REQUIRE(answer["rows"].size() == 1);
   CHECK(answer["rows"][0]["tile"] == "q=64,kv=32,pack=4,warps=8");
-  CHECK(answer["rows"][0]["dtype"] == "fp16;k=int8;v=int8");
+  CHECK(answer["rows"][0]["dtype"] == "fp16,k=int8,v=int8");
+}
+
+TEST_CASE("compare prints its columns by name, what rows share once, and refuses a column that does not exist") {
+  const std::string compare = "compare --hardware l4,l40s --q-len 1k --heads 4 --dtype fp16 --tile q=64,kv=64,warps=4";
+  const Outcome text = run_program(compare);
+  CHECK(text.status == 0);
+  CHECK(
+      text.out.starts_with("predicted: batch 1, heads_q 4, heads_kv 4, q_len 1,024, kv_len 1,024, d_qk 64, d_v 64, "
+                           "mask none, pass forward; all rows: kernel flash2, dtype fp16, tile"));
+  CHECK(text.out.find("no_time") == std::string::npos);  // every row has a time
+  CHECK(run_program(compare + " --format csv").out.starts_with("hardware,kernel,dtype,tile,fits,"));
+  CHECK(run_program(compare + " --sort microsecond").status == 2);
 }

@@ -15,6 +15,7 @@ struct TablePage {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> cells;  // text, a row each
   std::vector<std::string> notes;
+  std::string picture = {};  // markup of an SVG above the table; empty: none
 };
 
 // `assets` holds table.html and page.css (reports/assets).

@@ -108,9 +108,9 @@ void check_search(const Given& given, const Answer& answered) {
 }
 
 void check_compare(const Given& given, const Answer& answered) {
-  const auto rows = compared_rows(options_of(given), {});
-  REQUIRE(rows.size() == 1);
-  const Json object = compared_json(rows).at("rows").at(0);
+  const Compared answer = compared(options_of(given));
+  REQUIRE(answer.rows.size() == 1);
+  const Json object = answer.json().at("rows").at(0);
   const Json& time = object.at("microseconds");
   CHECK(time.is_null() == !answered.prediction.feasible);  // a point that does not fit has no time
   if (!time.is_null())
@@ -123,7 +123,7 @@ void check_compare(const Given& given, const Answer& answered) {
 void check_refused_everywhere(const Given& given, const Answer& answered) {
   CHECK_FALSE(answered.prediction.feasible);
   CHECK(search_of(options_of(given)).outside == answered.outside);
-  CHECK(compared_json(compared_rows(options_of(given), {})).at("rows").at(0).at("microseconds").is_null());
+  CHECK(compared(options_of(given)).json().at("rows").at(0).at("microseconds").is_null());
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ TEST_CASE("predict, sweep, search and compare agree on random points, and no num
   const int most = wanted ? std::atoi(wanted) : 40;
   std::mt19937 random(test_seed());
   MESSAGE("seed " << test_seed());
-  int compared = 0, refused = 0;
+  int agreed = 0, refused = 0;
   for (int i = 0; i < most; ++i) {
     const Given given = random_point(random);
     std::string text;
@@ -152,14 +152,14 @@ TEST_CASE("predict, sweep, search and compare agree on random points, and no num
       check_sweep(given, answered);
       check_search(given, answered);
       check_compare(given, answered);
-      ++compared;
+      ++agreed;
     } catch (const InputError&) {  // the kernel cannot run the point: compare refuses it too
-      CHECK_THROWS_AS(compared_rows(options_of(given), {}), InputError);
+      CHECK_THROWS_AS(compared(options_of(given)), InputError);
       ++refused;
     }
   }
-  MESSAGE(compared << " points compared, " << refused << " refused");
-  CHECK(compared > most / 3);
+  MESSAGE(agreed << " points compared, " << refused << " refused");
+  CHECK(agreed > most / 3);
 }
 
 TEST_CASE("the merge of a split reads exactly what the parts wrote, including parts without a visible key") {

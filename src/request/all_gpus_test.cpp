@@ -62,7 +62,7 @@ TEST_CASE("every shipped GPU can be searched and compared") {
     CHECK(std::isfinite(best.front().tile.seconds));
   }
   for (const bool decode : {false, true})
-    for (const Json& row : compared_json(compared_rows(options_for(all, decode)))["rows"]) {
+    for (const Json& row : compared(options_for(all, decode)).json()["rows"]) {
       CAPTURE(row.dump());
       CHECK(row["microseconds"].get<double>() > 0);
       CHECK(row["basis"] == (row["model"] == "bound" ? "published" : "derived"));

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <set>
 
+#include "base/checked.h"
 #include "base/data_directory.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -21,25 +23,66 @@
 namespace tilescope {
 namespace {
 
-std::vector<std::string> list_of(const Options& options, const std::string& name) {
+[[noreturn]] void refuse_empty(const std::string& name, const std::string& given) {
+  refuse("--" + name, fmt::format("holds an empty value: '{}'", given));
+}
+
+// Parts between the commas or semicolons of `text`, those in brackets left alone: "a,b[x=1;y=2]" is two.
+std::vector<std::string> by_commas(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if ((c == ',' || c == ';') && depth == 0) parts.emplace_back();
+    else parts.back() += c;
+  }
+  return parts;
+}
+
+std::vector<std::string> comma_list(const Options& options, const std::string& name) {
   std::vector<std::string> values;
   for (const std::string& given : options.all(name))
-    for (const std::string& value : split(given, ';')) {
-      if (value.empty()) refuse("--" + name, fmt::format("holds an empty value: '{}'", given));
+    for (const std::string& value : by_commas(given)) {
+      if (value.empty()) refuse_empty(name, given);
       values.push_back(value);
     }
   return values;
+}
+
+// Choices of formats. A format for all arrays begins one, and formats of single arrays belong to it: "fp16,kv=fp8,bf16"
+// are two choices. No --dtype is one choice, the empty text.
+std::vector<std::string> dtype_choices(const Options& options) {
+  std::vector<std::string> choices;
+  for (const std::string& given : options.all("dtype")) {
+    bool begins = true;
+    for (const std::string& part : by_commas(given)) {
+      if (part.empty()) refuse_empty("dtype", given);
+      if (begins || part.find('=') == std::string::npos) choices.push_back(part);
+      else choices.back() += "," + part;
+      begins = false;
+    }
+  }
+  for (const std::string& choice : choices) check_formats(choice);
+  if (choices.empty()) choices.emplace_back();
+  return choices;
 }
 
 // One row: a point on one GPU with one dtype choice, and what was predicted of it.
 struct ComparedRow {
   const Plan& plan;
   const HardwareProfile& hardware;
-  Point point;
+  std::string dtype = {};  // the choice, as it was given
+  std::string gpu = {};    // as it was given, where another GPU of the question has its id
+  Point point = {};
   Prediction prediction = {};
   JsonOptions options = {};
-  bool launched = true;     // false: nothing is predicted
-  std::string reason = {};  // why not, where the kernel's shapes are not the reason
+  bool read = false;                         // the point was read
+  bool launched = false;                     // false: nothing is predicted
+  std::string reason = {};                   // why not, where the kernel's shapes are not the reason
+  std::optional<std::string> refusal = {};   // why `predict` refuses the row
+  std::vector<Diagnostic> diagnostics = {};  // what it would print
+
+  bool timed() const { return launched && prediction.feasible; }
 };
 
 // What rows are asked about: a kernel, a schedule, or neither.
@@ -52,73 +95,207 @@ double fastest_seconds(const std::deque<ComparedRow>& rows) {
   double fastest = 0;
   for (const ComparedRow& row : rows) {
     const TimePrediction& time = row.prediction.time;
-    if (row.launched && time.modelled && row.prediction.feasible && (fastest == 0 || time.total < fastest))
-      fastest = time.total;
+    if (row.timed() && time.modelled && (fastest == 0 || time.total < fastest)) fastest = time.total;
   }
   return fastest;
 }
 
 // GPUs of the question with the rates that they are compared by.
-std::vector<HardwareProfile> compared_gpus(const std::vector<std::string>& ids, std::optional<RatesFrom> rates) {
+std::vector<HardwareProfile> compared_gpus(const std::vector<std::string>& ids, std::optional<RatesFrom>& rates) {
   ProfileCatalogue catalogue(data_directory() / "hardware");
   std::vector<HardwareProfile> gpus;
   for (const std::string& id : ids) gpus.push_back(catalogue.find(id, rates.value_or(RatesFrom::stated)));
   if (rates || ids.size() == 1 || common_rates(gpus) == RatesFrom::stated) return gpus;
+  rates = RatesFrom::derived;
   for (HardwareProfile& gpu : gpus) gpu = catalogue.complete(std::move(gpu), RatesFrom::derived);
   return gpus;
 }
 
 std::vector<std::string> gpus_of(const Options& options) {
-  std::vector<std::string> gpus;
-  for (const std::string& given : options.all("hardware"))
-    for (const std::string& id : split(given, ',')) {
-      if (id.empty()) refuse("--hardware", fmt::format("holds an empty value: '{}'", given));
-      gpus.push_back(id);
-    }
+  std::vector<std::string> gpus = comma_list(options, "hardware");
   if (gpus.empty()) refuse("--hardware", "is missing: give GPUs to compare, as in --hardware h100_sxm,h200_sxm");
   return gpus;
 }
 
 std::vector<AskedKernel> asked_by(const Options& options) {
   std::vector<AskedKernel> list;
-  for (const std::string& kernel : list_of(options, "kernel")) list.push_back({kernel, std::nullopt});
-  for (const std::string& schedule : list_of(options, "schedule")) list.push_back({std::nullopt, schedule});
+  for (const std::string& kernel : comma_list(options, "kernel")) list.push_back({kernel, std::nullopt});
+  for (const std::string& schedule : comma_list(options, "schedule")) list.push_back({std::nullopt, schedule});
   if (list.empty()) list.emplace_back();
   return list;
+}
+
+// What the rows are about, and what they share.
+struct ComparedQuestion {
+  Options options;                // of all rows: without the lists
+  std::vector<std::string> gpus;  // as given: ids, files, changed GPUs
+  std::vector<HardwareProfile> profiles;
+  std::vector<std::string> dtypes;
+  std::vector<AskedKernel> kernels;
+  bool same_id(std::size_t gpu) const {
+    const auto has_id = [&](const HardwareProfile& other) { return other.id == profiles[gpu].id; };
+    return std::count_if(profiles.begin(), profiles.end(), has_id) > 1;
+  }
+  std::size_t rows() const { return gpus.size() * dtypes.size() * kernels.size(); }
+};
+
+ComparedQuestion compared_question(const Options& options) {
+  ComparedQuestion question{options, gpus_of(options), {}, dtype_choices(options), asked_by(options)};
+  std::optional<RatesFrom> rates = rates_from(options);
+  question.profiles = compared_gpus(question.gpus, rates);
+  for (const char* list : {"dtype", "kernel", "schedule", "hardware", "sort", "best", "basis"})
+    question.options = question.options.without(list);
+  if (rates) question.options = question.options.with("basis", to_string(*rates));
+  return question;
 }
 
 // The options of one row, with the kernel that is chosen for it, and why there is none.
 struct RowOptions {
   Options options;
   std::string reason = {};
+  std::vector<Diagnostic> diagnostics = {};  // where the choice refuses the question
 };
 
-RowOptions row_options(const Options& options, const AskedKernel& asked, const HardwareProfile& hardware,
+RowOptions row_options(const ComparedQuestion& question, const AskedKernel& asked, const std::string& gpu,
                        const std::string& dtype) {
-  RowOptions row{options.without("dtype").without("kernel").without("schedule").without("hardware")};
-  row.options = row.options.with("hardware", hardware.id);
+  RowOptions row{question.options.with("hardware", gpu)};
   if (!dtype.empty()) row.options = row.options.with("dtype", dtype);
   if (asked.schedule) row.options = row.options.with("schedule", *asked.schedule);
   if (!asks_for_choice(asked.kernel)) {
     if (asked.kernel) row.options = row.options.with("kernel", *asked.kernel);
     return row;
   }
-  const KernelChoice choice = choose_kernel(row.options.with("kernel", *asked.kernel));
-  row.reason = join(choice.reasons, "; ");
-  if (choice.kernel.empty()) return row;
-  if (dtype.empty() && *asked.kernel == "auto") row.options = row.options.with("dtype", "fp16");
-  row.options = row.options.without("diagram").with("kernel", choice.kernel);
+  try {
+    const KernelChoice choice = choose_kernel(row.options.with("kernel", *asked.kernel));
+    row.reason = join(choice.reasons, "; ");
+    if (choice.kernel.empty()) return row;
+    if (dtype.empty() && *asked.kernel == "auto") row.options = row.options.with("dtype", "fp16");
+    row.options = row.options.without("diagram").with("kernel", choice.kernel);
+  } catch (const InputError& error) {
+    row.diagnostics = error.diagnostics();
+  }
   return row;
 }
 
 void predict_row(const Options& options, ComparedRow& row) {
   row.point = read_point(options, row.plan);
-  if (!row.reason.empty()) return void(row.launched = false);
+  row.read = true;
+  if (!row.reason.empty()) return;
   settle_tile(row.plan, row.hardware, row.point, tile_given(options), search_options(options, row.plan));
   row.launched = outside_shapes(row.plan.kernel, row.hardware, row.point.workload).empty();
   if (!row.launched) return;
   predict(row.plan, row.hardware, row.point, row.prediction);
   row.options = stated_errors(row.plan, row.hardware, row.point, row.prediction);
+}
+
+// Predicts the row, or notes why `predict` refuses it.
+void fill_row(const RowOptions& given, ComparedRow& row) {
+  row.diagnostics = given.diagnostics;
+  try {
+    if (row.diagnostics.empty()) predict_row(given.options, row);
+  } catch (const InputError& error) {
+    row.diagnostics = error.diagnostics();
+  } catch (const CountOverflow& error) {
+    row.diagnostics = {{.path = "point", .message = error.what()}};
+  }
+  if (row.diagnostics.empty()) return;
+  row.launched = false;
+  row.refusal = row.diagnostics.front().message;
+}
+
+// Throws what `predict` would, each finding once, where it refuses every row.
+void refuse_if_all_refused(const std::deque<ComparedRow>& rows) {
+  std::vector<Diagnostic> all;
+  std::set<std::string> seen;
+  for (const ComparedRow& row : rows) {
+    if (!row.refusal) return;
+    for (const Diagnostic& each : row.diagnostics)
+      if (seen.insert(each.path + "\n" + each.message).second) all.push_back(each);
+  }
+  throw InputError(std::move(all));
+}
+
+// What ratios of the rows divide by.
+void set_references(std::deque<ComparedRow>& rows) {
+  const double fastest = fastest_seconds(rows);
+  const auto timed = std::find_if(rows.begin(), rows.end(), [](const ComparedRow& row) { return row.timed(); });
+  const auto counted = std::find_if(rows.begin(), rows.end(), [](const ComparedRow& row) { return row.launched; });
+  for (ComparedRow& row : rows) {
+    row.options.fastest_seconds = fastest;
+    if (timed != rows.end() && timed->prediction.time.modelled == row.prediction.time.modelled)
+      row.options.first_seconds = timed->prediction.time.total;
+    if (counted == rows.end()) continue;
+    const auto& both = counted->prediction.traffic[Boundary::hbm];
+    row.options.first_hbm_bytes = static_cast<double>(both[0] + both[1]);
+  }
+}
+
+std::vector<Json> cells_of(const ComparedRow& row) {
+  std::vector<Json> cells;
+  for (const PredictionColumn& column : columns_at(prediction_columns(row.plan), shown::compare)) {
+    if (!row.gpu.empty() && column.key == "hardware") cells.emplace_back(row.gpu);
+    else if (row.refusal && column.key == "tile") cells.emplace_back(nullptr);
+    else if (row.refusal && column.key == "dtype" && !row.dtype.empty()) cells.emplace_back(row.dtype);
+    else
+      cells.push_back(cell(column, {row.plan, row.hardware, row.point, row.launched ? &row.prediction : nullptr,
+                                    row.options, row.refusal.value_or(row.reason)}));
+  }
+  return cells;
+}
+
+// Sizes and mask, as far as all rows that were read share them.
+Json shared_shape(const std::deque<ComparedRow>& rows) {
+  Json shape;
+  for (const ComparedRow& row : rows) {
+    if (!row.read) continue;
+    const Json point = point_json(row.plan, row.hardware.id, row.point);
+    for (const char* key : {"pass", "diagram", "mask", "workload", "sizes"}) {
+      if (!shape.contains(key)) shape[key] = point[key];
+      else if (shape[key] != point[key]) shape[key] = nullptr;
+    }
+  }
+  return shape;
+}
+
+std::size_t compared_column(const std::string& key) {
+  const std::vector<std::string> keys = compared_keys();
+  const auto found = std::find(keys.begin(), keys.end(), key);
+  if (found == keys.end()) refuse("--sort", "is no column: '" + key + "'" + did_you_mean(key, keys));
+  return static_cast<std::size_t>(found - keys.begin());
+}
+
+using ComparedRows = std::vector<std::vector<Json>>;
+
+// Sorts rows by a column, "COLUMN" or "COLUMN:desc"; cells without a value come last.
+void sort_rows(ComparedRows& rows, const std::string& by) {
+  const bool down = by.ends_with(":desc");
+  const std::size_t column = compared_column(down ? by.substr(0, by.size() - 5) : by);
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) {
+    if (a[column].is_null() || b[column].is_null()) return !a[column].is_null() && b[column].is_null();
+    return down ? b[column] < a[column] : a[column] < b[column];
+  });
+}
+
+// Of each GPU and format the fastest row; times by the model of blocks come before bounds. Where none has a time, the
+// first row stays, and says why.
+void keep_best(ComparedRows& rows) {
+  const std::size_t gpu = compared_column("hardware"), dtype = compared_column("dtype"),
+                    time = compared_column("microseconds"), model = compared_column("model");
+  const auto rank = [&](const std::vector<Json>& row) {
+    return std::pair(row[time].is_null()      ? 2
+                     : row[model] == "blocks" ? 0
+                                              : 1,
+                     row[time].is_null() ? 0 : row[time].get<double>());
+  };
+  ComparedRows best;
+  for (std::vector<Json>& row : rows) {
+    const auto same = std::find_if(best.begin(), best.end(), [&](const auto& other) {
+      return other[gpu] == row[gpu] && other[dtype] == row[dtype];
+    });
+    if (same == best.end()) best.push_back(std::move(row));
+    else if (rank(row) < rank(*same)) *same = std::move(row);
+  }
+  rows = std::move(best);
 }
 
 }  // namespace
@@ -130,35 +307,32 @@ std::vector<std::string> compared_keys() {
   return keys;
 }
 
-std::vector<std::vector<Json>> compared_rows(const Options& options,
-                                             const std::function<void(std::size_t done, std::size_t all)>& progress) {
-  const std::vector<HardwareProfile> gpus = compared_gpus(gpus_of(options), rates_from(options));
-  std::vector<std::string> dtypes = list_of(options, "dtype");
-  if (dtypes.empty()) dtypes.emplace_back();
-  const std::vector<AskedKernel> list = asked_by(options);
-  const std::size_t all = list.size() * gpus.size() * dtypes.size();
+Compared compared(const Options& options, const std::function<void(std::size_t done, std::size_t all)>& progress) {
+  if (const auto by = options.text("sort")) compared_column(by->substr(0, by->find(':')));
+  const ComparedQuestion question = compared_question(options);
   std::deque<Plan> plans;
-  std::deque<ComparedRow> predicted;  // predictions name arrays of their plans
-  for (const AskedKernel& asked : list)
-    for (const HardwareProfile& hardware : gpus)
-      for (const std::string& dtype : dtypes) {
-        const RowOptions given = row_options(options, asked, hardware, dtype);
+  std::deque<ComparedRow> rows;  // predictions name arrays of their plans
+  for (const AskedKernel& asked : question.kernels)
+    for (std::size_t g = 0; g < question.gpus.size(); ++g)
+      for (const std::string& dtype : question.dtypes) {
+        const RowOptions given = row_options(question, asked, question.gpus[g], dtype);
         plans.push_back(read_plan(given.options));
-        predict_row(given.options,
-                    predicted.emplace_back(
-                        ComparedRow{.plan = plans.back(), .hardware = hardware, .point = {}, .reason = given.reason}));
-        if (progress) progress(predicted.size(), all);
+        rows.push_back({.plan = plans.back(),
+                        .hardware = question.profiles[g],
+                        .dtype = dtype,
+                        .gpu = question.same_id(g) ? question.gpus[g] : "",
+                        .point = default_point(plans.back()),
+                        .reason = given.reason});
+        fill_row(given, rows.back());
+        if (progress) progress(rows.size(), question.rows());
       }
-  const double fastest = fastest_seconds(predicted);
-  std::vector<std::vector<Json>> rows;
-  for (ComparedRow& row : predicted) {
-    row.options.fastest_seconds = fastest;
-    auto& cells = rows.emplace_back();
-    for (const PredictionColumn& column : columns_at(prediction_columns(row.plan), shown::compare))
-      cells.push_back(cell(column, {row.plan, row.hardware, row.point, row.launched ? &row.prediction : nullptr,
-                                    row.options, row.reason}));
-  }
-  return rows;
+  refuse_if_all_refused(rows);
+  set_references(rows);
+  Compared answer{.shape = shared_shape(rows), .rows = {}};
+  for (const ComparedRow& row : rows) answer.rows.push_back(cells_of(row)), answer.any_time |= row.timed();
+  if (options.has("best")) keep_best(answer.rows);
+  if (const auto by = options.text("sort")) sort_rows(answer.rows, *by);
+  return answer;
 }
 
 RatesFrom common_rates(const std::vector<HardwareProfile>& stated) {
@@ -168,7 +342,7 @@ RatesFrom common_rates(const std::vector<HardwareProfile>& stated) {
   return std::any_of(stated.begin(), stated.end(), serves) ? RatesFrom::derived : RatesFrom::stated;
 }
 
-Json compared_json(const std::vector<std::vector<Json>>& rows) {
+Json Compared::json() const {
   const std::vector<std::string> keys = compared_keys();
   Json list = Json::array();
   for (const std::vector<Json>& row : rows) {
@@ -176,7 +350,7 @@ Json compared_json(const std::vector<std::vector<Json>>& rows) {
     for (std::size_t c = 0; c < row.size(); ++c) object[keys[c]] = row[c];
     list.push_back(std::move(object));
   }
-  return {{"schema", "tilescope/compare/1"}, {"rows", std::move(list)}};
+  return {{"schema", "tilescope/compare/1"}, {"shape", shape}, {"rows", std::move(list)}};
 }
 
 }  // namespace tilescope

@@ -30,7 +30,7 @@ Json compared(const std::vector<std::string>& gpus, const std::string& basis = "
                                   {"head-dim", "64"},
                                   {"dtype", "fp16"}});
   if (!basis.empty()) options = options.with("basis", basis);
-  return compared_json(compared_rows(options))["rows"];
+  return tilescope::compared(options).json()["rows"];
 }
 
 }  // namespace

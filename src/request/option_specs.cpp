@@ -78,6 +78,13 @@ std::vector<OptionSpec> point_options() {
        Value::count}};
 }
 
+std::vector<OptionSpec> compare_options() {
+  return point_options() +
+         std::vector<OptionSpec>{
+             {"sort", "order of the rows: a column, as in microseconds or model_tflops:desc; empty cells come last"},
+             {"best", "only the fastest row of each GPU and dtype", Value::flag}};
+}
+
 std::vector<OptionSpec> search_top_options() {
   return {{"top", "how many feasible tiles to print (default 10)", Value::count}};
 }

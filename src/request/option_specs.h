@@ -37,9 +37,10 @@ struct OptionSpec {
   bool flag() const { return value == Value::flag; }
 };
 
-std::vector<OptionSpec> point_options();  // --hardware, --schedule, --kernel, --diagram, --size, --workload, extents,
-                                          // --mask, --dtype, --tile, --splits, --pass, --l2, --basis, --drift
-OptionSpec set_option();                  // --set, of commands that take --hardware
+std::vector<OptionSpec> point_options();    // --hardware, --schedule, --kernel, --diagram, --size, --workload, extents,
+                                            // --mask, --dtype, --tile, --splits, --pass, --l2, --basis, --drift
+OptionSpec set_option();                    // --set, of commands that take --hardware
+std::vector<OptionSpec> compare_options();  // point_options, --sort, --best
 std::vector<OptionSpec> search_top_options();  // --top
 std::vector<OptionSpec> sweep_axis_options();  // --axis
 std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b);

@@ -172,9 +172,19 @@ std::string unknown_format(const std::string& name) {
 
 }  // namespace
 
+void check_formats(const std::string& dtypes) {
+  for (const std::string& part : split(dtypes, ',')) {
+    const std::size_t equals = part.find('=');
+    const std::string name = equals == std::string::npos ? part : part.substr(equals + 1);
+    if (!parse_dtype(name)) refuse("--dtype", unknown_format(name));
+  }
+}
+
 void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
   std::set<std::string> seen;
-  for (const std::string& part : split(text, ',')) {
+  std::string list = text;
+  std::replace(list.begin(), list.end(), ';', ',');  // as CSV prints them
+  for (const std::string& part : split(list, ',')) {
     const std::size_t equals = part.find('=');
     if (equals == 0) refuse("--dtype", fmt::format("expected ARRAY=FORMAT, as in kv=int8, found '{}'", part));
     const std::string key = equals == std::string::npos ? "" : part.substr(0, equals);

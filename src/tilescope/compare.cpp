@@ -8,7 +8,7 @@ namespace tilescope::api {
 Table compare(const Options& options) {
   return answering([&] {
     Table table{.columns = compared_keys(), .rows = {}};
-    for (const std::vector<Json>& row : compared_rows(checked(options, point_options()))) {
+    for (const std::vector<Json>& row : compared(checked(options, compare_options())).rows) {
       auto& cells = table.rows.emplace_back();
       for (const Json& value : row) cells.push_back(cell_of(value));
     }

@@ -49,6 +49,7 @@ COMMANDS = [
     "run --from src/import/testdata/torch_trace.json.gz",
     f"search --hardware h200_sxm {HEADS}",
     f"compare --hardware h200_sxm --hardware l4 {HEADS}",
+    "sensitivity --hardware l4 --schedule flash2 --numbers levels --heads 4 --q-len 1k --head-dim 128",
     "model mistral-7b --hardware h200_sxm,mi300x --batch 4 --whole-layer",
     "validate --recorded validate/records/h200/decode.jsonl",
     "report --recorded validate/records/h200/third_party.jsonl",

@@ -8,11 +8,11 @@ namespace tilescope::cli {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> table{
-      hardware_command(), predict_command(), explain_command(), derive_command(),  search_command(),
-      compare_command(),  sweep_command(),   model_command(),   measure_command(), validate_command(),
-      records_command(),  report_command(),  capture_command(), inspect_command(), describe_command(),
-      run_command(),      import_command(),  list_command(),    help_command(),    completion_command(),
-      man_command()};
+      hardware_command(),   predict_command(),     explain_command(), derive_command(),  search_command(),
+      compare_command(),    sensitivity_command(), sweep_command(),   model_command(),   measure_command(),
+      validate_command(),   records_command(),     report_command(),  capture_command(), inspect_command(),
+      describe_command(),   run_command(),         import_command(),  list_command(),    help_command(),
+      completion_command(), man_command()};
   return table;
 }
 

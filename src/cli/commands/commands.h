@@ -12,6 +12,7 @@ Command explain_command();
 Command derive_command();
 Command search_command();
 Command compare_command();
+Command sensitivity_command();
 Command sweep_command();
 Command measure_command();
 Command validate_command();

@@ -15,6 +15,7 @@
 #include "network/model.h"
 #include "predict/explain/row_columns.h"
 #include "predict/point/plan.h"
+#include "request/sensitivity/sensitivity.h"
 #include "request/workload_file.h"
 #include "search/search_columns.h"
 
@@ -93,6 +94,7 @@ Table columns_table() {
   lists.push_back(check_column_list());
   lists.push_back(capture_column_list());
   lists.push_back(model_column_list());
+  lists.push_back(sensitivity_column_list());
   for (auto* more : {code_column_lists, search_column_lists, comparison_column_lists, hardware_column_lists})
     for (ColumnList& list : more()) lists.push_back(std::move(list));
   for (const ColumnList& list : lists)

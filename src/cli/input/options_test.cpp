@@ -278,7 +278,7 @@ TEST_CASE("unknown commands, options and stray words are named with the nearest 
   check_refused("predic", "error: command: unknown command 'predic'; did you mean 'predict'?");
   check_refused(
       "''",
-      "error: command: unknown command ''; known: hardware, predict, explain, derive, search, compare, "
+      "error: command: unknown command ''; known: hardware, predict, explain, derive, search, compare, sensitivity, "
       "sweep, model, measure, validate, records, report, capture, inspect, describe, run, import, list, help, "
       "completion, man");
   check_refused("predict --hardwar l4", "error: --hardwar: 'predict' has no such option; did you mean '--hardware'?");

@@ -51,6 +51,7 @@ constexpr Schema schemas[] = {
     {"run", 1},
     {"schedule", 1},
     {"search", 1},
+    {"sensitivity", 1},
     {"timeline", 1},
     {"workload", 1},
 };

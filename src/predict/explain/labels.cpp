@@ -7,7 +7,7 @@
 
 namespace tilescope {
 
-std::string dtype_label(const Plan& plan, const Point& point) {
+std::string dtype_label(const Plan& plan, const Point& point, char separator) {
   const Diagram& diagram = plan.schedule.diagram;
   Point plain = default_point(plan);
   std::size_t most = 0;
@@ -22,7 +22,7 @@ std::string dtype_label(const Plan& plan, const Point& point) {
   std::set<std::string> named;  // several arrays may take one key
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
     if (point.dtypes[i] != plain.dtypes[i] && named.insert(diagram.arrays[i].dtype_key).second)
-      label += fmt::format(";{}={}", diagram.arrays[i].dtype_key, to_string(point.dtypes[i]));
+      label += fmt::format("{}{}={}", separator, diagram.arrays[i].dtype_key, to_string(point.dtypes[i]));
   return label;
 }
 

@@ -12,7 +12,7 @@ namespace tilescope {
 // Every format of the point: the one most arrays have, then each array that differs from it, as in "fp16" or
 // "fp16;k=int8:g64:b2;v=int8:g64:b2". The log-sum-exp is named only when it is not fp32. No commas, so CSV needs no
 // quotes.
-std::string dtype_label(const Plan& plan, const Point& point);
+std::string dtype_label(const Plan& plan, const Point& point, char separator = ',');
 
 // What --tile would take to give this tile: "q=128,kv=64,pack=1,warps=4".
 std::string tile_label(const Plan& plan, const Point& point);

@@ -32,7 +32,9 @@ void add_point(Table& t, const std::vector<std::string>& tiles) {
   add("schedule", "schedule", "Name of the schedule.", csv, [](const Row& r) { return r.plan.schedule.name; });
   add("kernel", "kernel", "Name of the kernel, or of the assumed implementation of the schedule.", csv | compare,
       [](const Row& r) { return r.plan.kernel.name; });
-  add("dtype", "dtype", "Format of most arrays, then of each array that differs.", csv | compare,
+  add("dtype", "dtype", "Format of most arrays, then of each array that differs; ';' between them.", csv,
+      [](const Row& r) { return dtype_label(r.plan, r.point, ';'); });
+  add("dtype", "dtype", "Format of most arrays, then of each array that differs, as --dtype takes it.", compare,
       [](const Row& r) { return dtype_label(r.plan, r.point); });
   add("mask", "mask", "Which scores are computed.", csv, [](const Row& r) { return r.point.mask.text; });
   static constexpr std::pair<const char*, std::int64_t Workload::*> extents[] = {
@@ -190,6 +192,30 @@ void add_clocks(Table& t) {
       [](const TimePrediction& time) { return to_string(time.bound_by); });
 }
 
+// Quotients of this row and others of a comparison.
+void add_ratios(Table& t) {
+  const auto ratio = [](double value, double of) { return of > 0 ? Json(value / of) : Json(nullptr); };
+  t.push_back(
+      column({"times_fastest", "times fastest", "",
+              "seconds / those of the fastest row by the same model; null for a bound, which has no place among times.",
+              Origin::time_model},
+             compare, Needs::feasible, [ratio](const Row& r) {
+               const TimePrediction& time = r.prediction->time;
+               return time.modelled ? ratio(time.total, r.options.fastest_seconds) : Json(nullptr);
+             }));
+  t.push_back(column({"time_ratio", "time ratio", "",
+                      "seconds / those of the first row that has a time; null where the two are not by one model.",
+                      Origin::time_model},
+                     compare, Needs::feasible,
+                     [ratio](const Row& r) { return ratio(r.prediction->time.total, r.options.first_seconds); }));
+  t.push_back(
+      column({"hbm_ratio", "hbm ratio", "", "hbm_bytes / those of the first row that is predicted.", Origin::cache},
+             compare, Needs::prediction, [ratio](const Row& r) {
+               const auto& both = r.prediction->traffic[Boundary::hbm];
+               return ratio(static_cast<double>(both[0] + both[1]), r.options.first_hbm_bytes);
+             }));
+}
+
 // What the time was made from, and how far to trust it.
 void add_quality(Table& t) {
   const auto add = [&](ColumnInfo info, unsigned where, Needs needs, std::function<Json(const Row&)> value) {
@@ -200,14 +226,7 @@ void add_quality(Table& t) {
         const double seconds = r.prediction->time.total;
         return seconds > 0 ? Json(static_cast<double>(r.prediction->work.model_flop) / seconds / 1e12) : Json(nullptr);
       });
-  add({"times_fastest", "times fastest", "",
-       "seconds / those of the fastest row by the same model; null for a bound, which has no place among times.",
-       Origin::time_model},
-      compare, Needs::feasible, [](const Row& r) {
-        const TimePrediction& time = r.prediction->time;
-        return time.modelled && r.options.fastest_seconds > 0 ? Json(time.total / r.options.fastest_seconds)
-                                                              : Json(nullptr);
-      });
+  add_ratios(t);
   add({"time_error", "time error", "",
        "Mean absolute relative error of times like this one: of the kernel's records on a measured GPU, of all kernels "
        "where rates are derived; null: no record, or a bound.",
@@ -263,9 +282,30 @@ void add_quality(Table& t) {
         if (!r.outside.empty()) return r.outside;
         return join(outside_shapes(r.plan.kernel, r.hardware, r.point.workload), "; ");
       }));
+  t.push_back(column({"no_time", "why no time", "",
+                      "Why the row has no time: the kernel is refused or not launched, a memory is too small, the GPU "
+                      "has no rate; empty: it has one.",
+                      Origin::question},
+                     compare, Needs::nothing, no_time_reason));
 }
 
 }  // namespace
+
+std::string no_time_reason(const PredictedPoint& row) {
+  if (!row.outside.empty()) return row.outside;
+  if (!row.prediction) return join(outside_shapes(row.plan.kernel, row.hardware, row.point.workload), "; ");
+  if (row.prediction->feasible) return "";
+  std::vector<std::string> reasons;
+  for (const FootprintRow& level : row.prediction->footprint)
+    if (!level.fits())
+      reasons.push_back(fmt::format("{} holds {}, the point needs {} (most: {})", to_string(level.level),
+                                    with_thousands(static_cast<std::int64_t>(level.capacity_bytes)),
+                                    with_thousands(level.bytes), level.largest));
+  if (!row.prediction->runnable)
+    reasons.push_back(
+        fmt::format("{} states no tensor rate for {}", row.hardware.id, dtype_label(row.plan, row.point)));
+  return join(reasons, "; ");
+}
 
 std::vector<PredictionColumn> prediction_columns(const std::vector<std::string>& tiles) {
   Table table;

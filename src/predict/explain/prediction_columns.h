@@ -21,6 +21,9 @@ struct PredictedPoint {
   std::string outside = {};                // why nothing is predicted, where the descriptor's shapes are not the reason
 };
 
+// Why a point has no time: outside the kernel's shapes, a memory that is too small, no rate. Empty: it has one.
+std::string no_time_reason(const PredictedPoint& row);
+
 // Where a quantity is printed; a quantity may be printed in several places.
 namespace shown {
 inline constexpr unsigned json_head = 128, json_top = 1, json_work = 2, json_time = 4;  // keys of the prediction's JSON

@@ -13,7 +13,10 @@ namespace tilescope {
 struct JsonOptions {
   bool terms = true;
   std::optional<TimeError> error = {}, cold_error = {}, dram_error = {};  // of both times; of bytes read from DRAM
-  double fastest_seconds = 0;  // of a comparison's rows by the model of blocks; 0: no comparison, or none
+  // Of a comparison; 0: there is none.
+  double fastest_seconds = 0;  // of the rows by the model of blocks
+  double first_seconds = 0;    // of the first row that has a time, if by the same model
+  double first_hbm_bytes = 0;  // of the first row that is predicted
 };
 
 Json to_json(const std::optional<TimeError>& error);

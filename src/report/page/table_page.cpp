@@ -26,6 +26,7 @@ std::string render_table_page(const TablePage& page, const std::filesystem::path
   const TemplateValues values{{"title", escape_html(page.title)},
                               {"css", asset(assets, "page.css")},
                               {"meta", escape_html(page.meta)},
+                              {"picture", page.picture},
                               {"heading", escape_html(page.heading)},
                               {"table", table_html(page.heading, columns, html)},
                               {"columns", meanings},
