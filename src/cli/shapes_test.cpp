@@ -33,6 +33,33 @@ TEST_CASE("predict and explain of sizes outside a descriptor's shapes say so and
   }
 }
 
+TEST_CASE("one query of grouped heads and a split of more than one are refused with the kernel that runs instead") {
+  const Outcome grouped = run_program(
+      "predict --kernel pytorch_flash2 --hardware h100_sxm --heads-q 32 --heads-kv 8 --batch 64 --q-len 1 --kv-len 4k "
+      "--head-dim 128");
+  CHECK(grouped.status == 1);
+  CHECK(grouped.out.find("use --kernel pytorch_flash2_grouped") != std::string::npos);
+  const Outcome split = run_program(
+      "predict --kernel pytorch_flash2_split --hardware h100_sxm --heads 16 --q-len 2 --kv-len 16k --head-dim 128");
+  CHECK(split.status == 1);
+  CHECK(split.out.find("use --kernel pytorch_flash2_split_rows") != std::string::npos);
+}
+
+TEST_CASE("points beyond a GPU's memory or its threads a block are refused, and say why") {
+  const std::string heads = " --hardware h200_sxm --heads 16 --head-dim 128 ";
+  const Outcome huge = run_program("predict --schedule standard --q-len 1m" + heads);
+  CHECK(huge.status == 1);
+  CHECK(huge.out.find("infeasible: hbm of all arrays needs 70,385,924,046,848 bytes, 141,000,000,000 available") !=
+        std::string::npos);
+  check_refused("predict --q-len 4k --tile q=640,kv=64,warps=40" + heads,
+                "error: point: a block of 40 warps has 1280 threads; h200_sxm takes at most 1024");
+  for (const std::string gpu : {"b200_sxm", "rtx5090"})
+    CHECK(run_program("predict --kernel fused_wgmma --q-len 4k --hardware " + gpu)
+              .err.starts_with("error: --kernel: kernel 'fused_wgmma' uses wgmma, which only compute capability 9.0 "
+                               "has; " +
+                               gpu + " has "));
+}
+
 TEST_CASE("search, compare and sweep do not rank or time a kernel outside its shapes") {
   const json search = json::parse(run_program("search" + one_query + "--q-len 1 --format json").out);
   CHECK(search["feasible"].empty());
@@ -74,4 +101,27 @@ TEST_CASE("stages that no variant states must be those of the kernel") {
   const std::string point = "predict --kernel fused_mma --hardware h200_sxm --heads 4 --q-len 1k --head-dim 128 ";
   CHECK(run_program(point + "--tile stages=2").status == 0);
   CHECK(run_program(point + "--tile stages=7").status == 2);
+}
+
+TEST_CASE("validate fails where no row has a tolerance, and says so") {
+  const ScratchFolder folder;
+  std::ifstream records(TILESCOPE_SOURCE_DIR "/validate/records/h200/h200_drawn_3.jsonl");
+  std::string environment, record;
+  REQUIRE(std::getline(records, environment));
+  REQUIRE(std::getline(records, record));
+  std::ofstream(folder / "one.jsonl") << environment << "\n" << record << "\n";
+  std::string experiment = content_of(TILESCOPE_SOURCE_DIR "/validate/experiments/quick.yaml");
+  const std::string command = "validate --recorded " + folder.path() + " --experiment " + (folder / "quick.yaml");
+  std::ofstream(folder / "quick.yaml") << experiment;
+  CHECK(run_program(command).status == 0);
+  for (std::size_t at = 0; (at = experiment.find("tolerance: 0", at)) != std::string::npos;) {
+    const std::size_t end = experiment.find_first_of(",}", at);
+    experiment.replace(at, end - at, "tolerance: report");
+  }
+  std::ofstream(folder / "quick.yaml") << experiment;
+  const Outcome shown = run_program(command + " --junit " + (folder / "junit.xml"));
+  CHECK(shown.status == 1);
+  CHECK(shown.out.find("0 rows have a tolerance") != std::string::npos);
+  CHECK(shown.out.find("no row has a tolerance: give an experiment file that states tolerances") != std::string::npos);
+  CHECK(content_of(folder / "junit.xml").find("no row is judged") != std::string::npos);
 }

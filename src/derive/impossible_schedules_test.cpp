@@ -1,11 +1,13 @@
 // Tests that impossible schedules are neither legal nor ranked.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <memory>
 #include <random>
 
 #include "base/text.h"
 #include "derive/derivation.h"
+#include "derive/present/present.h"
 
 namespace tilescope {
 namespace {
@@ -124,12 +126,34 @@ TEST_CASE("nor of a gradient whose keys the window hides, nor where rows see not
   check("attention_backward", 1, 300, "window:1");
   check("attention_backward_rowsum", 512, 50, "prefix:3");
   std::mt19937_64 random(20261124);
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 4; ++i) {
     const std::int64_t q_len = 1 + static_cast<std::int64_t>(random() % (i % 3 == 0 ? 400 : 3)),
                        kv_len = 1 + static_cast<std::int64_t>(random() % 400);
     const std::string mask =
         (i % 4 == 0 ? "prefix:" : "window:") + std::to_string(1 + random() % static_cast<std::uint64_t>(kv_len));
     check(i % 2 == 0 ? "attention_backward" : "attention_backward_rowsum", q_len, kv_len, mask.c_str());
+  }
+}
+
+TEST_CASE("a block pattern that hides every pair needs nothing, and no number of it is infinite") {
+  auto blocks = std::make_shared<Mask::Blocks>(Mask::Blocks{.block_q = 16, .block_kv = 16, .live = {}});
+  blocks->live.assign(2, {false, false});
+  const Mask mask{.kind = MaskKind::blocks, .count = 0, .blocks = blocks, .text = "nothing"};
+  for (const char* name : {"attention", "attention_backward"}) {
+    const Derivation derivation = derive({.diagram = find_diagram(name, bundled_models()),
+                                          .workload = {1, 1, 1, 32, 32, 8, 8},
+                                          .mask = mask,
+                                          .ranked = 3},
+                                         bundled_models());
+    CAPTURE(name);
+    CHECK(join(derivation.errors, "; ") == "");
+    CHECK(derivation.compulsory == 0);
+    REQUIRE(!derivation.ranked.empty());
+    CHECK(derivation.ranked.front().traffic == 0);
+    for (const RankedFusion& fusion : derivation.ranked) CHECK(fusion.traffic >= 0);
+    for (const NamedDerivation& named : derivation.named) CHECK(std::isfinite(named.traffic));
+    for (const PageTable& table : ranking_section(derivation).tables)
+      for (const auto& row : table.rows) CHECK(row.at(1) == "-");
   }
 }
 

@@ -260,6 +260,16 @@ TEST_CASE("an expression that does not parse, or names what is not there, is fou
         "7:74: error: operators[0].expression: expected an operator or the end at character 3, found 'A'");
 }
 
+TEST_CASE("an unquoted comma in an expression is refused with the remedy, and a quoted one is read") {
+  const auto pointwise = [](const std::string& expression) {
+    return finding({.arrays = "{A: {axes: [a], role: input, dtype: q}, B: {axes: [a], role: output, dtype: q}}",
+                    .operators = "[{name: f, kind: pointwise, expression: " + expression + ", outputs: [B]}]"});
+  };
+  CHECK(pointwise("max(A, 0)").find("quote an expression that has a comma, or YAML ends it there") !=
+        std::string::npos);
+  CHECK(pointwise("'max(A, 0)'") == "");
+}
+
 TEST_CASE("a view refers to an input that is declared before it") {
   const auto view = [](const std::string& interior, const std::string& of) {
     return finding(

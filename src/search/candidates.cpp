@@ -125,7 +125,7 @@ std::vector<std::vector<std::int64_t>> tile_candidates(const Plan& plan, const H
   return candidates;
 }
 
-bool tiles_fit_instructions(const Plan& plan, const Point& point) {
+bool tiles_fit_instructions(const Plan& plan, const Point& point, WarpLayout layout) {
   bool fit = true;
   for_each_contraction(plan, [&](const Island& island, const IslandImplementation& how, const Sides& sides) {
     const MmaShape mma{how.mma.m, std::max<std::int64_t>(how.mma.n, 8), how.mma.k};  // all columns: in steps of 8
@@ -155,9 +155,9 @@ bool tiles_fit_instructions(const Plan& plan, const Point& point) {
     const std::int64_t pieces = rows.queries || !guard ? rows.length / mma.m
                                 : columns.queries      ? columns.length / mma.m
                                                        : (rows.length / mma.m) * (columns.length / mma.n);
-    // Where there are no more rows than a tile has (decoding), warps share their columns.
-    const bool few = rows.queries && rows.all && pieces * together < point.warps;
-    const std::int64_t shared = few ? point.warps / std::max<std::int64_t>(1, pieces * together) : 1;
+    const bool sharing =
+        rows.queries && (rows.all || layout == WarpLayout::shared_rows) && pieces * together < point.warps;
+    const std::int64_t shared = sharing ? point.warps / std::max<std::int64_t>(1, pieces * together) : 1;
     fit = fit && pieces > 0 && pieces * together * shared % point.warps == 0 && columns.length % (mma.n * shared) == 0;
   });
   return fit;

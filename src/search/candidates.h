@@ -18,10 +18,15 @@ namespace tilescope {
 std::vector<std::vector<std::int64_t>> tile_candidates(const Plan& plan, const HardwareProfile& hardware,
                                                        const Point& base);
 
+// Where the warps of a block lie in a tile that has queries: each has rows of its own, or several share rows and take
+// different columns. These pass scores on to each other through shared memory, and accumulate a part of the output
+// each.
+enum class WarpLayout { own_rows, shared_rows };
+
 // Whether whole matrix instructions cover the tiles of every contraction and its warps take equal shares. The warps lie
 // along the queries (without a mask's axes: along the rows), where a contraction's result has them, else over all of
-// its tile.
-bool tiles_fit_instructions(const Plan& plan, const Point& point);
+// its tile. Where a tile has all queries (decoding), warps may share rows in either layout.
+bool tiles_fit_instructions(const Plan& plan, const Point& point, WarpLayout layout);
 
 inline constexpr std::int64_t fewest_warps = 4;
 

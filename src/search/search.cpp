@@ -7,7 +7,6 @@
 #include "base/contains.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
-#include "search/candidates.h"
 
 namespace tilescope {
 namespace {
@@ -80,7 +79,7 @@ bool thin(Sizes& sizes) {
   return thinned;
 }
 
-std::vector<Point> points_of_grid(const Plan& plan, const Point& base, const Sizes& sizes) {
+std::vector<Point> points_of_grid(const Plan& plan, const Point& base, const Sizes& sizes, WarpLayout layout) {
   std::vector<Point> points;
   std::vector<std::size_t> at(sizes.size(), 0);
   for (bool more = true; more;) {
@@ -88,7 +87,7 @@ std::vector<Point> points_of_grid(const Plan& plan, const Point& base, const Siz
     for (std::size_t i = 0; i < sizes.size(); ++i) point.tiles[i] = sizes[i][at[i]];
     for (const std::int64_t warps : warp_choices) {
       point.warps = warps;
-      if (tiles_fit_instructions(plan, point)) points.push_back(point);
+      if (tiles_fit_instructions(plan, point, layout)) points.push_back(point);
     }
     std::size_t digit = sizes.size();
     while (digit > 0 && ++at[digit - 1] == sizes[digit - 1].size()) at[--digit] = 0;
@@ -165,14 +164,14 @@ double busy_seconds(const HardwareProfile& hardware, const Prediction& predictio
 }
 
 std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base,
-                                 const SearchOptions& options, bool* thinned) {
+                                 const SearchOptions& options, bool* thinned, WarpLayout layout) {
   if (!plan.kernel.variants.empty()) return points_of_variants(plan, hardware, base, options);
   Sizes sizes = tile_candidates(plan, hardware, base);
   for (const int position : options.fixed)
     sizes[static_cast<std::size_t>(position)] = {base.tiles[static_cast<std::size_t>(position)]};
   const bool left_out = thin(sizes);
   if (thinned) *thinned = left_out;
-  return points_of_grid(plan, base, sizes);
+  return points_of_grid(plan, base, sizes, layout);
 }
 
 SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
@@ -180,13 +179,18 @@ SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, con
   SearchResult result;
   Point closed = base;
   closed.l2 = L2Model::closed;
-  const std::vector<Point> points = search_points(plan, hardware, closed, options, &result.thinned);
   Prediction prediction;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    predict(plan, hardware, points[i], prediction);
-    judge(hardware, points[i], prediction, result);
-    if (options.progress) options.progress(i + 1, points.size());
-  }
+  const auto try_all = [&](WarpLayout layout) {
+    const std::vector<Point> points = search_points(plan, hardware, closed, options, &result.thinned, layout);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      predict(plan, hardware, points[i], prediction);
+      judge(hardware, points[i], prediction, result);
+      if (options.progress) options.progress(i + 1, points.size());
+    }
+  };
+  try_all(WarpLayout::own_rows);
+  if (result.feasible.empty() && plan.kernel.variants.empty())
+    result.infeasible.clear(), try_all(WarpLayout::shared_rows);
   std::stable_sort(result.feasible.begin(), result.feasible.end(), before);
   if (base.l2 == L2Model::walk) walk_the_best(plan, hardware, base, result);
   return result;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "predict/rate_basis.h"
+#include "search/candidates.h"
 
 namespace tilescope {
 
@@ -47,14 +48,15 @@ struct SearchOptions {
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 
-// Tries every built variant of a kernel that has what is fixed, or the candidates below for an assumed implementation.
-// `base` gives everything but the tiles. Throws CountOverflow.
+// Tries every built variant of a kernel that has what is fixed, or the candidates below for an assumed implementation:
+// warps have rows of their own, and, where no such tile fits the GPU, share rows. `base` gives everything but the
+// tiles. Throws CountOverflow.
 SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
                           const SearchOptions& options = {});
 
 // The points that are tried: every combination of candidates.h, with 4, 8 and 12 warps, whose tiles whole matrix
 // instructions and warps cover. `thinned` (may be null) is set when sizes were left out.
 std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base,
-                                 const SearchOptions& options, bool* thinned);
+                                 const SearchOptions& options, bool* thinned, WarpLayout layout = WarpLayout::own_rows);
 
 }  // namespace tilescope

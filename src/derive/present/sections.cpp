@@ -172,6 +172,11 @@ PageSection best_section(const Derivation& derivation) {
   return section;
 }
 
+// Where a mask hides everything, nothing is compulsory.
+std::string times_compulsory(const Derivation& derivation, double traffic) {
+  return derivation.compulsory > 0 ? fmt::format("{:.2f}", traffic / derivation.compulsory) : "-";
+}
+
 PageSection names_section(const Derivation& derivation) {
   PageSection section{.heading = "Named schedules"};
   section.paragraphs.emplace_back(
@@ -180,8 +185,7 @@ PageSection names_section(const Derivation& derivation) {
   for (const NamedDerivation& named : derivation.named) {
     table.rows.push_back({named.name, named.found ? "yes" : named.missing_because,
                           named.feasible ? count(named.traffic) : "does not fit",
-                          named.feasible ? fmt::format("{:.2f}", named.traffic / derivation.compulsory) : "",
-                          named.schedule.summary});
+                          named.feasible ? times_compulsory(derivation, named.traffic) : "", named.schedule.summary});
     std::string listing = named.name + "\n";
     for (std::size_t i = 0; i < named.problems.size(); ++i)
       listing += law_listing(named.schedule.islands[i].name, named.problems[i], named.optimum[i], named.best[i]);
@@ -250,8 +254,8 @@ PageSection ranking_section(const Derivation& derivation) {
       kernels.push_back(fmt::format("{} {}{}", array_names(derivation, kernel.kernel.region.results),
                                     to_text(derivation.primitives.diagram, kernel.loops),
                                     kernel.best.tiles.empty() ? "" : " " + tiles_text(kernel.problem, kernel.best)));
-    table.rows.push_back({count(fusion.traffic), fmt::format("{:.2f}", fusion.traffic / derivation.compulsory),
-                          join(fusion.names, ", "), join(kernels, "; then ")});
+    table.rows.push_back({count(fusion.traffic), times_compulsory(derivation, fusion.traffic), join(fusion.names, ", "),
+                          join(kernels, "; then ")});
   }
   if (table.rows.empty())
     section.paragraphs.emplace_back(derivation.nests_complete && derivation.fusions.complete

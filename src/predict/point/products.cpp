@@ -52,6 +52,44 @@ void count_copies(const BoundIsland& bound, const ProductImplementation* own, st
   b.copies = product.wide ? ceil_div(rows, product.mma.m) : grid.rows;
 }
 
+// A product's instruction, the format it computes in and how warps share it, before where its operands lie.
+Product shared_product(const BoundIsland& bound, int op) {
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
+  const ProductImplementation* own = bound.how.find_product(candidate.name);
+  Product product{.op = op,
+                  .operands = {},
+                  .mma = own && own->mma ? *own->mma : bound.how.mma,
+                  .computes_in = computes_in(bound, candidate)};
+  product.wide = bound.how.path().warpgroup;
+  product.mma.k = std::max<std::int64_t>(1, product.mma.k * 16 / operand_bits(product.computes_in));
+  const bool second = own && !own->rows_of.empty() && diagram.array(candidate.inputs[1]).name == own->rows_of;
+  const ArrayId a = candidate.inputs[second ? 1 : 0], b = candidate.inputs[second ? 0 : 1];
+  const auto operand = [&](ArrayId id) { return Operand{.id = id, .kept = kept(bound, diagram.array(id).name)}; };
+  product.operands = {operand(a), operand(b)};
+  if (product.wide) product.operands[1].kept = false;  // B is always read from shared memory
+  count_copies(bound, own, side(bound, diagram.array(a), diagram.array(b)),
+               side(bound, diagram.array(b), diagram.array(a)), product);
+  for (Operand& one : product.operands)
+    if (own)
+      if (const auto stated = own->fetches.find(diagram.array(one.id).name); stated != own->fetches.end())
+        one.copies = stated->second;
+  return product;
+}
+
+// Of an assumed implementation: several warps need parts of an array that others of them made, as where warps share the
+// columns of O and each made scores of other keys. They pass it on through shared memory.
+bool exchanged(const BoundIsland& bound, ArrayId id) {
+  if (!bound.plan.assumed || !bound.how.uses_tensor_cores() || loads(bound, id)) return false;
+  const auto& operators = bound.plan.schedule.diagram.operators;
+  return std::any_of(bound.island.operators.begin(), bound.island.operators.end(), [&](int number) {
+    const Operator& op = operators[static_cast<std::size_t>(number)];
+    if (op.kind != OperatorKind::contraction || op.inputs.size() != 2 || !contains(op.inputs, id)) return false;
+    const Product product = shared_product(bound, number);
+    return product.operands[product.operands[0].id == id ? 0 : 1].copies > 1;
+  });
+}
+
 }  // namespace
 
 std::int64_t consumer_warps(const BoundIsland& bound) {
@@ -82,6 +120,7 @@ bool feeds_product(const BoundIsland& bound, ArrayId id) {
 
 bool passes_through_smem(const BoundIsland& bound, ArrayId id) {
   const Diagram& diagram = bound.plan.schedule.diagram;
+  if (exchanged(bound, id)) return true;
   if (bound.how.through_smem.empty()) return false;
   if (contains(bound.how.through_smem, diagram.array(id).name)) return true;
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
@@ -110,28 +149,10 @@ Format computes_in(const BoundIsland& bound, const Operator& op) {
 
 Product product_of(const BoundIsland& bound, int op) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
-  const ProductImplementation* own = bound.how.find_product(candidate.name);
-  Product product{.op = op,
-                  .operands = {},
-                  .mma = own && own->mma ? *own->mma : bound.how.mma,
-                  .computes_in = computes_in(bound, candidate)};
-  product.wide = bound.how.path().warpgroup;
-  product.mma.k = std::max<std::int64_t>(1, product.mma.k * 16 / operand_bits(product.computes_in));
-  const bool second = own && !own->rows_of.empty() && diagram.array(candidate.inputs[1]).name == own->rows_of;
-  const ArrayId a = candidate.inputs[second ? 1 : 0], b = candidate.inputs[second ? 0 : 1];
-  const auto operand = [&](ArrayId id) {
-    const std::string& name = diagram.array(id).name;
-    return Operand{id, in_shared_memory(bound, id) && !(own && contains(own->registers, name)), kept(bound, name), 1};
-  };
-  product.operands = {operand(a), operand(b)};
-  if (product.wide) product.operands[1].kept = false;  // B is always read from shared memory
-  count_copies(bound, own, side(bound, diagram.array(a), diagram.array(b)),
-               side(bound, diagram.array(b), diagram.array(a)), product);
+  const ProductImplementation* own = bound.how.find_product(diagram.operators[static_cast<std::size_t>(op)].name);
+  Product product = shared_product(bound, op);
   for (Operand& one : product.operands)
-    if (own)
-      if (const auto stated = own->fetches.find(diagram.array(one.id).name); stated != own->fetches.end())
-        one.copies = stated->second;
+    one.in_smem = in_shared_memory(bound, one.id) && !(own && contains(own->registers, diagram.array(one.id).name));
   if (bound.plan.assumed)
     for (Operand& one : product.operands) {
       one.converted = loads(bound, source_of(diagram, one.id)) && needs_conversion(bound, one.id, product.computes_in);

@@ -45,8 +45,8 @@ std::int64_t fetched_tile_bytes(const BoundIsland& bound, const Product& product
 // demand.
 bool in_shared_memory(const BoundIsland& bound, ArrayId id);
 bool feeds_product(const BoundIsland& bound, ArrayId id);  // a product of the island takes it or a view of it
-bool passes_through_smem(const BoundIsland& bound,
-                         ArrayId id);  // listed in through_smem, by its own name or its result's
+// Listed in through_smem, by its own name or its result's; of an assumed implementation, what warps need of each other.
+bool passes_through_smem(const BoundIsland& bound, ArrayId id);
 
 // Warps that issue products and hold the accumulators.
 std::int64_t consumer_warps(const BoundIsland& bound);
