@@ -1,9 +1,11 @@
 // Writes everything render_html() needs into one folder: node bundle.mjs OUT_DIR
 //   bundle.js   Vega, Vega-Lite and vega-embed in one script, with the licences of all that is inside
+//   bundle.txt  the same compressed (gzip, base64), as it stands in a page: a third of the bytes
 //   page.html, page.css, page.js, family.html, family.css   copied from assets/
 import { build } from 'esbuild';
-import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -70,5 +72,6 @@ function wrapped(text) {
 mkdirSync(out, { recursive: true });
 const probe = await build({ ...options, absWorkingDir: here, metafile: true, write: false });
 await build({ ...options, banner: { js: notices(probe.metafile) }, outfile: join(out, 'bundle.js') });
+writeFileSync(join(out, 'bundle.txt'), gzipSync(readFileSync(join(out, 'bundle.js')), { level: 9 }).toString('base64'));
 for (const file of readdirSync(join(here, 'assets'))) cpSync(join(here, 'assets', file), join(out, file));
 console.error(`report assets in ${out}`);

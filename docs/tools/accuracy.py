@@ -27,6 +27,7 @@ QUANTITIES = [("tensor_flop", "tensor-core FLOP"), ("traffic l2 read", "L2 -> SM
               ("traffic hbm write", "HBM bytes written"), ("busy_cycles", "SM cycles"), ("seconds", "time")]
 THIRD_PARTY = ("pytorch_", "cudnn_")
 BLIND = re.compile(r"(?m)^blind: true$")  # in an experiment file
+ENOUGH = 9  # points of a group that `predict` states
 SHORT = 20e-6  # s; the time of a shorter run is mostly that of its launch
 SHOWN_OF_BLIND = {
     "tensor-core FLOP": lambda row: row["quantity"] == "tensor_flop",
@@ -71,6 +72,17 @@ published about the GPU, and rules for the rest. No rule and no rate comes from 
 
 `predict` and `compare` state these errors for GPUs with derived rates: those of the same GPU, else of its chip, else
 of the A100, the one GPU here whose rates came from another chip.
+
+## Ideal kernels
+
+A prediction without `--kernel` is of an ideal kernel of the schedule, which does not exist. `validate/tools/ideal_errors.py build/tilescope`
+sets the fastest recorded kernel of the same schedule beside it at every point of the records; the last columns are measured over ideal time.
+A value under 1 is a kernel that is faster than the ideal one: an ideal kernel is no lower bound. Rows without a GPU, schedule or regime hold
+all of them; groups of fewer than 9 points are left out.
+
+{ideal}
+
+Ranges that are borrowed are wider, by factors that hold nine of ten points across one thing at a time: {widening}.
 
 ## Tables that others published
 
@@ -133,6 +145,24 @@ def bases():
     return "\n".join(lines)
 
 
+def ideal():
+    """Fastest recorded kernels beside ideal ones, as validate/tools/ideal_errors.py has written them, and the factors."""
+    stored = json.loads((TOP / "validate/ideal_errors.json").read_text(encoding="utf-8"))
+    lines = ["| GPU | schedule | pass | phase | mask | kernels | n | least | nine of ten | median | most |",
+             "|---|---|---|---|---|--:|--:|--:|--:|--:|--:|"]
+    for row in stored["rows"]:
+        if row["n"] < ENOUGH:
+            continue
+        names = [f"`{row[key]}`" if row[key] else "all" for key in ("hardware", "schedule")]
+        names += [row["pass"], row["phase"] or "all", row["mask"] or "all"]
+        numbers = [f"{row['kernels']}", f"{row['n']:,}", f"{row['least']:.2f}", f"{row['low']:.2f} to {row['high']:.2f}",
+                   f"{row['median']:.2f}", f"{row['most']:.2f}"]
+        lines.append("| " + " | ".join(names + numbers) + " |")
+    causes = {"regime": "another regime", "gpu": "another GPU with the same chip", "chip": "another chip", "schedule": "another schedule"}
+    factors = [f"{causes[one['cause']]} {one['factor']:.2f} (n = {one['n']:,})" for one in stored["widening"]]
+    return "\n".join(lines), ", ".join(factors)
+
+
 def summary(table):
     """README's table: all records of our kernels, and of kernels that ship in PyTorch. Errors are in percent."""
     columns = {"ours": lambda name: not name.startswith(THIRD_PARTY),
@@ -176,7 +206,8 @@ def main(arguments):
         recorded, compared = validate(program)
     published = (pathlib.Path(given.published).read_text(encoding="utf-8").strip() if given.published
                  else validate(program, "--published", "validate/published")[0])
-    page = PAGE.format(recorded=recorded, blind=blind(compared["rows"]), bases=bases(), published=published)
+    page = PAGE.format(recorded=recorded, blind=blind(compared["rows"]), bases=bases(), published=published,
+                       ideal=ideal()[0], widening=ideal()[1])
     wanted = {TOP / "docs/accuracy.md": page}
     readme = TOP / "README.md"
     text = readme.read_text(encoding="utf-8")

@@ -1,7 +1,13 @@
 // Draws the charts, wires the controls, fills the table. All numbers come from the JSON in this page.
-(() => {
+(async () => {
   'use strict';
-  const data = JSON.parse(document.getElementById('report-data').textContent);
+  // The numbers and the chart library stand in the page as gzip in base64.
+  async function unpacked(id) {
+    const packed = atob(document.getElementById(id).textContent.trim());
+    const stream = new Blob([Uint8Array.from(packed, (c) => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream('gzip'));
+    return new Response(stream).text();
+  }
+  const data = JSON.parse(await unpacked('report-data'));
   const views = new Map(); // chart id -> Vega view
   const text_of = (value) => (value === null || value === undefined ? '–' : String(value));
 
@@ -27,23 +33,44 @@
     if (percent === 0) return '0 %';
     const sign = percent > 0 ? '+' : '−';
     const size = Math.abs(percent);
-    return size < 0.005 ? `${sign}< 0.01 %` : `${sign}${size >= 1000 ? thousands.format(size) : size.toFixed(size >= 10 ? 1 : 2)} %`;
+    return size < 0.005 ? '< 0.01 %' : `${sign}${size >= 1000 ? thousands.format(size) : size.toFixed(size >= 10 ? 1 : 2)} %`;
   }
 
-  // ---- charts --------------------------------------------------------------------------------------------------
-  async function draw() {
-    for (const [id, spec] of Object.entries(data.charts)) {
-      const place = document.getElementById(id);
-      if (!place) continue;
-      try {
-        views.set(id, await chart(place, spec));
-      } catch (error) {
-        // One chart that cannot be drawn takes nothing else with it, and says so where it would be.
-        place.className = 'chart error';
-        place.textContent = `This chart could not be drawn: ${error.message}`;
-        console.error(`${id}: ${error.message}`);
-      }
+  // ---- charts: drawn when they are scrolled to -----------------------------------------------------------------
+  let library; // the chart library, unpacked once
+  async function unpack_library() {
+    const text = await unpacked('chart-library');
+    const script = document.createElement('script');
+    script.textContent = text;
+    document.head.append(script);
+    return text;
+  }
+
+  const waiting = new Map(); // place -> spec
+  let turn = Promise.resolve(); // one chart after the other
+  function draw_soon(place) {
+    const spec = waiting.get(place);
+    if (!spec) return;
+    waiting.delete(place);
+    turn = turn.then(() => draw(place, spec));
+  }
+
+  async function draw(place, spec) {
+    try {
+      await (library ??= unpack_library());
+      const view = await chart(place, spec);
+      views.set(place.id, view);
+      for (const select of document.querySelectorAll('select[data-signal]')) if (place.id.startsWith(select.dataset.charts)) set_signal(view, select.dataset.signal, select.value);
+      await view.runAsync();
+      place.style.minHeight = '';
+      TilescopeChart.equip(place, view, spec, { choose: choose_point });
+    } catch (error) {
+      // One chart that cannot be drawn takes nothing else with it, and says so where it would be.
+      place.className = 'chart error';
+      place.textContent = `This chart could not be drawn: ${error.message}`;
+      console.error(`${place.id}: ${error.message}`);
     }
+    if (waiting.size === 0) document.documentElement.dataset.drawn = 'all';
   }
 
   async function chart(place, spec) {
@@ -59,27 +86,85 @@
     return result.view;
   }
 
-  function wire_controls() {
-    for (const select of document.querySelectorAll('select[data-signal]')) {
-      const apply = () => {
-        for (const [id, view] of views)
-          if (id.startsWith(select.dataset.charts)) view.signal(select.dataset.signal, select.value).runAsync();
-        if (select.dataset.signal === 'point') show_point(select.value);
-      };
-      select.addEventListener('change', apply);
-      apply();
+  function watch_charts() {
+    const watcher = new IntersectionObserver((entries) => {
+      for (const entry of entries) if (entry.isIntersecting) watcher.unobserve(entry.target), draw_soon(entry.target);
+      turn = turn.then(() => { document.documentElement.dataset.ready = 'yes'; });
+    }, { rootMargin: '200px' });
+    for (const [id, spec] of Object.entries(data.charts)) {
+      const place = document.getElementById(id);
+      if (!place) continue;
+      place.style.minHeight = `${spec.height}px`;
+      waiting.set(place, spec);
+      watcher.observe(place);
     }
+    if (waiting.size === 0) document.documentElement.dataset.ready = document.documentElement.dataset.drawn = 'yes';
+    const draw_open = () => { for (const place of [...waiting.keys()]) if (place.clientWidth > 0) draw_soon(place); };
+    window.addEventListener('beforeprint', draw_open);
+    matchMedia('print').addEventListener('change', draw_open);
+  }
+
+  // ---- controls, and the address that holds them ---------------------------------------------------------------
+  const selects = [...document.querySelectorAll('select[data-signal]')];
+  const name_of = (select) => `${select.dataset.charts}${select.dataset.signal}`;
+
+  function set_signal(view, name, value) {
+    try { view.signal(name, value); } catch { /* this chart has no such control */ }
+  }
+
+  function apply(select) {
+    for (const [id, view] of views)
+      if (id.startsWith(select.dataset.charts)) { set_signal(view, select.dataset.signal, select.value); view.runAsync(); }
+    if (select.dataset.signal === 'point') show_point(select.value);
+  }
+
+  // "#point?point=3&rooflinelevel=l2": the section, and every control that is not at its first choice.
+  function keep_in_address() {
+    const chosen = selects.filter((s) => s.value !== first_choice.get(s)).map((s) => `${encodeURIComponent(name_of(s))}=${encodeURIComponent(s.value)}`);
+    const section = location.hash.slice(1).split('?')[0];
+    history.replaceState(null, '', chosen.length ? `#${section || 'answer'}?${chosen.join('&')}` : `#${section}`);
+  }
+
+  const first_choice = new Map(selects.map((s) => [s, s.value]));
+  function take_from_address() {
+    const [section, query] = location.hash.slice(1).split('?');
+    const wanted = new URLSearchParams(query ?? '');
+    for (const select of selects) {
+      const value = wanted.get(name_of(select));
+      if (value !== null && [...select.options].some((o) => o.value === value) && select.value !== value) { select.value = value; apply(select); }
+    }
+    const target = section && document.getElementById(section);
+    if (!target) return;
+    const folded = target.querySelector(':scope > details');
+    if (folded) folded.open = true;
+    if (query !== undefined) target.scrollIntoView();
+  }
+
+  function choose_point(key) {
+    const select = selects.find((s) => s.dataset.signal === 'point');
+    if (!select || ![...select.options].some((o) => o.value === key)) return;
+    select.value = key;
+    apply(select);
+    keep_in_address();
+  }
+
+  function wire_controls() {
+    for (const select of selects) {
+      select.addEventListener('change', () => { apply(select); keep_in_address(); });
+      if (select.dataset.signal === 'point') show_point(select.value);
+    }
+    window.addEventListener('hashchange', take_from_address);
+    take_from_address();
+    document.getElementById('licences').addEventListener('toggle', async (event) => {
+      const text = await (library ??= unpack_library());
+      event.target.querySelector('pre').textContent = text.slice(0, text.indexOf('*/')).replace(/^\/\*\s*/, '');
+    });
   }
 
   function show_point(key) {
     const point = data.points.find((p) => p.key === key);
     const place = document.getElementById('point-facts');
-    if (!point || !place) return;
-    const parts = [];
-    if (point.dtype) parts.push(point.dtype);
-    if (point.predicted_seconds !== null) parts.push(`predicted ${with_prefix(point.predicted_seconds, 's')}${point.bound_by ? `, bound by ${point.bound_by}` : ''}`);
-    parts.push(point.measured_seconds !== null ? `measured ${with_prefix(point.measured_seconds, 's')}` : 'time not measured');
-    place.textContent = parts.join(' · ');
+    if (point && place) place.textContent = point.facts;
   }
 
   // ---- table ---------------------------------------------------------------------------------------------------
@@ -188,13 +273,14 @@
   }
 
   // ---- start ---------------------------------------------------------------------------------------------------
-  const quantities = document.getElementById('filter-quantity');
-  for (const name of [...new Set(rows.map((r) => r.name))]) quantities.add(new Option(name, name));
-  build_head();
-  fill_table();
-  for (const id of ['filter-text', 'filter-quantity', 'filter-verdict']) document.getElementById(id).addEventListener('input', fill_table);
-  document.getElementById('download-csv').addEventListener('click', download_csv);
-  draw()
-    .then(wire_controls)
-    .then(() => { document.documentElement.dataset.ready = 'yes'; });
+  if (document.getElementById('numbers')) {
+    const quantities = document.getElementById('filter-quantity');
+    for (const name of [...new Set(rows.map((r) => r.name))]) quantities.add(new Option(name, name));
+    build_head();
+    for (const id of ['filter-text', 'filter-quantity', 'filter-verdict']) document.getElementById(id).addEventListener('input', fill_table);
+    document.getElementById('download-csv').addEventListener('click', download_csv);
+    document.getElementById('numbers').closest('details').addEventListener('toggle', fill_table, { once: true });
+  }
+  wire_controls();
+  watch_charts();
 })();

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 
 const needed = (name, meaning) => {
@@ -47,12 +48,23 @@ export class Browser {
     page.on('console', (message) => page.trouble.push(`console ${message.type()}: ${message.text()}`));
     page.on('pageerror', (error) => page.trouble.push(`error: ${error.message}`));
     page.on('request', (request) => {
-      if (request.url() !== address && !/^(blob|data):/.test(request.url())) page.trouble.push(`request: ${request.url()}`);
+      if (request.url() !== address.split('#')[0] && !/^(blob|data):/.test(request.url())) page.trouble.push(`request: ${request.url()}`);
     });
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
     await page.goto(address);
     if (script) await page.waitForFunction(() => document.documentElement.dataset.ready === 'yes', null, { timeout: 30000 });
+    return page;
+  }
+
+  // The same with every section open and every chart drawn.
+  async open_all(address, options = {}) {
+    const page = await this.open(address, options);
+    await page.evaluate(() => {
+      for (const folded of document.querySelectorAll('main details')) folded.open = true;
+      window.dispatchEvent(new Event('beforeprint'));
+    });
+    await page.waitForFunction(() => document.documentElement.dataset.drawn, null, { timeout: 30000 });
     return page;
   }
 
@@ -97,4 +109,13 @@ export function colours(page) {
     }
     return { texts, marks: [...marks].map(parse) };
   });
+}
+
+// What axe-core finds wrong: contrast, labels, roles, headings, landmarks. Its script is run by the browser's own
+// protocol, because the page's policy forbids foreign ones.
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+export async function violations(page) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`);
 }

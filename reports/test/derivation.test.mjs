@@ -105,3 +105,19 @@ for (const file of files) {
     assert.doesNotMatch(page, /<script|\son\w+=/);
   });
 }
+
+test('the page draws traffic over memory with a curve a schedule, and sets H*(M) as mathematics', async () => {
+  const page = await open(files[0], 1280);
+  const found = await page.evaluate(() => ({
+    curves: [...document.querySelectorAll('svg.plot path title')].map((t) => t.textContent),
+    labels: [...document.querySelectorAll('svg.plot text')].map((t) => t.textContent),
+    laws: [...document.querySelectorAll('math')].map((m) => m.getBoundingClientRect().height),
+  }));
+  for (const name of files[0].includes('backward') ? ['compulsory'] : ['flash2', 'flash1', 'standard', 'compulsory']) {
+    assert.ok(found.curves.includes(name), `no curve of ${name}`);
+    assert.ok(found.labels.includes(name), `no label of ${name}`);
+  }
+  assert.ok(found.laws.length > 0 && found.laws.every((height) => height > 8), found.laws.join());
+  assert.deepEqual(page.trouble, []);
+  await page.close();
+});

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { Browser, address_of, colours, numbers_of } from './browser.mjs';
+import { Browser, address_of, colours, numbers_of, violations } from './browser.mjs';
 
 const subjects = [];
 let browser;
@@ -19,7 +19,11 @@ after(() => browser?.stop());
 
 async function open({ address }, options = {}) {
   const page = await browser.open(address, { ...options, script: false });
-  await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+  await page.evaluate(() => {
+    document.querySelectorAll('details').forEach((d) => { d.open = true; });
+    const more = document.getElementById('family-more');
+    if (more) more.checked = true;
+  });
   return page;
 }
 
@@ -160,5 +164,15 @@ test('a family with nothing in it is a calm page, and hostile text stays text', 
   const page = await open({ address: address_of('family_hostile.html') });
   assert.equal(await page.locator('img').count(), 0);
   assert.deepEqual(page.trouble, []);
+  await page.close();
+});
+
+test('the table has one line a kernel until all numbers are asked for', async () => {
+  const page = await browser.open(subjects[0].address, { script: false });
+  const rows = () => page.$$eval('table.family tbody tr', (list) => list.map((row) => row.getBoundingClientRect().height));
+  assert.ok(Math.max(...(await rows())) < 80, (await rows()).join());
+  await page.check('#family-more');
+  assert.ok(Math.max(...(await rows())) > 80, (await rows()).join());
+  assert.deepEqual(await violations(page), []);
   await page.close();
 });

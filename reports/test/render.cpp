@@ -44,12 +44,36 @@ FamilyPage hostile_family() {
   return family;
 }
 
+// What `report` writes of a sweep on several GPUs: nothing measured, a point without a time.
+Report predicted_report() {
+  Report report = page_test::report_fixture();
+  report.title = "Predictions: SYNTHETIC TEST DATA";
+  report.rows.clear(), report.summary.clear(), report.notes.clear();
+  report.tile_map.reset(), report.derivation.reset(), report.pictures.reset(), report.time_error.reset();
+  report.gpus.push_back(report.gpus.front());
+  report.gpus.back().id = "l4", report.gpus.back().name = "NVIDIA L4";
+  std::vector<ReportPoint> points;
+  while (points.size() < 100)
+    for (const ReportPoint& point : report.points)
+      if (points.size() < 100) {
+        ReportPoint& added = points.emplace_back(point);
+        added.measured.reset();
+        if (points.size() % 4 < 2) added.gpu = "l4", added.label += " l4";
+        added.id = added.label + std::to_string(points.size());
+      }
+  report.points = std::move(points);
+  name_points(report.points);
+  report.refused = {{"fused_mma fp8 l4", "l4 states no tensor rate for fp8"}};
+  return report;
+}
+
 void write_all(const std::filesystem::path& assets, const std::filesystem::path& out) {
   const Report report = page_test::report_fixture();
   write_file(out / "report.html", render_html(report, assets));
   write_file(out / "report.csv", render_csv(report));
   write_file(out / "report.json", numbers_of(report).dump());
-  write_file(out / "report_empty.html", render_html({.hardware = {.id = "l4", .name = "l4"}}, assets));
+  write_file(out / "predicted.html", render_html(predicted_report(), assets));
+  write_file(out / "report_empty.html", render_html({.gpus = {{.id = "l4", .name = "l4"}}}, assets));
   write_file(out / "report_hostile.html", render_html(hostile_report(), assets));
   const FamilyPage family = page_test::family_fixture();
   write_file(out / "family.html", render_family_html(family, assets));

@@ -162,10 +162,10 @@ Report report_fixture() {
   Random random(12345);
   Report report{.title = "Attention on H200: SYNTHETIC TEST DATA", .generated = "2026-11-20", .revision = "test"};
   report.notes = {"These numbers are synthetic; no GPU was involved."};
-  report.hardware = {.id = "h200", .name = "NVIDIA H200", .chip = "GH100", .roofs = roofs};
+  report.gpus = {{.id = "h200", .name = "NVIDIA H200", .chip = "GH100", .roofs = roofs}};
   for (const char* dtype : {"fp16", "bf16"}) {
-    report.hardware.peaks.push_back({dtype, "tensor", 9.894e14});
-    report.hardware.peaks.push_back({dtype, "mma.sync", 6.596e14});
+    report.gpus.front().peaks.push_back({dtype, "tensor", 9.894e14});
+    report.gpus.front().peaks.push_back({dtype, "mma.sync", 6.596e14});
   }
   std::vector<Shape> shapes;
   for (const double n : {512, 1024, 2048, 4096, 8192, 16384})
@@ -177,10 +177,15 @@ Report report_fixture() {
     for (const double d : {64, 128}) shapes.push_back({"reference", n, d, 128, 128});
   for (const Shape& s : shapes) {
     const std::size_t i = report.points.size();
-    ReportPoint point{.id = fmt::format("p{}", i), .kernel = s.kernel, .dtype = s.dtype};
+    ReportPoint point{.id = fmt::format("p{}", i), .kernel = s.kernel, .dtype = s.dtype, .gpu = "h200"};
+    point.tile = fmt::format("q={},kv={},warps=4", s.q, s.kv);
     point.label =
         fmt::format("{} {}x{} d{} N{}{} {}", s.kernel, s.q, s.kv, s.d, s.n, s.causal ? " causal" : "", s.dtype);
     point.predicted = predicted(s, point.bound_by);
+    point.split = TimeSplit{.waits = *point.predicted.seconds * 0.3,
+                            .launch = *point.predicted.seconds * 0.1,
+                            .busiest = {{"tensor", *point.predicted.seconds * 0.6}}};
+    point.savings = {{"tensor", 0.05}, {"hbm", 0.01}};
     if (i % 29 != 28) point.measured = measured(point.predicted, i == 7, random);
     add_rows(report.rows, point);
     report.points.push_back(std::move(point));

@@ -26,7 +26,7 @@ struct EnumTable<LevelId> {
                                    LevelRow{LevelId::llc, "llc", "last-level cache", "LLC", false, false, true, false},
                                    LevelRow{LevelId::l2, "l2", "L2", "L2", true, false, true, false},
                                    LevelRow{LevelId::smem, "smem", "shared memory", "SMEM", true, true, true, true},
-                                   LevelRow{LevelId::tmem, "tmem", "tmem", "tmem", false, true, false, true},
+                                   LevelRow{LevelId::tmem, "tmem", "tensor memory", "TMEM", false, true, true, true},
                                    LevelRow{LevelId::reg, "register", "register", "register", true, true, true, true}};
 };
 inline constexpr int level_count = static_cast<int>(kind_count<LevelId>);

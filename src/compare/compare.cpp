@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "diagram/block_mask.h"
 #include "hardware/held_clock.h"
+#include "predict/explain/prediction_columns.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 
@@ -169,6 +170,14 @@ void Comparer::add(validate::Record given) {
   ComparedPoint& compared =
       comparison_.points.emplace_back(ComparedPoint{std::move(given), plan, std::move(point), {}});
   predict(compared.plan, hardware, compared.point, compared.prediction);
+  if (!compared.prediction.feasible) {  // no time is predicted, and the bytes are of a launch that cannot be
+    const JsonOptions none;
+    const PredictedPoint point_row{compared.plan, hardware, compared.point, &compared.prediction, none};
+    comparison_.skipped.push_back({hardware.id, compared.record.point.kernel, point_id(compared.record.point),
+                                   "predicted to be infeasible: " + no_time_reason(point_row)});
+    comparison_.points.pop_back();
+    return;
+  }
   const validate::Record& record = compared.record;
   const std::string id = point_id(record.point);
   const validate::Experiment& experiment = experiment_of_(record.experiment);

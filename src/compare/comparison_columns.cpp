@@ -215,6 +215,10 @@ const Columns<PublishedLine>& published_line_columns() {
        [](const R& r) { return r.time.roofline; }},
       {{"fits", "fits", "", "Whether the kernel fits the memories of the GPU.", Origin::loops},
        [](const R& r) { return r.time.fits(); }},
+      json_only<R>({"kernels", "kernels", "", "Kernels that run one after the other.", Origin::question},
+                   [](const R& r) { return Json(r.time.kernels); }),
+      json_only<R>({"sizes", "sizes", "", "Sizes by which error bars widen.", Origin::question},
+                   [](const R& r) { return Json(r.time.sizes); }),
   };
   return columns;
 }

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "compare/catalogue.h"
 #include "compare/comparison_columns.h"
@@ -104,7 +107,7 @@ PublishedTime predict_row(const PublishedTable& table, const PublishedRow& row, 
     time.roofline += roofline_seconds(prediction, hardware, measured.dtype);
     time.flop += static_cast<double>(prediction.work.model_flop);
     for (const FootprintRow& footprint : prediction.footprint)
-      if (!footprint.fits())
+      if (!footprint.within())
         time.excess = std::max(time.excess, static_cast<double>(footprint.bytes) / footprint.capacity_bytes);
     if (i > 0) time.point += "+" + measured.kernel;
   }
@@ -181,6 +184,30 @@ std::vector<PublishedResult> compare_published(const std::vector<PublishedTable>
 
 Json to_json(const std::vector<PublishedResult>& results) {
   return {{"schema", "tilescope/published-comparison/1"}, {"tables", objects_of(published_columns(), results)}};
+}
+
+std::vector<PublishedResult> read_published_results(const std::filesystem::path& file) {
+  std::vector<PublishedResult> results;
+  try {
+    const Json json = Json::parse(read_file(file));
+    for (const Json& table : json.at("tables")) {
+      PublishedResult& result = results.emplace_back();
+      result.name = table.at("name"), result.hardware = table.at("hardware");
+      for (const Json& row : table.at("rows")) {
+        PublishedTime& time = result.rows.emplace_back(PublishedTime{.point = row.at("point")});
+        time.measured = row.at("measured"), time.kernels = row.at("kernels").get<std::vector<std::string>>();
+        time.sizes = row.at("sizes").get<ErrorSizes>();
+        if (row.at("fits").get<bool>()) time.predicted = row.at("predicted");
+        else time.excess = std::numeric_limits<double>::infinity();
+      }
+    }
+  } catch (const Json::exception& error) {
+    throw InputError(Diagnostic{.file = file.string(),
+                                .message = fmt::format("is not what tilescope validate --published DIRECTORY --format "
+                                                       "json prints: {}",
+                                                       error.what())});
+  }
+  return results;
 }
 
 }  // namespace tilescope

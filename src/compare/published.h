@@ -49,4 +49,8 @@ double rank_correlation(std::span<const double> a, std::span<const double> b);
 
 Json to_json(const std::vector<PublishedResult>& results);  // {"schema", "tables": [{..., "rows": [...]}]}
 
+// Tables as to_json wrote them, as far as error bars need them: names and rows, without bars and scores. InputError for
+// another file.
+std::vector<PublishedResult> read_published_results(const std::filesystem::path& file);
+
 }  // namespace tilescope

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "compare/errors.h"
 
 namespace tilescope {
 namespace {
@@ -52,6 +53,20 @@ TEST_CASE("rank correlation equals the formula of rank differences; ties take th
   const std::vector<double> a{1, 2, 2, 3}, b{1, 2, 3, 4};
   CHECK(rank_correlation(a, b) == doctest::Approx(3 / std::sqrt(10.0)));  // ranks 0, 1.5, 1.5, 3: 4.5 / sqrt(4.5 * 5)
   CHECK(rank_correlation(std::vector<double>{1, 1, 1}, std::vector<double>{1, 2, 3}) == 0);
+}
+
+TEST_CASE("published rows that were printed give the error bars of the predicted ones") {
+  std::vector<PublishedResult> results =
+      compare_published({table({row("fused_mma", 512, 1e-4), row("fused_mma", 1024, 2e-4)})}, source);
+  results[0].rows[1].excess = 2;  // does not fit: no time is judged
+  const std::filesystem::path file = std::filesystem::temp_directory_path() / "tilescope_published_test.json";
+  std::ofstream(file) << to_json(results);
+  const std::vector<PublishedResult> read = read_published_results(file);
+  CHECK(to_json(error_bars(observed_errors({}, read))) == to_json(error_bars(observed_errors({}, results))));
+  CHECK(error_bars(observed_errors({}, read)).rows().size() > 0);
+  std::ofstream(file) << "{}";
+  CHECK_THROWS_AS(read_published_results(file), InputError);
+  std::filesystem::remove(file);
 }
 
 TEST_CASE(

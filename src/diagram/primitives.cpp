@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <set>
 #include <stdexcept>
 
 #include "base/contains.h"
@@ -143,5 +144,20 @@ Diagram primitive_diagram(const Primitives& primitives) {
 }
 
 Primitives expand(const Diagram& diagram) { return Expander(diagram).run(); }
+
+bool follows_a_fold(const Primitive& fold, const std::function<const Primitive*(ArrayId)>& producer) {
+  std::vector<ArrayId> open = fold.inputs;
+  std::set<ArrayId> seen;
+  while (!open.empty()) {
+    const ArrayId id = open.back();
+    open.pop_back();
+    const Primitive* made = producer(id);
+    if (!made || !seen.insert(id).second) continue;
+    if (std::any_of(made->folded.begin(), made->folded.end(), [&](AxisId axis) { return fold.folds(axis); }))
+      return true;
+    open.insert(open.end(), made->inputs.begin(), made->inputs.end());
+  }
+  return false;
+}
 
 }  // namespace tilescope

@@ -5,6 +5,7 @@
 // A softmax is max, exp, sum and a division; a contraction is a sum of products (Napkin, arXiv 2412.03317, section 2).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,10 @@ struct Primitives {
 };
 
 Primitives expand(const Diagram& diagram);
+
+// Whether the fold uses, directly or not, another fold over one of its axes: then its witness says how it is streamed.
+// `producer` gives the primitive that makes an array in the kernel, or nullptr.
+bool follows_a_fold(const Primitive& fold, const std::function<const Primitive*(ArrayId)>& producer);
 
 // The diagram whose operators are the primitives, one for one: the finest pieces that may share a kernel or not.
 Diagram primitive_diagram(const Primitives& primitives);

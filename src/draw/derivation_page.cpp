@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "draw/canvas.h"
+#include "draw/formula.h"
 #include "draw/page_style.h"
 
 namespace tilescope {
@@ -14,11 +15,26 @@ namespace {
 
 using draw::xml_text;
 
-// Keeps line breaks.
+// A listing with its line breaks. Lines "H*(M) = FORMULA" stand as mathematics between its parts.
 std::string listing_html(const std::string& text) {
-  std::vector<std::string> lines = split(text, '\n');
-  for (std::string& part : lines) part = xml_text(part);
-  return "<pre tabindex=\"0\">\n" + join(lines, "\n") + "</pre>\n";  // a first line break is not part of the text
+  static const std::string law = "H*(M) = ";
+  std::string html, part;
+  const auto close = [&] {
+    if (part.find_first_not_of('\n') != std::string::npos)
+      html += "<pre tabindex=\"0\">\n" + part + "</pre>\n";  // a first line break is not part of the text
+    part.clear();
+  };
+  for (const std::string& line : split(text, '\n')) {
+    const std::size_t at = line.find_first_not_of(' ');
+    if (at != std::string::npos && line.compare(at, law.size(), law) == 0) {
+      close();
+      html += draw::math_ml(line.substr(at));
+    } else {
+      part += (part.empty() ? "" : "\n") + xml_text(line);
+    }
+  }
+  close();
+  return html;
 }
 
 bool is_number(const std::string& cell) {

@@ -13,6 +13,21 @@
 #include "cli/cli.h"
 
 namespace tilescope::fuzz {
+namespace {
+
+// What `run` returns; false where it ends with an error that users see as a message.
+template <class Run>
+bool answered(Run run) {
+  try {
+    return run();
+  } catch (const InputError&) {
+  } catch (const CountOverflow&) {
+  } catch (const DeviceError&) {
+  }
+  return false;
+}
+
+}  // namespace
 
 const std::vector<const Target*>& targets() {
   static const std::vector<const Target*> all{
@@ -35,23 +50,17 @@ void run_target(const Target& target, std::string bytes) {
   if (descriptor < 0 || ::write(descriptor, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
     std::abort();
   ::close(descriptor);
-  try {
+  answered([&] {
     target.run({std::move(bytes), file.string()});
-  } catch (const InputError&) {
-  } catch (const CountOverflow&) {
-  } catch (const DeviceError&) {
-  }
+    return true;
+  });
 }
 
 bool run_words(const std::vector<std::string>& words) {
-  try {
+  return answered([&] {
     const ExitStatus status = cli::dispatch(words);
     return status == ExitStatus::done || status == ExitStatus::answer_no;
-  } catch (const InputError&) {
-  } catch (const CountOverflow&) {
-  } catch (const DeviceError&) {
-  }
-  return false;
+  });
 }
 
 void silence() {

@@ -92,9 +92,6 @@ double set_number(Sourced<std::int64_t>& number, double value) {
   return static_cast<double>(number.value);
 }
 
-// As the reader of profiles allows for units.
-constexpr double most_count = 100'000;
-
 // Ratios of new to old values, by path.
 std::map<std::string, double> change_numbers(HardwareProfile& profile, const std::vector<Change>& changes) {
   std::map<std::string, double> ratios;
@@ -104,8 +101,8 @@ std::map<std::string, double> change_numbers(HardwareProfile& profile, const std
     if (change == changes.end()) return;
     const double old = static_cast<double>(number.value);
     const double value = changed_value(*change, dimension, old * factor);
-    if (dimension == Dimension::count && value > most_count)
-      fail(path, fmt::format("expected at most {:.0f}, found {}", most_count, shown_text(change->value)));
+    if (dimension == Dimension::count && value > static_cast<double>(most_units))
+      fail(path, fmt::format("expected at most {}, found {}", most_units, shown_text(change->value)));
     ratios[path] = set_number(number, value / factor) / old;
   });
   return ratios;

@@ -58,8 +58,8 @@ class Checker {
     for (const auto* count :
          {&p.warp_size, &p.schedulers_per_unit, &p.max_warps_per_unit, &p.max_blocks_per_unit, &p.max_threads_per_block,
           &p.registers_per_unit, &p.max_registers_per_thread, &p.register_allocation_unit, &p.sector_bytes,
-          &p.line_bytes, &p.l2_partitions, &p.l2_slices, &p.l2_ways, &p.l2_dirty_ways, &p.l2_caches, &p.l2_dealt_blocks,
-          &p.llc_ways}) {
+          &p.line_bytes, &p.l2_partitions, &p.l2_slices, &p.l2_capacity_slices, &p.l2_ways, &p.l2_dirty_ways,
+          &p.l2_caches, &p.l2_dealt_blocks, &p.llc_ways}) {
       use(*count);
     }
     if (p.l2_groups) used_.insert(p.l2_groups->source);

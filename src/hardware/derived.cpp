@@ -208,6 +208,7 @@ void derive_l2_shape(HardwareProfile& profile, const std::vector<HardwareProfile
 void forget_own_measurements(HardwareProfile& profile) {
   profile.measured.reset();
   profile.l2_groups.reset(), profile.l2_ways.reset(), profile.l2_dirty_ways.reset(), profile.l2_slices.reset();
+  profile.l2_capacity_slices.reset();
 }
 
 std::string capabilities(const RateRule& rule) {

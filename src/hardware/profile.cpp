@@ -88,7 +88,7 @@ class ProfileReader {
     compute.only({"unit_name", "units", "boost_clock", "tensor_clock", "fp32", "exp2", "tensor", "instruction_paths",
                   "datasheet"});
     profile_.unit_name = compute["unit_name"].one_of({"SM", "CU"});
-    profile_.units = count(compute["units"], 100'000);
+    profile_.units = count(compute["units"], most_units);
     profile_.boost_hz = quantity(compute, "boost_clock", Dimension::hertz);
     profile_.tensor_hz = quantity(compute, "tensor_clock", Dimension::hertz);
     profile_.fp32_fma_per_cycle = quantity(compute, "fp32", Dimension::flop_per_cycle);
@@ -150,11 +150,12 @@ class ProfileReader {
     level.id = id;
     if (id == LevelId::l2) {
       node.only({"capacity", "bandwidth", "measured_bandwidth", "bandwidth_per_cycle", "counters", "sector", "line",
-                 "partitions", "slices", "ways", "dirty_ways", "groups", "caches", "dealt_blocks"});
+                 "partitions", "slices", "capacity_slices", "ways", "dirty_ways", "groups", "caches", "dealt_blocks"});
       profile_.sector_bytes = byte_count(node, "sector");
       profile_.line_bytes = byte_count(node, "line");
       if (const auto partitions = node.find("partitions")) profile_.l2_partitions = count(*partitions, most);
       if (const auto slices = node.find("slices")) profile_.l2_slices = count(*slices, most);
+      if (const auto slices = node.find("capacity_slices")) profile_.l2_capacity_slices = count(*slices, most);
       if (const auto ways = node.find("ways")) profile_.l2_ways = count(*ways, most);
       if (const auto ways = node.find("dirty_ways")) profile_.l2_dirty_ways = count(*ways, most);
       if (const auto groups = node.find("groups")) profile_.l2_groups = unit_groups(*groups);

@@ -46,6 +46,8 @@ struct UnitGroup {
   int partition = 0;
 };
 
+inline constexpr std::int64_t most_units = 100'000;  // of a GPU; also of any count that --set changes
+
 struct HardwareProfile {
   std::string id, name, vendor, architecture, file;
   std::string compute_capability;              // "9.0"; AMD: ISA name
@@ -58,8 +60,9 @@ struct HardwareProfile {
   std::optional<Sourced<double>> tensor_hz;  // clock behind the datasheet's tensor rates; boost when absent
   std::optional<Sourced<std::int64_t>> warp_size, schedulers_per_unit, max_warps_per_unit, max_blocks_per_unit,
       max_threads_per_block, registers_per_unit, max_registers_per_thread, register_allocation_unit;
-  std::optional<Sourced<std::int64_t>> sector_bytes, line_bytes, l2_partitions, l2_slices, l2_ways,
-      l2_dirty_ways;                                         // lines of a set; of them, those that may be unwritten
+  std::optional<Sourced<std::int64_t>> sector_bytes, line_bytes, l2_partitions, l2_slices,
+      l2_capacity_slices,                                    // that have the L2's stated capacity; absent: l2_slices
+      l2_ways, l2_dirty_ways;                                // lines of a set; of them, those that may be unwritten
   std::optional<Sourced<std::int64_t>> l2_caches,            // that share no line; the L2's capacity is of all together
       l2_dealt_blocks;                                       // consecutive blocks that go to one of them
   std::optional<Sourced<std::int64_t>> llc_ways;             // lines of a set of the last-level cache

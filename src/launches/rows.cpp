@@ -74,8 +74,6 @@ void add_prediction(LaunchRow& row, const std::filesystem::path& data_directory,
     const Comparison comparison = comparer.finish();
     if (!comparison.skipped.empty()) {
       row.launches.missing.push_back(comparison.skipped.front().reason);
-    } else if (!comparison.points.front().prediction.feasible) {
-      row.launches.missing.emplace_back("its tiles do not fit the GPU that is predicted");
     } else {
       const HardwareProfile hardware = ProfileCatalogue(data_directory / "hardware")
                                            .find(row.launches.record->environment.hardware, RatesFrom::stated);

@@ -24,17 +24,23 @@ LayerTimes::LayerTimes(const ModelQuestion& question, const std::string& gpu, co
   if (!basis.empty()) common_ = common_.with("basis", basis);
 }
 
-Options LayerTimes::options_of(const AttentionCall& call) const {
+Options options_of_call(const ModelQuestion& question, const AttentionCall& call, const std::string& dtype) {
   const Workload& w = call.workload;
   Options options;
   const auto set = [&](const char* name, std::int64_t value) { options = options.with(name, std::to_string(value)); };
-  options = common_.with("dtype", dtype_).with("mask", call.mask);
+  options = options.with("dtype", dtype).with("mask", call.mask);
   set("batch", w.batch), set("heads-q", w.heads_q), set("heads-kv", w.heads_kv), set("q-len", w.q_len);
   set("kv-len", w.kv_len), set("head-dim", w.d_qk), set("v-head-dim", w.d_v);
-  const bool paged = question_.page > 0 && w.q_len <= 1 + question_.speculative;
+  const bool paged = question.page > 0 && w.q_len <= 1 + question.speculative;
   const std::string diagram = paged ? call.diagram + "_paged" : call.diagram;
   if (diagram != "attention") options = options.with("diagram", diagram);
-  if (paged) options = options.with("size", fmt::format("pages={}", ceil_div(w.kv_len, question_.page)));
+  if (paged) options = options.with("size", fmt::format("pages={}", ceil_div(w.kv_len, question.page)));
+  return options;
+}
+
+Options LayerTimes::options_of(const AttentionCall& call) const {
+  Options options = options_of_call(question_, call, dtype_);
+  for (const std::string& name : common_.names()) options = options.with(name, *common_.text(name));
   return options;
 }
 

@@ -10,6 +10,9 @@
 
 namespace tilescope {
 
+// The options that ask `predict` for the call, without a GPU, a kernel or a schedule.
+Options options_of_call(const ModelQuestion& question, const AttentionCall& call, const std::string& dtype);
+
 struct CallTime {
   double seconds = 0;
   double least_seconds = 0;                // compulsory bytes at the rate of HBM, or FLOP at that of the tensor cores

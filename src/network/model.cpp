@@ -1,5 +1,7 @@
 #include "network/model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/checked.h"
@@ -30,6 +32,13 @@ void add_memory(const ModelQuestion& question, const HardwareProfile& hardware, 
   row.longest_context = cache.longest_context(row.mix->sequences(), room);
   if (row.longest_context && question.network.context > 0)
     row.longest_context = std::min(*row.longest_context, question.network.context);
+}
+
+// What does not fit runs at no speed. Empty: it fits, or nobody knows.
+std::string too_large(const ModelRow& row) {
+  if (row.capacity_bytes <= 0 || row.fits()) return {};
+  return fmt::format("weights and caches need {:.4g} GB of {:.4g} GB",
+                     static_cast<double>(row.cache_bytes + row.weight_bytes) / 1e9, row.capacity_bytes / 1e9);
 }
 
 // Sums the calls of every group. Throws InputError where one cannot run.
@@ -82,8 +91,9 @@ std::vector<ModelRow> model_rows(const ModelQuestion& question,
             row.price = question.price, row.basis = basis.empty() ? "stated" : basis;
             row.tokens = tokens_of(question, phase, mix);
             add_memory(question, hardware, row);
+            row.reason = too_large(row);
             try {
-              add_time(question, times, row);
+              if (row.reason.empty()) add_time(question, times, row);
             } catch (const InputError& error) {
               row.groups.clear();
               row.reason = error.diagnostics().front().message;

@@ -140,7 +140,7 @@ Columns<ModelRow> columns_of_memory() {
   add("longest_context", "longest context", "tokens",
       "Tokens of each of so many sequences that fit, up to the model's own limit; null: none.",
       [](const ModelRow& r) { return or_null(r.longest_context); });
-  add("reason", "why no time", "", "Why no kernel runs there.",
+  add("reason", "why no time", "", "Why it has no time: it does not fit, or no kernel runs there.",
       [](const ModelRow& r) { return r.reason.empty() ? Json(nullptr) : Json(r.reason); });
   return columns;
 }

@@ -35,20 +35,21 @@ struct EnumTable<Direction> {
 
 // What moves the bytes of a term.
 enum class Cause {
-  tile,        // the array's tile crosses the boundary as the loops step
-  operand,     // tensor-core or FMA operands fetched from shared memory
-  fill,        // shared memory filled from L2
-  scales,      // of operands in a quantised format, read by threads
-  conversion,  // a tile that threads convert and write back to shared memory before products fetch it
-  one_scale,   // the one scale of a whole array: each block reads it, the launch that makes the array stores it
-  transpose,   // a tile read and written back turned over, once as it arrives
-  staging,     // output passes through shared memory to be stored in whole lines
-  mma,         // register operands and accumulators of matrix instructions
-  fragments,   // operand fragments written to registers by shared-memory loads
-  mask,        // a block's row of a block mask
-  spill,       // what threads keep in local memory for want of registers
-  missed,      // tiles that had been in the L2 and left it before they were used again
-  pointwise,   // register operands of FMA, add, multiply and exponential instructions
+  tile,           // the array's tile crosses the boundary as the loops step
+  operand,        // tensor-core or FMA operands fetched from shared memory
+  fill,           // shared memory filled from L2
+  scales,         // of operands in a quantised format, read by threads
+  conversion,     // a tile that threads convert and write back to shared memory before products fetch it
+  one_scale,      // the one scale of a whole array: each block reads it, the launch that makes the array stores it
+  transpose,      // a tile read and written back turned over, once as it arrives
+  staging,        // output passes through shared memory to be stored in whole lines
+  mma,            // register operands and accumulators of matrix instructions
+  fragments,      // operand fragments written to registers by shared-memory loads
+  tensor_memory,  // threads' loads and stores of tensor memory
+  mask,           // a block's row of a block mask
+  spill,          // what threads keep in local memory for want of registers
+  missed,         // tiles that had been in the L2 and left it before they were used again
+  pointwise,      // register operands of FMA, add, multiply and exponential instructions
 };
 
 // One array x one boundary x one direction, with the loops that cause it. Register terms of instructions have no array.
@@ -87,7 +88,10 @@ struct FootprintRow {
   std::int64_t bytes = 0;
   double capacity_bytes = 0;  // 0: the profile does not say
   const char* largest = "";   // the array or accumulator that takes most
-  bool fits() const { return capacity_bytes == 0 || static_cast<double>(bytes) <= capacity_bytes; }
+  // Registers of a built kernel, which runs whatever is counted here: "spills" (the rest lies in memory) or "built".
+  const char* compiled = "";
+  bool within() const { return capacity_bytes == 0 || static_cast<double>(bytes) <= capacity_bytes; }
+  bool fits() const { return compiled[0] != '\0' || within(); }
 };
 
 enum class Resource { hbm, llc, l2, smem, tensor, xu, fma };

@@ -46,7 +46,9 @@ void add_footprint(const BoundIsland& bound, const Footprint& footprint, Predict
     out.footprint.push_back(footprint_row(bound.plan.schedule.diagram, level, bound.number, kept, capacity));
   };
   add(Boundary::smem, footprint.smem, footprint.smem_capacity);
+  if (footprint.tmem.bytes > 0) add(Boundary::tmem, footprint.tmem, footprint.tmem_capacity);
   add(Boundary::reg, footprint.registers, footprint.register_capacity);
+  if (bound.variant) out.footprint.back().compiled = bound.variant->spills ? "spills" : "built";
 }
 
 // All arrays of all launches, in the GPU's memory.

@@ -93,7 +93,7 @@ TEST_CASE("each wrong, missing, duplicate or misspelt field of an experiment giv
                 {"tolerances[*]", "a map"},
                 {"tolerances[*].quantity", "text"},
                 {"tolerances[*].kernel", "text", Need::optional},
-                {"tolerances[*].level", "one of hbm, llc, l2, smem, register", Need::optional},
+                {"tolerances[*].level", "one of hbm, llc, l2, smem, tmem, register", Need::optional},
                 {"tolerances[*].direction", "one of read, write", Need::optional},
                 {"tolerances[*].when", "a map", Need::optional},
                 {"tolerances[*].when.mask", "one of " + join(kind_names<MaskKind>(), ", "), Need::optional},

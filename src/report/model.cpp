@@ -76,9 +76,9 @@ bool only_operands(const Report& report, const std::string& level) {
   return operands;
 }
 
-Traffic shown_traffic(const Report& report, const Side& side, const std::string& level) {
+Traffic shown_traffic(const Side& side, const std::string& level, bool operands) {
   Traffic traffic = at_level(side, level);
-  if (only_operands(report, level)) traffic = {.level = level, .read_bytes = traffic.operand_read_bytes};
+  if (operands) traffic = {.level = level, .read_bytes = traffic.operand_read_bytes};
   return traffic;
 }
 

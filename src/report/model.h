@@ -18,8 +18,8 @@ std::vector<ReportRow> all_rows(const Report& report);
 // True when the level's measurements hold operand reads but no total: then only operand reads can be set side by side.
 bool only_operands(const Report& report, const std::string& level);
 
-// What charts show of a side at a level, like set beside like: operand reads alone when `only_operands`.
-Traffic shown_traffic(const Report& report, const Side& side, const std::string& level);
+// What charts show of a side at a level, like set beside like: operand reads alone when `operands` (only_operands).
+Traffic shown_traffic(const Side& side, const std::string& level, bool operands);
 
 // The point's label, or `id` itself for an id that no point has.
 std::string label_of(const Report& report, const std::string& id);

@@ -69,47 +69,6 @@ Report two_kernels() {
 
 }  // namespace
 
-TEST_CASE("A bar of the time split is the predicted time over the measured one, and its parts add up to it") {
-  const json row = split_chart(two_kernels())["data"]["values"][0];
-  CHECK(row["total"].get<double>() == doctest::Approx(2));
-  double parts = 0;
-  for (const auto& [key, value] : row.items())
-    if (key.starts_with("b_")) parts += value.get<double>();
-  CHECK(parts == doctest::Approx(2));
-  CHECK(row["b_tensor"].get<double>() == doctest::Approx(1.5));
-  CHECK(row["u_xu"].get<double>() == doctest::Approx(0.2));
-  CHECK_FALSE(row.contains("u_fma"));  // a unit without work has no mark at zero
-}
-
-TEST_CASE(
-    "The time split shows our kernels first and reaches as far as its longest bar, but not beyond twice the measured "
-    "time") {
-  Report report = two_kernels();
-  const auto edge = [&] {
-    return split_chart(report)["layer"][0]["encoding"]["x"]["scale"]["domain"][1].get<double>();
-  };
-  CHECK(split_chart(report)["params"][0]["value"] == kOurs);
-  CHECK(edge() == doctest::Approx(2));
-  report.pictures->splits[0].predicted = 0.5e-3;
-  CHECK(edge() == doctest::Approx(1.1));  // the measured time stays in the picture
-  report.pictures->splits[0].third_party = true;
-  CHECK(split_chart(report)["params"][0]["value"] == kTheirs);
-}
-
-TEST_CASE("Every unit of a split has a colour and a mark of its own") {
-  const json spec = split_chart(two_kernels());
-  for (const char* channel : {"fill", "shape"}) {
-    const json scale = spec["layer"][1]["encoding"][channel]["scale"];
-    CHECK(scale["domain"].size() == scale["range"].size());
-    std::set<std::string> different;
-    for (std::size_t i = 0; i < std::size(kUnits); ++i) {
-      CHECK(scale["domain"][i] == kUnits[i].key);
-      different.insert(scale["range"][i].get<std::string>());
-    }
-    CHECK(different.size() == std::size(kUnits));
-  }
-}
-
 TEST_CASE("Residuals are one row a record, a quantity that was not counted is absent") {
   const json data = residual_data(two_kernels());
   CHECK(data["columns"] ==
@@ -142,7 +101,7 @@ TEST_CASE("An error bar spans the sizes of its records, that of a group the whol
 
 TEST_CASE("DRAM over length draws every number and its axes hold them all") {
   const Report report = two_kernels();
-  const json spec = length_chart(report.pictures->lengths[0]);
+  const json spec = length_chart(report.pictures->lengths[0], length_frame(*report.pictures));
   const json values = spec["data"]["values"];
   REQUIRE(values.size() == 2);
   CHECK(values[0] == json::parse(R"({"n": 1000, "predicted": 110, "measured": 100, "compulsory": 90, "no_cache": 400,
@@ -153,7 +112,7 @@ TEST_CASE("DRAM over length draws every number and its axes hold them all") {
   CHECK(x[1].get<double>() > 8192);
   CHECK(y[0].get<double>() < 90);
   CHECK(y[1].get<double>() > 40000);
-  CHECK(length_chart({}).is_null());
+  CHECK(length_chart({}, {}).is_null());
 }
 
 TEST_CASE(
@@ -171,9 +130,8 @@ TEST_CASE(
   CHECK_FALSE(has(words(power_chart(report)), "limit 700 W"));
 }
 
-TEST_CASE("Without pictures there is no chart, and each section says so") {
+TEST_CASE("Without pictures there is no chart, and no section") {
   const Report none;
-  CHECK(split_chart(none).is_null());
   CHECK(residual_chart(none, "seconds").is_null());
   CHECK(clock_chart(none).is_null());
   CHECK(power_chart(none).is_null());
@@ -181,20 +139,17 @@ TEST_CASE("Without pictures there is no chart, and each section says so") {
   Report empty;
   empty.pictures.emplace();
   for (const Report* report : {&none, static_cast<const Report*>(&empty)})
-    for (const std::string& html :
-         {split_html(*report), lengths_html(*report), residuals_html(*report), clocks_html(*report)})
-      CHECK(html.starts_with("<p class=\"empty\">"));
+    for (const std::string& html : {lengths_html(*report), residuals_html(*report), clocks_html(*report)})
+      CHECK(html.empty());
 }
 
 TEST_CASE("The sections offer groups of kernels and say which records are drawn") {
   const Report report = two_kernels();
-  const std::string residuals = residuals_html(report), split = split_html(report), clocks = clocks_html(report);
+  const std::string residuals = residuals_html(report), clocks = clocks_html(report);
   CHECK(has(residuals,
             "<option value=\"all\">all kernels</option><option value=\"*ours\">our kernels</option><option "
             "value=\"*theirs\">third-party kernels</option>"));
-  CHECK(has(split,
-            "<option value=\"*ours\">all kernels</option><option value=\"k\">k</option>"));  // none of theirs is split
-  for (const std::string& html : {residuals, split, clocks, lengths_html(report)})
+  for (const std::string& html : {residuals, clocks, lengths_html(report)})
     CHECK(has(html, "2 records of 2 kernels (experiment main)"));
   CHECK(has(clocks,
             "of 10 records model and GPU agree in 5 (1 at the limit, 4 below); the model alone says so in 2, the GPU "
@@ -203,8 +158,9 @@ TEST_CASE("The sections offer groups of kernels and say which records are drawn"
 
 TEST_CASE("Every picture has a text description for readers who cannot see it") {
   const Report report = two_kernels();
-  for (const json& spec : {split_chart(report), residual_chart(report, "seconds"),
-                           length_chart(report.pictures->lengths[0]), clock_chart(report), power_chart(report)})
+  for (const json& spec :
+       {residual_chart(report, "seconds"), length_chart(report.pictures->lengths[0], length_frame(*report.pictures)),
+        clock_chart(report), power_chart(report)})
     CHECK(spec["description"].get<std::string>().size() > 60);
 }
 

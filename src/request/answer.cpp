@@ -2,6 +2,7 @@
 
 #include "base/data_directory.h"
 #include "hardware/changes.h"
+#include "predict/explain/ideal/ideal_error.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 #include "predict/rate_basis.h"
@@ -12,8 +13,13 @@ namespace tilescope {
 
 JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                           const Prediction& prediction) {
-  if (plan.assumed || !name_and_changes(hardware.id).second.empty()) return {};  // nobody measured a changed GPU
+  if (!name_and_changes(hardware.id).second.empty()) return {};  // nobody measured a changed GPU
   const std::filesystem::path folder = data_directory() / "validate";
+  if (plan.assumed) {
+    static const IdealErrors ideal = IdealErrors::load(folder / "ideal_errors.json");
+    if (!plan.schedule.diagram.guard) return {};  // records are of attention
+    return {.error = ideal.find(ideal_query(plan, hardware, point))};
+  }
   if (const Basis basis = modelled_basis(hardware); basis != Basis::measured) {
     if (!hardware.measured) return {};
     return {.error = basis_error(folder / "basis_errors.json", hardware.id, hardware.chip, to_string(basis))};

@@ -29,7 +29,7 @@ Answer answer_of_plan(const Options& options);
 
 // The errors that are known of a prediction: on a measured GPU, those of measurements of this kernel or the nearest
 // (validate/errors.json); where rates are derived, those of all kernels by the same rules (validate/basis_errors.json).
-// None of an assumed kernel, and of a lower bound.
+// Of an ideal kernel of attention: the fastest recorded kernels beside it (validate/ideal_errors.json).
 JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                           const Prediction& prediction);
 

@@ -17,55 +17,11 @@
 #include "predict/sm/rates.h"
 #include "request/answer.h"
 #include "request/best_tile.h"
-#include "request/choose_kernel.h"
+#include "request/crossed.h"
 #include "request/read_point.h"
 
 namespace tilescope {
 namespace {
-
-[[noreturn]] void refuse_empty(const std::string& name, const std::string& given) {
-  refuse("--" + name, fmt::format("holds an empty value: '{}'", given));
-}
-
-// Parts between the commas or semicolons of `text`, those in brackets left alone: "a,b[x=1;y=2]" is two.
-std::vector<std::string> by_commas(const std::string& text) {
-  std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    if ((c == ',' || c == ';') && depth == 0) parts.emplace_back();
-    else parts.back() += c;
-  }
-  return parts;
-}
-
-std::vector<std::string> comma_list(const Options& options, const std::string& name) {
-  std::vector<std::string> values;
-  for (const std::string& given : options.all(name))
-    for (const std::string& value : by_commas(given)) {
-      if (value.empty()) refuse_empty(name, given);
-      values.push_back(value);
-    }
-  return values;
-}
-
-// Choices of formats. A format for all arrays begins one, and formats of single arrays belong to it: "fp16,kv=fp8,bf16"
-// are two choices. No --dtype is one choice, the empty text.
-std::vector<std::string> dtype_choices(const Options& options) {
-  std::vector<std::string> choices;
-  for (const std::string& given : options.all("dtype")) {
-    bool begins = true;
-    for (const std::string& part : by_commas(given)) {
-      if (part.empty()) refuse_empty("dtype", given);
-      if (begins || part.find('=') == std::string::npos) choices.push_back(part);
-      else choices.back() += "," + part;
-      begins = false;
-    }
-  }
-  for (const std::string& choice : choices) check_formats(choice);
-  if (choices.empty()) choices.emplace_back();
-  return choices;
-}
 
 // One row: a point on one GPU with one dtype choice, and what was predicted of it.
 struct ComparedRow {
@@ -85,11 +41,6 @@ struct ComparedRow {
   bool timed() const { return launched && prediction.feasible; }
 };
 
-// What rows are asked about: a kernel, a schedule, or neither.
-struct AskedKernel {
-  std::optional<std::string> kernel, schedule;
-};
-
 // The shortest time that may be compared with others: of a kernel that runs, by the model of blocks. 0: there is none.
 double fastest_seconds(const std::deque<ComparedRow>& rows) {
   double fastest = 0;
@@ -98,83 +49,6 @@ double fastest_seconds(const std::deque<ComparedRow>& rows) {
     if (row.timed() && time.modelled && (fastest == 0 || time.total < fastest)) fastest = time.total;
   }
   return fastest;
-}
-
-// GPUs of the question with the rates that they are compared by.
-std::vector<HardwareProfile> compared_gpus(const std::vector<std::string>& ids, std::optional<RatesFrom>& rates) {
-  ProfileCatalogue catalogue(data_directory() / "hardware");
-  std::vector<HardwareProfile> gpus;
-  for (const std::string& id : ids) gpus.push_back(catalogue.find(id, rates.value_or(RatesFrom::stated)));
-  if (rates || ids.size() == 1 || common_rates(gpus) == RatesFrom::stated) return gpus;
-  rates = RatesFrom::derived;
-  for (HardwareProfile& gpu : gpus) gpu = catalogue.complete(std::move(gpu), RatesFrom::derived);
-  return gpus;
-}
-
-std::vector<std::string> gpus_of(const Options& options) {
-  std::vector<std::string> gpus = comma_list(options, "hardware");
-  if (gpus.empty()) refuse("--hardware", "is missing: give GPUs to compare, as in --hardware h100_sxm,h200_sxm");
-  return gpus;
-}
-
-std::vector<AskedKernel> asked_by(const Options& options) {
-  std::vector<AskedKernel> list;
-  for (const std::string& kernel : comma_list(options, "kernel")) list.push_back({kernel, std::nullopt});
-  for (const std::string& schedule : comma_list(options, "schedule")) list.push_back({std::nullopt, schedule});
-  if (list.empty()) list.emplace_back();
-  return list;
-}
-
-// What the rows are about, and what they share.
-struct ComparedQuestion {
-  Options options;                // of all rows: without the lists
-  std::vector<std::string> gpus;  // as given: ids, files, changed GPUs
-  std::vector<HardwareProfile> profiles;
-  std::vector<std::string> dtypes;
-  std::vector<AskedKernel> kernels;
-  bool same_id(std::size_t gpu) const {
-    const auto has_id = [&](const HardwareProfile& other) { return other.id == profiles[gpu].id; };
-    return std::count_if(profiles.begin(), profiles.end(), has_id) > 1;
-  }
-  std::size_t rows() const { return gpus.size() * dtypes.size() * kernels.size(); }
-};
-
-ComparedQuestion compared_question(const Options& options) {
-  ComparedQuestion question{options, gpus_of(options), {}, dtype_choices(options), asked_by(options)};
-  std::optional<RatesFrom> rates = rates_from(options);
-  question.profiles = compared_gpus(question.gpus, rates);
-  for (const char* list : {"dtype", "kernel", "schedule", "hardware", "sort", "best", "basis"})
-    question.options = question.options.without(list);
-  if (rates) question.options = question.options.with("basis", to_string(*rates));
-  return question;
-}
-
-// The options of one row, with the kernel that is chosen for it, and why there is none.
-struct RowOptions {
-  Options options;
-  std::string reason = {};
-  std::vector<Diagnostic> diagnostics = {};  // where the choice refuses the question
-};
-
-RowOptions row_options(const ComparedQuestion& question, const AskedKernel& asked, const std::string& gpu,
-                       const std::string& dtype) {
-  RowOptions row{question.options.with("hardware", gpu)};
-  if (!dtype.empty()) row.options = row.options.with("dtype", dtype);
-  if (asked.schedule) row.options = row.options.with("schedule", *asked.schedule);
-  if (!asks_for_choice(asked.kernel)) {
-    if (asked.kernel) row.options = row.options.with("kernel", *asked.kernel);
-    return row;
-  }
-  try {
-    const KernelChoice choice = choose_kernel(row.options.with("kernel", *asked.kernel));
-    row.reason = join(choice.reasons, "; ");
-    if (choice.kernel.empty()) return row;
-    if (dtype.empty() && *asked.kernel == "auto") row.options = row.options.with("dtype", "fp16");
-    row.options = row.options.without("diagram").with("kernel", choice.kernel);
-  } catch (const InputError& error) {
-    row.diagnostics = error.diagnostics();
-  }
-  return row;
 }
 
 void predict_row(const Options& options, ComparedRow& row) {
@@ -309,7 +183,7 @@ std::vector<std::string> compared_keys() {
 
 Compared compared(const Options& options, const std::function<void(std::size_t done, std::size_t all)>& progress) {
   if (const auto by = options.text("sort")) compared_column(by->substr(0, by->find(':')));
-  const ComparedQuestion question = compared_question(options);
+  const CrossedQuestion question = crossed_question(options);
   std::deque<Plan> plans;
   std::deque<ComparedRow> rows;  // predictions name arrays of their plans
   for (const AskedKernel& asked : question.kernels)

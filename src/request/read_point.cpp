@@ -170,14 +170,26 @@ std::string unknown_format(const std::string& name) {
                      hint.ends_with(known) ? hint : hint + " " + known);
 }
 
+// "kv=int8" or "fp16", whose key is empty: of all arrays.
+struct StatedFormat {
+  std::string key, name;
+  std::optional<Dtype> dtype;  // nullopt: no format has the name
+};
+
+StatedFormat stated_format(const std::string& part) {
+  const std::size_t equals = part.find('=');
+  if (equals == 0) refuse("--dtype", fmt::format("expected ARRAY=FORMAT, as in kv=int8, found '{}'", part));
+  StatedFormat stated{.key = "", .name = part, .dtype = {}};
+  if (equals != std::string::npos) stated.key = part.substr(0, equals), stated.name = part.substr(equals + 1);
+  stated.dtype = parse_dtype(stated.name);
+  return stated;
+}
+
 }  // namespace
 
-void check_formats(const std::string& dtypes) {
-  for (const std::string& part : split(dtypes, ',')) {
-    const std::size_t equals = part.find('=');
-    const std::string name = equals == std::string::npos ? part : part.substr(equals + 1);
-    if (!parse_dtype(name)) refuse("--dtype", unknown_format(name));
-  }
+void refuse_unknown_formats(const std::string& dtypes) {
+  for (const std::string& part : split(dtypes, ','))
+    if (const StatedFormat stated = stated_format(part); !stated.dtype) refuse("--dtype", unknown_format(stated.name));
 }
 
 void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
@@ -185,14 +197,10 @@ void apply_dtypes(Point& point, const Plan& plan, const std::string& text) {
   std::string list = text;
   std::replace(list.begin(), list.end(), ';', ',');  // as CSV prints them
   for (const std::string& part : split(list, ',')) {
-    const std::size_t equals = part.find('=');
-    if (equals == 0) refuse("--dtype", fmt::format("expected ARRAY=FORMAT, as in kv=int8, found '{}'", part));
-    const std::string key = equals == std::string::npos ? "" : part.substr(0, equals);
-    const std::string name = equals == std::string::npos ? part : part.substr(equals + 1);
+    const auto [key, name, dtype] = stated_format(part);
     if (!seen.insert(key).second)
       refuse("--dtype", key.empty() ? fmt::format("more than one format for all arrays in '{}'", text)
                                     : fmt::format("'{}' is given twice in '{}'", key, text));
-    const auto dtype = parse_dtype(name);
     if (!dtype) refuse("--dtype", unknown_format(name));
     if (!set_dtype(point, plan.schedule.diagram, key, *dtype)) {
       std::vector<std::string> keys = dtype_keys(plan.schedule.diagram);

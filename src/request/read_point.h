@@ -21,7 +21,7 @@ std::optional<RatesFrom> rates_from(const Options& options);  // --basis
 // The point before a tile is chosen: workload, mask, dtypes, and --tile if given. The InputError lists all violations.
 Point read_point(const Options& options, const Plan& plan);
 Mask mask_of(const Options& options, const Workload& workload, const Diagram& diagram);  // --mask, default none
-void check_formats(const std::string& dtypes);  // InputError for a name in "fp16,kv=int8" that is no format
+void refuse_unknown_formats(const std::string& dtypes);  // InputError for a name in "fp16,kv=int8" that is no format
 void apply_dtypes(Point& point, const Plan& plan, const std::string& text);  // "fp16,kv=int8,o=bf16"
 bool tile_given(const Options& options);
 // The tile parameters that the options fix, for a search over the others.

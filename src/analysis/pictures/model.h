@@ -36,13 +36,19 @@ struct Bar {
   bool stated = false;  // `predict` prints it; else it is the 90th percentile of these records
 };
 
-// Parts of a predicted time: s. `busiest`, `waits`, `idle` and `launch` add up to `predicted`. `units` is what each
-// unit would take alone; they overlap.
+// Parts of a predicted time: s. `busiest`, `waits`, `idle` and `launch` add up to it. `units` is what each unit would
+// take alone; they overlap.
+struct TimeSplit {
+  double waits = 0, idle = 0, launch = 0;
+  std::map<std::string, double> busiest{}, units{};  // by UnitName::key
+};
+
+// That of a record.
 struct Split {
   std::string kernel{}, label{};
-  bool third_party = false, longest = false;  // longest: of the kernel's records
-  double measured = 0, predicted = 0, waits = 0, idle = 0, launch = 0;
-  std::map<std::string, double> busiest{}, units{};  // by UnitName::key
+  bool third_party = false, longest = false;                            // longest: of the kernel's records
+  double measured = 0, predicted = 0, waits = 0, idle = 0, launch = 0;  // the parts as in TimeSplit
+  std::map<std::string, double> busiest{}, units{};
 };
 
 // DRAM bytes, read and written. `no_cache`: what multiprocessors ask of the L2.

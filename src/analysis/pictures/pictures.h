@@ -38,6 +38,8 @@ std::vector<PictureRecord> picture_records(const Comparison& comparison, const H
 // Residuals of every record, and the bars of kernels and groups.
 void add_residuals(Pictures& pictures, const std::vector<PictureRecord>& records, const HardwareProfile& hardware,
                    const std::filesystem::path& errors);
+// Of a time by the model of blocks.
+TimeSplit time_split(const Prediction& prediction, const HardwareProfile& hardware);
 // Of each kernel up to five records, longest first.
 std::vector<Split> time_splits(const std::vector<PictureRecord>& records, const HardwareProfile& hardware);
 std::vector<LengthSeries> length_series(const std::vector<PictureRecord>& records);

@@ -41,21 +41,21 @@ struct Part {
   double seconds = 0, idle_share = 0;  // of the time in which it runs, that a multiprocessor has no block
 };
 
-Part part_of(const ComparedPoint& compared, const HardwareProfile& hardware, std::size_t number) {
-  const IslandPrediction& island = compared.prediction.islands[number];
-  const double highest = island.highest_hz, hz = std::min(compared.prediction.time.clock_hz, highest);
+Part part_of(const Prediction& prediction, const HardwareProfile& hardware, std::size_t number) {
+  const IslandPrediction& island = prediction.islands[number];
+  const double highest = island.highest_hz, hz = std::min(prediction.time.clock_hz, highest);
   Part part{.units = unit_seconds(hardware, island, hz)};
   part.seconds = std::max({part.units[l2], part.units[hbm], island.sm_clocks / hz});
   part.idle_share = std::clamp(1 - island.busy_clocks / (island.seconds * highest), 0.0, 1.0);
   return part;
 }
 
-UnitSplit split_of(const ComparedPoint& compared, const HardwareProfile& hardware) {
-  const TimePrediction& time = compared.prediction.time;
+UnitSplit split_of(const Prediction& prediction, const HardwareProfile& hardware) {
+  const TimePrediction& time = prediction.time;
   std::vector<Part> parts;
   double all = 0;
-  for (std::size_t i = 0; i < compared.prediction.islands.size(); ++i)
-    all += parts.emplace_back(part_of(compared, hardware, i)).seconds;
+  for (std::size_t i = 0; i < prediction.islands.size(); ++i)
+    all += parts.emplace_back(part_of(prediction, hardware, i)).seconds;
   UnitSplit split;
   for (const Part& part : parts) {
     // Each kernel's share of what the model answered; where that holds more than its blocks' clocks, it waits for it.
@@ -93,6 +93,15 @@ std::vector<const PictureRecord*> chosen(std::vector<const PictureRecord*> recor
 
 }  // namespace
 
+TimeSplit time_split(const Prediction& prediction, const HardwareProfile& hardware) {
+  const UnitSplit split = split_of(prediction, hardware);
+  return {.waits = split.waits,
+          .idle = split.idle,
+          .launch = prediction.time.launch,
+          .busiest = named(split.busiest, false),
+          .units = named(split.units, true)};
+}
+
 std::vector<Split> time_splits(const std::vector<PictureRecord>& records, const HardwareProfile& hardware) {
   std::map<std::pair<bool, std::string>, std::vector<const PictureRecord*>> kernels;  // ours first
   for (const PictureRecord& record : records)
@@ -103,18 +112,18 @@ std::vector<Split> time_splits(const std::vector<PictureRecord>& records, const 
     const auto some = chosen(all);
     for (const PictureRecord* record : some) {
       const TimePrediction& time = record->prediction().time;
-      const UnitSplit split = split_of(*record->compared, hardware);
+      const TimeSplit parts = time_split(record->prediction(), hardware);
       list.push_back({.kernel = record->kernel,
                       .label = record->label,
                       .third_party = record->third_party,
                       .longest = record == some.front(),
                       .measured = record->seconds,
                       .predicted = time.total,
-                      .waits = split.waits,
-                      .idle = split.idle,
-                      .launch = time.launch,
-                      .busiest = named(split.busiest, false),
-                      .units = named(split.units, true)});
+                      .waits = parts.waits,
+                      .idle = parts.idle,
+                      .launch = parts.launch,
+                      .busiest = parts.busiest,
+                      .units = parts.units});
     }
   }
   return list;

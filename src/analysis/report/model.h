@@ -31,11 +31,33 @@ struct Side {
   Number seconds{}, seconds_cold{}, clock_hz{};
 };
 
+// What one change would save: a part of the time. `key` names what is 10 % faster (Lever).
+struct Saving {
+  std::string key{};
+  double part = 0;
+};
+
+// The error that is stated for a time: nine of ten of `n` measurements stay within `p90`.
+struct StatedError {
+  double p90 = 0, n = 0;
+  std::string borrowed_from{};  // empty: measurements of this kernel on this GPU
+};
+
 struct ReportPoint {
   std::string id{}, kernel{}, label{}, dtype{}, bound_by{};
   std::string key{};  // its place in the list, as text: what the page's data calls it, since ids are long and recur
+  std::string gpu{}, formats{}, tile{};  // Hardware::id; formats of all arrays and the tile, as --dtype and --tile
+  bool modelled = true;                  // false: the predicted time is a lower bound
   Side predicted{};
   std::optional<Side> measured{};
+  std::optional<StatedError> error{};
+  std::optional<TimeSplit> split{};
+  std::vector<Saving> savings{};  // largest first; those that save something
+};
+
+// A point that was asked for and has no time.
+struct RefusedPoint {
+  std::string label{}, reason{};
 };
 
 // Sets the points' keys. A label that several points share gets the point's id as well.
@@ -45,6 +67,7 @@ void name_points(std::vector<ReportPoint>& points);
 struct ReportRow {
   std::string point{}, kernel{}, quantity{}, level{};
   Number predicted{}, measured{}, ratio{}, tolerance{};
+  double slack = 0;                  // the absolute difference that is allowed as well
   std::optional<Verdict> verdict{};  // absent when nothing was compared
   std::string reason{};
 };
@@ -73,7 +96,9 @@ struct Hardware {
 
 struct Tile {
   double q = 0, kv = 0, warps = 0;
+  Number pack{}, stages{};  // where the schedule has them
   bool feasible = true;
+  bool built = true;                  // the kernel has an instance of this tile
   Number seconds{}, l2_read_bytes{};  // when feasible
   std::string level{};                // when not: the memory that is too small
   Number needed_bytes{}, available_bytes{};
@@ -99,9 +124,11 @@ struct ReportDerivation {
 struct Report {
   std::string title{}, generated{}, revision{};
   std::vector<std::string> notes{};  // how it was measured, a sentence each; empty: the page's general words
-  Hardware hardware{};
+  std::vector<Hardware> gpus{};
   std::vector<ReportPoint> points{};
+  std::vector<RefusedPoint> refused{};
   std::vector<ReportRow> rows{};
+  std::optional<Summary> time_error{};  // of all rows with a time
   std::vector<Summary> summary{};
   std::optional<TileMap> tile_map{};
   std::optional<ReportDerivation> derivation{};

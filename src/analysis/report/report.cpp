@@ -1,67 +1,15 @@
 #include "analysis/report/report.h"
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "analysis/number.h"
-#include "analysis/report/roofs.h"
-#include "predict/explain/row_columns.h"
-#include "records/record_label.h"
+#include "analysis/report/points.h"
 
 namespace tilescope::analysis {
 namespace {
-
-Side predicted_side(const Prediction& prediction) {
-  Side side{.seconds = finite(prediction.time.total), .clock_hz = finite(prediction.time.clock_hz)};
-  for (const LevelId boundary : counted_levels) {
-    if (!counted_in(prediction, boundary)) continue;
-    Traffic& traffic = side.traffic.emplace_back(Traffic{.level = to_string(boundary)});
-    if (boundary == Boundary::smem && !prediction.smem_modelled) continue;
-    const auto& bytes = prediction.traffic[boundary];
-    traffic.read_bytes = static_cast<double>(bytes[0]), traffic.write_bytes = static_cast<double>(bytes[1]);
-    if (boundary == Boundary::smem) traffic.operand_read_bytes = static_cast<double>(prediction.operand_bytes);
-  }
-  const Work& work = prediction.work;
-  const auto add = [&](const std::string& name, auto count) { side.work.emplace_back(name, count); };
-  add("tensor_flop", work.tensor_flop), add("model_flop", work.model_flop), add("clipped_flop", work.clipped_flop);
-  add("fma_flop", work.fma_flop()), add("exp", work.exp);
-  for (std::size_t i = 0; i < pipe_count; ++i) add(to_string(static_cast<Pipe>(i)), work.pipes[i]);
-  return side;
-}
-
-Side measured_side(const ComparedPoint& compared, const HardwareProfile& hardware) {
-  Side side{.seconds = 0, .seconds_cold = 0};
-  std::map<std::string, Traffic> levels;
-  for (const Measured& m : measured_quantities(compared.record, hardware, compared.plan, compared.prediction)) {
-    if (m.quantity == "traffic")
-      (m.direction == "read" ? levels[m.level].read_bytes : levels[m.level].write_bytes) = m.value;
-    else if (m.quantity == "operand_bytes") levels[m.level].operand_read_bytes = m.value;
-    else if (m.quantity == "seconds") side.seconds = m.value;
-    else if (m.quantity == "seconds_cold") side.seconds_cold = m.value;
-    else set_count(side.work, m.quantity, m.value);  // of several levels the last one stands
-  }
-  for (const LevelId id : counted_levels)
-    if (const auto found = levels.find(to_string(id)); found != levels.end()) {
-      found->second.level = to_string(id);
-      side.traffic.push_back(found->second);
-    }
-  if (compared.record.clocks) side.clock_hz = compared.record.clocks->sm_hz;
-  return side;
-}
-
-ReportPoint point_of(const ComparedPoint& compared, const HardwareProfile& hardware) {
-  const std::vector<Array>& arrays = compared.plan.schedule.diagram.arrays;
-  ReportPoint point{.id = point_id(compared.record.point),
-                    .kernel = compared.record.point.kernel,
-                    .label = record_label(compared.record.point),
-                    .bound_by = to_string(compared.prediction.time.bound_by),
-                    .predicted = predicted_side(compared.prediction),
-                    .measured = measured_side(compared, hardware)};
-  for (std::size_t i = 0; i < arrays.size(); ++i)
-    if (arrays[i].dtype_key == "q") point.dtype = to_string(compared.point.dtypes[i]);
-  return point;
-}
 
 ReportRow row_of(const ComparisonRow& row) {
   return {.point = row.point,
@@ -72,6 +20,7 @@ ReportRow row_of(const ComparisonRow& row) {
           .measured = finite(row.measured),
           .ratio = row.measured == 0 ? Number() : finite(row.predicted / row.measured),
           .tolerance = row.tolerance,
+          .slack = row.slack,
           .verdict = row.verdict,
           .reason = row.reason};
 }
@@ -85,6 +34,17 @@ Summary summary_of(const SummaryRow& row) {
           .median = finite(row.median),
           .p90 = finite(row.p90),
           .worst = finite(row.worst)};
+}
+
+// Of all rows with a time, whatever their kernel.
+std::optional<Summary> time_error_of(const Comparison& comparison) {
+  std::vector<double> errors;
+  for (const ComparisonRow& row : comparison.rows)
+    if (row.quantity == "seconds" && std::isfinite(row.relative_error())) errors.push_back(row.relative_error());
+  if (errors.empty()) return std::nullopt;
+  Summary summary = summary_of(spread(std::move(errors)));
+  summary.quantity = "seconds";
+  return summary;
 }
 
 // The largest unmasked point of a single-kernel schedule: the one worth explaining and searching around.
@@ -103,28 +63,48 @@ const ComparedPoint* showcase(const Comparison& comparison) {
 
 }  // namespace
 
+void shorten_kernel_names(Comparison& comparison) {
+  std::map<std::string, std::string> names;  // by path
+  for (ComparedPoint& compared : comparison.points)
+    if (std::string& kernel = compared.record.point.kernel; kernel.find('/') != std::string::npos)
+      kernel = names[kernel] = compared.plan.kernel.name;
+  const auto shorten = [&](auto& rows) {
+    for (auto& row : rows)
+      if (const auto known = names.find(row.kernel); known != names.end()) row.kernel = known->second;
+  };
+  shorten(comparison.rows), shorten(comparison.summary);
+}
+
 Report report_of(const Comparison& comparison, const HardwareProfile& hardware, const std::string& revision,
                  const std::string& date) {
   Report report{.title = "Predicted and measured bytes of attention on " + hardware.name,
                 .generated = date,
                 .revision = revision};
   std::set<std::string> dtypes;
-  for (const ComparedPoint& compared : comparison.points) {
-    dtypes.insert(to_string(compared.record.point.dtype));
-    report.points.push_back(point_of(compared, hardware));
-  }
+  for (const ComparedPoint& compared : comparison.points)
+    dtypes.insert(report.points.emplace_back(point_of(compared, hardware)).dtype);
   name_points(report.points);
-  report.hardware = {.id = hardware.id,
-                     .name = hardware.name,
-                     .chip = hardware.chip,
-                     .roofs = roofs(hardware),
-                     .peaks = peaks(hardware, dtypes)};
+  report.gpus = {hardware_of(hardware, dtypes)};
   for (const ComparisonRow& row : comparison.rows) report.rows.push_back(row_of(row));
   for (const SummaryRow& row : comparison.summary) report.summary.push_back(summary_of(row));
+  report.time_error = time_error_of(comparison);
   if (const ComparedPoint* shown = showcase(comparison)) {
     report.tile_map = tile_map_of(*shown, hardware);
     report.derivation = derivation_of(*shown, hardware);
   }
+  return report;
+}
+
+Report report_of_predictions(std::vector<ReportPoint> points, const std::vector<HardwareProfile>& gpus) {
+  Report report{.title = gpus.size() == 1 ? "Attention on " + gpus.front().name : "Attention on several GPUs",
+                .points = std::move(points)};
+  for (const HardwareProfile& gpu : gpus) {
+    std::set<std::string> dtypes;
+    for (const ReportPoint& point : report.points)
+      if (point.gpu == gpu.id) dtypes.insert(point.dtype);
+    report.gpus.push_back(hardware_of(gpu, dtypes));
+  }
+  name_points(report.points);
   return report;
 }
 

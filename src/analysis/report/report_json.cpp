@@ -86,6 +86,30 @@ Json derivation_json(const std::optional<ReportDerivation>& derivation) {
 
 }  // namespace
 
+Json to_json(const Report& report, const std::vector<Json>& predictions) {
+  Json points = Json::array(), gpus = Json::array(), refused = Json::array();
+  for (std::size_t i = 0; i < report.points.size(); ++i)
+    points.push_back({{"id", report.points[i].id},
+                      {"kernel", report.points[i].kernel},
+                      {"label", report.points[i].label},
+                      {"prediction", predictions.at(i)},
+                      {"measured", nullptr}});
+  for (const Hardware& gpu : report.gpus) gpus.push_back(hardware_json(gpu));
+  for (const RefusedPoint& point : report.refused)
+    refused.push_back({{"label", point.label}, {"reason", point.reason}});
+  return {{"schema", "tilescope/report/1"},
+          {"title", report.title},
+          {"generated", report.generated},
+          {"revision", report.revision},
+          {"hardware", gpus.empty() ? Json() : gpus.front()},
+          {"gpus", std::move(gpus)},
+          {"points", std::move(points)},
+          {"refused", std::move(refused)},
+          {"comparison", {{"rows", Json::array()}, {"summary", Json::array()}}},
+          {"tile_map", tile_map_json(report.tile_map)},
+          {"derivation", derivation_json(report.derivation)}};
+}
+
 Json to_json(const Report& report, const Comparison& comparison, const HardwareProfile& hardware) {
   Json points = Json::array();
   for (std::size_t i = 0; i < report.points.size(); ++i)
@@ -95,7 +119,7 @@ Json to_json(const Report& report, const Comparison& comparison, const HardwareP
             {"title", report.title},
             {"generated", report.generated},
             {"revision", report.revision},
-            {"hardware", hardware_json(report.hardware)},
+            {"hardware", hardware_json(report.gpus.front())},
             {"points", std::move(points)},
             {"comparison", {{"rows", std::move(compared["rows"])}, {"summary", std::move(compared["summary"])}}},
             {"tile_map", tile_map_json(report.tile_map)},

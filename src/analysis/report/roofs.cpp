@@ -13,6 +13,9 @@ std::vector<Roof> roofs(const HardwareProfile& hardware) {
       list.push_back({level.name(), "bytes per clock x units x boost clock",
                       level.bandwidth_bytes_per_cycle->value * static_cast<double>(hardware.units.value) *
                           hardware.boost_hz->value});
+    else if (level.bandwidth_bytes_per_cycle && hardware.boost_hz && level.id == LevelId::l2)
+      list.push_back({level.name(), "bytes per clock x boost clock",
+                      level.bandwidth_bytes_per_cycle->value * hardware.boost_hz->value});
   }
   return list;
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "analysis/report/report.h"
@@ -7,6 +8,17 @@
 #include "search/search.h"
 
 namespace tilescope::analysis {
+namespace {
+
+// Whether the kernel has an instance with the tile of the point.
+bool built_at(const Plan& plan, const Point& point) {
+  const auto& variants = plan.kernel.variants;
+  return variants.empty() || std::any_of(variants.begin(), variants.end(), [&](const KernelVariant& variant) {
+           return variant.tile_q == point.tiles[0] && variant.tile_kv == point.tiles[1] && serves(plan, point, variant);
+         });
+}
+
+}  // namespace
 
 TileMap tile_map_of(const ComparedPoint& shown, const HardwareProfile& hardware) {
   Plan every_tile = shown.plan;
@@ -18,9 +30,14 @@ TileMap tile_map_of(const ComparedPoint& shown, const HardwareProfile& hardware)
   std::set<std::pair<std::int64_t, std::int64_t>> seen;
   const auto new_tile = [&](const Point& point) -> Tile* {
     if (!seen.insert({point.tiles[0], point.tiles[1]}).second) return nullptr;
-    return &map.cells.emplace_back(Tile{.q = static_cast<double>(point.tiles[0]),
-                                        .kv = static_cast<double>(point.tiles[1]),
-                                        .warps = static_cast<double>(point.warps)});
+    Tile& tile = map.cells.emplace_back(Tile{.q = static_cast<double>(point.tiles[0]),
+                                             .kv = static_cast<double>(point.tiles[1]),
+                                             .warps = static_cast<double>(point.warps),
+                                             .built = built_at(shown.plan, point)});
+    if (const int pack = shown.plan.schedule.find_parameter("pack"); pack >= 0)
+      tile.pack = static_cast<double>(point.tiles[static_cast<std::size_t>(pack)]);
+    if (point.stages > 0) tile.stages = static_cast<double>(point.stages);
+    return &tile;
   };
   for (const Candidate& c : result.feasible)
     if (Tile* tile = new_tile(c.point))

@@ -11,9 +11,11 @@
 #include "cli/output/lowering_table.h"
 #include "cli/output/progress.h"
 #include "cli/output/sections.h"
+#include "derive/present/curves.h"
 #include "derive/present/present.h"
 #include "draw/derivation_page.h"
 #include "draw/diagram_svg.h"
+#include "draw/memory_plot.h"
 #include "lower/result.h"
 #include "predict/explain/pseudocode.h"
 #include "predict/prediction.h"
@@ -114,7 +116,31 @@ ExitStatus print_lowering(const Arguments& arguments) {
   return ExitStatus::done;
 }
 
-std::string page_of(const Diagram& diagram, const Schedule* schedule, std::vector<PageSection> sections) {
+// Traffic over memory: named schedules thick, unnamed ranked ones thin, bounds dashed.
+PagePicture curves_picture(const Derivation& derivation, const Diagram& diagram) {
+  const MemoryCurves curves = memory_curves(derivation, diagram);
+  const char* unit = curves.bytes ? "bytes" : "values";
+  LogPlot plot{.title = "Traffic of every schedule over the on-chip memory, and lower bounds",
+               .x_title = fmt::format("on-chip memory M ({})", unit),
+               .y_title = fmt::format("traffic H*(M) ({})", unit),
+               .x = curves.memory,
+               .marked_x = curves.at,
+               .marked = "M of this page",
+               .curves = {}};
+  for (const MemoryCurve& curve : curves.curves)
+    plot.curves.push_back({curve.name,
+                           curve.bound   ? PlotCurve::Kind::bound
+                           : curve.named ? PlotCurve::Kind::main
+                                         : PlotCurve::Kind::other,
+                           curve.values});
+  return {log_plot_svg(plot),
+          "Traffic with the best tiles at each size of the on-chip memory, both logarithmic. Thick: named schedules; "
+          "thin: schedules without a name, by their rank in the table below; dashed: lower bounds that hold for every "
+          "schedule. A curve begins where tiles of 1 fit."};
+}
+
+std::string page_of(const Derivation& derivation, const Diagram& diagram, const Schedule* schedule,
+                    std::vector<PageSection> sections) {
   DerivationPage page{.title = "tilescope derive: " + diagram.name,
                       .summary = diagram.summary,
                       .pictures = {},
@@ -126,6 +152,8 @@ std::string page_of(const Diagram& diagram, const Schedule* schedule, std::vecto
     page.pictures.push_back({diagram_svg(diagram, schedule),
                              fmt::format("Schedule {}: {}. A relabelled wire is grouped over blocks or streamed.",
                                          schedule->name, schedule->summary)});
+  if (PagePicture curves = curves_picture(derivation, diagram); !curves.svg.empty())
+    page.pictures.push_back(std::move(curves));
   return derivation_page(page);
 }
 
@@ -266,7 +294,8 @@ ExitStatus derive_diagram(const Arguments& arguments) {
   } else if (format == "csv")
     deliver(arguments, render(table_of(ranking_section(derived.derivation).tables.front()), style_of(arguments)));
   else if (format == "html")
-    deliver(arguments, page_of(request.diagram, derived.chosen ? &*derived.chosen : nullptr, sections()));
+    deliver(arguments,
+            page_of(derived.derivation, request.diagram, derived.chosen ? &*derived.chosen : nullptr, sections()));
   else deliver(arguments, render_sections(sections(), style_of(arguments)));
   for (const std::string& error : derived.derivation.errors)
     fmt::print(stderr, "tilescope: internal error: a derived schedule is wrong and is not ranked: {}\n", error);

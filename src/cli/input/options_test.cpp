@@ -225,9 +225,13 @@ TEST_CASE("commands that read records refuse wrong options") {
       check_single_value({.command = command, .takes_point = false}, option, "x");
     check_refused(command + " --recorded /nowhere", "/nowhere: error: cannot be listed: No such file or directory");
     check_refused(command + " --experiment nowhere.yaml", "nowhere.yaml: error: no such file; check the path");
-    check_refused(command + " --q-len 4",
-                  fmt::format("error: --q-len: '{}' has no such option; see tilescope {} --help", command, command));
   }
+  check_refused("validate --q-len 4", "error: --q-len: 'validate' has no such option; see tilescope validate --help");
+  check_refused("report --q-len 4 --hardware h200_sxm --recorded x",
+                "error: --recorded: is of a report of records; leave it out, or leave out the point");
+  check_refused("report --q-len 4",
+                "error: --hardware: is missing: give GPUs to compare, as in --hardware "
+                "h100_sxm,h200_sxm");
   check_refused("validate --format xml",
                 "error: --format: expected text, json, csv or md, found 'xml'; did you mean 'md'?");
 }

@@ -102,6 +102,14 @@ std::string clock_text(const Prediction& prediction) {
 
 std::string error_text(const std::optional<TimeError>& error) {
   if (!error) return "error: no record";
+  if (const auto& range = error->range)
+    return fmt::format(
+        "error: the fastest of {} recorded kernels took {:.2f} to {:.2f} times this in nine of ten points, {:.2f} to "
+        "{:.2f} "
+        "in all, median {:.2f} ({}{}{})",
+        range->kernels, range->low, range->high, range->least, range->most, range->median, error->basis,
+        error->borrowed_from.empty() ? "" : ", borrowed",
+        error->widened > 1 ? fmt::format(", widened {:.2f} times", error->widened) : "");
   return fmt::format("error: mean {:.1f} %, p90 {:.1f} % over {}{}{}", 100 * error->mape, 100 * error->p90,
                      error->basis, error->borrowed_from.empty() ? "" : ", borrowed",
                      error->widened > 1 ? fmt::format(", widened {:.2f} times", error->widened) : "");
@@ -147,12 +155,17 @@ std::string closed_form_line(const Answer& a) {
   return fmt::format("L2 by its closed form: {} (too many steps or tiles to walk)\n", join(names, ", "));
 }
 
-std::string last_lines(const Answer& a) {
+std::string predicted_line(const Answer& a) {
+  if (!a.prediction.feasible) return "\nno time: the point is infeasible\n";
   const TimePrediction& time = a.prediction.time;
-  std::string out = fmt::format("\npredicted {:.2f} us, {} {}: {} of model FLOP; {}\n", time.total * 1e6,
-                                time.modelled ? "busiest" : "bound by", to_string(time.bound_by),
-                                with_si(static_cast<double>(a.prediction.work.model_flop) / time.total, "FLOP/s"),
-                                error_text(a.options.error));
+  return fmt::format("\npredicted {:.2f} us, {} {}: {} of model FLOP; {}\n", time.total * 1e6,
+                     time.modelled ? "busiest" : "bound by", to_string(time.bound_by),
+                     with_si(static_cast<double>(a.prediction.work.model_flop) / time.total, "FLOP/s"),
+                     error_text(a.options.error));
+}
+
+std::string last_lines(const Answer& a) {
+  std::string out = predicted_line(a);
   if (a.plan.assumed)
     out += fmt::format(
         "this is an ideal kernel of schedule '{}', none that exists; --kernel auto takes the fastest that exists for "
@@ -187,10 +200,12 @@ std::string prediction_text(const Answer& a, const Style& style) {
   out += render(list_of(a, shown::work_text, "work", {"quantity", "count"}), style) + "\n";
   out += render(table_of("footprint", footprint_columns(), footprint_rows(a.plan, prediction)), style) +
          plain_kernels_line(a.plan) + "\n";
-  out += render(
-      table_of("time of each resource (everything else overlapped)", resource_columns(), resource_rows(prediction)),
-      style);
-  return out + time_parts(a, style) + energy_text(a, style) + last_lines(a);
+  if (prediction.feasible)
+    out += render(table_of("time of each resource (everything else overlapped)", resource_columns(),
+                           resource_rows(prediction)),
+                  style) +
+           time_parts(a, style) + energy_text(a, style);
+  return out + last_lines(a);
 }
 
 }  // namespace tilescope::cli

@@ -35,6 +35,7 @@ constexpr Schema schemas[] = {
     {"hardware-record", 1},
     {"import", 1},
     {"kernel", 1},
+    {"ideal-errors", 1},
     {"lack-costs", 1},
     {"launch-evidence", 1},
     {"lowering", 1},

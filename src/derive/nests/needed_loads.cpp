@@ -33,20 +33,8 @@ class Needs {
   // Of a view.
   const std::optional<ArrayId>& source_of(ArrayId id) const { return primitives_.array(id).alias_of; }
 
-  // Whether the fold uses another fold over one of its axes: then its witness says how it is streamed.
   bool follows_a_fold(const Primitive& fold) const {
-    std::vector<ArrayId> open = fold.inputs;
-    std::set<ArrayId> seen;
-    while (!open.empty()) {
-      const ArrayId id = open.back();
-      open.pop_back();
-      const Primitive* made = producer(id);
-      if (!made || !seen.insert(id).second) continue;
-      if (std::any_of(made->folded.begin(), made->folded.end(), [&](AxisId axis) { return fold.folds(axis); }))
-        return true;
-      open.insert(open.end(), made->inputs.begin(), made->inputs.end());
-    }
-    return false;
+    return tilescope::follows_a_fold(fold, [this](ArrayId id) { return producer(id); });
   }
 
   // The fold streamed along the axis.

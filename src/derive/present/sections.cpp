@@ -247,6 +247,9 @@ PageSection ranking_section(const Derivation& derivation) {
       with_thousands(static_cast<long long>(derivation.nests_legal)),
       with_thousands(static_cast<long long>(derivation.nests_kept)),
       derivation.nests_complete ? "" : "; the search stopped at a bound on nests, so better schedules may exist"));
+  section.paragraphs.emplace_back(
+      "A kernel is written as its results and its loops, outermost first: [q:G] groups axis q into independent tiles, "
+      "one a block; [x:S] streams axis x, one tile after the other into an accumulator. tile.q is the size of a tile.");
   PageTable table{.columns = {"traffic", "x compulsory", "named", "kernels: results, loops, tiles"}};
   for (const RankedFusion& fusion : derivation.ranked) {
     std::vector<std::string> kernels;

@@ -12,13 +12,20 @@
 
 namespace tilescope {
 
+// Measured over predicted time, of the fastest recorded kernel at each point.
+struct MeasuredRange {
+  double least = 0, low = 0, median = 0, high = 0, most = 0;  // nine of ten points lie from low to high
+  std::int64_t kernels = 0;                                   // that are recorded there
+};
+
 // How far predictions lie from measurements of this kernel on this GPU.
 struct TimeError {
-  double mape = 0, p90 = 0;        // mean of the absolute relative error; what nine of ten points stay within
-  std::int64_t n = 0;              // measurements
-  std::string basis;               // which
-  std::string borrowed_from = {};  // where they are not of this GPU, kernel and regime; empty: they are
-  double widened = 1;              // by how much, for that and for sizes beyond the measured ones
+  double mape = 0, p90 = 0;                 // mean of the absolute relative error; what nine of ten points stay within
+  std::int64_t n = 0;                       // measurements
+  std::string basis;                        // which
+  std::string borrowed_from = {};           // where they are not of this GPU, kernel and regime; empty: they are
+  double widened = 1;                       // by how much, for that and for sizes beyond the measured ones
+  std::optional<MeasuredRange> range = {};  // of ideal kernels (ideal_error.h)
 };
 
 // What limits a prediction, as far as its error goes: "short" (under 20 us), "memory" (DRAM or L2 is the busiest

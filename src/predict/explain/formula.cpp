@@ -183,6 +183,21 @@ std::string array_formula(const BoundIsland& bound, const Term& term) {
   return text;
 }
 
+// Of accumulators, and of operands that threads make of them.
+std::string tmem_formula(const Plan& plan, const Term& term) {
+  const auto& operators = plan.schedule.diagram.operators;
+  const bool accumulator = std::any_of(operators.begin(), operators.end(), [&](const Operator& op) {
+    return op.kind == OperatorKind::contraction && op.outputs.front() == static_cast<ArrayId>(term.array);
+  });
+  if (term.cause == Cause::mma && !accumulator) return "operand A of each matrix instruction";
+  if (term.cause == Cause::mma)
+    return term.direction == Direction::write ? "fp32 D of each matrix instruction"
+                                              : "fp32 D of each matrix instruction, less the first of each sum";
+  if (!accumulator) return "tiles that threads store as operand A";
+  return term.direction == Direction::write ? "4 B x accumulators that steps change"
+                                            : "4 B x complete results, or accumulators that steps change";
+}
+
 }  // namespace
 
 std::string formula(const Plan& plan, const Point& point, const Term& term) {
@@ -198,6 +213,7 @@ std::string formula(const Plan& plan, const Point& point, const Term& term) {
   if (term.cause == Cause::one_scale)
     return fmt::format("{} B scale of the array{}", array_scale_bytes(point, static_cast<ArrayId>(term.array)),
                        term.boundary == Boundary::l2 && term.direction == Direction::read ? " x blocks" : "");
+  if (term.boundary == Boundary::tmem) return tmem_formula(plan, term);
   if (term.array >= 0) return array_formula(bind_island(plan, none, point, term.island), term);
   const MmaShape mma = plan.kernel.islands[static_cast<std::size_t>(term.island)].mma;
   switch (term.cause) {
@@ -206,6 +222,9 @@ std::string formula(const Plan& plan, const Point& point, const Term& term) {
                          term.direction == Direction::read ? "(A + B + fp32 C) bytes" : "fp32 D bytes");
     case Cause::fragments:
       return "operand bytes read from smem";
+    case Cause::tensor_memory:
+      return term.direction == Direction::write ? "values that threads load from tmem"
+                                                : "values that threads store to tmem";
     case Cause::spill:
       if (beyond_l2(term.boundary))
         return term.direction == Direction::read

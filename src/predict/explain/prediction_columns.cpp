@@ -146,7 +146,10 @@ void add_work(Table& t) {
   }
 }
 
-double busy_seconds_of(const TimePrediction& time) { return time.clock_hz > 0 ? time.busy_cycles / time.clock_hz : 0; }
+// At most the time between launches: clocks of a cold run at the highest clock may be more than those run after run.
+double busy_seconds_of(const TimePrediction& time) {
+  return time.clock_hz > 0 ? std::min(time.busy_cycles / time.clock_hz, time.total - time.launch) : 0;
+}
 
 // The parts of the time and the time itself.
 void add_seconds(Table& t) {
@@ -216,6 +219,12 @@ void add_ratios(Table& t) {
              }));
 }
 
+// An infeasible point has no time, so that nothing is said of its error.
+Json error_of_time(const Prediction& prediction, const std::optional<TimeError>& error) {
+  if (!prediction.feasible) return {{"mape", nullptr}, {"n", 0}, {"basis", "infeasible"}};
+  return to_json(prediction.time.modelled ? error : std::optional<TimeError>());
+}
+
 // What the time was made from, and how far to trust it.
 void add_quality(Table& t) {
   const auto add = [&](ColumnInfo info, unsigned where, Needs needs, std::function<Json(const Row&)> value) {
@@ -272,10 +281,9 @@ void add_quality(Table& t) {
        "Error that measurements show: mean, p90, their number and which; from where it is borrowed, and how much wider "
        "that makes it.",
        Origin::records},
-      json_time, Needs::prediction,
-      [](const Row& r) { return to_json(r.prediction->time.modelled ? r.options.error : std::optional<TimeError>()); });
+      json_time, Needs::prediction, [](const Row& r) { return error_of_time(*r.prediction, r.options.error); });
   add({"cold_error", "cold error", "", "The same of cold_seconds.", Origin::records}, json_time, Needs::prediction,
-      [](const Row& r) { return to_json(r.options.cold_error); });
+      [](const Row& r) { return error_of_time(*r.prediction, r.options.cold_error); });
   t.push_back(column(
       {"outside", "outside", "", "Why the kernel is not launched for these sizes; empty: it is.", Origin::descriptor},
       csv | compare, Needs::nothing, [](const Row& r) {
@@ -340,7 +348,7 @@ Json cell(const PredictionColumn& column, const PredictedPoint& row) {
 
 void add_fields(Json& object, const std::vector<PredictionColumn>& columns, unsigned where, const PredictedPoint& row) {
   for (const PredictionColumn& column : columns)
-    if (column.where & where) object[column.key] = column.value(row);
+    if (column.where & where) object[column.key] = cell(column, row);
 }
 
 }  // namespace tilescope

@@ -28,6 +28,8 @@ const char* cause_name(Cause cause) {
       return "matrix instructions";
     case Cause::fragments:
       return "operand fragments";
+    case Cause::tensor_memory:
+      return "tensor memory";
     case Cause::mask:
       return "block mask";
     case Cause::spill:
@@ -42,12 +44,17 @@ const char* cause_name(Cause cause) {
 
 Json to_json(const std::optional<TimeError>& error) {
   if (!error) return {{"mape", nullptr}, {"n", 0}, {"basis", "no record"}};
+  Json range = nullptr;  // of an ideal kernel
+  if (const auto& found = error->range)
+    range = {{"least", found->least}, {"low", found->low},   {"median", found->median},
+             {"high", found->high},   {"most", found->most}, {"kernels", found->kernels}};
   return {{"mape", error->mape},
           {"p90", error->p90},
           {"n", error->n},
           {"basis", error->basis},
           {"borrowed_from", error->borrowed_from.empty() ? Json(nullptr) : Json(error->borrowed_from)},
-          {"widened", error->widened}};
+          {"widened", error->widened},
+          {"measured_over_predicted", std::move(range)}};
 }
 
 Json point_json(const Plan& plan, const std::string& hardware_id, const Point& point) {

@@ -175,8 +175,8 @@ class Writer {
     if (!bound_.how.uses_tensor_cores()) return "FMA pipe";
     const MmaShape mma = product_of(bound_, op).mma;
     const std::int64_t each = 2 * mma.m * mma.n * mma.k;
-    return fmt::format("{} {} m{}n{}k{}", with_thousands(ceil_div(flop, each)), bound_.how.path().title, mma.m, mma.n,
-                       mma.k);
+    return fmt::format("{} {} m{}n{}k{}", with_thousands(ceil_div(flop, each)),
+                       bound_.tensor_memory.used ? "tcgen05.mma" : bound_.how.path().title, mma.m, mma.n, mma.k);
   }
 
   const BoundIsland& bound_;

@@ -22,7 +22,7 @@ std::int64_t both_ways(const IslandPrediction& island, Boundary boundary) {
 Json or_not_modelled(const Json& value) { return value.is_null() ? Json("not modelled") : value; }
 
 const char* fits_text(const FootprintRow& row) {
-  return row.capacity_bytes == 0 ? "capacity unknown" : row.fits() ? "yes" : "no";
+  return row.capacity_bytes == 0 ? "capacity unknown" : row.within() ? "yes" : row.fits() ? row.compiled : "no";
 }
 
 std::string array_of(const TermRow& r) {
@@ -95,13 +95,13 @@ const Columns<KernelRow>& kernel_columns() {
       json_only<R>({"exp", "exp", "", "Exponentials of clipped tiles.", Origin::loops},
                    [](const R& r) { return r.island.work.exp; }),
       {{"seconds", "microseconds", "s", "Time alone at the highest clock, without launch.", Origin::time_model},
-       [](const R& r) { return r.island.seconds; },
-       [](const R& r) { return r.island.seconds * 1e6; }},
+       [](const R& r) { return r.runs ? Json(r.island.seconds) : Json(nullptr); },
+       [](const R& r) { return r.runs ? Json(r.island.seconds * 1e6) : Json(nullptr); }},
       json_only<R>({"sm_cycles", "SM cycles", "clk", "Clocks from the first block's start to the last one's end.",
                     Origin::time_model},
-                   [](const R& r) { return r.island.sm_clocks; }),
+                   [](const R& r) { return r.runs ? Json(r.island.sm_clocks) : Json(nullptr); }),
       {{"bound_by", "bound_by", "", "The resource that is busiest.", Origin::time_model},
-       [](const R& r) { return to_string(r.island.bound_by); }},
+       [](const R& r) { return r.runs ? Json(to_string(r.island.bound_by)) : Json(nullptr); }},
   };
   return columns;
 }
@@ -234,7 +234,7 @@ std::vector<TrafficRow> traffic_rows(const Prediction& prediction) {
 std::vector<KernelRow> kernel_rows(const Plan& plan, const Prediction& prediction) {
   std::vector<KernelRow> rows;
   for (std::size_t i = 0; i < prediction.islands.size(); ++i)
-    rows.push_back({plan.schedule.islands[i].name, prediction.islands[i]});
+    rows.push_back({plan.schedule.islands[i].name, prediction.islands[i], prediction.feasible});
   return rows;
 }
 
@@ -262,6 +262,7 @@ std::vector<TermRow> term_rows(const Plan& plan, const Point& point, const Predi
 
 std::vector<ResourceRow> resource_rows(const Prediction& prediction) {
   std::vector<ResourceRow> rows;
+  if (!prediction.feasible) return rows;
   for (std::size_t i = 0; i < resource_count; ++i)
     if (static_cast<Resource>(i) != Resource::llc || counted_in(prediction, LevelId::llc))
       rows.push_back({static_cast<Resource>(i), prediction.time.seconds[i]});
@@ -270,6 +271,7 @@ std::vector<ResourceRow> resource_rows(const Prediction& prediction) {
 
 std::vector<GainRow> gain_rows(const Prediction& prediction) {
   std::vector<GainRow> rows;
+  if (!prediction.feasible) return rows;
   for (std::size_t i = 0; i < lever_count; ++i) rows.push_back({static_cast<Lever>(i), prediction.time.gain[i]});
   return rows;
 }
@@ -278,7 +280,7 @@ std::vector<EnergyRow> energy_rows(const Prediction& prediction) {
   double all = 0;
   for (const ItemEnergy& item : prediction.time.energy) all += item.joules;
   std::vector<EnergyRow> rows;
-  if (all <= 0) return rows;
+  if (all <= 0 || !prediction.feasible) return rows;
   for (std::size_t i = 0; i < prediction.time.energy.size(); ++i)
     if (const ItemEnergy& item = prediction.time.energy[i]; item.joules > 0)
       rows.push_back({static_cast<EnergyItem>(i), item, item.joules / all});

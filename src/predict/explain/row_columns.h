@@ -18,6 +18,7 @@ struct TrafficRow {
 struct KernelRow {
   std::string name;
   const IslandPrediction& island;
+  bool runs = true;  // false: its schedule is infeasible, so that it has no time
 };
 struct FootprintLine {
   std::string kernel;
@@ -65,6 +66,7 @@ std::vector<FootprintLine> footprint_rows(const Plan& plan, const Prediction& pr
 std::vector<BoundRow> bound_rows(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                                  const Prediction& prediction);
 std::vector<TermRow> term_rows(const Plan& plan, const Point& point, const Prediction& prediction);
+// Of times; empty where the point is infeasible.
 std::vector<ResourceRow> resource_rows(const Prediction& prediction);
 std::vector<GainRow> gain_rows(const Prediction& prediction);
 std::vector<EnergyRow> energy_rows(const Prediction& prediction);  // none: the profile lacks energies

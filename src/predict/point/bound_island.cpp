@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/contains.h"
+#include "predict/point/tensor_memory.h"
 
 namespace tilescope {
 
@@ -144,6 +145,7 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
   }
   bound.finish = bound.nest;
   if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
+  bound.tensor_memory = tensor_memory_of(bound);
   return bound;
 }
 

@@ -11,6 +11,12 @@
 
 namespace tilescope {
 
+// Where the products of a launch accumulate (point/tensor_memory.h).
+struct TensorMemory {
+  bool used = false;         // in tensor memory; else in registers
+  std::uint64_t turned = 0;  // by position in Diagram::operators: products whose rows are those of their second input
+};
+
 struct BoundIsland {
   const Plan& plan;
   const Point& point;
@@ -28,6 +34,7 @@ struct BoundIsland {
   // Clipped and whole-tile sums, those of products that sum over keys, and those of scores; only used when the nest is
   // guarded.
   NestSums live, whole, summed, scored;
+  TensorMemory tensor_memory = {};
 };
 
 // All islands of the plan, in their order; the list lies in `memory`.

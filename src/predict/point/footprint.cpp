@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "predict/point/products.h"
+#include "predict/point/tensor_memory.h"
 
 namespace tilescope {
 namespace {
@@ -62,6 +63,7 @@ Allocations registers_during(const BoundIsland& bound, int now) {
     const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
     add_row_state(bound, candidate, held);
     if (candidate.kind != OperatorKind::contraction || !alive(bound, op, now)) continue;
+    if (bound.tensor_memory.used && !bound.streams(candidate.outputs.front())) continue;  // loaded in parts at the end
     const ProductImplementation* own = bound.how.find_product(candidate.name);
     const std::int64_t values = ceil_div(tile_values(bound, candidate.outputs.front()), own ? own->parts : 1);
     held.add({candidate.outputs.front(), true, 1, checked_mul(values, accumulator_bytes)});
@@ -132,6 +134,23 @@ Allocations registers_of_block(const BoundIsland& bound) {
   return most;
 }
 
+Allocations tensor_memory_of_block(const BoundIsland& bound) {
+  Allocations most;
+  if (!bound.tensor_memory.used) return most;
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  for (const int now : bound.island.operators) {
+    Allocations held;
+    for (const int op : bound.island.operators) {
+      const Operator& candidate = diagram.operators[static_cast<std::size_t>(op)];
+      const ArrayId result = candidate.outputs.front();
+      if (candidate.kind == OperatorKind::contraction && accumulator_lives(bound, op, now))
+        held.add({result, true, 1, checked_mul(tile_values(bound, result), accumulator_bytes)});
+    }
+    if (held.bytes > most.bytes) most = held;
+  }
+  return most;
+}
+
 namespace {
 
 std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Footprint& footprint) {
@@ -151,6 +170,8 @@ std::int64_t resident_blocks_per_unit(const BoundIsland& bound, const Footprint&
       blocks = std::min(blocks, static_cast<std::int64_t>(smem->capacity_bytes->value /
                                                           (static_cast<double>(footprint.smem.bytes) + reserved)));
     }
+    if (footprint.tmem.bytes > 0)
+      blocks = std::min(blocks, static_cast<std::int64_t>(footprint.tmem_capacity) / footprint.tmem.bytes);
     if (hardware.registers_per_unit && hardware.warp_size)
       blocks = std::min(blocks, hardware.registers_per_unit->value / block_registers(bound, footprint.registers.bytes));
   }
@@ -167,6 +188,8 @@ Footprint footprint_of(const BoundIsland& bound) {
   const MemoryLevel* smem = bound.hardware.level(LevelId::smem);
   if (smem && smem->capacity_per_block_bytes) footprint.smem_capacity = smem->capacity_per_block_bytes->value;
   footprint.register_capacity = block_registers_capacity(bound);
+  footprint.tmem = tensor_memory_of_block(bound);
+  if (bound.tensor_memory.used) footprint.tmem_capacity = bound.hardware.level(LevelId::tmem)->capacity_bytes->value;
   return footprint;
 }
 

@@ -24,13 +24,16 @@ struct Allocations {
 // and operands that the variant keeps, at the operator where they are most.
 Allocations smem_of_block(const BoundIsland& bound);
 Allocations registers_of_block(const BoundIsland& bound);
+// Accumulators in tensor memory, at the operator where they are most; nothing where they are in registers.
+Allocations tensor_memory_of_block(const BoundIsland& bound);
 
 // Both, beside what the GPU offers a block. Empty where the kernel multiplies without matrix instructions: where such a
 // kernel keeps its tiles is not modelled.
 struct Footprint {
   bool modelled = false;
-  Allocations smem, registers;
-  double smem_capacity = 0, register_capacity = 0;  // bytes a block may take; 0: the profile does not say
+  Allocations smem, registers, tmem;
+  double smem_capacity = 0, register_capacity = 0,
+         tmem_capacity = 0;  // bytes a block may take; 0: the profile does not say
 };
 Footprint footprint_of(const BoundIsland& bound);
 

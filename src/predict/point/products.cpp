@@ -4,6 +4,7 @@
 
 #include "base/contains.h"
 #include "predict/point/computed_format.h"
+#include "predict/point/tensor_memory.h"
 
 namespace tilescope {
 namespace {
@@ -13,24 +14,9 @@ constexpr std::int64_t warpgroup = 4, widest_instruction = 256;
 // A view lies where its source lies.
 ArrayId source_of(const Diagram& diagram, ArrayId id) { return diagram.array(id).alias_of.value_or(id); }
 
-std::int64_t tile_extent(const BoundIsland& bound, AxisId axis) {
-  std::int64_t extent = bound.nest.size(axis);
-  for (const BoundLoop& loop : bound.nest.all())
-    if (loop.axis == axis) extent = loop.tile;
-  return extent;
-}
-
-// Of one step: elements along the axes of `one` that the other operand lacks.
-std::int64_t side(const BoundIsland& bound, const Array& one, const Array& other) {
-  std::int64_t extent = 1;
-  for (const AxisId axis : one.axes)
-    if (!other.has(axis)) extent = checked_mul(extent, tile_extent(bound, axis));
-  return extent;
-}
-
-// An assumed implementation keeps what its nest keeps; a built one what its variant says.
+// An assumed implementation keeps what its nest keeps, in registers; a built one what its variant says.
 bool kept(const BoundIsland& bound, const std::string& array) {
-  return bound.variant ? bound.variant->holds(array) : bound.plan.assumed;
+  return bound.variant ? bound.variant->holds(array) : bound.plan.assumed && !bound.tensor_memory.used;
 }
 
 // Fetches of each operand's tile a step. A warp of mma.sync fetches its part of both once; an instruction of a
@@ -38,6 +24,7 @@ bool kept(const BoundIsland& bound, const std::string& array) {
 void count_copies(const BoundIsland& bound, const ProductImplementation* own, std::int64_t rows, std::int64_t columns,
                   Product& product) {
   WarpGrid grid = own ? own->grid : WarpGrid{};
+  if (bound.tensor_memory.used) grid = {.rows = ceil_div(rows, product.mma.m), .columns = 1, .depth = 1};
   const std::int64_t units = std::max<std::int64_t>(1, consumer_warps(bound) / (product.wide ? warpgroup : 1));
   if (grid.rows == 0) {
     const std::int64_t left = std::max<std::int64_t>(1, units / (std::max<std::int64_t>(1, grid.columns) * grid.depth));
@@ -61,15 +48,19 @@ Product shared_product(const BoundIsland& bound, int op) {
                   .operands = {},
                   .mma = own && own->mma ? *own->mma : bound.how.mma,
                   .computes_in = computes_in(bound, candidate)};
-  product.wide = bound.how.path().warpgroup;
+  const bool tensor_memory = bound.tensor_memory.used;
+  product.wide = bound.how.path().warpgroup || tensor_memory;
   product.mma.k = std::max<std::int64_t>(1, product.mma.k * 16 / operand_bits(product.computes_in));
-  const bool second = own && !own->rows_of.empty() && diagram.array(candidate.inputs[1]).name == own->rows_of;
+  const bool second =
+      turned(bound, op) || (own && !own->rows_of.empty() && diagram.array(candidate.inputs[1]).name == own->rows_of);
   const ArrayId a = candidate.inputs[second ? 1 : 0], b = candidate.inputs[second ? 0 : 1];
   const auto operand = [&](ArrayId id) { return Operand{.id = id, .kept = kept(bound, diagram.array(id).name)}; };
   product.operands = {operand(a), operand(b)};
   if (product.wide) product.operands[1].kept = false;  // B is always read from shared memory
-  count_copies(bound, own, side(bound, diagram.array(a), diagram.array(b)),
-               side(bound, diagram.array(b), diagram.array(a)), product);
+  const std::int64_t rows = side_extent(bound, diagram.array(a), diagram.array(b)),
+                     columns = side_extent(bound, diagram.array(b), diagram.array(a));
+  if (tensor_memory) product.mma.m = rows % all_lanes == 0 ? all_lanes : fewest_lanes, product.mma.n = 0;
+  count_copies(bound, own, rows, columns, product);
   for (Operand& one : product.operands)
     if (own)
       if (const auto stated = own->fetches.find(diagram.array(one.id).name); stated != own->fetches.end())
@@ -78,13 +69,15 @@ Product shared_product(const BoundIsland& bound, int op) {
 }
 
 // Of an assumed implementation: several warps need parts of an array that others of them made, as where warps share the
-// columns of O and each made scores of other keys. They pass it on through shared memory.
+// columns of O and each made scores of other keys, or an instruction needs it that takes only operand A from tensor
+// memory. They pass it on through shared memory.
 bool exchanged(const BoundIsland& bound, ArrayId id) {
   if (!bound.plan.assumed || !bound.how.uses_tensor_cores() || loads(bound, id)) return false;
   const auto& operators = bound.plan.schedule.diagram.operators;
   return std::any_of(bound.island.operators.begin(), bound.island.operators.end(), [&](int number) {
     const Operator& op = operators[static_cast<std::size_t>(number)];
     if (op.kind != OperatorKind::contraction || op.inputs.size() != 2 || !contains(op.inputs, id)) return false;
+    if (bound.tensor_memory.used) return !operand_in_tensor_memory(bound, number, id);
     const Product product = shared_product(bound, number);
     return product.operands[product.operands[0].id == id ? 0 : 1].copies > 1;
   });
@@ -151,8 +144,11 @@ Product product_of(const BoundIsland& bound, int op) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const ProductImplementation* own = bound.how.find_product(diagram.operators[static_cast<std::size_t>(op)].name);
   Product product = shared_product(bound, op);
-  for (Operand& one : product.operands)
-    one.in_smem = in_shared_memory(bound, one.id) && !(own && contains(own->registers, diagram.array(one.id).name));
+  for (Operand& one : product.operands) {
+    one.in_tmem = operand_in_tensor_memory(bound, op, one.id);
+    one.in_smem = !one.in_tmem && in_shared_memory(bound, one.id) &&
+                  !(own && contains(own->registers, diagram.array(one.id).name));
+  }
   if (bound.plan.assumed)
     for (Operand& one : product.operands) {
       one.converted = loads(bound, source_of(diagram, one.id)) && needs_conversion(bound, one.id, product.computes_in);

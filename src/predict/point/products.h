@@ -13,6 +13,7 @@ namespace tilescope {
 struct Operand {
   ArrayId id{};
   bool in_smem = false;     // fetched from shared memory
+  bool in_tmem = false;     // operand A that threads have put into tensor memory
   bool kept = false;        // into registers, when its tile changes; else in every step
   std::int64_t copies = 1;  // fetches of the whole tile each time
   bool converted = false;   // threads convert it before the product takes it

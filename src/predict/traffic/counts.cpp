@@ -5,6 +5,7 @@
 #include "predict/traffic/l2_traffic.h"
 #include "predict/traffic/register_traffic.h"
 #include "predict/traffic/smem_traffic.h"
+#include "predict/traffic/tmem_traffic.h"
 #include "predict/work/work.h"
 
 namespace tilescope {
@@ -16,8 +17,10 @@ TileCounts tile_counts(const BoundIsland& bound, std::pmr::memory_resource* memo
   Terms terms = l2_terms(bound, spills, memory);
   const Terms smem = smem_terms(bound, memory);
   const Work work = work_of(bound);
-  const Terms registers = register_terms(bound, work, smem, memory);
+  const Terms tmem = tmem_terms(bound, memory);
+  const Terms registers = register_terms(bound, work, smem, tmem, memory);
   terms.insert(terms.end(), smem.begin(), smem.end());
+  terms.insert(terms.end(), tmem.begin(), tmem.end());
   terms.insert(terms.end(), registers.begin(), registers.end());
   return {.footprint = footprint, .occupancy = occupancy, .work = work, .spills = spills, .terms = std::move(terms)};
 }

@@ -22,10 +22,12 @@ std::int64_t kept_operand_bytes(const BoundIsland& bound, const Terms& smem) {
 
 }  // namespace
 
-Terms register_terms(const BoundIsland& bound, const Work& work, const Terms& smem, std::pmr::memory_resource* memory) {
+Terms register_terms(const BoundIsland& bound, const Work& work, const Terms& smem, const Terms& tmem,
+                     std::pmr::memory_resource* memory) {
   std::int64_t read = 0, write = 0;
   std::int64_t fragments = sum_of(smem).operand_bytes;
   for_each_product(bound, [&](const Product& product) {
+    if (bound.tensor_memory.used) return;  // its instructions take no register
     const MmaShape mma = product.mma;
     const std::int64_t width = operand_bits(product.computes_in),
                        flop = checked_mul(2, product_points(bound, product.op));
@@ -36,7 +38,7 @@ Terms register_terms(const BoundIsland& bound, const Work& work, const Terms& sm
     read = checked_add(read, checked_mul(instructions, inputs + accumulator));
     write = checked_add(write, checked_mul(instructions, accumulator));
   });
-  if (bound.how.path().warpgroup) fragments = kept_operand_bytes(bound, smem);
+  if (bound.how.path().warpgroup || bound.tensor_memory.used) fragments = kept_operand_bytes(bound, smem);
   static constexpr std::array<std::int64_t, arithmetic_pipes> operands{1, 3, 2, 2};
   std::int64_t pointwise_read = 0, pointwise_write = 0;
   for (std::size_t i = 0; i < arithmetic_pipes; ++i) {
@@ -49,6 +51,9 @@ Terms register_terms(const BoundIsland& bound, const Work& work, const Terms& sm
   };
   add(Cause::mma, Direction::read, read), add(Cause::mma, Direction::write, write);
   add(Cause::fragments, Direction::write, fragments);
+  for (const Term& term : tmem)
+    if (term.cause == Cause::tensor_memory)
+      add(term.cause, term.direction == Direction::read ? Direction::write : Direction::read, term.bytes);
   add(Cause::pointwise, Direction::read, pointwise_read), add(Cause::pointwise, Direction::write, pointwise_write);
   return terms;
 }

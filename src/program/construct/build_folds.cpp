@@ -12,18 +12,7 @@ using Kind = Statement::Kind;
 }  // namespace
 
 bool TileProgramBuilder::follows_a_fold(const Primitive& fold) const {
-  std::vector<ArrayId> open = fold.inputs;
-  std::set<ArrayId> seen;
-  while (!open.empty()) {
-    const ArrayId id = open.back();
-    open.pop_back();
-    const Primitive* made = producer(id);
-    if (!made || !seen.insert(id).second) continue;
-    for (const AxisId axis : made->folded)
-      if (fold.folds(axis)) return true;
-    open.insert(open.end(), made->inputs.begin(), made->inputs.end());
-  }
-  return false;
+  return tilescope::follows_a_fold(fold, [this](ArrayId id) { return producer(id); });
 }
 
 const Witness& TileProgramBuilder::witness(AxisId axis) {

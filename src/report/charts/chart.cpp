@@ -10,6 +10,7 @@ json chart_config() {
   const char* ink = "var(--ink)";
   const char* quiet = "var(--ink-2)";
   json config;
+  config["mark"] = {{"aria", false}};  // the page names each chart and says its marks (chart.js): they have no roles
   config["background"] = "transparent";
   config["font"] = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif";
   config["view"] = {{"stroke", nullptr}};

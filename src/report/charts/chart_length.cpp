@@ -25,10 +25,9 @@ json length_rows(const LengthSeries& series) {
   return rows;
 }
 
-json x_of(const LengthSeries& series) {
+json x_of(const LengthFrame& frame) {
   json ticks = json::array();
-  double low = series.points.front().kv_len, high = low;
-  for (const LengthPoint& p : series.points) low = std::min(low, p.kv_len), high = std::max(high, p.kv_len);
+  const double low = frame.shortest, high = frame.longest;
   for (double tick = std::exp2(std::floor(std::log2(low))); tick <= high * 1.01; tick *= 2) ticks.push_back(tick);
   return {{"field", "n"},
           {"type", "quantitative"},
@@ -51,12 +50,8 @@ json byte_ticks(double low, double high) {
   return ticks;
 }
 
-json length_y(const char* field, const LengthSeries& series) {
-  double low = series.points.front().compulsory, high = low;
-  for (const LengthPoint& p : series.points) {
-    low = std::min({low, p.compulsory, p.predicted, p.measured});
-    high = std::max({high, p.no_cache, p.predicted, p.measured});
-  }
+json length_y(const char* field, const LengthFrame& frame) {
+  const double low = frame.least, high = frame.most;
   return {{"field", field},
           {"type", "quantitative"},
           {"title", "DRAM read + written"},
@@ -68,7 +63,18 @@ json length_y(const char* field, const LengthSeries& series) {
 
 }  // namespace
 
-json length_chart(const LengthSeries& series) {
+LengthFrame length_frame(const Pictures& pictures) {
+  LengthFrame frame;
+  for (const LengthSeries& series : pictures.lengths)
+    for (const LengthPoint& p : series.points) {
+      frame.shortest = std::min(frame.shortest, p.kv_len), frame.longest = std::max(frame.longest, p.kv_len);
+      frame.least = std::min({frame.least, p.compulsory, p.predicted, p.measured});
+      frame.most = std::max({frame.most, p.no_cache, p.predicted, p.measured});
+    }
+  return frame;
+}
+
+json length_chart(const LengthSeries& series, const LengthFrame& frame) {
   if (series.points.empty()) return nullptr;
   json spec = chart_base("DRAM bytes of " + series.kernel + ", " + series.label +
                              ", over sequence length, both logarithmic: predicted rings, measured discs, the "
@@ -83,7 +89,7 @@ json length_chart(const LengthSeries& series) {
                                     {{"field", "c"}, {"title", "compulsory"}},
                                     {{"field", "w"}, {"title", "without a cache"}}});
   const auto layer = [&](const char* field, json mark) {
-    json one{{"mark", std::move(mark)}, {"encoding", {{"x", x_of(series)}, {"y", length_y(field, series)}}}};
+    json one{{"mark", std::move(mark)}, {"encoding", {{"x", x_of(frame)}, {"y", length_y(field, frame)}}}};
     if (one["mark"]["type"] == "point") one["encoding"]["tooltip"] = tooltip;
     return one;
   };

@@ -102,9 +102,18 @@ json bar_layer(const Pictures& pictures, const std::string& quantity, const Axis
   return layer;
 }
 
-json mark_layer(const std::string& quantity, const Axis& axis) {
+// The bar that the chart shows for a mark: that of the chosen group, else that of its kernel and regime.
+std::string shown_bar(const Pictures& pictures, const std::string& quantity, const std::string& own) {
+  std::string text;
+  for (const Bar& bar : pictures.bars)
+    if (bar.quantity == quantity && (bar.kernel == kEverything || bar.kernel == kOurs || bar.kernel == kTheirs))
+      text += fmt::format("kernel == '{}' ? {} : ", bar.kernel, bar.p90);
+  return "(" + text + own + ")";
+}
+
+json mark_layer(const Pictures& pictures, const std::string& quantity, const Axis& axis) {
   const std::string p = "datum['" + quantity + "_predicted']", m = "datum['" + quantity + "_measured']",
-                    b = "datum['" + quantity + "_bar']";
+                    b = shown_bar(pictures, quantity, "datum['" + quantity + "_bar']");
   json layer;
   layer["data"] = {{"name", "records"}};
   layer["transform"] = json::array(
@@ -155,14 +164,15 @@ json residual_chart(const Report& report, const std::string& quantity) {
   if (axis.high <= 0) return nullptr;
   json spec = chart_base("Relative error of every record over its " + std::string(size_title(quantity)) +
                              ". Discs are our kernels, triangles third-party ones; filled marks lie within the error "
-                             "bar of their kernel, hollow ones outside.",
+                             "bar that is shown, hollow ones outside.",
                          240);
   spec["params"] = json::array({{{"name", "kernel"}, {"value", kEverything}}});
   json zero;
   zero["data"] = {{"values", json::array({{{"e", 0}}})}};
   zero["mark"] = {{"type", "rule"}, {"color", "var(--ink)"}, {"strokeWidth", 1}};
   zero["encoding"] = {{"y", residual_y("e", axis)}};
-  spec["layer"] = json::array({bar_layer(*report.pictures, quantity, axis), zero, mark_layer(quantity, axis)});
+  spec["layer"] =
+      json::array({bar_layer(*report.pictures, quantity, axis), zero, mark_layer(*report.pictures, quantity, axis)});
   return spec;
 }
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "report/charts/levels.h"
+
 using namespace tilescope::report;
 using nlohmann::json;
 
@@ -11,11 +13,11 @@ namespace {
 
 Report one_point() {
   Report report;
-  report.hardware = {.id = "h200",
-                     .name = "H200",
-                     .roofs = {{"hbm", "datasheet", 4.8e12}, {"l2", "measured", 1e13}},
-                     .peaks = {{"fp16", "tensor", 9.6e14}, {"fp8_e4m3", "tensor", 1.9e15}}};
-  ReportPoint point{.id = "p", .kernel = "k", .label = "point", .dtype = "fp16"};
+  report.gpus = {{.id = "h200",
+                  .name = "H200",
+                  .roofs = {{"hbm", "datasheet", 4.8e12}, {"l2", "measured", 1e13}},
+                  .peaks = {{"fp16", "tensor", 9.6e14}, {"fp8_e4m3", "tensor", 1.9e15}}}};
+  ReportPoint point{.id = "p", .kernel = "k", .label = "point", .dtype = "fp16", .gpu = "h200"};
   point.predicted = {.traffic = {{"hbm", 3000, 1000}, {"l2", 6000, 2000}, {"register", 9000, {}}},
                      .work = {{"tensor_flop", 1e6}},
                      .seconds = 1e-6};
@@ -24,38 +26,91 @@ Report one_point() {
   return report;
 }
 
+json first_roofline(const Report& report) {
+  return roofline_chart(report, roofline_panels(report).front(), roofline_frame(report));
+}
+
 }  // namespace
 
 TEST_CASE("A mark of the roofline has the FLOP per byte of its level and the FLOP per second of its point") {
-  const json marks = roofline_chart(one_point())["datasets"]["marks"];
-  REQUIRE(marks.size() == 3);  // hbm and l2 predicted, hbm measured; the register level has no roof
+  const json marks = first_roofline(one_point())["datasets"]["marks"];
+  REQUIRE(marks.size() == 2);  // hbm and l2; the register level has no roof
   CHECK(marks[0]["level"] == "hbm");
   CHECK(marks[0]["x"].get<double>() == doctest::Approx(250));
   CHECK(marks[0]["y"].get<double>() == doctest::Approx(1e12));
+  CHECK(marks[0]["mx"].get<double>() == doctest::Approx(250));
+  CHECK(marks[0]["my"].get<double>() == doctest::Approx(5e11));
   CHECK(marks[1]["x"].get<double>() == doctest::Approx(125));
-  CHECK(marks[2]["side"] == "measured");
-  CHECK(marks[2]["x"].get<double>() == doctest::Approx(250));
-  CHECK(marks[2]["y"].get<double>() == doctest::Approx(5e11));
+  CHECK_FALSE(marks[1].contains("mx"));
 }
 
 TEST_CASE("A sloped roof ends at the ridge under the highest peak of its dtype") {
-  const json roofs = roofline_chart(one_point())["datasets"]["roofs"];
-  REQUIRE(roofs.size() == 2);  // one dtype in use, two levels
-  CHECK(roofs[0]["x2"].get<double>() == doctest::Approx(200));
-  CHECK(roofs[0]["y2"].get<double>() == doctest::Approx(9.6e14));
-  CHECK(roofs[1]["x2"].get<double>() == doctest::Approx(96));
+  const json roofs = first_roofline(one_point())["datasets"]["roofs"];
+  REQUIRE(roofs.size() == 2);  // the fastest first
+  CHECK(roofs[1]["x2"].get<double>() == doctest::Approx(200));
+  CHECK(roofs[1]["y2"].get<double>() == doctest::Approx(9.6e14));
+  CHECK(roofs[0]["x2"].get<double>() == doctest::Approx(96));
+}
+
+TEST_CASE("Marks that cover one another become one that says how many it stands for") {
+  Report report = one_point();
+  for (const double seconds : {1.001e-6, 3e-6}) {
+    report.points.push_back(report.points[0]);
+    report.points.back().predicted.seconds = seconds;
+  }
+  name_points(report.points);
+  const json marks = first_roofline(report)["datasets"]["marks"];
+  REQUIRE(marks.size() == 4);
+  CHECK(marks[0]["more"] == 1);
+  CHECK_FALSE(marks[1].contains("more"));
+}
+
+TEST_CASE("Each GPU and format has a roofline of its own, with the same axes and the same look of a level") {
+  Report report = one_point();
+  report.gpus.push_back({.id = "l4", .name = "L4", .roofs = {{"smem", "datasheet", 9e12}, {"hbm", "measured", 3e11}}});
+  report.points.push_back(report.points[0]);
+  report.points.back().gpu = "l4";
+  report.points.push_back(report.points[0]);
+  report.points.back().dtype = "fp8_e4m3";
+  const std::vector<RooflinePanel> panels = roofline_panels(report);
+  REQUIRE(panels.size() == 3);
+  CHECK(panel_title(panels[1]) == "H200, fp8_e4m3");
+  CHECK(panel_title(panels[2]) == "L4, fp16");
+  const RooflineFrame frame = roofline_frame(report);
+  CHECK(frame.levels == std::vector<std::string>{"hbm", "l2", "smem"});
+  const json first = roofline_chart(report, panels[0], frame), last = roofline_chart(report, panels[2], frame);
+  for (const char* axis : {"x", "y"}) CHECK(first["layer"][0]["encoding"][axis] == last["layer"][0]["encoding"][axis]);
+  CHECK(last["datasets"]["marks"].size() == 2);  // its L2 has no roof, and a mark all the same
+  CHECK(std::string(level_shape("smem")) == "triangle-up");
 }
 
 TEST_CASE("There is no roofline without roofs, without time or without work") {
   Report no_roofs = one_point(), no_time = one_point(), no_work = one_point();
-  no_roofs.hardware.roofs.clear();
+  no_roofs.gpus.front().roofs.clear();
   no_time.points[0].predicted.seconds.reset();
   no_time.points[0].measured.reset();
   no_work.points[0].predicted.work.clear();
   no_work.points[0].measured.reset();
-  CHECK(roofline_chart(no_roofs).is_null());
-  CHECK(roofline_chart(no_time).is_null());
-  CHECK(roofline_chart(no_work).is_null());
+  for (const Report& report : {no_roofs, no_time, no_work}) CHECK(roofline_panels(report).empty());
+}
+
+TEST_CASE("Parts of the time and what would help are those of each point, largest first, the rest in one bar") {
+  Report report = one_point();
+  CHECK(time_chart(report).is_null());
+  CHECK(gain_chart(report).is_null());
+  ReportPoint& point = report.points[0];
+  point.split = TimeSplit{.waits = 3e-7, .idle = 1e-7, .launch = 5e-8, .busiest = {{"tensor", 5e-7}, {"smem", 2e-8}}};
+  point.savings = {{"hbm", 0.04}, {"latency", 0.01}};
+  name_points(report.points);
+  const json parts = time_chart(report)["data"]["values"];
+  REQUIRE(parts.size() == 5);
+  CHECK(parts[0]["what"] == "busiest unit: tensor cores");
+  CHECK(parts[0]["share"].get<double>() == doctest::Approx(0.5));
+  CHECK(parts[4]["what"] == "rest");
+  CHECK(parts[4]["rest"] == "busiest unit: shared memory 2.00 %");
+  const json gains = gain_chart(report)["data"]["values"];
+  CHECK(gains[0]["what"] == "HBM bandwidth");
+  CHECK(gains[1]["what"] == "all latencies");
 }
 
 TEST_CASE("Levels are listed outermost first and an unmeasured number has no bar") {
@@ -110,6 +165,6 @@ TEST_CASE("A tile that does not fit says which memory is too small and by how mu
 
 TEST_CASE("Every chart has a text description for readers who cannot see it") {
   Report report = one_point();
-  for (const json& spec : {roofline_chart(report), traffic_chart(report, "hbm")})
+  for (const json& spec : {first_roofline(report), traffic_chart(report, "hbm")})
     CHECK(spec["description"].get<std::string>().size() > 40);
 }

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/text.h"
@@ -28,6 +31,9 @@ json cells_of(const TileMap& map) {
       cell["fits"] = why;
     }
     cell["ok"] = tile.feasible;
+    cell["built"] = tile.built ? "yes" : "no";
+    cell["how"] = fmt::format("{} warps{}{}", tile.warps, tile.pack ? fmt::format(", pack {}", *tile.pack) : "",
+                              tile.stages ? fmt::format(", {} stages", *tile.stages) : "");
     cells.push_back(std::move(cell));
   }
   return cells;
@@ -40,6 +46,24 @@ json axis(const char* field, const char* title, bool descending) {
           {"sort", descending ? "descending" : "ascending"},
           {"axis", {{"domain", false}, {"ticks", false}, {"labelAngle", 0}}},
           {"scale", {{"paddingInner", 0.04}}}};
+}
+
+// Diagonals over the cells of tiles that fit and for which no instance is built.
+json hatching(const json& x, const json& y) {
+  json layers = json::array();
+  for (const auto& [x1, y1, x2, y2] : {std::array{0., 1., 1., 0.}, {0., 0.5, 0.5, 0.}, {0.5, 1., 1., 0.5}}) {
+    json line;
+    line["transform"] = json::array({{{"filter", "datum.ok && datum.built == 'no'"}}});
+    line["mark"] = {{"type", "rule"}, {"color", "var(--rule)"}, {"strokeWidth", 1}};
+    json from_x = x, from_y = y;
+    from_x["bandPosition"] = x1, from_y["bandPosition"] = y1;
+    line["encoding"] = {{"x", from_x},
+                        {"y", from_y},
+                        {"x2", {{"field", "kv"}, {"bandPosition", x2}}},
+                        {"y2", {{"field", "q"}, {"bandPosition", y2}}}};
+    layers.push_back(std::move(line));
+  }
+  return layers;
 }
 
 }  // namespace
@@ -64,7 +88,9 @@ json tile_chart(const Report& report) {
                                     {{"field", "kv"}, {"title", "key/value tile"}},
                                     {{"field", "s"}, {"title", "predicted time"}},
                                     {{"field", "b"}, {"title", "L2 read bytes"}},
-                                    {{"field", "fits"}}});
+                                    {{"field", "fits"}},
+                                    {{"field", "how"}, {"title", "best with"}},
+                                    {{"field", "built"}, {"title", "instance built"}}});
   json cell;
   cell["transform"] = json::array({{{"filter", "datum.ok"}}});
   cell["mark"] = {{"type", "rect"}};
@@ -83,12 +109,20 @@ json tile_chart(const Report& report) {
       {"color",
        {{"field", "v"},
         {"type", "quantitative"},
-        {"legend", nullptr},
+        {"legend",
+         {{"orient", "top"},
+          {"direction", "horizontal"},
+          {"title", "seconds, or bytes; a stronger tint is less"},
+          {"format", ".3~s"},
+          {"labelColor", "var(--ink-2)"},
+          {"titleColor", "var(--ink-2)"},
+          {"titleFontWeight", 400},
+          {"titleLimit", 400}}},
         {"scale",
          {{"type", "quantize"},
           {"zero", false},
           {"nice", false},
-          {"range", {"var(--heat-1)", "var(--heat-2)", "var(--heat-3)", "var(--heat-4)", "var(--heat-5)"}}}}}}};
+          {"range", {"var(--heat-5)", "var(--heat-4)", "var(--heat-3)", "var(--heat-2)", "var(--heat-1)"}}}}}}};
   json text;
   text["transform"] = json::array({{{"filter", "datum.ok"}}});
   text["mark"] = {{"type", "text"}, {"fontSize", {{"expr", "bandwidth('x') < 42 ? 8 : 11"}}}};
@@ -105,7 +139,9 @@ json tile_chart(const Report& report) {
   cross["transform"] = json::array({{{"filter", "!datum.ok"}}});
   cross["mark"] = {{"type", "text"}, {"text", "×"}, {"fontSize", 20}, {"color", "var(--ink-2)"}};
   cross["encoding"] = {{"x", x}, {"y", y}, {"tooltip", tooltip}};
-  spec["layer"] = json::array({cell, blocked, text, cross});
+  spec["layer"] = json::array({cell});
+  for (const json& stroke : hatching(x, y)) spec["layer"].push_back(stroke);
+  for (const json& layer : {blocked, text, cross}) spec["layer"].push_back(layer);
   return spec;
 }
 

@@ -13,15 +13,16 @@ using nlohmann::json;
 // One object a point: predicted and measured, read and write. An absent number is left out, so its bar is too.
 json traffic_rows(const Report& report, const std::string& level) {
   json rows = json::array();
+  const bool operands = only_operands(report, level);
   for (const ReportPoint& point : report.points) {
     json row = {{"id", point.key}};
     const auto put = [&](const char* key, const Number& value) {
       if (value) row[key] = *value;
     };
-    const Traffic predicted = shown_traffic(report, point.predicted, level);
+    const Traffic predicted = shown_traffic(point.predicted, level, operands);
     put("pr", predicted.read_bytes), put("pw", predicted.write_bytes);
     if (point.measured) {
-      const Traffic measured = shown_traffic(report, *point.measured, level);
+      const Traffic measured = shown_traffic(*point.measured, level, operands);
       put("mr", measured.read_bytes), put("mw", measured.write_bytes);
     }
     if (row.size() > 1) rows.push_back(std::move(row));
@@ -31,12 +32,15 @@ json traffic_rows(const Report& report, const std::string& level) {
 
 json calculate(const char* expression, const char* as) { return {{"calculate", expression}, {"as", as}}; }
 
-json traffic_y() {
+// With a place for measured bars where the report has any.
+json traffic_y(bool measured) {
+  json sides = json::array({"predicted"});
+  if (measured) sides.push_back("measured");
   return {{"field", "side"},
           {"type", "nominal"},
           {"title", nullptr},
-          {"sort", {"predicted", "measured"}},
-          {"scale", {{"domain", {"predicted", "measured"}}}},
+          {"sort", sides},
+          {"scale", {{"domain", sides}}},
           {"axis", {{"domain", false}, {"ticks", false}}}};
 }
 
@@ -68,8 +72,11 @@ std::vector<std::string> traffic_levels(const Report& report) {
 json traffic_chart(const Report& report, const std::string& level) {
   const json rows = traffic_rows(report, level);
   if (rows.empty()) return nullptr;
+  const bool measured = std::any_of(report.points.begin(), report.points.end(),
+                                    [](const ReportPoint& point) { return point.measured.has_value(); });
   json spec = chart_base(
-      "Bytes " + level_name(level) + " reads and writes for the chosen point: predicted above, measured below.", 92);
+      "Bytes " + level_name(level) + " reads and writes for the chosen point: predicted above, measured below.",
+      measured ? 92 : 46);
   spec["padding"] = {{"left", 4}, {"right", 84}, {"top", 4}, {"bottom", 4}};
   spec["data"] = {{"values", rows}};
   spec["params"] = json::array({{{"name", "point"}, {"value", rows.front()["id"]}}});
@@ -82,7 +89,7 @@ json traffic_chart(const Report& report, const std::string& level) {
   bar["transform"] = folded;
   bar["mark"] = {{"type", "bar"}, {"stroke", "var(--ink)"}, {"strokeWidth", 1}, {"height", 24}};
   bar["encoding"] = {
-      {"y", traffic_y()},
+      {"y", traffic_y(measured)},
       {"x", x_of("bytes")},
       {"color",
        {{"field", "direction"},
@@ -100,14 +107,15 @@ json traffic_chart(const Report& report, const std::string& level) {
             calculate("replace(format(datum.total, '.4s'), regexp('([a-zA-Z]?)$'), ' $1B')", "text")}))
     total["transform"].push_back(step);
   total["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 6}};
-  total["encoding"] = {{"y", traffic_y()}, {"x", x_of("total")}, {"text", {{"field", "text"}}}};
+  total["encoding"] = {{"y", traffic_y(measured)}, {"x", x_of("total")}, {"text", {{"field", "text"}}}};
   json absent;  // no bar is not a bar of zero bytes: say so
   absent["transform"] =
       json::array({{{"filter", "!isValid(datum.mr) && !isValid(datum.mw)"}}, calculate("'measured'", "side")});
   absent["mark"] = {{"type", "text"},         {"align", "left"},       {"dx", 6},
                     {"text", "not measured"}, {"fontStyle", "italic"}, {"color", "var(--ink-2)"}};
-  absent["encoding"] = {{"y", traffic_y()}, {"x", {{"value", 0}}}};
-  spec["layer"] = json::array({bar, total, absent});
+  absent["encoding"] = {{"y", traffic_y(measured)}, {"x", {{"value", 0}}}};
+  spec["layer"] = json::array({bar, total});
+  if (measured) spec["layer"].push_back(absent);
   return spec;
 }
 

@@ -36,7 +36,7 @@ std::string lead_html(const FamilyPage& family) {
 std::string render_family_html(const analysis::FamilyPage& content, const std::filesystem::path& assets) {
   using namespace report;
   Report head;
-  head.hardware = content.hardware, head.generated = content.generated, head.revision = content.revision;
+  head.gpus = {content.hardware}, head.generated = content.generated, head.revision = content.revision;
   const TemplateValues values{{"title", escape_html(content.title)},
                               {"css", asset(assets, "page.css") + asset(assets, "family.css")},
                               {"meta", meta_html(head)},

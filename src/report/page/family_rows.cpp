@@ -63,8 +63,12 @@ std::string row_html(const FamilyRow& row) {
 
 std::string family_rows_html(const FamilyPage& family) {
   if (family.rows.empty()) return empty_html("No kernel was measured.");
-  std::string html = legend_html(
-      {key_html(MarkShape::circle, "predicted", "var(--ink)", "hollow"), key_html(MarkShape::circle, "counted")});
+  std::string html =
+      "<p class=\"quiet\">A cell is the error of one record: predicted / counted − 1.</p>\n"
+      "<label class=\"more\"><input type=\"checkbox\" id=\"family-more\"> show what was predicted and counted, and the "
+      "errors of all records</label>\n" +
+      legend_html(
+          {key_html(MarkShape::circle, "predicted", "var(--ink)", "hollow"), key_html(MarkShape::circle, "counted")});
   html += "<table class=\"family\"><thead><tr><th scope=\"col\">Kernel</th>";
   for (const FamilyNumber& number : family.rows.front().numbers)
     html += "<th scope=\"col\">" + escape_html(number.title) + "</th>";

@@ -4,6 +4,7 @@
 #include "report/page/page_template.h"
 #include "report/page/sections.h"
 #include "report/report.h"
+#include "report/text/packed.h"
 #include "report/text/text_format.h"
 
 namespace tilescope {
@@ -19,27 +20,23 @@ std::string script_text(std::string script) {
   return script;
 }
 
+// Bytes that are not UTF-8 become U+FFFD.
+std::string page_text(const nlohmann::json& data) {
+  return data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace
 
 std::string render_html(const analysis::Report& content, const std::filesystem::path& assets) {
+  const std::vector<report::Section> sections = report::page_sections(content);
   const report::TemplateValues values{{"title", report::escape_html(content.title)},
                                       {"css", asset(assets, "page.css")},
                                       {"meta", report::meta_html(content)},
-                                      {"headline", report::headline_html(content)},
-                                      {"summary", report::summary_html(content)},
-                                      {"roofline", report::roofline_html(content)},
-                                      {"traffic", report::traffic_html(content)},
-                                      {"errors", report::errors_html(content)},
-                                      {"tiles", report::tiles_html(content)},
-                                      {"split", report::split_html(content)},
-                                      {"lengths", report::lengths_html(content)},
-                                      {"residuals", report::residuals_html(content)},
-                                      {"clocks", report::clocks_html(content)},
-                                      {"derivation", report::derivation_html(content)},
-                                      {"notes", report::notes_html(content)},
-                                      {"data", report::json_for_script(report::page_data(content))},
-                                      {"bundle", script_text(asset(assets, "bundle.js"))},
-                                      {"script", script_text(asset(assets, "page.js"))}};
+                                      {"links", report::links_html(sections)},
+                                      {"sections", report::sections_html(sections)},
+                                      {"data", report::packed_text(page_text(report::page_data(content)))},
+                                      {"bundle", asset(assets, "bundle.txt")},
+                                      {"script", script_text(asset(assets, "chart.js") + asset(assets, "page.js"))}};
   return filled(asset(assets, "page.html"), values, assets / "page.html");
 }
 

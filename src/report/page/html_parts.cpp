@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/charts/levels.h"
 #include "report/text/text_format.h"
 
 namespace tilescope::report {
@@ -72,6 +73,16 @@ std::string table_html(const std::string& name, const std::vector<TableColumn>& 
 std::string key_html(MarkShape shape, const std::string& meaning, const std::string& colour, const char* css_class) {
   return fmt::format(R"(<li class="{}" style="--c: {}"><svg viewBox="0 0 16 16" aria-hidden="true">{}</svg>{}</li>)",
                      css_class, escape_html(colour), drawing(shape), escape_html(meaning));
+}
+
+std::string level_key_html(const std::string& level, const std::string& meaning) {
+  constexpr std::pair<const char*, MarkShape> kShapes[] = {
+      {"circle", MarkShape::circle},        {"square", MarkShape::square},
+      {"triangle-up", MarkShape::triangle}, {"triangle-down", MarkShape::triangle_down},
+      {"diamond", MarkShape::diamond},      {"cross", MarkShape::cross}};
+  for (const auto& [name, shape] : kShapes)
+    if (std::string_view(level_shape(level)) == name) return key_html(shape, meaning, level_colour(level));
+  return key_html(MarkShape::circle, meaning, level_colour(level));
 }
 
 std::string legend_html(const std::vector<std::string>& html_keys) {

@@ -34,6 +34,7 @@ enum class MarkShape { circle, square, triangle, triangle_down, triangle_right, 
 // One entry of a legend: the shape in a CSS colour, hollow or filled, and its meaning.
 std::string key_html(MarkShape shape, const std::string& meaning, const std::string& colour = "var(--ink)",
                      const char* css_class = "");
+std::string level_key_html(const std::string& level, const std::string& meaning);  // in the level's colour and shape
 std::string legend_html(const std::vector<std::string>& html_keys);
 
 std::string empty_html(std::string_view sentence);  // stands where a section has nothing to show

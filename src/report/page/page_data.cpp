@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "report/charts/chart.h"
 #include "report/page/sections.h"
 #include "report/text/text_format.h"
@@ -23,34 +25,60 @@ json charts_of(const Report& report) {
   const auto put = [&](const std::string& id, json spec) {
     if (!spec.is_null()) charts[id] = std::move(spec);
   };
-  put("roofline", roofline_chart(report));
+  const std::vector<RooflinePanel> panels = roofline_panels(report);
+  const RooflineFrame frame = roofline_frame(report);
+  for (std::size_t i = 0; i < panels.size(); ++i)
+    put(fmt::format("roofline-{}", i), roofline_chart(report, panels[i], frame));
+  put("time", time_chart(report));
+  put("gain", gain_chart(report));
   for (const std::string& level : traffic_levels(report)) put("traffic-" + level, traffic_chart(report, level));
   put("errors", error_chart(report));
   put("tiles", tile_chart(report));
-  put("split", split_chart(report));
   for (const char* quantity : kResidualQuantities)
     put(std::string("residual-") + quantity, residual_chart(report, quantity));
   if (report.pictures)
     for (std::size_t i = 0; i < report.pictures->lengths.size(); ++i)
-      put(fmt::format("length-{}", i), length_chart(report.pictures->lengths[i]));
+      put(fmt::format("length-{}", i), length_chart(report.pictures->lengths[i], length_frame(*report.pictures)));
   put("clock", clock_chart(report));
   put("power", power_chart(report));
   return charts;
+}
+
+// The line above the chosen point's charts.
+std::string facts_of(const ReportPoint& point) {
+  std::vector<std::string> parts;
+  if (!point.tile.empty()) parts.push_back("tile " + point.tile);
+  if (point.predicted.seconds) {
+    std::string text = "predicted " + std::string(point.modelled ? "" : "at least ") +
+                       quantity_short("seconds", point.predicted.seconds);
+    if (point.error) text += fmt::format(" (nine of ten within {})", percent_text(point.error->p90));
+    if (!point.bound_by.empty()) text += ", bound by " + resource_name(point.bound_by);
+    parts.push_back(text);
+  }
+  if (point.measured && point.measured->seconds)
+    parts.push_back("measured " + quantity_short("seconds", point.measured->seconds));
+  else parts.emplace_back("time not measured");
+  return join(parts, " · ");
+}
+
+json point_of(const ReportPoint& point) {
+  const Number measured = point.measured ? point.measured->seconds : Number();
+  return {{"key", point.key},
+          {"id", point.id},
+          {"label", point.label},
+          {"kernel", point.kernel},
+          {"gpu", point.gpu},
+          {"tile", point.tile},
+          {"time_predicted", quantity_short("seconds", point.predicted.seconds)},
+          {"time_measured", quantity_short("seconds", measured)},
+          {"facts", facts_of(point)}};
 }
 
 }  // namespace
 
 json page_data(const Report& report) {
   json points = json::array();
-  for (const ReportPoint& point : report.points)
-    points.push_back({{"key", point.key},
-                      {"id", point.id},
-                      {"label", point.label},
-                      {"kernel", point.kernel},
-                      {"dtype", point.dtype},
-                      {"bound_by", point.bound_by},
-                      {"predicted_seconds", value_of(point.predicted.seconds)},
-                      {"measured_seconds", point.measured ? value_of(point.measured->seconds) : json(nullptr)}});
+  for (const ReportPoint& point : report.points) points.push_back(point_of(point));
   // Names that recur a thousand times stand once: a row refers to its point and its quantity by index. A row of a point
   // that is not in the report carries [id, kernel] instead.
   json rows = json::array(), quantities = json::array();

@@ -36,7 +36,17 @@ std::string worst_html(const Report& report, const ReportRow& row) {
       "(tolerance {}).</p>\n",
       escape_html(quantity_name(row.quantity, row.level)), escape_html(label_of(report, row.point)),
       whole(quantity_text(row.quantity, row.predicted)), whole(quantity_text(row.quantity, row.measured)),
-      whole(error_text(row.ratio)), whole(tolerance_text(row.tolerance)));
+      whole(error_text(row.ratio)), whole(allowed_text(row.tolerance, row.slack, row.quantity)));
+}
+
+std::string refused_html(const Report& report) {
+  if (report.refused.empty()) return {};
+  std::string html =
+      fmt::format("<details class=\"refused\"><summary>{} of the points asked for {} no time</summary><ul>\n",
+                  report.refused.size(), report.refused.size() == 1 ? "has" : "have");
+  for (const RefusedPoint& point : report.refused)
+    html += "<li><strong>" + escape_html(point.label) + "</strong>: " + escape_html(point.reason) + "</li>\n";
+  return html + "</ul></details>\n";
 }
 
 std::string failures_html(const Report& report, const Headline& headline) {
@@ -46,7 +56,8 @@ std::string failures_html(const Report& report, const Headline& headline) {
     const ReportRow& row = headline.failures[i];
     cells.push_back({escape_html(label_of(report, row.point)), escape_html(quantity_name(row.quantity, row.level)),
                      quantity_text(row.quantity, row.predicted), quantity_text(row.quantity, row.measured),
-                     "<strong class=\"bad\">" + error_text(row.ratio) + "</strong>", tolerance_text(row.tolerance)});
+                     "<strong class=\"bad\">" + error_text(row.ratio) + "</strong>",
+                     allowed_text(row.tolerance, row.slack, row.quantity)});
   }
   std::string html =
       "<h3>Outside tolerance</h3>\n" +
@@ -63,18 +74,23 @@ std::string failures_html(const Report& report, const Headline& headline) {
 }  // namespace
 
 std::string meta_html(const Report& report) {
-  std::vector<std::string> parts{escape_html(report.hardware.name)};
+  std::vector<std::string> parts{escape_html(join(gpu_names(report), ", "))};
   if (!report.generated.empty()) parts.push_back(escape_html(report.generated));
   if (!report.revision.empty()) parts.push_back("revision <code>" + escape_html(report.revision) + "</code>");
   return join(parts, " <span aria-hidden=\"true\">·</span> ");
 }
 
-std::string headline_html(const Report& report) {
+std::string answer_html(const Report& report) {
+  std::string html = "<p class=\"lead\">" + escape_html(answer_sentence(report)) + "</p>\n";
   const Headline headline = headline_of(report);
-  std::string html =
-      "<p class=\"lead\">" + escape_html(headline_sentence(report, headline)) + "</p>\n" + facts_html(headline);
-  if (headline.checked == 0)
-    html += empty_html("Nothing was compared: there is no measurement, or no comparison was asked for.");
+  if (headline.checked > 0) html += facts_html(headline);
+  return html + refused_html(report) + roofline_html(report);
+}
+
+std::string checked_html(const Report& report) {
+  const Headline headline = headline_of(report);
+  if (headline.checked == 0) return {};
+  std::string html = "<p>" + escape_html(headline_sentence(report, headline)) + "</p>\n";
   if (headline.worst) html += worst_html(report, *headline.worst);
   if (headline.failed > 0) html += failures_html(report, headline);
   return html;

@@ -11,8 +11,6 @@
 namespace tilescope::report {
 namespace {
 
-constexpr const char* kNone = "This report has no pictures of accuracy.";
-
 // Groups first, where there are both, then every kernel of the list in its order.
 template <typename List>
 std::vector<Choice> choices_of(const List& list, std::vector<Choice> choices) {
@@ -47,38 +45,10 @@ bool any_third_party(const Pictures& pictures) {
 
 }  // namespace
 
-std::string split_html(const Report& report) {
-  if (!report.pictures) return empty_html(kNone);
-  if (report.pictures->splits.empty()) return empty_html("No record has a time that the model splits.");
-  constexpr MarkShape kShapes[] = {MarkShape::diamond,       MarkShape::triangle, MarkShape::cross,
-                                   MarkShape::triangle_down, MarkShape::stroke,   MarkShape::triangle_right,
-                                   MarkShape::square,        MarkShape::circle};
-  static_assert(std::size(kShapes) == std::size(kUnits));
-  std::vector<std::string> keys;
-  for (std::size_t i = 0; i < std::size(kUnits); ++i)
-    keys.push_back(key_html(kShapes[i], kUnits[i].name, fmt::format("var(--{})", kUnits[i].key)));
-  keys.push_back(key_html(MarkShape::bar, "it waits", "var(--waits)", "outlined"));
-  keys.push_back(key_html(MarkShape::bar, "multiprocessors without a block", "var(--idle)", "outlined"));
-  keys.push_back(key_html(MarkShape::bar, "launch", "var(--launch)", "outlined"));
-  return controls("split", choices_of(report.pictures->splits, {})) + legend_html(keys) +
-         figure_html(
-             "split",
-             "A bar is the predicted time, the dashed line the measured one (back to back, median); the text above a "
-             "bar says both, the predicted one first. A bar begins with the unit that is the busiest, in its "
-             "colour, as long as it would take at full rate and at the predicted clock; schedules of several kernels "
-             "show one part for each of these units. Then "
-             "come the time in which that unit waits (latencies, other units, turns between warps), multiprocessors "
-             "without a block (the last wave, unequal "
-             "blocks), and launches. Marks below show what each unit would take alone: they overlap. Shown are, of " +
-                 records_text(*report.pictures) +
-                 ", the longest of each kernel; for a kernel by itself up to five, evenly from its longest to its "
-                 "shortest above 20 µs (below, where it has none above).");
-}
-
 std::string lengths_html(const Report& report) {
-  if (!report.pictures) return empty_html(kNone);
+  if (!report.pictures) return {};
   const Pictures& pictures = *report.pictures;
-  if (pictures.lengths.empty()) return empty_html("No kernel has records of three lengths that are otherwise equal.");
+  if (pictures.lengths.empty()) return {};
   std::string html =
       legend_html(
           {key_html(MarkShape::circle, "measured"), key_html(MarkShape::circle, "predicted", "var(--hbm)", "hollow"),
@@ -100,9 +70,9 @@ std::string lengths_html(const Report& report) {
 }
 
 std::string residuals_html(const Report& report) {
-  if (!report.pictures) return empty_html(kNone);
+  if (!report.pictures) return {};
   const Pictures& pictures = *report.pictures;
-  if (pictures.residuals.empty()) return empty_html("Nothing was compared.");
+  if (pictures.residuals.empty()) return {};
   std::vector<std::string> keys{key_html(MarkShape::circle, "our kernels, within the bar", "var(--pass)"),
                                 key_html(MarkShape::circle, "outside", "var(--fail)", "hollow")};
   if (any_third_party(pictures)) {
@@ -122,14 +92,14 @@ std::string residuals_html(const Report& report) {
          "<code>tilescope predict</code> states for it, by regime (under 20 µs, memory, compute, spills); for a group "
          "of "
          "kernels it is the one that holds nine of ten of its "
-         "records. No bar is stated for clocks: theirs holds nine of ten of the kernel's records. Marks are filled or "
-         "hollow by the bar of their own kernel and regime.</p>\n";
+         "records. No bar is stated for clocks: theirs holds nine of ten of the kernel's records. Marks inside the bar "
+         "that is shown are filled.</p>\n";
 }
 
 std::string clocks_html(const Report& report) {
-  if (!report.pictures) return empty_html(kNone);
+  if (!report.pictures) return {};
   const Pictures& pictures = *report.pictures;
-  if (pictures.clocks.empty()) return empty_html("No record has a clock, or the model has no energies of this GPU.");
+  if (pictures.clocks.empty()) return {};
   const PowerAgreement& power = pictures.power_limit;
   const std::int64_t all = power.both + power.model_only + power.gpu_only + power.neither;
   return legend_html({key_html(MarkShape::circle, "predicted", "var(--hbm)", "hollow"),

@@ -10,12 +10,22 @@
 #include "base/contains.h"
 #include "base/text.h"
 #include "report/charts/chart.h"
+#include "report/charts/levels.h"
 #include "report/page/html_parts.h"
 #include "report/text/headline.h"
 #include "report/text/text_format.h"
 
 namespace tilescope::report {
 namespace {
+
+constexpr const char* kHowToRead = R"(<ul>
+<li><strong>Traffic at a level</strong> is the bytes that this memory serves to the next one inside (read) and takes from it (write). HBM: between DRAM and the L2 cache. L2: between the L2 cache and the multiprocessors. Shared memory: to and from registers and tensor cores. Register: operands of instructions.</li>
+<li><strong>Predicted</strong> numbers follow from the loops of the schedule, the tile sizes and the description of the kernel. No parameter is fitted to an attention measurement.</li>
+<li><strong>Error</strong> is predicted / measured − 1: positive where the prediction is too high. <strong>Tolerance</strong> is the error that the experiment allows for this quantity, set before the comparison; rows outside it are shown, never dropped.</li>
+<li><strong>FLOP</strong> counts floating-point operations that the tiles execute; a fused multiply-add is two. <strong>Arithmetic intensity</strong> is FLOP over bytes at one level.</li>
+<li>1 KiB is 1024 bytes, 1 kB is 1000 bytes; bandwidths and rates use decimal prefixes.</li>
+</ul>
+)";
 
 std::vector<Choice> kernel_choices(const Report& report) {
   std::vector<Choice> choices{{kEverything, "all kernels"}};
@@ -25,7 +35,7 @@ std::vector<Choice> kernel_choices(const Report& report) {
 
 std::string controls_html(const std::string& html) { return "<div class=\"controls\">\n" + html + "</div>\n"; }
 
-std::string colour_of(const std::string& level) { return "var(--" + level + ", var(--ink))"; }
+}  // namespace
 
 // Every tolerance in use with the experiment's reason for it, and the quantities that it holds for.
 std::string tolerances_html(const Report& report) {
@@ -48,9 +58,12 @@ std::string tolerances_html(const Report& report) {
   for (const auto& key : order)
     cells.push_back({escape_html(join(uses[key].names, ", ")), key.first, fmt::format("{}", uses[key].rows),
                      key.second.empty() ? "–" : escape_html(key.second)});
+  if (cells.empty()) return {};
   return "<h3>Tolerances and their reasons</h3>\n" +
          table_html("Tolerances", {{"Quantity"}, {"Tolerance", true}, {"Rows", true}, {"Reason"}}, cells);
 }
+
+namespace {
 
 bool any_allowance(const Report& report) {
   for (const ReportRow& row : report.rows)
@@ -73,58 +86,69 @@ std::string terms_html(const std::vector<ReportTerm>& terms) {
 }  // namespace
 
 std::string roofline_html(const Report& report) {
-  if (roofline_chart(report).is_null())
-    return empty_html("A roofline needs roofs, and points with traffic, work and time; this report has none.");
-  std::vector<Choice> dtypes, levels{{kEverything, "all levels"}};
-  for (const std::string& dtype : roofline_dtypes(report)) dtypes.push_back({dtype, dtype});
+  const std::vector<RooflinePanel> panels = roofline_panels(report);
+  if (panels.empty()) return {};
+  std::vector<Choice> levels{{kEverything, "all levels"}};
   std::vector<std::string> keys;
-  constexpr MarkShape kShapes[] = {MarkShape::circle, MarkShape::square, MarkShape::triangle, MarkShape::diamond};
   std::string operands;
-  for (const Roof& roof : report.hardware.roofs) {
-    const std::string name = level_name(roof.level), brief = level_short(roof.level);
-    levels.push_back({roof.level, name});
-    keys.push_back(
-        key_html(kShapes[keys.size() % 4], name == brief ? name : name + " (" + brief + ")", colour_of(roof.level)));
-    if (only_operands(report, roof.level))
+  for (const std::string& level : roofline_frame(report).levels) {
+    const std::string name = level_name(level), brief = level_short(level);
+    levels.push_back({level, name});
+    keys.push_back(level_key_html(level, name == brief ? name : name + " (" + brief + ")"));
+    if (only_operands(report, level))
       operands += " For " + name +
                   " the bytes are operand reads of matrix instructions, on both sides, because only they were counted.";
   }
   keys.push_back(key_html(MarkShape::circle, "predicted", "var(--ink)", "hollow"));
-  keys.push_back(key_html(MarkShape::circle, "measured"));
-  return controls_html(control_html("Data type", "dtype", "roofline", dtypes) +
-                       control_html("Level", "level", "roofline", levels) +
-                       control_html("Kernel", "kernel", "roofline", kernel_choices(report))) +
-         legend_html(keys) +
-         figure_html("roofline",
-                     "Every point appears once a level, at the same height: its FLOP over the bytes which that level "
-                     "moved. A point on a sloped "
-                     "roof is bound by that memory, one under the flat roof by arithmetic. Point at a mark to follow "
-                     "it through the levels." +
-                         operands);
+  if (headline_of(report).measured_points > 0) keys.push_back(key_html(MarkShape::circle, "measured"));
+  std::string html = controls_html(control_html("Level", "level", "roofline", levels) +
+                                   control_html("Kernel", "kernel", "roofline", kernel_choices(report))) +
+                     legend_html(keys) + "<div class=\"panels\">\n";
+  for (std::size_t i = 0; i < panels.size(); ++i)
+    html += fmt::format("<section class=\"level {}\"><h3 class=\"name\">{}</h3>{}</section>\n",
+                        panels[i].width > 1000  ? "whole"
+                        : panels[i].width > 400 ? "half"
+                                                : "third",
+                        escape_html(panel_title(panels[i])), figure_html(fmt::format("roofline-{}", i), ""));
+  return html + "</div>\n<p class=\"quiet\">" +
+         escape_html(
+             "A point has one mark a level, all at one height: its FLOP over the bytes which that level moved. A mark "
+             "on a sloped roof is bound by that memory, one under the flat roof by arithmetic. Choose a mark (click, "
+             "or "
+             "arrow keys and Enter) to see the point below." +
+             operands) +
+         "</p>\n";
 }
 
-std::string traffic_html(const Report& report) {
+std::string point_html(const Report& report) {
   const std::vector<std::string> levels = traffic_levels(report);
-  if (levels.empty()) return empty_html("No point carries traffic.");
+  if (levels.empty()) return {};
   std::vector<Choice> points;
   for (const ReportPoint& point : report.points)
     points.push_back({point.key, point.label, report.derivation && report.derivation->point == point.id});
-  std::string html = controls_html(control_html("Point", "point", "traffic-", points)) +
-                     "<p class=\"point-facts\" id=\"point-facts\" aria-live=\"polite\"></p>\n" +
-                     legend_html({key_html(MarkShape::bar, "read", "var(--ink-2)"),
-                                  key_html(MarkShape::bar, "write", "var(--ink)", "hollow")}) +
-                     "<div class=\"levels\">\n";
-  for (const std::string& level : levels) {
-    if (traffic_chart(report, level).is_null()) continue;
-    const std::string part = only_operands(report, level) ? ": operands of matrix instructions" : "";
-    html += fmt::format("<section class=\"level\"><h3>{}{}</h3>{}</section>\n", escape_html(level_name(level)), part,
-                        figure_html("traffic-" + level, ""));
-  }
+  std::string html = controls_html(control_html("Point", "point", "", points)) +
+                     "<p class=\"point-facts\" id=\"point-facts\" aria-live=\"polite\"></p>\n<div class=\"levels\">\n";
+  const auto part = [&](const std::string& title, const std::string& id) {
+    html += fmt::format("<section class=\"level\"><h3>{}</h3>{}</section>\n", escape_html(title), figure_html(id, ""));
+  };
+  if (!time_chart(report).is_null()) part("Where the predicted time goes", "time");
+  if (!gain_chart(report).is_null()) part("What would help: time saved by 10 % more of", "gain");
+  html +=
+      "</div>\n<p class=\"quiet\">The busiest unit of a multiprocessor, at full rate and at the predicted clock, then "
+      "what it waits for. A point is bound by the resource that needs most time for its bytes or FLOP; a unit counts "
+      "instructions as well, and can be busier.</p>\n" +
+      legend_html({key_html(MarkShape::bar, "read", "var(--ink-2)"),
+                   key_html(MarkShape::bar, "write", "var(--ink)", "hollow")}) +
+      "<div class=\"levels\">\n";
+  for (const std::string& level : levels)
+    if (!traffic_chart(report, level).is_null())
+      part("Bytes at " + level_name(level) + (only_operands(report, level) ? ": operands of matrix instructions" : ""),
+           "traffic-" + level);
   return html + "</div>\n";
 }
 
 std::string errors_html(const Report& report) {
-  if (error_chart(report).is_null()) return empty_html("Nothing was compared.");
+  if (error_chart(report).is_null()) return {};
   std::string caption =
       "Right of zero the prediction is too high, left of it too low. The axis is linear near zero and logarithmic "
       "further out; "
@@ -138,23 +162,23 @@ std::string errors_html(const Report& report) {
     caption += " The experiment allows some quantities a few bytes beside the tolerance; small sizes can need them.";
   }
   return controls_html(control_html("Kernel", "kernel", "errors", kernel_choices(report))) + legend_html(keys) +
-         figure_html("errors", caption) + tolerances_html(report);
+         figure_html("errors", caption);
 }
 
 std::string tiles_html(const Report& report) {
-  if (tile_chart(report).is_null()) return empty_html("This report has no tile map.");
+  if (tile_chart(report).is_null()) return {};
   const TileMap& map = *report.tile_map;
   return "<p>" + escape_html(map.title.empty() ? map.kernel + " on " + map.hardware : map.title) + "</p>\n" +
          controls_html(control_html("Show", "metric", "tiles",
                                     {{"seconds", "predicted time"}, {"bytes", "bytes read from L2"}})) +
-         figure_html("tiles",
-                     "A stronger tint is more, the smallest is outlined. A cross marks a tile that does not fit; point "
-                     "at it to see "
-                     "which memory is too small and by how much.");
+         figure_html(
+             "tiles",
+             "A stronger tint is better, the best tile is outlined. Hatched tiles fit and are not built. A cross "
+             "marks a tile that does not fit; point at it to see which memory is too small and by how much.");
 }
 
 std::string derivation_html(const Report& report) {
-  if (!report.derivation) return empty_html("This report has no derivation.");
+  if (!report.derivation) return {};
   const ReportDerivation& d = *report.derivation;
   std::string html = d.title.empty() ? "" : "<h3>" + escape_html(d.title) + "</h3>\n";
   html += "<div class=\"derivation\"><div class=\"prose\">\n";
@@ -179,11 +203,16 @@ std::string notes_html(const Report& report) {
       "Times come from CUDA events, without counters: cold with a flushed L2 before each run, otherwise back to back "
       "after warming up. The "
       "numbers here are medians."};
-  std::string html;
   const bool measured = headline_of(report).measured_points > 0;
+  std::string html;
   for (const std::string& note : report.notes.empty() && measured ? kUsual : report.notes)
     html += "<li>" + escape_html(note) + "</li>\n";
-  return html.empty() ? empty_html("Nothing was measured.") : "<ul>\n" + html + "</ul>\n";
+  html = html.empty() ? "" : "<h3>How it was measured</h3>\n<ul>\n" + html + "</ul>\n";
+  if (measured)
+    html +=
+        "<p>The records themselves keep the GPU, driver, clocks, the launch, all counters by name and all "
+        "samples.</p>\n";
+  return fmt::format("<div class=\"prose\">\n<h3>How to read the numbers</h3>\n{}{}</div>\n", kHowToRead, html);
 }
 
 }  // namespace tilescope::report

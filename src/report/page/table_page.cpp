@@ -7,6 +7,17 @@
 #include "report/text/text_format.h"
 
 namespace tilescope {
+namespace {
+
+// Scrolls sideways on its own where the screen is narrow.
+std::string picture_html(const std::string& svg) {
+  if (svg.empty()) return {};
+  return "<section aria-label=\"Picture\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+         "aria-label=\"Chart\">\n" +
+         svg + "</div></section>\n";
+}
+
+}  // namespace
 
 std::string render_table_page(const TablePage& page, const std::filesystem::path& assets) {
   using namespace report;
@@ -26,7 +37,7 @@ std::string render_table_page(const TablePage& page, const std::filesystem::path
   const TemplateValues values{{"title", escape_html(page.title)},
                               {"css", asset(assets, "page.css")},
                               {"meta", escape_html(page.meta)},
-                              {"picture", page.picture},
+                              {"picture", picture_html(page.picture)},
                               {"heading", escape_html(page.heading)},
                               {"table", table_html(page.heading, columns, html)},
                               {"columns", meanings},

@@ -7,6 +7,8 @@
 #include <limits>
 #include <set>
 
+#include "base/text.h"
+
 namespace tilescope::report {
 namespace {
 
@@ -55,17 +57,23 @@ Headline headline_of(const Report& report) {
   return headline;
 }
 
+std::vector<std::string> gpu_names(const Report& report) {
+  std::vector<std::string> names;
+  for (const Hardware& gpu : report.gpus)
+    names.push_back(gpu.chip.empty() ? gpu.name : fmt::format("{} ({})", gpu.name, gpu.chip));
+  return names;
+}
+
 std::string headline_sentence(const Report& report, const Headline& headline) {
-  const std::string chip = report.hardware.chip.empty() ? "" : fmt::format(" ({})", report.hardware.chip);
-  if (headline.points == 0) return fmt::format("For {}{} there are no points yet.", report.hardware.name, chip);
+  const std::string gpus = join(gpu_names(report), ", ");
+  if (headline.points == 0) return fmt::format("For {} there are no points yet.", gpus);
   const std::string what = fmt::format("{} of {}", counted(headline.points, "point"),
                                        counted(static_cast<int>(headline.kernels.size()), "kernel"));
   const std::string measured = headline.measured_points == 0 ? "none of them measured"
                                : headline.measured_points == headline.points
                                    ? "every one measured"
                                    : fmt::format("{} of them measured", headline.measured_points);
-  return fmt::format("On {}{}, {} {} predicted and {}.", report.hardware.name, chip, what,
-                     headline.points == 1 ? "was" : "were", measured);
+  return fmt::format("On {}, {} {} predicted and {}.", gpus, what, headline.points == 1 ? "was" : "were", measured);
 }
 
 }  // namespace tilescope::report

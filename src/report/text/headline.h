@@ -21,4 +21,11 @@ Headline headline_of(const Report& report);
 // "On NVIDIA H200 (GH100), 62 points of 2 kernels were predicted and 60 of them measured."
 std::string headline_sentence(const Report& report, const Headline& headline);
 
+// "H200 SXM 141GB (GH100)", one a GPU.
+std::vector<std::string> gpu_names(const Report& report);
+
+// What bounds the points and how sure that is: "fused_wgmma (fp16) takes 93.8 µs on H100 SXM5 80GB, bound by tensor
+// cores. Nine of ten measurements of such predictions lie within 7.00 % (n = 97)."
+std::string answer_sentence(const Report& report);
+
 }  // namespace tilescope::report

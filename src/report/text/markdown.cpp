@@ -63,6 +63,7 @@ std::string render_markdown(const analysis::Report& content) {
   const Headline headline = headline_of(content);
   std::string out =
       "# " + escape_markdown(content.title) + "\n\n" + escape_markdown(headline_sentence(content, headline));
+  if (headline.points > 0 && headline.measured_points == 0) out += " " + escape_markdown(answer_sentence(content));
   if (headline.checked > 0)
     out +=
         fmt::format(" {} of {} checked numbers are within tolerance, {} outside; {} are reported without a tolerance.",

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/level.h"
@@ -108,23 +107,6 @@ std::string escape_csv(std::string_view text) {
   return out + '"';
 }
 
-std::string json_for_script(const nlohmann::json& value) {
-  const std::string raw = value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  std::string out;
-  out.reserve(raw.size());
-  for (std::size_t i = 0; i < raw.size(); ++i) {
-    const char c = raw[i];
-    if (c == '<') out += "\\u003c";
-    else if (c == '>') out += "\\u003e";
-    else if (c == '&') out += "\\u0026";
-    else if (raw.compare(i, 3, "\xE2\x80\xA8") == 0 || raw.compare(i, 3, "\xE2\x80\xA9") == 0) {
-      out += raw[i + 2] == '\xA8' ? "\\u2028" : "\\u2029";
-      i += 2;
-    } else out += c;
-  }
-  return out;
-}
-
 std::string unit_of(const std::string& quantity) {
   if (contains(quantity, "bytes") || contains(quantity, "traffic")) return "B";
   if (contains(quantity, "seconds")) return "s";
@@ -159,12 +141,19 @@ std::string error_text(std::optional<double> ratio) {
   const double percent = (*ratio - 1) * 100;
   if (percent == 0) return "0 %";
   const std::string sign = percent > 0 ? "+" : "−";
-  return std::abs(percent) < 0.005 ? sign + "< 0.01 %" : sign + percent_digits(std::abs(percent)) + " %";
+  return std::abs(percent) < 0.005 ? "< 0.01 %" : sign + percent_digits(std::abs(percent)) + " %";
 }
 
 std::string tolerance_text(std::optional<double> tolerance) {
   if (!tolerance) return "none";
   return *tolerance == 0 ? "exact" : "± " + percent_text(tolerance);
+}
+
+std::string allowed_text(std::optional<double> tolerance, double slack, const std::string& quantity) {
+  if (slack <= 0) return tolerance_text(tolerance);
+  const bool kib = unit_of(quantity) == "B" && std::fmod(slack, 1024) == 0;
+  return tolerance_text(tolerance) + " or " +
+         (kib ? with_thousands(std::llround(slack / 1024)) + " KiB" : quantity_text(quantity, slack));
 }
 
 std::string ratio_text(std::optional<double> ratio) { return ratio ? fmt::format("{:.4f}", *ratio) : kAbsent; }

@@ -1,7 +1,6 @@
-// How the report writes text and numbers in HTML, in a script element, in Markdown and in CSV.
+// How the report writes text and numbers in HTML, in Markdown and in CSV.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,10 +10,6 @@ namespace tilescope::report {
 std::string escape_html(std::string_view text);      // text or attribute value
 std::string escape_markdown(std::string_view text);  // a table cell: one line, nothing in it is markup
 std::string escape_csv(std::string_view text);       // RFC 4180: quoted when it must be
-
-// JSON that may stand inside <script>: no "<", ">", "&", U+2028 or U+2029 survives unescaped, and bytes that are not
-// UTF-8 become U+FFFD.
-std::string json_for_script(const nlohmann::json& value);
 
 std::string unit_of(const std::string& quantity);  // "read_bytes" -> "B"; empty for a plain count
 
@@ -27,8 +22,10 @@ std::string quantity_short(const std::string& quantity, std::optional<double> va
 std::string percent_text(std::optional<double> fraction);     // 0.0123 -> "1.23 %"
 std::string error_text(std::optional<double> ratio);          // 1.0123 -> "+1.23 %"
 std::string tolerance_text(std::optional<double> tolerance);  // "± 3.00 %", "exact" for 0, "none"
-std::string ratio_text(std::optional<double> ratio);          // four decimals
-std::string plain_number(std::optional<double> value);        // for machines: shortest exact decimal, empty when absent
+// The same with the absolute allowance: "± 3.00 % or 64 KiB".
+std::string allowed_text(std::optional<double> tolerance, double slack, const std::string& quantity);
+std::string ratio_text(std::optional<double> ratio);    // four decimals
+std::string plain_number(std::optional<double> value);  // for machines: shortest exact decimal, empty when absent
 
 // "read_bytes" or "traffic read" at "hbm", and "traffic hbm read" without a level -> "HBM read".
 std::string quantity_name(const std::string& quantity, const std::string& level);

@@ -5,8 +5,13 @@
 #include "analysis/family/family.h"
 #include "analysis/pictures/pictures.h"
 #include "analysis/report/report.h"
+#include "base/data_directory.h"
 #include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/records/predicted_report.h"
+#include "cli/input/launch_input.h"
 #include "cli/input/recorded_options.h"
 #include "cli/output/progress.h"
 #include "compare/recorded.h"
@@ -56,6 +61,7 @@ analysis::Report collect_report(const Arguments& arguments, const Comparison& co
   if (const auto other = arguments.text("pictures")) {
     Comparison pictured = compare_recorded(arguments, *other, Progress(arguments, "comparing records").callback());
     keep_records_of(hardware, pictured);
+    analysis::shorten_kernel_names(pictured);
     report.pictures = analysis::pictures_of(pictured, hardware, errors);
   } else {
     report.pictures = analysis::pictures_of(comparison, hardware, errors);
@@ -92,11 +98,54 @@ std::string report_text(const Arguments& arguments, const analysis::Report& repo
   return render_html(report, assets_of(arguments));
 }
 
+std::string predicted_text(const Arguments& arguments, const PredictedReport& predicted) {
+  switch (arguments.format()) {
+    case OutputFormat::json:
+      return analysis::to_json(predicted.report, predicted.predictions).dump(1) + "\n";
+    case OutputFormat::md:
+      return render_markdown(predicted.report);
+    case OutputFormat::csv:
+      return render_csv(predicted.report);
+    case OutputFormat::text:
+      break;
+  }
+  return render_html(predicted.report, assets_of(arguments));
+}
+
+// What was captured, recorded elsewhere or imported, beside its predictions. No tolerance judges it.
+Comparison compare_launches(const Arguments& arguments, const std::string& place) {
+  const TemporaryDirectory scratch("tilescope-report");
+  std::vector<validate::Record> records;
+  std::vector<std::string> missing;
+  for (launches::AttentionLaunches& launch : read_launches(arguments, place, scratch.path()).attention) {
+    if (launch.record) records.push_back(std::move(*launch.record));
+    else missing.push_back(launch.kernel + ": " + join(launch.missing, "; "));
+  }
+  if (records.empty())
+    refuse("--from",
+           missing.empty() ? "no launch looks like attention" : "no launch can be predicted: " + missing.front());
+  static const validate::Experiment no_tolerances;
+  return compare_records(records, data_directory(),
+                         [](const std::string&) -> const validate::Experiment& { return no_tolerances; });
+}
+
 ExitStatus report(const Arguments& arguments) {
+  const auto from = arguments.text("from");
+  if (from && (arguments.has("recorded") || arguments.has("experiment")))
+    refuse("--from", "is a capture or another tool's file; leave out --recorded and --experiment");
+  if (!from && asks_for_predictions(arguments)) {
+    for (const char* other : {"recorded", "experiment", "page", "pictures"})
+      if (arguments.has(other))
+        refuse(fmt::format("--{}", other), "is of a report of records; leave it out, or leave out the point");
+    deliver(arguments, predicted_text(arguments, predicted_report(arguments)));
+    return ExitStatus::done;
+  }
   Comparison comparison =
-      compare_recorded(arguments, Keep::points, Progress(arguments, "comparing records").callback());
+      from ? compare_launches(arguments, *from)
+           : compare_recorded(arguments, Keep::points, Progress(arguments, "comparing records").callback());
   const HardwareProfile hardware = hardware_of(arguments, comparison);
   keep_records_of(hardware, comparison);
+  analysis::shorten_kernel_names(comparison);
   if (arguments.text("page") == "family")
     deliver(arguments, family_text(arguments, collect_family(arguments, comparison, hardware)));
   else
@@ -107,9 +156,8 @@ ExitStatus report(const Arguments& arguments) {
 std::vector<OptionSpec> report_options() {
   auto output = output_options();
   output.front().help = "text or none: the HTML page; json, csv or md: the same numbers";
-  return recorded_options() +
+  return predicted_options() + recorded_options() +
          std::vector<OptionSpec>{
-             {"hardware", "only records of this GPU (default: the one with most)", Value::hardware},
              {"page",
               "report (default): every record, or family: a row a kernel, and ladders of speed",
               Value::choice,
@@ -117,6 +165,9 @@ std::vector<OptionSpec> report_options() {
              {"pictures",
               "directory of records for the pictures of DRAM, errors, time and clock (default: those of --recorded)",
               Value::directory},
+             {"from", "a capture, records, or a file that import reads: its attention launches", Value::file},
+             {"point", "of --from: sizes of launches that nothing states, as in run; may be repeated"},
+             nvdisasm_option(),
              {"assets", "folder with the page's bundle (default: that of the build)", Value::directory}} +
          output;
 }
@@ -126,10 +177,18 @@ std::vector<OptionSpec> report_options() {
 Command report_command() {
   return {.name = "report",
           .summary = "one self-contained HTML page (or Markdown, JSON, CSV)",
-          .usage = "[--recorded DIRECTORY] -o report.html",
-          .examples = {"tilescope report -o report.html", "tilescope report --page family -o family.html",
-                       "tilescope report --format md"},
-          .notes = "",
+          .usage = "[--recorded DIRECTORY | --from CAPTURE | --model CONFIG | POINT] -o report.html",
+          .examples =
+              {"tilescope report -o report.html", "tilescope report --page family -o family.html",
+               "tilescope report --hardware h100_sxm,h200_sxm --kernel fused_mma --heads 32 --head-dim 128 --axis "
+               "seqlen=1k:64k:x2 -o sweep.html",
+               "tilescope report --model llama-3-70b --hardware h100_sxm,h200_sxm --phase decode --batch 64 --context "
+               "8k,32k --tp 8 -o model.html"},
+          .notes =
+              "With options of a point, or with --axis, the report is of predictions: --hardware, --dtype, --kernel "
+              "and --schedule take lists by commas, and are crossed. --model asks for the calls of one layer of each "
+              "group, whether or not the model fits (see tilescope model). Without, it is of records, predicted beside "
+              "measured.",
           .options = report_options,
           .run = report};
 }

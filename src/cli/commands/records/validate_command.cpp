@@ -53,9 +53,14 @@ std::string summary_text(const Comparison& comparison, const std::vector<SearchR
 }
 
 // Published tables are measurements too.
-void write_errors(const std::string& file, const Comparison& comparison) {
-  const std::vector<PublishedResult> published = compare_published(
-      validate::read_published((data_directory() / "validate" / "published").string()), data_directory());
+std::vector<PublishedResult> published_results(const Arguments& arguments) {
+  if (const auto file = arguments.text("published-rows")) return read_published_results(*file);
+  return compare_published(validate::read_published((data_directory() / "validate" / "published").string()),
+                           data_directory());
+}
+
+void write_errors(const std::string& file, const Comparison& comparison,
+                  const std::vector<PublishedResult>& published) {
   write_file(file, to_json(error_bars(observed_errors(comparison, published))).dump(1) + "\n");
 }
 
@@ -103,6 +108,8 @@ bool within_tolerances(const Arguments& arguments, const Comparison& comparison)
 ExitStatus validate_records(const Arguments& arguments) {
   if (arguments.has("published")) return validate_published(arguments);
   check_baseline_options(arguments);
+  if (arguments.has("published-rows") && !arguments.has("errors"))
+    refuse("--published-rows", "is for --errors FILE; leave it out");
   const Comparison comparison =
       compare_recorded(arguments, Keep::rows, Progress(arguments, "comparing records").callback());
   const std::vector<SearchRegret> regrets = search_regret(comparison);
@@ -113,7 +120,7 @@ ExitStatus validate_records(const Arguments& arguments) {
     const Style md{.format = OutputFormat::md};
     write_file(*markdown, summary_text(comparison, regrets, md) + baseline_text(arguments, changes, md));
   }
-  if (const auto errors = arguments.text("errors")) write_errors(*errors, comparison);
+  if (const auto errors = arguments.text("errors")) write_errors(*errors, comparison, published_results(arguments));
   const Style style = style_of(arguments);
   if (style.format == OutputFormat::json) {
     Json json = to_json(comparison);
@@ -136,6 +143,11 @@ std::vector<OptionSpec> validate_options() {
              {"update-baseline", "store this comparison as the --baseline instead", Value::flag},
              {"errors", "also write the time errors by GPU and kernel that predict prints (validate/errors.json)",
               Value::output_file},
+             {"published-rows",
+              "for --errors: published times as --published prints them with --format json (default: they are "
+              "predicted "
+              "again)",
+              Value::file},
              {"published", "compare instead with published times: a directory of tables (validate/published)",
               Value::directory},
              {"basis", "rates of the GPUs: stated (default), or derived by rules, to measure the error of the rules",

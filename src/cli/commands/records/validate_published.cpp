@@ -25,7 +25,8 @@ Table rows_of(const std::vector<PublishedResult>& results) {
 }  // namespace
 
 ExitStatus validate_published(const Arguments& arguments) {
-  for (const char* other : {"recorded", "experiment", "junit", "errors", "baseline", "update-baseline"})
+  for (const char* other :
+       {"recorded", "experiment", "junit", "errors", "published-rows", "baseline", "update-baseline"})
     if (arguments.has(other))
       throw InputError(Diagnostic{.path = "--" + std::string(other),
                                   .message = "applies to records, not to --published; leave out one of them"});

@@ -43,6 +43,8 @@ CacheShape cache_shape(const HardwareProfile& hardware) {
   if (hardware.l2_caches) shape.caches = static_cast<int>(std::clamp<std::int64_t>(hardware.l2_caches->value, 1, 64));
   if (hardware.l2_dealt_blocks) shape.dealt_blocks = hardware.l2_dealt_blocks->value;
   shape.capacity = l2 && l2->capacity_bytes ? std::llround(l2->capacity_bytes->value / shape.caches) : 0;
+  if (hardware.l2_slices && hardware.l2_capacity_slices)  // the device reports slices that it does not have
+    shape.capacity = shape.capacity / hardware.l2_capacity_slices->value * hardware.l2_slices->value;
   if (hardware.l2_ways) shape.ways = hardware.l2_ways->value;
   if (hardware.l2_ways && hardware.l2_dirty_ways)
     shape.dirty = std::min(1.0, static_cast<double>(hardware.l2_dirty_ways->value) / static_cast<double>(shape.ways));

@@ -151,8 +151,9 @@ TEST_CASE("an entry of several pieces behaves like its pieces") {
 }
 
 // Measured: DRAM bytes of sweeps by counter (validate/microbench/l2_reuse.cu); see measured.l2 of the profile. The
-// machine has one random placement; the model takes the mean of several. Largest differences: 0.14 for pieces, 0.12 for
-// additions, 0.14 for 8 ranges.
+// machine has one random placement; the model takes the mean of several. Largest differences: 0.12 for pieces, 0.10 for
+// 8 ranges, 0.13 for one, 0.15 for reads by one SM, 0.24 for additions, which the GPU spreads more evenly over its
+// sets.
 TEST_CASE("repeated sweeps over the L2 hit as often as measured on an H200") {
   const auto near = [](double found, double measured, double by) {
     CAPTURE(measured);
@@ -162,13 +163,13 @@ TEST_CASE("repeated sweeps over the L2 hit as often as measured on an H200") {
        {std::pair{12., 0.01}, {16., .064}, {20., .2}, {24., .34}, {28., .49}, {32., .645}, {40., .86}})
     near(missing_again(Sweep::by_all, mib, static_cast<int>(mib * 16)), part, 0.13);  // 64 KiB pieces
   for (const auto& [mib, part] : {std::pair{20., .003}, {24., .07}, {28., .42}, {32., .64}, {38., .94}})
-    near(missing_again(Sweep::by_all, mib, 8), part, 0.15);
+    near(missing_again(Sweep::by_all, mib, 8), part, 0.11);
   for (const auto& [mib, part] : {std::pair{26., 0.}, {28., .014}, {30., .264}, {32., .7}, {34., .9}, {38., 1.}})
-    near(missing_again(Sweep::by_all, mib, 1), part, 0.2);
+    near(missing_again(Sweep::by_all, mib, 1), part, 0.14);
   for (const auto& [mib, part] : {std::pair{16., 0.001}, {24., .042}, {32., .176}, {40., .39}, {48., .64}, {56., .83}})
-    near(missing_again(Sweep::by_one, mib, static_cast<int>(mib * 16)), part, 0.14);
+    near(missing_again(Sweep::by_one, mib, static_cast<int>(mib * 16)), part, 0.16);
   for (const auto& [mib, part] : {std::pair{48., 0.}, {60., .32}, {64., .775}, {72., 1.}})
-    near(missing_again(Sweep::added, mib, 1), part, 0.16);
+    near(missing_again(Sweep::added, mib, 1), part, 0.25);
 }
 
 // Sets of 4 and of 8 ranges, as the microbenchmark sweeps them. Largest difference: 0.09.
@@ -194,7 +195,11 @@ TEST_CASE("a profile without ways gives a cache with a sharp capacity limit") {
   CHECK(shape.capacity == static_cast<std::int64_t>(a100.level(LevelId::l2)->capacity_bytes->value));
   CHECK(shape.ways == 0);
   CHECK(shape.half_gone == doctest::Approx(static_cast<double>(shape.capacity) / shape.partitions));
-  const CacheShape h200 = cache_shape(profile("h200_sxm"));
+  HardwareProfile stated = profile("h200_sxm");
+  const CacheShape h200 = cache_shape(stated);
+  CHECK(h200.capacity == std::int64_t{94} * (640 << 10));  // the device reports that of 96 slices
+  stated.l2_capacity_slices.reset();
+  CHECK(cache_shape(stated).capacity == std::int64_t{60} << 20);
   CHECK(h200.partitions == 2);
   CHECK(h200.ways == 16);
   CHECK(h200.dirty == 0.5);
