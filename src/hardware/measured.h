@@ -124,6 +124,7 @@ struct MeasuredRates {
     ByFormat tensor;         // J/FLOP, wgmma, random normal operands from shared memory
     ByFormat mma;            // J/FLOP, mma.sync, the same from registers
     Value hbm, l2, smem;     // J/B read: from HBM into L2 and the SM; from L2 into the SM; from shared memory
+    Value add;               // J/B that an SM adds to floats in the L2
     Value ffma, ex2, issue;  // J a thread operation, operands from registers; issue: a cheap integer instruction
     Value clock_exponent;    // energy of an operation goes with this power of the clock (the voltage follows it)
   } power;
@@ -235,6 +236,7 @@ void visit_measured(Rates& r, Visit&& visit) {
   visit("power", "hbm", joules, r.power.hbm);
   visit("power", "l2", joules, r.power.l2);
   visit("power", "smem", joules, r.power.smem);
+  visit("power", "add", joules, r.power.add);
   visit("power", "ffma", joules, r.power.ffma);
   visit("power", "ex2", joules, r.power.ex2);
   visit("power", "issue", joules, r.power.issue);

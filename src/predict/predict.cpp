@@ -46,7 +46,7 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
     time.launch += launch_seconds(hardware, launch.bound.how, repeats.evicts);
     time.cold += each.cold_seconds(each.highest_hz);
     time.sm_cycles += result.seconds * each.highest_hz, time.busy_cycles += result.busy_clocks;
-    add_energy(launch_energy(hardware, launch.bound.how, launch.counts), energy);
+    add_energy(launch_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true)), energy);
   }
   // Clock: the highest at which all of them stay within the power limit.
   const ClockAndPower sustained = sustained_clock(hardware, times, energy, time.launch);

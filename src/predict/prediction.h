@@ -122,7 +122,7 @@ struct EnumTable<Lever> {
 inline constexpr int lever_count = static_cast<int>(kind_count<Lever>);
 
 // What takes energy: bytes that a level moves, then operations.
-enum class EnergyItem { hbm, l2, smem, tensor, multiply_adds, exponentials, others };
+enum class EnergyItem { hbm, l2, additions, smem, tensor, multiply_adds, exponentials, others };
 struct EnergyItemRow {
   EnergyItem value;
   std::string_view name, unit;
@@ -132,6 +132,7 @@ template <>
 struct EnumTable<EnergyItem> {
   static constexpr std::array rows{EnergyItemRow{EnergyItem::hbm, "hbm", "B", true},
                                    EnergyItemRow{EnergyItem::l2, "l2", "B", true},
+                                   EnergyItemRow{EnergyItem::additions, "l2 additions", "B", true},
                                    EnergyItemRow{EnergyItem::smem, "smem", "B", true},
                                    EnergyItemRow{EnergyItem::tensor, "tensor", "FLOP", false},
                                    EnergyItemRow{EnergyItem::multiply_adds, "multiply-adds", "OP", false},

@@ -18,7 +18,8 @@ double operand_bytes_per_flop(Format format) { return (64.0 + 256.0) * bits(form
 
 }  // namespace
 
-Energy launch_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts) {
+Energy launch_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts,
+                     double added_bytes) {
   Energy energy;
   if (!hardware.measured) return energy;
   const auto& power = hardware.measured->power;
@@ -53,6 +54,9 @@ Energy launch_energy(const HardwareProfile& hardware, const IslandImplementation
   energy.items[static_cast<std::size_t>(EnergyItem::tensor)] = {static_cast<double>(counts.work.tensor_flop),
                                                                 energy.tensor};
   energy.others = take(EnergyItem::l2, moved(counts, Boundary::l2), power.l2->value);
+  // What an addition takes more than moving its bytes, which the L2's count already.
+  if (power.add)
+    energy.others += take(EnergyItem::additions, added_bytes, std::max(0.0, power.add->value - power.l2->value));
   energy.others += take(EnergyItem::smem, moved(counts, Boundary::smem), power.smem->value);
   energy.others += take(EnergyItem::multiply_adds, operations({Pipe::ffma, Pipe::fadd, Pipe::fmul}), power.ffma->value);
   energy.others += take(EnergyItem::exponentials, operations({Pipe::xu}), power.ex2->value);

@@ -15,7 +15,8 @@ struct Energy {
   double joules() const { return memory + tensor + others; }
 };
 void add_energy(const Energy& own, Energy& sum);
-Energy launch_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts);
+Energy launch_energy(const HardwareProfile& hardware, const IslandImplementation& how, const LaunchCounts& counts,
+                     double added_bytes = 0);
 
 // The highest clock at which launches that run one after the other, again and again, stay within the board's power, and
 // the power there. What an operation takes falls with the clock, for the voltage does (power.clock_exponent). `gaps`:

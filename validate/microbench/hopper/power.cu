@@ -111,6 +111,26 @@ struct RegisterProducts {
   }
 };
 
+// Additions of 16 bytes a thread to the block's own 32 KiB of floats in the L2, of numbers that change the sums.
+struct Additions {
+  float* to;
+  static constexpr int threads = 256, bytes = 32768;
+  __device__ __forceinline__ unsigned operator()(unsigned char*, int rounds, Stopwatch& watch) const {
+    float* own = to + blockIdx.x * (bytes / 4) + threadIdx.x * 4;
+    const float x = normal(blockIdx.x * threads + threadIdx.x), y = normal(threadIdx.x * 7919u + blockIdx.x);
+    watch.start();
+#pragma unroll 1
+    for (int round = 0; round < rounds; ++round)
+#pragma unroll
+      for (int i = 0; i < bytes / 4; i += threads * 4)
+        asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(own + i), "f"(x), "f"(y), "f"(-x),
+                     "f"(-y)
+                     : "memory");
+    watch.stop();
+    return 0;
+  }
+};
+
 template <class Element>
 LoadResult products_on(const Nvml& nvml, double seconds, int blocks) {
   using Body = NormalProducts<Element>;
@@ -151,6 +171,16 @@ void measure_tensor_power(Microbench& bench, const Nvml& nvml, double seconds, c
   add_energy<__nv_bfloat16>(bench, nvml, seconds, "bf16", curves);
   add_register_energy(bench, nvml, seconds, curves);
   add_energy<device::E4m3>(bench, nvml, seconds, "fp8_e4m3", curves);
+  {
+    const DeviceBuffer sums(static_cast<std::size_t>(bench.units()) * Additions::bytes);
+    check_cuda(cudaMemset(sums.get(), 0, sums.size()), "cudaMemset");
+    const LoadResult load = steady_load(nvml, seconds, Additions{static_cast<float*>(sums.get())},
+                                        {bench.units(), Additions::threads, 0}, Additions::bytes);
+    curves.add("power.add", load);
+    bench.add("power.add", {(load.watts - awake.watts) / load.operations_per_second},
+              "red.v4.f32, every SM adds to its own 32 KiB; " + std::to_string(static_cast<int>(load.watts)) +
+                  " W at " + std::to_string(static_cast<int>(load.clock_hz / 1e6)) + " MHz");
+  }
   std::vector<HeldLoad> held;
   const auto load_on = [&](const std::string& part, int blocks) {
     const LoadResult load = products_on<__half>(nvml, seconds, blocks);
