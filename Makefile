@@ -58,7 +58,7 @@ program:
 # Without a GPU the CUDA code is compiled for its errors alone.
 build:
 	$(call install,$(CHECK_PACKAGES))
-	cmake --preset release -DTILESCOPE_TESTS=ON -DTILESCOPE_LIBRARY=ON -DTILESCOPE_PYTHON=ON -DTILESCOPE_CUDA=AUTO \
+	cmake --preset release -DTILESCOPE_TESTS=ON -DTILESCOPE_LIBRARY=ON -DTILESCOPE_PYTHON=ON -DTILESCOPE_WERROR=ON -DTILESCOPE_CUDA=AUTO \
 	  -DTILESCOPE_CUDA_COMPILE_ONLY=$(if $(GPU),OFF,ON)
 	cmake --build --preset release -j $(JOBS)
 

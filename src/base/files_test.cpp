@@ -94,7 +94,7 @@ TEST_CASE("a replaced file keeps its mode, and a link keeps pointing at the file
 TEST_CASE("a link that waits under the name of a temporary is not followed") {
   const ScratchFolder folder;
   write_file(folder / "victim", "kept");
-  for (const std::string name : {"o.tmp" + std::to_string(::getpid()), std::string(".o.XXXXXX")})
+  for (const std::string& name : {"o.tmp" + std::to_string(::getpid()), std::string(".o.XXXXXX")})
     fs::create_symlink("victim", folder / name);
   write_file(folder / "o", "new");
   CHECK(read_file(folder / "victim") == "kept");

@@ -131,4 +131,17 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
   return ParsedQuantity{value, {}};
 }
 
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  std::int64_t factor = 1;
+  if (text.ends_with('k') || text.ends_with('K')) factor = 1024;
+  if (text.ends_with('m') || text.ends_with('M')) factor = 1024 * 1024;
+  if (factor > 1) text.remove_suffix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool padded = text.size() > 1 && text.front() == '0';  // "010" could mean 8 or 10
+  if (text.empty() || padded || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (__builtin_mul_overflow(value, factor, &value)) return std::nullopt;
+  return value;
+}
+
 }  // namespace tilescope

@@ -1,6 +1,7 @@
 // Quantities with their unit in the type, and the one parser of "4800 GB/s".
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,5 +69,8 @@ std::optional<double> parse_decimal(std::string_view text);
 // Integer operations may be written OP/s and OP/clk. Negative, zero, non-finite, implausibly large and unit-less values
 // are refused (a count has the unit "1" or none). Unit spellings are exact, case included.
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
+
+// "4096", "4k", "1m": k = 1024, m = 1024^2. nullopt: not an integer or out of range.
+std::optional<std::int64_t> parse_count(std::string_view text);
 
 }  // namespace tilescope

@@ -162,6 +162,14 @@ std::int64_t Node::integer(std::int64_t least, std::int64_t most) const {
   return std::max<std::int64_t>(least, 0);
 }
 
+std::int64_t Node::count(std::int64_t least, std::int64_t most) const {
+  const auto digits = plain(*state_);
+  const auto value = digits ? parse_count(*digits) : std::nullopt;
+  if (value && *value >= least && *value <= most) return *value;
+  expected(*state_, "a count such as 4096 or 4k" + range_text(least, most));
+  return std::max<std::int64_t>(least, 0);
+}
+
 double Node::number(double least, double most) const {
   const auto digits = plain(*state_);
   const auto value = digits ? parse_decimal(*digits) : std::nullopt;

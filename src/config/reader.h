@@ -48,10 +48,11 @@ class Node {
   std::string text() const;  // non-empty scalar
   std::string one_of(const std::vector<std::string>& choices) const;
   std::int64_t integer(std::int64_t least,
-                       std::int64_t most) const;   // plain decimal digits, no sign prefix '+', no leading 0
-  double number(double least, double most) const;  // finite
-  bool boolean() const;                            // exactly true or false
-  double quantity(Dimension dimension) const;      // "4800 GB/s" in base units
+                       std::int64_t most) const;  // plain decimal digits, no sign prefix '+', no leading 0
+  std::int64_t count(std::int64_t least, std::int64_t most) const;  // the same, or "32k", "1m" of 1024
+  double number(double least, double most) const;                   // finite
+  bool boolean() const;                                             // exactly true or false
+  double quantity(Dimension dimension) const;                       // "4800 GB/s" in base units
 
   // Records a finding about this node: "file:line:col: error: path: message".
   void report(const std::string& message) const;

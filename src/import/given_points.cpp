@@ -30,6 +30,31 @@ bool GivenPoint::covers(const ToolLaunch& launch) const {
                                [&](const auto& range) { return range.first <= *number && *number <= range.second; });
 }
 
+std::vector<GivenPoint> stated_points(const ToolFile& file) {
+  std::vector<GivenPoint> points;
+  std::vector<Diagnostic> findings;
+  for (const StatedPoint& stated : file.stated.points) {
+    GivenPoint point;
+    point.file = file.path, point.place = stated.place;
+    point.numbers = {{stated.first, stated.last}};
+    try {
+      point.options = checked_options(stated.words, point_options());
+    } catch (const InputError& error) {
+      findings.push_back(at_place(point, error.diagnostics().front()));
+    }
+    points.push_back(std::move(point));
+  }
+  if (!findings.empty()) throw InputError(std::move(findings));
+  return points;
+}
+
+Diagnostic at_place(const GivenPoint& point, Diagnostic finding) {
+  if (point.file.empty() || !finding.file.empty()) return finding;
+  finding.file = point.file;
+  finding.path = point.place + (finding.path.empty() || finding.path == "--point" ? "" : ": " + finding.path);
+  return finding;
+}
+
 GivenPoint parse_given_point(const std::string& text) {
   GivenPoint point;
   std::vector<std::pair<std::string, std::string>> words;

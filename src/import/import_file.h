@@ -18,7 +18,7 @@ struct Imported {
 };
 
 // `ignored`: metrics of ncu to leave out. `caches`: before a launch, where the user knows.
-Imported import_file(const std::string& path, const Asked& asked, const std::vector<std::string>& ignored,
+Imported import_file(const std::string& path, Asked asked, const std::vector<std::string>& ignored,
                      std::optional<validate::Caches> caches);
 
 }  // namespace tilescope::imported

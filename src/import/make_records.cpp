@@ -51,13 +51,17 @@ MeasuredLaunch island_of(const ToolFile& file, const std::vector<const FoundRun*
   island.launch.registers_per_thread = first.registers;
   island.launch.static_smem = first.static_smem, island.launch.dynamic_smem = first.dynamic_smem;
   island.launch.total_smem = first.total_smem, island.launch.local_bytes_per_thread = first.local_bytes;
+  // A run that was timed alone has no counters.
+  const auto counted = static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), [&](const FoundRun* run) {
+    return !file.launches[run->launches[position]].counters.empty();
+  }));
   for (const auto& [metric, value] : first.counters) {
     std::vector<double> values;
     for (const FoundRun* run : runs) {
       const auto& counters = file.launches[run->launches[position]].counters;
       if (const auto found = counters.find(metric); found != counters.end()) values.push_back(found->second);
     }
-    if (values.size() != runs.size()) continue;
+    if (values.size() != counted) continue;
     island.counters[metric] = median_of(values);
     if (values.size() > 1) island.samples[metric] = std::move(values);
   }

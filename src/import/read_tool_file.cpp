@@ -7,6 +7,7 @@
 
 #include "base/data_directory.h"
 #include "base/error.h"
+#include "import/formats/measured_yaml.h"
 #include "import/formats/ncu_csv.h"
 #include "import/formats/nsys_sqlite.h"
 #include "import/formats/torch_trace.h"
@@ -34,6 +35,7 @@ ToolForm form_of(const std::filesystem::path& file) {
   if (head.starts_with("\x1f\x8b")) return ToolForm::torch_trace;
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && (head[first] == '{' || head[first] == '[')) return ToolForm::torch_trace;
+  if (file.extension() == ".yaml" || file.extension() == ".yml") return ToolForm::measured_yaml;
   if (head.starts_with("NVPROF") || file.extension() == ".nsys-rep" || file.extension() == ".qdrep")
     fail("is a report of nsys; write it as SQLite with: nsys export --type sqlite");
   if (file.extension() == ".ncu-rep")
@@ -82,6 +84,8 @@ ToolFile read_form(const std::filesystem::path& file, const ImportTables& tables
       return read_torch_trace(file, tables.operators);
     case ToolForm::nsys_sqlite:
       return read_nsys_sqlite(file, tables.operators);
+    case ToolForm::measured_yaml:
+      return read_measured_yaml(file, tables.metrics);
     case ToolForm::ncu_csv:
       break;
   }

@@ -72,7 +72,15 @@ class Recogniser {
       if (first == asked_->points.end()) add_unknown(i, "");
       else covered[static_cast<std::size_t>(first - asked_->points.begin())].push_back(i);
     }
-    for (std::size_t i = 0; i < covered.size(); ++i) add_point(asked_->points[i], covered[i]);
+    std::vector<Diagnostic> findings;
+    for (std::size_t i = 0; i < covered.size(); ++i) {
+      try {
+        add_point(asked_->points[i], covered[i]);
+      } catch (const InputError& error) {
+        for (const Diagnostic& finding : error.diagnostics()) findings.push_back(at_place(asked_->points[i], finding));
+      }
+    }
+    if (!findings.empty()) throw InputError(std::move(findings));
     return sorted();
   }
 
@@ -125,8 +133,9 @@ class Recogniser {
     refuse_several(point, known);
     Options options = point.options.with("hardware", hardware_->file).without("kernel");
     const std::string kernel = point.options.text("kernel").value_or(asked_->kernel.value_or(""));
-    const KernelAnswer answer = kernel_of_launch(options, kernel, "", names_of(*file_, covered));
+    KernelAnswer answer = kernel_of_launch(options, kernel, "", names_of(*file_, covered));
     if (!answer.point) refuse("--point", answer.reason);
+    if (file_->form == ToolForm::measured_yaml) answer.launches = 1;  // it states sums over the launches of a run
     std::vector<std::size_t> own = covered;
     if (answer.launches == 1) own = single_launches(point, covered, answer);
     if (own.size() % answer.launches != 0)

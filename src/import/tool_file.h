@@ -7,13 +7,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/enum_table.h"
 
 namespace tilescope::imported {
 
-enum class ToolForm { torch_trace, nsys_sqlite, ncu_csv };
+enum class ToolForm { torch_trace, nsys_sqlite, ncu_csv, measured_yaml };
 
 struct ToolFormRow {
   ToolForm value;
@@ -51,6 +52,19 @@ struct ToolDevice {
   std::optional<bool> ecc;
 };
 
+// A point that a person wrote into the file, with the launches that measured it.
+struct StatedPoint {
+  std::vector<std::pair<std::string, std::string>> words;  // point options: {"q_len", "32k"}
+  std::int64_t first = 0, last = 0;                        // of ToolFile::launches
+  std::string place;                                       // in the file: "points[2]"
+};
+
+// What a file says that a person wrote, and tools do not say.
+struct Stated {
+  std::optional<std::string> hardware, kernel, caches;  // as the options of `import`
+  std::vector<StatedPoint> points;
+};
+
 struct ToolFile {
   std::string path;
   ToolForm form = ToolForm::torch_trace;
@@ -59,6 +73,7 @@ struct ToolFile {
   std::vector<ToolOperator> operators;
   std::vector<ToolLaunch> launches;  // in the order in which they ran, or the tool lists them
   std::vector<std::string> notes;    // what a reader of the records must know
+  Stated stated;
 };
 
 }  // namespace tilescope::imported
@@ -69,6 +84,7 @@ struct EnumTable<imported::ToolForm> {
   using Form = imported::ToolForm;
   static constexpr std::array rows{imported::ToolFormRow{Form::torch_trace, "torch.profiler", "PyTorch profiler trace"},
                                    imported::ToolFormRow{Form::nsys_sqlite, "nsys", "Nsight Systems SQLite export"},
-                                   imported::ToolFormRow{Form::ncu_csv, "ncu", "Nsight Compute CSV"}};
+                                   imported::ToolFormRow{Form::ncu_csv, "ncu", "Nsight Compute CSV"},
+                                   imported::ToolFormRow{Form::measured_yaml, "yaml", "measurements in YAML"}};
 };
 }  // namespace tilescope

@@ -16,6 +16,11 @@ enum class Sight { full, window, chunk };  // what a layer's queries see
 std::vector<Sight> sights_of(ConfigValues& values, const Architecture& architecture, std::int64_t layers) {
   const bool windowed = values.count("window").has_value() && values.flag("window_on").value_or(true);
   const bool chunked = values.count("chunk").has_value();
+  constexpr std::int64_t most_layers = 100'000;
+  if (layers > most_layers) {
+    values.report("layers", fmt::format("expected at most {} layers, found {}", most_layers, layers));
+    return {};
+  }
   std::vector<Sight> sights(static_cast<std::size_t>(layers), Sight::full);
   if (const auto types = values.texts("layer_types"); !types.empty()) {
     if (types.size() != sights.size()) {

@@ -270,6 +270,11 @@ TEST_CASE("a configuration that cannot be read says what was understood and what
         std::string::npos);
 }
 
+TEST_CASE("a model of more layers than any has is refused before they are listed") {
+  const std::string file = TILESCOPE_SOURCE_DIR "/src/fuzz/corpus/network/two_billion_layers.json";
+  CHECK(error_of(read_file(file)).find("expected at most 100000 layers, found 2147483648") != std::string::npos);
+}
+
 TEST_CASE("every mutated configuration is read or refused, and its numbers stay finite and positive") {
   std::mt19937_64 random(test_seed());
   std::vector<std::string> texts;

@@ -21,7 +21,7 @@ struct Tile {
 
 std::vector<std::int64_t> integers(const Node& node, std::int64_t least, std::int64_t most) {
   std::vector<std::int64_t> values;
-  for (const Node& item : node.items()) values.push_back(item.integer(least, most));
+  for (const Node& item : node.items()) values.push_back(item.count(least, most));
   if (node.is_list() && values.empty()) node.report("is an empty list; give at least one value");
   return values;
 }
@@ -40,7 +40,7 @@ std::vector<Tile> read_tiles(const Node& entry) {
   for (const Node& item : node->items()) {
     item.only({"q", "kv", "warps", "stages"});
     tiles.push_back(
-        {item["q"].integer(1, largest_extent), item["kv"].integer(1, largest_extent), item["warps"].integer(1, 64)});
+        {item["q"].count(1, largest_extent), item["kv"].count(1, largest_extent), item["warps"].integer(1, 64)});
     if (const auto stages = item.find("stages")) tiles.back().stages = stages->integer(1, 64);
   }
   if (node->is_list() && tiles.empty()) node->report("is an empty list; leave it out for a kernel without tiles");
@@ -169,7 +169,7 @@ ToleranceCondition read_condition(const Node& node) {
   node.only({"mask", "dtype", "head_dim", "q_len_min", "q_len_max", "kv_len_min", "kv_len_max", "spills", "kv_in_l2"});
   const auto length = [&](std::string_view key) -> std::optional<std::int64_t> {
     const auto found = node.find(key);
-    return found ? std::optional(found->integer(1, largest_extent)) : std::nullopt;
+    return found ? std::optional(found->count(1, largest_extent)) : std::nullopt;
   };
   const auto flag = [&](std::string_view key) -> std::optional<bool> {
     const auto found = node.find(key);
@@ -188,6 +188,15 @@ ToleranceCondition read_condition(const Node& node) {
   return when;
 }
 
+// A plain number in the quantity's unit, or one with its unit: "128 KiB", "2 us".
+double read_slack(const Node& node, const std::string& quantity) {
+  const std::string text = node.is_scalar() ? node.text() : "";
+  const bool bytes = quantity.find("traffic") != std::string::npos || quantity == "operand_bytes";
+  const bool seconds = quantity.starts_with("seconds");
+  if (text.find(' ') == std::string::npos || (!bytes && !seconds)) return node.number(0, 1e15);
+  return node.quantity(bytes ? Dimension::bytes : Dimension::seconds);
+}
+
 Tolerance read_tolerance(const Node& entry) {
   entry.only({"quantity", "kernel", "level", "direction", "when", "tolerance", "slack", "reason"});
   Tolerance tolerance;
@@ -199,7 +208,7 @@ Tolerance read_tolerance(const Node& entry) {
   if (const auto node = entry.find("when")) tolerance.when = read_condition(*node);
   const Node bound = entry["tolerance"];
   if (!bound.is_scalar() || bound.text() != "report") tolerance.tolerance = bound.number(0, 100);
-  if (const auto node = entry.find("slack")) tolerance.slack = node->number(0, 1e15);
+  if (const auto node = entry.find("slack")) tolerance.slack = read_slack(*node, tolerance.quantity);
   tolerance.reason = entry["reason"].text();
   return tolerance;
 }

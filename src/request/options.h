@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units.h"
+
 namespace tilescope {
 
 // The options given, by the name of the command line without dashes ("q-len"); an option may be given several times.
@@ -30,8 +32,5 @@ class Options {
  protected:
   std::map<std::string, std::vector<std::string>> values_;
 };
-
-// "4096", "4k", "1m": k = 1024, m = 1024^2. nullopt: not an integer or out of range.
-std::optional<std::int64_t> parse_count(std::string_view text);
 
 }  // namespace tilescope

@@ -19,11 +19,11 @@ Workload load_workload(const std::filesystem::path& file) {
   root["workload"].text();
   root["summary"].text();
   if (const auto source = root.find("source")) source->text();
-  const auto extent = [&](const char* key) { return root[key].integer(1, largest_extent); };
+  const auto extent = [&](const char* key) { return root[key].count(1, largest_extent); };
   Workload workload{
       extent("batch"), extent("heads_q"), extent("heads_kv"), extent("q_len"), extent("kv_len"), extent("head_dim"), 0};
   const auto v_head_dim = root.find("v_head_dim");
-  workload.d_v = v_head_dim ? v_head_dim->integer(1, largest_extent) : workload.d_qk;
+  workload.d_v = v_head_dim ? v_head_dim->count(1, largest_extent) : workload.d_qk;
   if (document.clean())
     for (const std::string& violation : workload.violations()) root.report(violation);
   document.finish();

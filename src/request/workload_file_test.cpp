@@ -16,7 +16,8 @@ using namespace tilescope;
 namespace {
 
 const std::filesystem::path models = std::string(TILESCOPE_SOURCE_DIR) + "/models";
-const std::string extent = "an integer from 1 to 1099511627776";
+const std::string extent = "a count such as 4096 or 4k from 1 to 1099511627776";
+const std::string block = "an integer from 1 to 1099511627776";
 
 Probe workload_probe(const Tree& tree) {
   return Probe(tree, [](const std::filesystem::path& file) { find_workload(file.string(), models); });
@@ -82,8 +83,8 @@ TEST_CASE("an unknown workload is refused with the nearest name") {
 
 TEST_CASE("every field of a block mask that is wrong, missing, given twice or misspelt is one finding at its place") {
   check_fields(mask_probe(), {{"schema", "'tilescope/mask/1'"},
-                              {"block_q", extent},
-                              {"block_kv", extent},
+                              {"block_q", block},
+                              {"block_kv", block},
                               {"rows", "a list"},
                               {"rows[*]", "text"}});
 }

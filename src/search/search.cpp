@@ -97,8 +97,9 @@ std::vector<Point> points_of_grid(const Plan& plan, const Point& base, const Siz
 }
 
 Candidate candidate_of(const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
-  Candidate candidate{
-      .point = point, .seconds = prediction.time.total, .busy_seconds = busy_seconds(hardware, prediction)};
+  Candidate candidate;
+  candidate.point = point, candidate.seconds = prediction.time.total;
+  candidate.busy_seconds = busy_seconds(hardware, prediction);
   candidate.l2_bytes = prediction.traffic.both(LevelId::l2);
   candidate.hbm_bytes = prediction.traffic.both(LevelId::hbm);
   candidate.bound_by = prediction.time.bound_by;

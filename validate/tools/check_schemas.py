@@ -61,6 +61,7 @@ POINT = "batch=2 heads_q=16 q_len=2048 head_dim=128 mask=causal dtype=bf16"
 IMPORTS = {
     "torch_trace.json.gz": [],
     "ncu_raw.csv": ["--point", "name=flash_fwd_kernel " + POINT],
+    "measured.yaml": [],
     "ncu_long.csv": ["--point", POINT, "--hardware", "h100_sxm"],
 }
 
@@ -92,7 +93,7 @@ def read_schemas():
 
 def files():
     """(place, document) of every bundled file that names a schema."""
-    for folder in ("models", "kernels", "hardware", "validate", "docs/gate-sample"):
+    for folder in ("models", "kernels", "hardware", "validate", "docs/gate-sample", "src/import/testdata"):
         for path in sorted((ROOT / folder).rglob("*")):
             place = str(path.relative_to(ROOT))
             if path.suffix == ".yaml":

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "import/import_file.h"
+#include "cli/input/import_options.h"
 #include "kernel/code/sass/nvdisasm.h"
 #include "records/capture/capture_lines.h"
 
@@ -31,29 +31,18 @@ PlaceForm form_of_place(const fs::path& place) {
   return line.find("\"tilescope/") != std::string::npos ? PlaceForm::records : PlaceForm::tool;
 }
 
-std::vector<imported::GivenPoint> points_of(const Arguments& arguments) {
-  std::vector<imported::GivenPoint> points;
-  for (const std::string& text : arguments.all("point")) points.push_back(imported::parse_given_point(text));
-  return points;
-}
-
 ProgramLaunches of_capture(const Arguments& arguments, const fs::path& place, const fs::path& descriptors) {
   launches::KernelFacts facts(place, find_nvdisasm(arguments.text("nvdisasm")));
   const ProgramLaunches program = launches::launches_of_capture(
       capture::read_capture(place), facts, place.string(),
-      {.hardware = arguments.text("hardware"), .points = points_of(arguments), .descriptors = descriptors});
+      {.hardware = arguments.text("hardware"), .points = given_points(arguments), .descriptors = descriptors});
   std::error_code ignored;
   if (fs::is_directory(place, ignored)) facts.store();
   return program;
 }
 
 ProgramLaunches of_tool(const Arguments& arguments, const std::string& file) {
-  std::optional<validate::Caches> caches;
-  if (const auto given = arguments.text("caches")) caches = parse_kind<validate::Caches>(*given);
-  imported::Imported all = imported::import_file(
-      file,
-      {.hardware = arguments.text("hardware"), .kernel = arguments.text("kernel"), .points = points_of(arguments)},
-      arguments.all("ignore"), caches);
+  imported::Imported all = read_imported(arguments, file);
   return launches::launches_of_tool(all.file, all.runs, std::move(all.records));
 }
 

@@ -41,6 +41,7 @@ constexpr Schema schemas[] = {
     {"lowering", 1},
     {"lowering-result", 1},
     {"mask", 1},
+    {"measured", 1},
     {"metric-names", 1},
     {"model", 1},
     {"operators", 1},

@@ -121,3 +121,11 @@ TEST_CASE("files that are not device code, or are damaged, are refused with a me
           for (const FatbinEntry& entry : read_fatbin(view)) read_cubin({entry.cubin, "inside"});
         }) > 200);
 }
+
+TEST_CASE("a container whose sizes add up to nothing is refused and not read again and again") {
+  for (const char* name : {"empty_container", "wrapped_container"}) {
+    CAPTURE(name);
+    const std::string bytes = read_file(std::string(TILESCOPE_SOURCE_DIR "/src/fuzz/corpus/elf/") + name + ".fatbin");
+    CHECK_THROWS_WITH_AS(read_fatbin({bytes, "f"}), doctest::Contains("without a header"), InputError);
+  }
+}

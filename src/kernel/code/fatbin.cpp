@@ -43,6 +43,7 @@ std::vector<FatbinEntry> read_fatbin(const ByteView& view) {
       continue;
     }
     const std::uint64_t header = view.read<std::uint16_t>(at + 6), end = at + header + view.read<std::uint64_t>(at + 8);
+    if (end < at + 16) view.fail("holds a container without a header: it is damaged");  // the sum may have wrapped
     view.part(at, end - at);
     for (at += header; at + 64 <= end;) {
       const std::uint64_t own = view.read<std::uint32_t>(at + 4), contents = view.read<std::uint64_t>(at + 8);

@@ -30,7 +30,8 @@ StepsLoop read_loop(const Node& node) {
 }
 
 InstanceCode read_passes(const Node& kernel) {
-  InstanceCode code{.warps = kernel["warps"].integer(1, 64)};
+  InstanceCode code;
+  code.warps = kernel["warps"].integer(1, 64);
   const auto integer = [&](const char* key, std::int64_t most, std::int64_t& value) {
     if (const auto found = kernel.find(key)) value = found->integer(1, most);
   };
@@ -49,7 +50,8 @@ InstanceCode read_passes(const Node& kernel) {
 }
 
 LaunchCode read_launch(const Node& kernel) {
-  LaunchCode launch{.launch = kernel["launch"].text(), .columns = kernel["columns"].integer(1, 1 << 20)};
+  LaunchCode launch;
+  launch.launch = kernel["launch"].text(), launch.columns = kernel["columns"].integer(1, 1 << 20);
   const Node steps = kernel["steps"];
   steps.only({"least", "most"});
   if (const auto least = steps.find("least")) launch.least_steps = least->integer(1, 1 << 20);

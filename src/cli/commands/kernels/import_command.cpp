@@ -4,30 +4,15 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
+#include "cli/input/import_options.h"
 #include "cli/output/launches/import_columns.h"
 #include "compare/comparison_columns.h"
-#include "import/import_file.h"
 #include "records/record_lines.h"
 
 namespace tilescope::cli {
 namespace {
 
 using imported::Imported;
-
-Imported imported_file(const Arguments& arguments) {
-  imported::Asked asked{.hardware = arguments.text("hardware"), .kernel = arguments.text("kernel"), .points = {}};
-  for (const std::string& text : arguments.all("point")) asked.points.push_back(imported::parse_given_point(text));
-  std::optional<validate::Caches> caches;
-  if (const auto given = arguments.text("caches")) caches = parse_kind<validate::Caches>(*given);
-  return imported::import_file(arguments.positional().front(), asked, arguments.all("ignore"), caches);
-}
-
-Comparison compared(const Arguments& arguments, const std::vector<validate::Record>& records) {
-  validate::Experiment experiment;
-  if (const auto file = arguments.text("experiment")) experiment = validate::load_experiment(*file);
-  return compare_records(records, data_directory(),
-                         [&](const std::string&) -> const validate::Experiment& { return experiment; });
-}
 
 std::string found_text(const Imported& all, const Style& style) {
   std::string out =
@@ -52,8 +37,8 @@ Json found_json(const Imported& all) {
 
 ExitStatus import(const Arguments& arguments) {
   if (arguments.positional().empty())
-    refuse("import", "is incomplete: name a PyTorch trace, an nsys SQLite export or CSV of ncu");
-  const Imported all = imported_file(arguments);
+    refuse("import", "is incomplete: name a PyTorch trace, an nsys SQLite export, CSV of ncu or measurements in YAML");
+  const Imported all = read_imported(arguments, arguments.positional().front());
   const auto records = arguments.text("records");
   if (records && all.records.empty())
     refuse("--records", "no launch was recognised, so there is no record; the command without --records says why");
@@ -61,7 +46,7 @@ ExitStatus import(const Arguments& arguments) {
   const Style style = style_of(arguments);
   const bool validates = arguments.has("validate") || arguments.has("experiment");
   std::optional<Comparison> comparison;
-  if (validates && !all.records.empty()) comparison = compared(arguments, all.records);
+  if (validates && !all.records.empty()) comparison = compare_imported(arguments, all.records);
   if (style.format == OutputFormat::json) {
     Json document = found_json(all);
     if (comparison) document["comparison"] = to_json(*comparison);
@@ -80,18 +65,8 @@ std::vector<OptionSpec> import_options() {
   return std::vector<OptionSpec>{
              {"records", "write the records to this file, JSON Lines", Value::output_file},
              {"validate", "also print predicted beside measured", Value::flag},
-             {"experiment", "the same, judged by the tolerances of this experiment file", Value::file},
-             {"hardware", "GPU profile id or YAML file (default: the GPU that the file names)", Value::hardware},
-             set_option(),
-             {"kernel", "descriptor, or software with a backend as in pytorch:flash (default: by name and sizes)",
-              Value::kernel},
-             {"point",
-              "sizes of launches, where the file has none: point options as in \"batch=2 heads_q=16 q_len=4k "
-              "head_dim=128 mask=causal dtype=bf16\"; with name=TEXT or launches=0-3 only of some; may be repeated"},
-             {"caches", "contents of the GPU's caches before a launch (default: cold for ncu, else unknown)",
-              Value::choice, kind_names<validate::Caches>()},
-             {"ignore", "metric of ncu to leave out, or the beginning of names with a *; may be repeated"}} +
-         output_options();
+             {"experiment", "the same, judged by the tolerances of this experiment file", Value::file}} +
+         tool_file_options() + output_options();
 }
 
 }  // namespace
@@ -99,7 +74,7 @@ std::vector<OptionSpec> import_options() {
 Command import_command() {
   return {
       .name = "import",
-      .summary = "make records from a PyTorch trace, an nsys SQLite export or CSV of ncu",
+      .summary = "make records from a PyTorch trace, an nsys SQLite export, CSV of ncu or YAML",
       .usage = "FILE [--records FILE] [--validate] [--point \"NAME=VALUE ...\"]",
       .examples = {"tilescope import trace.json.gz --validate",
                    "tilescope import ncu.csv --hardware h100_sxm --point \"batch=2 heads_q=16 q_len=2k head_dim=128 "

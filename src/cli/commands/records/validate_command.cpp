@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/records/validate_published.h"
+#include "cli/input/import_options.h"
 #include "cli/input/recorded_options.h"
 #include "cli/output/progress.h"
 #include "compare/comparison_columns.h"
@@ -105,20 +106,43 @@ bool within_tolerances(const Arguments& arguments, const Comparison& comparison)
   return comparison.passed() || (arguments.has("baseline") && counts_of(comparison.rows).judged == 0);
 }
 
+// Options that only say how to read another tool's file.
+void check_import_options(const Arguments& arguments) {
+  if (arguments.has("import")) {
+    if (arguments.has("recorded")) refuse("--recorded", "is for records; --import FILE takes their place");
+    return;
+  }
+  for (const OptionSpec& option : tool_file_options())
+    if (arguments.has(option.name)) refuse("--" + option.name, "is for --import FILE; records state this themselves");
+}
+
+// Records or another tool's file; `notes`: what the reader of the comparison must know of the file.
+Comparison compared(const Arguments& arguments, std::string& notes) {
+  const auto file = arguments.text("import");
+  if (!file) return compare_recorded(arguments, Keep::rows, Progress(arguments, "comparing records").callback());
+  const imported::Imported all = read_imported(arguments, *file);
+  if (all.records.empty())
+    refuse("--import", fmt::format("no launch of {} is recognised; tilescope import FILE says why, launch by launch",
+                                   shown_text(*file)));
+  for (const std::string& note : all.file.notes) notes += note + "\n";
+  return compare_imported(arguments, all.records);
+}
+
 ExitStatus validate_records(const Arguments& arguments) {
   if (arguments.has("published")) return validate_published(arguments);
   check_baseline_options(arguments);
+  check_import_options(arguments);
   if (arguments.has("published-rows") && !arguments.has("errors"))
     refuse("--published-rows", "is for --errors FILE; leave it out");
-  const Comparison comparison =
-      compare_recorded(arguments, Keep::rows, Progress(arguments, "comparing records").callback());
+  std::string notes;
+  const Comparison comparison = compared(arguments, notes);
   const std::vector<SearchRegret> regrets = search_regret(comparison);
   // Writes files before standard output, because the reader of standard output may close it early.
   const std::vector<BaselineChange> changes = baseline_changes(arguments, comparison);
   if (const auto junit = arguments.text("junit")) write_file(*junit, junit_of(arguments, comparison, changes));
   if (const auto markdown = arguments.text("markdown")) {
     const Style md{.format = OutputFormat::md};
-    write_file(*markdown, summary_text(comparison, regrets, md) + baseline_text(arguments, changes, md));
+    write_file(*markdown, summary_text(comparison, regrets, md) + notes + baseline_text(arguments, changes, md));
   }
   if (const auto errors = arguments.text("errors")) write_errors(*errors, comparison, published_results(arguments));
   const Style style = style_of(arguments);
@@ -127,7 +151,7 @@ ExitStatus validate_records(const Arguments& arguments) {
     if (arguments.has("baseline")) json["baseline"] = objects_of(baseline_columns(), changes);
     deliver(arguments, json.dump(1) + "\n");
   } else if (style.format == OutputFormat::csv) deliver(arguments, render(row_table(comparison), style));
-  else deliver(arguments, summary_text(comparison, regrets, style) + baseline_text(arguments, changes, style));
+  else deliver(arguments, summary_text(comparison, regrets, style) + notes + baseline_text(arguments, changes, style));
   const bool good_search =
       std::all_of(regrets.begin(), regrets.end(), [](const SearchRegret& regret) { return regret.within_bar; });
   return within_tolerances(arguments, comparison) && good_search && passes(changes) ? ExitStatus::done
@@ -137,6 +161,8 @@ ExitStatus validate_records(const Arguments& arguments) {
 std::vector<OptionSpec> validate_options() {
   return recorded_options() +
          std::vector<OptionSpec>{
+             {"import", "instead of records: a PyTorch trace, SQLite of nsys, CSV of ncu or measurements in YAML",
+              Value::file},
              {"junit", "also write JUnit XML to this file", Value::output_file},
              {"markdown", "also write the summary as Markdown to this file", Value::output_file},
              {"baseline", "fail also where a row got worse since this stored comparison", Value::file},
@@ -152,7 +178,7 @@ std::vector<OptionSpec> validate_options() {
               Value::directory},
              {"basis", "rates of the GPUs: stated (default), or derived by rules, to measure the error of the rules",
               Value::choice, kind_names<RatesFrom>()}} +
-         output_options();
+         tool_file_options() + output_options();
 }
 
 }  // namespace
@@ -161,11 +187,14 @@ Command validate_command() {
   return {
       .name = "validate",
       .summary = "compare predictions with records, with tolerances",
-      .usage = "[--recorded DIRECTORY] [--experiment FILE] | --published DIRECTORY",
-      .examples = {"tilescope validate",
-                   "tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml",
-                   "tilescope validate --recorded my_records --baseline baseline.json",
-                   "tilescope validate --published validate/published"},
+      .usage = "[--recorded DIRECTORY] [--experiment FILE] | --import FILE | --published DIRECTORY",
+      .examples =
+          {"tilescope validate",
+           "tilescope validate --recorded my_records --format json -o comparison.json --junit junit.xml",
+           "tilescope validate --recorded my_records --baseline baseline.json",
+           "tilescope validate --import ncu.csv --hardware h100_sxm --point \"name=flash_fwd batch=2 heads_q=16 "
+           "q_len=2k head_dim=128 mask=causal dtype=bf16\" --baseline baseline.json",
+           "tilescope validate --published validate/published"},
       .notes =
           "Exit status 1 when a row exceeds its tolerance, no row has a tolerance, a published table exceeds its error "
           "limits, or the tiles predicted to be fastest are over 5 % slower than the fastest ones (mean of 12 or "
