@@ -152,8 +152,8 @@ const std::vector<RateRule>& rate_rules() {
       {"as on the nearest measured GPU, at the highest clock",
        as_it_is_there,
        measured,
-       {"power.tensor", "power.mma", "power.hbm", "power.l2", "power.smem", "power.add", "power.ffma", "power.ex2", "power.issue",
-        "power.clock_exponent"}},
+       {"power.tensor", "power.mma", "power.hbm", "power.l2", "power.smem", "power.add", "power.ffma", "power.ex2",
+        "power.issue", "power.clock_exponent"}},
   };
   return rules;
 }
