@@ -129,7 +129,6 @@ TEST_CASE(
     m.clock.mma_most = measured(1.78e9);
     m.launch.interval = measured(1.8e-6), m.launch.interval_from_memory = measured(2.2e-6);
     m.power.idle = measured(115), m.power.busy = measured(126);
-    m.power.add = Sourced<double>{6e-11, "MH"};  // the one source that only this value has
     return profile;
   };
   const std::vector<Row> rows{
