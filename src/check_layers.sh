@@ -63,7 +63,7 @@ allow python tilescope
 allow analysis base diagram schedule cost hardware kernel predict search records compare
 allow report base analysis
 allow cli base config hardware loopbounds simulate poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request network records import compare launches analysis report validate
-allow fuzz base diagram kernel records request compare cli
+allow fuzz base diagram kernel predict records request compare cli
 only 'yaml-cpp/' config
 only 'boost/' cli
 only 'sqlite3' import

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -28,34 +29,54 @@ namespace fs = std::filesystem;
                          std::strerror(error)));
 }
 
-// Names of open temporaries, where a handler of signals can read them: it may call unlink and little else.
+// Names of open temporaries, where a handler of signals can read them: it may call unlink, fork, exec and little else.
 constexpr int most_temporaries = 16;
 constexpr std::size_t longest_name = 4096;
 char temporaries[most_temporaries][longest_name];
-std::atomic<int> in_use[most_temporaries];  // 0: free, 1: being filled, 2: a file to remove
+enum : int { slot_free, slot_being_filled, slot_of_file, slot_of_directory };
+std::atomic<int> in_use[most_temporaries];
 static_assert(std::atomic<int>::is_always_lock_free);
 
 // -1: all slots are taken, or the name is too long; then a signal leaves the file.
-int remember(const std::string& name) {
+int remember(const std::string& name, int kind) {
   if (name.size() >= longest_name) return -1;
   for (int slot = 0; slot < most_temporaries; ++slot) {
-    int free = 0;
-    if (!in_use[slot].compare_exchange_strong(free, 1)) continue;
+    int free = slot_free;
+    if (!in_use[slot].compare_exchange_strong(free, slot_being_filled)) continue;
     std::memcpy(temporaries[slot], name.c_str(), name.size() + 1);
-    in_use[slot] = 2;
+    in_use[slot] = kind;
     return slot;
   }
   return -1;
 }
 
 void forget(int& slot) {
-  if (slot >= 0) in_use[slot] = 0;
+  if (slot >= 0) in_use[slot] = slot_free;
   slot = -1;
 }
 
-void remove_and_end(int signal) {
+void forget_directory(const std::string& name) {
   for (int slot = 0; slot < most_temporaries; ++slot)
-    if (in_use[slot] == 2) ::unlink(temporaries[slot]);
+    if (in_use[slot] == slot_of_directory && name == temporaries[slot]) return forget(slot);
+}
+
+// With all that is in it, as a handler of signals may do it: by a program.
+void remove_directory(const char* name) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execl("/bin/rm", "rm", "-rf", "--", name, static_cast<char*>(nullptr));
+    ::_exit(1);
+  }
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+}
+
+void remove_and_end(int signal) {
+  for (int slot = 0; slot < most_temporaries; ++slot) {
+    const int kind = in_use[slot];
+    if (kind == slot_of_file) ::unlink(temporaries[slot]);
+    if (kind == slot_of_directory) remove_directory(temporaries[slot]);
+  }
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }
@@ -127,7 +148,7 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)), file_(without_li
   target_ = (file_.parent_path() / fmt::format(".{}.XXXXXX", file_.filename().string().substr(0, 200))).string();
   descriptor_ = ::mkostemp(target_.data(), O_CLOEXEC);
   if (descriptor_ < 0) fail_to_write(path_, errno);
-  slot_ = remember(target_);
+  slot_ = remember(target_, slot_of_file);
   // A file system without modes keeps its own.
   if (::fchmod(descriptor_, mode) != 0 && errno != EPERM && errno != ENOTSUP) {
     const int error = errno;
@@ -173,11 +194,13 @@ TemporaryDirectory::TemporaryDirectory(const std::string& name) {
     fail(path, fmt::format("cannot be made: {}; set TMPDIR to a writable directory",
                            error ? error.message() : std::strerror(errno)));
   path_ = path;
+  remember(path, slot_of_directory);
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+  forget_directory(path_.string());
 }
 
 void check_writable_file(const fs::path& path) {
@@ -190,11 +213,10 @@ void check_writable_file(const fs::path& path) {
   }
   const fs::path file = without_links(path);
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  if (::access((folder / ".").c_str(), W_OK | X_OK) == 0) return;
-  if (errno == ENOENT)
+  if (::access((folder / ".").c_str(), F_OK) != 0 && errno == ENOENT)
     fail(path, fmt::format("cannot be written: directory '{}' does not exist; make it or choose another path",
                            folder.string()));
-  fail_to_write(path, errno);
+  const OutputFile trial(path);  // some file systems refuse files though the folder may be written
 }
 
 void check_writable_directory(const fs::path& path) {

@@ -96,6 +96,22 @@ TEST_CASE("a signal ends the program within a second and leaves no file") {
   }
 }
 
+TEST_CASE("a signal removes temporary folders too") {
+  const ScratchFolder folder, temporary;
+  write_file(folder / "slow", "#!/bin/sh\ntouch " + folder / "started" + "\nsleep 20\n");
+  std::filesystem::permissions(folder / "slow", std::filesystem::perms::owner_all);
+  const std::string words =
+      "timeout -s INT 1 '" TILESCOPE_BINARY "' inspect " TILESCOPE_SOURCE_DIR "/src/kernel/code/testdata/";
+  for (const auto& entry : std::filesystem::directory_iterator(TILESCOPE_SOURCE_DIR "/src/kernel/code/testdata")) {
+    if (entry.path().extension() != ".cubin") continue;
+    const std::string place = "NVDISASM='" + folder / "slow" + "' TMPDIR='" + temporary.path() + "' ";
+    CHECK(std::system((place + words + entry.path().filename().string() + " >/dev/null 2>&1").c_str()) != 0);
+    CHECK(std::filesystem::exists(folder / "started"));
+    CHECK(temporary.entries() == 0);
+    break;
+  }
+}
+
 TEST_CASE("points of any size are answered within ten seconds, and the walk that is left out is named") {
   const auto answered = [](const std::string& words) {
     const auto begin = std::chrono::steady_clock::now();
@@ -115,4 +131,40 @@ TEST_CASE("points of any size are answered within ten seconds, and the walk that
                  "--head-dim 128 --splits 8")
             .out.find(said) != std::string::npos);
   CHECK(answered("predict --q-len 4k" + fused_point).out.find(said) == std::string::npos);
+}
+
+TEST_CASE("the same bytes come out whatever the locale and the time zone") {
+  const std::string records = TILESCOPE_SOURCE_DIR "/src/fuzz/corpus/record/causal.jsonl";
+  for (const std::string& words :
+       {"predict --q-len 4k" + fused_point, "predict --format json --q-len 4k" + fused_point,
+        "sweep --format csv --axis kv_len=1k:4k:x2 --q-len 1k" + fused_point, "validate --recorded " + records,
+        "report --format md --recorded " + records, std::string("derive matmul")}) {
+    CAPTURE(words);
+    const std::string expected = run_program(words).out;
+    CHECK(!expected.empty());
+    // A locale that is not installed is the plain one.
+    for (const char* place : {"LC_ALL=de_DE.UTF-8 TZ=Asia/Kathmandu", "LC_ALL=tr_TR.UTF-8 TZ=America/St_Johns"}) {
+      const ScratchFolder folder;
+      const std::string out = folder / "out";
+      const std::string command = std::string(place) + " '" TILESCOPE_BINARY "' " + words;
+      CHECK(std::system((command + " >" + out + " 2>/dev/null").c_str()) == 0);
+      CHECK(content_of(out) == expected);
+    }
+  }
+}
+
+TEST_CASE("a time whose samples spread widely is named") {
+  const ScratchFolder folder;
+  const std::string record = read_file(TILESCOPE_SOURCE_DIR "/src/fuzz/corpus/record/causal.jsonl");
+  const std::size_t steady = record.find("\"steady\":[");
+  REQUIRE(steady != std::string::npos);
+  const auto validated = [&](const std::string& samples) {
+    write_file(folder / "r.jsonl",
+               std::string(record).replace(steady, record.find(']', steady) - steady, "\"steady\":[" + samples));
+    return run_program("validate --recorded " + folder / "r.jsonl").out;
+  };
+  const std::string said = "have samples whose middle half spreads";
+  CHECK(validated("3e-5,3e-5,3e-5,3e-5,3e-5,3.1e-5,6e-5").find(said) == std::string::npos);  // one outlier
+  CHECK(validated("3e-5,3e-5,3e-5,4e-5,4e-5,4e-5,4e-5").find(said) != std::string::npos);
+  CHECK(validated("3e-5,4e-5").find(said) == std::string::npos);  // too few to say
 }

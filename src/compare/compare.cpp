@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "compare/gate/parts.h"
 #include "diagram/block_mask.h"
 #include "hardware/held_clock.h"
 #include "predict/explain/prediction_columns.h"
@@ -195,7 +196,9 @@ void Comparer::add(validate::Record given) {
                       .slack = 0,
                       .reason = {},
                       .verdict = Verdict::info,
-                      .record = comparison_.records.size()};
+                      .record = comparison_.records.size(),
+                      .parts = predicted_parts(compared.plan, hardware, compared.prediction, measured),
+                      .spread = measured.spread};
     judge(experiment, compared, row);
     comparison_.rows.push_back(std::move(row));
   }

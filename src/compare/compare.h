@@ -14,6 +14,12 @@
 
 namespace tilescope {
 
+// What a predicted number is made of: bytes of an array, seconds of a part of the time, operations of a launch.
+struct PredictedPart {
+  std::string name;
+  double value = 0;
+};
+
 struct ComparisonRow {
   std::string experiment = {}, point, hardware, kernel, quantity;
   std::string level, direction;  // may be empty
@@ -22,7 +28,9 @@ struct ComparisonRow {
   double slack = 0;                 // absolute
   std::string reason;
   Verdict verdict = Verdict::info;
-  std::size_t record = 0;  // position in Comparison::records
+  std::size_t record = 0;                 // position in Comparison::records
+  std::vector<PredictedPart> parts = {};  // of `predicted`; empty: not divided
+  std::optional<double> spread = {};      // of the samples of a time, see Measured
 
   double relative_error()
       const;                  // |predicted - measured| / measured; 0 when both are 0, infinite when only measured is
@@ -109,7 +117,11 @@ std::vector<SummaryRow> summarise(const std::vector<ComparisonRow>& rows);
 struct Measured {
   std::string quantity, level, direction;
   double value = 0;
+  // Of a time with at least five samples: the range of their middle half over their median. Other load on the GPU, or a
+  // clock that moves, makes it large.
+  std::optional<double> spread = {};
 };
+inline constexpr double wide_spread = 0.1;
 std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware,
                                           const Plan& plan, const Prediction& prediction);
 
@@ -131,7 +143,6 @@ struct TimedTile {
 double regret_of(const std::vector<TimedTile>& tiles);  // at least one
 
 // A test case a judged row, and a skipped one for each kernel and quantity of which rows are only shown.
-std::string xml_escaped(const std::string& text);
 std::string to_junit(const Comparison& comparison);
 
 }  // namespace tilescope

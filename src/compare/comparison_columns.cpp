@@ -82,6 +82,10 @@ const Columns<ComparisonRow>& comparison_columns() {
        [](const R& r) { return to_string(r.verdict); }},
       {{"reason", "reason", "", "Why the tolerance is that large.", Origin::question},
        [](const R& r) { return r.reason; }},
+      json_only<R>({"spread", "spread", "",
+                    "Of a time: range of the middle half of its samples over their median; null: under five samples.",
+                    Origin::measured},
+                   [](const R& r) { return r.spread ? Json(*r.spread) : Json(nullptr); }),
   };
   return columns;
 }

@@ -8,13 +8,17 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/text.h"
 #include "compare/catalogue.h"
 #include "compare/compare.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
+#include "records/json_fields.h"
 
 namespace tilescope {
 namespace {
+
+constexpr const char* lack_costs_schema = "tilescope/lack-costs/1";
 
 struct CostPoint {
   const Plan& plan;
@@ -94,22 +98,24 @@ const Columns<LackCost>& lack_cost_columns() {
 }
 
 Json to_json(const std::vector<LackCost>& costs) {
-  return {{"schema", "tilescope/lack-costs/1"}, {"rows", objects_of(lack_cost_columns(), costs)}};
+  return {{"schema", lack_costs_schema}, {"rows", objects_of(lack_cost_columns(), costs)}};
 }
 
 std::map<std::string, LackCost> read_lack_costs(const std::filesystem::path& file) {
   std::map<std::string, LackCost> costs;
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return costs;
-  try {
-    const Json json = Json::parse(read_file(file));
-    for (const Json& row : json.at("rows"))
-      costs[row.at("entry")] = {row.at("entry"), row.at("points"), row.at("mean"), row.at("worst")};
-  } catch (const Json::exception& error) {
-    throw InputError(Diagnostic{
-        .file = file.string(),
-        .message = std::string("is no list of costs; write it with tilescope hardware costs: ") + error.what()});
+  const nlohmann::json json = validate::parse_object(read_file(file), file.string(), "a list of costs");
+  std::vector<Diagnostic> findings;
+  const validate::JsonFields root(json, file.string(), "", findings);
+  if (const std::string schema = root.text("schema"); !schema.empty() && schema != lack_costs_schema)
+    root.report("schema", fmt::format("expected {}, found {}", lack_costs_schema, shown_text(schema)));
+  for (const validate::JsonFields& row : root.objects("rows")) {
+    const std::string entry = row.text("entry");
+    const auto points = static_cast<std::size_t>(row.integer("points", 1));
+    costs[entry] = {entry, points, row.number("mean"), row.number("worst")};
   }
+  if (!findings.empty()) throw InputError(std::move(findings));
   return costs;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "hardware/derived.h"
 
 using namespace tilescope;
@@ -43,4 +44,23 @@ TEST_CASE("every entry that has a rule has a stored cost") {
   CHECK(stored.at(every_entry).mean > 0);
   CHECK(read_lack_costs(source_folder / "validate" / "no_such_file.json").empty());
   CHECK_THROWS(read_lack_costs(source_folder / "validate" / "predictions.sha256"));
+}
+
+TEST_CASE("a list of costs with a value that no cost has is refused by its row") {
+  const TemporaryDirectory folder("tilescope-costs");
+  const std::filesystem::path file = folder.path() / "costs.json";
+  const auto load = [&](const std::string& schema, const std::string& row) {
+    write_file(file, R"({"schema": ")" + schema + R"(", "rows": [)" + row + "]}");
+    return read_lack_costs(file);
+  };
+  const std::string schema = "tilescope/lack-costs/1";
+  CHECK(load(schema, R"({"entry": "a", "points": 1, "mean": 0.1, "worst": 1})").at("a").worst == 1);
+  for (const char* wrong : {R"({"entry": "a", "points": 0, "mean": 0.1, "worst": 1})",
+                            R"({"entry": "a", "points": 1, "mean": -1, "worst": 1})",
+                            R"({"entry": "a", "points": 1, "mean": 1e999, "worst": 1})",
+                            R"({"entry": 1, "points": 1, "mean": 0, "worst": 0})", "[]"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(load(schema, wrong), InputError);
+  }
+  CHECK_THROWS_WITH(load("tilescope/errors/1", ""), doctest::Contains("schema: expected tilescope/lack-costs/1"));
 }

@@ -29,6 +29,14 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+std::optional<double> spread_of(std::vector<double> samples) {
+  constexpr std::size_t fewest = 5;
+  if (samples.size() < fewest) return std::nullopt;
+  std::sort(samples.begin(), samples.end());
+  const std::size_t quarter = samples.size() / 4;
+  return (samples[samples.size() - 1 - quarter] - samples[quarter]) / median(samples);
+}
+
 // FLOP in every format that the model says the kernel computes in; formats that share a counter are counted once.
 std::optional<double> tensor_flop(const validate::Record& record, const HardwareProfile& hardware,
                                   const Prediction& prediction) {
@@ -105,7 +113,7 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
                                           const Plan& plan, const Prediction& prediction) {
   std::vector<Measured> found;
   const auto add = [&](const char* quantity, const char* level, const char* direction, std::optional<double> value) {
-    if (value) found.push_back({quantity, level, direction, *value});
+    if (value) found.push_back({quantity, level, direction, *value, {}});
   };
   const bool tensor = std::any_of(plan.kernel.islands.begin(), plan.kernel.islands.end(),
                                   [](const auto& i) { return i.uses_tensor_cores(); });
@@ -141,9 +149,12 @@ std::vector<Measured> measured_quantities(const validate::Record& record, const 
   // Elapsed cycles hold the profiler's own 40,000 or so around a kernel; active ones do not.
   const auto active = prediction.time.modelled ? work(record.counters, hardware, "active_cycles") : std::nullopt;
   if (active) add("busy_cycles", "", "", *active / static_cast<double>(hardware.units.value));
-  if (!record.steady_seconds.empty()) add("seconds", "", "", median(record.steady_seconds));
-  if (!record.program_seconds.empty()) add("seconds_program", "", "", median(record.program_seconds));
-  if (!record.cold_seconds.empty()) add("seconds_cold", "", "", median(record.cold_seconds));
+  const auto add_time = [&](const char* quantity, const std::vector<double>& samples) {
+    if (!samples.empty()) found.push_back({quantity, "", "", median(samples), spread_of(samples)});
+  };
+  add_time("seconds", record.steady_seconds);
+  add_time("seconds_program", record.program_seconds);
+  add_time("seconds_cold", record.cold_seconds);
   return found;
 }
 

@@ -3,21 +3,11 @@
 
 #include <map>
 
+#include "base/escape.h"
 #include "compare/comparison_columns.h"
 #include "compare/errors.h"
 
 namespace tilescope {
-std::string xml_escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (c == '"') out += "&quot;";
-    else if (static_cast<unsigned char>(c) >= 0x20) out += c;
-  }
-  return out;
-}
 
 Json to_json(const Comparison& comparison) {
   return {{"schema", "tilescope/comparison/1"},

@@ -1,5 +1,6 @@
 #include "fuzz/mutate.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <random>
@@ -115,6 +116,36 @@ class Mutation {
 };
 
 }  // namespace
+
+std::string mutated_bytes(std::string bytes, unsigned seed) {
+  std::minstd_rand random(seed);
+  const auto below = [&](std::size_t count) { return count == 0 ? 0 : random() % count; };
+  for (std::size_t left = 1 + below(4); left > 0; --left) {
+    const std::size_t at = below(bytes.size() + 1), length = std::min(1 + below(16), bytes.size() - at);
+    switch (below(5)) {
+      case 0:
+        if (at < bytes.size()) bytes[at] = static_cast<char>(random());
+        break;
+      case 1:
+        bytes.erase(at, length);
+        break;
+      case 2:
+        bytes.insert(below(bytes.size() + 1), bytes.substr(at, length));
+        break;
+      case 3:
+        if (below(8) == 0) bytes.resize(at);
+        break;
+      default:  // all ones, zero, the largest and smallest signed: of one to eight bytes
+        for (std::size_t i = 0, size = std::size_t{1} << below(4), kind = below(4); i < size && at + i < bytes.size();
+             ++i)
+          bytes[at + i] = static_cast<char>(kind == 0      ? 0xff
+                                            : kind == 1    ? 0
+                                            : i + 1 < size ? (kind == 2 ? 0xff : 0)
+                                                           : (kind == 2 ? 0x7f : 0x80));
+    }
+  }
+  return bytes;
+}
 
 std::string mutated_text(std::string text, unsigned seed) { return Mutation(std::move(text), seed).run(); }
 

@@ -8,6 +8,7 @@
 #include "base/level.h"
 #include "config/reader.h"
 #include "diagram/mask.h"
+#include "diagram/tile_limits.h"
 #include "diagram/workload.h"
 
 namespace tilescope::validate {
@@ -39,9 +40,9 @@ std::vector<Tile> read_tiles(const Node& entry) {
   std::vector<Tile> tiles;
   for (const Node& item : node->items()) {
     item.only({"q", "kv", "warps", "stages"});
-    tiles.push_back(
-        {item["q"].count(1, largest_extent), item["kv"].count(1, largest_extent), item["warps"].integer(1, 64)});
-    if (const auto stages = item.find("stages")) tiles.back().stages = stages->integer(1, 64);
+    tiles.push_back({item["q"].count(1, largest_extent), item["kv"].count(1, largest_extent),
+                     item["warps"].integer(1, largest_warps)});
+    if (const auto stages = item.find("stages")) tiles.back().stages = stages->integer(1, largest_warps);
   }
   if (node->is_list() && tiles.empty()) node->report("is an empty list; leave it out for a kernel without tiles");
   return tiles;

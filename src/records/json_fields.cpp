@@ -58,7 +58,7 @@ std::vector<std::string> JsonFields::keys() const {
 const nlohmann::json* JsonFields::find(const std::string& key) const {
   const auto found = value_->find(key);
   if (found != value_->end()) return &*found;
-  report(key, "is missing; the file is incomplete, measure the point again");
+  report(key, "is missing; the file is incomplete or of another kind");
   return nullptr;
 }
 
@@ -197,7 +197,8 @@ nlohmann::json parse_object(std::string_view text, const std::string& file, cons
     return true;
   };
   nlohmann::json json = nlohmann::json::parse(text, watch, false);
-  if (json.is_discarded()) fail("is not complete JSON (cut short or damaged); measure the point again");
+  const std::string remedy = what == "a record" ? "measure the point again" : "expected " + what;
+  if (json.is_discarded()) fail("is not complete JSON (cut short or damaged); " + remedy);
   if (!repeated.empty()) fail(fmt::format("key '{}' is given twice in one object; keep one", repeated));
   if (!json.is_object()) fail("expected " + what + ", found JSON that is not an object");
   return json;

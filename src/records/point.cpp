@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "diagram/mask.h"
+#include "diagram/tile_limits.h"
 #include "diagram/workload.h"
 
 namespace tilescope::validate {
@@ -16,7 +17,7 @@ Dtype dtype_of(const MeasurePoint& point, const std::string& key) {
 }
 
 std::vector<PointProblem> problems_of(const MeasurePoint& point) {
-  constexpr std::int64_t most_warps = 64, longest_name = 200;
+  constexpr std::size_t longest_name = 200;
   std::vector<PointProblem> found;
   const auto name = [&](const char* key, const std::string& text) {
     if (text.size() > longest_name || one_line(text) != text)
@@ -29,12 +30,11 @@ std::vector<PointProblem> problems_of(const MeasurePoint& point) {
   const PointWorkload& w = point.workload;
   const Workload sizes{w.batch, w.heads_q, w.heads_kv, w.q_len, w.kv_len, w.d_qk, w.d_v};
   for (const std::string& violation : sizes.violations()) found.push_back({"workload", violation});
-  const auto at_most = [&](const char* key, std::int64_t value, std::int64_t most) {
-    if (value < 0 || value > most) found.push_back({key, fmt::format("must be from 0 to {}, found {}", most, value)});
+  const auto size = [&](const char* key, std::string_view size_name, std::int64_t value) {
+    if (const auto problem = tile_problem(size_name, value, 0)) found.push_back({key, *problem});
   };
-  at_most("tile.q", point.tile_q, largest_extent), at_most("tile.kv", point.tile_kv, largest_extent);
-  at_most("warps", point.warps, most_warps), at_most("stages", point.stages, most_warps);
-  at_most("splits", point.splits, largest_extent);
+  size("tile.q", "q", point.tile_q), size("tile.kv", "kv", point.tile_kv);
+  size("warps", "warps", point.warps), size("stages", "stages", point.stages), size("splits", "splits", point.splits);
   return found;
 }
 

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "diagram/block_mask.h"
+#include "diagram/tile_limits.h"
 #include "request/workload_file.h"
 
 namespace tilescope {
@@ -105,12 +106,11 @@ void apply_tile(Point& point, const Plan& plan, const std::string& text) {
     const std::string name = part.substr(0, equals);
     if (!seen.insert(name).second) refuse("--tile", fmt::format("'{}' is given twice in '{}'", name, text));
     const auto value = equals == std::string::npos ? std::nullopt : parse_count(part.substr(equals + 1));
-    if (!value || *value < 1 || *value > largest_extent)
+    if (!value)
       refuse("--tile",
              fmt::format("expected NAME=SIZE[,NAME=SIZE...] with positive sizes, as in q=128,kv=64, found '{}'", part));
+    if (const auto problem = tile_problem(name, *value, 1)) refuse("--tile", name + " " + *problem);
     const int parameter = plan.schedule.find_parameter(name);
-    if ((name == "warps" || name == "stages") && *value > 64)
-      refuse("--tile", fmt::format("{} must be from 1 to 64, found {}", name, *value));
     if (name == "warps") point.warps = *value;
     else if (name == "stages") point.stages = *value;
     else if (parameter >= 0) point.tiles[static_cast<std::size_t>(parameter)] = *value;

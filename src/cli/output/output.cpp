@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "base/escape.h"
 #include "base/text.h"
 #include "cli/input/options.h"
 #include "cli/output/fit.h"
@@ -53,7 +54,8 @@ Style style_of(const Arguments& arguments) {
 void deliver(const Arguments& arguments, const std::string& content) {
   const Style style = style_of(arguments);
   const bool read_by_people = style.format == OutputFormat::text || style.format == OutputFormat::md;
-  const std::string safe = read_by_people ? many_lines(content) : content;
+  std::string safe = read_by_people ? many_lines(content) : content;
+  if (style.format == OutputFormat::md) safe = safe_markdown(safe);
   if (to_file(arguments)) write_file(*arguments.text("output"), safe);
   else if (style.format != OutputFormat::text) print(safe);
   else print(coloured_errors(style.width > 0 ? fitted(safe, style.width) : safe, style.colour));

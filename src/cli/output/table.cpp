@@ -2,29 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
+#include "base/escape.h"
 #include "base/text.h"
 
 namespace tilescope::cli {
 namespace {
 
-// A spreadsheet takes such a text for a formula and may run it.
-bool is_formula(const std::string& text) {
-  if (text.size() < 2 || std::string_view("=+-@\t\r").find(text[0]) == std::string_view::npos) return false;
-  char* end = nullptr;
-  std::strtod(text.c_str(), &end);
-  return end != text.c_str() + text.size();
-}
-
 std::string csv_cell(const Json& cell) {
   if (cell.is_null()) return "";
-  std::string text = cell.is_string() ? cell.get<std::string>() : cell.dump();
-  if (cell.is_string() && is_formula(text)) text.insert(0, "'");
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
+  return cell.is_string() ? csv_escaped(cell.get<std::string>()) : cell.dump();
 }
 
 // Text of a cell that stays within it and is neither HTML nor a link.

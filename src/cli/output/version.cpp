@@ -60,6 +60,8 @@ constexpr Schema schemas[] = {
 
 }  // namespace
 
+std::string program_version() { return fmt::format("{}, revision {}", TILESCOPE_VERSION, build_revision()); }
+
 std::string version_text() {
   std::string text = fmt::format("tilescope {} (git revision {})\n", TILESCOPE_VERSION, build_revision());
   const auto cupti = validate::cupti_version();

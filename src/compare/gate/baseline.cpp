@@ -7,9 +7,12 @@
 #include <set>
 #include <tuple>
 
+#include "base/escape.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "compare/comparison_columns.h"
+#include "compare/gate/parts.h"
+#include "compare/gate/source_file.h"
 #include "records/json_fields.h"
 
 namespace tilescope {
@@ -38,40 +41,45 @@ std::string moved(const char* side, double from, double to) {
     return value == std::floor(value) && std::abs(value) < 9e15 ? with_thousands(static_cast<long long>(value))
                                                                 : fmt::format("{:.6g}", value);
   };
-  if (from == to) return "";
   return fmt::format("{} moved from {} to {}{}", side, shown(from), shown(to),
                      from == 0 ? "" : fmt::format(" ({:+.2f} %)", 100 * (to / from - 1)));
 }
 
-std::string fingerprint(const std::filesystem::path& file) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : read_file(file)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return fmt::format("{:016x}", hash);
+std::map<std::string, std::string> fingerprints(const std::map<std::string, std::filesystem::path>& files) {
+  std::map<std::string, std::string> hashes;
+  for (const auto& [name, file] : files) hashes[name] = fingerprint(file);
+  return hashes;
 }
 
-// The first of the files that exists; empty: none does.
-std::string fingerprint_of_first(const std::vector<std::filesystem::path>& files) {
-  std::error_code ignored;
-  for (const std::filesystem::path& file : files)
-    if (std::filesystem::is_regular_file(file, ignored)) return fingerprint(file);
-  return "";
-}
+// "; descriptor of mine changed (commit 1a2b3c4d5e6f of 2026-11-25)", for each file that differs from the baseline's.
+class ChangedFiles {
+ public:
+  ChangedFiles(const Baseline& baseline, const Comparison& comparison, const GateSource& source)
+      : baseline_(baseline), source_(source), files_(source_files(comparison, source.data_directory)) {}
 
-std::string profile_of(const std::string& id) { return "profile of " + id; }
-std::string descriptor_of(const std::string& kernel) { return "descriptor of " + kernel; }
+  std::string text(const std::string& name) {
+    const auto then = baseline_.files.find(name);
+    const auto now = files_.find(name);
+    if (then == baseline_.files.end() || now == files_.end()) return "";
+    const auto [found, added] = texts_.try_emplace(name);
+    if (added && fingerprint(now->second) != then->second)
+      found->second = fmt::format("; {} changed{}", name, why(now->second));
+    return found->second;
+  }
 
-std::map<std::string, std::string> fingerprints(const Comparison& comparison, const std::filesystem::path& data) {
-  std::map<std::string, std::string> files;
-  std::set<std::string> gpus, kernels;
-  for (const ComparisonRow& row : comparison.rows) gpus.insert(row.hardware), kernels.insert(row.kernel);
-  for (const std::string& gpu : gpus)
-    files[profile_of(gpu)] = fingerprint_of_first({data / "hardware" / (gpu + ".yaml"), gpu});
-  for (const std::string& kernel : kernels)
-    files[descriptor_of(kernel)] =
-        fingerprint_of_first({data / "kernels" / kernel / "kernel.yaml",
-                              data / "kernels" / "third_party" / (kernel + ".kernel.yaml"), kernel});
-  return files;
-}
+ private:
+  // Of a file that came with the program, its version says which it is.
+  std::string why(const std::filesystem::path& file) const {
+    if (const std::string commit = commit_of(file); !commit.empty()) return " (" + commit + ")";
+    if (baseline_.program.empty() || source_.program.empty() || baseline_.program == source_.program) return "";
+    return fmt::format(" (tilescope {} -> {})", baseline_.program, source_.program);
+  }
+
+  const Baseline& baseline_;
+  const GateSource& source_;
+  std::map<std::string, std::filesystem::path> files_;
+  std::map<std::string, std::string> texts_;  // by name
+};
 
 // The row against its baseline; nothing where it did not move.
 std::optional<BaselineChange> change_of(const BaselineRow& before, const ComparisonRow& now) {
@@ -83,9 +91,12 @@ std::optional<BaselineChange> change_of(const BaselineRow& before, const Compari
   if (!predicted_moved && !measured_moved) return std::nullopt;
   const bool exact_moved = !is_time(quantity) && (predicted_moved || (measured_moved && !is_bytes(quantity)));
   std::vector<std::string> parts;
-  for (const std::string& part : {moved("the prediction", before.predicted, now.predicted),
-                                  moved("the measurement", before.measured, now.measured)})
-    if (!part.empty()) parts.push_back(part);
+  if (predicted_moved) {
+    const std::string causes = moved_parts(before.parts, now.parts);
+    parts.push_back(moved("the prediction", before.predicted, now.predicted) +
+                    (causes.empty() ? "" : ", most of it " + causes));
+  }
+  if (measured_moved) parts.push_back(moved("the measurement", before.measured, now.measured));
   if (is_time(quantity) || is_bytes(quantity))
     parts.push_back(fmt::format("error {:.2f} % -> {:.2f} %", 100 * old, 100 * error));
   return BaselineChange{now.experiment,
@@ -99,26 +110,34 @@ std::optional<BaselineChange> change_of(const BaselineRow& before, const Compari
 
 }  // namespace
 
-Baseline baseline_of(const Comparison& comparison, const std::filesystem::path& data_directory) {
-  Baseline baseline{.rows = {}, .files = fingerprints(comparison, data_directory)};
+Baseline baseline_of(const Comparison& comparison, const GateSource& source) {
+  Baseline baseline{
+      .rows = {}, .files = fingerprints(source_files(comparison, source.data_directory)), .program = source.program};
   for (const ComparisonRow& row : comparison.rows)
     baseline.rows.push_back(
-        {row.experiment, row.hardware, row.kernel, row.point, row.label(), row.predicted, row.measured});
+        {row.experiment, row.hardware, row.kernel, row.point, row.label(), row.predicted, row.measured, row.parts});
   return baseline;
 }
 
 Json to_json(const Baseline& baseline) {
   Json rows = Json::array(), files = Json::object();
-  for (const BaselineRow& row : baseline.rows)
+  for (const BaselineRow& row : baseline.rows) {
+    Json parts = Json::object();
+    for (const PredictedPart& part : row.parts) parts[part.name] = part.value;
     rows.push_back({{"experiment", row.experiment},
                     {"hardware", row.hardware},
                     {"kernel", row.kernel},
                     {"point", row.point},
                     {"quantity", row.quantity},
                     {"predicted", row.predicted},
-                    {"measured", row.measured}});
+                    {"measured", row.measured},
+                    {"parts", std::move(parts)}});
+  }
   for (const auto& [name, hash] : baseline.files) files[name] = hash;
-  return {{"schema", baseline_schema}, {"files", std::move(files)}, {"rows", std::move(rows)}};
+  Json json{{"schema", baseline_schema}};
+  if (!baseline.program.empty()) json["program"] = baseline.program;
+  json["files"] = std::move(files), json["rows"] = std::move(rows);
+  return json;
 }
 
 Baseline read_baseline(const std::filesystem::path& file) {
@@ -130,24 +149,23 @@ Baseline read_baseline(const std::filesystem::path& file) {
   Baseline baseline;
   const validate::JsonFields files = root.object("files");
   for (const std::string& name : files.keys()) baseline.files[name] = files.holds_text(name) ? files.text(name) : "";
-  for (const validate::JsonFields& row : root.objects("rows"))
+  if (root.has("program")) baseline.program = root.text("program");
+  for (const validate::JsonFields& row : root.objects("rows")) {
     baseline.rows.push_back({row.text("experiment"), row.text("hardware"), row.text("kernel"), row.text("point"),
                              row.text("quantity"), row.number("predicted"), row.number("measured")});
+    if (!row.has("parts")) continue;
+    for (const auto& [name, value] : row.number_map("parts")) baseline.rows.back().parts.push_back({name, value});
+  }
   if (findings.empty() && baseline.rows.empty()) root.report("rows", "is empty: such a baseline gates nothing");
   if (!findings.empty()) throw InputError(std::move(findings));
   return baseline;
 }
 
 std::vector<BaselineChange> changes_since(const Baseline& baseline, const Comparison& comparison,
-                                          const std::filesystem::path& data_directory) {
+                                          const GateSource& source) {
   std::map<BaselineKey, const BaselineRow*> before;
   for (const BaselineRow& row : baseline.rows) before.emplace(key_of(row, row.quantity), &row);
-  const std::map<std::string, std::string> files = fingerprints(comparison, data_directory);
-  const auto changed_file = [&](const std::string& name) {
-    const auto then = baseline.files.find(name), now = files.find(name);
-    return then != baseline.files.end() && now != files.end() && then->second != now->second ? "; " + name + " changed"
-                                                                                             : std::string();
-  };
+  ChangedFiles changed_files(baseline, comparison, source);
   std::vector<BaselineChange> changes;
   for (const ComparisonRow& row : comparison.rows) {
     const auto found = before.find(key_of(row, row.label()));
@@ -157,7 +175,7 @@ std::vector<BaselineChange> changes_since(const Baseline& baseline, const Compar
       continue;
     }
     if (auto change = change_of(*found->second, row)) {
-      change->what += changed_file(profile_of(row.hardware)) + changed_file(descriptor_of(row.kernel));
+      change->what += changed_files.text(profile_name(row.hardware)) + changed_files.text(descriptor_name(row.kernel));
       changes.push_back(std::move(*change));
     }
     before.erase(found);
@@ -190,7 +208,8 @@ const Columns<BaselineChange>& baseline_columns() {
        [](const R& r) { return r.quantity; }},
       {{"verdict", "verdict", "", "fail, or info: moved and not worse, or new.", Origin::records},
        [](const R& r) { return to_string(r.verdict); }},
-      {{"what", "what moved", "", "Which side moved, by how much, and which file changed.", Origin::records},
+      {{"what", "what moved", "", "Which side moved, by how much, its parts that moved most, and which file changed.",
+        Origin::records},
        [](const R& r) { return r.what; }}};
   return columns;
 }

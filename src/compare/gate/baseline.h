@@ -14,20 +14,29 @@ namespace tilescope {
 struct BaselineRow {
   std::string experiment, hardware, kernel, point, quantity;  // quantity: ComparisonRow::label
   double predicted = 0, measured = 0;
+  std::vector<PredictedPart> parts = {};  // of `predicted`
 };
 
 struct Baseline {
   std::vector<BaselineRow> rows;
   std::map<std::string, std::string> files;  // fingerprints of the GPUs' profiles and the kernels' descriptors, by name
+  std::string program = {};                  // version and revision of tilescope that predicted; empty: not stated
 };
 
-Baseline baseline_of(const Comparison& comparison, const std::filesystem::path& data_directory);
+// Where a comparison comes from.
+struct GateSource {
+  std::filesystem::path data_directory;
+  std::string program = {};  // as in Baseline
+};
+
+Baseline baseline_of(const Comparison& comparison, const GateSource& source);
 Json to_json(const Baseline& baseline);  // tilescope/baseline/1
 
 // Throws InputError with every finding.
 Baseline read_baseline(const std::filesystem::path& file);
 
-// A row that moved since the baseline. `what` says in one line which side moved, by how much, and which file changed.
+// A row that moved since the baseline. `what` says in one line which side moved, by how much, which parts of the
+// prediction moved most, and which file changed in which commit.
 struct BaselineChange {
   std::string experiment, hardware, kernel, point, quantity, what;
   Verdict verdict = Verdict::info;  // fail: the gate is closed; info: a new row, or a time that is not worse
@@ -41,7 +50,7 @@ struct BaselineChange {
 //   the measurement itself has grown by 3 %: the kernel got slower.
 // - A row of the baseline that is gone fails: nothing passes by being left out.
 std::vector<BaselineChange> changes_since(const Baseline& baseline, const Comparison& comparison,
-                                          const std::filesystem::path& data_directory);
+                                          const GateSource& source);
 
 bool passes(const std::vector<BaselineChange>& changes);
 

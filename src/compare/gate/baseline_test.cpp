@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "compare/gate/parts.h"
 
 using namespace tilescope;
 
@@ -23,7 +25,8 @@ ComparisonRow gated(const std::string& quantity, double predicted, double measur
 std::string verdict_of(const ComparisonRow& before, const ComparisonRow& now) {
   Comparison old, current;
   old.rows = {before}, current.rows = {now};
-  const auto changes = changes_since(baseline_of(old, TILESCOPE_SOURCE_DIR), current, TILESCOPE_SOURCE_DIR);
+  const auto changes =
+      changes_since(baseline_of(old, GateSource{TILESCOPE_SOURCE_DIR}), current, GateSource{TILESCOPE_SOURCE_DIR});
   return changes.empty() ? "pass" : to_string(changes.front().verdict);
 }
 
@@ -51,12 +54,12 @@ TEST_CASE("a row that is gone fails, a new one does not, and each says why in on
   Comparison old, current;
   old.rows = {gated("tensor_flop", 1, 1), gated("seconds", 1, 1)};
   current.rows = {gated("seconds", 1, 1.05), gated("xu", 4, 4)};
-  Baseline baseline = baseline_of(old, TILESCOPE_SOURCE_DIR);
+  Baseline baseline = baseline_of(old, GateSource{TILESCOPE_SOURCE_DIR});
   baseline.files["profile of h200_sxm"] = "0";
-  const auto changes = changes_since(baseline, current, TILESCOPE_SOURCE_DIR);
+  const auto changes = changes_since(baseline, current, GateSource{TILESCOPE_SOURCE_DIR});
   REQUIRE(changes.size() == 3);
-  CHECK(changes[0].what ==
-        "the measurement moved from 1 to 1.05 (+5.00 %); error 0.00 % -> 4.76 %; profile of h200_sxm changed");
+  CHECK(changes[0].what.starts_with(
+      "the measurement moved from 1 to 1.05 (+5.00 %); error 0.00 % -> 4.76 %; profile of h200_sxm changed"));
   CHECK(changes[1].what == "is in the baseline and is not compared any more");
   CHECK(changes[2].verdict == Verdict::info);
   CHECK_FALSE(passes(changes));
@@ -65,15 +68,53 @@ TEST_CASE("a row that is gone fails, a new one does not, and each says why in on
   CHECK(junit.find("profile of h200_sxm changed") != std::string::npos);
 }
 
+TEST_CASE("the line says which parts of the prediction moved most") {
+  ComparisonRow before = gated("traffic", 1000, 1000), now = gated("traffic", 1500, 1000);
+  before.parts = {{"K", 400}, {"O", 100}, {"Q", 500}}, now.parts = {{"K", 1000}, {"Q", 499}, {"spilled registers", 1}};
+  Comparison old, current;
+  old.rows = {before}, current.rows = {now};
+  const Baseline baseline = baseline_of(old, {TILESCOPE_SOURCE_DIR});
+  CHECK(changes_since(baseline, current, {TILESCOPE_SOURCE_DIR}).at(0).what ==
+        "the prediction moved from 1,000 to 1,500 (+50.00 %), most of it K +600, O -100; error 0.00 % -> 50.00 %");
+  now = gated("seconds", 3e-4, 3e-4), before = gated("seconds", 2.5e-4, 3e-4);
+  before.parts = {{"SMs busy", 2.4e-4}, {"between kernels", 1e-5}},
+  now.parts = {{"SMs busy", 2.9e-4}, {"between kernels", 1e-5}};
+  CHECK(moved_parts(before.parts, now.parts) == "SMs busy +50 us");
+  CHECK(moved_parts({}, now.parts) == "");
+}
+
+TEST_CASE("the line names the commit that changed a descriptor, or the two versions of the program") {
+  const TemporaryDirectory folder("tilescope-baseline");
+  const std::string file = (folder.path() / "mine.kernel.yaml").string();
+  write_file(file, "kernel: mine\n");
+  Comparison comparison;
+  comparison.rows = {gated("tensor_flop", 1, 1)};
+  comparison.rows[0].kernel = file;
+  Baseline baseline = baseline_of(comparison, {TILESCOPE_SOURCE_DIR, "0.1.0, revision a"});
+  comparison.rows[0].predicted = 2;
+  write_file(file, "kernel: mine # changed\n");
+  const auto what = [&] {
+    return changes_since(baseline, comparison, {TILESCOPE_SOURCE_DIR, "0.2.0, revision b"}).at(0).what;
+  };
+  CHECK(what().ends_with("; descriptor of " + file + " changed (tilescope 0.1.0, revision a -> 0.2.0, revision b)"));
+  const std::string git = "cd " + folder.path().string() + " && git -c user.name=n -c user.email=e@e ";
+  if (std::system((git + "init -q . 2>/dev/null").c_str()) != 0) return;  // no git here
+  REQUIRE(std::system((git + "add . && " + git.substr(git.find("git")) + "commit -q -m x").c_str()) == 0);
+  CHECK(what().find(" changed (commit ") != std::string::npos);
+  write_file(file, "kernel: mine # changed again\n");
+  CHECK(what().ends_with(" changed (not committed)"));
+}
+
 TEST_CASE("a baseline is read back as it was written, and another file is refused") {
   const TemporaryDirectory folder("tilescope-baseline");
   const std::filesystem::path file = folder.path() / "b.json";
   Comparison comparison;
   comparison.rows = {gated("seconds", 0.1, 1.0 / 3), gated("tensor_flop", 3e15, 3e15)};
-  const Baseline written = baseline_of(comparison, TILESCOPE_SOURCE_DIR);
+  comparison.rows[1].parts = {{"forward", 1e15}, {"merge", 2e15}};
+  const Baseline written = baseline_of(comparison, {TILESCOPE_SOURCE_DIR, "0.1.0"});
   write_file(file, to_json(written).dump());
   CHECK(to_json(read_baseline(file)) == to_json(written));
-  CHECK(changes_since(read_baseline(file), comparison, TILESCOPE_SOURCE_DIR).empty());
+  CHECK(changes_since(read_baseline(file), comparison, GateSource{TILESCOPE_SOURCE_DIR}).empty());
   for (const char* wrong : {"{}", "[]", R"({"schema": "tilescope/errors/1", "files": {}, "rows": []})",
                             R"({"schema": "tilescope/baseline/1", "files": {}, "rows": []})",
                             R"({"schema": "tilescope/baseline/1", "files": {}, "rows": [{"predicted": -1}]})"}) {

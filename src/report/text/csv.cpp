@@ -1,3 +1,4 @@
+#include "base/escape.h"
 #include "report/model.h"
 #include "report/report.h"
 #include "report/text/text_format.h"
@@ -9,7 +10,7 @@ std::string render_csv(const analysis::Report& content) {
   for (const report::ReportRow& row : report::all_rows(content)) {
     for (const std::string& cell :
          {row.point, report::label_of(content, row.point), row.kernel, row.quantity, row.level})
-      out += report::escape_csv(cell) + ',';
+      out += csv_escaped(cell) + ',';
     for (const report::Number& number : {row.predicted, row.measured, row.ratio, row.tolerance})
       out += report::plain_number(number) + ',';
     out += (row.verdict ? to_string(*row.verdict) : "") + '\n';

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/escape.h"
 #include "report/model.h"
 #include "report/report.h"
 #include "report/text/text_format.h"
@@ -59,9 +60,9 @@ std::string render_family_csv(const analysis::FamilyPage& content) {
   for (const FamilyRow& row : content.rows)
     for (const FamilyNumber& n : row.numbers) {
       for (const std::string& cell : {row.kernel, row.implementation, row.workload, n.quantity})
-        out += escape_csv(cell) + ',';
+        out += csv_escaped(cell) + ',';
       for (const Number& number : {n.predicted, n.measured, n.ratio}) out += plain_number(number) + ',';
-      out += escape_csv(n.absent) + '\n';
+      out += csv_escaped(n.absent) + '\n';
     }
   return out;
 }

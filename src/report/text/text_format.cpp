@@ -100,13 +100,6 @@ std::string escape_markdown(std::string_view text) {
   return out;
 }
 
-std::string escape_csv(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
 std::string unit_of(const std::string& quantity) {
   if (contains(quantity, "bytes") || contains(quantity, "traffic")) return "B";
   if (contains(quantity, "seconds")) return "s";

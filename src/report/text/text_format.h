@@ -9,7 +9,6 @@ namespace tilescope::report {
 
 std::string escape_html(std::string_view text);      // text or attribute value
 std::string escape_markdown(std::string_view text);  // a table cell: one line, nothing in it is markup
-std::string escape_csv(std::string_view text);       // RFC 4180: quoted when it must be
 
 std::string unit_of(const std::string& quantity);  // "read_bytes" -> "B"; empty for a plain count
 

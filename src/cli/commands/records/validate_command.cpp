@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/escape.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
@@ -9,6 +10,7 @@
 #include "cli/input/import_options.h"
 #include "cli/input/recorded_options.h"
 #include "cli/output/progress.h"
+#include "cli/output/version.h"
 #include "compare/comparison_columns.h"
 #include "compare/errors.h"
 #include "compare/gate/baseline.h"
@@ -23,6 +25,23 @@ Table failed_table(const Comparison& comparison) {
   std::vector<ComparisonRow> failed = comparison.rows;
   std::erase_if(failed, [](const ComparisonRow& row) { return row.verdict != Verdict::fail; });
   return table_of("rows outside their tolerance", comparison_columns(), failed);
+}
+
+// Times that other load on the GPU may have moved.
+std::string wide_times(const Comparison& comparison) {
+  constexpr std::size_t most_named = 4;
+  std::vector<std::string> named;
+  std::size_t count = 0;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.spread.value_or(0) <= wide_spread) continue;
+    if (++count <= most_named)
+      named.push_back(fmt::format("{} of {} {:.0f} %", row.label(), row.point, 100 * *row.spread));
+  }
+  if (count == 0) return "";
+  return fmt::format(
+      "{} times have samples whose middle half spreads over more than {:.0f} % of the median, as other load on the GPU "
+      "makes them; measure again: {}{}\n",
+      count, 100 * wide_spread, join(named, ", "), count > most_named ? ", ..." : "");
 }
 
 std::string summary_text(const Comparison& comparison, const std::vector<SearchRegret>& regrets, const Style& style) {
@@ -48,6 +67,7 @@ std::string summary_text(const Comparison& comparison, const std::vector<SearchR
     out += "\n" + render(table_of("not judged: records outside the sizes for which their kernel is launched",
                                   skipped_columns(), comparison.skipped),
                          style);
+  out += wide_times(comparison);
   if (counts.judged == 0)
     out += "no row has a tolerance: give an experiment file that states tolerances, as --experiment FILE\n";
   return out + (failed.rows.empty() ? "" : "\n" + render(failed, style));
@@ -65,15 +85,23 @@ void write_errors(const std::string& file, const Comparison& comparison,
   write_file(file, to_json(error_bars(observed_errors(comparison, published))).dump(1) + "\n");
 }
 
-// What moved since --baseline; nothing without one. With --update-baseline the comparison becomes the baseline.
-std::vector<BaselineChange> baseline_changes(const Arguments& arguments, const Comparison& comparison) {
+// What moved since --baseline and, without a verdict, since --since.
+struct Changes {
+  std::vector<BaselineChange> gated, listed;
+};
+
+// With --update-baseline the comparison becomes the baseline.
+Changes find_changes(const Arguments& arguments, const Comparison& comparison) {
+  const GateSource source{data_directory(), program_version()};
+  Changes changes;
+  if (const auto file = arguments.text("since"))
+    changes.listed = changes_since(read_baseline(*file), comparison, source);
+  for (BaselineChange& change : changes.listed) change.verdict = Verdict::info;
   const auto file = arguments.text("baseline");
-  if (!file) return {};
-  if (arguments.has("update-baseline")) {
-    write_file(*file, to_json(baseline_of(comparison, data_directory())).dump(1) + "\n");
-    return {};
-  }
-  return changes_since(read_baseline(*file), comparison, data_directory());
+  if (file && arguments.has("update-baseline"))
+    write_file(*file, to_json(baseline_of(comparison, source)).dump(1) + "\n");
+  else if (file) changes.gated = changes_since(read_baseline(*file), comparison, source);
+  return changes;
 }
 
 // Before the records are compared, which takes a while.
@@ -82,6 +110,7 @@ void check_baseline_options(const Arguments& arguments) {
   if (arguments.has("update-baseline") && !file) refuse("--update-baseline", "needs --baseline FILE to write to");
   if (file && arguments.has("update-baseline")) check_writable_file(*file);
   else if (file) read_baseline(*file);
+  if (const auto since = arguments.text("since")) read_baseline(*since);
 }
 
 std::string junit_of(const Arguments& arguments, const Comparison& comparison,
@@ -93,12 +122,19 @@ std::string junit_of(const Arguments& arguments, const Comparison& comparison,
          "</testsuites>\n";
 }
 
-std::string baseline_text(const Arguments& arguments, const std::vector<BaselineChange>& changes, const Style& style) {
-  if (!arguments.has("baseline")) return "";
-  const std::string file = *arguments.text("baseline");
-  if (arguments.has("update-baseline")) return fmt::format("\nthe baseline {} was written\n", file);
-  if (changes.empty()) return fmt::format("\nno row moved since the baseline {}\n", file);
-  return "\n" + render(table_of(fmt::format("moved since the baseline {}", file), baseline_columns(), changes), style);
+std::string moved_text(const std::string& since, const std::vector<BaselineChange>& changes, const Style& style) {
+  if (changes.empty()) return fmt::format("\nno row moved since {}\n", since);
+  return "\n" + render(table_of("moved since " + since, baseline_columns(), changes), style);
+}
+
+std::string baseline_text(const Arguments& arguments, const Changes& changes, const Style& style) {
+  std::string text;
+  if (const auto file = arguments.text("baseline"))
+    text += arguments.has("update-baseline") ? fmt::format("\nthe baseline {} was written\n", *file)
+                                             : moved_text("the baseline " + *file, changes.gated, style);
+  if (const auto file = arguments.text("since"))
+    text += moved_text(std::filesystem::path(*file).filename().string() + " (listed only)", changes.listed, style);
+  return text;
 }
 
 // Without a tolerance and with a baseline, the baseline alone decides.
@@ -138,24 +174,26 @@ ExitStatus validate_records(const Arguments& arguments) {
   const Comparison comparison = compared(arguments, notes);
   const std::vector<SearchRegret> regrets = search_regret(comparison);
   // Writes files before standard output, because the reader of standard output may close it early.
-  const std::vector<BaselineChange> changes = baseline_changes(arguments, comparison);
-  if (const auto junit = arguments.text("junit")) write_file(*junit, junit_of(arguments, comparison, changes));
+  const Changes changes = find_changes(arguments, comparison);
+  if (const auto junit = arguments.text("junit")) write_file(*junit, junit_of(arguments, comparison, changes.gated));
   if (const auto markdown = arguments.text("markdown")) {
     const Style md{.format = OutputFormat::md};
-    write_file(*markdown, summary_text(comparison, regrets, md) + notes + baseline_text(arguments, changes, md));
+    write_file(*markdown, safe_markdown(many_lines(summary_text(comparison, regrets, md) + notes +
+                                                   baseline_text(arguments, changes, md))));
   }
   if (const auto errors = arguments.text("errors")) write_errors(*errors, comparison, published_results(arguments));
   const Style style = style_of(arguments);
   if (style.format == OutputFormat::json) {
     Json json = to_json(comparison);
-    if (arguments.has("baseline")) json["baseline"] = objects_of(baseline_columns(), changes);
+    if (arguments.has("baseline")) json["baseline"] = objects_of(baseline_columns(), changes.gated);
+    if (arguments.has("since")) json["since"] = objects_of(baseline_columns(), changes.listed);
     deliver(arguments, json.dump(1) + "\n");
   } else if (style.format == OutputFormat::csv) deliver(arguments, render(row_table(comparison), style));
   else deliver(arguments, summary_text(comparison, regrets, style) + notes + baseline_text(arguments, changes, style));
   const bool good_search =
       std::all_of(regrets.begin(), regrets.end(), [](const SearchRegret& regret) { return regret.within_bar; });
-  return within_tolerances(arguments, comparison) && good_search && passes(changes) ? ExitStatus::done
-                                                                                    : ExitStatus::answer_no;
+  return within_tolerances(arguments, comparison) && good_search && passes(changes.gated) ? ExitStatus::done
+                                                                                          : ExitStatus::answer_no;
 }
 
 std::vector<OptionSpec> validate_options() {
@@ -166,6 +204,8 @@ std::vector<OptionSpec> validate_options() {
              {"junit", "also write JUnit XML to this file", Value::output_file},
              {"markdown", "also write the summary as Markdown to this file", Value::output_file},
              {"baseline", "fail also where a row got worse since this stored comparison", Value::file},
+             {"since", "also list what moved since this stored comparison, of another branch; no exit status",
+              Value::file},
              {"update-baseline", "store this comparison as the --baseline instead", Value::flag},
              {"errors", "also write the time errors by GPU and kernel that predict prints (validate/errors.json)",
               Value::output_file},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/escape.h"
 #include "base/files.h"
 #include "cli/output/output.h"
 #include "compare/comparison_columns.h"
@@ -25,8 +26,8 @@ Table rows_of(const std::vector<PublishedResult>& results) {
 }  // namespace
 
 ExitStatus validate_published(const Arguments& arguments) {
-  for (const char* other :
-       {"recorded", "experiment", "junit", "errors", "published-rows", "baseline", "update-baseline"})
+  for (const char* other : {"recorded", "import", "experiment", "junit", "errors", "published-rows", "baseline",
+                            "since", "update-baseline"})
     if (arguments.has(other))
       throw InputError(Diagnostic{.path = "--" + std::string(other),
                                   .message = "applies to records, not to --published; leave out one of them"});
@@ -34,7 +35,7 @@ ExitStatus validate_published(const Arguments& arguments) {
       compare_published(validate::read_published(*arguments.text("published")), data_directory(),
                         rates_from(arguments).value_or(RatesFrom::stated));
   if (const auto markdown = arguments.text("markdown"))
-    write_file(*markdown, render(summary_of(results), OutputFormat::md));
+    write_file(*markdown, safe_markdown(render(summary_of(results), OutputFormat::md)));
   const OutputFormat format = arguments.format();
   if (format == OutputFormat::json) deliver(arguments, to_json(results).dump(1) + "\n");
   else

@@ -1,5 +1,6 @@
 #include "kernel/code/sass/nvdisasm.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -73,33 +74,27 @@ std::vector<fs::path> candidates() {
   return programs;
 }
 
-// A file in the folder for temporary files, removed with the object.
+// A file in a folder for temporary files, removed with the object and by a signal.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string_view content) {
-    const std::string folder = variable("TMPDIR");
-    path_ = (fs::path(folder.empty() ? "/tmp" : folder) / "tilescope-XXXXXX.cubin").string();
-    const int descriptor = mkstemps(path_.data(), 6);
-    if (descriptor < 0)
-      throw InputError(Diagnostic{.file = path_, .message = "cannot be made: set TMPDIR to a folder with room"});
-    while (!content.empty()) {
+    // No write_file: that waits for the disk.
+    const int descriptor = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    while (descriptor >= 0 && !content.empty()) {
       const ssize_t written = ::write(descriptor, content.data(), content.size());
       if (written <= 0) break;
       content.remove_prefix(static_cast<std::size_t>(written));
     }
-    ::close(descriptor);
-    if (content.empty()) return;
-    ::unlink(path_.c_str());
+    if (descriptor >= 0) ::close(descriptor);
+    if (descriptor >= 0 && content.empty()) return;
     throw InputError(
         Diagnostic{.file = path_, .message = "cannot be written: the disk is full; set TMPDIR to another folder"});
   }
-  ~TemporaryFile() { ::unlink(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;
+  TemporaryDirectory folder_{"tilescope-code"};
+  std::string path_ = (folder_.path() / "code.cubin").string();
 };
 
 }  // namespace
