@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "config/read_kind.h"
 #include "config/reader.h"
+#include "diagram/diagram_yaml.h"
 #include "expr/parse.h"
 
 namespace tilescope {
@@ -363,11 +364,7 @@ std::int64_t usual_size(const Diagram& diagram, Extent extent) {
   return axis == diagram.axes.end() ? 0 : axis->usual;
 }
 
-Diagram load_diagram(const std::filesystem::path& file) {
-  const Document document = Document::load(file);
-  document.expect_schema("tilescope/diagram/1");
-  const Node root = document.root();
-  root.only({"schema", "diagram", "summary", "sizes", "axes", "arrays", "operators", "guard"});
+Diagram read_diagram(const Document& document, const Node& root) {
   Diagram diagram;
   diagram.name = root["diagram"].text();
   diagram.summary = root["summary"].text();
@@ -389,7 +386,6 @@ Diagram load_diagram(const std::filesystem::path& file) {
     if (query && key) diagram.guard = GuardAxes{*query, *key};
   }
   if (document.clean()) check_use(root, diagram);
-  document.finish();
   return diagram;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_cache.h"
 #include "base/text.h"
 #include "hardware/changes.h"
 #include "hardware/profile.h"
@@ -31,6 +32,13 @@ std::vector<std::string> ids_in(const fs::path& directory) {
   if (ids.empty()) fail(fmt::format("the profile folder {} holds no .yaml file", directory.string()));
   std::sort(ids.begin(), ids.end());
   return ids;
+}
+
+// A process reads each shipped profile once: comparisons ask for all of them again and again.
+HardwareProfile shipped_profile(const fs::path& directory, const std::string& id) {
+  static FileCache<HardwareProfile> kept;
+  const fs::path file = directory / (id + ".yaml");
+  return *kept.get(file.string(), {file}, [&] { return load_profile(file); });
 }
 
 std::string lower(std::string text) {
@@ -70,11 +78,11 @@ HardwareProfile find_profile(const std::string& id_or_file, const fs::path& hard
   const std::string wanted = lower(id_or_file);
   std::vector<std::string> matches;
   for (const std::string& id : ids) {
-    if (id == wanted) return load_profile(hardware_directory / (id + ".yaml"));
+    if (id == wanted) return shipped_profile(hardware_directory, id);
     // "h200" means h200_sxm, but "h20", another GPU, must not.
     if (!wanted.empty() && id.starts_with(wanted + "_")) matches.push_back(id);
   }
-  if (matches.size() == 1) return load_profile(hardware_directory / (matches.front() + ".yaml"));
+  if (matches.size() == 1) return shipped_profile(hardware_directory, matches.front());
   if (!matches.empty()) {
     fail(fmt::format("{} names several GPUs: {}; give one of them", shown_text(id_or_file), join(matches, ", ")));
   }
@@ -86,7 +94,7 @@ std::vector<HardwareProfile> list_profiles(const fs::path& hardware_directory) {
   std::vector<Diagnostic> findings;
   for (const std::string& id : ids_in(hardware_directory)) {
     try {
-      profiles.push_back(load_profile(hardware_directory / (id + ".yaml")));
+      profiles.push_back(shipped_profile(hardware_directory, id));
     } catch (const InputError& error) {
       findings.insert(findings.end(), error.diagnostics().begin(), error.diagnostics().end());
     }

@@ -9,6 +9,7 @@
 #include "base/data_directory.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "predict/point/plan_cache.h"
 #include "request/answer.h"
 
 namespace tilescope {
@@ -94,7 +95,7 @@ bool asks_for_choice(const std::optional<std::string>& kernel) {
 std::vector<std::string> kernels_of_diagram(const std::string& diagram) {
   std::vector<std::string> names;
   for (const auto& [name, file] : shipped_kernels(kernels_directory()))
-    if (load_plan_for_kernel(name, data_directory()).schedule.diagram.name == diagram) names.push_back(name);
+    if (shipped_plan(name, file, data_directory())->schedule.diagram.name == diagram) names.push_back(name);
   return names;
 }
 

@@ -73,7 +73,7 @@ Plan read_plan(const Options& options, const std::optional<std::string>& kernel,
            fmt::format("expected {}, as {} '{}' is, found '{}'; leave --pass out or choose another {}", to_string(own),
                        kernel ? "kernel" : "schedule", kernel ? plan.kernel.name : plan.schedule.name, *given_pass,
                        kernel ? "kernel" : "schedule"));
-  const bool own_file = schedule && schedule->find('/') != std::string::npos;
+  const bool own_file = schedule && !contains(shipped_names(data_directory() / "models" / "schedules"), *schedule);
   if (diagram || own_file)  // shipped schedules are legal on their own diagrams
     if (const std::string why = illegal(plan.schedule); !why.empty())
       refuse("--schedule",

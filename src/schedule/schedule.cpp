@@ -8,7 +8,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "config/reader.h"
+#include "diagram/diagram_yaml.h"
 #include "schedule/rewrite.h"
+#include "schedule/schedule_text.h"
 
 namespace tilescope {
 namespace {
@@ -98,6 +100,17 @@ void read_omits(const Node& list, const Schedule& schedule, Island& island) {
   }
 }
 
+// Arrays that cancel out of all that the island computes, so that it does not load them.
+void read_unread(const Node& list, const Schedule& schedule, Island& island) {
+  for (const Node& item : list.items()) {
+    const std::string array = item.text();
+    if (array.empty()) continue;
+    const auto id = schedule.diagram.find_array(array);
+    if (id && schedule.reads(island, *id)) island.unread.push_back(*id);
+    else item.report(fmt::format("'{}' is not an array that this island loads", array));
+  }
+}
+
 // accumulates: {dQ: {by: atomic, as: acc, zeroed: true}}
 void read_accumulates(const Node& map, Schedule& schedule, Island& island) {
   static const std::vector<std::string> ways{"rewriting", "atomic", "reduction"};
@@ -177,7 +190,10 @@ void split_folds(const Node& node, const Primitives& primitives, Schedule& sched
     bool folded = false;
     for (std::size_t a = 0; a < primitives.diagram.arrays.size() && a < schedule.diagram.arrays.size(); ++a) {
       const auto id = static_cast<ArrayId>(static_cast<int>(a));
-      if (primitives.producer(id) < 0 || !schedule.writes(island, id)) continue;
+      const auto listed = [&](const Stored& stored) { return stored.as == id; };  // by `accumulates`
+      if (primitives.producer(id) < 0 || !schedule.writes(island, id) ||
+          std::any_of(island.stored_as.begin(), island.stored_as.end(), listed))
+        continue;
       const std::vector<AxisId> axes = folded_axes(primitives, island, id);
       folded = folded || contains(axes, axis);
     }
@@ -190,13 +206,14 @@ void split_folds(const Node& node, const Primitives& primitives, Schedule& sched
 }
 
 Island read_island(const Node& node, const Primitives& primitives, Schedule& schedule, const Document& document) {
-  node.only(
-      {"name", "operators", "merges", "converts", "omits", "accumulates", "update", "skips_masked_tiles", "loops"});
+  node.only({"name", "operators", "merges", "converts", "omits", "unread", "accumulates", "update",
+             "skips_masked_tiles", "loops"});
   Island island;
   island.name = node["name"].text();
   read_island_work(node, schedule, island);
   if (document.clean()) {
     if (const auto omits = node.find("omits")) read_omits(*omits, schedule, island);
+    if (const auto unread = node.find("unread")) read_unread(*unread, schedule, island);
     if (const auto accumulates = node.find("accumulates")) read_accumulates(*accumulates, schedule, island);
   }
   if (const auto update = node.find("update")) island.merges_tiles = update->one_of({"rescale", "merge"}) == "merge";
@@ -233,6 +250,55 @@ void check_islands(const Node& list, const Schedule& schedule) {
   }
 }
 
+// `diagram:` is a shipped name, a file (beside the schedule, or from the working directory), or the diagram itself.
+Diagram read_own_diagram(const Document& document, const Node& node, const fs::path& beside, const fs::path& models) {
+  if (node.is_map() && node.find("axes")) {
+    node.only({"diagram", "summary", "sizes", "axes", "arrays", "operators", "guard"});
+    return read_diagram(document, node);
+  }
+  const std::string given = node.is_scalar() ? node.text() : std::string();
+  if (given.find('/') == std::string::npos && !given.ends_with(".yaml")) {
+    const std::string name = node.one_of(shipped_names(models / "diagrams"));
+    return document.clean() ? load_diagram(models / "diagrams" / (name + ".yaml")) : Diagram{};
+  }
+  std::error_code ignored;
+  for (const fs::path& file : {beside / given, fs::path(given)})
+    if (fs::exists(file, ignored)) return load_diagram(file);
+  node.report(fmt::format("no file '{}'; expected a diagram's name, its file, or the diagram itself", given));
+  return {};
+}
+
+Schedule read_schedule(const Document& document, const fs::path& beside, const fs::path& models_directory,
+                       const std::string& other_diagram) {
+  document.expect_schema("tilescope/schedule/1");
+  const Node root = document.root();
+  root.only({"schema", "schedule", "diagram", "summary", "parameters", "islands"});
+  Schedule schedule;
+  schedule.name = root["schedule"].text();
+  schedule.summary = root["summary"].text();
+  schedule.diagram = read_own_diagram(document, root["diagram"], beside, models_directory);
+  if (!document.clean()) document.finish();
+  if (!other_diagram.empty()) schedule.diagram = find_diagram(other_diagram, models_directory);
+  const Node parameters = root["parameters"];
+  for (const auto& [name, node] : parameters.entries())
+    schedule.parameters.push_back({name, node.integer(1, largest_tile)});
+  if (schedule.parameters.size() > max_parameters)
+    parameters.report(
+        fmt::format("a schedule may have at most {} parameters, found {}", max_parameters, schedule.parameters.size()));
+  schedule.source = schedule.diagram;
+  const Primitives primitives = expand(schedule.diagram);
+  for (const Node& node : root["islands"].items()) {
+    const bool follows = node.is_map() && (node.find("merges") || node.find("converts"));
+    if (follows && !document.clean()) break;  // after a finding, what the earlier islands leave is not known
+    schedule.islands.push_back(read_island(node, primitives, schedule, document));
+  }
+  if (root["islands"].is_list() && schedule.islands.empty())
+    root["islands"].report("a schedule needs at least one island");
+  if (document.clean()) check_islands(root["islands"], schedule);  // after a finding, values may be placeholders
+  document.finish();
+  return schedule;
+}
+
 }  // namespace
 
 bool Schedule::reads(const Island& island, ArrayId id) const {
@@ -254,6 +320,9 @@ bool Schedule::writes(const Island& island, ArrayId id) const {
     if (stored.as == id) return true;
     if (stored.result == id) return false;
   }
+  // Running state that another island exposed is stored by that one alone.
+  if (!source.arrays.empty() && index(id) >= source.arrays.size() && diagram.array(id).role == ArrayRole::output)
+    return false;
   if (!produced_by(diagram, island, id) || contains(island.omits, id)) return false;
   if (diagram.array(id).role == ArrayRole::output) return true;
   const auto reads_it = [&](const Island& other) { return other.name != island.name && reads(other, id); };
@@ -279,36 +348,11 @@ int Schedule::find_island(const std::string& island_name) const {
 }
 
 Schedule load_schedule(const fs::path& file, const fs::path& models_directory, const std::string& other_diagram) {
-  const Document document = Document::load(file);
-  document.expect_schema("tilescope/schedule/1");
-  const Node root = document.root();
-  root.only({"schema", "schedule", "diagram", "summary", "parameters", "islands"});
-  Schedule schedule;
-  schedule.name = root["schedule"].text();
-  schedule.summary = root["summary"].text();
-  const Node diagram = root["diagram"];
-  const std::string diagram_name = diagram.one_of(shipped_names(models_directory / "diagrams"));
-  if (!document.clean()) document.finish();
-  schedule.diagram = other_diagram.empty() ? load_diagram(models_directory / "diagrams" / (diagram_name + ".yaml"))
-                                           : find_diagram(other_diagram, models_directory);
-  const Node parameters = root["parameters"];
-  for (const auto& [name, node] : parameters.entries())
-    schedule.parameters.push_back({name, node.integer(1, largest_tile)});
-  if (schedule.parameters.size() > max_parameters)
-    parameters.report(
-        fmt::format("a schedule may have at most {} parameters, found {}", max_parameters, schedule.parameters.size()));
-  schedule.source = schedule.diagram;
-  const Primitives primitives = expand(schedule.diagram);
-  for (const Node& node : root["islands"].items()) {
-    const bool follows = node.is_map() && (node.find("merges") || node.find("converts"));
-    if (follows && !document.clean()) break;  // after a finding, what the earlier islands leave is not known
-    schedule.islands.push_back(read_island(node, primitives, schedule, document));
-  }
-  if (root["islands"].is_list() && schedule.islands.empty())
-    root["islands"].report("a schedule needs at least one island");
-  if (document.clean()) check_islands(root["islands"], schedule);  // after a finding, values may be placeholders
-  document.finish();
-  return schedule;
+  return read_schedule(Document::load(file), file.parent_path(), models_directory, other_diagram);
+}
+
+Schedule parse_schedule(const std::string& text, const fs::path& models_directory) {
+  return read_schedule(Document::parse(text, "schedule"), {}, models_directory, {});
 }
 
 Diagram find_diagram(const std::string& name_or_file, const fs::path& models_directory) {

@@ -81,6 +81,9 @@ void add_side(const Plan& plan, const Point& base, const Island& island, const I
   const bool holds_warps = diagram.guard ? contains(side, diagram.guard->query) : is_rows;
   const std::int64_t size = diagram.axes[index(cut.back())].size_in(base.workload);
   const std::int64_t limit = std::max(rounded_up(size, unit), holds_warps ? fewest_warps * how.mma.m : unit);
+  std::int64_t whole = 1;  // of the side's axes that no loop cuts: every tile holds them
+  for (const AxisId axis : side)
+    if (!innermost_loop(island, axis)) whole = checked_mul(whole, diagram.axes[index(axis)].size_in(base.workload));
   std::vector<std::int64_t> shared{1};  // lengths of outer axes that a tile may hold together with the last one
   for (std::size_t i = 0; i + 1 < cut.size(); ++i) {
     auto& outer = candidates[static_cast<std::size_t>(parameter_of(island, cut[i]))];
@@ -89,6 +92,7 @@ void add_side(const Plan& plan, const Point& base, const Island& island, const I
     for (std::int64_t part = 2; part <= std::min(length, largest_tile); ++part)
       if (length % part == 0) add(outer, part), add(shared, part);
   }
+  if (whole > 1 && whole <= largest_tile) shared.push_back(whole);
   auto& inner = candidates[static_cast<std::size_t>(parameter_of(island, cut.back()))];
   for (const std::int64_t multiple : multiples) {
     const std::int64_t tile = unit * multiple;

@@ -5,6 +5,7 @@
 
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "boundaries/theory.h"
 #include "cli/commands/commands.h"
@@ -13,6 +14,7 @@
 #include "cli/output/sections.h"
 #include "derive/present/curves.h"
 #include "derive/present/present.h"
+#include "derive/saved/saved_schedule.h"
 #include "draw/derivation_page.h"
 #include "draw/diagram_svg.h"
 #include "draw/memory_plot.h"
@@ -36,6 +38,9 @@ std::vector<OptionSpec> derive_options() {
       {"memory", "on-chip memory: values, or bytes with --dtype; default 116736 values (228 KiB of fp16)",
        Value::count},
       {"top", "how many schedules to rank (default 10)", Value::count},
+      {"save", "write the best schedule, with its diagram, as a file for --schedule of predict, search and others",
+       Value::file},
+      {"pick", "of --save: the schedule at this place of the ranking (default 1)", Value::count},
       {"cluster",
        "sizes of clusters, as in 2,4,8: what blocks of --hardware save that hand data to each other (theorem 3)"},
       {"lowering", "instead of a derivation: the kernel configuration of a file like those in models/lowerings",
@@ -271,6 +276,24 @@ std::vector<PageSection> sections_of(const Arguments& arguments, const DeriveReq
   return sections;
 }
 
+// --save: the file's name is also the schedule's.
+void save(const Arguments& arguments, const Derivation& derivation, const fs::path& models) {
+  const auto file = arguments.text("save");
+  const auto pick = static_cast<std::size_t>(arguments.integer("pick", 1, 1000).value_or(1));
+  if (!file && arguments.has("pick")) refuse("--pick", "chooses what --save writes: give --save FILE, too");
+  if (!file || derivation.ranked.empty()) return;
+  if (pick > derivation.ranked.size())
+    refuse("--pick",
+           fmt::format("{} schedules are ranked, found {}; --top ranks more", derivation.ranked.size(), pick));
+  const std::string name = fs::path(*file).stem().string();
+  if (contains(shipped_names(models / "schedules"), name))
+    refuse("--save", fmt::format("'{}' is the name of a shipped schedule: choose another file name", name));
+  const SavedSchedule saved = saved_schedule(derivation, pick - 1, name, models);
+  write_file(*file, saved.yaml);
+  if (!arguments.has("quiet"))
+    print_note(fmt::format("{}: place {} of the ranking, {}", *file, pick, join(saved.kernels, "; then ")));
+}
+
 ExitStatus derive_diagram(const Arguments& arguments) {
   if (arguments.has("lowering") && !arguments.positional().empty())
     refuse("--lowering", "the file states the sizes: leave out the diagram");
@@ -285,6 +308,7 @@ ExitStatus derive_diagram(const Arguments& arguments) {
   const DeriveRequest request = read_request(arguments, models);
   const std::string format = arguments.text("format").value_or("text");
   const Derived derived = derive_with_schedule(arguments, request, models);
+  save(arguments, derived.derivation, models);
   const TheoryAnswers answers = theory_of(arguments, request, derived, models);
   const auto sections = [&] { return sections_of(arguments, request, derived, answers); };
   if (format == "json") {
@@ -315,6 +339,7 @@ Command derive_command() {
                        "tilescope derive attention --hardware a100_sxm_80,h100_sxm",
                        "tilescope derive attention --hardware h100_sxm --cluster 2,4,8",
                        "tilescope derive attention --dtype fp16 --dtype fp8",
+                       "tilescope derive rmsnorm_matmul --save fused.yaml",
                        "tilescope derive --lowering models/lowerings/napkin_hopper.yaml"},
           .notes =
               "--format csv prints the ranked schedules, or the plans of a lowering. Exit status 1 when no schedule is "

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "cli/run_program.h"
 
 namespace tilescope::cli {
@@ -117,6 +118,60 @@ TEST_CASE("derive compares GPUs by H*M^beta and formats by q^(1+beta), in text a
   CHECK(factors.front() == doctest::Approx(std::pow(2, 1.5)));  // beta = 1/2
   check_refused("derive attention --hardware h100_sxm,,h200_sxm",
                 "error: --hardware: holds an empty value: 'h100_sxm,,h200_sxm'");
+}
+
+TEST_CASE("one's own operator goes from its diagram to every command that takes a schedule") {
+  const TemporaryDirectory directory("own");
+  const std::string at = directory.path().string(), schedule = at + "/gated_norm.yaml";
+  write_file(at + "/gated.yaml", R"(schema: tilescope/diagram/1
+diagram: gated
+summary: Y = rms(X) W * sigmoid(G)
+sizes: {rows: 2048, width: 1024, columns: 512}
+axes: {a: {size: rows}, b: {size: width}, c: {size: columns}}
+arrays:
+  X: {axes: [a, b], role: input, dtype: x}
+  W: {axes: [b, c], role: input, dtype: w}
+  G: {axes: [a, c], role: input, dtype: x}
+  N: {axes: [a], role: interior, dtype: l}
+  Z: {axes: [a, b], role: interior, dtype: x}
+  T: {axes: [a, c], role: interior, dtype: x}
+  Y: {axes: [a, c], role: output, dtype: y}
+operators:
+  - {name: squares, kind: reduction, fold: sum, over: [b], expression: X * X, outputs: [N]}
+  - {name: normalise, kind: pointwise, expression: X * rsqrt(N / size(b) + 0.000001), outputs: [Z]}
+  - {name: multiply, kind: contraction, inputs: [Z, W], outputs: [T]}
+  - {name: gate, kind: pointwise, expression: T * sigmoid(G), outputs: [Y]}
+)");
+  const Outcome derived = run_program("derive " + at + "/gated.yaml --save " + schedule);
+  CHECK(derived.status == 0);
+  CHECK(derived.err.find("place 1 of the ranking, T [a:G][c:G][b:S] in ") != std::string::npos);
+  const std::string own = " --hardware h200_sxm --schedule " + schedule;
+  const auto predicted = nlohmann::json::parse(run_program("predict --format json" + own).out);
+  CHECK(predicted["feasible"] == true);
+  CHECK(predicted["compulsory_bytes"] == 2 * (2048 * 1024 + 1024 * 512 + 2 * 2048 * 512));
+  const auto found = nlohmann::json::parse(run_program("search --format json" + own).out);
+  CHECK(found["feasible"][0]["tile_a"] == predicted["point"]["tile"]["a"]);
+  const auto compared = nlohmann::json::parse(
+      run_program("compare --format json --hardware h200_sxm,mi300x,l4 --schedule " + schedule).out);
+  CHECK(compared["rows"].size() == 3);
+  CHECK(run_program("explain" + own).out.find("load G") != std::string::npos);
+  CHECK(run_program("sweep --axis width=256,1k --format csv" + own).status == 2);  // own sizes are set with --size
+  CHECK(run_program("predict --size rows=4k" + own).status == 0);
+  CHECK(run_program("search --emit json --axis q_len=64" + own).status == 2);
+  write_file(at + "/beside.yaml",
+             "schema: tilescope/schedule/1\nschedule: mine\ndiagram: gated.yaml\nsummary: t\n"
+             "parameters: {a: 64, c: 64, b: 64}\nislands:\n  - name: all\n    operators: [all]\n"
+             "    skips_masked_tiles: false\n    loops: [{axis: a, partition: group, tile: a}, "
+             "{axis: c, partition: group, tile: c}, {axis: b, partition: stream, tile: b}]\n");
+  CHECK(run_program("predict --hardware h200_sxm --schedule " + at + "/beside.yaml").status == 0);
+}
+
+TEST_CASE("what derive cannot save is refused") {
+  check_refused("derive matmul --pick 2", "error: --pick: chooses what --save writes: give --save FILE, too");
+  check_refused("derive matmul --save matmul.yaml",
+                "error: --save: 'matmul' is the name of a shipped schedule: choose another file name");
+  check_refused("derive matmul --save mine.yaml --pick 9 --top 2",
+                "error: --pick: 1 schedules are ranked, found 9; --top ranks more");
 }
 
 }  // namespace tilescope::cli

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "cli/commands/commands.h"
 #include "cli/output/prediction_text.h"
 #include "cli/output/progress.h"
+#include "request/choices/choices.h"
 #include "request/searched.h"
 
 namespace tilescope::cli {
@@ -27,7 +29,21 @@ std::string notes_on(const SearchResult& result) {
   return out;
 }
 
+// --emit: a table for a dispatcher.
+ExitStatus emit(const Arguments& arguments) {
+  Choices choices;
+  {
+    Progress progress(arguments, "search");
+    choices = choices_of(arguments, progress.callback());
+  }
+  deliver(arguments, arguments.text("emit") == "json" ? choices.json().dump(2) + "\n" : choices.header());
+  return choices.list.empty() ? ExitStatus::answer_no : ExitStatus::done;
+}
+
 ExitStatus search(const Arguments& arguments) {
+  if (arguments.has("emit")) return emit(arguments);
+  for (const OptionSpec& option : choices_options())
+    if (arguments.has(option.name)) refuse("--" + option.name, "belongs to --emit: give --emit json or --emit header");
   Searched searched;
   {
     Progress progress(arguments, "search");
@@ -48,7 +64,9 @@ ExitStatus search(const Arguments& arguments) {
   return result.feasible.empty() ? ExitStatus::answer_no : ExitStatus::done;
 }
 
-std::vector<OptionSpec> search_command_options() { return point_options() + search_top_options() + output_options(); }
+std::vector<OptionSpec> search_command_options() {
+  return point_options() + search_top_options() + choices_options() + output_options();
+}
 
 }  // namespace
 
@@ -58,6 +76,8 @@ Command search_command() {
           .usage = "--hardware ID [--kernel NAME | --schedule NAME] --q-len N ...",
           .examples = {"tilescope search --hardware a100_sxm_80 --schedule flash2 --heads 16 --q-len 4k --head-dim 128",
                        "tilescope search --hardware h200_sxm --schedule split-kv --workload llama3-70b-decode",
+                       "tilescope search --hardware h200_sxm --kernel fused_mma --heads 16 --head-dim 128 --axis "
+                       "q_len=128:16k:x2 --emit header -o tiles.h",
                        "tilescope search --hardware h200_sxm --schedule matmul --size a=4k,b=1k,c=4k"},
           .notes =
               "Tiles are ranked by predicted time that counts occupied SMs only (busy_microseconds). --format csv "

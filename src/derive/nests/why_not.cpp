@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
+
 namespace tilescope {
 namespace {
 
@@ -71,7 +73,19 @@ std::vector<WhyNot> why_not(const Schedule& schedule, AxisId axis, Asked asked) 
 
 std::string illegal(const Schedule& schedule) {
   const Primitives primitives = expand(primitive_diagram(expand(schedule.source)));
-  return broken_rule(primitives, locate(primitives, schedule));
+  const NamedPoint point = locate(primitives, schedule);
+  if (std::string broken = broken_rule(primitives, point); !broken.empty()) return broken;
+  for (const NamedKernel& kernel : point.kernels) {
+    const Island& island = schedule.islands[static_cast<std::size_t>(schedule.find_island(kernel.island))];
+    if (island.unread.empty()) continue;
+    const std::vector<ArrayId> cancel = KernelRules(primitives, kernel.kernel).unread(kernel.loops);
+    for (const ArrayId id : island.unread) {
+      const std::string& name = schedule.diagram.array(id).name;
+      if (const auto own = primitives.diagram.find_array(name); !own || !contains(cancel, *own))
+        return fmt::format("{}: {} does not cancel out of its results, so it is not 'unread'", kernel.island, name);
+    }
+  }
+  return {};
 }
 
 std::optional<AxisId> axis_by_name(const Schedule& schedule, const std::string& name) {

@@ -78,6 +78,7 @@ void add_dram_stores(const BoundIsland& bound, Boundary boundary, Terms& out, Ar
                                      checked_add(counts_of_store(bound, id).zeros, kept ? distinct : visits))};
   add_term(bound, out, term);
   term.fits_cache = cached;
+  if (bound.computed_again(id)) return;
   const std::int64_t fetched = cached ? (how.zeroed ? distinct : 0) : how.zeroed ? visits : visits - distinct;
   term.direction = Direction::read, term.bytes = padded_bytes_of(bound.point, diagram, id, fetched);
   add_term(bound, out, term);
@@ -123,7 +124,11 @@ void add_closed_form(const BoundIsland& bound, Boundary boundary, const CacheSha
     const int last = last_loop(bound.nest, array.axes);
     const Spread spread = spread_of(nest, array, shape.caches, shape.dealt_blocks);
     const auto read = [&] {
-      return dram_read(nest, bound.live, array, cache, spread, set.running_bytes, set.slice_bytes);
+      if (bound.awaited(id) == 0)
+        return dram_read(nest, bound.live, array, cache, spread, set.running_bytes, set.slice_bytes);
+      const Nest own = bound.seen_by(id, nest);
+      return dram_read(own, own.guarded() ? sums_of(own, false) : bound.live, array, cache, spread, set.running_bytes,
+                       set.slice_bytes);
     };
     if (loads(bound, id)) {
       const DramRead found = read();

@@ -51,12 +51,13 @@ void list_bytes(const BoundIsland& bound, ArrayId id, std::int64_t tiles, std::v
 TileStream::Kind kind_of_store(const BoundIsland& bound, ArrayId id) {
   const Stored how = bound.plan.schedule.how_stored(bound.island, id);
   const Visits found = visits_of(bound, id);
-  if (found.visits == found.distinct && !how.zeroed) return TileStream::Kind::store;
+  if ((found.visits == found.distinct || bound.computed_again(id)) && !how.zeroed) return TileStream::Kind::store;
   return how.by == Accumulate::rewriting ? TileStream::Kind::update : TileStream::Kind::add;
 }
 
 bool together(const TileStream& a, const TileStream& b) {
-  return a.kind == b.kind && a.every_step == b.every_step && a.zeroed == b.zeroed && a.stride == b.stride;
+  return a.kind == b.kind && a.every_step == b.every_step && a.zeroed == b.zeroed && a.stride == b.stride &&
+         a.awaited == b.awaited;
 }
 
 // False: the tiles cannot be numbered.
@@ -121,6 +122,7 @@ bool tile_streams(const BoundIsland& bound, TileStreams& out) {
     if (stored)
       stream.kind = kind_of_store(bound, id), stream.zeroed = bound.plan.schedule.how_stored(bound.island, id).zeroed;
     else stream.every_step = fetched_every_step(bound, id);
+    stream.awaited = bound.awaited(id);
     std::int64_t tiles = 1;
     if (!number_tiles(bound, id, stream, tiles)) return false;
     list_bytes(bound, id, tiles, bytes[i]);

@@ -20,6 +20,7 @@ struct TileStream {
   };
   Kind kind = Kind::load;
   bool every_step = false;
+  std::uint32_t awaited = 0;                     // a bit a loop: touched only in the last step of these streams
   bool zeroed = false;                           // update: also the first visit reads
   std::array<std::int64_t, max_loops> stride{};  // tiles a trip of each loop moves on; 0: the loop does not move it
   int first = 0;                                 // entry of tile 0

@@ -205,11 +205,21 @@ class Walker {
       for (const Moving& fixed : fixed_) touch(slot, side, now, fixed.stream, slot.base[fixed.stream]);
     slot.fresh = false;
     for (const Moving& moving : moving_) {
+      if (awaits(slot, tiles_.list[moving.stream].awaited)) continue;
       int tile = slot.base[moving.stream];
       for (std::size_t l = 0; l < moving.loops; ++l)
         tile += static_cast<int>(slot.at[moving.loop[l]]) * moving.stride[l];
       touch(slot, side, now, moving.stream, tile);
     }
+  }
+
+  // Whether one of these streams has steps left.
+  bool awaits(const Slot& slot, std::uint32_t loops) const {
+    for (std::size_t l = 0; loops != 0 && l < stream_count_; ++l)
+      if ((loops >> stream_loops_[l] & 1) != 0 &&
+          slot.at[stream_loops_[l]] != (falls_[l] ? slot.range[l].first : slot.range[l].end - 1))
+        return true;
+    return false;
   }
 
   void touch(Slot& slot, int side, std::int64_t now, std::size_t i, int tile) {

@@ -166,6 +166,31 @@ bool BoundIsland::streams(ArrayId id) const {
 
 const Nest& BoundIsland::leaving(ArrayId id) const { return streams(id) ? nest : finish; }
 
+std::uint32_t BoundIsland::awaited(ArrayId id) const {
+  if (plan.times.empty()) return 0;
+  const std::uint32_t axes = plan.times[static_cast<std::size_t>(number)].awaits[index(id)];
+  std::uint32_t found = 0;
+  for (std::size_t l = 0; axes != 0 && l < nest.loop_count; ++l) {
+    const BoundLoop& loop = nest.loops[l];
+    const bool part = nest.chunked.present() && static_cast<int>(l) == nest.chunked.inner;
+    if (loop.group || part || loop.trips < 2 || nest.carries(plan.schedule.diagram.array(id).axes, loop.axis)) continue;
+    if ((axes >> index(loop.axis) & 1) != 0) found |= std::uint32_t{1} << l;
+  }
+  return found;
+}
+
+Nest BoundIsland::seen_by(ArrayId id, const Nest& of) const {
+  Nest seen = of;
+  const std::uint32_t loops = awaited(id);
+  for (std::size_t l = 0; l < seen.loop_count; ++l)
+    if ((loops >> l & 1) != 0) seen.loops[l].tile = seen.loops[l].size, seen.loops[l].trips = 1;
+  return seen;
+}
+
+bool BoundIsland::computed_again(ArrayId id) const {
+  return !plan.times.empty() && plan.times[static_cast<std::size_t>(number)].computed_again[index(id)];
+}
+
 bool loads(const BoundIsland& bound, ArrayId id) { return bound.plan.schedule.reads(bound.island, id); }
 
 bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
@@ -211,7 +236,12 @@ std::int64_t tile_bytes(const BoundIsland& bound, ArrayId id) {
 std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions options) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const NestSums& live = options.whole_tiles ? bound.whole : bound.live;
-  const std::int64_t values = touched_values(bound.nest, live, diagram.array(id).axes, options);
+  const Axes axes = diagram.array(id).axes;
+  const auto touched_once = [&] {
+    const Nest own = bound.seen_by(id, bound.nest);
+    return touched_values(own, own.guarded() ? sums_of(own, options.whole_tiles) : live, axes, options);
+  };
+  const std::int64_t values = bound.awaited(id) != 0 ? touched_once() : touched_values(bound.nest, live, axes, options);
   return options.whole_tiles ? bytes_of(bound.point, diagram, id, values)
                              : padded_bytes_of(bound.point, diagram, id, values);
 }
@@ -226,8 +256,11 @@ const NestSums& sums_of_product(const BoundIsland& bound, int op) {
 
 Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
   const Axes axes = bound.plan.schedule.diagram.array(id).axes;
-  const NestSums& sums = whole_tiles ? bound.whole : bound.live;
-  const Nest& nest = bound.leaving(id);
+  const bool awaits = bound.awaited(id) != 0;
+  const Nest own = awaits ? bound.seen_by(id, bound.leaving(id)) : Nest{};
+  const Nest& nest = awaits ? own : bound.leaving(id);
+  const NestSums& given = whole_tiles ? bound.whole : bound.live;
+  const NestSums sums = awaits && own.guarded() ? sums_of(own, whole_tiles) : given;
   Visits found{
       touched_values(nest, sums, axes, {.resident = !fetched_every_step(bound, id), .whole_tiles = whole_tiles}),
       distinct_values(nest, sums, axes, whole_tiles)};
@@ -255,7 +288,7 @@ StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id) {
     return counts;
   }
   const Visits found = visits_of(bound, id);
-  return {found.visits, found.visits - found.distinct};
+  return {found.visits, bound.computed_again(id) ? 0 : found.visits - found.distinct};
 }
 
 int score_array(const BoundIsland& bound) {

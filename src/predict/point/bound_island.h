@@ -31,6 +31,11 @@ struct BoundIsland {
   bool streams(ArrayId id) const;  // a stream moves the array's tile
   // The nest that an array leaves the block by: that of its end, but for what leaves in the steps of a stream.
   const Nest& leaving(ArrayId id) const;
+  // Streams that the array awaits: it is touched only in their last step (Plan::times). A bit a loop.
+  std::uint32_t awaited(ArrayId id) const;
+  // The nest as the array sees it: streams that it awaits are one step.
+  Nest seen_by(ArrayId id, const Nest& of) const;
+  bool computed_again(ArrayId id) const;  // results that blocks or steps compute anew
   // Clipped and whole-tile sums, those of products that sum over keys, and those of scores; only used when the nest is
   // guarded.
   NestSums live, whole, summed, scored;

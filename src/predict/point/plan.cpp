@@ -7,7 +7,11 @@
 #include "base/checked.h"
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/file_cache.h"
 #include "base/text.h"
+#include "kernel/descriptor/read_code.h"
+#include "predict/point/plan_cache.h"
+#include "schedule/folds.h"
 
 namespace tilescope {
 namespace {
@@ -29,6 +33,98 @@ void complete(Schedule& schedule, const KernelDescriptor& kernel) {
       for (const std::string& name : kernel.islands[i].reductions)
         if (name == schedule.diagram.array(stored.result).name || name == schedule.diagram.array(stored.as).name)
           stored.by = Accumulate::reduction;
+}
+
+// A contraction whose result has rows of its first input and columns of its second one: matrix instructions serve it.
+bool is_matrix_product(const Diagram& diagram, const Operator& op) {
+  if (op.kind != OperatorKind::contraction || op.inputs.size() != 2) return false;
+  const Array &a = diagram.array(op.inputs[0]), &b = diagram.array(op.inputs[1]), &c = diagram.array(op.outputs[0]);
+  const auto side = [&](const Array& own, const Array& other) {
+    return std::any_of(own.axes.begin(), own.axes.end(), [&](AxisId axis) { return c.has(axis) && !other.has(axis); });
+  };
+  return side(a, b) && side(b, a);
+}
+
+// What a prediction assumes about a schedule that models/implementations does not know: matrix instructions for
+// products of matrices, FMA for other contractions, operands and results through shared memory.
+KernelDescriptor assumed_implementation(const Schedule& schedule) {
+  KernelDescriptor kernel;
+  kernel.name = kernel.schedule_name = schedule.name;
+  kernel.summary = "assumed implementation; no measured kernel behind it";
+  for (const MaskKindRow& row : EnumTable<MaskKind>::rows) kernel.masks.push_back(row.value);
+  for (const Island& island : schedule.islands) {
+    IslandImplementation how;
+    how.name = island.name;
+    how.stores_log_sum_exp = how.writes_masked_rows = true;
+    how.block_order = {GridDimension::q, GridDimension::heads, GridDimension::batch};
+    for (const int number : island.operators) {
+      const Operator& op = schedule.diagram.operators[static_cast<std::size_t>(number)];
+      if (op.kind != OperatorKind::contraction) continue;
+      const bool matrices = is_matrix_product(schedule.diagram, op) && how.tensor_path != TensorPath::fma;
+      how.tensor_path = matrices ? TensorPath::tensor : TensorPath::fma;
+    }
+    if (how.uses_tensor_cores()) how.mma = {.m = 16, .n = 8, .k = 16};
+    how.output_through_smem = how.uses_tensor_cores();
+    kernel.islands.push_back(std::move(how));
+  }
+  return kernel;
+}
+
+// The implementation of that name in models/implementations.
+KernelDescriptor shipped_implementation(const Schedule& schedule, const fs::path& file, const std::string& given,
+                                        const fs::path& models_directory) {
+  KernelDescriptor kernel = load_descriptor(file, models_directory);
+  // A file may use a shipped schedule's name for other islands.
+  const auto same = [](const Island& island, const IslandImplementation& how) { return island.name == how.name; };
+  if (!std::equal(schedule.islands.begin(), schedule.islands.end(), kernel.islands.begin(), kernel.islands.end(), same))
+    throw InputError(Diagnostic{
+        .file = given, .path = "islands", .message = fmt::format("are not those that {} implements", file.string())});
+  return kernel;
+}
+
+ArrayTimes times_of(const Schedule& schedule, const Primitives& primitives, const Island& island) {
+  ArrayTimes times;
+  for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(a));
+    const Stored how = schedule.how_stored(island, id);
+    const auto made = primitives.diagram.find_array(schedule.diagram.array(how.result).name);
+    if (!made) continue;
+    for (const AxisId axis : awaited_axes(primitives, island, *made))
+      times.awaits[a] |= std::uint32_t{1} << index(axis);
+    const int producer = primitives.producer(*made);
+    if (producer < 0 || how.zeroed || how.as != how.result || !schedule.writes(island, id)) continue;
+    const auto& folded = primitives.list[static_cast<std::size_t>(producer)].folded;
+    times.computed_again[a] = std::none_of(folded.begin(), folded.end(), [&](AxisId axis) {
+      return comes_back(schedule.diagram, island, primitives.array(*made), axis);
+    });
+  }
+  return times;
+}
+
+Plan plan_of_kernel(const fs::path& file, const fs::path& data_directory) {
+  Plan plan;
+  plan.kernel = load_descriptor(file, data_directory / "models");
+  plan.schedule = find_schedule(plan.kernel.schedule_name, data_directory / "models", plan.kernel.diagram_name);
+  complete(plan.schedule, plan.kernel);
+  plan.assumed = false;
+  return plan;
+}
+
+Plan plan_of_schedule(const std::string& name_or_file, const fs::path& data_directory,
+                      const std::string& other_diagram) {
+  Plan plan;
+  plan.schedule = find_schedule(name_or_file, data_directory / "models", other_diagram);
+  const fs::path assumed = data_directory / "models" / "implementations" / (plan.schedule.name + ".yaml");
+  std::error_code ignored;
+  plan.kernel = fs::exists(assumed, ignored)
+                    ? shipped_implementation(plan.schedule, assumed, name_or_file, data_directory / "models")
+                    : assumed_implementation(plan.schedule);
+  const Primitives primitives = expand(plan.schedule.diagram);
+  for (std::size_t i = 0; i < plan.schedule.islands.size(); ++i) {
+    plan.operations.push_back(operations_of(plan.schedule, primitives, static_cast<int>(i)));
+    plan.times.push_back(times_of(plan.schedule, primitives, plan.schedule.islands[i]));
+  }
+  return plan;
 }
 
 }  // namespace
@@ -62,39 +158,28 @@ Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_
     throw InputError(Diagnostic{.path = "--kernel",
                                 .message = fmt::format("no kernel or descriptor file '{}'{}", name_or_file,
                                                        did_you_mean(name_or_file, names))});
-  Plan plan;
-  plan.kernel = load_descriptor(file, data_directory / "models");
-  plan.schedule = find_schedule(plan.kernel.schedule_name, data_directory / "models", plan.kernel.diagram_name);
-  complete(plan.schedule, plan.kernel);
-  plan.assumed = false;
-  return plan;
+  const bool shipped = contains(names, name_or_file);
+  return shipped ? *shipped_plan(name_or_file, file, data_directory) : plan_of_kernel(file, data_directory);
+}
+
+std::shared_ptr<const Plan> shipped_plan(const std::string& kernel, const fs::path& descriptor,
+                                         const fs::path& data_directory) {
+  static FileCache<Plan> kept;
+  return kept.get(data_directory.string() + "\n" + kernel, {descriptor, reading::code_file_of(descriptor)},
+                  [&] { return plan_of_kernel(descriptor, data_directory); });
 }
 
 Plan load_plan_for_schedule(const std::string& name_or_file, const fs::path& data_directory,
                             const std::string& other_diagram) {
-  Plan plan;
-  plan.schedule = find_schedule(name_or_file, data_directory / "models", other_diagram);
-  const fs::path assumed = data_directory / "models" / "implementations" / (plan.schedule.name + ".yaml");
-  std::error_code ignored;
-  if (!fs::exists(assumed, ignored))
-    throw InputError(Diagnostic{
-        .file = name_or_file,
-        .path = "schedule",
-        .message = fmt::format(
-            "no implementation is known for schedule '{}'{}", plan.schedule.name,
-            did_you_mean(plan.schedule.name, shipped_names(data_directory / "models" / "implementations")))});
-  plan.kernel = load_descriptor(assumed, data_directory / "models");
-  // A file may use a shipped schedule's name for other islands.
-  const auto same = [](const Island& island, const IslandImplementation& how) { return island.name == how.name; };
-  if (!std::equal(plan.schedule.islands.begin(), plan.schedule.islands.end(), plan.kernel.islands.begin(),
-                  plan.kernel.islands.end(), same))
-    throw InputError(Diagnostic{.file = name_or_file,
-                                .path = "islands",
-                                .message = fmt::format("are not those that {} implements", assumed.string())});
-  const Primitives primitives = expand(plan.schedule.diagram);
-  for (std::size_t i = 0; i < plan.schedule.islands.size(); ++i)
-    plan.operations.push_back(operations_of(plan.schedule, primitives, static_cast<int>(i)));
-  return plan;
+  static FileCache<Plan> kept;
+  const fs::path models = data_directory / "models";
+  const bool shipped = contains(shipped_names(models / "schedules"), name_or_file) &&
+                       (other_diagram.empty() || contains(shipped_names(models / "diagrams"), other_diagram));
+  if (!shipped) return plan_of_schedule(name_or_file, data_directory, other_diagram);
+  return *kept.get(join(std::vector{data_directory.string(), name_or_file, other_diagram}, "\n"),
+                   {models / "schedules" / (name_or_file + ".yaml"), models / "diagrams" / (other_diagram + ".yaml"),
+                    models / "implementations" / (name_or_file + ".yaml")},
+                   [&] { return plan_of_schedule(name_or_file, data_directory, other_diagram); });
 }
 
 }  // namespace tilescope

@@ -1,6 +1,9 @@
 // A schedule and how it is implemented.
 #pragma once
 
+#include <array>
+#include <bitset>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -9,11 +12,19 @@
 
 namespace tilescope {
 
+// Of an island of an assumed implementation: when it touches its arrays, where that is not at every step that moves
+// them.
+struct ArrayTimes {
+  std::array<std::uint32_t, max_arrays> awaits{};  // by ArrayId, a bit an axis: only after these folds are complete
+  std::bitset<max_arrays> computed_again;          // a result that blocks or steps compute anew and do not add to
+};
+
 // What stays the same over a sweep: read once, shared by many points.
 struct Plan {
   Schedule schedule;
   KernelDescriptor kernel;
   std::vector<ProgramOperations> operations;  // of an assumed implementation, by island
+  std::vector<ArrayTimes> times;              // the same
   bool assumed = true;                        // the descriptor is the schedule's assumed implementation, not a kernel's
 };
 
