@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 namespace tilescope {
 namespace {
@@ -109,11 +108,11 @@ void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces,
                     : std::max<std::int64_t>(1, shape.capacity / std::max<std::int64_t>(1, ways) / fragment) * slices;
   room_ = shape.capacity / partitions_ / groups;
   dirty_room_ = std::llround(static_cast<double>(room_) * shape.dirty);
+  sets_.assign(static_cast<std::size_t>(groups) << bits_, {});
+  dirty_.assign(static_cast<std::size_t>(groups) << bits_, {});
   cut(pieces, first, groups, fragment);
-  const auto sets = static_cast<std::size_t>(groups) << bits_;
-  lines_.reset(sets, fragments_.size() << 2 * bits_);
-  unwritten_.reset(sets, fragments_.size() << bits_);
-  now_ = 0;
+  links_.assign(fragments_.size() << 2 * bits_, {});
+  dirty_links_.assign(fragments_.size() << bits_, {});
   written_.assign(fragments_.size() << bits_, never);
 }
 
@@ -121,18 +120,23 @@ std::size_t L2Cache::at_partition(std::size_t index, int partition) const {
   return index << bits_ | static_cast<std::size_t>(partition);
 }
 
-// Lines of a side lie together: a unit of that side reads those of an entry.
 std::size_t L2Cache::line(std::size_t fragment, int side, int home) const {
-  return at_partition(static_cast<std::size_t>(side) * fragments_.size() + fragment, home);
+  return at_partition(at_partition(fragment, side), home);
 }
 
-std::size_t L2Cache::set_of(std::size_t fragment, int side) const {
-  return at_partition(static_cast<std::size_t>(fragments_[fragment].group), side);
+void L2Cache::take(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes) {
+  const LruLink link = links[at];
+  (link.previous < 0 ? list.newest : links[static_cast<std::size_t>(link.previous)].next) = link.next;
+  (link.next < 0 ? list.oldest : links[static_cast<std::size_t>(link.next)].previous) = link.previous;
+  links[at].previous = absent;
+  list.bytes -= bytes;
 }
 
-void L2Cache::next_use() {
-  if (++now_ != std::numeric_limits<LruSets::Stamp>::max()) return;
-  now_ = std::max(lines_.renumber(), unwritten_.renumber()) + 1;
+void L2Cache::put(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes) {
+  links[at] = {-1, list.newest};
+  (list.newest < 0 ? list.oldest : links[static_cast<std::size_t>(list.newest)].previous) = static_cast<int>(at);
+  list.newest = static_cast<int>(at);
+  list.bytes += bytes;
 }
 
 // Unwritten contents go to DRAM.
@@ -140,45 +144,45 @@ void L2Cache::clean(std::size_t fragment, int home) {
   const std::size_t at = at_partition(fragment, home);
   if (written_[at] != unwritten) return;
   written_[at] = written;
-  unwritten_.remove(set_of(fragment, home), at, fragments_[fragment].part);
-  if (outer_ != nullptr) outer_->use_next(fragment, home);
+  const Fragment& own = fragments_[fragment];
+  take(dirty_links_, dirty_[at_partition(static_cast<std::size_t>(own.group), home)], at, own.part);
+  if (outer_ != nullptr) outer_->use(fragment, home, home);
 }
 
 void L2Cache::supply(std::size_t fragment, int home) {
-  if (!use_next(fragment, home)) supplied_ += fragments_[fragment].part;
+  if (!use(fragment, home, home)) supplied_ += fragments_[fragment].part;
 }
 
-void L2Cache::drop_oldest(std::size_t set, int side) {
-  const std::size_t at = lines_.oldest(set);
-  const std::size_t fragment = (at >> bits_) - static_cast<std::size_t>(side) * fragments_.size();
-  const int home = static_cast<int>(at & ((std::size_t{1} << bits_) - 1));
-  lines_.remove(set, at, fragments_[fragment].part);
-  if (side == home) clean(fragment, home);
+void L2Cache::drop_oldest(List& set) {
+  const auto at = static_cast<std::size_t>(set.oldest), last = (std::size_t{1} << bits_) - 1;
+  const std::size_t fragment = at >> 2 * bits_, side = at >> bits_ & last, home = at & last;
+  take(links_, set, at, fragments_[fragment].part);
+  if (side == home) clean(fragment, static_cast<int>(home));
 }
 
 bool L2Cache::use(std::size_t fragment, int side, int home) {
+  const Fragment& own = fragments_[fragment];
+  List& set = sets_[at_partition(static_cast<std::size_t>(own.group), side)];
   const std::size_t at = line(fragment, side, home);
-  if (lines_.has(at)) {
-    lines_.touch(at, now_);
-    return true;
+  const LruLink link = links_[at];
+  if (link.previous == absent) {
+    put(links_, set, at, own.part);
+    while (set.bytes > room_) drop_oldest(set);
+    return false;
   }
-  const std::size_t set = set_of(fragment, side);
-  lines_.insert(set, at, fragments_[fragment].part, now_);
-  while (lines_.bytes(set) > room_) drop_oldest(set, side);
-  return false;
-}
-
-bool L2Cache::use_next(std::size_t fragment, int home) {
-  next_use();
-  return use(fragment, home, home);
+  if (link.previous < 0) return true;  // the newest
+  links_[static_cast<std::size_t>(link.previous)].next = link.next;
+  (link.next < 0 ? set.oldest : links_[static_cast<std::size_t>(link.next)].previous) = link.previous;
+  links_[at] = {-1, set.newest};
+  links_[static_cast<std::size_t>(set.newest)].previous = static_cast<int>(at);
+  set.newest = static_cast<int>(at);
+  return true;
 }
 
 std::int64_t L2Cache::read(int entry, int side) {
   std::int64_t missing = 0;
   const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
   const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
-  next_use();
-  if (lines_.touch_all(line(first, side, 0), line(end, side, 0), now_)) return 0;
   for (std::size_t f = first; f < end; ++f)
     for (int home = 0; home < partitions_; ++home) {
       if (use(f, side, home)) continue;  // nobody asks the home
@@ -195,7 +199,8 @@ std::int64_t L2Cache::missing(int entry, int side) const {
   const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
   for (std::size_t f = first; f < end; ++f)
     for (int home = 0; home < partitions_; ++home)
-      if (!lines_.has(line(f, side, home)) && !lines_.has(line(f, home, home))) bytes += fragments_[f].part;
+      if (links_[line(f, side, home)].previous == absent && links_[line(f, home, home)].previous == absent)
+        bytes += fragments_[f].part;
   return bytes;
 }
 
@@ -213,7 +218,6 @@ L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
   StoreTraffic result;
   const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
   const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
-  next_use();
   for (std::size_t f = first; f < end; ++f)
     for (int home = 0; home < partitions_; ++home) {
       const std::int64_t part = fragments_[f].part;
@@ -221,13 +225,14 @@ L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
         result.lacked += part;
         if (fetches && outer_ != nullptr) outer_->supply(f, home);
       }
-      const std::size_t at = at_partition(f, home), set = set_of(f, home);
+      const std::size_t at = at_partition(f, home);
       if (written_[at] == written) result.written += part;
-      if (written_[at] == unwritten) unwritten_.touch(at, now_);
-      else unwritten_.insert(set, at, part, now_);
+      List& stored = dirty_[at_partition(static_cast<std::size_t>(fragments_[f].group), home)];
+      if (written_[at] == unwritten) take(dirty_links_, stored, at, part);
       written_[at] = unwritten;
-      if (!lines_.has(line(f, home, home))) clean(f, home);  // it had no room at all
-      while (unwritten_.bytes(set) > dirty_room_) clean(unwritten_.oldest(set) >> bits_, home);
+      put(dirty_links_, stored, at, part);
+      if (links_[line(f, home, home)].previous == absent) clean(f, home);  // it had no room at all
+      while (stored.bytes > dirty_room_) clean(static_cast<std::size_t>(stored.oldest) >> bits_, home);
     }
   return result;
 }
@@ -247,12 +252,13 @@ void L2Cache::write_back(int entry) {
 void L2Cache::drop(int entry) {
   for (int i = first_[static_cast<std::size_t>(entry)]; i < first_[static_cast<std::size_t>(entry) + 1]; ++i) {
     const auto f = static_cast<std::size_t>(i);
+    const Fragment& own = fragments_[f];
     for (int home = 0; home < partitions_; ++home) {
       clean(f, home);
       written_[at_partition(f, home)] = never;
       for (int side = 0; side < partitions_; ++side)
-        if (const std::size_t at = line(f, side, home); lines_.has(at))
-          lines_.remove(set_of(f, side), at, fragments_[f].part);
+        if (const std::size_t at = line(f, side, home); links_[at].previous != absent)
+          take(links_, sets_[at_partition(static_cast<std::size_t>(own.group), side)], at, own.part);
     }
   }
 }

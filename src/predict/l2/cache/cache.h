@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "hardware/profile.h"
-#include "predict/l2/cache/lru_sets.h"
 
 namespace tilescope {
 
@@ -82,30 +81,39 @@ class L2Cache {
   std::int64_t overwritten(int entry) const;
 
  private:
+  static constexpr int absent = -2;  // previous of a line that is in no list
+
   struct Fragment {
     int group = 0;
     int part = 0;  // bytes at each home
+  };
+  // A line of a fragment in a set's order of use, or in the order in which its group was stored.
+  struct LruLink {
+    int previous = absent, next = -1;  // -1: none
+  };
+  struct List {
+    int oldest = -1, newest = -1;
+    std::int64_t bytes = 0;
   };
   enum WriteState : char { never, unwritten, written };
 
   std::size_t at_partition(std::size_t index, int partition) const;
   std::size_t line(std::size_t fragment, int side, int home) const;
-  std::size_t set_of(std::size_t fragment, int side) const;
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   bool use(std::size_t fragment, int side, int home);  // whether it was there
-  bool use_next(std::size_t fragment, int home);       // the same as a use of its own
-  void next_use();
-  void drop_oldest(std::size_t set, int side);
+  void drop_oldest(List& set);
   void clean(std::size_t fragment, int home);
   void supply(std::size_t fragment, int home);  // to a cache before this one, from here or from memory
+  static void take(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes);
+  static void put(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes);
 
   int partitions_ = 1, bits_ = 0;           // bits: of a partition's number, so that no index takes a division
   std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
   std::vector<int> first_;                  // fragment of each entry
   std::vector<Fragment> fragments_;
-  LruSets lines_, unwritten_;  // by line() and set_of(); by fragment and home, in the order in which they were stored
-  LruSets::Stamp now_ = 0;
-  std::vector<WriteState> written_;  // by fragment and home
+  std::vector<LruLink> links_, dirty_links_;  // by line(); by fragment and home
+  std::vector<List> sets_, dirty_;            // by group and side; by group and home
+  std::vector<WriteState> written_;           // by fragment and home
   L2Cache* outer_ = nullptr;
   std::int64_t supplied_ = 0;  // bytes
 };
