@@ -17,7 +17,7 @@ TEST_CASE("items are taken in their order, each once and with what its slot hold
     for (int round = 0; round < 20; ++round) {
       const std::size_t items = random() % 500;
       std::vector<unsigned> work(items);
-      for (unsigned& each : work) each = random() % 2000;
+      for (unsigned& each : work) each = static_cast<unsigned>(random() % 2000);
       std::vector<std::size_t> slots(slots_of(threads)), taken;
       in_order(
           items, threads,
