@@ -7,6 +7,6 @@ RUN make program && cmake --install build/release --prefix /opt/tilescope --stri
 
 FROM debian:12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
-      libboost-program-options1.74.0 libyaml-cpp0.7 libfmt9 libzstd1 liblz4-1 zlib1g libsqlite3-0 && rm -rf /var/lib/apt/lists/*
+      libboost-program-options1.74.0 libyaml-cpp0.7 libfmt9 libzstd1 liblz4-1 zlib1g libsqlite3-0 libtbb12 && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/tilescope /opt/tilescope
 ENTRYPOINT ["/opt/tilescope/bin/tilescope"]

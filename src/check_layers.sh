@@ -66,8 +66,9 @@ allow cli base config hardware loopbounds simulate poly optimum lower expr strea
 allow fuzz base diagram kernel predict records request compare cli
 only 'yaml-cpp/' config
 only 'boost/' cli
-only 'sqlite3' import
+only 'sqlite3' import cli/output/rows
 only 'zlib' import report/text
+only 'oneapi/tbb' base
 only 'cuda|cupti' none
 python3 folder_cycles.py . || failed=1
 exit $failed

@@ -22,6 +22,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   void write(std::string_view content);
   void commit();
+  // The name until then, for a library that opens files itself; of a device or pipe its own.
+  const std::string& temporary() const { return target_; }
 
  private:
   void discard();

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "compare/gate/parts.h"
 #include "diagram/block_mask.h"
 #include "hardware/held_clock.h"
@@ -145,47 +146,68 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
   return point;
 }
 
-Comparer::Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep,
-                   std::size_t records, RatesFrom rates)
-    : catalogue_{.data_directory = data_directory, .plans = {}, .profiles = {}, .rates = rates},
-      experiment_of_(std::move(experiment_of)),
-      keep_(keep) {
-  comparison_.points.reserve(keep == Keep::points ? records : 1);
-}
+struct ComparedOne {
+  ComparedPoint point;
+  const Plan* plan = nullptr;
+  const HardwareProfile* hardware = nullptr;
+  std::optional<HardwareProfile> held = {};  // of a profiler that holds the clock
+  std::optional<std::string> skipped = {};
+  std::vector<Measured> measured = {};
+  std::exception_ptr failed = {};
+};
 
-void Comparer::add(validate::Record given) {
-  require_right_result(given);
-  const Plan& plan = catalogue_.plan(given.point.kernel);
-  const HardwareProfile& stated = catalogue_.profile(given.environment.hardware);
-  // A profiler that holds the clock is predicted at that clock.
-  std::optional<HardwareProfile> held;
-  if (given.source && given.source->sm_hz > 0) held = with_clock_held(stated, given.source->sm_hz);
-  const HardwareProfile& hardware = held ? *held : stated;
-  Point point = model_point(given, plan, catalogue_.data_directory);
-  if (const auto outside = outside_shapes(plan.kernel, hardware, point.workload); !outside.empty()) {
-    comparison_.skipped.push_back({hardware.id, given.point.kernel, point_id(given.point), outside.front()});
-    return;
-  }
-  if (keep_ == Keep::rows) comparison_.points.clear();
-  // Its prediction names arrays of its plan, so that it is made in its place.
-  ComparedPoint& compared =
-      comparison_.points.emplace_back(ComparedPoint{std::move(given), plan, std::move(point), {}});
-  predict(compared.plan, hardware, compared.point, compared.prediction);
+namespace {
+
+// Predicts the record's point; other threads do the same with other records.
+void predict_one(ComparedOne& one, Keep keep, const std::filesystem::path& data_directory) {
+  ComparedPoint& compared = one.point;
+  compared.point = model_point(compared.record, *one.plan, data_directory);
+  if (const auto outside = outside_shapes(one.plan->kernel, *one.hardware, compared.point.workload); !outside.empty())
+    return void(one.skipped = outside.front());
+  if (keep == Keep::points) compared.plan = *one.plan;  // its prediction names arrays of its plan
+  const Plan& plan = keep == Keep::points ? compared.plan : *one.plan;
+  predict(plan, *one.hardware, compared.point, compared.prediction);
   if (!compared.prediction.feasible) {  // no time is predicted, and the bytes are of a launch that cannot be
     const JsonOptions none;
-    const PredictedPoint point_row{compared.plan, hardware, compared.point, &compared.prediction, none};
-    comparison_.skipped.push_back({hardware.id, compared.record.point.kernel, point_id(compared.record.point),
-                                   "predicted to be infeasible: " + no_time_reason(point_row)});
-    comparison_.points.pop_back();
+    const PredictedPoint row{plan, *one.hardware, compared.point, &compared.prediction, none};
+    one.skipped = "predicted to be infeasible: " + no_time_reason(row);
     return;
   }
+  one.measured = measured_quantities(compared.record, *one.hardware, *one.plan, compared.prediction);
+}
+
+}  // namespace
+
+Comparer::Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep,
+                   std::size_t records, RatesFrom rates, std::size_t threads)
+    : catalogue_{.data_directory = data_directory, .plans = {}, .profiles = {}, .rates = rates},
+      experiment_of_(std::move(experiment_of)),
+      keep_(keep),
+      threads_(threads) {
+  if (keep == Keep::points) comparison_.points.reserve(records);
+}
+
+// What threads share is read here, one record after the other.
+void Comparer::prepare(ComparedOne& one) {
+  const validate::Record& record = one.point.record;
+  require_right_result(record);
+  one.plan = &catalogue_.plan(record.point.kernel);
+  one.hardware = &catalogue_.profile(record.environment.hardware);
+  if (!record.source || record.source->sm_hz <= 0) return;
+  one.held = with_clock_held(*one.hardware, record.source->sm_hz);
+  one.hardware = &*one.held;
+}
+
+void Comparer::append(ComparedOne& one) {
+  const ComparedPoint& compared = one.point;
   const validate::Record& record = compared.record;
-  const std::string id = point_id(record.point);
+  const std::string id = point_id(record.point), hardware = one.hardware->id;
+  if (one.skipped) return comparison_.skipped.push_back({hardware, record.point.kernel, id, *one.skipped});
   const validate::Experiment& experiment = experiment_of_(record.experiment);
-  for (const Measured& measured : measured_quantities(record, hardware, plan, compared.prediction)) {
+  for (const Measured& measured : one.measured) {
     ComparisonRow row{.experiment = record.experiment,
                       .point = id,
-                      .hardware = hardware.id,
+                      .hardware = hardware,
                       .kernel = record.point.kernel,
                       .quantity = measured.quantity,
                       .level = measured.level,
@@ -202,21 +224,57 @@ void Comparer::add(validate::Record given) {
     judge(experiment, compared, row);
     comparison_.rows.push_back(std::move(row));
   }
-  comparison_.records.push_back({hardware.id, record.point.kernel, id, workload_id(record.point),
+  comparison_.records.push_back({hardware, record.point.kernel, id, workload_id(record.point),
                                  regime_of(compared.prediction), error_sizes(compared.point.workload),
                                  experiment.blind});
+  if (keep_ == Keep::points) comparison_.points.push_back(std::move(one.point));
+}
+
+void Comparer::add(std::vector<validate::Record> records, const std::function<void(std::exception_ptr)>& after) {
+  std::vector<ComparedOne> all;
+  all.reserve(records.size());
+  for (validate::Record& record : records) {
+    ComparedOne& one = all.emplace_back(ComparedOne{.point = {std::move(record), {}, {}, {}}});
+    try {
+      prepare(one);
+    } catch (...) {
+      one.failed = std::current_exception();
+    }
+  }
+  const auto attempt = [](ComparedOne& one, const auto& step) {
+    if (one.failed) return;
+    try {
+      step();
+    } catch (...) {
+      one.failed = std::current_exception();
+    }
+  };
+  in_order(
+      all.size(), threads_,
+      [&](std::size_t i, std::size_t) {
+        attempt(all[i], [&] { predict_one(all[i], keep_, catalogue_.data_directory); });
+      },
+      [&](std::size_t i, std::size_t) {
+        attempt(all[i], [&] { append(all[i]); });
+        after(all[i].failed);
+      });
+}
+
+void Comparer::add(std::vector<validate::Record> records) {
+  add(std::move(records), [](std::exception_ptr failed) {
+    if (failed) std::rethrow_exception(failed);
+  });
 }
 
 Comparison Comparer::finish() {
-  if (keep_ == Keep::rows) comparison_.points.clear();
   comparison_.summary = summarise(comparison_.rows);
   return std::move(comparison_);
 }
 
 Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
-                           const ExperimentOf& experiment_of) {
-  Comparer comparer(data_directory, experiment_of, Keep::points, records.size());
-  for (const validate::Record& record : records) comparer.add(record);
+                           const ExperimentOf& experiment_of, std::size_t threads) {
+  Comparer comparer(data_directory, experiment_of, Keep::points, records.size(), RatesFrom::stated, threads);
+  comparer.add(records);
   return comparer.finish();
 }
 

@@ -1,6 +1,7 @@
 // Predictions set against records, row by row, with the tolerance that the experiment file states for each.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -91,25 +92,35 @@ using CompareProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 enum class Keep { rows, points };  // points: also each record with its plan and prediction
 
-// Compares one record at a time, each on its own hardware profile.
+// What becomes of one record.
+struct ComparedOne;
+
+// Compares records, each on its own hardware profile.
 class Comparer {
  public:
   // At most `records` are added.
   Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep, std::size_t records,
-           RatesFrom rates = RatesFrom::stated);
-  void add(validate::Record record);  // throws InputError when its kernel or hardware is unknown
+           RatesFrom rates = RatesFrom::stated, std::size_t threads = 1);
+  // Adds records in their order. `after` is called for each; its argument is null, or says why the record was not
+  // added: InputError when its kernel or hardware is unknown, CountOverflow.
+  void add(std::vector<validate::Record> records, const std::function<void(std::exception_ptr)>& after);
+  void add(std::vector<validate::Record> records);  // throws why the first one was not added
+  void add(validate::Record record) { add(std::vector<validate::Record>{std::move(record)}); }
   Comparison finish();
 
  private:
+  void prepare(ComparedOne& one);
+  void append(ComparedOne& one);
   Catalogue catalogue_;
   ExperimentOf experiment_of_;
   Keep keep_;
+  std::size_t threads_;
   Comparison comparison_;
 };
 
 // Compares records that are in memory, and keeps their points.
 Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
-                           const ExperimentOf& experiment_of);
+                           const ExperimentOf& experiment_of, std::size_t threads = 1);
 
 std::vector<SummaryRow> summarise(const std::vector<ComparisonRow>& rows);
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "compare/catalogue.h"
 #include "compare/comparison_columns.h"
@@ -92,13 +93,13 @@ double roofline_seconds(const Prediction& prediction, const HardwareProfile& har
   return seconds;
 }
 
-PublishedTime predict_row(const PublishedTable& table, const PublishedRow& row, Catalogue& catalogue) {
-  const HardwareProfile& hardware = catalogue.profile(table.hardware);
+PublishedTime predict_row(const PublishedTable& table, const PublishedRow& row, const Catalogue& catalogue) {
+  const HardwareProfile& hardware = catalogue.profiles.at(table.hardware);
   PublishedTime time{.point = point_id(row.points.front()), .measured = row.seconds};
   Prediction prediction;
   for (std::size_t i = 0; i < row.points.size(); ++i) {
     const validate::MeasurePoint& measured = row.points[i];
-    const Plan& plan = catalogue.plan(measured.kernel);
+    const Plan& plan = catalogue.plans.at(measured.kernel);
     const Point point = point_of(table, row, measured, plan, hardware, catalogue.data_directory);
     predict(plan, hardware, point, prediction);
     time.kernels.push_back(measured.kernel);
@@ -168,14 +169,34 @@ bool PublishedResult::passed() const {
 }
 
 std::vector<PublishedResult> compare_published(const std::vector<PublishedTable>& tables,
-                                               const std::filesystem::path& data_directory, RatesFrom rates) {
+                                               const std::filesystem::path& data_directory, RatesFrom rates,
+                                               std::size_t threads) {
   Catalogue catalogue{.data_directory = data_directory, .plans = {}, .profiles = {}, .rates = rates};
   std::vector<PublishedResult> results;
+  struct Place {
+    std::size_t table, row;
+  };
+  std::vector<Place> places;
+  // What threads share is read before they start.
   for (const PublishedTable& table : tables) {
     PublishedResult& result = results.emplace_back();
     result.name = table.name, result.hardware = table.hardware, result.source = table.source;
     result.most_mape = table.mape, result.least_rank = table.rank;
-    for (const PublishedRow& row : table.rows) result.rows.push_back(predict_row(table, row, catalogue));
+    result.rows.resize(table.rows.size());
+    if (!table.rows.empty()) catalogue.profile(table.hardware);
+    for (std::size_t row = 0; row < table.rows.size(); ++row) {
+      places.push_back({results.size() - 1, row});
+      for (const validate::MeasurePoint& point : table.rows[row].points) catalogue.plan(point.kernel);
+    }
+  }
+  in_order(
+      places.size(), threads,
+      [&](std::size_t i, std::size_t) {
+        const auto [table, row] = places[i];
+        results[table].rows[row] = predict_row(tables[table], tables[table].rows[row], catalogue);
+      },
+      [](std::size_t, std::size_t) {});
+  for (PublishedResult& result : results) {
     result.model = score(result.rows, &PublishedTime::predicted, true);
     result.roofline = score(result.rows, &PublishedTime::roofline, false);
   }

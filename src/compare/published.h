@@ -42,7 +42,7 @@ struct PublishedResult {
 // serves it. Throws InputError when a kernel, profile or array is unknown or a kernel cannot run a row.
 std::vector<PublishedResult> compare_published(const std::vector<validate::PublishedTable>& tables,
                                                const std::filesystem::path& data_directory,
-                                               RatesFrom rates = RatesFrom::stated);
+                                               RatesFrom rates = RatesFrom::stated, std::size_t threads = 1);
 
 // Spearman's rank correlation, ties at their mean rank; 0 where either side is all ties. Both of one length.
 double rank_correlation(std::span<const double> a, std::span<const double> b);

@@ -11,7 +11,7 @@ namespace tilescope {
 
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
                             Keep keep, const std::optional<std::filesystem::path>& experiment,
-                            const CompareProgress& progress, RatesFrom rates) {
+                            const CompareProgress& progress, RatesFrom rates, std::size_t threads) {
   std::size_t done = 0, all = 0;
   std::set<std::string> imported;
   validate::for_each_record(records, [&](const validate::Record& record) {
@@ -39,18 +39,31 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     constexpr std::size_t most_findings = 20;
     if (findings.size() < most_findings && named.insert(to_string(finding)).second) findings.push_back(finding);
   };
-  Comparer comparer(data_directory, experiment_of, keep, all, rates);
+  Comparer comparer(data_directory, experiment_of, keep, all, rates, threads);
+  std::vector<std::string> files;  // of the records below
+  std::vector<validate::Record> some;
+  const auto compare_some = [&] {
+    std::size_t next = 0;
+    comparer.add(std::exchange(some, {}), [&](std::exception_ptr failed) {
+      const std::string& file = files[next++];
+      try {
+        if (failed) std::rethrow_exception(failed);
+      } catch (const CountOverflow& overflow) {
+        add({.file = file, .path = "point", .message = overflow.what()});
+      } catch (const InputError& error) {
+        for (const Diagnostic& finding : error.diagnostics()) add(finding);
+      }
+      if (progress) progress(++done, all);
+    });
+    files.clear();
+  };
   validate::for_each_record(records, [&](validate::Record&& record) {
-    const std::string file = record.file;
-    try {
-      comparer.add(std::move(record));
-    } catch (const CountOverflow& overflow) {
-      add({.file = file, .path = "point", .message = overflow.what()});
-    } catch (const InputError& error) {
-      for (const Diagnostic& finding : error.diagnostics()) add(finding);
-    }
-    if (progress) progress(++done, all);
+    constexpr std::size_t at_once = 256;  // so many are in memory, unless their points are kept
+    files.push_back(record.file);
+    some.push_back(std::move(record));
+    if (some.size() == at_once) compare_some();
   });
+  compare_some();
   if (!findings.empty()) throw InputError(std::move(findings));
   return comparer.finish();
 }

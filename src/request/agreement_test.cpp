@@ -12,7 +12,7 @@
 #include "request/compared.h"
 #include "request/option_specs.h"
 #include "request/searched.h"
-#include "request/sweep.h"
+#include "request/sweep/grid.h"
 
 using namespace tilescope;
 
@@ -76,17 +76,15 @@ void check_numbers(const Json& json, const std::string& place) {
 void check_sweep(const Given& given, const Answer& answered) {
   Given swept = given;
   std::erase_if(swept, [](const auto& option) { return option.first == "batch"; });
-  const Sweep sweep =
-      read_sweep(options_of(with(swept, "axis", "batch=" + std::to_string(answered.point.workload.batch))));
+  const SweepGrid grid(options_of(with(swept, "axis", "batch=" + std::to_string(answered.point.workload.batch))));
   int points = 0;
-  each_point(sweep,
-             [&](const Sweep&, const Point& point, const Prediction* prediction, const std::vector<std::string>&) {
-               ++points;
-               REQUIRE(prediction != nullptr);
-               CHECK(same_tile(point, answered.point));
-               CHECK(prediction->time.total == answered.prediction.time.total);
-               CHECK(prediction->traffic == answered.prediction.traffic);
-             });
+  each_point(grid, [&](const SweptPoint& point) {
+    ++points;
+    REQUIRE(point.predicted() != nullptr);
+    CHECK(same_tile(point.point, answered.point));
+    CHECK(point.prediction.time.total == answered.prediction.time.total);
+    CHECK(point.prediction.traffic == answered.prediction.traffic);
+  });
   CHECK(points == 1);
 }
 

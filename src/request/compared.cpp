@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/data_directory.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "predict/explain/prediction_columns.h"
 #include "predict/point/support.h"
@@ -18,6 +19,7 @@
 #include "request/answer.h"
 #include "request/best_tile.h"
 #include "request/crossed.h"
+#include "request/option_specs.h"
 #include "request/read_point.h"
 
 namespace tilescope {
@@ -75,6 +77,21 @@ void fill_row(const RowOptions& given, ComparedRow& row) {
   if (row.diagnostics.empty()) return;
   row.launched = false;
   row.refusal = row.diagnostics.front().message;
+}
+
+struct RowQuestion {
+  const AskedKernel& kernel;
+  std::size_t gpu = 0;
+  std::string dtype;
+  Plan& plan;  // of the row
+};
+
+void answer_row(const CrossedQuestion& question, const RowQuestion& asked, ComparedRow& row) {
+  const RowOptions given = row_options(question, asked.kernel, question.gpus[asked.gpu], asked.dtype);
+  asked.plan = read_plan(given.options);
+  row.point = default_point(row.plan);
+  row.reason = given.reason;
+  fill_row(given, row);
 }
 
 // Throws what `predict` would, each finding once, where it refuses every row.
@@ -183,23 +200,24 @@ std::vector<std::string> compared_keys() {
 
 Compared compared(const Options& options, const std::function<void(std::size_t done, std::size_t all)>& progress) {
   if (const auto by = options.text("sort")) compared_column(by->substr(0, by->find(':')));
-  const CrossedQuestion question = crossed_question(options);
+  const CrossedQuestion question = crossed_question(options.without("threads"));
   std::deque<Plan> plans;
   std::deque<ComparedRow> rows;  // predictions name arrays of their plans
-  for (const AskedKernel& asked : question.kernels)
+  std::vector<RowQuestion> asked;
+  for (const AskedKernel& kernel : question.kernels)
     for (std::size_t g = 0; g < question.gpus.size(); ++g)
       for (const std::string& dtype : question.dtypes) {
-        const RowOptions given = row_options(question, asked, question.gpus[g], dtype);
-        plans.push_back(read_plan(given.options));
+        asked.push_back({.kernel = kernel, .gpu = g, .dtype = dtype, .plan = plans.emplace_back()});
         rows.push_back({.plan = plans.back(),
                         .hardware = question.profiles[g],
                         .dtype = dtype,
-                        .gpu = question.same_id(g) ? question.gpus[g] : "",
-                        .point = default_point(plans.back()),
-                        .reason = given.reason});
-        fill_row(given, rows.back());
-        if (progress) progress(rows.size(), question.rows());
+                        .gpu = question.same_id(g) ? question.gpus[g] : ""});
       }
+  in_order(
+      rows.size(), threads_of(options), [&](std::size_t i, std::size_t) { answer_row(question, asked[i], rows[i]); },
+      [&](std::size_t i, std::size_t) {
+        if (progress) progress(i + 1, question.rows());
+      });
   refuse_if_all_refused(rows);
   set_references(rows);
   Compared answer{.shape = shared_shape(rows), .rows = {}};

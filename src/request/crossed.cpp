@@ -11,7 +11,7 @@
 #include "predict/sm/rates.h"
 #include "request/choose_kernel.h"
 #include "request/compared.h"
-#include "request/sweep.h"
+#include "request/sweep/grid.h"
 
 namespace tilescope {
 namespace {
@@ -142,12 +142,13 @@ void each_answer(const Options& options, const std::function<void(const Predicte
     const Answer a = answer(options);
     return visit(a.row());
   }
-  const auto visit_swept = [&](const Sweep& of, const Point& point, const Prediction* prediction,
-                               const std::vector<std::string>& unsupported) {
-    const JsonOptions errors = prediction ? stated_errors(of.plan, of.hardware, point, *prediction) : JsonOptions{};
-    visit({of.plan, of.hardware, point, prediction, errors, join(unsupported, "; ")});
-  };
-  each_point(read_sweep(options), visit_swept);
+  each_point(SweepGrid(options), [&](const SweptPoint& swept) {
+    const Plan& plan = *swept.of->plan;
+    const HardwareProfile& hardware = *swept.of->hardware;
+    const Prediction* prediction = swept.predicted();
+    const JsonOptions errors = prediction ? stated_errors(plan, hardware, swept.point, *prediction) : JsonOptions{};
+    visit({plan, hardware, swept.point, prediction, errors, join(swept.reasons, "; ")});
+  });
 }
 
 }  // namespace tilescope

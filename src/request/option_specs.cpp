@@ -7,6 +7,7 @@
 #include "base/contains.h"
 #include "base/data_directory.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "diagram/mask.h"
 #include "diagram/pass.h"
@@ -22,6 +23,15 @@ const std::map<std::string, std::string>& option_aliases() {
       {"--seqlen-kv", "--kv-len"}, {"--batchsize", "--batch"},   {"-b", "--batch"},       {"-d", "--head-dim"},
       {"--gpu", "--hardware"},     {"-o", "--output"},           {"-q", "--quiet"},       {"-h", "--help"}};
   return table;
+}
+
+OptionSpec threads_option() {
+  return {"threads", "predict on so many threads (default: all cores); the output does not depend on it", Value::count};
+}
+
+std::size_t threads_of(const Options& options) {
+  const auto given = options.integer("threads", 1, most_threads);
+  return given ? static_cast<std::size_t>(*given) : all_cores();
 }
 
 OptionSpec set_option() {
@@ -82,15 +92,12 @@ std::vector<OptionSpec> compare_options() {
   return point_options() +
          std::vector<OptionSpec>{
              {"sort", "order of the rows: a column, as in microseconds or model_tflops:desc; empty cells come last"},
-             {"best", "only the fastest row of each GPU and dtype", Value::flag}};
+             {"best", "only the fastest row of each GPU and dtype", Value::flag},
+             threads_option()};
 }
 
 std::vector<OptionSpec> search_top_options() {
-  return {{"top", "how many feasible tiles to print (default 10)", Value::count}};
-}
-
-std::vector<OptionSpec> sweep_axis_options() {
-  return {{"axis", "NAME=FIRST:LAST:xFACTOR, NAME=FIRST:LAST:+STEP or NAME=A,B,C; repeat to cross"}};
+  return {{"top", "how many feasible tiles to print (default 10)", Value::count}, threads_option()};
 }
 
 std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b) {

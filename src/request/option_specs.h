@@ -39,11 +39,14 @@ struct OptionSpec {
 
 std::vector<OptionSpec> point_options();    // --hardware, --schedule, --kernel, --diagram, --size, --workload, extents,
                                             // --mask, --dtype, --tile, --splits, --pass, --l2, --basis, --drift
+OptionSpec threads_option();                // --threads, of commands that predict many points
 OptionSpec set_option();                    // --set, of commands that take --hardware
-std::vector<OptionSpec> compare_options();  // point_options, --sort, --best
-std::vector<OptionSpec> search_top_options();  // --top
-std::vector<OptionSpec> sweep_axis_options();  // --axis
+std::vector<OptionSpec> compare_options();  // point_options, --sort, --best, --threads
+std::vector<OptionSpec> search_top_options();  // --top, --threads
 std::vector<OptionSpec> operator+(std::vector<OptionSpec> a, const std::vector<OptionSpec>& b);
+
+// --threads; else all cores that the process may run on.
+std::size_t threads_of(const Options& options);
 
 // The short and alternative spellings of options: "-o" -> "--output".
 const std::map<std::string, std::string>& option_aliases();

@@ -6,6 +6,7 @@
 #include "predict/point/support.h"
 #include "request/best_tile.h"
 #include "request/choose_kernel.h"
+#include "request/option_specs.h"
 #include "request/read_point.h"
 
 namespace tilescope {
@@ -79,7 +80,7 @@ Searched search_of(const Options& options, const std::function<void(std::size_t 
   searched.outside = outside_shapes(searched.plan.kernel, searched.hardware, point.workload);
   if (!searched.outside.empty()) return searched;
   SearchOptions search = search_options(options, searched.plan);
-  search.progress = progress;
+  search.progress = progress, search.threads = threads_of(options);
   searched.result = search_tiles(searched.plan, searched.hardware, point, search);
   return searched;
 }

@@ -5,7 +5,7 @@
 
 #include "request/answer.h"
 #include "request/option_specs.h"
-#include "request/sweep.h"
+#include "request/sweep/grid.h"
 
 using namespace tilescope;
 
@@ -61,14 +61,9 @@ TEST_CASE("a sweep's point says what faster resources would save, as predict doe
   const Asked given{{"hardware", "h200_sxm"}, {"schedule", "flash2"}, {"heads-q", "4"}, {"head-dim", "128"}};
   Asked swept = given, predicted = given;
   swept.emplace_back("axis", "q_len=1k,2k"), predicted.emplace_back("q-len", "1k");
-  const Sweep sweep = read_sweep(checked_options(swept, point_options() + sweep_axis_options()));
+  const SweepGrid grid(checked_options(swept, point_options() + sweep_axis_options()));
   std::vector<Json> rows;
-  each_point(sweep,
-             [&](const Sweep& of, const Point& point, const Prediction* prediction,
-                 const std::vector<std::string>& unsupported) {
-               rows.push_back(sweep_object(of, point, prediction, unsupported));
-             },
-             {});
+  each_point(grid, [&](const SweptPoint& point) { rows.push_back(sweep_object(point)); });
   REQUIRE(rows.size() == 2);
   CHECK(rows[0]["time"] == answer_of_plan(checked_options(predicted, point_options())).json()["time"]);
   double saved = 0;

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/contains.h"
+#include "base/parallel.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 
@@ -109,6 +110,13 @@ Candidate candidate_of(const HardwareProfile& hardware, const Point& point, cons
   return candidate;
 }
 
+// What a thread works out at once.
+struct Batch {
+  static constexpr std::size_t points = 32;
+  Prediction prediction;
+  SearchResult found;
+};
+
 void judge(const HardwareProfile& hardware, const Point& point, const Prediction& prediction, SearchResult& result) {
   if (!prediction.runnable) {
     result.infeasible.push_back({.point = point, .runnable = false, .row = {}});
@@ -129,20 +137,51 @@ bool before(const Candidate& a, const Candidate& b) {
   return std::tie(a.busy_seconds, a.l2_bytes, a.smem_bytes) < std::tie(b.busy_seconds, b.l2_bytes, b.smem_bytes);
 }
 
+void append(SearchResult& result, SearchResult&& found) {
+  std::move(found.feasible.begin(), found.feasible.end(), std::back_inserter(result.feasible));
+  std::move(found.infeasible.begin(), found.infeasible.end(), std::back_inserter(result.infeasible));
+  result.unmeasured_rates = result.unmeasured_rates || found.unmeasured_rates;
+  found = {};
+}
+
+// Predicts the points by the closed form, in their order.
+void try_points(const Plan& plan, const HardwareProfile& hardware, const std::vector<Point>& points,
+                const SearchOptions& options, SearchResult& result) {
+  const std::size_t batches = (points.size() + Batch::points - 1) / Batch::points;
+  std::vector<Batch> slots(slots_of(options.threads));
+  const auto end_of = [&](std::size_t batch) { return std::min(points.size(), (batch + 1) * Batch::points); };
+  in_order(
+      batches, options.threads,
+      [&](std::size_t batch, std::size_t slot) {
+        Batch& own = slots[slot];
+        for (std::size_t i = batch * Batch::points; i < end_of(batch); ++i) {
+          predict(plan, hardware, points[i], own.prediction);
+          judge(hardware, points[i], own.prediction, own.found);
+        }
+      },
+      [&](std::size_t batch, std::size_t slot) {
+        append(result, std::move(slots[slot].found));
+        if (options.progress) options.progress(end_of(batch), points.size());
+      });
+}
+
 // Predicts the first candidates again as `predict` does, by the walk through the L2, and ranks them anew.
-void walk_the_best(const Plan& plan, const HardwareProfile& hardware, const Point& base, SearchResult& result) {
+void walk_the_best(const Plan& plan, const HardwareProfile& hardware, const Point& base, std::size_t threads,
+                   SearchResult& result) {
   constexpr std::size_t most = 6;
   constexpr double far_behind = 1.25;  // times the best one's time by the closed form
-  std::size_t count = 0;
-  Prediction prediction;
   const double best = result.feasible.empty() ? 0 : result.feasible.front().busy_seconds;
-  for (Candidate& candidate : result.feasible) {
-    if (count == most || candidate.busy_seconds > far_behind * best) break;
-    candidate.point.l2 = base.l2, candidate.point.drift = base.drift;
-    predict(plan, hardware, candidate.point, prediction);
-    candidate = candidate_of(hardware, Point(candidate.point), prediction);
+  std::size_t count = 0;
+  while (count < std::min(most, result.feasible.size()) && result.feasible[count].busy_seconds <= far_behind * best)
     ++count;
-  }
+  in_order(
+      count, threads,
+      [&](std::size_t i, std::size_t) {
+        Candidate& candidate = result.feasible[i];
+        candidate.point.l2 = base.l2, candidate.point.drift = base.drift;
+        candidate = candidate_of(hardware, Point(candidate.point), predict(plan, hardware, candidate.point));
+      },
+      [](std::size_t, std::size_t) {});
   std::stable_sort(result.feasible.begin(), result.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
 }
 
@@ -180,20 +219,15 @@ SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, con
   SearchResult result;
   Point closed = base;
   closed.l2 = L2Model::closed;
-  Prediction prediction;
   const auto try_all = [&](WarpLayout layout) {
-    const std::vector<Point> points = search_points(plan, hardware, closed, options, &result.thinned, layout);
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      predict(plan, hardware, points[i], prediction);
-      judge(hardware, points[i], prediction, result);
-      if (options.progress) options.progress(i + 1, points.size());
-    }
+    try_points(plan, hardware, search_points(plan, hardware, closed, options, &result.thinned, layout), options,
+               result);
   };
   try_all(WarpLayout::own_rows);
   if (result.feasible.empty() && plan.kernel.variants.empty())
     result.infeasible.clear(), try_all(WarpLayout::shared_rows);
   std::stable_sort(result.feasible.begin(), result.feasible.end(), before);
-  if (base.l2 == L2Model::walk) walk_the_best(plan, hardware, base, result);
+  if (base.l2 == L2Model::walk) walk_the_best(plan, hardware, base, options.threads, result);
   return result;
 }
 

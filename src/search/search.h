@@ -45,6 +45,7 @@ inline constexpr std::size_t most_search_points = 100'000;
 struct SearchOptions {
   std::vector<int> fixed = {};                   // positions of parameters that keep the base point's value
   bool keep_warps = false, keep_stages = false;  // of a kernel's variants: only those with the base point's
+  std::size_t threads = 1;
   std::function<void(std::size_t done, std::size_t all)> progress = {};
 };
 

@@ -127,6 +127,12 @@ def printed(program, published):
         subprocess.run([program, *SIMULATE.split(), "--timeline", str(place)], cwd=ROOT, check=True, capture_output=True)
         yield place.name, json.loads(place.read_text())
     with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder) / "sweep.csv"
+        command = [*COMMANDS[5].split(), "--shard", "2/3", "-o", str(place)]
+        subprocess.run([program, *command], cwd=ROOT, check=True, capture_output=True)
+        for path in pathlib.Path(folder).iterdir():
+            yield path.name, json.loads(path.read_text().splitlines()[0])
+    with tempfile.TemporaryDirectory() as folder:
         place, capture = pathlib.Path(folder) / "facts.json", ROOT / "validate/captures/h100_triton"
         facts = [json.loads(line)["facts"] for line in capture.with_suffix(".facts.jsonl").open()]
         place.write_text(json.dumps(next(each for each in facts if each["registers"] == 128)))

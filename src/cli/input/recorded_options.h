@@ -8,7 +8,7 @@
 
 namespace tilescope::cli {
 
-std::vector<OptionSpec> recorded_options();  // --recorded, --experiment
+std::vector<OptionSpec> recorded_options();  // --recorded, --experiment, --threads
 
 using RecordProgress = std::function<void(std::size_t done, std::size_t all)>;
 

@@ -54,6 +54,7 @@ constexpr Schema schemas[] = {
     {"schedule", 1},
     {"search", 1},
     {"sensitivity", 1},
+    {"sweep-shard", 1},
     {"timeline", 1},
     {"workload", 1},
 };

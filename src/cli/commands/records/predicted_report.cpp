@@ -16,6 +16,7 @@
 #include "network/calls.h"
 #include "network/layer_time.h"
 #include "request/crossed.h"
+#include "request/sweep/grid.h"
 
 namespace tilescope::cli {
 namespace {

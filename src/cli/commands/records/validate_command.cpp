@@ -77,7 +77,7 @@ std::string summary_text(const Comparison& comparison, const std::vector<SearchR
 std::vector<PublishedResult> published_results(const Arguments& arguments) {
   if (const auto file = arguments.text("published-rows")) return read_published_results(*file);
   return compare_published(validate::read_published((data_directory() / "validate" / "published").string()),
-                           data_directory());
+                           data_directory(), RatesFrom::stated, threads_of(arguments));
 }
 
 void write_errors(const std::string& file, const Comparison& comparison,

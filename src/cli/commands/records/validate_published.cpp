@@ -33,7 +33,7 @@ ExitStatus validate_published(const Arguments& arguments) {
                                   .message = "applies to records, not to --published; leave out one of them"});
   const std::vector<PublishedResult> results =
       compare_published(validate::read_published(*arguments.text("published")), data_directory(),
-                        rates_from(arguments).value_or(RatesFrom::stated));
+                        rates_from(arguments).value_or(RatesFrom::stated), threads_of(arguments));
   if (const auto markdown = arguments.text("markdown"))
     write_file(*markdown, safe_markdown(render(summary_of(results), OutputFormat::md)));
   const OutputFormat format = arguments.format();

@@ -1,4 +1,4 @@
-#include "request/sweep_axes.h"
+#include "request/sweep/sweep_axes.h"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,11 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "predict/explain/labels.h"
+#include "request/sweep/choice_axes.h"
 
 namespace tilescope {
 namespace {
 
-constexpr std::size_t most_values = 1000000;
-constexpr std::int64_t largest_value = std::int64_t{1} << 40;
 constexpr std::int64_t most_warps = 64;
 
 struct NamedExtent {
@@ -47,58 +46,32 @@ constexpr std::array<Follower, 3> followers{{{&Workload::heads_q, &Workload::hea
 
 bool sets(const SweepAxis& axis, std::int64_t Workload::*extent) { return contains(axis.extents, extent); }
 
-// "first:last:xF" multiplies by F, "first:last:+S" (or ":S") adds S; or a comma list.
-std::vector<std::int64_t> parse_values(const std::string& text) {
-  std::vector<std::int64_t> values;
-  const std::vector<std::string> parts = split(text, ':');
-  const auto number = [&](std::string_view word) {
-    const auto value = parse_count(word);
-    if (!value || *value < 1 || *value > largest_value)
-      refuse("--axis", fmt::format("expected integers from 1 to 2^40, found '{}' in '{}'", word, text));
-    return *value;
-  };
-  if (parts.size() == 1) {
-    for (const std::string& word : split(text, ',')) values.push_back(number(word));
-    return values;
-  }
-  if (parts.size() != 3 || parts[2].empty())
-    refuse("--axis", fmt::format("expected FIRST:LAST:xFACTOR or FIRST:LAST:+STEP or a list A,B,C, found '{}'", text));
-  const bool times = parts[2][0] == 'x';
-  const std::int64_t step = number(times || parts[2][0] == '+' ? parts[2].substr(1) : parts[2]);
-  if (times && step < 2) refuse("--axis", "a factor must be at least 2");
-  const std::int64_t last = number(parts[1]);
-  for (std::int64_t value = number(parts[0]); value <= last;) {
-    values.push_back(value);
-    if (values.size() > most_values) refuse("--axis", fmt::format("'{}' gives more than {} values", text, most_values));
-    if (times ? __builtin_mul_overflow(value, step, &value) : __builtin_add_overflow(value, step, &value)) break;
-  }
-  if (values.empty()) refuse("--axis", fmt::format("'{}' is an empty range: FIRST is above LAST", text));
-  return values;
-}
-
-SweepAxis parse_axis(const std::string& text, const Plan& plan) {
+SweepAxis parse_axis(const std::string& text, const Plan& plan, bool many) {
   const std::vector<std::string> tiles = tile_columns(plan);  // the parameters in order, then warps
   std::vector<std::string> names;
   for (const NamedExtent& known : named_extents) names.emplace_back(known.name);
   names.emplace_back("seqlen");
   names.insert(names.end(), tiles.begin(), tiles.end());
+  names.emplace_back("stages");
   const std::size_t equals = text.find('=');
   std::string name = text.substr(0, equals);
   std::replace(name.begin(), name.end(), '-', '_');
+  if (name == "splits") name = "tile_splits";
   if (equals == std::string::npos)
     refuse("--axis", fmt::format("expected NAME=VALUES, as in q_len=1k:128k:x2, found '{}'", text));
-  if (!contains(names, name)) refuse("--axis", fmt::format("unknown axis '{}'{}", name, did_you_mean(name, names)));
-  SweepAxis axis{.name = name, .values = parse_values(text.substr(equals + 1))};
+  if (!contains(names, name)) {
+    for (const std::string& choice : choice_axis_names()) names.push_back(choice);
+    refuse("--axis", fmt::format("unknown axis '{}'{}", name, did_you_mean(name, names)));
+  }
+  SweepAxis axis{.name = name, .values = AxisValues::parse(text.substr(equals + 1), many)};
   for (const NamedExtent& known : named_extents)
     if (name == known.name) axis.extents.push_back(known.extent);
   if (name == "seqlen") axis.extents = {&Workload::q_len, &Workload::kv_len};
   if (const auto tile = std::find(tiles.begin(), tiles.end() - 1, name); tile != tiles.end() - 1)
     axis.tile = static_cast<int>(tile - tiles.begin());
-  axis.warps = name == tiles.back();
-  const auto too_many =
-      std::find_if(axis.values.begin(), axis.values.end(), [](std::int64_t value) { return value > most_warps; });
-  if (axis.warps && too_many != axis.values.end())
-    refuse("--axis", fmt::format("warps must be from 1 to {}, found {}", most_warps, *too_many));
+  axis.warps = name == tiles.back(), axis.stages = name == "stages";
+  if ((axis.warps || axis.stages) && axis.values.largest() > most_warps)
+    refuse("--axis", fmt::format("{} must be from 1 to {}, found {}", name, most_warps, axis.values.largest()));
   return axis;
 }
 
@@ -131,13 +104,12 @@ void add_followers(std::vector<SweepAxis>& axes, const Options& options, const D
 std::vector<SweepAxis> read_axes(const Options& options, const Plan& plan) {
   std::vector<SweepAxis> axes;
   for (const std::string& text : options.all("axis")) {
-    SweepAxis axis = parse_axis(text, plan);
+    SweepAxis axis = parse_axis(text, plan, options.has("yes"));
     refuse_overlap(axes, axis);
     if (axis.name == "seqlen" && options.has("kv-len"))
       refuse("--axis", "'seqlen' sets kv_len, which --kv-len holds fixed; sweep q_len instead or leave out --kv-len");
     axes.push_back(std::move(axis));
   }
-  if (axes.empty()) refuse("--axis", "is missing: give at least one axis to sweep, as in --axis seqlen=1k:128k:x2");
   add_followers(axes, options, plan.schedule.diagram);
   const std::string mask = options.text("mask").value_or("");
   for (const SweepAxis& axis : axes)
@@ -155,7 +127,7 @@ std::vector<std::pair<std::string, std::string>> options_of_first_values(const s
   std::vector<std::pair<std::string, std::string>> added;
   for (const SweepAxis& axis : axes)
     if (!axis.extents.empty() && !options.has(named(axis.extents.front()).option))
-      added.emplace_back(named(axis.extents.front()).option, std::to_string(axis.values.front()));
+      added.emplace_back(named(axis.extents.front()).option, std::to_string(axis.values[0]));
   return added;
 }
 
@@ -170,6 +142,7 @@ void set_point(Point& point, const Point& base, const Plan& plan, const std::vec
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].tile >= 0) point.tiles[static_cast<std::size_t>(axes[i].tile)] = axes[i].values[at[i]];
     if (axes[i].warps) point.warps = axes[i].values[at[i]];
+    if (axes[i].stages) point.stages = axes[i].values[at[i]];
   }
 }
 

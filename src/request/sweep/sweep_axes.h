@@ -1,25 +1,26 @@
-// The axes of a sweep: what --axis names, which values it takes, and what a value sets.
+// The axes of a sweep whose values are numbers: what --axis names, which values it takes, and what a value sets.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "request/read_point.h"
+#include "request/sweep/axis_values.h"
 
 namespace tilescope {
 
 struct SweepAxis {
   std::string name;
-  std::vector<std::int64_t> values;                    // at least one
+  AxisValues values;                                   // at least one
   std::vector<std::int64_t Workload::*> extents = {};  // a value sets these extents,
   int tile = -1;                                       // or this parameter of the schedule (-1: none),
-  bool warps = false;                                  // or the number of warps
+  bool warps = false, stages = false;                  // or the number of warps, or of stages
 };
 
 // Reads every --axis. Axes follow the rules of the options: heads_q also sets heads_kv, and q_len also sets kv_len,
 // unless --workload, an option or an axis gives it. head_dim also sets v_head_dim unless an option or an axis gives it.
-// seqlen sets both lengths. Throws InputError for no axis, an unknown axis, bad values, two axes for one size, and
-// lengths swept under a block-sparse mask.
+// seqlen sets both lengths. Throws InputError for an unknown axis, bad values, two axes for one size, and lengths swept
+// under a block-sparse mask.
 std::vector<SweepAxis> read_axes(const Options& options, const Plan& plan);
 
 // Options for sizes that an axis sweeps and no option gives, with the axis's first value. They make the base point

@@ -1,0 +1,52 @@
+#include "base/parallel.h"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace tilescope {
+
+std::size_t all_cores() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+std::size_t slots_of(std::size_t threads) { return threads <= 1 ? 1 : 4 * threads; }
+
+void in_order(std::size_t items, std::size_t threads, const ItemStage& make, const ItemStage& take) {
+  if (threads <= 1 || items <= 1) {
+    for (std::size_t item = 0; item < items; ++item) make(item, 0), take(item, 0);
+    return;
+  }
+  // Items leave in the order in which they came, so that those inside are consecutive: no two have one slot.
+  const std::size_t slots = slots_of(threads);
+  std::vector<std::exception_ptr> failed(slots);
+  std::size_t next = 0;
+  const auto give = [&](tbb::flow_control& flow) {
+    if (next == items) flow.stop();
+    return next == items ? items : next++;
+  };
+  const auto make_one = [&](std::size_t item) {
+    try {
+      make(item, item % slots);
+    } catch (...) {
+      failed[item % slots] = std::current_exception();
+    }
+    return item;
+  };
+  const auto take_one = [&](std::size_t item) {
+    if (const std::exception_ptr error = std::exchange(failed[item % slots], nullptr)) std::rethrow_exception(error);
+    take(item, item % slots);
+  };
+  const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism, threads);
+  tbb::task_arena arena(static_cast<int>(threads));
+  arena.execute([&] {
+    tbb::parallel_pipeline(slots, tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order, give) &
+                                      tbb::make_filter<std::size_t, std::size_t>(tbb::filter_mode::parallel, make_one) &
+                                      tbb::make_filter<std::size_t, void>(tbb::filter_mode::serial_in_order, take_one));
+  });
+}
+
+}  // namespace tilescope

@@ -1,0 +1,56 @@
+#include "base/parallel.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/test_seed.h"
+
+using namespace tilescope;
+
+TEST_CASE("items are taken in their order, each once and with what its slot holds, whatever the number of threads") {
+  std::mt19937 random(test_seed());
+  for (const std::size_t threads : {1U, 2U, 3U, 7U, 32U})
+    for (int round = 0; round < 20; ++round) {
+      const std::size_t items = random() % 500;
+      std::vector<unsigned> work(items);
+      for (unsigned& each : work) each = static_cast<unsigned>(random() % 2000);
+      std::vector<std::size_t> slots(slots_of(threads)), taken;
+      in_order(
+          items, threads,
+          [&](std::size_t item, std::size_t slot) {
+            volatile unsigned spin = 0;
+            for (unsigned i = 0; i < work[item]; ++i) spin = spin + i;
+            slots[slot] = item * item;
+          },
+          [&](std::size_t item, std::size_t slot) {
+            taken.push_back(item);
+            REQUIRE(slots[slot] == item * item);
+          });
+      REQUIRE(taken.size() == items);
+      for (std::size_t i = 0; i < items; ++i) REQUIRE(taken[i] == i);
+    }
+}
+
+TEST_CASE("the first failure by order ends the work, and what comes before it is taken") {
+  for (const std::size_t threads : {1U, 2U, 7U})
+    for (int round = 0; round < 20; ++round) {
+      std::size_t taken = 0;
+      std::string message;
+      try {
+        in_order(
+            200, threads,
+            [](std::size_t item, std::size_t) {
+              if (item >= 50 && item % 3 == 2) throw std::runtime_error(std::to_string(item));
+            },
+            [&](std::size_t, std::size_t) { ++taken; });
+      } catch (const std::runtime_error& error) {
+        message = error.what();
+      }
+      REQUIRE(message == "50");
+      REQUIRE(taken == 50);
+    }
+}

@@ -1,0 +1,36 @@
+// What sweep and sweep merge share: columns of the rows, and where rows go.
+#pragma once
+
+#include "cli/commands/commands.h"
+#include "cli/output/rows/shard_file.h"
+#include "request/sweep/grid.h"
+
+namespace tilescope::cli {
+
+// The columns of a sweep, and how a row is read from a point.
+class SweepRows {
+ public:
+  // All columns, or those of --columns in its order; `objects`: a JSON object a row.
+  SweepRows(const Arguments& arguments, const SweepGrid& grid, bool objects);
+  Cells row(const SweptPoint& point) const;
+  const std::vector<RowColumn>& described() const { return described_; }
+  bool objects() const { return objects_; }
+  // Of SQLite: the type of each column, where the first point's row has a value.
+  void set_types(const Cells& first);
+
+ private:
+  bool objects_;
+  std::vector<PredictionColumn> columns_;
+  std::vector<RowColumn> described_;
+};
+
+// Columns that axes change, of those described: a database has an index for each.
+std::vector<std::string> indexed_columns(const std::vector<std::string>& axes, const std::vector<RowColumn>& columns);
+
+// The sink of a form that is no shard.
+std::unique_ptr<RowSink> sink_of(const Arguments& arguments, RowForm form, const std::vector<RowColumn>& columns,
+                                 const std::vector<std::string>& indexed);
+
+ExitStatus merge_shards(const Arguments& arguments);  // sweep merge
+
+}  // namespace tilescope::cli

@@ -1,0 +1,117 @@
+#include "cli/output/rows/row_sink.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/input/options.h"
+
+namespace tilescope::cli {
+namespace {
+
+struct Ending {
+  std::string_view end;
+  RowForm form;
+};
+constexpr std::array<Ending, 10> endings{{{".csv", RowForm::csv},
+                                          {".jsonl", RowForm::json},
+                                          {".ndjson", RowForm::json},
+                                          {".json", RowForm::json},
+                                          {".txt", RowForm::text},
+                                          {".md", RowForm::md},
+                                          {".sqlite", RowForm::sqlite},
+                                          {".sqlite3", RowForm::sqlite},
+                                          {".db", RowForm::sqlite},
+                                          {".parquet", RowForm::parquet}}};
+
+RowForm form_of_file(const std::string& file) {
+  for (const Ending& each : endings)
+    if (file.ends_with(each.end)) return each.form;
+  return RowForm::csv;
+}
+
+RowForm form_of_format(OutputFormat format) {
+  switch (format) {
+    case OutputFormat::json:
+      return RowForm::json;
+    case OutputFormat::text:
+      return RowForm::text;
+    case OutputFormat::md:
+      return RowForm::md;
+    case OutputFormat::csv:
+      break;
+  }
+  return RowForm::csv;
+}
+
+class LineSink : public RowSink {
+ public:
+  LineSink(const Arguments& arguments, bool csv, const std::vector<RowColumn>& columns)
+      : csv_(csv), output_(arguments) {
+    if (!csv) return;
+    std::vector<std::string> keys;
+    for (const RowColumn& column : columns) keys.push_back(column.key);
+    output_.write(join(keys, ",") + "\n");
+  }
+  void add(Cells row, RowBatch& batch) const override {
+    if (csv_) batch.text += csv_line(row);
+    else batch.text += row.front().dump() + "\n";
+  }
+  void write(RowBatch& batch) override {
+    output_.write(batch.text);
+    batch.text.clear();
+  }
+  void commit() override { output_.commit(); }
+
+ private:
+  bool csv_;
+  Output output_;
+};
+
+// Widths of columns depend on all rows.
+class TableSink : public RowSink {
+ public:
+  TableSink(const Arguments& arguments, RowForm form, const std::vector<RowColumn>& columns)
+      : arguments_(arguments), style_(style_of(arguments)) {
+    style_.format = form == RowForm::md ? OutputFormat::md : OutputFormat::text;
+    for (const RowColumn& column : columns) table_.columns.push_back(column.key);
+  }
+  void add(Cells row, RowBatch& batch) const override { batch.rows.push_back(std::move(row)); }
+  void write(RowBatch& batch) override {
+    for (Cells& row : batch.rows) table_.rows.push_back(std::move(row));
+    batch.rows.clear();
+    if (table_.rows.size() > most_shown_rows)
+      refuse("--format", fmt::format("text and md hold all rows in memory: at most {}; use csv, json or -o FILE.sqlite",
+                                     with_thousands(static_cast<long long>(most_shown_rows))));
+  }
+  void commit() override { deliver(arguments_, render(table_, style_)); }
+
+ private:
+  const Arguments& arguments_;
+  Style style_;
+  Table table_;
+};
+
+}  // namespace
+
+RowForm row_form(const Arguments& arguments) {
+  const auto file = arguments.text("output");
+  const RowForm by_name = file ? form_of_file(*file) : RowForm::csv;
+  if (by_name == RowForm::parquet)
+    refuse(
+        "--output",
+        "this program writes no Parquet: write FILE.csv or FILE.sqlite and convert it, as docs/many-points.md shows");
+  if (by_name == RowForm::sqlite && arguments.has("format"))
+    refuse("--format", fmt::format("the name '{}' asks for another form; leave out --format", shown_text(*file)));
+  return arguments.has("format") ? form_of_format(arguments.format()) : by_name;
+}
+
+std::unique_ptr<RowSink> text_sink(const Arguments& arguments, RowForm form, const std::vector<RowColumn>& columns) {
+  if (form == RowForm::csv || form == RowForm::json)
+    return std::make_unique<LineSink>(arguments, form == RowForm::csv, columns);
+  return std::make_unique<TableSink>(arguments, form, columns);
+}
+
+}  // namespace tilescope::cli
