@@ -1,4 +1,5 @@
-// What JavaScript calls: tilescope_call(request) with a text of the module's memory. The data are files below /tilescope.
+// What JavaScript calls: tilescope_call(request) with a text of the module's memory. The data are files below
+// /tilescope.
 #include <cstdlib>
 
 #include "wasm/call.h"

@@ -5,8 +5,8 @@
 
 namespace tilescope::wasm {
 
-// `request` is {"call": NAME, "options": [["hardware", "h200_sxm"], ["q-len", "4k"], ...]}. The options are those of the
-// command line. The reply is {"answer": ...} or {"error": "the message that the command line prints"}.
+// `request` is {"call": NAME, "options": [["hardware", "h200_sxm"], ["q-len", "4k"], ...]}. The options are those of
+// the command line. The reply is {"answer": ...} or {"error": "the message that the command line prints"}.
 //
 //   predict  what `tilescope predict --format json` prints
 //   search   what `tilescope search --format json` prints
