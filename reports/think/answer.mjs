@@ -41,11 +41,12 @@ export class AnswerView {
   constructor(side, save) {
     this.side = side;
     const place = (name) => element('div', { class: 'chart', id: `${name}-${side}` });
-    const figure = (heading, chart) => element('figure', {}, element('h4', {}, heading), chart);
+    const figure = (heading, chart) => element('figure', {}, element('h3', {}, heading), chart);
     this.lead = element('p', { class: 'lead', role: 'status', 'aria-live': 'polite' });
     this.refusal = element('p', { class: 'refusal', role: 'alert', hidden: true });
     this.facts = element('dl', { class: 'facts' });
     this.places = { roofline: place('roofline'), traffic: place('traffic'), parts: place('parts'), gains: place('gains') };
+    this.charts = Object.fromEntries(Object.entries(this.places).map(([name, at]) => [name, new Chart(at)]));
     this.pictures = element('div', { class: 'pictures' }, figure('Roofline', this.places.roofline),
       element('div', { class: 'small' }, figure('Traffic', this.places.traffic), figure('Where the time goes', this.places.parts), figure('What 10 % more of one thing would save', this.places.gains)));
     this.command = element('pre', { class: 'command', tabindex: '0', 'aria-label': 'Command line' });
@@ -53,17 +54,7 @@ export class AnswerView {
     this.folded = element('details', { id: `json-${side}` }, element('summary', {}, 'The same at the command line, and its JSON'), this.command,
       element('div', { class: 'bar' }, element('button', { type: 'button', id: `save-json-${side}`, on: { click: () => save(this.text) } }, 'Save JSON')), this.json);
     this.folded.addEventListener('toggle', () => this.show_json());
-    this.root = element('div', { class: `side answer ${side}`, id: `answer-${side}` }, element('h3', {}, element('b', { class: 'name' }, side.toUpperCase()), 'Configuration'), this.lead, this.refusal, this.facts, this.pictures, this.folded);
-  }
-
-  // After the place is in the page, which has a width then.
-  make_charts() {
-    const { places } = this;
-    this.charts = {
-      roofline: new Chart(places.roofline, roofline()), traffic: new Chart(places.traffic, traffic()),
-      parts: new Chart(places.parts, bars('Parts of the predicted time, largest first.', 'var(--issue)', most_parts)),
-      gains: new Chart(places.gains, bars('Part of the time that 10 percent more of one thing would save, largest first.', 'var(--smem)', most_parts)),
-    };
+    this.root = element('div', { class: `side answer ${side}`, id: `answer-${side}` }, element('h3', { class: 'title' }, element('b', { class: 'name' }, side.toUpperCase()), 'Configuration'), this.lead, this.refusal, this.facts, this.pictures, this.folded);
   }
 
   refuse(message) {
@@ -92,12 +83,18 @@ export class AnswerView {
   show_json() { if (this.folded.open) this.json.textContent = this.text; }
 
   // The frames are those of all answers shown, so that they can be compared.
-  draw(frames) {
+  draw(frames, height) {
     if (!this.answer?.prediction.traffic) return Promise.resolve();
-    const [parts, most] = part_rows(this.answer), [gains, most_gain] = gain_rows(this.answer);
-    return Promise.all([
-      this.charts.roofline.set(...roofline_rows(this.answer, frames.roofline)), this.charts.traffic.set(...traffic_rows(this.answer, frames.traffic)),
-      this.charts.parts.set({ parts }, { most }), this.charts.gains.set({ parts: gains }, { most: most_gain }),
-    ]);
+    const { charts, answer } = this, levels = answer.prediction.traffic.length;
+    const [parts, most] = part_rows(answer), [gains, most_gain] = gain_rows(answer);
+    const drawing = [charts.traffic.set(levels, () => traffic(levels), ...traffic_rows(answer, frames.traffic))];
+    const timed = Boolean(answer.prediction.time?.seconds);
+    for (const [name, shown] of [['roofline', timed], ['parts', timed], ['gains', gains.length > 0]]) this.places[name].parentElement.hidden = !shown;
+    if (timed) {
+      drawing.push(charts.roofline.set(height, () => roofline(height), ...roofline_rows(answer, frames.roofline, height)));
+      drawing.push(charts.parts.set('parts', () => bars('Parts of the predicted time, largest first.', 'var(--issue)', most_parts), { parts }, { most }));
+    }
+    if (gains.length > 0) drawing.push(charts.gains.set('gains', () => bars('Part of the time that 10 percent more of one thing would save, largest first.', 'var(--smem)', most_parts), { parts: gains }, { most: most_gain }));
+    return Promise.all(drawing);
   }
 }

@@ -29,7 +29,7 @@ export class Form {
     this.controls = {};
     this.ranges = {};
     this.root = element('fieldset', { class: `side ${side}`, id: `form-${side}` }, element('legend', {}, element('b', { class: 'name' }, side.toUpperCase()), 'Configuration'),
-      element('div', { class: 'fields' }, this.gpu(), this.implementation(), this.shape(), this.mask()),
+      element('div', { class: 'fields' }, this.gpu(), this.implementation(), this.shape(), this.mask(), this.note),
       element('h3', {}, 'Sizes'), element('div', { class: 'fields' }, ...sizes.map((size) => this.size(size))),
       element('h3', {}, 'Format and tile'), element('div', { class: 'fields' }, this.format(), this.tile(), this.l2()),
       this.array_formats(), this.gpu_changes());
@@ -62,8 +62,8 @@ export class Form {
     const schedules = this.catalogue.schedules.filter((s) => s.pass).map((s) => [`schedule:${s.schedule}`, s.schedule]);
     const select = element('select', {}, element('optgroup', { label: 'Best existing kernel' }, ...options([['kernel:auto', 'auto: the fastest that runs']])),
       element('optgroup', { label: 'Schedules, as ideal kernels' }, ...options(schedules)), element('optgroup', { label: 'Kernels' }, ...options(kernels)));
-    this.note = element('span', { class: 'quiet' });
-    return element('div', { class: 'field' }, field('Kernel or schedule', this.keep('how', select)), this.note);
+    this.note = element('p', { class: 'quiet note' });
+    return field('Kernel or schedule', this.keep('how', select));
   }
 
   shape() {
@@ -84,7 +84,7 @@ export class Form {
     return field('Named sizes', select);
   }
 
-  mask() { return field('Mask: none, causal, window:W or prefix:P', this.keep('mask', element('input', { type: 'text', list: 'masks', spellcheck: 'false' }))); }
+  mask() { return field('Mask', this.keep('mask', element('input', { type: 'text', list: 'masks', spellcheck: 'false', title: 'none, causal, window:W or prefix:P' }))); }
 
   size(size) {
     const { key, label, least, most, same } = size;
@@ -97,7 +97,7 @@ export class Form {
       const tick = element('input', { type: 'checkbox', id: `${this.side}-${key}-same` });
       tick.addEventListener('change', () => this.take(key, tick.checked ? '' : this.choice[same]));
       this.ranges[`${key}-same`] = tick;
-      names.push(element('label', { class: 'tick' }, tick, `as ${sizes.find((s) => s.key === same).label.toLowerCase()}`));
+      names.push(element('label', { class: 'tick' }, tick, size.as));
     }
     return element('div', { class: 'size' }, element('div', { class: 'names' }, ...names), range, number);
   }

@@ -3,7 +3,7 @@ import { AnswerView } from './answer.mjs';
 import { Chart, curve, tiles } from './charts.mjs';
 import { Engine } from './engine.mjs';
 import { Form, element, field, options } from './form.mjs';
-import { curve_row, metrics, roofline_frame, tile_rows, traffic_frame } from './pictures.mjs';
+import { curve_row, curve_signals, metrics, roofline_frame, tile_cells, traffic_frame } from './pictures.mjs';
 import { address_of, axis_values, first_choice, options_of, sizes, state_of } from './state.mjs';
 
 const by_id = (id) => document.getElementById(id);
@@ -31,7 +31,7 @@ class Page {
     this.views = {};
     this.forms = {};
     this.turn = 0;
-    this.drawn = { a: '', b: '' };
+    this.curve = new Chart(by_id('curve'));
   }
 
   sides() { return this.state.b ? ['a', 'b'] : ['a']; }
@@ -77,8 +77,8 @@ class Page {
   // Forms and places of answers for one or two configurations.
   build() {
     by_id('second').checked = Boolean(this.state.b);
-    for (const view of Object.values(this.views)) for (const chart of Object.values(view.charts)) chart.remove();
-    this.views = {}, this.forms = {}, this.drawn = { a: '', b: '' };
+    for (const view of Object.values(this.views)) for (const chart of Object.values(view.charts)) chart.clear();
+    this.views = {}, this.forms = {};
     for (const side of this.sides()) {
       this.forms[side] = new Form(side, this.catalogue, this.profiles, this.state[side], () => this.follow());
       this.views[side] = new AnswerView(side, (text) => save(text, `tilescope-${side}.json`));
@@ -88,9 +88,8 @@ class Page {
       by_id(id).classList.toggle('two', Boolean(this.state.b));
     }
     by_id('tiles').classList.toggle('two', Boolean(this.state.b));
-    for (const [side, form] of Object.entries(this.forms)) form.show(), this.views[side].make_charts();
-    this.remake_tiles();
-    this.remake_curve();
+    for (const form of Object.values(this.forms)) form.show();
+    this.make_tile_places();
     this.follow();
   }
 
@@ -111,6 +110,7 @@ class Page {
     await this.draw();
     if (turn !== this.turn) return;
     this.latency = { predictor: Math.max(...replies.map((r) => r.milliseconds)), all: performance.now() - since };
+    document.documentElement.dataset.ready = 'yes';
     document.documentElement.dataset.answered = String(Number(document.documentElement.dataset.answered ?? 0) + 1);
     delete document.documentElement.dataset.busy;
     this.follow_slowly(turn);
@@ -128,7 +128,7 @@ class Page {
     const answers = this.sides().map((side) => this.views[side].answer).filter((answer) => answer?.prediction.traffic);
     const timed = answers.filter((answer) => answer.prediction.time?.seconds);
     const frames = { roofline: roofline_frame(timed.length ? timed : answers), traffic: traffic_frame(answers) };
-    await Promise.all(this.sides().map((side) => this.views[side].draw(frames)));
+    await Promise.all(this.sides().map((side) => this.views[side].draw(frames, this.state.b ? 330 : 520)));
   }
 
   // ---- curve and tiles: one point after the other, dropped when the question changes -------------------------------
@@ -139,8 +139,6 @@ class Page {
         this.state.view[key] = control.value.trim();
         if (key === 'axis') this.state.view.from = this.state.view.to = '';
         this.show_view_controls();
-        if (key !== 'tiles') this.remake_curve();
-        else this.remake_tiles();
         this.follow();
       });
       return control;
@@ -167,27 +165,23 @@ class Page {
     return [Number(from) || usual[0], Number(to) || usual[1]];
   }
 
-  remake_curve() {
-    this.curve?.remove();
-    const size = sizes.find(({ key }) => key === this.state.view.axis) ?? sizes[0], metric = metrics[this.state.view.metric] ?? metrics.microseconds;
-    by_id('curve-title').textContent = `Curve of ${metric.label} over ${size.label.toLowerCase()}`;
-    this.curve = new Chart(by_id('curve'), curve(size.label.toLowerCase(), metric.label, metric.logarithmic));
-    this.drawn.curve = '';
-  }
-
-  remake_tiles() {
-    for (const chart of Object.values(this.tile_charts ?? {})) chart.chart?.remove();
-    this.tile_charts = {};
+  make_tile_places() {
+    for (const { chart } of Object.values(this.tile_places ?? {})) chart.clear();
+    this.tile_places = {};
     by_id('tiles').replaceChildren(...this.sides().map((side) => {
       const place = element('div', { class: 'chart', id: `tiles-${side}` }), note = element('p', { class: 'quiet', role: 'status' });
-      this.tile_charts[side] = { place, note };
-      return element('div', { class: `side ${side}` }, element('h3', {}, element('b', { class: 'name' }, side.toUpperCase()), 'Configuration'), note, place);
+      const one = { place, note, cells: [] };
+      one.chart = new Chart(place, { choose: (tile) => { if (one.cells.some((cell) => cell.id === tile && cell.ok)) this.forms[side].take('tile', tile); } });
+      this.tile_places[side] = one;
+      return element('div', { class: `side ${side}` }, element('h3', { class: 'title' }, element('b', { class: 'name' }, side.toUpperCase()), 'Configuration'), note, place);
     }));
   }
 
   async follow_slowly(turn) {
     const current = () => turn === this.turn;
     document.documentElement.dataset.slow = 'busy';
+    await new Promise((resolve) => { setTimeout(resolve, 200); }); // a slider that still moves comes first
+    if (!current()) return;
     await this.draw_curve(current);
     for (const side of this.sides()) if (current()) await this.draw_tiles(side, current);
     if (current()) document.documentElement.dataset.slow = 'done';
@@ -195,18 +189,23 @@ class Page {
 
   async draw_curve(current) {
     const { axis, metric } = this.state.view, [from, to] = this.ends(), rows = [], refused = new Set();
-    if (!metrics[metric]) return;
+    const size = sizes.find(({ key }) => key === axis), shown = metrics[metric];
+    if (!size || !shown) return;
+    const x_title = size.label.toLowerCase();
+    by_id('curve-title').textContent = `Curve of ${shown.label} over ${x_title}`;
+    const xticks = axis_values(from, to, 1);
+    const show = () => this.curve.set(`${axis} ${metric}`, () => curve(x_title, shown.label, shown.logarithmic), { curve: rows }, curve_signals(rows, from, to, xticks, shown.logarithmic));
     for (const side of this.sides())
       for (const value of this.values_with_question(side, axis, from, to)) {
         const [asked, files] = this.question_at(side, axis, value);
         const reply = await this.slow.ask('point', 'point', asked, files);
         if (!reply || !current()) return;
         const row = reply.answer ? curve_row(side.toUpperCase(), value, reply.answer, metric, String(value) === this.value_of(side, axis)) : null;
-        if (row) rows.push(row);
-        else refused.add(`${side.toUpperCase()} at ${value}`);
-        if (row) await this.curve.set({ curve: rows });
+        if (!row) refused.add(`${side.toUpperCase()} at ${value}`);
+        else rows.push(row);
+        if (row && rows.length > 1) await show();
       }
-    if (rows.length === 0) await this.curve.set({ curve: [] });
+    if (rows.length <= 1) this.curve.clear();
     by_id('curve-note').textContent = refused.size ? `No time: ${[...refused].slice(0, 6).join(', ')}${refused.size > 6 ? ` and ${refused.size - 6} more` : ''}.` : '';
   }
 
@@ -226,32 +225,20 @@ class Page {
   }
 
   async draw_tiles(side, current) {
-    const { answer } = this.views[side], chart = this.tile_charts[side], choice = this.state[side];
-    chart.place.hidden = !answer?.tile;
-    if (!answer?.tile) {
-      chart.note.textContent = 'No tiles for this question.';
-      return;
-    }
+    const { answer } = this.views[side], shown = this.tile_places[side], metric = this.state.view.tiles;
+    const say = (text) => { shown.note.textContent = text; };
+    const none = (text) => { say(text), shown.chart.clear(), shown.cells = []; };
+    if (!answer?.tile) return none('No tiles for this question.');
     const [asked, files] = this.question(side);
-    const reply = await this.slow.ask('tiles', 'tiles', [...asked.filter(([name]) => name !== 'tile'), ['tile', answer.tile]], files);
+    const reply = await this.slow.ask('tiles', 'search', [...asked.filter(([name]) => name !== 'tile'), ['top', '100000']], files);
     if (!reply || !current()) return;
-    if (reply.error || reply.answer.axes.length < 2) {
-      chart.note.textContent = reply.error ? reply.error.replace(/^error: /, '') : 'This schedule has fewer than two tile sizes.';
-      chart.place.hidden = true;
-      return;
-    }
-    const rows = tile_rows(reply.answer, this.state.view.tiles, answer.tile), heights = new Set(rows.map((r) => r.y)).size;
-    const shape = `${reply.answer.axes} ${heights} ${this.state.view.tiles}`;
-    if (chart.shape !== shape) {
-      chart.chart?.remove();
-      chart.shape = shape;
-      const choose = (tile) => { if (chart.rows.some((row) => row.id === tile && row.ok && row.built)) this.forms[side].take('tile', tile); };
-      chart.chart = new Chart(chart.place, tiles(`tile ${reply.answer.axes[1]}`, `tile ${reply.answer.axes[0]}`, this.state.view.tiles === 'seconds' ? 'time' : 'L2 bytes', heights), { choose });
-    }
-    const built = rows.filter((r) => r.ok && r.built).length;
-    chart.note.textContent = `${rows.filter((r) => r.ok).length} of ${rows.length} tiles fit${built < rows.filter((r) => r.ok).length ? `, ${built} are built` : ''}. Choose one to take it${choice.tile ? '; empty the tile field for the best one' : ''}.`;
-    chart.rows = rows;
-    await chart.chart.set({ cells: rows });
+    if (reply.error) return none(reply.error.replace(/^error: /, ''));
+    const { axes, cells } = tile_cells(reply.answer, metric, answer.tile);
+    if (axes.length < 2) return none('This schedule has fewer than two tile sizes.');
+    const rows = new Set(cells.map((cell) => cell.y)).size;
+    shown.cells = cells;
+    say(`${cells.filter((cell) => cell.ok).length} of ${cells.length} tiles can run. Choose one to take it${this.state[side].tile ? '; empty the tile field for the best one' : ''}.`);
+    await shown.chart.set(`${axes} ${rows} ${metric}`, () => tiles(`tile ${axes[1]}`, `tile ${axes[0]}`, metric === 'seconds' ? 'time' : 'L2 bytes', rows), { cells });
   }
 }
 

@@ -100,6 +100,14 @@ const total = (prediction, level) => {
   return found ? found.read_bytes + found.write_bytes : null;
 };
 
+// The ends of a curve's axes; one that is not logarithmic begins at 0.
+export function curve_signals(rows, from, to, xticks, logarithmic) {
+  const ys = rows.map((row) => row.y), frame = frame_of(ys);
+  const step = frame.high / 5;
+  const y = logarithmic ? frame : { low: 0, high: frame.high, ticks: [0, 1, 2, 3, 4, 5].map((n) => Number((n * step).toPrecision(6))) };
+  return { ...signals_of('x', { low: from, high: to, ticks: xticks }), ...signals_of('y', y) };
+}
+
 export function curve_row(side, x, answer, metric, here) {
   const { prediction, tile } = answer;
   if (!prediction.feasible || !prediction.time?.seconds) return null;
@@ -107,16 +115,24 @@ export function curve_row(side, x, answer, metric, here) {
   return Number.isFinite(y) && y > 0 ? { side, x, y, at: count(x), text: String(Number(y.toPrecision(4))), tile, bound: name_of(prediction.time.bound_by), here } : null;
 }
 
-export function tile_rows({ axes, cells }, metric, tile) {
-  const numbers = (text) => new Map(text.split(',').map((part) => part.split('=')));
-  const chosen = numbers(tile ?? '');
-  return cells.map((cell) => {
-    const ok = cell.level === undefined, value = metric === 'seconds' ? cell.seconds : cell.l2_bytes;
-    return {
-      ...cell, ok, id: cell.tile, level: cell.level ?? null, v: ok ? value : null, text: ok ? with_prefix(value, metric === 'seconds' ? 's' : 'B') : '',
-      here: String(cell.y) === chosen.get(axes[0]) && String(cell.x) === chosen.get(axes[1]),
-      seconds_text: ok ? with_prefix(cell.seconds, 's', 4) : '–', l2_text: ok ? count(cell.l2_bytes) : '–', built_text: cell.built ? 'yes' : 'no',
-      fits: ok ? 'yes' : `no, ${level_name(cell.level)} is too small: needs ${count(cell.needed_bytes)} B, has ${count(cell.available_bytes)} B`,
-    };
-  });
+// A cell for each pair of the first two tile sizes, with the best of the others; from what `search` prints.
+export function tile_cells({ feasible, infeasible, kernel }, metric, chosen_tile) {
+  const columns = Object.keys((feasible[0] ?? infeasible[0]) ?? {}).filter((key) => key.startsWith('tile_'));
+  const [y, x] = columns;
+  if (!x) return { axes: [], cells: [] };
+  const tile_of = (row) => [...columns.map((key) => `${key.slice(5)}=${row[key]}`), `warps=${row.warps}`, ...(kernel && row.stages ? [`stages=${row.stages}`] : [])].join(',');
+  const chosen = new Map((chosen_tile ?? '').split(',').map((part) => part.split('=')));
+  const cells = new Map();
+  for (const row of [...feasible, ...infeasible]) {
+    const key = `${row[y]} ${row[x]}`;
+    if (cells.has(key)) continue;
+    const ok = row.microseconds !== undefined, seconds = ok ? row.microseconds / 1e6 : null, value = metric === 'seconds' ? seconds : row.l2_bytes;
+    cells.set(key, {
+      y: row[y], x: row[x], ok, id: tile_of(row), tile: tile_of(row), level: row.level ?? null, v: ok ? value : null, text: ok ? with_prefix(value, metric === 'seconds' ? 's' : 'B') : '',
+      here: String(row[y]) === chosen.get(y.slice(5)) && String(row[x]) === chosen.get(x.slice(5)),
+      seconds_text: ok ? with_prefix(seconds, 's', 4) : '–', l2_text: ok ? count(row.l2_bytes) : '–',
+      fits: ok ? 'yes' : row.level ? `no, ${level_name(row.level)} is too small: needs ${count(row.needed_bytes)} B, has ${count(row.available_bytes)} B` : 'cannot run',
+    });
+  }
+  return { axes: [y.slice(5), x.slice(5)], cells: [...cells.values()] };
 }

@@ -4,11 +4,11 @@
 export const sizes = [
   { key: 'batch', option: 'batch', label: 'Batch', least: 1, most: 1024 },
   { key: 'heads', option: 'heads-q', label: 'Query heads', least: 1, most: 256 },
-  { key: 'heads_kv', option: 'heads-kv', label: 'KV heads', least: 1, most: 256, same: 'heads' },
+  { key: 'heads_kv', option: 'heads-kv', label: 'KV heads', least: 1, most: 256, same: 'heads', as: 'as queries' },
   { key: 'q_len', option: 'q-len', label: 'Query length', least: 1, most: 131072 },
-  { key: 'kv_len', option: 'kv-len', label: 'Key length', least: 1, most: 1048576, same: 'q_len' },
+  { key: 'kv_len', option: 'kv-len', label: 'Key length', least: 1, most: 1048576, same: 'q_len', as: 'as queries' },
   { key: 'head_dim', option: 'head-dim', label: 'Head dimension', least: 16, most: 512 },
-  { key: 'v_head_dim', option: 'v-head-dim', label: 'Value dimension', least: 16, most: 512, same: 'head_dim' },
+  { key: 'v_head_dim', option: 'v-head-dim', label: 'Value dimension', least: 16, most: 512, same: 'head_dim', as: 'as keys' },
 ];
 
 export const first_choice = {

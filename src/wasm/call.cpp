@@ -6,11 +6,9 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "request/answer.h"
 #include "request/option_specs.h"
 #include "request/searched.h"
-#include "request/sweep.h"
 #include "wasm/pictures.h"
 
 namespace tilescope::wasm {
@@ -26,33 +24,11 @@ Json search_call(const Given& given) {
 
 Json point_call(const Given& given) { return point_picture(answer(checked_options(given, point_options()))); }
 
-Json tiles_call(const Given& given) { return tile_picture(checked_options(given, point_options())); }
-
-Json sweep_call(const Given& given) {
-  const Sweep sweep = read_sweep(checked_options(given, point_options() + sweep_axis_options()));
-  const std::vector<PredictionColumn> columns = columns_at(prediction_columns(sweep.tiles()), shown::csv);
-  const JsonOptions no_errors;
-  Json keys = Json::array(), rows = Json::array();
-  for (const PredictionColumn& column : columns) keys.push_back(column.key);
-  each_point(sweep, [&](const Sweep& of, const Point& point, const Prediction* prediction,
-                        const std::vector<std::string>& unsupported) {
-    Json row = Json::array();
-    for (const PredictionColumn& column : columns)
-      row.push_back(cell(column, {of.plan, of.hardware, point, prediction, no_errors,
-                                  of.chosen_by.empty() ? "" : join(unsupported, "; ")}));
-    rows.push_back(std::move(row));
-  });
-  return {{"columns", std::move(keys)}, {"rows", std::move(rows)}};
-}
-
 Json answer_of(const Json& request) {
-  static const std::map<std::string, Json (*)(const Given&)> calls{{"predict", predict_call},
-                                                                   {"search", search_call},
-                                                                   {"point", point_call},
-                                                                   {"tiles", tiles_call},
-                                                                   {"sweep", sweep_call}};
+  static const std::map<std::string, Json (*)(const Given&)> calls{
+      {"predict", predict_call}, {"search", search_call}, {"point", point_call}};
   const auto found = calls.find(request.at("call").get<std::string>());
-  if (found == calls.end()) refuse("call", "expected predict, search, point, tiles or sweep");
+  if (found == calls.end()) refuse("call", "expected predict, search or point");
   return found->second(request.at("options").get<Given>());
 }
 

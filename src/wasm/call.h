@@ -11,8 +11,6 @@ namespace tilescope::wasm {
 //   predict  what `tilescope predict --format json` prints
 //   search   what `tilescope search --format json` prints
 //   point    the prediction and what charts draw of it: roofs and peaks of the GPU, parts of the time
-//   tiles    every tile of the kernel or schedule at this point, built or not, with its time
-//   sweep    the columns and rows of `tilescope sweep --format csv`
 std::string call(const std::string& request);
 
 }  // namespace tilescope::wasm
