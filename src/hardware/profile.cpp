@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
 #include <sstream>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "config/reader.h"
 #include "hardware/counter_keys.h"
@@ -27,8 +30,8 @@ bool consists_of(std::string_view text, std::string_view allowed) {
 
 class ProfileReader {
  public:
-  explicit ProfileReader(const std::filesystem::path& file) : document_(Document::load(file)) {
-    profile_.file = file.string();
+  ProfileReader(std::string_view text, const std::string& file) : document_(Document::parse(text, file)) {
+    profile_.file = file;
   }
 
   HardwareProfile read() {
@@ -305,6 +308,23 @@ const MemoryLevel* HardwareProfile::level(LevelId wanted) const {
   return found == levels.end() ? nullptr : &*found;
 }
 
-HardwareProfile load_profile(const std::filesystem::path& file) { return ProfileReader(file).read(); }
+// One question reads the same profiles again: derived rates look at all of them. A profile is kept with its text, and
+// read anew when the file has another.
+HardwareProfile load_profile(const std::filesystem::path& file) {
+  constexpr std::size_t most_kept = 64, most_bytes = std::size_t{1} << 20;  // of a file, as Document::load takes
+  static std::mutex mutex;
+  static std::map<std::string, std::pair<std::string, HardwareProfile>> kept;
+  const std::string name = file.string(), text = read_file(file, most_bytes);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = kept.find(name); found != kept.end() && found->second.first == text)
+      return found->second.second;
+  }
+  HardwareProfile profile = ProfileReader(text, name).read();
+  const std::lock_guard lock(mutex);
+  if (kept.size() >= most_kept) kept.clear();
+  kept.insert_or_assign(name, std::pair(text, profile));
+  return profile;
+}
 
 }  // namespace tilescope

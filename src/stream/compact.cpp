@@ -88,7 +88,8 @@ class Search {
 
   // Whether numbers show that the section is wrong: most candidates are, and a proof takes long.
   bool refuted(const std::vector<Expression>& section) const {
-    return std::ranges::any_of(std::array{1, 2}, [&](int seed) {
+    const std::array seeds{1, 2};
+    return std::any_of(seeds.begin(), seeds.end(), [&](int seed) {
       return loses_outputs(section, static_cast<std::uint64_t>(seed)) ||
              merges_to_others(section, static_cast<std::uint64_t>(seed));
     });

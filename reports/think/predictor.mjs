@@ -1,0 +1,29 @@
+// The predictor in node: for the build of the page and its tests. In the page worker.js does the same.
+import { readFileSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+// The files that predictions read, by path below the project.
+export function data_files(top) {
+  const files = {};
+  const take = (folder, wanted) => {
+    for (const entry of readdirSync(join(top, folder), { withFileTypes: true })) {
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory()) take(path, wanted);
+      else if (wanted.test(entry.name)) files[path] = readFileSync(join(top, path), 'utf8');
+    }
+  };
+  take('hardware', /\.yaml$/);
+  take('models', /\.(yaml|txt)$/);
+  take('kernels', /(^|\.)(kernel\.yaml|code\.json)$/);
+  for (const name of ['errors', 'basis_errors', 'ideal_errors']) files[`validate/${name}.json`] = readFileSync(join(top, `validate/${name}.json`), 'utf8');
+  return files;
+}
+
+// A function that takes a call's name and options and returns its reply as text.
+export async function start(folder, files) {
+  const create = createRequire(import.meta.url)(join(folder, 'tilescope_wasm.js'));
+  const module = await create({ wasmBinary: readFileSync(join(folder, 'tilescope_wasm.wasm')) });
+  const { calls } = await import('./calls.mjs');
+  return calls(module, files);
+}
