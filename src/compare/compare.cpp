@@ -219,7 +219,7 @@ void Comparer::append(ComparedOne& one) {
                       .reason = {},
                       .verdict = Verdict::info,
                       .record = comparison_.records.size(),
-                      .parts = predicted_parts(compared.plan, hardware, compared.prediction, measured),
+                      .parts = predicted_parts(compared.plan, *one.hardware, compared.prediction, measured),
                       .spread = measured.spread};
     judge(experiment, compared, row);
     comparison_.rows.push_back(std::move(row));

@@ -14,6 +14,7 @@
 #include "request/best_tile.h"
 #include "request/choose_kernel.h"
 #include "request/option_specs.h"
+#include "request/sweep/grid.h"
 
 namespace tilescope {
 namespace {
@@ -30,11 +31,12 @@ void take_tile(Point& point, const Point& from) {
 
 class Chooser {
  public:
-  explicit Chooser(Choices& out) : out_(out), sweep_(out.sweep), point_(out.sweep.base) {}
+  explicit Chooser(Choices& out)
+      : out_(out), sweep_(out.sweep), plan_(*out.sweep.plan), gpu_(*out.sweep.hardware), point_(out.sweep.base) {}
 
   ChoiceCell cell(const std::vector<std::size_t>& at) {
     ChoiceCell cell{.at = at, .why = {}};
-    set_point(point_, sweep_.base, sweep_.plan, sweep_.axes, at, sweep_.tile_fixed);
+    set_point(point_, sweep_.base, plan_, sweep_.axes, at, sweep_.tile_fixed);
     if (const auto wrong = point_.workload.violations(); !wrong.empty())
       refuse("--axis", fmt::format("at {}: {}", place(sweep_.axes, at), wrong.front()));
     const std::optional<Candidate> best = search(cell.why);
@@ -56,7 +58,7 @@ class Chooser {
     int cells = 0;
     for (const ChoiceCell& cell : out_.cells) {
       if (cell.choice < 0) continue;
-      set_point(point_, sweep_.base, sweep_.plan, sweep_.axes, cell.at, sweep_.tile_fixed);
+      set_point(point_, sweep_.base, plan_, sweep_.axes, cell.at, sweep_.tile_fixed);
       const auto own = seconds_with(out_.list[static_cast<std::size_t>(cell.choice)].point, L2Model::closed),
                  with = seconds_with(choice.point, L2Model::closed);
       if (!with || !own) {
@@ -75,15 +77,15 @@ class Chooser {
     std::vector<std::int64_t> sizes;
     std::vector<SweepAxis> axes = sweep_.axes;
     for (SweepAxis& axis : axes) {
-      const double first = std::log(static_cast<double>(axis.values.front())),
-                   last = std::log(static_cast<double>(axis.values.back()));
+      const double first = std::log(static_cast<double>(axis.values[0])),
+                   last = std::log(static_cast<double>(axis.values[axis.values.size() - 1]));
       const double part = static_cast<double>(random() >> 11) * 0x1p-53;
       sizes.push_back(std::llround(std::exp(first + part * (last - first))));
-      axis.values = {sizes.back()};
+      axis.values = AxisValues::parse(std::to_string(sizes.back()), false);
     }
     const ChoiceCell* cell = out_.cell_of(sizes);
     if (!cell || cell->choice < 0) return;
-    set_point(point_, sweep_.base, sweep_.plan, axes, std::vector<std::size_t>(axes.size(), 0), sweep_.tile_fixed);
+    set_point(point_, sweep_.base, plan_, axes, std::vector<std::size_t>(axes.size(), 0), sweep_.tile_fixed);
     if (!point_.workload.violations().empty()) return;
     std::string why;
     const std::optional<Candidate> best = search(why);
@@ -99,11 +101,11 @@ class Chooser {
 
  private:
   std::optional<Candidate> search(std::string& why) {
-    if (const auto reasons = outside_shapes(sweep_.plan.kernel, sweep_.hardware, point_.workload); !reasons.empty()) {
+    if (const auto reasons = outside_shapes(plan_.kernel, gpu_, point_.workload); !reasons.empty()) {
       why = reasons.front();
       return std::nullopt;
     }
-    const SearchResult result = search_tiles(sweep_.plan, sweep_.hardware, point_, sweep_.search);
+    const SearchResult result = search_tiles(plan_, gpu_, point_, sweep_.search);
     if (result.feasible.empty()) why = "no tile fits";
     return result.feasible.empty() ? std::nullopt : std::optional(result.feasible.front());
   }
@@ -111,9 +113,9 @@ class Chooser {
   std::optional<double> seconds_with(const Point& tile, L2Model l2) {
     Point point = point_;
     take_tile(point, tile), point.l2 = l2;
-    if (!unsupported(sweep_.plan, sweep_.hardware, point).empty()) return std::nullopt;
-    predict(sweep_.plan, sweep_.hardware, point, prediction_);
-    return prediction_.feasible ? std::optional(busy_seconds(sweep_.hardware, prediction_)) : std::nullopt;
+    if (!unsupported(plan_, gpu_, point).empty()) return std::nullopt;
+    predict(plan_, gpu_, point, prediction_);
+    return prediction_.feasible ? std::optional(busy_seconds(gpu_, prediction_)) : std::nullopt;
   }
 
   int position_of(const Point& tile) {
@@ -126,6 +128,8 @@ class Chooser {
 
   Choices& out_;
   const Sweep& sweep_;
+  const Plan& plan_;
+  const HardwareProfile& gpu_;
   Point point_;
   Prediction prediction_{};
 };
@@ -139,17 +143,27 @@ double tolerance_of(const Options& options) {
   return *percent / 100;
 }
 
+// The number of cells, or 0 where there are too many.
+std::size_t cells_of(const Sweep& sweep) {
+  std::size_t cells = 1;
+  for (const SweepAxis& axis : sweep.axes) {
+    if (axis.values.size() > most_cells / cells) return 0;
+    cells *= axis.values.size();
+  }
+  return cells;
+}
+
 void refuse_what_has_no_table(const Options& options, const Sweep& sweep) {
   if (!sweep.chosen_by.empty()) refuse("--kernel", "a table of tiles is of one kernel: name it, or a schedule");
+  if (cells_of(sweep) == 0) refuse("--axis", fmt::format("a table has at most {} cells", most_cells));
   for (const SweepAxis& axis : sweep.axes) {
     if (axis.tile >= 0 || axis.warps)
       refuse("--axis", fmt::format("'{}' is what the search chooses; give sizes", axis.name));
-    if (!std::is_sorted(axis.values.begin(), axis.values.end()))
+    const std::vector<std::int64_t> ends = axis.values.written_out();
+    if (!std::is_sorted(ends.begin(), ends.end()))
       refuse("--axis", fmt::format("the values of '{}' are ends of ranges: give them from small to large", axis.name));
   }
   if (tile_given(options)) refuse("--tile", "search chooses the tile: leave it out");
-  if (points_of(sweep) > most_cells || points_of(sweep) == 0)
-    refuse("--axis", fmt::format("a table has at most {} cells", most_cells));
 }
 
 }  // namespace
@@ -157,10 +171,11 @@ void refuse_what_has_no_table(const Options& options, const Sweep& sweep) {
 const ChoiceCell* Choices::cell_of(const std::vector<std::int64_t>& sizes) const {
   std::size_t position = 0, stride = 1;
   for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
-    const auto& ends = sweep.axes[a].values;
-    const auto end = std::lower_bound(ends.begin(), ends.end(), sizes[a]);
-    if (end == ends.end()) return nullptr;
-    position += static_cast<std::size_t>(end - ends.begin()) * stride, stride *= ends.size();
+    const AxisValues& ends = sweep.axes[a].values;
+    std::size_t end = 0;
+    while (end < ends.size() && ends[end] < sizes[a]) ++end;
+    if (end == ends.size()) return nullptr;
+    position += end * stride, stride *= ends.size();
   }
   return &cells[position];
 }
@@ -170,7 +185,7 @@ Choices choices_of(const Options& options, const std::function<void(std::size_t 
   refuse_what_has_no_table(options, out.sweep);
   out.tolerance = tolerance_of(options);
   const std::int64_t checks = options.integer("checks", 0, 100'000).value_or(20);
-  const std::size_t all = points_of(out.sweep) + static_cast<std::size_t>(checks);
+  const std::size_t all = cells_of(out.sweep) + static_cast<std::size_t>(checks);
   Chooser chooser(out);
   std::vector<std::size_t> at(out.sweep.axes.size(), 0);
   for (std::size_t digit = 0; digit < at.size();) {
@@ -199,7 +214,9 @@ std::vector<OptionSpec> choices_options() {
       {"tolerance", "of --emit: percent that a choice may lose before another one is added (default 0)"},
       {"checks", "of --emit: sizes inside the ranges where the choice is set against a search (default 20)",
        Value::count}};
-  return sweep_axis_options() + specs;
+  for (const OptionSpec& spec : sweep_axis_options())
+    if (spec.name == "axis" || spec.name == "yes") specs.insert(specs.begin(), spec);
+  return specs;
 }
 
 }  // namespace tilescope

@@ -7,7 +7,7 @@
 
 #include "predict/explain/json.h"
 #include "request/option_specs.h"
-#include "request/sweep.h"
+#include "request/sweep/sweep.h"
 
 namespace tilescope {
 

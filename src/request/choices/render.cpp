@@ -26,15 +26,15 @@ std::string in_comment(std::string text) {
 
 Json tile_json(const Choices& choices, const Point& point) {
   Json tile = Json::object();
-  const auto& parameters = choices.sweep.plan.schedule.parameters;
+  const auto& parameters = choices.sweep.plan->schedule.parameters;
   for (std::size_t i = 0; i < parameters.size(); ++i) tile[parameters[i].name] = point.tiles[i];
-  return {{"tile", tile}, {"warps", point.warps}, {"stages", stages_of(choices.sweep.plan.kernel, point)}};
+  return {{"tile", tile}, {"warps", point.warps}, {"stages", stages_of(choices.sweep.plan->kernel, point)}};
 }
 
 double percent(double loss) { return std::round(loss * 1e5) / 1e3; }
 
 std::string cell_text(const Choices& choices, const ChoiceCell& cell) {
-  const auto& parameters = choices.sweep.plan.schedule.parameters;
+  const auto& parameters = choices.sweep.plan->schedule.parameters;
   std::string text;
   if (cell.choice < 0) {
     for (std::size_t i = 0; i < parameters.size(); ++i) text += "0, ";
@@ -42,7 +42,7 @@ std::string cell_text(const Choices& choices, const ChoiceCell& cell) {
   }
   const Point& point = choices.list[static_cast<std::size_t>(cell.choice)].point;
   for (std::size_t i = 0; i < parameters.size(); ++i) text += fmt::format("{}, ", point.tiles[i]);
-  return text + fmt::format("{}, {}, {:.6g}, {:.4g}", point.warps, stages_of(choices.sweep.plan.kernel, point),
+  return text + fmt::format("{}, {}, {:.6g}, {:.4g}", point.warps, stages_of(choices.sweep.plan->kernel, point),
                             cell.seconds * 1e6, cell.loss());
 }
 
@@ -58,15 +58,15 @@ std::string checks_text(const ChoiceChecks& checks) {
 }  // namespace
 
 std::string Choices::title() const {
-  const Plan& plan = sweep.plan;
+  const Plan& plan = *sweep.plan;
   return fmt::format("{} on {}, mask {}", plan.assumed ? "schedule " + plan.schedule.name : plan.kernel.name,
-                     sweep.hardware.id, sweep.base.mask.text.empty() ? "none" : sweep.base.mask.text);
+                     sweep.hardware->id, sweep.base.mask.text.empty() ? "none" : sweep.base.mask.text);
 }
 
 Json Choices::json() const {
-  const Plan& plan = sweep.plan;
+  const Plan& plan = *sweep.plan;
   Json axes = Json::array(), tiles = Json::array(), ranges = Json::array();
-  for (const SweepAxis& axis : sweep.axes) axes.push_back({{"name", axis.name}, {"up_to", axis.values}});
+  for (const SweepAxis& axis : sweep.axes) axes.push_back({{"name", axis.name}, {"up_to", axis.values.written_out()}});
   for (const TileChoice& choice : list) {
     Json row = tile_json(*this, choice.point);
     row["cells"] = choice.best_in;
@@ -86,7 +86,7 @@ Json Choices::json() const {
     ranges.push_back(row);
   }
   return {{"schema", "tilescope/choices/1"},
-          {"hardware", sweep.hardware.id},
+          {"hardware", sweep.hardware->id},
           {"schedule", plan.schedule.name},
           {"kernel", plan.assumed ? Json(nullptr) : Json(plan.kernel.name)},
           {"mask", sweep.base.mask.text.empty() ? "none" : sweep.base.mask.text},
@@ -103,9 +103,9 @@ Json Choices::json() const {
 }
 
 std::string Choices::header() const {
-  const Plan& plan = sweep.plan;
+  const Plan& plan = *sweep.plan;
   const std::string name =
-      c_name("tiles_" + (plan.assumed ? plan.schedule.name : plan.kernel.name) + "_" + sweep.hardware.id);
+      c_name("tiles_" + (plan.assumed ? plan.schedule.name : plan.kernel.name) + "_" + sweep.hardware->id);
   std::string guard = name + "_H";
   for (char& c : guard) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   std::string text = fmt::format("/* The best tile by size: {}.\n", in_comment(title()));
@@ -126,7 +126,8 @@ std::string Choices::header() const {
   std::size_t stride = 1;
   for (const SweepAxis& axis : sweep.axes) {
     const std::string own = c_name(axis.name);
-    text += fmt::format("  static const long long {}_up_to[] = {{{}}};\n", own, fmt::join(axis.values, ", "));
+    text +=
+        fmt::format("  static const long long {}_up_to[] = {{{}}};\n", own, fmt::join(axis.values.written_out(), ", "));
     text += fmt::format("  for (at = 0; at < {0} && {1} > {1}_up_to[at]; ++at) {{\n  }}\n", axis.values.size(), own);
     text += fmt::format("  if (at == {}) return 0;\n  cell += at * {};\n", axis.values.size(), stride);
     stride *= axis.values.size();

@@ -33,6 +33,12 @@ void check_count(std::size_t count, const std::string& text, bool times, std::in
 
 }  // namespace
 
+std::vector<std::int64_t> AxisValues::written_out() const {
+  std::vector<std::int64_t> all;
+  for (std::size_t i = 0; i < size(); ++i) all.push_back((*this)[i]);
+  return all;
+}
+
 std::int64_t AxisValues::largest() const {
   return listed_.empty() ? (*this)[count_ - 1] : *std::max_element(listed_.begin(), listed_.end());
 }

@@ -14,6 +14,7 @@ class AxisValues {
     return listed_.empty() ? first_ + static_cast<std::int64_t>(i) * step_ : listed_[i];
   }
   std::int64_t largest() const;
+  std::vector<std::int64_t> written_out() const;
 
   // Throws InputError for what is no list or range of integers from 1 to 2^40, and for more than most_axis_values.
   // `many`: allows more than many_axis_values, which are more often a slip of the pen ("1k:128k:2") than a wish.
