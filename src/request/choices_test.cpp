@@ -38,7 +38,7 @@ std::string program_of(const Choices& choices) {
   const std::size_t at = header.find("_choice* ") + 9;
   const std::string name = header.substr(at, header.find('(', at) - at);
   std::string fields, formats;
-  for (const Parameter& parameter : choices.sweep.plan.schedule.parameters)
+  for (const Parameter& parameter : choices.sweep.plan->schedule.parameters)
     fields += ", c->tile_" + parameter.name, formats += "%d ";
   return fmt::format(R"(#include <stdio.h>
 {}
@@ -57,19 +57,20 @@ int main(void) {{
 
 std::string tile_text(const Choices& choices, const Point& point) {
   std::string text;
-  for (std::size_t i = 0; i < choices.sweep.plan.schedule.parameters.size(); ++i)
+  for (std::size_t i = 0; i < choices.sweep.plan->schedule.parameters.size(); ++i)
     text += fmt::format("{} ", point.tiles[i]);
-  return text + fmt::format("{} {}\n", point.warps, stages_of(choices.sweep.plan.kernel, point));
+  return text + fmt::format("{} {}\n", point.warps, stages_of(choices.sweep.plan->kernel, point));
 }
 
 // Sizes at the ends of ranges, inside them and beyond the last.
 std::vector<std::int64_t> random_sizes(const Choices& choices, std::mt19937& random) {
   std::vector<std::int64_t> sizes;
   for (const SweepAxis& axis : choices.sweep.axes) {
-    const std::int64_t last = axis.values.back();
+    const std::int64_t last = axis.values.largest();
     const auto draw = [&](std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(1, most)(random); };
-    sizes.push_back(draw(3) == 1 ? axis.values[static_cast<std::size_t>(draw(std::ssize(axis.values)) - 1)]
-                                 : draw(last + last / 8));
+    sizes.push_back(draw(3) == 1
+                        ? axis.values[static_cast<std::size_t>(draw(static_cast<std::int64_t>(axis.values.size())) - 1)]
+                        : draw(last + last / 8));
   }
   return sizes;
 }
@@ -102,8 +103,8 @@ TEST_CASE("the header compiles as C and C++, and chooses what search finds for t
       }
       Given end = tables;
       std::erase_if(end, [](const auto& option) { return option.first == "checks"; });
-      const auto& lengths = choices.sweep.axes[0].values;
-      const auto& batches = choices.sweep.axes[1].values;
+      const auto lengths = choices.sweep.axes[0].values.written_out();
+      const auto batches = choices.sweep.axes[1].values.written_out();
       const std::int64_t length = *std::lower_bound(lengths.begin(), lengths.end(), sizes[0]),
                          batch = *std::lower_bound(batches.begin(), batches.end(), sizes[1]);
       end.insert(end.end(), {{"q-len", std::to_string(length)}, {"batch", std::to_string(batch)}});
