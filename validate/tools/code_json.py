@@ -22,7 +22,10 @@ instructions that a warp executes (`passes`):
     row      for each row, by one warp
     list     for each 32 tiles of keys up to a tile of queries' last one
 
-A line with `launch` is an instance of a launch without products. Its `loops` go through the steps of a stream of which
+`nests` of the header lists launches whose pieces code_launch_lines.py finds, of kernels with several launches or of PyTorch:
+for those `inspect` needs --instructions, as the library does not say which multiplications are never executed.
+
+A line with `launch` is an instance of that launch. Its `loops` go through the steps of a stream of which
 a warp takes every `apart`-th, `beside` of them side by side: first those left over from groups of `group` (`left`), then
 the groups (`of_group`); `some`, `around_left` and `around_groups` run if either, the first or the second loop does.
 
@@ -43,6 +46,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import code_paths  # noqa: E402
 from code_passes import add, attention_loop, passes_of  # noqa: E402
 from code_paths import LANES, opcode_count  # noqa: E402
+import code_launch_lines  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DTYPES = {"6__half": "fp16", "13__nv_bfloat16": "bf16"}
@@ -272,9 +276,14 @@ def write(path, files):
     header["source_sha256"] = source_hash(path.parent)
     instances = [instance for file, facts in files for kernel in file["kernels"]
                  if (instance := instance_of(header, kernel, facts))]
-    if not instances and not header.get("launches"):
+    if not instances and not header.get("launches") and not header.get("nests"):
         sys.exit(f"code_json.py: no kernel's name matches {header['function']}")
     instances = merged(sorted(instances, key=order_of))
+    for entry in header.get("nests", []):
+        if "derived_from" in entry:
+            instances += code_launch_lines.derived_lines(entry, path.parent)
+            continue
+        instances += code_launch_lines.lines_of(entry, [kernel for file, _ in files for kernel in file["kernels"]], DTYPES)
     instances += launches_of(header, [kernel for file, _ in files for kernel in file["kernels"]])
     path.write_text(written(header, instances))
 
@@ -303,7 +312,9 @@ def main():
         files = [(json.loads(path.read_text()), facts) for path in arguments.printed]
     else:
         files = list(printed_by(arguments.tilescope, folder, arguments.nvcc))
-    for file in sorted(folder.glob("*code.json")):
+        if not files:
+            parser.error(f"{folder} has no CUDA sources: give --printed")
+    for file in sorted(folder.glob("*code.json"), key=lambda file: ("derived_from" in file.read_text(), file)):
         write(file, files)
     return 0
 

@@ -7,9 +7,10 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import code_flash
 import code_json
+import code_launch_lines
 import code_nests
-import nest_counts
 
 KINDS = {"HMMA": "matrix", "HGMMA": "matrix", "MUFU": "special", "FSEL": "select", "FMNMX": "compare", "IADD3": "integer",
          "VIADD": "integer", "F2FP": "conversion", "LDSM": "load", "LDGSTS": "async_copy", "STG": "store", "SHFL": "shuffle"}
@@ -163,7 +164,7 @@ class Nests(unittest.TestCase):
                        [(None, [1, 5], False), (0, [3], False), (0, [4], False)])
         for block in code["blocks"]:
             block["counts"]["kinds"].setdefault("none", 0)
-        passes = code_nests.round_pieces(code, {"loads": ["8"], "products": "64"}, {}, nest_counts.evaluated)
+        passes = code_nests.round_pieces(code, {"loads": ["8"], "products": "64"}, {}, code_launch_lines.evaluated)
         self.assertEqual(passes["once"], {"instructions": 6, "alu": 4})
         # Two passes of the loop that loads, four of the loop that multiplies.
         self.assertEqual(passes["step"], {"instructions": 1 + 2 * 8 + 4 * 18 + 1, "alu": 1, "ffma": 0, "matrix": 64})
@@ -174,15 +175,37 @@ class Nests(unittest.TestCase):
                         ([1], 0, {"HGMMA": 4, "MUFU": 4}),
                         ([], None, {"STG": 1})],
                        [(None, [1, 2], False)])
-        passes, warps, before = code_nests.nest_pieces(code, {}, {}, nest_counts.evaluated)
+        passes, warps, before = code_nests.nest_pieces(code, {}, {}, code_launch_lines.evaluated)
         self.assertEqual((warps, before), (4, 1))
         self.assertEqual(passes["step"]["instructions"], 13 + 8)
         self.assertEqual(passes["live"]["instructions"], 7 + 13 + 1)
 
-    def test_tiles_that_a_causal_mask_leaves_and_cuts(self):
-        lengths = {"q_len": 256, "kv_len": 256}
-        self.assertEqual(nest_counts.tiles_of(lengths, 128, 64, True), (2 + 4, 2 + 2))
-        self.assertEqual(nest_counts.tiles_of({"q_len": 256, "kv_len": 250}, 128, 64, False), (8, 2))
+    def test_further_steps_before_the_loop_count_what_they_have_more_than_a_step(self):
+        code = code_of([([1], None, {"HMMA": 8, "MUFU": 4, "IADD3": 9}),
+                        ([2], None, {"HMMA": 8, "MUFU": 4, "FSEL": 3}),
+                        ([2, 3], 0, {"HMMA": 8, "MUFU": 4, "FMUL": 2}),
+                        ([4, 5], None, {"IADD3": 1}),
+                        ([5], None, {"FFMA": 2}),  # a division that takes no slow way
+                        ([], None, {"STG": 1})], [(None, [2], False)])
+        code["instruction_list"] = [{"address": "0x2", "text": "@!P0 FMUL R0, R0, 16777216"}]
+        for i, block in enumerate(code["blocks"]):
+            block["last"] = block["first"]
+        passes, warps, before = code_flash.ahead_pieces(code, {"warps": 4}, {}, code_launch_lines.evaluated)
+        self.assertEqual((warps, before), (4, 1))
+        self.assertEqual(passes["step"], {"instructions": 14, "matrix": 8, "xu": 4, "fmul": 1})  # one is never executed
+        self.assertEqual(passes["live"], {"instructions": 21 + 15 + 4 - 14, "matrix": 8, "xu": 4, "alu": 9 + 3 + 1,
+                                          "ffma": 2, "fmul": -1})
+
+    def test_counts_of_another_build_follow_from_a_rule(self):
+        line = {"kernel": "f", "launch": "partial", "of": {"tile_q": 32, "tile_kv": 16}, "warps": 4,
+                "passes": {"step": {"instructions": 100, "alu": 20, "xu": 5, "fadd": 8}}}
+        with tempfile.TemporaryDirectory() as place:
+            (pathlib.Path(place) / "other.code.json").write_text(json.dumps({"kernels": [line]}))
+            rule = {"derived_from": "other", "launch": "forward", "per_exponential": {"alu": -1},
+                    "per_score": {"fadd": -1, "ffma": 1}}
+            derived = code_launch_lines.derived_lines(rule, pathlib.Path(place))
+        self.assertEqual(derived[0]["launch"], "forward")
+        self.assertEqual(derived[0]["passes"]["step"], {"instructions": 100, "alu": 15, "xu": 5, "fadd": 4, "ffma": 4})
 
 
 class Sources(unittest.TestCase):

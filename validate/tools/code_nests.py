@@ -1,5 +1,5 @@
 """Ways through machine code whose steps are no loop over keys of a forward pass: products by multiply-adds, backward passes,
-loops over keys around loops over queries, rows, roles that share a step. nest_counts.py sets their counts beside counters."""
+loops over keys around loops over queries, rows, roles that share a step. code_launch_lines.py makes lines of code.json of them."""
 from code_passes import Graph, add, is_mask, within
 from code_paths import Flow, opcode_count
 
@@ -73,6 +73,9 @@ def softmax_pieces(code, *_):
             continue
         add(passes, "tail" if i == way[-1] else "first" if i in alone else "once", flow.counts(i))
     add(passes, "step", flow.counts(exponentials[0]))
+    for counts in passes.values():  # divisions stand in code of every packet, and are executed for keys that exist
+        counts.pop("fmul", None)
+    passes["step"]["fmul"] = passes["step"]["xu"]
     return passes
 
 

@@ -3,16 +3,33 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/enum_table.h"
 
 namespace tilescope {
 
 // Instructions of a warp. alu: of the ALU pipe without conversions; maxima: of these, fp32 maxima; matrix, ldsm,
-// ldgsts: matrix products, loads of their operands, copies to shared memory.
-enum class CodeCount { instructions, xu, ffma, fadd, fmul, alu, maxima, conversion, shuffle, matrix, ldsm, ldgsts };
+// ldgsts: products (matrix instructions, or multiply-adds of products in plain FMA), loads of their operands, copies to
+// shared memory; wavefronts: of shared memory, where products are plain FMA.
+enum class CodeCount {
+  instructions,
+  xu,
+  ffma,
+  fadd,
+  fmul,
+  alu,
+  maxima,
+  conversion,
+  shuffle,
+  matrix,
+  ldsm,
+  ldgsts,
+  wavefronts
+};
 template <>
 struct EnumTable<CodeCount> {
   static constexpr std::array rows{NamedKind{CodeCount::instructions, "instructions"},
@@ -26,7 +43,8 @@ struct EnumTable<CodeCount> {
                                    NamedKind{CodeCount::shuffle, "shuffle"},
                                    NamedKind{CodeCount::matrix, "matrix"},
                                    NamedKind{CodeCount::ldsm, "ldsm"},
-                                   NamedKind{CodeCount::ldgsts, "ldgsts"}};
+                                   NamedKind{CodeCount::ldgsts, "ldgsts"},
+                                   NamedKind{CodeCount::wavefronts, "wavefronts"}};
 };
 
 // Pieces of code by how often they run: once in a block that claims tiles; once for each tile of queries; once for each
@@ -57,26 +75,38 @@ struct StepsLoop {
 };
 
 struct InstanceCode {
-  std::int64_t warps = 0;      // that run the loop over keys; 0: the instance's code is not known
-  std::int64_t before = 0;     // steps that stand before the loop, in `live`
-  std::int64_t mask_rows = 0;  // queries that one decision to cut a tile of keys is for; 0: the block's
-  bool one_mask = false;       // one piece of code cuts a tile before the first key and behind the last one
-  std::int64_t mask_keys = 0;  // of packed rows: keys that one decision to cut a tile of keys is for
-  std::int64_t lead = 1;       // tiles that are copied before the loop
+  std::int64_t warps = 0;       // that run the loop over keys; 0: the instance's code is not known
+  std::int64_t before = 0;      // steps that stand before the loop, in `live`
+  std::int64_t mask_rows = 0;   // queries that one decision to cut a tile of keys is for; 0: the block's
+  bool one_mask = false;        // one piece of code cuts a tile before the first key and behind the last one
+  std::int64_t mask_keys = 0;   // of packed rows: keys that one decision to cut a tile of keys is for
+  std::int64_t mask_warps = 0;  // that take it; 0: first_warps
+  std::int64_t lead = 1;        // tiles that are copied before the loop
   std::int64_t first_warps = 1, first_lanes = 32;  // that execute `first`
   std::array<PassCounts, code_pass_count> passes{};
   std::vector<StepsLoop> loops;
+  // Of products in plain FMA: `step` is a round, which takes so many terms of the sum along this axis.
+  std::string round_axis;
+  std::int64_t round_terms = 0;
+  // Of a launch whose blocks own a row that no loop cuts: `step` is for so many keys, `tail` for each of them past the
+  // first `packets`, by at most one warp of a block each.
+  std::int64_t packet = 0, packets = 0;
 
   std::int64_t of(CodePass pass, CodeCount count) const {
     return passes[static_cast<std::size_t>(pass)][static_cast<std::size_t>(count)];
   }
 };
 
-// Of a launch without products, for so many steps and columns of the output.
+// Of one launch of several: for so many steps, columns of the output, a tile, a size of an axis. 0 and empty: any.
 struct LaunchCode {
   std::string launch;
-  std::int64_t least_steps = 1, most_steps = 0;  // 0: no limit
+  std::int64_t least_steps = 1, most_steps = 0;
   std::int64_t columns = 0;
+  std::int64_t head_dim = 0, tile_q = 0, tile_kv = 0, warps = 0, stages = 0;  // of the variant
+  std::vector<Dtype> dtypes;                                                  // of the queries
+  std::optional<bool> masked, whole;  // with a mask; where all tiles are whole (a preference)
+  std::string axis;       // of the instances for sizes of this axis, the one of the smallest that holds it runs
+  std::int64_t size = 0;  // or that of the largest size
   InstanceCode code;
 };
 

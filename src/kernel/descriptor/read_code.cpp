@@ -37,7 +37,11 @@ InstanceCode read_passes(const Node& kernel) {
   };
   integer("lead", 64, code.lead), integer("mask_keys", 4096, code.mask_keys),
       integer("first_warps", 64, code.first_warps);
-  integer("first_lanes", 32, code.first_lanes);
+  integer("first_lanes", 32, code.first_lanes), integer("mask_warps", 64, code.mask_warps);
+  integer("packet", 4096, code.packet), integer("packets", 1 << 20, code.packets);
+  if (const auto round = kernel.find("round"))
+    for (const auto& [axis, terms] : round->entries())
+      code.round_axis = axis, code.round_terms = terms.integer(1, 4096);
   for (const auto& [name, counts] : kernel["passes"].entries()) {
     const auto pass = parse_kind<CodePass>(name);
     if (pass) code.passes[static_cast<std::size_t>(*pass)] = read_counts(counts);
@@ -51,11 +55,31 @@ InstanceCode read_passes(const Node& kernel) {
 
 LaunchCode read_launch(const Node& kernel) {
   LaunchCode launch;
-  launch.launch = kernel["launch"].text(), launch.columns = kernel["columns"].integer(1, 1 << 20);
-  const Node steps = kernel["steps"];
-  steps.only({"least", "most"});
-  if (const auto least = steps.find("least")) launch.least_steps = least->integer(1, 1 << 20);
-  if (const auto most = steps.find("most")) launch.most_steps = most->integer(1, 1 << 20);
+  launch.launch = kernel["launch"].text();
+  if (const auto columns = kernel.find("columns")) launch.columns = columns->integer(1, 1 << 20);
+  if (const auto steps = kernel.find("steps")) {
+    steps->only({"least", "most"});
+    if (const auto least = steps->find("least")) launch.least_steps = least->integer(1, 1 << 20);
+    if (const auto most = steps->find("most")) launch.most_steps = most->integer(1, 1 << 20);
+  }
+  if (const auto tile = kernel.find("of")) {
+    tile->only({"head_dim", "tile_q", "tile_kv", "warps", "stages"});
+    for (const auto& [key, value] : {std::pair{"head_dim", &launch.head_dim},
+                                     {"tile_q", &launch.tile_q},
+                                     {"tile_kv", &launch.tile_kv},
+                                     {"warps", &launch.warps},
+                                     {"stages", &launch.stages}})
+      if (const auto found = tile->find(key)) *value = found->integer(1, 1 << 20);
+  }
+  if (const auto formats = kernel.find("dtypes"))
+    for (const Node& format : formats->items()) {
+      if (const auto dtype = parse_dtype(format.text())) launch.dtypes.push_back(*dtype);
+      else format.report(fmt::format("'{}' is not a dtype", format.text()));
+    }
+  if (const auto masked = kernel.find("masked")) launch.masked = masked->boolean();
+  if (const auto whole = kernel.find("whole")) launch.whole = whole->boolean();
+  if (const auto sizes = kernel.find("size"))
+    for (const auto& [axis, size] : sizes->entries()) launch.axis = axis, launch.size = size.integer(1, 1 << 20);
   launch.code = read_passes(kernel);
   return launch;
 }
@@ -72,9 +96,9 @@ std::filesystem::path code_file_of(const std::filesystem::path& descriptor) {
 KernelCode read_code(const Document& document) {
   document.expect_schema("tilescope/code/1");
   const Node root = document.root();
-  root.only({"schema", "file", "compiler", "function", "tile", "before", "mask_rows", "source_sha256", "kernels",
-             "dtypes", "lead", "mask_keys", "first_warps", "first_lanes", "first_loop", "rescales_later", "one_mask",
-             "paged", "launches"});
+  root.only({"schema",        "file",           "compiler", "function", "tile",      "before",      "mask_rows",
+             "source_sha256", "kernels",        "dtypes",   "lead",     "mask_keys", "first_warps", "first_lanes",
+             "first_loop",    "rescales_later", "one_mask", "paged",    "launches",  "nests"});
   const std::int64_t before = root["before"].integer(0, 1);
   const auto rows = root.find("mask_rows");
   const std::int64_t mask_rows = rows ? rows->integer(1, 1024) : 0;
@@ -85,12 +109,17 @@ KernelCode read_code(const Document& document) {
           root["kernels"].items().empty() ? std::nullopt : root["kernels"].items().front().find("compute_capability"))
     found.compute_capability = capability->text();
   for (const Node& kernel : root["kernels"].items()) {
+    const auto own = kernel.find("before");
+    const auto take_file = [&](InstanceCode& code) {
+      code.before = own ? own->integer(0, 1) : before, code.mask_rows = mask_rows, code.one_mask = one_mask;
+    };
     if (kernel.find("launch")) {
       found.launches.push_back(read_launch(kernel));
+      take_file(found.launches.back().code);
       continue;
     }
     InstanceCode code = read_passes(kernel);
-    code.before = before, code.mask_rows = mask_rows, code.one_mask = one_mask;
+    take_file(code);
     found.variants.emplace_back(kernel["variant"], std::move(code));
   }
   return found;

@@ -1,6 +1,7 @@
 #include "predict/work/code_work.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/checked.h"
 #include "base/contains.h"
@@ -71,11 +72,27 @@ std::int64_t cut_units(const BoundIsland& bound, std::int64_t unit) {
   return key_tiles(bound) * bound.variant->tile_kv / unit - std::max<std::int64_t>(0, seen) / unit;
 }
 
+// Heads of all batch entries, each with all its tiles. Blocks that own a tile of queries are as many for each of them.
+std::int64_t heads_of(const BoundIsland& bound, const BoundLoop* query, const BoundLoop* key) {
+  if (!query || query->group) return query ? bound.nest.blocks() / query->trips : bound.nest.blocks();
+  std::int64_t heads = 1;
+  for (const BoundLoop& loop : bound.nest.all())
+    if (&loop != query && &loop != key) heads = checked_mul(heads, loop.trips);
+  return heads;
+}
+
+// How often a loop over steps begins.
+std::int64_t live_of(const BoundIsland& bound, const BoundLoop* query, const BoundLoop* key, std::int64_t heads) {
+  const std::int64_t blocks = bound.nest.blocks();
+  if (query && !query->group) return key && !key->group ? checked_mul(blocks, key->trips) : blocks;
+  return bound.nest.guarded() ? checked_mul(heads, bound.whole.tiles.query_tiles) : blocks;
+}
+
 // How often warps execute each piece of the code.
 Executions executions(const BoundIsland& bound, const InstanceCode& code) {
   const BoundLoop *query = guard_loop(bound, true), *key = guard_loop(bound, false);
-  const std::int64_t blocks = bound.nest.blocks(), heads = query ? blocks / query->trips : blocks;
-  const std::int64_t live = bound.nest.guarded() ? checked_mul(heads, bound.whole.tiles.query_tiles) : blocks;
+  const std::int64_t blocks = bound.nest.blocks(), heads = heads_of(bound, query, key);
+  const std::int64_t live = live_of(bound, query, key, heads);
   const std::int64_t steps = visited_points(bound.nest, bound.whole, {}, true);
   Executions runs{};
   at(runs, CodePass::launch) = code.warps * std::min(blocks, bound.hardware.units.value);  // one block a unit, at least
@@ -90,7 +107,8 @@ Executions executions(const BoundIsland& bound, const InstanceCode& code) {
   if (code.mask_keys > 0) {
     const std::int64_t parts = ceil_div(key_tiles(bound), std::max<std::int64_t>(1, steps_of(bound.nest)));
     at(runs, CodePass::end) =
-        checked_mul(checked_mul(code.first_warps, blocks / parts), cut_units(bound, code.mask_keys));
+        checked_mul(checked_mul(code.mask_warps > 0 ? code.mask_warps : code.first_warps, blocks / parts),
+                    cut_units(bound, code.mask_keys));
   } else if (query && key) {
     const std::int64_t unit = code.mask_rows > 0 ? code.mask_rows : query->tile;
     const CutPasses cut = cut_passes(bound, *query, *key, unit, code.one_mask);
@@ -120,6 +138,7 @@ std::int64_t others(const BoundIsland& bound, const PassCounts& counts) {
   std::int64_t rest = of(CodeCount::instructions);
   for (const auto& [pipe, count] : counted) rest -= of(count);
   if (bound.how.path().from_registers) rest -= of(CodeCount::matrix) + of(CodeCount::ldsm);
+  if (!bound.how.path().tensor_cores) rest -= of(CodeCount::matrix);
   return bound.how.load().bulk ? rest : rest - of(CodeCount::ldgsts);
 }
 
@@ -139,13 +158,37 @@ std::int64_t warps_of_launch(const BoundIsland& bound) {
   return rows == 0 ? all : std::min(all, ceil_div(checked_mul(rows, row_lanes(bound)), lanes_of_warp(bound)));
 }
 
-// The same of a launch without products, whose warps are those of the rows of its output.
+// Rounds of a block, each of which takes so many terms of a sum; other sums and streams repeat them.
+std::int64_t rounds_of_block(const BoundIsland& bound, const InstanceCode& code) {
+  const auto axis = bound.plan.schedule.diagram.find_axis(code.round_axis);
+  if (!axis) return 0;
+  std::int64_t rounds = ceil_div(bound.nest.size(*axis), code.round_terms);
+  for (const BoundLoop& loop : bound.nest.all())
+    if (!loop.group && loop.axis != *axis) rounds = checked_mul(rounds, loop.trips);
+  return rounds;
+}
+
+// The same of a launch without tensor cores: of rounds, of a row that no loop cuts, or of as many warps as the rows of
+// its output take.
 Executions executions_of_launch(const BoundIsland& bound, const InstanceCode& code) {
-  const std::int64_t warps = warps_of_launch(bound);
+  const std::int64_t blocks = grid_blocks(bound);
   Executions runs{};
+  at(runs, CodePass::first) = checked_mul(code.first_warps, blocks);
+  if (code.packet > 0) {
+    const std::int64_t packets = ceil_div(bound.point.workload.kv_len, code.packet);
+    at(runs, CodePass::once) = checked_mul(code.warps, blocks), at(runs, CodePass::step) = checked_mul(packets, blocks);
+    at(runs, CodePass::tail) = checked_mul(std::clamp<std::int64_t>(packets - code.packets, 0, code.warps), blocks);
+    return runs;
+  }
+  if (code.round_terms > 0) {
+    at(runs, CodePass::once) = checked_mul(code.warps, blocks);
+    at(runs, CodePass::step) = checked_mul(checked_mul(code.warps, blocks), rounds_of_block(bound, code));
+    return runs;
+  }
+  const std::int64_t warps =
+      bound.how.row_threads.columns > 0 ? warps_of_launch(bound) : checked_mul(code.warps, blocks);
   at(runs, CodePass::once) = warps;
   at(runs, CodePass::step) = checked_mul(warps, steps_of(bound.nest));
-  at(runs, CodePass::first) = checked_mul(code.first_warps, grid_blocks(bound));
   at(runs, CodePass::row) = std::min(warps, output_rows(bound));
   return runs;
 }
@@ -164,6 +207,7 @@ void add_instructions(const BoundIsland& bound, const PassCounts& counts, const 
         checked_mul(by_thread ? runs.threads : checked_mul(runs.warps, lanes), of(count));
   }
   work.instructions += checked_mul(runs.warps, of(CodeCount::instructions));
+  work.pipes[static_cast<std::size_t>(Pipe::shared)] += checked_mul(runs.warps, of(CodeCount::wavefronts));
   work.alu_instructions += checked_mul(runs.warps, of(CodeCount::alu) + of(CodeCount::conversion));
   work.pipes[static_cast<std::size_t>(Pipe::others)] +=
       checked_mul(checked_mul(runs.warps, lanes), others(bound, counts));
@@ -205,6 +249,30 @@ void add_launch_work(const BoundIsland& bound, const InstanceCode& code, Work& w
     for (std::int64_t warp = 0; warp < of_block; ++warp) add_loop(bound, loop, warp, grid_blocks(bound), work);
 }
 
+// Scores that a block's first step leaves out: the instructions that each score has.
+void leave_out_scores(const BoundIsland& bound, const InstanceCode& code, Work& work) {
+  const BoundLoop *query = guard_loop(bound, true), *key = guard_loop(bound, false);
+  if (bound.how.narrow_scores.rows == 0 || !query || !key) return;
+  const std::int64_t left =
+      checked_mul(bound.nest.blocks() / query->trips, bound.whole.tiles.area - bound.scored.tiles.area);
+  const auto of_thread = static_cast<double>(query->tile * key->tile / (code.warps * lanes_of_warp(bound)));
+  const auto warps = static_cast<double>(left) / static_cast<double>(lanes_of_warp(bound));
+  const auto leave_out = [&](CodePass pass, CodeCount of, CodeCount from) {
+    const double halves = std::floor(2 * static_cast<double>(code.of(pass, of)) / of_thread) / 2;
+    const auto row =
+        std::find_if(counted.begin(), counted.end(), [&](const auto& each) { return each.second == from; });
+    work.pipes[static_cast<std::size_t>(row->first)] -= std::llround(halves * static_cast<double>(left));
+    work.instructions -= std::llround(halves * warps);
+    if (from == CodeCount::alu || from == CodeCount::conversion) work.alu_instructions -= std::llround(halves * warps);
+  };
+  const CodePass first = code.before > 0 ? CodePass::live : CodePass::step;
+  for (const CodeCount count : {CodeCount::xu, CodeCount::ffma, CodeCount::fadd, CodeCount::conversion})
+    leave_out(first, count, count);
+  leave_out(first, CodeCount::maxima, CodeCount::alu);
+  // Such a tile is cut.
+  leave_out(bound.point.mask.masks() ? CodePass::end : CodePass::tail, CodeCount::alu, CodeCount::alu);
+}
+
 }  // namespace
 
 void add_code_work(const BoundIsland& bound, const InstanceCode& code, Work& work) {
@@ -219,6 +287,7 @@ void add_code_work(const BoundIsland& bound, const InstanceCode& code, Work& wor
     if (!contains(outside_steps, pass)) continue;
     for (std::size_t p = 0; p < pipe_count; ++p) work.outside[p] += work.pipes[p] - before[p];
   }
+  leave_out_scores(bound, code, work);
   // A step rescales the results; what is neither a step's nor rescales is done once, for the results.
   const std::int64_t all_steps = checked_mul(lanes, runs[static_cast<std::size_t>(CodePass::step)] +
                                                         code.before * runs[static_cast<std::size_t>(CodePass::live)]);
@@ -226,9 +295,13 @@ void add_code_work(const BoundIsland& bound, const InstanceCode& code, Work& wor
     const auto count = std::find_if(counted.begin(), counted.end(), [&](const auto& row) { return row.first == pipe; });
     of(work.of_outputs, pipe) = of(work.pipes, pipe) - checked_mul(all_steps, code.of(CodePass::step, count->second));
   }
+  const auto& operators = bound.plan.schedule.diagram.operators;
+  const bool rescales = std::any_of(bound.island.operators.begin(), bound.island.operators.end(), [&](int op) {
+    return operators[static_cast<std::size_t>(op)].kind == OperatorKind::softmax;
+  });
   const int output = output_array(bound);
   const std::int64_t of_thread =
-      output < 0 ? 0 : tile_values(bound, static_cast<ArrayId>(output)) / (code.warps * lanes);
+      output < 0 || !rescales ? 0 : tile_values(bound, static_cast<ArrayId>(output)) / (code.warps * lanes);
   of(work.of_outputs, Pipe::fmul) +=
       checked_mul(all_steps, std::min(of_thread, code.of(CodePass::step, CodeCount::fmul)));
   of(work.of_threads, Pipe::alu) =
