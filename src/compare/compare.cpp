@@ -14,8 +14,6 @@
 #include "predict/predict.h"
 
 namespace tilescope {
-namespace {
-
 double predicted_value(const Prediction& prediction, const Measured& measured) {
   if (measured.quantity == "tensor_flop") return static_cast<double>(prediction.work.tensor_flop);
   if (measured.quantity ==
@@ -38,11 +36,6 @@ double predicted_value(const Prediction& prediction, const Measured& measured) {
   throw std::logic_error("no prediction for quantity " + measured.quantity);
 }
 
-bool spills(const validate::Record& record) {
-  return std::any_of(record.islands.begin(), record.islands.end(),
-                     [](const auto& island) { return island.launch.local_bytes_per_thread.value_or(0) > 0; });
-}
-
 // Counters and times of a launch whose result is wrong say nothing.
 void require_right_result(const validate::Record& record) {
   if (!record.correctness || record.correctness->passed) return;
@@ -53,6 +46,13 @@ void require_right_result(const validate::Record& record) {
           fmt::format("is false: the kernel's result was wrong (largest error {:.3g}, tolerance {:.3g}); measure "
                       "the point again, or remove the record of {}",
                       record.correctness->max_error, record.correctness->tolerance, point_id(record.point))});
+}
+
+namespace {
+
+bool spills(const validate::Record& record) {
+  return std::any_of(record.islands.begin(), record.islands.end(),
+                     [](const auto& island) { return island.launch.local_bytes_per_thread.value_or(0) > 0; });
 }
 
 std::string workload_id(validate::MeasurePoint point) {
@@ -145,10 +145,11 @@ Point model_point(const validate::Record& record, const Plan& plan, const std::f
 }
 
 Comparer::Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep,
-                   std::size_t records, RatesFrom rates)
+                   std::size_t records, RatesFrom rates, TimeChoices time)
     : catalogue_{.data_directory = data_directory, .plans = {}, .profiles = {}, .rates = rates},
       experiment_of_(std::move(experiment_of)),
-      keep_(keep) {
+      keep_(keep),
+      time_(time) {
   comparison_.points.reserve(keep == Keep::points ? records : 1);
 }
 
@@ -161,6 +162,7 @@ void Comparer::add(validate::Record given) {
   if (given.source && given.source->sm_hz > 0) held = with_clock_held(stated, given.source->sm_hz);
   const HardwareProfile& hardware = held ? *held : stated;
   Point point = model_point(given, plan, catalogue_.data_directory);
+  point.time = time_;
   if (const auto outside = outside_shapes(plan.kernel, hardware, point.workload); !outside.empty()) {
     comparison_.skipped.push_back({hardware.id, given.point.kernel, point_id(given.point), outside.front()});
     return;

@@ -78,6 +78,9 @@ RowCounts counts_of(const std::vector<ComparisonRow>& rows);
 // The point of the model that a record measured, with its descriptor's plan.
 Point model_point(const validate::Record& record, const Plan& plan, const std::filesystem::path& data_directory);
 
+// Throws InputError for a record whose result was wrong.
+void require_right_result(const validate::Record& record);
+
 using ExperimentOf = std::function<const validate::Experiment&(const std::string& name)>;  // supplies tolerances
 using CompareProgress = std::function<void(std::size_t done, std::size_t all)>;
 
@@ -88,7 +91,7 @@ class Comparer {
  public:
   // At most `records` are added.
   Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep, std::size_t records,
-           RatesFrom rates = RatesFrom::stated);
+           RatesFrom rates = RatesFrom::stated, TimeChoices time = {});
   void add(validate::Record record);  // throws InputError when its kernel or hardware is unknown
   Comparison finish();
 
@@ -96,6 +99,7 @@ class Comparer {
   Catalogue catalogue_;
   ExperimentOf experiment_of_;
   Keep keep_;
+  TimeChoices time_;
   Comparison comparison_;
 };
 
@@ -112,6 +116,8 @@ struct Measured {
 };
 std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware,
                                           const Plan& plan, const Prediction& prediction);
+
+double predicted_value(const Prediction& prediction, const Measured& measured);
 
 // Renderings of a comparison.
 Json to_json(const Comparison& comparison);  // {"schema", "rows", "summary"}

@@ -11,7 +11,7 @@ namespace tilescope {
 
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
                             Keep keep, const std::optional<std::filesystem::path>& experiment,
-                            const CompareProgress& progress, RatesFrom rates) {
+                            const CompareProgress& progress, RatesFrom rates, TimeChoices time) {
   std::size_t done = 0, all = 0;
   std::set<std::string> imported;
   validate::for_each_record(records, [&](const validate::Record& record) {
@@ -39,7 +39,7 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     constexpr std::size_t most_findings = 20;
     if (findings.size() < most_findings && named.insert(to_string(finding)).second) findings.push_back(finding);
   };
-  Comparer comparer(data_directory, experiment_of, keep, all, rates);
+  Comparer comparer(data_directory, experiment_of, keep, all, rates, time);
   validate::for_each_record(records, [&](validate::Record&& record) {
     const std::string file = record.file;
     try {

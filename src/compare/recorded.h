@@ -14,7 +14,8 @@ namespace tilescope {
 // before any is predicted. Throws InputError when a file cannot be read or names an unknown kernel or GPU.
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
                             Keep keep, const std::optional<std::filesystem::path>& experiment = {},
-                            const CompareProgress& progress = {}, RatesFrom rates = RatesFrom::stated);
+                            const CompareProgress& progress = {}, RatesFrom rates = RatesFrom::stated,
+                            TimeChoices time = {});
 
 // Id of the GPU that most points were measured on; the first by name of several. Throws InputError where there is none.
 std::string hardware_with_most_records(const Comparison& comparison);

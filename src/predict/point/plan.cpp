@@ -31,6 +31,14 @@ void complete(Schedule& schedule, const KernelDescriptor& kernel) {
           stored.by = Accumulate::reduction;
 }
 
+// NAME.steps.zst beside NAME.kernel.yaml.
+fs::path steps_file_of(const fs::path& descriptor) {
+  const std::string name = descriptor.filename().string();
+  constexpr std::string_view ending = "kernel.yaml";
+  return descriptor.parent_path() /
+         (name.substr(0, name.ends_with(ending) ? name.size() - ending.size() : 0) + "steps.zst");
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, fs::path>> shipped_kernels(const fs::path& kernels_directory) {
@@ -66,6 +74,7 @@ Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_
   plan.kernel = load_descriptor(file, data_directory / "models");
   plan.schedule = find_schedule(plan.kernel.schedule_name, data_directory / "models", plan.kernel.diagram_name);
   complete(plan.schedule, plan.kernel);
+  plan.steps = std::make_shared<StepPrograms>(steps_file_of(file));
   plan.assumed = false;
   return plan;
 }

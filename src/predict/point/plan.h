@@ -6,6 +6,7 @@
 
 #include "kernel/descriptor/descriptor.h"
 #include "program/operations/operations.h"
+#include "simulate/step_programs.h"
 
 namespace tilescope {
 
@@ -13,6 +14,7 @@ namespace tilescope {
 struct Plan {
   Schedule schedule;
   KernelDescriptor kernel;
+  std::shared_ptr<const StepPrograms> steps;  // machine code of the kernel's steps, where it is known
   std::vector<ProgramOperations> operations;  // of an assumed implementation, by island
   bool assumed = true;                        // the descriptor is the schedule's assumed implementation, not a kernel's
 };
