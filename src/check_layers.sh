@@ -42,13 +42,13 @@ allow boundaries base hardware optimum diagram schedule cost derive
 allow kernel base config expr diagram schedule
 allow loopbounds base hardware kernel
 allow simulate base hardware kernel loopbounds
-allow predict base config expr optimum diagram schedule cost program hardware kernel
+allow predict base config expr optimum diagram schedule cost program hardware kernel loopbounds simulate
 room predict/point
 room predict/grid point
 room predict/work point
 room predict/traffic point grid work
 room predict/l2 point grid traffic
-room predict/sm point grid traffic l2
+room predict/sm point grid traffic l2 work
 room predict/time point grid l2 sm
 room predict/explain point
 allow search base diagram schedule cost hardware kernel predict

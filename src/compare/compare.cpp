@@ -16,8 +16,6 @@
 #include "predict/predict.h"
 
 namespace tilescope {
-namespace {
-
 double predicted_value(const Prediction& prediction, const Measured& measured) {
   if (measured.quantity == "tensor_flop") return static_cast<double>(prediction.work.tensor_flop);
   if (measured.quantity ==
@@ -40,11 +38,6 @@ double predicted_value(const Prediction& prediction, const Measured& measured) {
   throw std::logic_error("no prediction for quantity " + measured.quantity);
 }
 
-bool spills(const validate::Record& record) {
-  return std::any_of(record.islands.begin(), record.islands.end(),
-                     [](const auto& island) { return island.launch.local_bytes_per_thread.value_or(0) > 0; });
-}
-
 // Counters and times of a launch whose result is wrong say nothing.
 void require_right_result(const validate::Record& record) {
   if (!record.correctness || record.correctness->passed) return;
@@ -55,6 +48,13 @@ void require_right_result(const validate::Record& record) {
           fmt::format("is false: the kernel's result was wrong (largest error {:.3g}, tolerance {:.3g}); measure "
                       "the point again, or remove the record of {}",
                       record.correctness->max_error, record.correctness->tolerance, point_id(record.point))});
+}
+
+namespace {
+
+bool spills(const validate::Record& record) {
+  return std::any_of(record.islands.begin(), record.islands.end(),
+                     [](const auto& island) { return island.launch.local_bytes_per_thread.value_or(0) > 0; });
 }
 
 std::string workload_id(validate::MeasurePoint point) {
@@ -159,9 +159,10 @@ struct ComparedOne {
 namespace {
 
 // Predicts the record's point; other threads do the same with other records.
-void predict_one(ComparedOne& one, Keep keep, const std::filesystem::path& data_directory) {
+void predict_one(ComparedOne& one, Keep keep, TimeChoices time, const std::filesystem::path& data_directory) {
   ComparedPoint& compared = one.point;
   compared.point = model_point(compared.record, *one.plan, data_directory);
+  compared.point.time = time;
   if (const auto outside = outside_shapes(one.plan->kernel, *one.hardware, compared.point.workload); !outside.empty())
     return void(one.skipped = outside.front());
   if (keep == Keep::points) compared.plan = *one.plan;  // its prediction names arrays of its plan
@@ -179,10 +180,11 @@ void predict_one(ComparedOne& one, Keep keep, const std::filesystem::path& data_
 }  // namespace
 
 Comparer::Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep,
-                   std::size_t records, RatesFrom rates, std::size_t threads)
+                   std::size_t records, RatesFrom rates, TimeChoices time, std::size_t threads)
     : catalogue_{.data_directory = data_directory, .plans = {}, .profiles = {}, .rates = rates},
       experiment_of_(std::move(experiment_of)),
       keep_(keep),
+      time_(time),
       threads_(threads) {
   if (keep == Keep::points) comparison_.points.reserve(records);
 }
@@ -252,7 +254,7 @@ void Comparer::add(std::vector<validate::Record> records, const std::function<vo
   in_order(
       all.size(), threads_,
       [&](std::size_t i, std::size_t) {
-        attempt(all[i], [&] { predict_one(all[i], keep_, catalogue_.data_directory); });
+        attempt(all[i], [&] { predict_one(all[i], keep_, time_, catalogue_.data_directory); });
       },
       [&](std::size_t i, std::size_t) {
         attempt(all[i], [&] { append(all[i]); });
@@ -273,7 +275,8 @@ Comparison Comparer::finish() {
 
 Comparison compare_records(const std::vector<validate::Record>& records, const std::filesystem::path& data_directory,
                            const ExperimentOf& experiment_of, std::size_t threads) {
-  Comparer comparer(data_directory, experiment_of, Keep::points, records.size(), RatesFrom::stated, threads);
+  Comparer comparer(data_directory, experiment_of, Keep::points, records.size(), RatesFrom::stated, TimeChoices{},
+                    threads);
   comparer.add(records);
   return comparer.finish();
 }

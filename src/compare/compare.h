@@ -87,6 +87,9 @@ RowCounts counts_of(const std::vector<ComparisonRow>& rows);
 // The point of the model that a record measured, with its descriptor's plan.
 Point model_point(const validate::Record& record, const Plan& plan, const std::filesystem::path& data_directory);
 
+// Throws InputError for a record whose result was wrong.
+void require_right_result(const validate::Record& record);
+
 using ExperimentOf = std::function<const validate::Experiment&(const std::string& name)>;  // supplies tolerances
 using CompareProgress = std::function<void(std::size_t done, std::size_t all)>;
 
@@ -100,7 +103,7 @@ class Comparer {
  public:
   // At most `records` are added.
   Comparer(const std::filesystem::path& data_directory, ExperimentOf experiment_of, Keep keep, std::size_t records,
-           RatesFrom rates = RatesFrom::stated, std::size_t threads = 1);
+           RatesFrom rates = RatesFrom::stated, TimeChoices time = {}, std::size_t threads = 1);
   // Adds records in their order. `after` is called for each; its argument is null, or says why the record was not
   // added: InputError when its kernel or hardware is unknown, CountOverflow.
   void add(std::vector<validate::Record> records, const std::function<void(std::exception_ptr)>& after);
@@ -114,6 +117,7 @@ class Comparer {
   Catalogue catalogue_;
   ExperimentOf experiment_of_;
   Keep keep_;
+  TimeChoices time_;
   std::size_t threads_;
   Comparison comparison_;
 };
@@ -135,6 +139,8 @@ struct Measured {
 inline constexpr double wide_spread = 0.1;
 std::vector<Measured> measured_quantities(const validate::Record& record, const HardwareProfile& hardware,
                                           const Plan& plan, const Prediction& prediction);
+
+double predicted_value(const Prediction& prediction, const Measured& measured);
 
 // Renderings of a comparison.
 Json to_json(const Comparison& comparison);  // {"schema", "rows", "summary"}

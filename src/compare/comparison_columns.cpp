@@ -52,6 +52,32 @@ Json bars_json(const PublishedResult& result) {
 
 }  // namespace
 
+const Columns<AblationRow>& ablation_columns() {
+  using R = AblationRow;
+  const auto count = [](const char* key, const char* meaning, std::size_t R::*member) -> Column<R> {
+    return {{key, key, "", meaning, Origin::records}, [member](const R& r) { return r.*member; }};
+  };
+  static const Columns<R> columns{
+      {{"choice", "choice", "", "Mechanism that is taken out, engine, or all: the model as it is.", Origin::records},
+       [](const R& r) { return r.choice; }},
+      {{"kernel", "kernel", "", "Kernel of the records, or all.", Origin::records},
+       [](const R& r) { return r.kernel; }},
+      count("n", "Points over 20 us.", &R::n),
+      count("changed", "Points whose SM cycles or seconds changed.", &R::changed),
+      error_column<R>("cycles_mean", "Mean error of SM cycles, over 20 us.", &R::cycles_mean),
+      error_column<R>("cycles_worst", "Worst error of SM cycles, over 20 us.", &R::cycles_worst),
+      error_column<R>("seconds_mean", "Mean error of the time, over 20 us.", &R::seconds_mean),
+      error_column<R>("seconds_worst", "Worst error of the time, over 20 us.", &R::seconds_worst),
+      error_column<R>("short_mean", "Mean error of the time under 20 us.", &R::short_mean),
+      error_column<R>("cycles_gain", "What the error of SM cycles grows without it, mean of the points that changed.",
+                      &R::cycles_gain),
+      error_column<R>("seconds_gain", "What the error of the time grows without it, mean of the points that changed.",
+                      &R::seconds_gain),
+      {{"meaning", "meaning", "", "What the mechanism says.", Origin::records}, [](const R& r) { return r.meaning; }},
+  };
+  return columns;
+}
+
 const Columns<ComparisonRow>& comparison_columns() {
   using R = ComparisonRow;
   static const Columns<R> columns{

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "compare/ablation.h"
 #include "compare/errors.h"
 #include "compare/published.h"
 #include "predict/explain/column.h"
@@ -16,6 +17,7 @@ struct PublishedLine {
 };
 std::vector<PublishedLine> published_lines(const PublishedResult& result);
 
+const Columns<AblationRow>& ablation_columns();
 const Columns<ComparisonRow>& comparison_columns();
 const Columns<SkippedRecord>& skipped_columns();
 const Columns<SummaryRow>& summary_columns();

@@ -11,7 +11,7 @@ namespace tilescope {
 
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
                             Keep keep, const std::optional<std::filesystem::path>& experiment,
-                            const CompareProgress& progress, RatesFrom rates, std::size_t threads) {
+                            const CompareProgress& progress, RatesFrom rates, TimeChoices time, std::size_t threads) {
   std::size_t done = 0, all = 0;
   std::set<std::string> imported;
   validate::for_each_record(records, [&](const validate::Record& record) {
@@ -39,7 +39,7 @@ Comparison compare_recorded(const std::filesystem::path& records, const std::fil
     constexpr std::size_t most_findings = 20;
     if (findings.size() < most_findings && named.insert(to_string(finding)).second) findings.push_back(finding);
   };
-  Comparer comparer(data_directory, experiment_of, keep, all, rates, threads);
+  Comparer comparer(data_directory, experiment_of, keep, all, rates, time, threads);
   std::vector<std::string> files;  // of the records below
   std::vector<validate::Record> some;
   const auto compare_some = [&] {

@@ -15,7 +15,7 @@ namespace tilescope {
 Comparison compare_recorded(const std::filesystem::path& records, const std::filesystem::path& data_directory,
                             Keep keep, const std::optional<std::filesystem::path>& experiment = {},
                             const CompareProgress& progress = {}, RatesFrom rates = RatesFrom::stated,
-                            std::size_t threads = 1);
+                            TimeChoices time = {}, std::size_t threads = 1);
 
 // Id of the GPU that most points were measured on; the first by name of several. Throws InputError where there is none.
 std::string hardware_with_most_records(const Comparison& comparison);

@@ -6,6 +6,7 @@
 #include <memory_resource>
 
 #include "predict/l2/compulsory.h"
+#include "predict/point/mechanisms.h"
 #include "predict/possible.h"
 #include "predict/results.h"
 #include "predict/sm/round_waits.h"
@@ -19,6 +20,8 @@ namespace {
 template <class Result>
 using StageResults = std::pmr::vector<Result>;  // one a launch
 
+enum class Gains { wanted, unwanted };
+
 struct TimedLaunches {
   StageResults<LaunchAtSm> launches;
   StageResults<LaunchTime> by_themselves;
@@ -26,7 +29,7 @@ struct TimedLaunches {
 
 // The schedule's launches one after the other, again and again.
 void time_of_sequence(const HardwareProfile& hardware, const Point& point, const TimedLaunches& timed,
-                      std::span<const LaunchCounts> counts, Prediction& out) {
+                      std::span<const LaunchCounts> counts, Gains gains, Prediction& out) {
   TimePrediction& time = out.time;
   const Repeats repeats = repeats_of(hardware, counts);
   StageResults<LaunchTime> times(timed.launches.get_allocator());
@@ -38,52 +41,37 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
     // Memory: the bytes that no earlier launch left in the L2, and what blocks and memory wait for each other.
     LaunchTime& each = times.emplace_back(
         time_in_sequence(launch, timed.by_themselves[times.size()], launch.memory.in_sequence, repeats));
-    if (point.l2 == L2Model::walk) {
+    if (point.l2 == L2Model::walk && at_work(point, Mechanism::memory_wait)) {
       each.memory_wait = memory_wait(launch, each.ramp_seconds, each.highest_hz, repeats.all_stays);
       add_memory_wait(hardware, each, result);
     }
     // Launches: the gap before each.
-    time.launch += launch_seconds(hardware, launch.bound.how, repeats.evicts);
+    if (at_work(point, Mechanism::launch_gaps))
+      time.launch += launch_seconds(hardware, launch.bound.how, repeats.evicts);
     time.cold += each.cold_seconds(each.highest_hz);
     time.sm_cycles += result.seconds * each.highest_hz, time.busy_cycles += result.busy_clocks;
     add_energy(launch_energy(hardware, launch.bound.how, launch.counts, stored_in_steps(launch.bound, true)), energy);
   }
   // Clock: the highest at which all of them stay within the power limit.
-  const ClockAndPower sustained = sustained_clock(hardware, times, energy, time.launch);
+  const ClockAndPower sustained = at_work(point, Mechanism::power)
+                                      ? sustained_clock(hardware, times, energy, time.launch)
+                                      : sustained_clock(hardware, times, {}, time.launch);
   time.clock_hz = sustained.hz, time.watts = sustained.watts, time.energy = energy.items;
   time.cold += time.launch, time.total = time.launch;
   for (const LaunchTime& each : times) time.total += each.seconds(sustained.hz);
   time.total = std::max(time.total, host_seconds(hardware, times.size()));
   // Explain: what a faster resource would save.
-  if (point.l2 == L2Model::walk) time.gain = gains_of(timed.launches, times, repeats, energy, time.launch, time.total);
+  if (point.l2 == L2Model::walk && gains == Gains::wanted)
+    time.gain = gains_of(timed.launches, times, repeats, energy, time.launch, time.total);
 }
 
-}  // namespace
-
-void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
-  // Results of the stages lie on the stack: the points of a sweep take no memory from the heap.
-  std::array<std::byte, 64 << 10> buffer;
-  std::pmr::monotonic_buffer_resource memory(buffer.data(), buffer.size());
-  const std::size_t islands = plan.schedule.islands.size();
-  clear(out, islands);
-
-  // Bind the point: loops, tiles and masks of every launch.
-  const StageResults<BoundIsland> bound = bind_islands(plan, hardware, point, &memory);
-
-  StageResults<LaunchCounts> counts(&memory);
-  counts.reserve(islands);
-  for (const BoundIsland& launch : bound) {
-    // Counts: footprint, work, and the bytes that tiles move at L2, shared memory and registers.
-    const TileCounts tiles = tile_counts(launch, &memory);
-    // L2: what of them reaches memory.
-    counts.push_back(launch_counts(tiles, memory_traffic(launch, tiles, &memory)));
-  }
-  add_counts(bound, counts, out);
-  out.compulsory_bytes = compulsory_bytes(bound);
-
-  TimedLaunches timed{.launches = StageResults<LaunchAtSm>(&memory),
-                      .by_themselves = StageResults<LaunchTime>(&memory)};
-  timed.launches.reserve(islands), timed.by_themselves.reserve(islands);
+// All that follows from the counts: resources, SM, grid, memory, launches, clock.
+void add_times(const Plan& plan, const HardwareProfile& hardware, const StageResults<BoundIsland>& bound,
+               std::span<const LaunchCounts> counts, Gains gains, Prediction& out) {
+  const Point& point = bound.front().point;
+  const auto memory = bound.get_allocator();
+  TimedLaunches timed{.launches = StageResults<LaunchAtSm>(memory), .by_themselves = StageResults<LaunchTime>(memory)};
+  timed.launches.reserve(bound.size()), timed.by_themselves.reserve(bound.size());
   for (const BoundIsland& launch : bound) {
     // Resources: bytes and operations over their rates, a lower bound of the time.
     const LaunchCounts& own = counts[static_cast<std::size_t>(launch.number)];
@@ -112,10 +100,54 @@ void predict(const Plan& plan, const HardwareProfile& hardware, const Point& poi
   // Memory, launches, clock, explain: where the blocks of all launches are modelled.
   const bool modelled = std::all_of(out.islands.begin(), out.islands.end(),
                                     [](const IslandPrediction& island) { return island.sm_clocks > 0; });
-  if (modelled) time_of_sequence(hardware, point, timed, counts, out);
+  if (modelled) time_of_sequence(hardware, point, timed, counts, gains, out);
+}
 
+// Counts of every launch, and their sums: footprint, work, and the bytes at every level.
+StageResults<LaunchCounts> counted(const StageResults<BoundIsland>& bound, std::pmr::memory_resource& memory,
+                                   Prediction& out) {
+  StageResults<LaunchCounts> counts(&memory);
+  counts.reserve(bound.size());
+  for (const BoundIsland& launch : bound) {
+    // Counts: footprint, work, and the bytes that tiles move at L2, shared memory and registers.
+    const TileCounts tiles = tile_counts(launch, &memory);
+    // L2: what of them reaches memory.
+    counts.push_back(launch_counts(tiles, memory_traffic(launch, tiles, &memory)));
+  }
+  add_counts(bound, counts, out);
+  out.compulsory_bytes = compulsory_bytes(bound);
+  return counts;
+}
+
+}  // namespace
+
+void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
+  // Results of the stages lie on the stack: the points of a sweep take no memory from the heap.
+  std::array<std::byte, 64 << 10> buffer;
+  std::pmr::monotonic_buffer_resource memory(buffer.data(), buffer.size());
+  clear(out, plan.schedule.islands.size());
+  // Bind the point: loops, tiles and masks of every launch.
+  const StageResults<BoundIsland> bound = bind_islands(plan, hardware, point, &memory);
+  const StageResults<LaunchCounts> counts = counted(bound, memory, out);
+  add_times(plan, hardware, bound, counts, Gains::wanted, out);
   // Check: no answer that cannot be.
   require_possible(out);
+}
+
+void predict_times(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                   std::span<const TimeChoices> choices, const std::function<void(const Prediction&)>& each) {
+  std::pmr::monotonic_buffer_resource memory;
+  Prediction counts_alone;
+  clear(counts_alone, plan.schedule.islands.size());
+  const StageResults<BoundIsland> bound = bind_islands(plan, hardware, point, &memory);
+  const StageResults<LaunchCounts> counts = counted(bound, memory, counts_alone);
+  for (const TimeChoices& choice : choices) {
+    Point other = point;
+    other.time = choice;
+    Prediction out = counts_alone;
+    add_times(plan, hardware, bind_islands(plan, hardware, other, &memory), counts, Gains::unwanted, out);
+    each(out);
+  }
 }
 
 Prediction predict(const Plan& plan, const HardwareProfile& hardware, const Point& point) {

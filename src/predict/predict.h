@@ -1,6 +1,9 @@
 // The front door of the room: what a schedule or kernel moves and takes, for one point on one GPU.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "predict/prediction.h"
 
 namespace tilescope {
@@ -11,5 +14,9 @@ Prediction predict(const Plan& plan, const HardwareProfile& hardware, const Poin
 
 // The same for the points of a sweep: `out` is cleared and refilled, so that its memory is used again.
 void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);
+
+// The same point under several choices of the time model, one after the other: counts are made once. Without gains.
+void predict_times(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                   std::span<const TimeChoices> choices, const std::function<void(const Prediction&)>& each);
 
 }  // namespace tilescope

@@ -15,6 +15,14 @@ bool is_innermost(const CodeSummary& code, std::size_t loop) {
   });
 }
 
+// A loop with matrix products of its own; a pass skips inner loops.
+bool multiplies(const CodeSummary& code, std::size_t loop) {
+  const auto has = [](const CodeLoop& each) { return each.always.of(InstructionKind::matrix) > 0; };
+  return has(code.loops[loop]) && std::none_of(code.loops.begin(), code.loops.end(), [&](const CodeLoop& other) {
+           return other.parent == loop && has(other);
+         });
+}
+
 // Warps of a block that run the loop.
 int warps_of(const CodeSummary& code, std::size_t loop, int all) {
   int warps = 0;
@@ -95,7 +103,7 @@ KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& c
   simulation.resident =
       choices.resident > 0 ? choices.resident : resident_blocks(kernel, threads, choices.dynamic_smem, hardware);
   for (std::size_t loop = 0; loop < code.loops.size(); ++loop) {
-    if (!is_innermost(code, loop)) continue;
+    if (!is_innermost(code, loop) && !multiplies(code, loop)) continue;
     SimulatedLoop& simulated = simulation.loops.emplace_back();
     simulated.loop = loop, simulated.path = step_path(code, loop, choices.through);
     simulated.warps = warps_of(code, loop, simulation.warps);

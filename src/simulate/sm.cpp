@@ -9,7 +9,7 @@ namespace {
 
 constexpr int most_groups = 8, block_barriers = 32, first_turn = 16, group_warps = 4, most_queue = 32,
               most_schedulers = 4;
-constexpr std::int64_t settling_passes = 8, most_passes = 96;
+constexpr std::int64_t settling_passes = 8, most_passes = 56;
 
 constexpr std::size_t index_of(SmWait wait) { return static_cast<std::size_t>(wait); }
 constexpr std::size_t index_of(SmPart part) { return static_cast<std::size_t>(part); }
@@ -51,7 +51,6 @@ struct Scheduler {
   std::array<Ticks, sm_parts> free{};
   std::array<Ticks, most_queue> queue{};  // starts of the last operations in the memory queue
   int queue_at = 0;
-  int last = -1;       // warp
   Ticks products = 0;  // end of asynchronous matrix products
   Ticks next = 0;      // when something may issue
 };
@@ -95,7 +94,7 @@ class Sm {
     steady.passes = period / warps_a_block_;
     steady.clocks = static_cast<double>((now_ - from.clock) * blocks_ * warps_a_block_) /
                     static_cast<double>(ticks_a_clock * period);
-    count_period(period, steady);
+    if (event_passes_ >= 0) count_period(period, steady);
     return steady;
   }
 
@@ -165,15 +164,15 @@ class Sm {
       if (scheduler.next <= now_ && !scheduler.warps.empty()) scheduler.next = step(scheduler);
   }
 
-  // When the operation's part can take it.
+  // When the operation's part can take it. An asynchronous product waits at issue, as any other operation.
   Ticks part_free(const Scheduler& scheduler, const SmOperation& op) const {
-    if (op.part == SmPart::none || op.effect == SmEffect::product) return 0;
+    if (op.part == SmPart::none) return 0;
     if (op.part == SmPart::memory)
       return scheduler.queue[static_cast<std::size_t>((scheduler.queue_at + most_queue - limits_.queue) % most_queue)];
     return scheduler.free[index_of(op.part)];
   }
 
-  // The warp that issued last goes on while it can, then the oldest one. Returns when to look again.
+  // The oldest warp that can issue does. Returns when to look again.
   Ticks step(Scheduler& scheduler) {
     Ticks soonest = never;
     const auto can_issue = [&](int index) {
@@ -186,14 +185,9 @@ class Sm {
       soonest = std::min(soonest, warp.at);
       return false;
     };
-    int chosen = scheduler.last >= 0 && can_issue(scheduler.last) ? scheduler.last : -1;
-    for (const int index : scheduler.warps) {
-      if (chosen >= 0) break;
-      if (index != scheduler.last && can_issue(index)) chosen = index;
-    }
-    if (chosen < 0) return soonest;
-    scheduler.last = chosen;
-    issue(scheduler, chosen);
+    const auto chosen = std::find_if(scheduler.warps.begin(), scheduler.warps.end(), can_issue);
+    if (chosen == scheduler.warps.end()) return soonest;
+    issue(scheduler, *chosen);
     return now_ + ticks_a_clock;
   }
 
@@ -351,7 +345,7 @@ class Sm {
     }
     for (const Barrier& barrier : barriers_) add(barrier.arrived);
     for (const Scheduler& scheduler : schedulers_) {
-      add(scheduler.last), later(scheduler.products);
+      later(scheduler.products);
       for (const Ticks free : scheduler.free) later(free);
       for (int i = 1; i <= limits_.queue; ++i)
         later(scheduler.queue[static_cast<std::size_t>((scheduler.queue_at + most_queue - i) % most_queue)]);

@@ -52,6 +52,7 @@ COMMANDS = [
     "sensitivity --hardware l4 --schedule flash2 --numbers levels --heads 4 --q-len 1k --head-dim 128",
     "model mistral-7b --hardware h200_sxm,mi300x --batch 4 --whole-layer",
     "validate --recorded validate/records/h200/decode.jsonl",
+    "validate --recorded validate/records/h200/third_party.jsonl --engine each",
     "report --recorded validate/records/h200/third_party.jsonl",
     "report --page family --recorded validate/records/h200/third_party.jsonl",
 ]

@@ -1,7 +1,11 @@
+#include "base/files.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/why_not.h"
+#include "cli/output/code/simulation_output.h"
 #include "cli/output/prediction_text.h"
 #include "predict/explain/pseudocode.h"
+#include "predict/sm/step_question.h"
+#include "simulate/timeline.h"
 
 namespace tilescope::cli {
 namespace {
@@ -9,6 +13,24 @@ namespace {
 // Markdown keeps indentation only inside a fenced block.
 std::string code_block(const std::string& code, OutputFormat format) {
   return format == OutputFormat::md ? "```\n" + code + "```\n" : code;
+}
+
+// The machine code of the launch's steps, simulated with as many blocks on an SM as are predicted.
+std::string simulated_code(const Arguments& arguments, const Answer& a, const Style& style) {
+  constexpr int shown_passes = 4;
+  std::string text;
+  for (const BoundIsland& bound : bind_islands(a.plan, a.hardware, a.point)) {
+    const std::int64_t resident = a.prediction.islands[static_cast<std::size_t>(bound.number)].blocks_per_unit;
+    const auto question = step_question(bound, std::max<std::int64_t>(1, resident), CopySource::hbm);
+    if (!question) continue;
+    const auto listed = a.plan.steps->listed(*question, a.hardware, arguments.has("timeline") ? shown_passes : 0);
+    if (arguments.has("code")) text += simulation_text(listed.code, listed.simulation, true, style);
+    if (const auto file = arguments.text("timeline"))
+      write_file(*file, timeline_json(a.plan.kernel.name, listed.code, listed.simulation, listed.simulation.loops[0]));
+    return text;
+  }
+  refuse(arguments.has("code") ? "--code" : "--timeline",
+         "needs a kernel whose machine code is known: one with a file steps.zst in kernels/");
 }
 
 ExitStatus explain(const Arguments& arguments) {
@@ -19,6 +41,8 @@ ExitStatus explain(const Arguments& arguments) {
     deliver(arguments, style.format == OutputFormat::json ? a.json().dump(2) + "\n" : prediction_text(a, style));
     return status_of(a.prediction);
   }
+  const std::string code =
+      arguments.has("code") || arguments.has("timeline") ? simulated_code(arguments, a, style) : "";
   const Table terms = table_of("terms", term_columns(), term_rows(a.plan, a.point, a.prediction));
   if (style.format == OutputFormat::json) deliver(arguments, a.json().dump(2) + "\n");
   else if (style.format == OutputFormat::csv) deliver(arguments, render(terms, style));
@@ -28,15 +52,21 @@ ExitStatus explain(const Arguments& arguments) {
                                            bound_rows(a.plan, a.hardware, a.point, a.prediction)),
                                   style) +
                            "\n" + render(terms, style) + "\n" +
-                           code_block(pseudocode(a.plan, a.hardware, a.point), style.format));
+                           code_block(pseudocode(a.plan, a.hardware, a.point), style.format) + code);
   return status_of(a.prediction);
 }
 
 std::vector<OptionSpec> explain_options() {
   return point_options() +
-         std::vector<OptionSpec>{{"why-not",
-                                  "AXIS:whole|group|stream|parts: whether the schedule may partition AXIS so, and the "
-                                  "rule that forbids it"}} +
+         std::vector<OptionSpec>{
+             {"why-not",
+              "AXIS:whole|group|stream|parts: whether the schedule may partition AXIS so, and the "
+              "rule that forbids it"},
+             {"code",
+              "list the machine code of a step: beside each instruction the clocks that it holds a "
+              "warp, and why",
+              Value::flag},
+             {"timeline", "write the simulated steps as a trace for the Perfetto UI", Value::output_file}} +
          output_options();
 }
 

@@ -36,7 +36,7 @@ Comparison compare_imported(const Arguments& arguments, const std::vector<valida
   if (const auto file = arguments.text("experiment")) experiment = validate::load_experiment(*file);
   Comparer comparer(
       data_directory(), [&](const std::string&) -> const validate::Experiment& { return experiment; }, Keep::points,
-      records.size(), rates_from(arguments).value_or(RatesFrom::stated), threads_of(arguments));
+      records.size(), rates_from(arguments).value_or(RatesFrom::stated), {}, threads_of(arguments));
   comparer.add(records);
   return comparer.finish();
 }

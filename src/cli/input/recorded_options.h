@@ -10,6 +10,11 @@ namespace tilescope::cli {
 
 std::vector<OptionSpec> recorded_options();  // --recorded, --experiment, --threads
 
+inline constexpr const char* each_choice = "each";
+std::vector<OptionSpec> time_model_options();                          // --without, --engine
+TimeChoices time_choices(const Arguments& arguments);                  // "each" counts as not given
+std::filesystem::path recorded_directory(const Arguments& arguments);  // --recorded, or that of the data directory
+
 using RecordProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 // Compares the records of --recorded (default: those of the data directory) with the tolerances of --experiment

@@ -211,7 +211,7 @@ void read_variants(const Document& document, const Schedule& schedule, KernelDes
     read_variants(file, code.variants, schedule, kernel);
     take_support(document.root(), code, kernel);
   } else if (document.clean()) add_code(file, code, schedule, kernel);
-  kernel.launch_codes = std::move(code.launches);
+  kernel.launch_codes = std::move(code.launches), kernel.simulated = code.simulated;
   file.finish();
 }
 

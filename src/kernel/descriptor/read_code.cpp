@@ -32,6 +32,7 @@ StepsLoop read_loop(const Node& node) {
 InstanceCode read_passes(const Node& kernel) {
   InstanceCode code;
   code.warps = kernel["warps"].integer(1, 64);
+  if (const auto symbol = kernel.find("kernel")) code.symbol = symbol->text();
   const auto integer = [&](const char* key, std::int64_t most, std::int64_t& value) {
     if (const auto found = kernel.find(key)) value = found->integer(1, most);
   };
@@ -98,13 +99,14 @@ KernelCode read_code(const Document& document) {
   const Node root = document.root();
   root.only({"schema",        "file",           "compiler", "function", "tile",      "before",      "mask_rows",
              "source_sha256", "kernels",        "dtypes",   "lead",     "mask_keys", "first_warps", "first_lanes",
-             "first_loop",    "rescales_later", "one_mask", "paged",    "launches",  "nests"});
+             "first_loop",    "rescales_later", "one_mask", "paged",    "launches",  "nests",       "simulated"});
   const std::int64_t before = root["before"].integer(0, 1);
   const auto rows = root.find("mask_rows");
   const std::int64_t mask_rows = rows ? rows->integer(1, 1024) : 0;
   const auto one = root.find("one_mask");
   const bool one_mask = one && one->boolean();
   KernelCode found;
+  if (const auto simulated = root.find("simulated")) found.simulated = simulated->boolean();
   if (const auto capability =
           root["kernels"].items().empty() ? std::nullopt : root["kernels"].items().front().find("compute_capability"))
     found.compute_capability = capability->text();

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "predict/grid/block_order.h"
+#include "predict/point/mechanisms.h"
 #include "predict/point/products.h"
 #include "predict/traffic/sectors.h"
 
@@ -33,7 +34,7 @@ double l2_bandwidth(const HardwareProfile& hardware) {
 double l2_read_seconds(const BoundIsland& bound, const LaunchCounts& counts, double bytes) {
   const auto& l2 = bound.hardware.measured->l2;
   const double each = bytes / l2.read_private->value;
-  if (!l2.read_shared || !bound.hardware.l2_groups) return each;
+  if (!l2.read_shared || !bound.hardware.l2_groups || !at_work(bound, Mechanism::shared_reads)) return each;
   const std::int64_t at_work = std::min(bound.nest.blocks(), resident_blocks(bound, counts.occupancy));
   double all = 0, leave = 0;
   for (const Term& term : counts.terms) {
@@ -54,7 +55,9 @@ double measured_l2(const BoundIsland& bound, const LaunchCounts& counts) {
   const auto& bytes = counts.traffic.bytes[Boundary::l2];
   // What a unit stores and loads again is next to nothing side by side: a rate of its own.
   const auto& both = hardware.measured->l2.write_and_read;
-  const double spilled = both ? static_cast<double>(std::min(counts.local.stored, counts.local.missed)) : 0;
+  const double spilled = both && at_work(bound, Mechanism::spills_both_ways)
+                             ? static_cast<double>(std::min(counts.local.stored, counts.local.missed))
+                             : 0;
   return (both ? spilled / both->value : 0) +
          std::max(l2_read_seconds(bound, counts, static_cast<double>(bytes[0]) - spilled),
                   (static_cast<double>(bytes[1]) - spilled) / hardware.measured->l2.write->value);
@@ -112,6 +115,7 @@ double l2_seconds(const BoundIsland& bound, const LaunchCounts& counts) {
 // are one piece, in runs: one run for each index of the axes of which a block takes one value at a time.
 double off_line_seconds(const BoundIsland& bound, const LaunchCounts& counts) {
   const auto& measured = bound.hardware.measured;
+  if (!at_work(bound, Mechanism::off_line)) return 0;
   if (!measured || !measured->hbm.read || !measured->hbm.read_off_line || !bound.hardware.line_bytes) return 0;
   const Diagram& diagram = bound.plan.schedule.diagram;
   double bytes = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "predict/l2/memory_seconds.h"
+#include "predict/point/mechanisms.h"
 
 namespace tilescope {
 
@@ -15,7 +16,8 @@ MemoryTime memory_time(const BoundIsland& bound, Launches launches) {
   const LaunchCounts& counts = launches[static_cast<std::size_t>(bound.number)];
   const double read = static_cast<double>(counts.traffic.read(Boundary::hbm)),
                written = static_cast<double>(counts.traffic.written(Boundary::hbm));
-  const double off_line = off_line_seconds(bound, counts), kept = handed_over(bound, launches), left = read - kept;
+  const double off_line = off_line_seconds(bound, counts),
+               kept = at_work(bound, Mechanism::handed_over) ? handed_over(bound, launches) : 0, left = read - kept;
   MemoryTime time;
   time.hbm = read + written == 0 ? 0 : hbm_seconds(bound.hardware, read, written) + off_line;
   time.l2 = l2_seconds(bound, counts);

@@ -35,6 +35,14 @@ void complete(Schedule& schedule, const KernelDescriptor& kernel) {
           stored.by = Accumulate::reduction;
 }
 
+// NAME.steps.zst beside NAME.kernel.yaml.
+fs::path steps_file_of(const fs::path& descriptor) {
+  const std::string name = descriptor.filename().string();
+  constexpr std::string_view ending = "kernel.yaml";
+  return descriptor.parent_path() /
+         (name.substr(0, name.ends_with(ending) ? name.size() - ending.size() : 0) + "steps.zst");
+}
+
 // A contraction whose result has rows of its first input and columns of its second one: matrix instructions serve it.
 bool is_matrix_product(const Diagram& diagram, const Operator& op) {
   if (op.kind != OperatorKind::contraction || op.inputs.size() != 2) return false;
@@ -106,6 +114,7 @@ Plan plan_of_kernel(const fs::path& file, const fs::path& data_directory) {
   plan.kernel = load_descriptor(file, data_directory / "models");
   plan.schedule = find_schedule(plan.kernel.schedule_name, data_directory / "models", plan.kernel.diagram_name);
   complete(plan.schedule, plan.kernel);
+  plan.steps = std::make_shared<StepPrograms>(steps_file_of(file));
   plan.assumed = false;
   return plan;
 }
@@ -165,7 +174,8 @@ Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_
 std::shared_ptr<const Plan> shipped_plan(const std::string& kernel, const fs::path& descriptor,
                                          const fs::path& data_directory) {
   static FileCache<Plan> kept;
-  return kept.get(data_directory.string() + "\n" + kernel, {descriptor, reading::code_file_of(descriptor)},
+  return kept.get(data_directory.string() + "\n" + kernel,
+                  {descriptor, reading::code_file_of(descriptor), steps_file_of(descriptor)},
                   [&] { return plan_of_kernel(descriptor, data_directory); });
 }
 

@@ -9,6 +9,7 @@
 
 #include "kernel/descriptor/descriptor.h"
 #include "program/operations/operations.h"
+#include "simulate/step_programs.h"
 
 namespace tilescope {
 
@@ -23,6 +24,7 @@ struct ArrayTimes {
 struct Plan {
   Schedule schedule;
   KernelDescriptor kernel;
+  std::shared_ptr<const StepPrograms> steps;  // machine code of the kernel's steps, where it is known
   std::vector<ProgramOperations> operations;  // of an assumed implementation, by island
   std::vector<ArrayTimes> times;              // the same
   bool assumed = true;                        // the descriptor is the schedule's assumed implementation, not a kernel's

@@ -7,6 +7,7 @@
 
 #include "diagram/conventions.h"
 #include "predict/point/plan.h"
+#include "predict/point/time_choices.h"
 
 namespace tilescope {
 
@@ -28,6 +29,7 @@ struct Point {
   std::int64_t blocks_per_unit = 0;                     // resident blocks a unit; 0: derived from the footprint
   L2Model l2 = L2Model::closed;
   double drift = 0;  // of the walk: blocks' steps take up to this part longer
+  TimeChoices time{};
 };
 
 // A point with the schedule's default tiles, fp16 everywhere but the fp32 log-sum-exp, and the kernel's row padding.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "predict/point/mechanisms.h"
 #include "predict/traffic/sector_reads.h"
 
 namespace tilescope {
@@ -11,7 +12,8 @@ namespace {
 
 // The clocks of a warp before and after its steps are known: what it executes there is no part of a step.
 bool steps_apart(const BoundIsland& bound) {
-  return bound.how.path().from_registers && bound.variant && bound.variant->warp_clocks.step > 0;
+  return bound.how.path().from_registers && bound.variant && bound.variant->warp_clocks.step > 0 &&
+         at_work(bound, Mechanism::warp_clocks);
 }
 
 double pipe(const std::array<std::int64_t, pipe_count>& list, Pipe which) {
@@ -84,7 +86,8 @@ double memory_clocks(const LaunchAtSm& launch, const SmRates& rates, const Faste
   const double all =
       std::max(hbm, l2) * launch.memory.part_in_sequence() * highest_clock(bound.hardware, bound.how) * units;
   if (rates.l2 <= 0) return all;
-  const double scattered = rates.l2_scattered > 0 ? lone_sector_bytes(bound) : 0;
+  const double scattered =
+      rates.l2_scattered > 0 && at_work(bound, Mechanism::scattered) ? lone_sector_bytes(bound) : 0;
   return std::max(all, (moved(launch.counts, Boundary::l2) - scattered) / rates.l2 +
                            (scattered > 0 ? scattered / rates.l2_scattered : 0));
 }
@@ -194,7 +197,7 @@ StepDemand demand_of(const LaunchAtSm& launch, const SmRates& rates, double step
   demand.xu = pipe(work.pipes, Pipe::xu) / (rates.xu * faster_by(faster, Lever::xu));
   demand.fma_scores = (scores(Pipe::ffma) + scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
   demand.fma_outputs = (outputs(Pipe::ffma) + outputs(Pipe::fadd) + outputs(Pipe::fmul)) / fma;
-  if (bound.how.path().warpgroup && score_products(bound) > 1) {
+  if (bound.how.path().warpgroup && score_products(bound) > 1 && at_work(bound, Mechanism::later_scores)) {
     const double later = (scores(Pipe::fadd) + scores(Pipe::fmul)) / fma;
     demand.fma_scores -= later, demand.fma_outputs += later;
   }
@@ -202,17 +205,19 @@ StepDemand demand_of(const LaunchAtSm& launch, const SmRates& rates, double step
                pipe(work.pipes, Pipe::conversion) / conversion;
   demand.threads = pipe(work.of_threads, Pipe::alu) / alu;
   demand.issue = issue_of(launch), demand.issue_products = issue_of_products(launch);
-  if (const Rounds& rounds = bound.how.rounds; rounds.depth > 0)
+  if (const Rounds& rounds = bound.how.rounds; rounds.depth > 0 && at_work(bound, Mechanism::bank_waits))
     demand.issue += steps * rounds_of(bound) * static_cast<double>(warps_of_block(bound)) / schedulers *
                     static_cast<double>(number_for(bound, rounds.bank_waits));
   demand.memory = memory_clocks(launch, rates, faster);
-  if (rates.local_store > 0 && rates.l2 > 0)
+  if (rates.local_store > 0 && rates.l2 > 0 && at_work(bound, Mechanism::spilled_bytes))
     demand.local = static_cast<double>(launch.counts.local.stored) / rates.local_store +
                    static_cast<double>(launch.counts.local.missed) / rates.l2;
-  if (bound.how.path().warpgroup && rates.reductions > 0)
+  if (bound.how.path().warpgroup && rates.reductions > 0 && at_work(bound, Mechanism::additions))
     demand.added = stored_in_steps(bound, true) / (rates.reductions * faster_by(faster, Lever::l2));
   for (double* each : demand.all()) *each /= steps;
-  demand.products = products_clocks(bound, demand.tensor, rates.smem * faster_by(faster, Lever::smem));
+  demand.products = at_work(bound, Mechanism::operand_fetches)
+                        ? products_clocks(bound, demand.tensor, rates.smem * faster_by(faster, Lever::smem))
+                        : demand.tensor;
   return demand;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "predict/point/code_of.h"
+#include "predict/point/mechanisms.h"
 #include "predict/sm/block_waits.h"
 
 namespace tilescope {
@@ -23,7 +24,8 @@ double local_latency(const LaunchAtSm& launch, const SmRates& rates, double step
 
 // Waits of a step for products: one each, or one for every instruction where the compiler put it so.
 double waits_for_products(const BoundIsland& bound) {
-  const bool each = bound.variant && bound.variant->waits_each && bound.how.path().warpgroup;
+  const bool each =
+      bound.variant && bound.variant->waits_each && bound.how.path().warpgroup && at_work(bound, Mechanism::waits_each);
   const double warpgroups = std::max(1.0, static_cast<double>(consumer_warps(bound)) / 4);
   double waits = 0;
   for_each_product(bound, [&](const Product& product) {
@@ -40,14 +42,6 @@ double parts_of_products(const BoundIsland& bound) {
   return static_cast<double>(parts);
 }
 
-// Of the bytes that enter the units, those that memory brings.
-double missed_part(const LaunchAtSm& launch, Inputs inputs) {
-  const auto read = [&](Boundary from) { return static_cast<double>(launch.counts.traffic.bytes[from][0]); };
-  if (inputs == Inputs::in_l2) return 0;
-  const double from_memory = inputs == Inputs::in_memory ? read(Boundary::hbm) : launch.memory.read_in_sequence;
-  return read(Boundary::l2) > 0 ? std::min(1.0, from_memory / read(Boundary::l2)) : 0;
-}
-
 // What a block waits for in the rounds of a step beside its instructions: loads, the bytes' way into the unit, shared
 // memory, and two barriers a round.
 double clocks_of_rounds(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs) {
@@ -62,6 +56,13 @@ double clocks_of_rounds(const LaunchAtSm& launch, const SmRates& rates, double s
 }
 
 }  // namespace
+
+double missed_part(const LaunchAtSm& launch, Inputs inputs) {
+  const auto read = [&](Boundary from) { return static_cast<double>(launch.counts.traffic.bytes[from][0]); };
+  if (inputs == Inputs::in_l2) return 0;
+  const double from_memory = inputs == Inputs::in_memory ? read(Boundary::hbm) : launch.memory.read_in_sequence;
+  return read(Boundary::l2) > 0 ? std::min(1.0, from_memory / read(Boundary::l2)) : 0;
+}
 
 double copy_of_step(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
@@ -82,7 +83,9 @@ double copy_of_step(const LaunchAtSm& launch, const SmRates& rates, double steps
 double copies_ahead(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
   const std::int64_t ahead = stages_of_streams(bound) - 1;
-  return ahead < 1 ? 0 : copy_of_step(launch, rates, steps, inputs) / static_cast<double>(ahead);
+  return ahead < 1 || !at_work(bound, Mechanism::copies_ahead)
+             ? 0
+             : copy_of_step(launch, rates, steps, inputs) / static_cast<double>(ahead);
 }
 
 StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs,
@@ -109,25 +112,33 @@ StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double st
   if (bound.how.overlap == Overlap::lockstep)
     latency.barrier = static_cast<double>(std::max<std::int64_t>(1, bound.how.waits.barriers)) *
                       rates.block_barrier(warps_of_block(bound));
-  if (bound.how.rounds.depth > 0) latency.barrier = clocks_of_rounds(launch, rates, steps, inputs);
-  if (!bound.how.waits.loads.empty())
+  if (!at_work(bound, Mechanism::barriers)) latency.barrier = 0;
+  if (bound.how.rounds.depth > 0 && at_work(bound, Mechanism::round_waits))
+    latency.barrier = clocks_of_rounds(launch, rates, steps, inputs);
+  if (!bound.how.waits.loads.empty() && at_work(bound, Mechanism::load_waits))
     latency.barrier =
         (block_waits(bound, launch.counts, rates).warm + (bound.how.early_launch ? 0 : rates.block_start)) /
         static_cast<double>(steps_of(bound.nest));
   // Copies of threads queue behind their stores, as at a block's end (sm_step).
-  if (bound.how.loads_by == CopyPath::cp_async && bound.how.uses_tensor_cores() && rates.local_store > 0)
+  if (bound.how.loads_by == CopyPath::cp_async && bound.how.uses_tensor_cores() && rates.local_store > 0 &&
+      at_work(bound, Mechanism::store_waits))
     latency.barrier += latency.stores = stored_in_steps(bound, false) / steps / rates.local_store;
-  if (bound.how.loads_in_product) latency.matrix += products * rates.l2_latency;
-  const double parts = parts_of_products(bound);
+  if (bound.how.loads_in_product && at_work(bound, Mechanism::loads_in_product))
+    latency.matrix += products * rates.l2_latency;
+  const double parts = at_work(bound, Mechanism::product_parts) ? parts_of_products(bound) : 1;
   latency.matrix *= parts, latency.special *= parts;
-  latency.local = local_latency(launch, rates, steps);
+  if (at_work(bound, Mechanism::spill_waits)) latency.local = local_latency(launch, rates, steps);
   // Rows' statistics that come back in every step queue behind the tiles that threads copy.
-  if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound, false) > 0) {
+  if (bound.how.row_load > 0 && rates.cp_async > 0 && stored_in_steps(bound, false) > 0 &&
+      at_work(bound, Mechanism::statistics)) {
     const double bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]) / steps,
                  near = rates.l2_latency + bytes / rates.cp_async,
                  far = rates.hbm_unit > 0 ? rates.hbm + bytes / rates.hbm_unit : near;
     latency.statistics = near + missed_part(launch, inputs) * std::max(0.0, far - near);
   }
+  if (!at_work(bound, Mechanism::product_waits)) latency.matrix = 0;
+  if (!at_work(bound, Mechanism::special_waits)) latency.special = 0;
+  if (!at_work(bound, Mechanism::row_waits)) latency.alu = 0;
   for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local,
                        &latency.stores, &latency.statistics})
     *each /= shorter;

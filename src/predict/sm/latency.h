@@ -16,6 +16,9 @@ struct StepLatency {
 StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs,
                        const Faster& faster);
 
+// Of the bytes that enter the units, the part that memory brings.
+double missed_part(const LaunchAtSm& launch, Inputs inputs);
+
 // Clocks from the first copy of a step's tiles by threads until all have come; 0: the copy engine brings them.
 double copy_of_step(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs);
 

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "predict/l2/around_products.h"
+#include "predict/point/mechanisms.h"
 #include "predict/sm/block_waits.h"
 #include "predict/sm/latency.h"
 #include "predict/sm/queueing_network.h"
+#include "predict/sm/simulated_step.h"
 #include "predict/sm/turns.h"
 
 namespace tilescope {
@@ -26,17 +28,23 @@ double last_product_share(const BoundIsland& bound) {
   return all > 0 ? last / all : 0;
 }
 
+// A warp's way through a step is known from its machine code.
+bool follows_code(const BoundIsland& bound) {
+  return bound.variant && bound.variant->warp_clocks.step > 0 && at_work(bound, Mechanism::warp_clocks);
+}
+
 // Of the vector work of a group's step, what runs under its own last product. Where that takes its operand in parts,
 // the special functions of each part run under the part before: all but those of the first, of the first of the warps.
 // Under wgmma everything takes longer, maxima above all.
 double hidden_under_products(const BoundIsland& bound, const StepDemand& d, const SmRates& rates, double together) {
   const double last = last_product_share(bound);
-  if (const std::int64_t part = bound.how.special_parts; part > 0 && bound.plan.schedule.diagram.guard) {
+  if (const std::int64_t part = bound.how.special_parts;
+      part > 0 && bound.plan.schedule.diagram.guard && at_work(bound, Mechanism::special_parts)) {
     const double first = static_cast<double>(part) / step_extent(bound, bound.plan.schedule.diagram.guard->key);
     const double special = std::max(d.xu, d.fma_scores) * std::max(0.0, 1 - first / together);
     return std::min(std::max(d.tensor, d.smem) * last, special);
   }
-  if (!bound.variant || !bound.variant->pipelined) return 0;
+  if (!bound.variant || !bound.variant->pipelined || !at_work(bound, Mechanism::pipelined)) return 0;
   const SmRates::Beside beside = bound.how.path().warpgroup ? rates.wgmma : SmRates::Beside{};
   double left = d.tensor * last, hidden = 0;
   const double special = std::max(d.xu, d.fma_scores), slower_special = d.xu >= d.fma_scores ? beside.xu : beside.fma;
@@ -72,12 +80,13 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   const bool in_order = bound.how.path().from_registers, wgmma = bound.how.path().warpgroup;
   const double matrix = wgmma ? std::max({d.products, d.smem - d.bulk, d.threads})
                               : std::max({d.tensor, d.smem, in_order ? 0 : d.threads});
-  Network network{.demand = {matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
-                  .delay = latency.barrier,
-                  .issue = d.issue,
-                  .issue_under_products = wgmma ? d.issue_products : 0,
-                  .in_turn = bound.how.overlap == Overlap::ping_pong,
-                  .products_in_turn = wgmma};
+  Network network{
+      .demand = {matrix, std::max(d.xu, d.fma_scores), d.alu + (in_order ? d.threads : 0), d.fma_outputs},
+      .delay = latency.barrier,
+      .issue = at_work(bound, Mechanism::issue_slots) ? d.issue : 0,
+      .issue_under_products = wgmma && at_work(bound, Mechanism::issue_under_products) ? d.issue_products : 0,
+      .in_turn = bound.how.overlap == Overlap::ping_pong && at_work(bound, Mechanism::in_turn),
+      .products_in_turn = wgmma && at_work(bound, Mechanism::products_in_turn)};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
   const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
   for (std::size_t i = 0; i < waits.size(); ++i)
@@ -88,11 +97,11 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   network.demand[4] = d.local, network.delay += latency.local;
   const double served = std::accumulate(network.demand.begin(), network.demand.end(), 0.0);
   // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
-  if (wgmma && together > 1) network.delay += latency.matrix;
+  if (wgmma && together > 1 && at_work(bound, Mechanism::lockstep_end)) network.delay += latency.matrix;
   network.delay -= hidden_under_products(bound, d, rates, together);
   // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes,
   // all else waits for the fixed latencies of its own instructions, pipes free or not.
-  if (in_order && bound.how.stall_clocks > 0) {
+  if (in_order && bound.how.stall_clocks > 0 && at_work(bound, Mechanism::stall_clocks)) {
     const double products = std::max(d.tensor, d.smem - d.copies), last = last_product_share(bound);
     // Copies enter while the stores ahead of them leave.
     double chain = products + std::max(0.0, d.copies - latency.stores) + latency.barrier + latency.local;
@@ -107,7 +116,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
     network.delay = std::max(network.delay, chain - served);
   }
   // The same, where the machine code has been followed through a step: all waits within the unit are in it.
-  if (in_order && bound.variant && bound.variant->warp_clocks.step > 0) {
+  if (in_order && follows_code(bound)) {
     network.delay = bound.variant->warp_clocks.step + latency.barrier + latency.local - served;
     // While a scheduler issues a product, it issues nothing else.
     if (rates.mma_interval > 1) network.issue += d.tensor * (1 - 1 / rates.mma_interval);
@@ -147,6 +156,7 @@ double round_of(const BoundIsland& bound, const Network& single_customer, const 
   const double floor = static_cast<double>(customers) * d.smem;
   if (customers == 1) return std::max(floor, network.round(1));
   if (bound.how.path().from_registers) {
+    if (!at_work(bound, Mechanism::beside_mma)) return network.round(customers);
     const double held = d.tensor + rates.mma.xu * d.xu + rates.mma.fma * (d.fma_scores + d.fma_outputs) +
                         rates.mma.alu * (d.alu + d.threads);
     const double vector = single_customer.demand[1] + single_customer.demand[2] + single_customer.demand[3],
@@ -154,20 +164,22 @@ double round_of(const BoundIsland& bound, const Network& single_customer, const 
     network.demand[0] += more;
     for (std::size_t i = 1; i < 4; ++i) network.demand[i] *= vector > 0 ? 1 - more / vector : 1;
     // Nor does it take longer than one after the other, where the machine code says what one takes.
-    const bool followed = bound.variant && bound.variant->warp_clocks.step > 0;
+    const bool followed = follows_code(bound);
     return std::min(network.round(customers),
                     followed ? static_cast<double>(customers) * single_customer.round(1) : HUGE_VAL);
   }
   if (!bound.how.path().warpgroup) return network.round(customers);
-  if (bound.how.overlap == Overlap::special_turns)
+  if (bound.how.overlap == Overlap::special_turns && at_work(bound, Mechanism::special_turns))
     return std::max(floor, round_of_turns(bound, single_customer, d, rates, customers));
-  if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4) network.demand[0] += rates.turn;
+  if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4 && at_work(bound, Mechanism::turn))
+    network.demand[0] += rates.turn;
   const double matrix = network.demand[0];
   double round = network.round(customers);
   for (int i = 0; i < 8; ++i) {
     const double others = static_cast<double>(customers - 1) * d.tensor,
                  busy = std::min(1.0, others / std::max(1.0, round - d.tensor));
-    network.demand[0] = matrix + rates.wgmma_held * busy * single_customer.demand[3];
+    if (at_work(bound, Mechanism::wgmma_held))
+      network.demand[0] = matrix + rates.wgmma_held * busy * single_customer.demand[3];
     network.demand[1] =
         single_customer.demand[1] * (1 + busy * (d.xu >= d.fma_scores ? rates.wgmma.xu : rates.wgmma.fma));
     network.demand[2] = single_customer.demand[2] * (1 + busy * rates.wgmma.alu);
@@ -176,6 +188,31 @@ double round_of(const BoundIsland& bound, const Network& single_customer, const 
     if (std::abs(round - before) < 1e-4 * before) break;
   }
   return std::max(floor, round);
+}
+
+// The groups of a launch that share a unit: in lockstep a block is one customer. Otherwise each warpgroup is one, with
+// its part of the block's step.
+struct Groups {
+  StepDemand demand, part;  // of a block's step, of a customer's
+  Network network;
+  std::int64_t customers = 1, a_scheduler = 1;  // of a block; its warps on a scheduler
+
+  double round(const BoundIsland& bound, const SmRates& rates, std::int64_t blocks) const {
+    return round_of(bound, network, part, rates, blocks * customers);
+  }
+};
+
+Groups groups_of(const LaunchAtSm& launch, const SmRates& rates, double steps, const Faster& faster, Inputs inputs) {
+  const BoundIsland& bound = launch.bound;
+  Groups groups{.demand = demand_of(launch, rates, steps, faster), .part = {}, .network = {}};
+  const bool lockstep = bound.how.overlap == Overlap::lockstep;
+  groups.a_scheduler = std::max<std::int64_t>(1, consumer_warps(bound) / 4);
+  groups.customers = lockstep ? 1 : groups.a_scheduler;
+  groups.part = groups.demand;
+  for (double* each : groups.part.all()) *each /= static_cast<double>(groups.customers);
+  groups.network = customer(bound, groups.part, latency_of(launch, rates, steps, inputs, faster), rates,
+                            lockstep ? static_cast<double>(groups.a_scheduler) : 1);
+  return groups;
 }
 
 // Bytes that the threads of a block store after its steps.
@@ -192,10 +229,8 @@ double stored_after_steps(const BoundIsland& bound) {
 
 // Clocks of a block from its start until it asks for its first copy: its own instructions, what its threads load and
 // wait for before that, and the copy engine's description of the tensors.
-double lead_of(const BoundIsland& bound, const SmRates& rates) {
-  double clocks = bound.variant ? bound.variant->warp_clocks.before : 0;
-  if (!bound.how.loads_first.empty() || bound.how.load().bulk) clocks += rates.hbm;
-  return clocks;
+double lead_of(const BoundIsland& bound, const SmRates& rates, double own) {
+  return own + (!bound.how.loads_first.empty() || bound.how.load().bulk ? rates.hbm : 0);
 }
 
 }  // namespace
@@ -212,32 +247,40 @@ bool missing_sm_rate(const LaunchAtSm& launch) {
 
 SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inputs inputs) {
   const BoundIsland& bound = launch.bound;
-  const SmRates rates = sm_rates(bound.hardware);
+  SmRates rates = sm_rates(bound.hardware);
+  if (!at_work(bound, Mechanism::beside_wgmma)) rates.wgmma = {};
   SmStep step;
   const bool waits = !bound.how.waits.loads.empty();
-  step.demand = demand_of(launch, rates, steps, faster);
-  // In lockstep a block is one customer. Otherwise each warpgroup is one, with its part of the block's step.
-  const bool lockstep = bound.how.overlap == Overlap::lockstep;
-  const std::int64_t a_scheduler = std::max<std::int64_t>(1, consumer_warps(bound) / 4),
-                     customers = lockstep ? 1 : a_scheduler;
-  StepDemand part = step.demand;
-  for (double* each : part.all()) *each /= static_cast<double>(customers);
-  const Network single_customer = customer(bound, part, latency_of(launch, rates, steps, inputs, faster), rates,
-                                           lockstep ? static_cast<double>(a_scheduler) : 1);
-  step.latency = single_customer.delay;
+  const Groups groups = groups_of(launch, rates, steps, faster, inputs);
+  const auto& [demand, part, single_customer, customers, a_scheduler] = groups;
+  step.demand = demand, step.latency = single_customer.delay;
   const std::int64_t resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
+  const bool by_code = simulates(bound), lockstep = bound.how.overlap == Overlap::lockstep;
   for (std::int64_t j = 1; j <= resident; ++j)
-    step.clocks.step[static_cast<std::size_t>(j - 1)] = round_of(bound, single_customer, part, rates, j * customers);
+    step.clocks.step[static_cast<std::size_t>(j - 1)] =
+        by_code ? simulated_step(launch, j, inputs) : groups.round(bound, rates, j);
+  // What a faster unit saves of a simulated step is what it saves of one in the network.
+  if (by_code && faster != as_it_is) {
+    const Groups as_is = groups_of(launch, rates, steps, as_it_is, inputs);
+    for (std::int64_t j = 1; j <= resident; ++j)
+      step.clocks.step[static_cast<std::size_t>(j - 1)] *= groups.round(bound, rates, j) / as_is.round(bound, rates, j);
+  }
   step.work = step.clocks.step;
+  for (std::int64_t j = 1; by_code && j <= resident; ++j)
+    step.work[static_cast<std::size_t>(j - 1)] = simulated_step(launch, j, Inputs::in_l2);
   const double shortest = copies_ahead(launch, rates, steps, inputs) / faster_by(faster, Lever::latency);
   for (double& clocks : step.clocks.step)
     if (clocks > 0) clocks = std::max(clocks, shortest);
+  const SimulatedEnds ends = by_code ? simulated_ends(launch, inputs) : SimulatedEnds{};
   // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
   // too, and asks for each further tile's queries when the last scores are done: their copy runs under the last
   // product. All its warps wait for it, so they go through the first step together: one phase after the other.
-  step.lead = lead_of(bound, rates) / faster_by(faster, Lever::latency);
-  step.trail = bound.variant ? bound.variant->warp_clocks.after : 0;
-  const double copy = rates.copy_hbm / faster_by(faster, Lever::latency),
+  if (at_work(bound, Mechanism::lead)) {
+    const WarpClocks own = bound.variant ? bound.variant->warp_clocks : WarpClocks{};
+    step.lead = lead_of(bound, rates, ends.known ? ends.lead : own.before) / faster_by(faster, Lever::latency);
+    step.trail = ends.known ? ends.trail : own.after;
+  }
+  const double copy = at_work(bound, Mechanism::first_copy) ? rates.copy_hbm / faster_by(faster, Lever::latency) : 0,
                start = rates.block_start / faster_by(faster, Lever::latency);
   const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
   double together = single_customer.delay + hidden_under_products(bound, part, rates, at_once);
@@ -246,17 +289,20 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   const bool in_rounds = bound.how.rounds.depth > 0;
   step.clocks.fixed = bound.how.persistent ? std::max(0.0, copy - part.tensor * last_product_share(bound))
                                            : start + step.lead + (in_rounds ? 0 : copy) + step.trail;
-  if (bound.how.persistent || customers > 1) step.clocks.fixed += std::max(0.0, together - step.clocks.step[0]);
+  if (ends.around > 0) step.clocks.fixed = start + ends.around;
+  if ((bound.how.persistent || customers > 1) && at_work(bound, Mechanism::first_together))
+    step.clocks.fixed += std::max(0.0, together - step.clocks.step[0]);
   // Blocks that no stream runs through come and go; of others, all of a unit's end together.
   const auto loops = bound.nest.all();
-  step.clocks.apart = !bound.how.persistent &&
+  step.clocks.apart = !bound.how.persistent && at_work(bound, Mechanism::blocks_apart) &&
                       std::all_of(loops.begin(), loops.end(), [](const BoundLoop& loop) { return loop.group; });
   // Nothing covers the first tile's copy.
   if (bound.how.persistent)
     step.once =
         start + rates.hbm / faster_by(faster, Lever::latency) + std::min(copy, part.tensor * last_product_share(bound));
-  step.clocks.oldest_first = rates.oldest_first;
-  step.clocks.even = std::max<std::int64_t>(1, warps_served_alike / a_scheduler);
+  step.clocks.oldest_first = at_work(bound, Mechanism::oldest_first) ? rates.oldest_first : 0;
+  if (at_work(bound, Mechanism::even_blocks))
+    step.clocks.even = std::max<std::int64_t>(1, warps_served_alike / a_scheduler);
   if (waits) {
     const BlockWaits both = block_waits(bound, launch.counts, rates);
     step.clocks.fixed = step.once = step.lead = step.trail = 0, step.cold_extra = both.cold - both.warm;
@@ -268,14 +314,16 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   // the last one's. Threads that copy for themselves ask when they have stored, and their loads queue behind the
   // stores.
   if (bound.how.persistent && bound.how.load().bulk) {
-    const double stores = rates.local_store > 0 ? stored_after_steps(bound) / rates.local_store : 0;
+    const double stores = rates.local_store > 0 && at_work(bound, Mechanism::leaving_stores)
+                              ? stored_after_steps(bound) / rates.local_store
+                              : 0;
     (bound.how.store().bulk ? step.once : step.clocks.fixed) += stores;
     step.clocks.empty = stores;
     return step;
   }
-  const AroundProducts around = around_products(bound);
+  const AroundProducts around = at_work(bound, Mechanism::around_products) ? around_products(bound) : AroundProducts{};
   const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);
-  const double load = in_rounds ? 0 : around.load;
+  const double load = in_rounds || ends.around > 0 ? 0 : around.load;
   step.clocks.fixed += (load + around.store) * hz;
   step.clocks.empty = start + around.store * hz;  // results of rows that see no key
   step.once -= load * hz;                         // the first blocks' tiles are the launch's start

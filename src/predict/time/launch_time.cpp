@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "predict/l2/memory_seconds.h"
+#include "predict/point/mechanisms.h"
 #include "predict/time/launch_gaps.h"
 
 namespace tilescope {
@@ -37,7 +38,7 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const P
   const std::int64_t blocks = grid_blocks(bound), units = bound.hardware.units.value,
                      resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
   const double hz = highest_clock(bound.hardware, bound.how);
-  FirstTiles start = first_tiles(bound, launch.counts);
+  FirstTiles start = at_work(bound, Mechanism::first_tiles) ? first_tiles(bound, launch.counts) : FirstTiles{};
   if (step.cold_extra > 0) start.cold += step.cold_extra * static_cast<double>(ceil_div(blocks, units * resident)) / hz;
   const double hbm = std::max(0.0, launch.memory.hbm) / faster_by(faster, Lever::hbm),
                l2 = std::max({0.0, launch.memory.last_level, launch.memory.l2 / faster_by(faster, Lever::l2)});
@@ -53,9 +54,11 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const P
   time.start = start;
   if (!by_memory) return time;
   // Beyond a kernel that only stores, whose first block's start is not the launch's here (launch_gaps.h).
-  time.ramp_seconds = measured->hbm.ramp->value + first_block_start(bound.hardware);
-  time.drain_clocks = step.lead + step.clocks.step[static_cast<std::size_t>(together - 1)] + step.trail;
-  if (measured->hbm.busy) time.busy_share = measured->hbm.busy->value;
+  if (at_work(bound, Mechanism::ramp))
+    time.ramp_seconds = measured->hbm.ramp->value + first_block_start(bound.hardware);
+  if (at_work(bound, Mechanism::drain))
+    time.drain_clocks = step.lead + step.clocks.step[static_cast<std::size_t>(together - 1)] + step.trail;
+  if (measured->hbm.busy && at_work(bound, Mechanism::busy_share)) time.busy_share = measured->hbm.busy->value;
   return time;
 }
 
@@ -73,7 +76,7 @@ LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itsel
   LaunchTime time = by_itself;
   time.memory_seconds = memory_seconds;
   if (!launch.bound.how.waits.loads.empty()) time.start.cold = time.start.warm;
-  if (!repeats.all_stays) return time;
+  if (!repeats.all_stays || !at_work(launch.bound, Mechanism::stays_in_l2)) return time;
   // Bytes of memory beyond those of the L2, and the first ones' way.
   time.warm_saving = std::max(0.0, launch.memory.in_sequence - std::max(0.0, launch.memory.l2));
   time.warm_clocks = placed_blocks(launch, sm_clocks(launch, faster, Inputs::in_l2)).in_sequence.clocks;

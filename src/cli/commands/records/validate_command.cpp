@@ -11,6 +11,7 @@
 #include "cli/input/recorded_options.h"
 #include "cli/output/progress.h"
 #include "cli/output/version.h"
+#include "compare/ablation.h"
 #include "compare/comparison_columns.h"
 #include "compare/errors.h"
 #include "compare/gate/baseline.h"
@@ -164,7 +165,28 @@ Comparison compared(const Arguments& arguments, std::string& notes) {
   return compare_imported(arguments, all.records);
 }
 
+// What each mechanism is worth, or each engine by kernel.
+ExitStatus validate_ablations(const Arguments& arguments) {
+  const bool engines = arguments.text("engine") == each_choice;
+  for (const char* other : {"import", "published", "baseline", "errors", "junit", "markdown"})
+    if (arguments.has(other)) refuse(fmt::format("--{}", other), "is not for --without each and --engine each");
+  std::vector<AblationRow> rows =
+      ablations(recorded_directory(arguments), data_directory(), engines ? Ablations::engines : Ablations::mechanisms,
+                Progress(arguments, "comparing records").callback());
+  const Style style = style_of(arguments);
+  if (style.format == OutputFormat::json) {
+    deliver(arguments,
+            Json{{"schema", "tilescope/ablation/1"}, {"rows", objects_of(ablation_columns(), rows)}}.dump(1) + "\n");
+    return ExitStatus::done;
+  }
+  if (!engines) std::erase_if(rows, [](const AblationRow& row) { return row.kernel != "all"; });
+  deliver(arguments, render(table_of("errors by choice of the time model", ablation_columns(), rows), style));
+  return ExitStatus::done;
+}
+
 ExitStatus validate_records(const Arguments& arguments) {
+  if (arguments.text("without") == each_choice || arguments.text("engine") == each_choice)
+    return validate_ablations(arguments);
   if (arguments.has("published")) return validate_published(arguments);
   check_baseline_options(arguments);
   check_import_options(arguments);
@@ -218,7 +240,7 @@ std::vector<OptionSpec> validate_options() {
               Value::directory},
              {"basis", "rates of the GPUs: stated (default), or derived by rules, to measure the error of the rules",
               Value::choice, kind_names<RatesFrom>()}} +
-         tool_file_options() + output_options();
+         time_model_options() + tool_file_options() + output_options();
 }
 
 }  // namespace

@@ -1,0 +1,157 @@
+// The mechanisms of the time model by name. `validate --without NAME` takes one out and shows what it is worth.
+#pragma once
+
+#include <string_view>
+
+#include "base/enum_table.h"
+#include "predict/point/bound_island.h"
+
+namespace tilescope {
+
+enum class Mechanism : std::uint8_t {
+  // counts
+  operand_fetches,
+  later_scores,
+  scattered,
+  additions,
+  spilled_bytes,
+  bank_waits,
+  // waits of a step
+  product_waits,
+  special_waits,
+  row_waits,
+  barriers,
+  spill_waits,
+  store_waits,
+  statistics,
+  round_waits,
+  load_waits,
+  product_parts,
+  waits_each,
+  loads_in_product,
+  // warps side by side
+  pipelined,
+  special_parts,
+  beside_mma,
+  beside_wgmma,
+  wgmma_held,
+  issue_slots,
+  issue_under_products,
+  in_turn,
+  products_in_turn,
+  turn,
+  special_turns,
+  lockstep_end,
+  stall_clocks,
+  warp_clocks,
+  copies_ahead,
+  // blocks
+  oldest_first,
+  even_blocks,
+  blocks_apart,
+  first_together,
+  lead,
+  first_copy,
+  leaving_stores,
+  around_products,
+  launch_beginnings,
+  first_places,
+  // memory
+  shared_reads,
+  off_line,
+  spills_both_ways,
+  handed_over,
+  ramp,
+  drain,
+  busy_share,
+  first_tiles,
+  stays_in_l2,
+  memory_wait,
+  // launches and clock
+  launch_gaps,
+  power,
+};
+
+struct MechanismRow {
+  Mechanism value;
+  std::string_view name, meaning;
+};
+template <>
+struct EnumTable<Mechanism> {
+  using M = Mechanism;
+  static constexpr std::array rows{
+      MechanismRow{M::operand_fetches, "operand-fetches",
+                   "a product is no faster than its operands come from shared memory"},
+      MechanismRow{M::later_scores, "later-scores",
+                   "sums and products of a later product's scores do not run under special functions"},
+      MechanismRow{M::scattered, "scattered", "lone sectors that lanes read cost more than their bytes"},
+      MechanismRow{M::additions, "additions",
+                   "results that threads of wgmma add to memory leave at the rate of additions"},
+      MechanismRow{M::spilled_bytes, "spilled-bytes", "spilled registers keep the way to the L2 busy"},
+      MechanismRow{M::bank_waits, "bank-waits", "products of threads wait for register banks"},
+      MechanismRow{M::product_waits, "product-waits", "latency of matrix products"},
+      MechanismRow{M::special_waits, "special-waits", "latency of the chain to the first exponential"},
+      MechanismRow{M::row_waits, "row-waits", "latency of shuffles of a row"},
+      MechanismRow{M::barriers, "barriers", "waits for barriers and mbarriers"},
+      MechanismRow{M::spill_waits, "spill-waits", "waits for spilled registers"},
+      MechanismRow{M::store_waits, "store-waits", "copies queue behind stores of the same step"},
+      MechanismRow{M::statistics, "statistics", "waits for rows' statistics that come back in every step"},
+      MechanismRow{M::round_waits, "round-waits", "waits in the rounds of products of threads"},
+      MechanismRow{M::load_waits, "load-waits", "waits of blocks without products for their loads"},
+      MechanismRow{M::product_parts, "product-parts", "products made in parts go through a step's waits once for each"},
+      MechanismRow{M::waits_each, "waits-each", "the compiler waits for each wgmma by itself"},
+      MechanismRow{M::loads_in_product, "loads-in-product", "products that copy their own operands wait for the L2"},
+      MechanismRow{M::pipelined, "pipelined", "pointwise work runs under the last product of the step before"},
+      MechanismRow{M::special_parts, "special-parts", "exponentials of a part of the scores run under the part before"},
+      MechanismRow{M::beside_mma, "beside-mma", "pipes beside mma.sync hold it up"},
+      MechanismRow{M::beside_wgmma, "beside-wgmma", "pipes beside wgmma are slower"},
+      MechanismRow{M::wgmma_held, "wgmma-held", "fp32 arithmetic holds up the products of other warps"},
+      MechanismRow{M::issue_slots, "issue-slots", "an instruction waits while another warp's is issued"},
+      MechanismRow{M::issue_under_products, "issue-under-products",
+                   "instructions beside wgmma are issued under products"},
+      MechanismRow{M::in_turn, "in-turn", "warpgroups that take turns find units half done, not in random order"},
+      MechanismRow{M::products_in_turn, "products-in-turn", "the same of the matrix unit for all of wgmma"},
+      MechanismRow{M::turn, "turn", "a named barrier hands the turn on"},
+      MechanismRow{M::special_turns, "special-turns", "warpgroups take turns at the special functions"},
+      MechanismRow{M::lockstep_end, "lockstep-end",
+                   "nothing covers the end of the last product of warpgroups in lockstep"},
+      MechanismRow{M::stall_clocks, "stall-clocks", "mean stall count of the machine code (stall_clocks)"},
+      MechanismRow{M::warp_clocks, "warp-clocks", "clocks of a warp by itself, from the machine code (warp_clocks)"},
+      MechanismRow{M::copies_ahead, "copies-ahead",
+                   "a step takes no less than a copy over the tiles that are copied ahead"},
+      MechanismRow{M::oldest_first, "oldest-first", "blocks of an SM do not share it evenly"},
+      MechanismRow{M::even_blocks, "even-blocks", "few warps on a scheduler share it evenly all the same"},
+      MechanismRow{M::blocks_apart, "blocks-apart", "in the start and end of one block the others go faster"},
+      MechanismRow{M::first_together, "first-together", "the warps of a block go through the first step together"},
+      MechanismRow{M::lead, "lead", "instructions and loads of a block before its first copy, and after its last step"},
+      MechanismRow{M::first_copy, "first-copy", "nothing covers a block's first copy"},
+      MechanismRow{M::leaving_stores, "leaving-stores", "blocks that stay wait until their results have left"},
+      MechanismRow{M::around_products, "around-products",
+                   "bytes of blocks that no stream moves, at the rate of memory"},
+      MechanismRow{M::launch_beginnings, "launch-beginnings",
+                   "mean over the groups of SMs that a launch may begin with"},
+      MechanismRow{M::first_places, "first-places", "the order of SMs in which the first blocks start"},
+      MechanismRow{M::shared_reads, "shared-reads", "tiles that SMs of a group ask for together leave the L2 once"},
+      MechanismRow{M::off_line, "off-line", "runs that do not start at a line take longer from memory"},
+      MechanismRow{M::spills_both_ways, "spills-both-ways",
+                   "spilled bytes that are stored and loaded have a rate of their own"},
+      MechanismRow{M::handed_over, "handed-over", "what launches find of each other in the L2"},
+      MechanismRow{M::ramp, "ramp", "memory needs a while until it delivers at its rate"},
+      MechanismRow{M::drain, "drain", "a block's last step after its last tile has come"},
+      MechanismRow{M::busy_share, "busy-share", "memory does not serve all SMs alike"},
+      MechanismRow{M::first_tiles, "first-tiles", "all blocks ask for their first tiles at once"},
+      MechanismRow{M::stays_in_l2, "stays-in-l2", "what stays in the L2 from run to run"},
+      MechanismRow{M::memory_wait, "memory-wait", "blocks and memory wait for each other"},
+      MechanismRow{M::launch_gaps, "launch-gaps", "time between launches"},
+      MechanismRow{M::power, "power", "the clock falls to the power limit"}};
+};
+
+inline bool at_work(const Point& point, Mechanism mechanism) {
+  return (point.time.without >> static_cast<unsigned>(mechanism) & 1) == 0;
+}
+inline bool at_work(const BoundIsland& bound, Mechanism mechanism) { return at_work(bound.point, mechanism); }
+inline TimeChoices without(Mechanism mechanism) {
+  return {.without = std::uint64_t{1} << static_cast<unsigned>(mechanism)};
+}
+
+}  // namespace tilescope

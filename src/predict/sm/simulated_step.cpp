@@ -1,0 +1,78 @@
+#include "predict/sm/simulated_step.h"
+
+#include <algorithm>
+
+#include "predict/point/code_of.h"
+#include "predict/sm/latency.h"
+#include "predict/work/masked_scores.h"
+
+namespace tilescope {
+namespace {
+
+// Whether the profile has what a simulation cannot do without.
+bool has_rates(const HardwareProfile& hardware) {
+  if (!hardware.measured) return false;
+  const MeasuredRates& m = *hardware.measured;
+  return m.sync.block_barrier.size() > 1 && m.l2.latency_near && m.l2.latency_far && m.tma.latency_l2 &&
+         m.tma.latency_hbm && m.clock.tensor_most && m.smem.store && m.smem.cp_async;
+}
+
+// Of the steps, those whose tile the mask cuts.
+double masked_part(const BoundIsland& bound) {
+  const Nest& nest = bound.nest;
+  if (!nest.guarded()) return 0;
+  auto scores = static_cast<double>(bound.scored.tiles.area);  // of one head
+  for (const BoundLoop& loop : nest.all())
+    if (&loop != &nest.loops[static_cast<std::size_t>(nest.query_loop)] &&
+        &loop != &nest.loops[static_cast<std::size_t>(nest.key_loop)])
+      scores *= static_cast<double>(loop.trips);
+  return scores > 0 ? std::clamp(masked_scores(bound, scores) / scores, 0.0, 1.0) : 0;
+}
+
+}  // namespace
+
+std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t resident, CopySource source) {
+  const InstanceCode* code = bound.how.uses_tensor_cores() && bound.plan.steps ? code_of(bound) : nullptr;
+  if (!code || !bound.plan.steps->has(code->symbol)) return std::nullopt;
+  return StepQuestion{.symbol = code->symbol,
+                      .masked = false,
+                      .warps = static_cast<int>(code->warps),
+                      .resident = static_cast<int>(resident),
+                      .copies_from = source};
+}
+
+bool simulates(const BoundIsland& bound) {
+  const SmEngine engine = bound.point.time.engine;
+  if (engine == SmEngine::queues || (engine == SmEngine::best && !bound.plan.kernel.simulated)) return false;
+  if (!has_rates(bound.hardware)) return false;
+  if (bound.variant && bound.variant->spills) return false;  // local memory is not simulated
+  return step_question(bound, 1, CopySource::l2).has_value();
+}
+
+double simulated_step(const LaunchAtSm& launch, std::int64_t resident, Inputs inputs) {
+  const BoundIsland& bound = launch.bound;
+  const double masked = masked_part(bound);
+  const auto mean_step = [&](CopySource source) {
+    StepQuestion question = *step_question(bound, resident, source);
+    const double whole = bound.plan.steps->clocks(question, bound.hardware);
+    question.masked = true;
+    return masked > 0 ? whole + masked * (bound.plan.steps->clocks(question, bound.hardware) - whole) : whole;
+  };
+  const double missed = missed_part(launch, inputs), near = mean_step(CopySource::l2);
+  return missed > 0 ? near + missed * (mean_step(CopySource::hbm) - near) : near;
+}
+
+SimulatedEnds simulated_ends(const LaunchAtSm& launch, Inputs inputs) {
+  const BoundIsland& bound = launch.bound;
+  const StepPrograms& steps = *bound.plan.steps;
+  const StepQuestion near = *step_question(bound, 1, CopySource::l2), far = *step_question(bound, 1, CopySource::hbm);
+  SimulatedEnds ends{.lead = steps.before(near, bound.hardware), .trail = steps.after(near, bound.hardware)};
+  ends.known = ends.lead > 0;
+  if (!ends.known || bound.how.load().bulk) return ends;
+  const double missed = missed_part(launch, inputs);
+  ends.around = (1 - missed) * steps.around(near, bound.hardware);
+  if (missed > 0) ends.around += missed * steps.around(far, bound.hardware);
+  return ends;
+}
+
+}  // namespace tilescope

@@ -1,0 +1,193 @@
+#include "simulate/step_programs.h"
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "kernel/code/sass/kinds.h"
+#include "kernel/code/sass/operands.h"
+#include "simulate/sm.h"
+
+namespace tilescope {
+namespace {
+
+// A number for all that a simulation reads of a GPU.
+class Fingerprint {
+ public:
+  void add(double value) { hash_ = (hash_ ^ std::bit_cast<std::uint64_t>(value)) * 1099511628211ULL; }
+  template <class Number>
+  void add(const std::optional<Sourced<Number>>& value) {
+    add(value ? static_cast<double>(value->value) : -1.0);
+  }
+  void add(const Sourced<double>& value) { add(value.value); }
+  template <class Key, class Value>
+  void add(const std::map<Key, Value>& values) {
+    for (const auto& [key, value] : values) add(static_cast<double>(static_cast<std::int64_t>(key))), add(value);
+  }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 1469598103934665603ULL;
+};
+
+std::uint64_t fingerprint(const HardwareProfile& hardware) {
+  Fingerprint all;
+  all.add(hardware.schedulers_per_unit), all.add(hardware.warp_size);
+  visit_measured(*hardware.measured, [&](const auto&, const auto&, const auto&, const auto& field) { all.add(field); });
+  return all.value();
+}
+
+bool copies(const Instruction& instruction) {
+  return opcode_row(instruction.opcode).kind == InstructionKind::async_copy;
+}
+
+}  // namespace
+
+// A line "# SYMBOL", then sections by name, each a line an instruction: stall count, scoreboards of result
+// and operands, mask of scoreboards, text.
+void StepPrograms::read() const {
+  is_read_ = true;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file_, ignored)) return;
+  const std::string packed = read_file(file_.string());
+  const unsigned long long size = ZSTD_getFrameContentSize(packed.data(), packed.size());
+  constexpr unsigned long long most = 1ULL << 28;
+  if (size <= most) text_.resize(size);
+  if (size > most || ZSTD_decompress(text_.data(), text_.size(), packed.data(), packed.size()) != size)
+    throw InputError(Diagnostic{.file = file_.string(),
+                                .message = "is damaged; write it again with validate/tools/step_programs.py"});
+  for (std::size_t at = text_.starts_with("# ") ? 0 : text_.find("\n# "); at != text_.npos;) {
+    const std::size_t start = text_.find('#', at) + 2, line = text_.find('\n', start),
+                      next = line == text_.npos ? text_.npos : text_.find("\n# ", line);
+    if (line == text_.npos) break;
+    places_.emplace(text_.substr(start, line - start), std::pair(line + 1, std::min(next, text_.size())));
+    at = next;
+  }
+}
+
+const StepProgram* StepPrograms::find(const std::string& symbol) const {
+  if (!is_read_) read();
+  if (const auto found = programs_.find(symbol); found != programs_.end()) return &found->second;
+  const auto place = places_.find(symbol);
+  if (place == places_.end()) return nullptr;
+  StepProgram& program = programs_[symbol];
+  std::istringstream lines(text_.substr(place->second.first, place->second.second - place->second.first));
+  std::vector<Instruction>* section = &program.step;
+  static const std::map<std::string, std::vector<Instruction> StepProgram::*, std::less<>> sections{
+      {"step", &StepProgram::step},
+      {"masked", &StepProgram::masked},
+      {"start", &StepProgram::start},
+      {"end", &StepProgram::end}};
+  for (std::string line; std::getline(lines, line);) {
+    const auto named = sections.find(line);
+    if (named != sections.end()) {
+      section = &(program.*named->second);
+      continue;
+    }
+    std::istringstream words(line);
+    Instruction& instruction = section->emplace_back();
+    IssueControl& control = instruction.control;
+    words >> control.stall >> control.result_scoreboard >> control.operand_scoreboard >> control.wait_mask >> std::ws;
+    std::string text;
+    std::getline(words, text);
+    std::vector<std::string> labels;
+    if (!words.eof() || !parse_instruction(text, instruction, labels))
+      throw InputError(Diagnostic{
+          .file = file_.string(), .path = symbol, .message = fmt::format("has '{}', which is no instruction", line)});
+  }
+  return &program;
+}
+
+bool StepPrograms::has(const std::string& symbol) const {
+  const std::lock_guard lock(mutex_);
+  return find(symbol) != nullptr;
+}
+
+double StepPrograms::answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const {
+  const StepProgram* program = find(question.symbol);
+  if (!program || program->step.empty() || !hardware.measured) return 0;
+  if (asked == Asked::masked && program->masked.empty()) asked = Asked::step;
+  if (asked >= Asked::around && program->start.empty()) return 0;
+  const std::uint64_t gpu = fingerprint(hardware);
+  const Key key{gpu, question.symbol, asked, question.warps, question.resident, question.copies_from};
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  const SmMachine& machine =
+      machines_.try_emplace({gpu, question.copies_from}, hardware, question.copies_from).first->second;
+  const auto operations = [&](const std::vector<Instruction>& code) {
+    std::vector<SmOperation> list;
+    for (const Instruction& instruction : code) list.push_back(machine.operation(instruction, question.warps));
+    return list;
+  };
+  const SmProgram steps{operations(asked == Asked::masked ? program->masked : program->step), question.warps};
+  constexpr int clocks_alone = -1;
+  const SmProgram nothing{{SmOperation{}}, question.warps};
+  double clocks = 0;
+  if (asked == Asked::before) {
+    std::vector<Instruction> start = program->start;
+    start.erase(std::find_if(start.begin(), start.end(), copies), start.end());
+    clocks = simulate_blocks(nothing, {operations(start), {}}, machine.limits(), question.resident, 1);
+  } else if (asked == Asked::after) {
+    clocks = simulate_blocks(nothing, {{}, operations(program->end)}, machine.limits(), question.resident, 1);
+  } else if (asked == Asked::around) {
+    constexpr int passes = 8;
+    const SmEnds ends{operations(program->start), operations(program->end)};
+    clocks = std::max(0.0, simulate_blocks(steps, ends, machine.limits(), question.resident, passes) -
+                               passes * answer(question, Asked::step, hardware));
+  } else clocks = simulate_steady(steps, machine.limits(), question.resident, clocks_alone).clocks;
+  return known_[key] = clocks;
+}
+
+StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const HardwareProfile& hardware,
+                                          int event_passes) const {
+  const std::lock_guard lock(mutex_);
+  const StepProgram* program = find(question.symbol);
+  if (!program || program->step.empty())
+    throw InputError(Diagnostic{.file = file_.string(), .message = "has no program of " + question.symbol});
+  const SmMachine machine(hardware, question.copies_from);
+  Listed listed;
+  listed.code.section = {question.symbol, program->step, {}};
+  listed.code.loops.emplace_back();
+  SimulatedLoop loop{.loop = 0, .warps = question.warps};
+  SmProgram sm{.code = {}, .warps = question.warps};
+  constexpr std::uint64_t bytes_of_instruction = 16;
+  for (std::size_t i = 0; i < program->step.size(); ++i) {
+    listed.code.section.instructions[i].address = i * bytes_of_instruction;
+    loop.path.push_back(i), sm.code.push_back(machine.operation(program->step[i], question.warps));
+  }
+  loop.steady = simulate_steady(sm, machine.limits(), question.resident, event_passes);
+  listed.simulation = {.hardware = hardware.id,
+                       .resident = question.resident,
+                       .warps = question.warps,
+                       .schedulers = machine.limits().schedulers,
+                       .loops = {std::move(loop)},
+                       .refused = {},
+                       .missing = machine.missing()};
+  return listed;
+}
+
+double StepPrograms::clocks(const StepQuestion& question, const HardwareProfile& hardware) const {
+  const std::lock_guard lock(mutex_);
+  return answer(question, question.masked ? Asked::masked : Asked::step, hardware);
+}
+
+double StepPrograms::before(const StepQuestion& question, const HardwareProfile& hardware) const {
+  const std::lock_guard lock(mutex_);
+  return answer(question, Asked::before, hardware);
+}
+
+double StepPrograms::after(const StepQuestion& question, const HardwareProfile& hardware) const {
+  const std::lock_guard lock(mutex_);
+  return answer(question, Asked::after, hardware);
+}
+
+double StepPrograms::around(const StepQuestion& question, const HardwareProfile& hardware) const {
+  const std::lock_guard lock(mutex_);
+  return answer(question, Asked::around, hardware);
+}
+
+}  // namespace tilescope

@@ -1,0 +1,71 @@
+// Machine code of a kernel's steps, and the clocks that they take on a simulated SM.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "simulate/simulation.h"
+
+namespace tilescope {
+
+// A step of a built instance of a kernel, in the order of execution; `masked`: of a tile that a mask cuts, empty where
+// no code differs. What a block executes before and after its steps; empty where not all its warps run these.
+struct StepProgram {
+  std::vector<Instruction> step, masked, start, end;
+};
+
+struct StepQuestion {
+  std::string symbol{};  // of the instance
+  bool masked = false;
+  int warps = 0, resident = 0;  // of a block, that run the steps; blocks of the SM
+  CopySource copies_from = CopySource::hbm;
+};
+
+// kernels/NAME/steps.zst, which validate/tools/step_programs.py writes. Read when the first step is asked for. Answers
+// are kept: by instance, GPU and resident blocks.
+class StepPrograms {
+ public:
+  explicit StepPrograms(std::filesystem::path file) : file_(std::move(file)) {}
+
+  // Whether the file has the instance. Throws InputError where the file is damaged.
+  bool has(const std::string& symbol) const;
+  // Of a step of each resident block; 0: no program.
+  double clocks(const StepQuestion& question, const HardwareProfile& hardware) const;
+  // That all resident blocks, started together, take beside their steps: start, first copies, end. 0: no program.
+  double around(const StepQuestion& question, const HardwareProfile& hardware) const;
+  // From a block's start until it has asked for its first copy, and from its last step to its end. 0: no program.
+  double before(const StepQuestion& question, const HardwareProfile& hardware) const;
+  double after(const StepQuestion& question, const HardwareProfile& hardware) const;
+
+  // The simulated step, instruction by instruction, as a loop of a summary; addresses count from the step's start.
+  // `event_passes`: see SmSteady. Throws InputError where there is no program.
+  struct Listed {
+    CodeSummary code;
+    KernelSimulation simulation;
+  };
+  Listed listed(const StepQuestion& question, const HardwareProfile& hardware, int event_passes) const;
+
+ private:
+  enum class Asked { step, masked, around, before, after };
+  using Key = std::tuple<std::uint64_t, std::string, Asked, int, int, CopySource>;
+
+  const StepProgram* find(const std::string& symbol) const;
+  void read() const;
+  double answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const;
+
+  std::filesystem::path file_;
+  mutable std::mutex mutex_;
+  mutable bool is_read_ = false;
+  mutable std::string text_;
+  mutable std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>> places_;  // in `text_`
+  mutable std::map<std::string, StepProgram, std::less<>> programs_;
+  mutable std::map<Key, double> known_;
+  mutable std::map<std::pair<std::uint64_t, CopySource>, SmMachine> machines_;
+};
+
+}  // namespace tilescope

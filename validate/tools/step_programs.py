@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Writes kernels/NAME/steps.zst: the machine code of a step of every built instance, for the simulated SM of predict.
+
+    step_programs.py TILESCOPE FOLDER CUBIN...      with nvdisasm where `tilescope inspect` finds it, and zstd
+
+Of each instance in FOLDER/*code.json: a line "# SYMBOL", then sections of a line an instruction (stall count,
+scoreboards set for result and operands, mask of scoreboards waited for, text): "step", a pass of the loop over keys that
+no mask cuts, as `inspect --simulate` finds it; "start" and "end", what a block executes before and after the loop, where
+all its warps run the loop; "masked", a pass of a tile that the mask cuts, where code differs.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from code_passes import is_mask  # noqa: E402
+
+HARDWARE = "h200_sxm"  # whose rates the pass does not depend on
+
+
+def inspected(program, cubin, symbol, warps, through):
+    run = subprocess.run([program, "inspect", cubin, "--name", symbol, "--hardware", HARDWARE, "--simulate",
+                          "--resident", "1", "--steps", "1", "--block", str(warps * 32), "--instructions", "--format", "json",
+                          *(["--through", ",".join(through)] if through else [])], capture_output=True, text=True)
+    return json.loads(run.stdout)["kernels"][0] if run.stdout.startswith("{") else None
+
+
+def main_loop(found):
+    """The simulated loop with matrix products and most of the tensor cores' time."""
+    loops = {loop["header"]: loop for loop in found["code"]["loops"]}
+    own = [loop for loop in found["simulation"]["loops"] if loops[loop["header"]]["always"]["kinds"].get("matrix")]
+    return max(own, key=lambda loop: loop["tensor"]) if own else None
+
+
+def masks(found, loop):
+    """Address of the block of the loop that replaces scores behind a row's last key: the longest, where there are several."""
+    number = next(i for i, each in enumerate(found["code"]["loops"]) if each["header"] == loop["header"])
+    step = found["code"]["loops"][number]["always"]
+    cut = [block for block in found["code"]["blocks"] if block["loop"] == number and step["special"].get("EX2")
+           and is_mask(block["counts"], step)]
+    return [max(cut, key=lambda block: block["counts"]["instructions"])["first"]] if cut else []
+
+
+def section(name, found, addresses):
+    code = {each["address"]: each for each in found["code"]["instruction_list"]}
+    text = name + "\n"
+    for address in addresses:
+        each = code[address]
+        boards = [7 if each[key] is None else each[key] for key in ("result_scoreboard", "operand_scoreboard")]
+        mask = sum(1 << board for board in each["waits_for"])
+        text += " ".join(map(str, [each["stall"], *boards, mask, each["text"]])) + "\n"
+    return text
+
+
+def step(loop):
+    return [each["address"] for each in loop["instruction_list"]]
+
+
+def main():
+    program, folder, *cubins = sys.argv[1:]
+    for file in sorted(pathlib.Path(folder).glob("*code.json")):
+        text = ""
+        for kernel in json.loads(file.read_text())["kernels"]:
+            if "variant" not in kernel:
+                continue
+            symbol, warps = kernel["kernel"], kernel["variant"]["warps"]
+            found = next(filter(None, (inspected(program, cubin, symbol, warps, []) for cubin in cubins)), None)
+            loop = found and main_loop(found)
+            if not loop:
+                print(f"{symbol}: no loop with matrix products", file=sys.stderr)
+                continue
+            text += f"# {symbol}\n" + section("step", found, step(loop))
+            for name in ("start", "end"):
+                if loop.get(name):
+                    text += section(name, found, loop[name])
+            cut = masks(found, loop)
+            if cut:
+                found = next(filter(None, (inspected(program, cubin, symbol, warps, cut) for cubin in cubins)))
+                masked = next(each for each in found["simulation"]["loops"] if each["header"] == loop["header"])
+                text += section("masked", found, step(masked))
+        place = file.with_name(file.name.replace("code.json", "steps.zst"))
+        if text:
+            size = f"--stream-size={len(text.encode())}"  # which the reader asks for
+            subprocess.run(["zstd", "-19", "-q", "-f", size, "-o", place], input=text.encode(), check=True)
+
+
+if __name__ == "__main__":
+    main()
