@@ -164,7 +164,7 @@ class Page {
   ends() {
     const { axis, from, to } = this.state.view;
     const usual = { batch: [1, 64], heads: [1, 64], heads_kv: [1, 16], q_len: [256, 16384], kv_len: [256, 16384], head_dim: [32, 256], v_head_dim: [32, 256] }[axis] ?? [1, 64];
-    return [Number(from) || usual[0], Number(to) || usual[1]];
+    return [Number(from) || usual[0], Number(to) || usual[1]].sort((x, y) => x - y);
   }
 
   make_tile_places() {
