@@ -11,7 +11,7 @@ PAGE_PACKAGES = $(NPM_PACKAGES) $(if $(shell command -v chromium),,chromium)
 GPU := $(shell nvidia-smi -L 2>/dev/null | grep -q GPU && echo yes)
 REPORT := $(BUILD)/tilescope report --recorded validate/records/h200/main.jsonl
 
-.PHONY: demo report check tidy sanitize fuzz build program bench package docs clean
+.PHONY: demo report page page-check check tidy sanitize fuzz build program bench package docs clean
 
 # The program alone, its first answer and a report: no tests, and kernels only where a GPU can run them. The HTML page
 # needs npm; where that is missing, the report is Markdown. `make report` adds pictures over all records (30 s more).
@@ -29,6 +29,16 @@ report: program
 	$(call install,$(NPM_PACKAGES))
 	cmake --preset release && cmake --build --preset release --target report_assets
 	$(REPORT) --pictures validate/records -o report.html
+
+# The page to think on: the predictor as WebAssembly in one file, build/page/think.html. Beside `make demo` it takes 12 minutes of
+# processor time, so that `make check` leaves it out and page-check tests it: random points against the command line, in Chromium.
+page: program
+	$(call install,emscripten xz-utils $(NPM_PACKAGES))
+	reports/think/build.sh $(BUILD)/tilescope $(BUILD)/report-assets build/page
+
+page-check: page
+	$(call install,$(PAGE_PACKAGES))
+	cd reports && THINK_PAGE=$(CURDIR)/build/page/think.html TILESCOPE=$(CURDIR)/$(BUILD)/tilescope node --test test/think.test.mjs
 
 check: build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)

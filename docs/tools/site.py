@@ -15,6 +15,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 PAGES = TOP / "build/site-pages"
+THINK = TOP / "build/page/think.html"
 LINK = re.compile(r"\[((?:[^\]\[]|`[^`]*`)*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 
 
@@ -45,6 +46,10 @@ def main():
     for page in sorted({*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"), *TOP.glob("*/README.md"),
                         *TOP.glob("kernels/*.md"), *TOP.glob("kernels/*/*.md")}):
         copy_page(page)
+    if THINK.exists():  # docs/think-page.md names it by its address in the site
+        shutil.copy(THINK, PAGES / "docs/think.html")
+    else:
+        print("site.py: without the page to think on, which `make page` builds", file=sys.stderr)
     done = subprocess.run(["mkdocs", "build", "--quiet", "--strict", "-f", "docs/mkdocs.yml"], cwd=TOP)
     if done.returncode == 0:
         print("wrote build/site/index.html")

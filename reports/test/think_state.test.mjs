@@ -1,6 +1,7 @@
 // The page to think on, what needs no browser and no WebAssembly: its address, its options, its rows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { compared_sentence } from '../think/sentences.mjs';
 import { part_rows, roofline_frame, tile_cells } from '../think/pictures.mjs';
 import { address_of, axis_values, command_of, first_choice, first_view, options_of, position_of, sizes, state_of, value_at, with_array } from '../think/state.mjs';
 
@@ -74,6 +75,14 @@ test('a pair of tile sizes shows its best tile, and one that does not fit says w
   assert.deepEqual(axes, ['q', 'kv']);
   assert.deepEqual(cells.map(({ id, ok, here, text }) => [id, ok, here, text]), [['q=128,kv=64,warps=4,stages=2', true, true, '5 µs'], ['q=256,kv=64,warps=4,stages=2', false, false, '']]);
   assert.match(cells[1].fits, /shared memory is too small: needs 2,000 B, has 1,000 B/);
+});
+
+test('two answers of different models or rates are not compared without saying so', () => {
+  const answer = (seconds, model, basis) => ({ prediction: { feasible: true, time: { seconds, model, basis }, traffic: [{ level: 'hbm', read_bytes: 3, write_bytes: 1 }] } });
+  assert.equal(compared_sentence(answer(1, 'blocks', 'measured'), answer(2, 'blocks', 'measured')), 'B takes 2 times as long as A and moves 1 times its HBM bytes.');
+  assert.match(compared_sentence(answer(1, 'blocks', 'measured'), answer(2, 'blocks', 'derived')), /They are not alike: A is from measured rates, B from derived rates\.$/);
+  assert.match(compared_sentence(answer(1, 'bound', 'published'), answer(2, 'blocks', 'published')), /A is a lower bound, B a prediction\.$/);
+  assert.equal(compared_sentence(answer(1, 'blocks', 'measured'), { prediction: { feasible: false } }), '');
 });
 
 test('axes of rooflines cover all marks and roofs, whatever is missing', () => {

@@ -1,41 +1,9 @@
 // One configuration's answer: sentence, numbers, charts, command and JSON.
 import { Chart, bars, roofline, traffic } from './charts.mjs';
 import { element } from './form.mjs';
-import { count, name_of, with_prefix } from './looks.mjs';
 import { gain_rows, most_parts, part_rows, roofline_rows, traffic_rows } from './pictures.mjs';
+import { facts_of, sentence_of } from './sentences.mjs';
 import { command_of } from './state.mjs';
-
-const rounded = (value) => Number(value.toPrecision(3));
-
-function error_text(error) {
-  if (!error) return 'Its error is not known.';
-  return `Its error: mean ${rounded(100 * error.mape)} %, nine of ten within ${rounded(100 * error.p90)} %, by ${error.basis}.`;
-}
-
-// What the model says in a sentence.
-export function sentence_of({ prediction }) {
-  if (prediction.unsupported?.length || prediction.outside?.length) return `This kernel is not launched for these sizes: ${(prediction.unsupported ?? prediction.outside).join('; ')}.`;
-  if (!prediction.feasible) {
-    const { level, needed_bytes, available_bytes, largest } = prediction.infeasible;
-    return `It does not fit: ${name_of(level)} needs ${count(needed_bytes)} B and has ${count(available_bytes)} B; the largest array there is ${largest}.`;
-  }
-  const { time } = prediction;
-  if (!time?.seconds) return `No time: the profile has no rate for ${(time?.missing ?? []).join(', ') || 'a resource'}.`;
-  if (time.model === 'bound') return `At least ${with_prefix(time.seconds, 's', 4)}: this GPU's time is a lower bound. The slowest resource alone is ${name_of(time.bound_by)}.`;
-  return `${with_prefix(time.seconds, 's', 4)}, limited by ${name_of(time.bound_by)}. ${error_text(time.error)}`;
-}
-
-function facts_of({ prediction, tile }) {
-  const { time, work, traffic: levels } = prediction;
-  const facts = [];
-  if (!levels) return facts;
-  const hbm = levels.find((t) => t.level === 'hbm');
-  if (time?.seconds) facts.push(['time', with_prefix(time.seconds, 's', 4)], ['of model FLOP', with_prefix(work.model_flop / time.seconds, 'FLOP/s')]);
-  facts.push(['HBM traffic', with_prefix(hbm.read_bytes + hbm.write_bytes, 'B')], ['of the compulsory bytes', `${rounded((hbm.read_bytes + hbm.write_bytes) / prediction.compulsory_bytes)} ×`]);
-  if (time?.watts) facts.push(['board power', with_prefix(time.watts, 'W')]);
-  facts.push(['tile', tile || '–']);
-  return facts;
-}
 
 export class AnswerView {
   constructor(side, save) {

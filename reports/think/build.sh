@@ -19,7 +19,7 @@ done
 if [ ! -d "$out/yaml-cpp/src" ]; then
   apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
     grep -v -- -security | sort -u >"$out/apt/sources.list"
-  options="-qq -o Dir::Etc::SourceList=$out/apt/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$out/apt/lists -o Dir::Cache=$out/apt/cache"
+  options="-qq -o Dir::Etc::SourceList=$out/apt/sources.list -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists=$out/apt/lists -o Dir::Cache=$out/apt/cache -o APT::Sandbox::User=$(id -un)"
   apt-get $options update
   (cd "$out/apt" && apt-get $options source --download-only yaml-cpp >/dev/null)
   rm -rf "$out/yaml-cpp" "$out/yaml-cpp.tmp" && mkdir "$out/yaml-cpp.tmp"

@@ -59,7 +59,7 @@ export class Form {
 
   implementation() {
     const kernels = this.catalogue.kernels.map((k) => [`kernel:${k.kernel}`, k.kernel]);
-    const schedules = this.catalogue.schedules.filter((s) => s.pass).map((s) => [`schedule:${s.schedule}`, s.schedule]);
+    const schedules = this.catalogue.schedules.filter((s) => s.diagram.startsWith('attention')).map((s) => [`schedule:${s.schedule}`, s.schedule]);
     const select = element('select', {}, element('optgroup', { label: 'Best existing kernel' }, ...options([['kernel:auto', 'auto: the fastest that runs']])),
       element('optgroup', { label: 'Schedules, as ideal kernels' }, ...options(schedules)), element('optgroup', { label: 'Kernels' }, ...options(kernels)));
     this.note = element('p', { class: 'quiet note' });

@@ -4,6 +4,7 @@ import { Chart, curve, tiles } from './charts.mjs';
 import { Engine } from './engine.mjs';
 import { Form, element, field, options } from './form.mjs';
 import { curve_row, curve_signals, metrics, roofline_frame, tile_cells, traffic_frame } from './pictures.mjs';
+import { compared_sentence } from './sentences.mjs';
 import { address_of, axis_values, first_choice, options_of, sizes, state_of } from './state.mjs';
 
 const by_id = (id) => document.getElementById(id);
@@ -107,6 +108,7 @@ class Page {
     const replies = await Promise.all(this.sides().map((side) => this.fast.ask(side, 'point', ...this.question(side))));
     if (replies.includes(null) || turn !== this.turn) return; // a newer question is on its way
     this.sides().forEach((side, i) => this.take(side, replies[i]));
+    by_id('compared').textContent = this.state.b ? compared_sentence(this.views.a.answer, this.views.b.answer) : '';
     await this.draw();
     if (turn !== this.turn) return;
     this.latency = { predictor: Math.max(...replies.map((r) => r.milliseconds)), all: performance.now() - since };
@@ -162,7 +164,7 @@ class Page {
   ends() {
     const { axis, from, to } = this.state.view;
     const usual = { batch: [1, 64], heads: [1, 64], heads_kv: [1, 16], q_len: [256, 16384], kv_len: [256, 16384], head_dim: [32, 256], v_head_dim: [32, 256] }[axis] ?? [1, 64];
-    return [Number(from) || usual[0], Number(to) || usual[1]];
+    return [Number(from) || usual[0], Number(to) || usual[1]].sort((x, y) => x - y);
   }
 
   make_tile_places() {

@@ -7,11 +7,15 @@ self.onmessage = async ({ data }) => {
     ready = start(data.start);
     return;
   }
-  const { module, call } = await ready;
-  for (const [path, text] of Object.entries(data.files)) write(module, path, text);
   const before = performance.now();
-  const reply = call(data.call, data.options);
-  self.postMessage({ reply, milliseconds: performance.now() - before });
+  try {
+    const { module, call } = await ready;
+    for (const [path, text] of Object.entries(data.files)) write(module, path, text);
+    const reply = call(data.call, data.options);
+    self.postMessage({ reply, milliseconds: performance.now() - before });
+  } catch (error) { // the module stopped: out of memory, or no WebAssembly here
+    self.postMessage({ reply: JSON.stringify({ error: `the predictor stopped (${error.message ?? error}); reload the page` }), milliseconds: 0 });
+  }
 };
 
 async function start({ binary, files }) {

@@ -1,6 +1,7 @@
 #include "wasm/call.h"
 
 #include <map>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -42,10 +43,14 @@ std::string call(const std::string& request) {
   } catch (const InputError& error) {
     return error_reply(error.what());
   } catch (const CountOverflow& error) {
-    return error_reply(error.what());
+    return error_reply(std::string("error: ") + error.what());
   } catch (const Json::exception& error) {
     return error_reply(std::string("call: expected {\"call\": NAME, \"options\": [[NAME, VALUE], ...]}: ") +
                        error.what());
+  } catch (const std::bad_alloc&) {
+    return error_reply("error: out of memory; use fewer or smaller points");
+  } catch (const std::exception& error) {
+    return error_reply(std::string("error: internal: ") + error.what() + "; please report this");
   }
 }
 
