@@ -15,7 +15,7 @@ namespace {
 
 const std::filesystem::path kernels = std::string(TILESCOPE_SOURCE_DIR) + "/kernels";
 
-HardwareProfile h200() { return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml"); }
+HardwareProfile measured_gpu() { return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml"); }
 
 StepQuestion first_of(const std::filesystem::path& code, int resident) {
   const auto kernel = nlohmann::json::parse(read_file(code.string()))["kernels"].at(0);
@@ -43,28 +43,28 @@ TEST_CASE("every kernel with a file of steps has a program for each of its insta
 TEST_CASE("more blocks on an SM take longer a step and less a block; masked steps and block ends take time") {
   const StepPrograms programs(kernels / "fused_mma" / "steps.zst");
   StepQuestion question = first_of(kernels / "fused_mma" / "code.json", 1);
-  const double one = programs.clocks(question, h200());
+  const double one = programs.clocks(question, measured_gpu());
   question.resident = 4;
-  const double four = programs.clocks(question, h200());
+  const double four = programs.clocks(question, measured_gpu());
   CHECK(four > one);
   CHECK(four < 4 * one);
-  CHECK(programs.clocks(question, h200()) == four);  // kept
-  CHECK(programs.around(question, h200()) > 0);
+  CHECK(programs.clocks(question, measured_gpu()) == four);  // kept
+  CHECK(programs.around(question, measured_gpu()) > 0);
   question.masked = true;
-  CHECK(programs.clocks(question, h200()) > four);
+  CHECK(programs.clocks(question, measured_gpu()) > four);
 }
 
 TEST_CASE("a GPU with a faster pipe takes fewer clocks, and is not answered with those of another GPU") {
   const StepPrograms programs(kernels / "fused_mma" / "steps.zst");
   const StepQuestion question = first_of(kernels / "fused_mma" / "code.json", 4);
-  HardwareProfile faster = h200();
+  HardwareProfile faster = measured_gpu();
   faster.measured->smem.ldmatrix->value /= 2;
-  const double slow = programs.clocks(question, h200()), fast = programs.clocks(question, faster);
+  const double slow = programs.clocks(question, measured_gpu()), fast = programs.clocks(question, faster);
   CHECK(fast < slow);
 }
 
 TEST_CASE("an instance without a program has no clocks, and a damaged file is refused") {
-  CHECK(StepPrograms(kernels / "none" / "steps.zst").clocks({.symbol = "f", .warps = 4, .resident = 1}, h200()) == 0);
+  CHECK(StepPrograms(kernels / "none" / "steps.zst").clocks({.symbol = "f", .warps = 4, .resident = 1}, measured_gpu()) == 0);
   CHECK_FALSE(StepPrograms(kernels / "fused_mma" / "steps.zst").has("f"));
   const std::filesystem::path file = std::filesystem::temp_directory_path() / "tilescope_damaged_steps.zst";
   std::ofstream(file) << "no steps";
@@ -75,9 +75,9 @@ TEST_CASE("an instance without a program has no clocks, and a damaged file is re
 TEST_CASE("the listing of a step adds up to its clocks") {
   const StepPrograms programs(kernels / "fused_mma" / "steps.zst");
   const StepQuestion question = first_of(kernels / "fused_mma" / "code.json", 2);
-  const StepPrograms::Listed listed = programs.listed(question, h200(), 2);
+  const StepPrograms::Listed listed = programs.listed(question, measured_gpu(), 2);
   const SimulatedLoop& loop = listed.simulation.loops.at(0);
-  CHECK(loop.steady.clocks == programs.clocks(question, h200()));
+  CHECK(loop.steady.clocks == programs.clocks(question, measured_gpu()));
   REQUIRE(loop.steady.waits.size() == listed.code.section.instructions.size());
   double held = 0;
   for (const auto& row : loop.steady.waits)
