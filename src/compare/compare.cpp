@@ -57,6 +57,12 @@ bool spills(const validate::Record& record) {
                      [](const auto& island) { return island.launch.local_bytes_per_thread.value_or(0) > 0; });
 }
 
+// Why a time says nothing of the kernel alone; empty: it does, or nobody looked.
+std::string disturbed_time(const validate::Record& record, const std::string& quantity) {
+  if (!quantity.starts_with("seconds") || !record.clocks || record.clocks->other_processes.value_or(0) == 0) return "";
+  return fmt::format("not judged: other processes had the GPU open: {}", *record.clocks->other_processes);
+}
+
 std::string workload_id(validate::MeasurePoint point) {
   point.tile_q = point.tile_kv = point.warps = point.stages = point.splits = 0;
   return point_id(point);
@@ -79,6 +85,8 @@ void judge(const validate::Experiment& experiment, const ComparedPoint& compared
                                        reuse_fits_l2(compared.prediction)};
   const validate::Tolerance* tolerance = find_tolerance(experiment, query);
   if (!tolerance) return;
+  if (const std::string disturbed = disturbed_time(compared.record, row.quantity); !disturbed.empty())
+    return void(row.reason = disturbed);
   row.reason = tolerance->reason;
   if (!tolerance->tolerance) return;
   row.tolerance = tolerance->tolerance;
@@ -221,7 +229,7 @@ void Comparer::append(ComparedOne& one) {
                       .reason = {},
                       .verdict = Verdict::info,
                       .record = comparison_.records.size(),
-                      .parts = predicted_parts(compared.plan, *one.hardware, compared.prediction, measured),
+                      .parts = predicted_parts(*one.plan, *one.hardware, compared.prediction, measured),
                       .spread = measured.spread};
     judge(experiment, compared, row);
     comparison_.rows.push_back(std::move(row));

@@ -110,6 +110,7 @@ Clocks read_clocks(const JsonFields& json) {
   clocks.power_w = json.number("power_w");
   clocks.temperature_c = json.number("temperature_c");
   clocks.throttle = json.texts("throttle");
+  if (json.has("other_processes")) clocks.other_processes = json.integer("other_processes", 0);
   return clocks;
 }
 
@@ -182,6 +183,15 @@ Counters sum_over(const std::vector<MeasuredLaunch>& islands, Counters MeasuredL
 }
 
 Environment read_environment(const JsonFields& root) { return read_environment_fields(root); }
+
+double spread_of_samples(std::vector<double> seconds) {
+  if (seconds.size() < 2) return 0;
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](double part) {
+    return seconds[static_cast<std::size_t>(part * static_cast<double>(seconds.size() - 1) + 0.5)];
+  };
+  return at(0.5) > 0 ? (at(0.9) - at(0.1)) / at(0.5) : 0;
+}
 
 bool is_experiment_name(std::string_view name) {
   constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";

@@ -99,6 +99,23 @@ TEST_CASE("a record that is read back equals the record that was written") {
   CHECK(b.file == "r.json");
 }
 
+TEST_CASE("other processes on the GPU are kept where they are known") {
+  Record record = parse_record(to_json(example()), "r.json");
+  CHECK(!record.clocks->other_processes);
+  record.clocks->other_processes = 3;
+  CHECK(parse_record(to_json(record), "r.json").clocks->other_processes == 3);
+}
+
+TEST_CASE("the spread of samples is that of the middle four fifths") {
+  CHECK(spread_of_samples({}) == 0);
+  CHECK(spread_of_samples({2}) == 0);
+  std::vector<double> samples(21, 1.0);
+  samples[3] = 9;  // one outlier
+  CHECK(spread_of_samples(samples) == 0);
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i] = 1 + 0.01 * static_cast<double>(i);
+  CHECK(spread_of_samples(samples) == doctest::Approx(0.16 / 1.1));
+}
+
 TEST_CASE("a record without NVML has no clocks") {
   Record record = example();
   record.clocks.reset();

@@ -6,6 +6,7 @@
 
 #include "base/contains.h"
 #include "base/parallel.h"
+#include "predict/l2/walk.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 
@@ -171,9 +172,16 @@ void walk_the_best(const Plan& plan, const HardwareProfile& hardware, const Poin
   constexpr std::size_t most = 6;
   constexpr double far_behind = 1.25;  // times the best one's time by the closed form
   const double best = result.feasible.empty() ? 0 : result.feasible.front().busy_seconds;
+  constexpr std::int64_t most_steps = std::int64_t{1} << 26;  // of all of them together: some seconds
   std::size_t count = 0;
-  while (count < std::min(most, result.feasible.size()) && result.feasible[count].busy_seconds <= far_behind * best)
-    ++count;
+  for (std::int64_t steps = 0; count < std::min(most, result.feasible.size()); ++count) {
+    Candidate& candidate = result.feasible[count];
+    if (candidate.busy_seconds > far_behind * best) break;
+    Point walked = candidate.point;
+    walked.l2 = base.l2;
+    steps += walk_steps(plan, hardware, walked);
+    if (count > 0 && steps > most_steps) break;
+  }
   in_order(
       count, threads,
       [&](std::size_t i, std::size_t) {

@@ -117,7 +117,7 @@ TEST_CASE("fixed parameters keep their value, progress counts to the end, and ea
   base.tiles[splits] = 5;
   std::size_t last = 0, all = 0;
   const SearchOptions options{.fixed = {static_cast<int>(splits)}, .progress = [&](std::size_t done, std::size_t of) {
-                                CHECK(done == last + 1);
+                                CHECK(done > last);  // several at once
                                 last = done, all = of;
                               }};
   const SearchResult result = search_tiles(plan, h200(), base, options);

@@ -21,11 +21,14 @@ struct MeasureProgress {
   std::string point;                 // id
   PointState state = PointState::measured;
   double seconds = 0;   // wall time the point took
-  std::string message;  // why it is unsupported or incorrect; else empty
+  std::string message;  // why it is unsupported or incorrect; of one that is measured: what disturbed it; else empty
 };
 
 // "[12/64] fused_mma-...: measured, 1.8 s"
 std::string to_string(const MeasureProgress& progress);
+
+// What disturbed the times of a record: other processes on the GPU, samples that lie far apart. Empty: nothing.
+std::string disturbance_of(const Record& record);
 
 struct MeasureOptions {
   std::filesystem::path output;          // records go to <output>/<experiment>.jsonl
@@ -37,7 +40,7 @@ struct MeasureOptions {
 
 struct MeasureReport {
   int measured = 0, kept = 0;
-  std::vector<std::string> unsupported, incorrect;  // "<point id>: <why>"
+  std::vector<std::string> unsupported, incorrect, disturbed;  // "<point id>: <why>"
   bool interrupted = false;  // SIGINT: the current point was finished, the remaining ones were not started
 };
 

@@ -81,7 +81,8 @@ std::string to_string(const MeasureProgress& progress) {
   const std::string head = fmt::format("[{}/{}] {}: ", progress.index, progress.total, progress.point);
   switch (progress.state) {
     case PointState::measured:
-      return head + fmt::format("measured, {:.1f} s", progress.seconds);
+      return head + fmt::format("measured, {:.1f} s", progress.seconds) +
+             (progress.message.empty() ? "" : "; " + progress.message);
     case PointState::kept:
       return head + "already recorded, kept";
     case PointState::unsupported:
@@ -90,6 +91,16 @@ std::string to_string(const MeasureProgress& progress) {
       return head + "WRONG RESULT: " + progress.message;
   }
   return head;
+}
+
+std::string disturbance_of(const Record& record) {
+  std::vector<std::string> found;
+  if (record.clocks && record.clocks->other_processes.value_or(0) > 0)
+    found.push_back(fmt::format("other processes have the GPU open: {}", *record.clocks->other_processes));
+  if (const double spread = spread_of_samples(record.steady_seconds); spread > most_spread)
+    found.push_back(fmt::format("steady samples lie {:.0f} % apart (at most {:.0f} % on an idle GPU)", 100 * spread,
+                                100 * most_spread));
+  return join(found, "; ");
 }
 
 std::string source_revision(const std::filesystem::path& repository) {

@@ -121,6 +121,19 @@ TEST_CASE("the revision is read from a repository's branch, packed branch, detac
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("what disturbed a record's times is said in words") {
+  Record record;
+  record.steady_seconds.assign(20, 1e-3);
+  record.clocks.emplace();
+  CHECK(disturbance_of(record) == "");
+  record.clocks->other_processes = 0;
+  CHECK(disturbance_of(record) == "");
+  record.clocks->other_processes = 2;
+  CHECK(disturbance_of(record) == "other processes have the GPU open: 2");
+  for (std::size_t i = 0; i < 10; ++i) record.steady_seconds[i] = 2e-3;
+  CHECK(disturbance_of(record).find("; steady samples lie ") != std::string::npos);
+}
+
 TEST_CASE("progress is one line a point") {
   CHECK(to_string(MeasureProgress{1, 4, "p", PointState::measured, 1.25, ""}) == "[1/4] p: measured, 1.2 s");
   CHECK(to_string(MeasureProgress{2, 4, "p", PointState::unsupported, 0, "why"}) == "[2/4] p: not supported: why");

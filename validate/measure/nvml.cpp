@@ -32,7 +32,9 @@ struct Nvml::Library {
   int (*temperature)(Device, int, unsigned*) = nullptr;
   int (*throttle)(Device, unsigned long long*) = nullptr;
   int (*ecc)(Device, int*, int*) = nullptr;
-  int (*energy)(Device, unsigned long long*) = nullptr;  // nullptr where an old driver lacks it
+  // nullptr where an old driver lacks it
+  int (*energy)(Device, unsigned long long*) = nullptr;
+  int (*processes)(Device, unsigned*, void*) = nullptr;
 
   template <class Function>
   bool load(Function& function, const char* name) {
@@ -52,6 +54,8 @@ struct Nvml::Library {
         load(limit, "nvmlDeviceGetEnforcedPowerLimit") && load(temperature, "nvmlDeviceGetTemperature") &&
         load(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons") && load(ecc, "nvmlDeviceGetEccMode");
     load(energy, "nvmlDeviceGetTotalEnergyConsumption");
+    if (!load(processes, "nvmlDeviceGetComputeRunningProcesses_v3"))
+      load(processes, "nvmlDeviceGetComputeRunningProcesses_v2");
     return complete && init() == 0 && find(pci_bus_id.c_str(), &device) == 0;
   }
 };
@@ -115,6 +119,16 @@ std::optional<Clocks> Nvml::now() const {
     if ((active & reason.bit) != 0) clocks.throttle.emplace_back(reason.name);
   }
   return clocks;
+}
+
+// Without room for a list the call says how many processes it would have listed.
+std::optional<int> Nvml::processes() const {
+  constexpr int too_little_room = 7;
+  unsigned count = 0;
+  if (!library_ || library_->processes == nullptr) return std::nullopt;
+  const int result = library_->processes(library_->device, &count, nullptr);
+  if (result != 0 && result != too_little_room) return std::nullopt;
+  return static_cast<int>(count);
 }
 
 std::optional<double> Nvml::energy_j() const {

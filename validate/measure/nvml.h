@@ -23,7 +23,8 @@ class Nvml {
   double max_memory_clock_hz() const;
   double power_limit_w() const;
   bool ecc() const;
-  std::optional<Clocks> now() const;  // nullopt when not available
+  std::optional<Clocks> now() const;     // nullopt when not available
+  std::optional<int> processes() const;  // that have the GPU open to compute, this one too; nullopt when not known
   // Energy consumed by the board since the driver was loaded, in J, updated every few tens of milliseconds; nullopt if
   // the GPU has no such counter.
   std::optional<double> energy_j() const;

@@ -53,6 +53,7 @@ std::vector<double> cold_samples(const std::vector<kernels::Launch>& launches, c
 Timing time_launches(const std::vector<kernels::Launch>& launches, const L2Flush& flush, int cold_repeats,
                      int steady_repeats, const Nvml& nvml) {
   Timing timing;
+  const std::optional<int> before = nvml.processes();
   run(launches, 1);  // loads the code
   timing.cold = cold_samples(launches, flush, cold_repeats);
   const double once = std::max(1e-6, *std::min_element(timing.cold.begin(), timing.cold.end()));
@@ -67,6 +68,8 @@ Timing time_launches(const std::vector<kernels::Launch>& launches, const L2Flush
   marks[marks.size() / 2].wait();
   timing.clocks = nvml.now();
   marks.back().wait();
+  if (const std::optional<int> after = nvml.processes(); timing.clocks && before && after)
+    timing.clocks->other_processes = std::max(0, std::max(*before, *after) - 1);  // this one has the GPU open too
   for (std::size_t i = 1; i < marks.size(); ++i) {
     timing.steady.push_back(marks[i].seconds_since(marks[i - 1]) / batch);
   }

@@ -113,6 +113,7 @@ ExitStatus show_sensitivity(const Arguments& arguments) {
     Progress progress(arguments, "sensitivity");
     answer = sensitivity_of(arguments, progress.callback());
   }
+  if (!answer.note.empty()) print_note("note: " + answer.note);
   deliver(arguments, content_of(answer, arguments));
   return status_of(answer.unchanged.prediction);
 }

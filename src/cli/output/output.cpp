@@ -74,10 +74,15 @@ void Output::write(std::string_view text) {
   waiting_.clear();
 }
 
+void Output::flush() {
+  if (file_) return;
+  print(waiting_);
+  waiting_.clear();
+}
+
 void Output::commit() {
   if (file_) file_->commit();
-  else print(waiting_);
-  waiting_.clear();
+  else flush();
 }
 
 void check_output_paths(const Arguments& arguments) {

@@ -32,6 +32,7 @@ class Output {
  public:
   explicit Output(const Arguments& arguments);
   void write(std::string_view text);
+  void flush();  // to standard output; a file waits for `commit`
   void commit();
 
  private:

@@ -298,6 +298,15 @@ class Walker {
 
 }  // namespace
 
+std::int64_t walk_steps(const Plan& plan, const HardwareProfile& hardware, const Point& point) {
+  if (point.l2 == L2Model::closed) return 0;
+  std::int64_t steps = 0;
+  for (const BoundIsland& bound : bind_islands(plan, hardware, point))
+    if (const std::int64_t own = visited_points(bound.nest, bound.live, {}, false); own <= WalkOptions{}.most_steps)
+      steps += own;
+  return steps;
+}
+
 bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t resident_blocks, L2Walk& out,
              const WalkOptions& options) {
   out = {};

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/contains.h"
+#include "predict/point/products.h"
 #include "predict/point/tensor_memory.h"
 
 namespace tilescope {
@@ -146,6 +147,7 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
   bound.finish = bound.nest;
   if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
   bound.tensor_memory = tensor_memory_of(bound);
+  note_facts(bound);
   return bound;
 }
 
@@ -191,7 +193,10 @@ bool BoundIsland::computed_again(ArrayId id) const {
   return !plan.times.empty() && plan.times[static_cast<std::size_t>(number)].computed_again[index(id)];
 }
 
-bool loads(const BoundIsland& bound, ArrayId id) { return bound.plan.schedule.reads(bound.island, id); }
+bool loads(const BoundIsland& bound, ArrayId id) {
+  if (bound.facts.known) return IslandFacts::has(bound.facts.loads, id);
+  return bound.plan.schedule.reads(bound.island, id);
+}
 
 bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
   return contains(bound.how.loads_every_step, bound.plan.schedule.diagram.array(id).name);
@@ -202,6 +207,7 @@ bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
 }
 
 bool stores(const BoundIsland& bound, ArrayId id) {
+  if (bound.facts.known) return IslandFacts::has(bound.facts.stores, id);
   if (!bound.plan.schedule.writes(bound.island, id)) return false;
   const auto kept_there = [&](const Stored& stored) {
     return stored.as == id;

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "cost/transfer.h"
 #include "hardware/profile.h"
+#include "predict/point/island_facts.h"
 #include "predict/point/point.h"
 
 namespace tilescope {
@@ -40,6 +41,7 @@ struct BoundIsland {
   // guarded.
   NestSums live, whole, summed, scored;
   TensorMemory tensor_memory = {};
+  IslandFacts facts = {};
 };
 
 // All islands of the plan, in their order; the list lies in `memory`.

@@ -112,6 +112,7 @@ bool feeds_product(const BoundIsland& bound, ArrayId id) {
 }
 
 bool passes_through_smem(const BoundIsland& bound, ArrayId id) {
+  if (bound.facts.known) return IslandFacts::has(bound.facts.through_smem, id);
   const Diagram& diagram = bound.plan.schedule.diagram;
   if (exchanged(bound, id)) return true;
   if (bound.how.through_smem.empty()) return false;
@@ -121,6 +122,7 @@ bool passes_through_smem(const BoundIsland& bound, ArrayId id) {
 }
 
 bool in_shared_memory(const BoundIsland& bound, ArrayId id) {
+  if (bound.facts.known) return IslandFacts::has(bound.facts.in_smem, id);
   const Diagram& diagram = bound.plan.schedule.diagram;
   const ArrayId source = source_of(diagram, id);
   const std::string& name = diagram.array(source).name;
@@ -141,6 +143,8 @@ Format computes_in(const BoundIsland& bound, const Operator& op) {
 }
 
 Product product_of(const BoundIsland& bound, int op) {
+  for (std::size_t i = 0; i < bound.facts.product_count; ++i)
+    if (bound.facts.products[i].op == op) return bound.facts.products[i];
   const Diagram& diagram = bound.plan.schedule.diagram;
   const ProductImplementation* own = bound.how.find_product(diagram.operators[static_cast<std::size_t>(op)].name);
   Product product = shared_product(bound, op);
@@ -155,6 +159,25 @@ Product product_of(const BoundIsland& bound, int op) {
       one.rewritten = one.converted && one.in_smem && one.copies > 1;
     }
   return product;
+}
+
+void note_facts(BoundIsland& bound) {
+  IslandFacts facts;
+  const std::size_t arrays = bound.plan.schedule.diagram.arrays.size();
+  static_assert(max_arrays <= 64);
+  for (std::size_t i = 0; i < arrays; ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if (loads(bound, id)) facts.loads |= bit;
+    if (stores(bound, id)) facts.stores |= bit;
+    if (passes_through_smem(bound, id)) facts.through_smem |= bit;
+    if (in_shared_memory(bound, id)) facts.in_smem |= bit;
+  }
+  for_each_product(bound, [&](const Product& product) {
+    if (facts.product_count < IslandFacts::most_products) facts.products[facts.product_count++] = product;
+  });
+  facts.known = true;
+  bound.facts = facts;
 }
 
 int operand_bits(Format format) {

@@ -9,30 +9,12 @@
 
 namespace tilescope {
 
-// One operand of a product as it is fetched.
-struct Operand {
-  ArrayId id{};
-  bool in_smem = false;     // fetched from shared memory
-  bool in_tmem = false;     // operand A that threads have put into tensor memory
-  bool kept = false;        // into registers, when its tile changes; else in every step
-  std::int64_t copies = 1;  // fetches of the whole tile each time
-  bool converted = false;   // threads convert it before the product takes it
-  bool rewritten = false;   // of these, to shared memory, once a tile: more than one fetch needs it
-};
-
-struct Product {
-  int op = -1;                        // position in Diagram::operators
-  std::array<Operand, 2> operands{};  // A, which has the rows of the result, and B
-  MmaShape mma;                       // k of the format it computes in
-  Format computes_in = Format::fp16;
-  bool wide = false;  // a warpgroup's instruction, which reads shared memory itself
-};
-
 // Contractions of two arrays; others (none are shipped) count as work without operands.
 template <class Visit>
 void for_each_product(const BoundIsland& bound, Visit visit);
 
 Product product_of(const BoundIsland& bound, int op);
+void note_facts(BoundIsland& bound);  // what later calls find there
 Format computes_in(const BoundIsland& bound, const Operator& op);
 
 // The format to which threads convert the array's tiles in shared memory before products take them.

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "hardware/changes.h"
 #include "hardware/measured.h"
+#include "predict/l2/walk.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 #include "request/best_tile.h"
@@ -101,6 +102,20 @@ std::vector<ProfileNumber> numbers_of(const Options& options, const HardwareProf
   return numbers;
 }
 
+// The walk of every changed GPU would take minutes: the closed form answers all of them, unless --l2 walk is given.
+void take_closed_form_if_long(const Options& options, std::size_t predictions, Sensitivity& answer) {
+  constexpr std::int64_t most_steps = std::int64_t{1} << 29;  // 5 to 10 s
+  const Answer& a = answer.unchanged;
+  const std::int64_t steps = walk_steps(a.plan, a.hardware, a.point);
+  if (options.has("l2") || steps <= most_steps / static_cast<std::int64_t>(std::max<std::size_t>(1, predictions)))
+    return;
+  answer.unchanged = tilescope::answer(options.with("l2", "closed"));
+  answer.note = fmt::format(
+      "the closed form of the L2 answers: {} predictions would walk {} steps each, over {} in all; --l2 walk walks "
+      "them",
+      predictions, with_thousands(steps), with_thousands(most_steps));
+}
+
 }  // namespace
 
 double SensitivityRow::time_change(const ChangedPoint& changed) const {
@@ -126,12 +141,13 @@ Sensitivity sensitivity_of(const Options& options,
                            const std::function<void(std::size_t done, std::size_t all)>& progress) {
   Sensitivity answer{.unchanged = tilescope::answer(options), .retiled = options.has("retile"), .rows = {}};
   answer.percent = static_cast<double>(options.integer("step", 1, 90).value_or(20));
+  if (!answer.unchanged.prediction.feasible) return answer;
+  const std::vector<ProfileNumber> numbers = numbers_of(options, answer.unchanged.hardware);
+  take_closed_form_if_long(options, 2 * numbers.size(), answer);
   const Prediction& before = answer.unchanged.prediction;
-  if (!before.feasible) return answer;
   const auto& both = before.traffic[Boundary::hbm];
   ChangedGpu question{options, answer.unchanged, ProfileCatalogue(data_directory() / "hardware"),
                       options.text("hardware").value_or(""), answer.retiled};
-  const std::vector<ProfileNumber> numbers = numbers_of(options, answer.unchanged.hardware);
   for (const ProfileNumber& number : numbers) {
     answer.rows.push_back({.path = number.path,
                            .dimension = number.dimension,

@@ -38,6 +38,7 @@ struct SensitivityRow {
 struct Sensitivity {
   Answer unchanged;
   double percent = 20;
+  std::string note = {};             // why the closed form answers where nothing asks for it; empty: it does not
   bool retiled = false;              // a tile was searched for each changed GPU
   std::vector<SensitivityRow> rows;  // largest change of time first, then of bytes, then by path
   Json json() const;                 // tilescope/sensitivity/1

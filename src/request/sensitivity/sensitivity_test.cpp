@@ -112,4 +112,21 @@ TEST_CASE("numbers that do not exist are refused") {
       InputError);
 }
 
+TEST_CASE("points whose walks would take minutes are answered by the closed form, which says so") {
+  const std::vector<std::pair<std::string, std::string>> given{
+      {"hardware", "h200_sxm"}, {"schedule", "flash2"}, {"batch", "16"},         {"heads", "64"},
+      {"q_len", "8k"},          {"head_dim", "64"},     {"tile", "q=128,kv=64"}, {"numbers", "measured"}};
+  const auto asked = [&](const std::string& l2) {
+    auto options = given;
+    if (!l2.empty()) options.emplace_back("l2", l2);
+    return sensitivity_of(checked_options(options, sensitivity_options()));
+  };
+  const Sensitivity found = asked(""), closed = asked("closed");
+  CHECK(found.note.find("--l2 walk walks them") != std::string::npos);
+  CHECK(closed.note.empty());
+  CHECK(found.unchanged.prediction.traffic == closed.unchanged.prediction.traffic);
+  REQUIRE(found.rows.size() == closed.rows.size());
+  for (std::size_t i = 0; i < found.rows.size(); ++i) CHECK(found.rows[i].up.seconds == closed.rows[i].up.seconds);
+}
+
 }  // namespace tilescope

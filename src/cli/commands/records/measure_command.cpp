@@ -38,10 +38,12 @@ ExitStatus measure_experiment(const Arguments& arguments) {
   table.rows = {{"measured", report.measured},
                 {"kept from an earlier run", report.kept},
                 {"unsupported", report.unsupported.size()},
-                {"incorrect", report.incorrect.size()}};
+                {"incorrect", report.incorrect.size()},
+                {"disturbed", report.disturbed.size()}};
   print(render(table, arguments.format()));
   for (const std::string& line : report.unsupported) std::cerr << "unsupported: " << line << "\n";
   for (const std::string& line : report.incorrect) std::cerr << "incorrect: " << line << "\n";
+  for (const std::string& line : report.disturbed) std::cerr << "disturbed: " << line << "\n";
   if (report.interrupted) std::cerr << "interrupted: the records so far are kept; the same command resumes\n";
   return report.incorrect.empty() && !report.interrupted ? ExitStatus::done : ExitStatus::answer_no;
 }

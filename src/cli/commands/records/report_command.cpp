@@ -125,9 +125,9 @@ Comparison compare_launches(const Arguments& arguments, const std::string& place
     refuse("--from",
            missing.empty() ? "no launch looks like attention" : "no launch can be predicted: " + missing.front());
   static const validate::Experiment no_tolerances;
-  return compare_records(records, data_directory(),
-                         [](const std::string&) -> const validate::Experiment& { return no_tolerances; },
-                         threads_of(arguments));
+  return compare_records(
+      records, data_directory(), [](const std::string&) -> const validate::Experiment& { return no_tolerances; },
+      threads_of(arguments));
 }
 
 ExitStatus report(const Arguments& arguments) {

@@ -127,10 +127,15 @@ ExitStatus sweep_points(const Arguments& arguments) {
   {
     // A bar would disturb rows that go to the terminal one by one.
     Progress progress(arguments, "sweep", !(at_once && ::isatty(STDOUT_FILENO)));
-    any_feasible = grid.each_point(
-        {.places = places, .threads = threads, .progress = progress.callback()},
-        [&](std::size_t slot, const SweptPoint& point) { sink->add(rows.row(point), batches[slot]); },
-        [&](std::size_t slot) { sink->write(batches[slot]); });
+    try {
+      any_feasible = grid.each_point(
+          {.places = places, .threads = threads, .progress = progress.callback()},
+          [&](std::size_t slot, const SweptPoint& point) { sink->add(rows.row(point), batches[slot]); },
+          [&](std::size_t slot) { sink->write(batches[slot]); });
+    } catch (const InputError&) {
+      sink->failed();
+      throw;
+    }
   }
   if (part) part->set_feasible(any_feasible);
   sink->commit();

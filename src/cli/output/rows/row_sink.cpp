@@ -64,6 +64,7 @@ class LineSink : public RowSink {
     batch.text.clear();
   }
   void commit() override { output_.commit(); }
+  void failed() override { output_.flush(); }
 
  private:
   bool csv_;
