@@ -203,8 +203,8 @@ void Comparer::add(validate::Record given) {
     comparison_.rows.push_back(std::move(row));
   }
   comparison_.records.push_back({hardware.id, record.point.kernel, id, workload_id(record.point),
-                                 regime_of(compared.prediction), error_sizes(compared.point.workload),
-                                 experiment.blind});
+                                 regime_of(compared.prediction), error_sizes(compared.point.workload), experiment.blind,
+                                 record.clocks ? record.clocks->other_processes.value_or(0) : 0});
 }
 
 Comparison Comparer::finish() {

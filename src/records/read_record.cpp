@@ -110,6 +110,7 @@ Clocks read_clocks(const JsonFields& json) {
   clocks.power_w = json.number("power_w");
   clocks.temperature_c = json.number("temperature_c");
   clocks.throttle = json.texts("throttle");
+  if (json.has("other_processes")) clocks.other_processes = json.integer("other_processes", 0);
   return clocks;
 }
 

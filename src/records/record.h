@@ -60,6 +60,8 @@ struct MeasuredLaunch {
 struct Clocks {
   double sm_hz = 0, memory_hz = 0, power_w = 0, temperature_c = 0;
   std::vector<std::string> throttle;  // reasons that NVML names, "none" never listed
+  // Programs beside this one that compute on the GPU; nullopt: NVML does not say, as for older records.
+  std::optional<std::int64_t> other_processes = {};
 };
 
 struct Correctness {

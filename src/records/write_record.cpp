@@ -87,11 +87,13 @@ Json source_json(const ImportSource& source) {
 }
 
 Json clocks_json(const Clocks& c) {
-  return {{"sm_hz", compact(c.sm_hz)},
-          {"memory_hz", compact(c.memory_hz)},
-          {"power_w", compact(c.power_w)},
-          {"temperature_c", compact(c.temperature_c)},
-          {"throttle", c.throttle}};
+  Json json{{"sm_hz", compact(c.sm_hz)},
+            {"memory_hz", compact(c.memory_hz)},
+            {"power_w", compact(c.power_w)},
+            {"temperature_c", compact(c.temperature_c)},
+            {"throttle", c.throttle}};
+  if (c.other_processes) json["other_processes"] = *c.other_processes;
+  return json;
 }
 
 }  // namespace

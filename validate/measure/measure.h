@@ -21,7 +21,7 @@ struct MeasureProgress {
   std::string point;                 // id
   PointState state = PointState::measured;
   double seconds = 0;   // wall time the point took
-  std::string message;  // why it is unsupported or incorrect; else empty
+  std::string message;  // why it is unsupported or incorrect, or what is doubtful; else empty
 };
 
 // "[12/64] fused_mma-...: measured, 1.8 s"

@@ -81,7 +81,8 @@ std::string to_string(const MeasureProgress& progress) {
   const std::string head = fmt::format("[{}/{}] {}: ", progress.index, progress.total, progress.point);
   switch (progress.state) {
     case PointState::measured:
-      return head + fmt::format("measured, {:.1f} s", progress.seconds);
+      return head + fmt::format("measured, {:.1f} s{}{}", progress.seconds,
+                                progress.message.empty() ? "" : "; note: ", progress.message);
     case PointState::kept:
       return head + "already recorded, kept";
     case PointState::unsupported:

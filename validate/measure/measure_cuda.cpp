@@ -88,6 +88,8 @@ void measure_point(Bench& bench, const MeasurePoint& listed, RecordStore& store,
   store.put(record);
   progress.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   progress.state = record.correctness->passed ? PointState::measured : PointState::incorrect;
+  if (const auto others = record.clocks ? record.clocks->other_processes : std::nullopt; others.value_or(0) > 0)
+    progress.message = fmt::format("{} other programs compute on this GPU, so that its times are too long", *others);
   if (!record.correctness->passed) {
     progress.message = fmt::format("error {:.3g} against a tolerance of {:.3g}", record.correctness->max_error,
                                    record.correctness->tolerance);

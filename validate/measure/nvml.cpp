@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+
 namespace tilescope::validate {
 namespace {
 
@@ -32,6 +34,7 @@ struct Nvml::Library {
   int (*temperature)(Device, int, unsigned*) = nullptr;
   int (*throttle)(Device, unsigned long long*) = nullptr;
   int (*ecc)(Device, int*, int*) = nullptr;
+  int (*processes)(Device, unsigned*, void*) = nullptr;  // nullptr where an old driver lacks it
   int (*energy)(Device, unsigned long long*) = nullptr;  // nullptr where an old driver lacks it
 
   template <class Function>
@@ -52,6 +55,8 @@ struct Nvml::Library {
         load(limit, "nvmlDeviceGetEnforcedPowerLimit") && load(temperature, "nvmlDeviceGetTemperature") &&
         load(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons") && load(ecc, "nvmlDeviceGetEccMode");
     load(energy, "nvmlDeviceGetTotalEnergyConsumption");
+    if (!load(processes, "nvmlDeviceGetComputeRunningProcesses_v3"))
+      load(processes, "nvmlDeviceGetComputeRunningProcesses");
     return complete && init() == 0 && find(pci_bus_id.c_str(), &device) == 0;
   }
 };
@@ -91,6 +96,16 @@ double Nvml::power_limit_w() const {
   return library_ && library_->limit(library_->device, &milliwatts) == 0 ? milliwatts * 1e-3 : 0;
 }
 
+// Asked with room for none, NVML answers with their number.
+std::optional<std::int64_t> Nvml::other_processes() const {
+  constexpr int success = 0, insufficient_size = 7;
+  if (!library_ || library_->processes == nullptr) return std::nullopt;
+  unsigned count = 0;
+  const int status = library_->processes(library_->device, &count, nullptr);
+  if (status != success && status != insufficient_size) return std::nullopt;
+  return std::max<std::int64_t>(0, std::int64_t{count} - 1);  // less this one
+}
+
 bool Nvml::ecc() const {
   int current = 0, pending = 0;
   return library_ && library_->ecc(library_->device, &current, &pending) == 0 && current != 0;
@@ -110,7 +125,8 @@ std::optional<Clocks> Nvml::now() const {
                 .memory_hz = memory * 1e6,
                 .power_w = milliwatts * 1e-3,
                 .temperature_c = 1.0 * celsius,
-                .throttle = {}};
+                .throttle = {},
+                .other_processes = other_processes()};
   for (const Reason& reason : reasons) {
     if ((active & reason.bit) != 0) clocks.throttle.emplace_back(reason.name);
   }

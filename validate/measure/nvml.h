@@ -24,6 +24,8 @@ class Nvml {
   double power_limit_w() const;
   bool ecc() const;
   std::optional<Clocks> now() const;  // nullopt when not available
+  // That compute on the GPU beside this one, which must; nullopt: not known. A container may hide those of others.
+  std::optional<std::int64_t> other_processes() const;
   // Energy consumed by the board since the driver was loaded, in J, updated every few tens of milliseconds; nullopt if
   // the GPU has no such counter.
   std::optional<double> energy_j() const;
