@@ -168,3 +168,19 @@ TEST_CASE("a time whose samples spread widely is named") {
   CHECK(validated("3e-5,3e-5,3e-5,4e-5,4e-5,4e-5,4e-5").find(said) != std::string::npos);
   CHECK(validated("3e-5,4e-5").find(said) == std::string::npos);  // too few to say
 }
+
+TEST_CASE("a point that was measured beside other programs is named") {
+  const ScratchFolder folder;
+  const std::string record = read_file(TILESCOPE_SOURCE_DIR "/src/fuzz/corpus/record/causal.jsonl"),
+                    key = "\"throttle\":";
+  const std::size_t at = record.find(key);
+  REQUIRE(at != std::string::npos);
+  const auto validated = [&](const std::string& others) {
+    write_file(folder / "r.jsonl", std::string(record).insert(at, "\"other_processes\":" + others + ","));
+    return run_program("validate --recorded " + folder / "r.jsonl");
+  };
+  const std::string said = "1 points were measured while other programs computed on the GPU";
+  CHECK(validated("0").out.find(said) == std::string::npos);
+  CHECK(validated("2").out.find(said) != std::string::npos);
+  CHECK(validated("-1").status == 2);
+}

@@ -235,8 +235,8 @@ void Comparer::append(ComparedOne& one) {
     comparison_.rows.push_back(std::move(row));
   }
   comparison_.records.push_back({hardware, record.point.kernel, id, workload_id(record.point),
-                                 regime_of(compared.prediction), error_sizes(compared.point.workload),
-                                 experiment.blind});
+                                 regime_of(compared.prediction), error_sizes(compared.point.workload), experiment.blind,
+                                 record.clocks ? record.clocks->other_processes.value_or(0) : 0});
   if (keep_ == Keep::points) comparison_.points.push_back(std::move(one.point));
 }
 

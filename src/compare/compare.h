@@ -60,7 +60,8 @@ struct ComparedRecord {
   std::string workload;  // the point without its tile
   std::string regime;    // of the prediction
   ErrorSizes sizes = {};
-  bool blind = false;  // of a blind experiment
+  bool blind = false;                // of a blind experiment
+  std::int64_t other_processes = 0;  // that computed on the GPU beside the measured one
 };
 
 // A record whose sizes lie outside those for which its kernel's software launches it: another kernel ran.

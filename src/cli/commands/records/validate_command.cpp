@@ -28,6 +28,16 @@ Table failed_table(const Comparison& comparison) {
   return table_of("rows outside their tolerance", comparison_columns(), failed);
 }
 
+std::string shared_gpu(const Comparison& comparison) {
+  std::size_t count = 0;
+  std::string first;
+  for (const ComparedRecord& record : comparison.records)
+    if (record.other_processes > 0 && ++count == 1) first = record.point;
+  if (count == 0) return "";
+  return fmt::format("{} points were measured while other programs computed on the GPU; measure them again: {}{}\n",
+                     count, first, count > 1 ? ", ..." : "");
+}
+
 // Times that other load on the GPU may have moved.
 std::string wide_times(const Comparison& comparison) {
   constexpr std::size_t most_named = 4;
@@ -68,7 +78,7 @@ std::string summary_text(const Comparison& comparison, const std::vector<SearchR
     out += "\n" + render(table_of("not judged: records outside the sizes for which their kernel is launched",
                                   skipped_columns(), comparison.skipped),
                          style);
-  out += wide_times(comparison);
+  out += wide_times(comparison) + shared_gpu(comparison);
   if (counts.judged == 0)
     out += "no row has a tolerance: give an experiment file that states tolerances, as --experiment FILE\n";
   return out + (failed.rows.empty() ? "" : "\n" + render(failed, style));
