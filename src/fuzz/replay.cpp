@@ -97,16 +97,27 @@ const Target& target_of(const fs::path& folder) {
   std::exit(2);
 }
 
+// Each target has inputs; how many have none.
+std::size_t without_corpus(const fs::path& corpus) {
+  std::size_t count = 0;
+  for (const Target* target : targets()) {
+    if (fs::is_directory(corpus / target->name)) continue;
+    std::fprintf(stderr, "%s: has no corpus\n", std::string(target->name).c_str());
+    ++count;
+  }
+  return count;
+}
+
 int search_all(const fs::path& corpus, double seconds) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(signal, keep_and_end);
-  std::size_t defects = 0;
+  std::size_t defects = without_corpus(corpus);
   for (const fs::path& folder : files_below(corpus))
     defects += search(target_of(folder), folder, seconds, tilescope::test_seed());
   return defects == 0 ? 0 : 1;
 }
 
 int replay_all(const fs::path& corpus) {
-  std::size_t count = 0, failed = 0;
+  std::size_t count = 0, failed = without_corpus(corpus);
   for (const fs::path& folder : files_below(corpus))
     for (const fs::path& file : files_below(folder)) ++count, failed += replayed(target_of(folder), file) ? 0 : 1;
   std::fprintf(stderr, "%zu inputs, %zu defects\n", count, failed);

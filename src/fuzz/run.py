@@ -24,6 +24,7 @@ SHIPPED = {
     "block_mask": ["models/masks/*.yaml"], "experiment": ["validate/experiments/*.yaml"],
     "network": ["models/networks/*.json"], "ncu_csv": ["src/import/testdata/*.csv"],
     "trace_json": ["src/import/testdata/*.json.gz"], "elf": ["src/kernel/code/testdata/*.cubin"],
+    "errors": ["validate/*_errors.json", "validate/lack_costs.json"], "baseline": ["docs/gate-sample/baseline.json"],
     "listing": ["src/kernel/code/testdata/*.sass"], "calls": ["kernels/*/*.calls.yaml"],
 }
 LONGEST_INPUT = 1 << 15
@@ -71,6 +72,7 @@ def main():
     given = parser.parse_args()
     work = given.work or given.program.parent / "fuzzing"
     findings = 0
+    print(f"{given.seconds} s each")
     print(f"{'target':14} {'executions':>11} {'coverage':>9} findings", flush=True)
     with ThreadPoolExecutor(given.jobs) as pool:
         for target, count, coverage, status, found in pool.map(
