@@ -19,7 +19,7 @@ std::string answered(const std::string& words, const std::string& environment = 
   CAPTURE(words);
   const ScratchFolder folder;
   const std::string out = folder / "out";
-  const std::string command = environment + " timeout 120 '" TILESCOPE_BINARY "' " + words + " >" + out + "";
+  const std::string command = environment + " timeout 120 '" TILESCOPE_BINARY "' " + words + " >" + out + " 2>&1";
   const int status = std::system(command.c_str());
   CHECK(WEXITSTATUS(status) <= 2);
   return content_of(out);

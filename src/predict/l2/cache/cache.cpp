@@ -120,9 +120,8 @@ std::size_t L2Cache::at_partition(std::size_t index, int partition) const {
   return index << bits_ | static_cast<std::size_t>(partition);
 }
 
-// Lines of a side lie together: a unit of that side reads those of an entry.
 std::size_t L2Cache::line(std::size_t fragment, int side, int home) const {
-  return at_partition(static_cast<std::size_t>(side) * fragments_.size() + fragment, home);
+  return at_partition(at_partition(fragment, side), home);
 }
 
 void L2Cache::take(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes) {
@@ -154,27 +153,11 @@ void L2Cache::supply(std::size_t fragment, int home) {
   if (!use(fragment, home, home)) supplied_ += fragments_[fragment].part;
 }
 
-void L2Cache::drop_oldest(List& set, int side) {
-  const auto at = static_cast<std::size_t>(set.oldest);
-  const std::size_t fragment = (at >> bits_) - static_cast<std::size_t>(side) * fragments_.size();
-  const int home = static_cast<int>(at & ((std::size_t{1} << bits_) - 1));
+void L2Cache::drop_oldest(List& set) {
+  const auto at = static_cast<std::size_t>(set.oldest), last = (std::size_t{1} << bits_) - 1;
+  const std::size_t fragment = at >> 2 * bits_, side = at >> bits_ & last, home = at & last;
   take(links_, set, at, fragments_[fragment].part);
-  if (side == home) clean(fragment, home);
-}
-
-// The lists of an entry's sets lie far apart: what `use` will follow is asked for before.
-void L2Cache::prefetch(std::size_t first, std::size_t end, int side) const {
-  for (std::size_t f = first; f < end; ++f) {
-    const List& set = sets_[at_partition(static_cast<std::size_t>(fragments_[f].group), side)];
-    if (set.newest >= 0) __builtin_prefetch(&links_[static_cast<std::size_t>(set.newest)], 1);
-    for (int home = 0; home < partitions_; ++home) {
-      const LruLink& link = links_[line(f, side, home)];
-      if (link.previous >= 0) __builtin_prefetch(&links_[static_cast<std::size_t>(link.previous)], 1);
-      if (link.next >= 0) __builtin_prefetch(&links_[static_cast<std::size_t>(link.next)], 1);
-      if (link.previous == absent && set.oldest >= 0)
-        __builtin_prefetch(&links_[static_cast<std::size_t>(set.oldest)], 1);
-    }
-  }
+  if (side == home) clean(fragment, static_cast<int>(home));
 }
 
 bool L2Cache::use(std::size_t fragment, int side, int home) {
@@ -184,7 +167,7 @@ bool L2Cache::use(std::size_t fragment, int side, int home) {
   const LruLink link = links_[at];
   if (link.previous == absent) {
     put(links_, set, at, own.part);
-    while (set.bytes > room_) drop_oldest(set, side);
+    while (set.bytes > room_) drop_oldest(set);
     return false;
   }
   if (link.previous < 0) return true;  // the newest
@@ -200,7 +183,6 @@ std::int64_t L2Cache::read(int entry, int side) {
   std::int64_t missing = 0;
   const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
   const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
-  prefetch(first, end, side);
   for (std::size_t f = first; f < end; ++f)
     for (int home = 0; home < partitions_; ++home) {
       if (use(f, side, home)) continue;  // nobody asks the home
