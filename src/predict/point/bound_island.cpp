@@ -191,7 +191,10 @@ bool BoundIsland::computed_again(ArrayId id) const {
   return !plan.times.empty() && plan.times[static_cast<std::size_t>(number)].computed_again[index(id)];
 }
 
-bool loads(const BoundIsland& bound, ArrayId id) { return bound.plan.schedule.reads(bound.island, id); }
+bool loads(const BoundIsland& bound, ArrayId id) {
+  if (bound.plan.times.empty()) return bound.plan.schedule.reads(bound.island, id);  // a plan put together by hand
+  return bound.plan.times[static_cast<std::size_t>(bound.number)].loaded[index(id)];
+}
 
 bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
   return contains(bound.how.loads_every_step, bound.plan.schedule.diagram.array(id).name);
