@@ -8,6 +8,7 @@
 #include <tuple>
 #include <variant>
 
+#include "base/file_cache.h"
 #include "hardware/changes.h"
 #include "hardware/derived_rules.h"
 #include "hardware/measured_write.h"
@@ -241,7 +242,14 @@ HardwareProfile ProfileCatalogue::complete(HardwareProfile profile, RatesFrom fr
 }
 
 HardwareProfile ProfileCatalogue::find(const std::string& id_or_file, RatesFrom from) {
-  return complete(find_profile(id_or_file, directory_), from);
+  static FileCache<HardwareProfile> kept;  // of shipped profiles
+  const std::string id = name_and_changes(id_or_file).first;
+  const std::filesystem::path file = directory_ / (id + ".yaml");
+  std::error_code ignored;
+  if (id.find('/') != std::string::npos || id.ends_with(".yaml") || !std::filesystem::exists(file, ignored))
+    return complete(find_profile(id_or_file, directory_), from);
+  return *kept.get(fmt::format("{}\n{}\n{}", directory_.string(), id_or_file, to_string(from)), {file},
+                   [&] { return complete(find_profile(id_or_file, directory_), from); });
 }
 
 namespace {

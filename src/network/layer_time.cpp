@@ -56,7 +56,10 @@ CallTime LayerTimes::predicted(const Options& options) const {
                : fmt::format("{} needs {} of {} bytes", to_string(full->level), full->bytes, full->capacity_bytes));
   }
   const TimePrediction& time = a.prediction.time;
-  CallTime call{.seconds = time.total, .joules = time.watts * time.total, .modelled = time.modelled};
+  // A prediction is of a launch run after run, which may find its data in the L2. Those of a layer are not there: the
+  // other layers ran in between.
+  const double seconds = std::max(time.total, time.seconds[static_cast<std::size_t>(Resource::hbm)]);
+  CallTime call{.seconds = seconds, .joules = time.watts * time.total, .modelled = time.modelled};
   call.kernel = a.plan.assumed ? "ideal " + a.plan.schedule.name : a.plan.kernel.name;
   call.bound_by = to_string(time.bound_by);
   const auto of = [&](Resource resource) { return time.seconds[static_cast<std::size_t>(resource)]; };

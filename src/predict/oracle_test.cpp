@@ -127,6 +127,7 @@ Plan plan_of(const OracleRow& row) {
     if (remarks(row, "dq=rmw")) accumulator.by = Accumulate::rewriting, accumulator.zeroed = false;
     if (remarks(row, "counted once")) accumulator.by = Accumulate::reduction;
   }
+  plan.times.clear();  // they are of the schedule as it was read
   return plan;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "base/data_directory.h"
 #include "request/answer.h"
@@ -51,6 +53,47 @@ TEST_CASE("every shipped GPU predicts prefill and decode, within the roofs of it
       CHECK(seconds < 8 * roof);
       CHECK(prediction.time.modelled == (gpu.vendor == "NVIDIA"));
     }
+}
+
+TEST_CASE("decode, paged keys, latent attention, quantised keys and gradients have a schedule on every shipped GPU") {
+  using Given = std::vector<std::pair<std::string, std::string>>;
+  const Given decode{{"schedule", "split-kv"}, {"heads-q", "16"}, {"heads-kv", "2"}, {"q-len", "1"},
+                     {"kv-len", "2k"},         {"batch", "4"},    {"splits", "4"}},
+      gradients{{"heads-q", "4"}, {"q-len", "1k"}, {"mask", "causal"}},
+      latent{{"heads-q", "16"}, {"q-len", "1"}, {"kv-len", "2k"}, {"batch", "4"}, {"schedule", "flash2"}};
+  const auto with = [](Given given, const Given& more) {
+    given.insert(given.end(), more.begin(), more.end());
+    return given;
+  };
+  const std::vector<std::pair<std::string, Given>> questions{
+      {"fp8 keys", with(decode, {{"dtype", "fp16,kv=fp8"}})},
+      {"int8 keys", with(decode, {{"dtype", "fp16,kv=int8:g64:b2"}})},
+      {"int4 keys", with(decode, {{"dtype", "fp16,kv=int4:g32:b2:z4"}})},
+      {"paged", with(decode, {{"diagram", "attention_paged"}, {"size", "pages=128"}})},
+      {"paged latent", with(latent, {{"diagram", "mla_absorbed_paged"}, {"size", "pages=32"}})},
+      {"expanded latent", {{"diagram", "mla_expanded"}, {"heads-q", "8"}, {"q-len", "1k"}, {"schedule", "flash2"}}},
+      {"gradients", with(gradients, {{"schedule", "flash2-backward"}})},
+      {"gradients in two kernels", with(gradients, {{"schedule", "flash2-backward-split"}})}};
+  std::map<std::string, std::set<std::string>> models;  // by vendor
+  for (const HardwareProfile& gpu : list_profiles(data_directory() / "hardware"))
+    for (const auto& [name, given] : questions) {
+      CAPTURE(gpu.id);
+      CAPTURE(name);
+      Options options = Options().with("hardware", gpu.id).with("l2", "closed");
+      for (const auto& [option, value] : given) options = options.with(option, value);
+      if (!options.has("diagram") || options.text("diagram") == "attention_paged")
+        options = options.with("head-dim", "128");
+      const Answer answered = answer(options);
+      CHECK(answered.prediction.feasible);
+      const double seconds = answered.prediction.time.total;
+      CHECK(std::isfinite(seconds));
+      const double bytes = static_cast<double>(answered.prediction.compulsory_bytes);
+      const double dram = answered.prediction.time.seconds[static_cast<std::size_t>(Resource::hbm)];
+      CHECK(dram >= bytes / gpu.level(LevelId::hbm)->bandwidth_bytes_per_second->value * (1 - 1e-9));
+      models[gpu.vendor].insert(model_name(answered.prediction));
+    }
+  CHECK(models["NVIDIA"] == std::set<std::string>{"blocks"});  // one model for all of a vendor
+  CHECK(models["AMD"] == std::set<std::string>{"bound"});
 }
 
 TEST_CASE("absorbed MLA has a schedule that fits on every shipped GPU, in decoding and prefill") {

@@ -48,6 +48,7 @@ COMMANDS = [
     "import src/import/testdata/torch_trace.json.gz --validate",
     "run --from src/import/testdata/torch_trace.json.gz",
     f"search --hardware h200_sxm {HEADS}",
+    "search --hardware h200_sxm --kernel fused_mma --heads 4 --head-dim 128 --axis q_len=256,1k --emit json --l2 closed",
     f"compare --hardware h200_sxm --hardware l4 {HEADS}",
     "sensitivity --hardware l4 --schedule flash2 --numbers levels --heads 4 --q-len 1k --head-dim 128",
     "model mistral-7b --hardware h200_sxm,mi300x --batch 4 --whole-layer",

@@ -74,6 +74,11 @@ std::string page_of(const Sensitivity& answer) {
     auto& cells = page.cells.emplace_back();
     for (const Json& cell : row) cells.push_back(shown_cell(cell));
   }
+  const auto no_reason = [](const auto& cells) { return cells.back().empty() || cells.back() == "-"; };
+  if (std::all_of(page.cells.begin(), page.cells.end(), no_reason)) {
+    page.columns.pop_back();
+    for (auto& cells : page.cells) cells.pop_back();
+  }
   return render_table_page(page, data_directory() / "reports" / "assets");
 }
 

@@ -195,7 +195,8 @@ bool BoundIsland::computed_again(ArrayId id) const {
 
 bool loads(const BoundIsland& bound, ArrayId id) {
   if (bound.facts.known) return IslandFacts::has(bound.facts.loads, id);
-  return bound.plan.schedule.reads(bound.island, id);
+  if (bound.plan.times.empty()) return bound.plan.schedule.reads(bound.island, id);  // a plan put together by hand
+  return bound.plan.times[static_cast<std::size_t>(bound.number)].loaded[index(id)];
 }
 
 bool fetched_every_step(const BoundIsland& bound, ArrayId id) {

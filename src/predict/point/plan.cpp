@@ -90,8 +90,15 @@ KernelDescriptor shipped_implementation(const Schedule& schedule, const fs::path
   return kernel;
 }
 
-ArrayTimes times_of(const Schedule& schedule, const Primitives& primitives, const Island& island) {
+ArrayTimes loads_of(const Schedule& schedule, const Island& island) {
   ArrayTimes times;
+  for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a)
+    times.loaded[a] = schedule.reads(island, static_cast<ArrayId>(static_cast<int>(a)));
+  return times;
+}
+
+ArrayTimes times_of(const Schedule& schedule, const Primitives& primitives, const Island& island) {
+  ArrayTimes times = loads_of(schedule, island);
   for (std::size_t a = 0; a < schedule.diagram.arrays.size(); ++a) {
     const auto id = static_cast<ArrayId>(static_cast<int>(a));
     const Stored how = schedule.how_stored(island, id);
@@ -116,6 +123,7 @@ Plan plan_of_kernel(const fs::path& file, const fs::path& data_directory) {
   complete(plan.schedule, plan.kernel);
   plan.steps = std::make_shared<StepPrograms>(steps_file_of(file));
   plan.assumed = false;
+  for (const Island& island : plan.schedule.islands) plan.times.push_back(loads_of(plan.schedule, island));
   return plan;
 }
 

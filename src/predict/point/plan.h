@@ -16,6 +16,7 @@ namespace tilescope {
 // Of an island of an assumed implementation: when it touches its arrays, where that is not at every step that moves
 // them.
 struct ArrayTimes {
+  std::bitset<max_arrays> loaded;                  // of every plan: Schedule::reads()
   std::array<std::uint32_t, max_arrays> awaits{};  // by ArrayId, a bit an axis: only after these folds are complete
   std::bitset<max_arrays> computed_again;          // a result that blocks or steps compute anew and do not add to
 };

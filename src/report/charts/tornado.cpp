@@ -39,7 +39,7 @@ std::string text_at(double x, double y, const char* css, const char* anchor, con
                      escape_html(text));
 }
 
-// One side of a bar, and its number behind its end.
+// One side of a bar, and its number behind its end. A change that reads 0.0 % has none: it would lie on the other one.
 std::string side_of(const std::optional<double>& change, double y, double height, double reach, const char* css) {
   const double middle = label_width + value_width + plot_width / 2, half = plot_width / 2;
   const double end = middle + (change ? std::clamp(*change / reach, -1., 1.) : 1) * half;
@@ -48,7 +48,9 @@ std::string side_of(const std::optional<double>& change, double y, double height
   return fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"{}/>\n", css, left,
                      y, width, height,
                      change ? "" : " fill-opacity=\"0.35\" stroke=\"currentColor\" stroke-dasharray=\"4 3\"") +
-         text_at(end + (rightward ? 5 : -5), y + height - 1, "q", rightward ? "start" : "end", change_text(change));
+         (change && std::abs(*change) < 0.0005 ? ""
+                                               : text_at(end + (rightward ? 5 : -5), y + height - 1, "q",
+                                                         rightward ? "start" : "end", change_text(change)));
 }
 
 std::string axis_of(double reach, double bottom) {
