@@ -49,11 +49,12 @@ function differences(ours, theirs, path = '') {
   return [...keys].flatMap((key) => differences(ours[key], theirs[key], `${path}.${key}`));
 }
 
-test(`${points} random points have the JSON of the command line`, { timeout: 1200000 }, async () => {
+test(`${points} random points have the JSON of the command line`, { timeout: 3600000 }, async () => {
   const page = await open();
   const catalogue = await page.evaluate(() => window.tilescope_page.catalogue);
   const tally = { predictions: 0, refused: 0, same: 0, last_digits: 0 }, took = [], wrong = [];
   for (let i = 0; i < points; ++i) {
+    if (i % 100 === 99) console.log(`# ${i + 1} points: ${JSON.stringify(tally)}`);
     const options = random_options(catalogue);
     const [reply, expected] = await Promise.all([
       page.evaluate((given) => window.tilescope_page.fast.ask('test', 'predict', given), options),
