@@ -30,8 +30,8 @@ report: program
 	cmake --preset release && cmake --build --preset release --target report_assets
 	$(REPORT) --pictures validate/records -o report.html
 
-# The page to think on: the predictor as WebAssembly in one file, build/page/think.html. Beside `make demo` it takes 12 minutes of
-# processor time, so that `make check` leaves it out and page-check tests it: random points against the command line, in Chromium.
+# The page to think on: the predictor as WebAssembly in one file, build/page/think.html. Its compilation takes minutes of processor time,
+# so `make check` leaves it out and `make page-check` tests it: random points against the command line, in Chromium.
 page: program
 	$(call install,emscripten xz-utils $(NPM_PACKAGES))
 	reports/think/build.sh $(BUILD)/tilescope $(BUILD)/report-assets build/page

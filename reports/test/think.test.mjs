@@ -49,11 +49,12 @@ function differences(ours, theirs, path = '') {
   return [...keys].flatMap((key) => differences(ours[key], theirs[key], `${path}.${key}`));
 }
 
-test(`${points} random points have the JSON of the command line`, { timeout: 1200000 }, async () => {
+test(`${points} random points have the JSON of the command line`, { timeout: 3600000 }, async () => {
   const page = await open();
   const catalogue = await page.evaluate(() => window.tilescope_page.catalogue);
   const tally = { predictions: 0, refused: 0, same: 0, last_digits: 0 }, took = [], wrong = [];
   for (let i = 0; i < points; ++i) {
+    if (i % 100 === 99) console.log(`# ${i + 1} points: ${JSON.stringify(tally)}`);
     const options = random_options(catalogue);
     const [reply, expected] = await Promise.all([
       page.evaluate((given) => window.tilescope_page.fast.ask('test', 'predict', given), options),
@@ -86,14 +87,19 @@ test('a slider moves the answer, the number, the command and the address', async
   const before_it = await sentence();
   await page.focus('#a-q_len-slider');
   const latency = [];
+  const thread = await page.context().newCDPSession(page); // processor time of the page's main thread
+  await thread.send('Performance.enable', { timeDomain: 'threadTicks' });
+  const busy = async () => (await thread.send('Performance.getMetrics')).metrics.find(({ name }) => name === 'TaskDuration').value * 1000;
+  const busy_before = await busy();
   for (let i = 0; i < 20; ++i) {
     await page.keyboard.press('ArrowRight');
     await page.waitForTimeout(60);
     await answered(page);
     latency.push(await page.evaluate(() => window.tilescope_page.latency.all));
   }
+  const drawing = ((await busy()) - busy_before) / 20;
   latency.sort((a, b) => a - b);
-  console.log(`# from a slider's move to the drawn answer: median ${latency[10].toFixed(1)} ms, slowest ${latency[19].toFixed(1)} ms`);
+  console.log(`# from a slider's move to the drawn answer: median ${latency[10].toFixed(1)} ms, slowest ${latency[19].toFixed(1)} ms; ${drawing.toFixed(1)} ms of the main thread's processor time`);
   const moved = await page.inputValue('#a-q_len');
   assert.notEqual(moved, '4096');
   assert.notEqual(await sentence(), before_it);

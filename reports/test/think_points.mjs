@@ -7,15 +7,15 @@ const length = () => String(pick([1, 2, 3, 5, 8, 13]) * 2 ** random(9) + (random
 export function random_options({ gpus, kernels, schedules, formats }) {
   const given = [['hardware', pick(gpus).id]];
   const [kernel, schedule] = [pick(kernels), pick(schedules)];
-  const named = random(5);
-  if (named < 2) given.push(['kernel', kernel.kernel]);
-  else if (named < 4) given.push(['schedule', schedule.schedule]);
+  const named = random(20);
+  if (named < 9) given.push(['kernel', kernel.kernel]);
+  else if (named < 19) given.push(['schedule', schedule.schedule]);
   else given.push(['kernel', 'auto']);
   const heads = 2 ** random(6);
   given.push(['batch', String(1 + random(8))], ['heads-q', String(heads)], ['heads-kv', String(heads / 2 ** random(1 + Math.log2(heads)))]);
   given.push(['q-len', random(4) === 0 ? '1' : length()], ['kv-len', length()]);
   const dims = kernel.head_dims.split(' ').filter((dim) => /^\d+$/.test(dim));
-  given.push(['head-dim', named < 2 && dims.length ? pick(dims) : pick(['64', '96', '128', '192'])]);
+  given.push(['head-dim', named < 9 && dims.length ? pick(dims) : pick(['64', '96', '128', '192'])]);
   given.push(['mask', pick(['none', 'causal', 'window:512'])]);
   if (random(3)) given.push(['dtype', pick(['fp16', 'bf16', pick(formats), `fp16,kv=${pick(formats)}`, 'fp16,kv=int8:g64:b2,o=bf16'])]);
   if (random(3) === 0) given.push(['tile', pick(['q=64,kv=64,warps=4', 'q=128,kv=64', 'q=16,kv=128', 'kv=64'])]);

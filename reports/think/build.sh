@@ -8,8 +8,9 @@ top=$(cd "$here/../.." && pwd)
 program=${1:?usage: reports/think/build.sh TILESCOPE REPORT_ASSETS BUILD_FOLDER}
 assets=${2:?usage: reports/think/build.sh TILESCOPE REPORT_ASSETS BUILD_FOLDER}
 out=${3:?usage: reports/think/build.sh TILESCOPE REPORT_ASSETS BUILD_FOLDER}
-mkdir -p "$out/apt/lists" "$out/apt/cache/archives/partial"
+mkdir -p "$assets" "$out/apt/lists" "$out/apt/cache/archives/partial"
 out=$(cd "$out" && pwd)
+assets=$(cd "$assets" && pwd)
 program=$(cd "$(dirname "$program")" && pwd)/$(basename "$program")
 for tool in emcmake cmake ninja node npm apt-get; do
   command -v "$tool" >/dev/null 2>&1 || { echo "reports/think/build.sh: $tool was not found; make page installs it" >&2; exit 3; }
