@@ -15,10 +15,11 @@ namespace {
 
 const std::filesystem::path kernels = std::string(TILESCOPE_SOURCE_DIR) + "/kernels";
 
-HardwareProfile h200() { return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml"); }
+HardwareProfile measured_gpu() { return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml"); }
 
 StepQuestion first_of(const std::filesystem::path& code, int resident) {
-  const auto kernel = nlohmann::json::parse(read_file(code.string()))["kernels"].at(0);
+  const auto all = nlohmann::json::parse(read_file(code.string()));
+  const auto& kernel = all["kernels"].at(0);
   return {.symbol = kernel["kernel"], .masked = false, .warps = kernel["warps"], .resident = resident};
 }
 
@@ -30,8 +31,9 @@ TEST_CASE("every kernel with a file of steps has a program for each of its insta
     const std::string file = entry.path().string();
     if (!file.ends_with("steps.zst")) continue;
     const StepPrograms programs(file);
-    for (const auto& kernel : nlohmann::json::parse(
-             read_file(file.substr(0, file.size() - std::string("steps.zst").size()) + "code.json"))["kernels"]) {
+    const auto code =
+        nlohmann::json::parse(read_file(file.substr(0, file.size() - std::string("steps.zst").size()) + "code.json"));
+    for (const auto& kernel : code["kernels"]) {
       if (!kernel.contains("variant")) continue;
       ++found;
       CHECK_MESSAGE(programs.has(kernel["kernel"]), kernel["kernel"].get<std::string>());
@@ -43,28 +45,30 @@ TEST_CASE("every kernel with a file of steps has a program for each of its insta
 TEST_CASE("more blocks on an SM take longer a step and less a block; masked steps and block ends take time") {
   const StepPrograms programs(kernels / "fused_mma" / "steps.zst");
   StepQuestion question = first_of(kernels / "fused_mma" / "code.json", 1);
-  const double one = programs.clocks(question, h200());
+  const double one = programs.clocks(question, measured_gpu());
   question.resident = 4;
-  const double four = programs.clocks(question, h200());
+  const double four = programs.clocks(question, measured_gpu());
   CHECK(four > one);
   CHECK(four < 4 * one);
-  CHECK(programs.clocks(question, h200()) == four);  // kept
-  CHECK(programs.around(question, h200()) > 0);
+  CHECK(programs.clocks(question, measured_gpu()) == four);  // kept
+  CHECK(programs.around(question, measured_gpu()) > 0);
   question.masked = true;
-  CHECK(programs.clocks(question, h200()) > four);
+  CHECK(programs.clocks(question, measured_gpu()) > four);
 }
 
 TEST_CASE("a GPU with a faster pipe takes fewer clocks, and is not answered with those of another GPU") {
   const StepPrograms programs(kernels / "fused_mma" / "steps.zst");
   const StepQuestion question = first_of(kernels / "fused_mma" / "code.json", 4);
-  HardwareProfile faster = h200();
+  HardwareProfile faster = measured_gpu();
   faster.measured->smem.ldmatrix->value /= 2;
-  const double slow = programs.clocks(question, h200()), fast = programs.clocks(question, faster);
+  const double slow = programs.clocks(question, measured_gpu()), fast = programs.clocks(question, faster);
   CHECK(fast < slow);
 }
 
 TEST_CASE("an instance without a program has no clocks, and a damaged file is refused") {
-  CHECK(StepPrograms(kernels / "none" / "steps.zst").clocks({.symbol = "f", .warps = 4, .resident = 1}, h200()) == 0);
+  CHECK(
+      StepPrograms(kernels / "none" / "steps.zst").clocks({.symbol = "f", .warps = 4, .resident = 1}, measured_gpu()) ==
+      0);
   CHECK_FALSE(StepPrograms(kernels / "fused_mma" / "steps.zst").has("f"));
   const std::filesystem::path file = std::filesystem::temp_directory_path() / "tilescope_damaged_steps.zst";
   std::ofstream(file) << "no steps";
@@ -75,9 +79,9 @@ TEST_CASE("an instance without a program has no clocks, and a damaged file is re
 TEST_CASE("the listing of a step adds up to its clocks") {
   const StepPrograms programs(kernels / "fused_mma" / "steps.zst");
   const StepQuestion question = first_of(kernels / "fused_mma" / "code.json", 2);
-  const StepPrograms::Listed listed = programs.listed(question, h200(), 2);
+  const StepPrograms::Listed listed = programs.listed(question, measured_gpu(), 2);
   const SimulatedLoop& loop = listed.simulation.loops.at(0);
-  CHECK(loop.steady.clocks == programs.clocks(question, h200()));
+  CHECK(loop.steady.clocks == programs.clocks(question, measured_gpu()));
   REQUIRE(loop.steady.waits.size() == listed.code.section.instructions.size());
   double held = 0;
   for (const auto& row : loop.steady.waits)
