@@ -80,3 +80,17 @@ TEST_CASE("engines are compared kernel by kernel, and `best` is one of them") {
     CHECK(std::any_of(rows.begin(), rows.end(), same));
   }
 }
+
+TEST_CASE("the page of the model says what each mechanism is worth, and names no other") {
+  const std::string page = read_file(std::string(TILESCOPE_SOURCE_DIR) + "/docs/model.md");
+  std::size_t rows = 0;
+  for (const auto& row : EnumTable<Mechanism>::rows) {
+    const std::string cells = fmt::format("\n| `{}` | {} | ", row.name, row.meaning);
+    CHECK_MESSAGE(page.find(cells) != page.npos, "the page lacks " << cells);
+    ++rows;
+  }
+  std::size_t listed = 0;
+  const std::size_t start = page.find("\n| mechanism | says |"), end = page.find("\n\n", start);
+  for (std::size_t at = start; (at = page.find("\n| `", at + 1)) < end;) ++listed;
+  CHECK(listed == rows);
+}

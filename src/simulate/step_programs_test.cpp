@@ -18,7 +18,8 @@ const std::filesystem::path kernels = std::string(TILESCOPE_SOURCE_DIR) + "/kern
 HardwareProfile measured_gpu() { return load_profile(std::string(TILESCOPE_SOURCE_DIR) + "/hardware/h200_sxm.yaml"); }
 
 StepQuestion first_of(const std::filesystem::path& code, int resident) {
-  const auto kernel = nlohmann::json::parse(read_file(code.string()))["kernels"].at(0);
+  const auto all = nlohmann::json::parse(read_file(code.string()));
+  const auto& kernel = all["kernels"].at(0);
   return {.symbol = kernel["kernel"], .masked = false, .warps = kernel["warps"], .resident = resident};
 }
 
@@ -30,8 +31,9 @@ TEST_CASE("every kernel with a file of steps has a program for each of its insta
     const std::string file = entry.path().string();
     if (!file.ends_with("steps.zst")) continue;
     const StepPrograms programs(file);
-    for (const auto& kernel : nlohmann::json::parse(
-             read_file(file.substr(0, file.size() - std::string("steps.zst").size()) + "code.json"))["kernels"]) {
+    const auto code =
+        nlohmann::json::parse(read_file(file.substr(0, file.size() - std::string("steps.zst").size()) + "code.json"));
+    for (const auto& kernel : code["kernels"]) {
       if (!kernel.contains("variant")) continue;
       ++found;
       CHECK_MESSAGE(programs.has(kernel["kernel"]), kernel["kernel"].get<std::string>());
@@ -64,7 +66,9 @@ TEST_CASE("a GPU with a faster pipe takes fewer clocks, and is not answered with
 }
 
 TEST_CASE("an instance without a program has no clocks, and a damaged file is refused") {
-  CHECK(StepPrograms(kernels / "none" / "steps.zst").clocks({.symbol = "f", .warps = 4, .resident = 1}, measured_gpu()) == 0);
+  CHECK(
+      StepPrograms(kernels / "none" / "steps.zst").clocks({.symbol = "f", .warps = 4, .resident = 1}, measured_gpu()) ==
+      0);
   CHECK_FALSE(StepPrograms(kernels / "fused_mma" / "steps.zst").has("f"));
   const std::filesystem::path file = std::filesystem::temp_directory_path() / "tilescope_damaged_steps.zst";
   std::ofstream(file) << "no steps";

@@ -9,12 +9,23 @@
 namespace tilescope {
 namespace {
 
-// Whether the profile has what a simulation cannot do without.
+// Whether all rates of a simulation were measured on the GPU: no rule derives most of them.
 bool has_rates(const HardwareProfile& hardware) {
   if (!hardware.measured) return false;
   const MeasuredRates& m = *hardware.measured;
-  return m.sync.block_barrier.size() > 1 && m.l2.latency_near && m.l2.latency_far && m.tma.latency_l2 &&
-         m.tma.latency_hbm && m.clock.tensor_most && m.smem.store && m.smem.cp_async;
+  const auto& p = m.pipes;
+  const auto& c = m.chains;
+  const auto& s = m.smem;
+  const auto all = [](std::initializer_list<const MeasuredRates::Value*> values) {
+    return std::all_of(values.begin(), values.end(), [](const auto* value) { return value->has_value(); });
+  };
+  return m.sync.block_barrier.size() > 1 &&
+         all({&m.l2.latency_near, &m.l2.latency_far, &m.tma.latency_l2, &m.tma.latency_hbm, &m.clock.tensor_most,
+              &m.local.latency_l1}) &&
+         all({&s.store, &s.latency, &s.latency_wide, &s.ldmatrix, &s.stmatrix, &s.cp_async}) &&
+         all({&p.ex2, &p.rcp, &p.lg2, &p.ffma, &p.fadd, &p.fmul, &p.max, &p.lop3, &p.iadd3, &p.prmt, &p.cvt_f16x2,
+              &p.cvt_bf16x2, &p.cvt_e4m3x2, &p.shuffle, &p.issue}) &&
+         all({&c.ffma, &c.ex2, &c.shuffle, &c.ldmatrix, &c.movmatrix, &c.constant, &c.operands_read});
 }
 
 // Of the steps, those whose tile the mask cuts.

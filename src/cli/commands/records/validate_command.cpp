@@ -178,7 +178,7 @@ Comparison compared(const Arguments& arguments, std::string& notes) {
 // What each mechanism is worth, or each engine by kernel.
 ExitStatus validate_ablations(const Arguments& arguments) {
   const bool engines = arguments.text("engine") == each_choice;
-  for (const char* other : {"import", "published", "baseline", "errors", "junit", "markdown"})
+  for (const char* other : {"baseline", "junit", "markdown"})
     if (arguments.has(other)) refuse(fmt::format("--{}", other), "is not for --without each and --engine each");
   std::vector<AblationRow> rows =
       ablations(recorded_directory(arguments), data_directory(), engines ? Ablations::engines : Ablations::mechanisms,
@@ -195,6 +195,10 @@ ExitStatus validate_ablations(const Arguments& arguments) {
 }
 
 ExitStatus validate_records(const Arguments& arguments) {
+  for (const char* option : {"without", "engine"})
+    for (const char* other : {"import", "published", "errors", "update-baseline"})
+      if (arguments.has(option) && arguments.has(other))
+        refuse(fmt::format("--{}", option), fmt::format("is for records, not for --{}", other));
   if (arguments.text("without") == each_choice || arguments.text("engine") == each_choice)
     return validate_ablations(arguments);
   if (arguments.has("published")) return validate_published(arguments);

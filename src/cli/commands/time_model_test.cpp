@@ -1,0 +1,54 @@
+// What users ask of the time model itself: one mechanism taken out, the engines, the code of a step.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "cli/run_program.h"
+
+using namespace tilescope;
+using namespace tilescope::cli;
+
+namespace {
+
+const std::string few = "--recorded " TILESCOPE_SOURCE_DIR "/validate/records/h200/third_party.jsonl";
+const std::string point = " --hardware h200_sxm --heads 4 --q-len 512 --head-dim 64";
+
+double mean_error(const nlohmann::json& comparison, const std::string& quantity) {
+  double sum = 0;
+  int n = 0;
+  for (const auto& row : comparison["rows"])
+    if (row["quantity"] == quantity)
+      sum += std::abs(row["predicted"].get<double>() / row["measured"].get<double>() - 1), ++n;
+  return sum / n;
+}
+
+}  // namespace
+
+TEST_CASE("validate without a mechanism judges other times and the same counts") {
+  const auto whole = nlohmann::json::parse(run_program("validate --format json " + few).out),
+             less = nlohmann::json::parse(run_program("validate --format json --without first-copy " + few).out);
+  CHECK(mean_error(whole, "busy_cycles") != mean_error(less, "busy_cycles"));
+  CHECK(mean_error(whole, "tensor_flop") == mean_error(less, "tensor_flop"));
+}
+
+TEST_CASE("names that no mechanism or engine has are refused, and so are options that do not go together") {
+  CHECK(run_program("validate --without first-copies " + few).status == 2);
+  CHECK(run_program("validate --engine fast " + few).status == 2);
+  CHECK(run_program("validate --engine queues --published " TILESCOPE_SOURCE_DIR "/validate/published").status == 2);
+  CHECK(run_program("validate --without each --junit x.xml " + few).status == 2);
+}
+
+TEST_CASE("explain --code lists a step of a kernel whose code is known, and --timeline writes it") {
+  const std::string file = std::filesystem::temp_directory_path() / "tilescope_time_model.json";
+  const Outcome listed = run_program("explain --kernel fused_mma --code --timeline " + file + point);
+  CHECK(listed.status == 0);
+  CHECK(listed.out.find("HMMA.16816.F32") != std::string::npos);
+  CHECK(listed.out.find("stall count") != std::string::npos);
+  CHECK(nlohmann::json::parse(read_file(file))["schema"] == "tilescope/timeline/1");
+  std::filesystem::remove(file);
+  const Outcome none = run_program("explain --schedule flash2 --code" + point);
+  CHECK(none.status == 2);
+  CHECK(none.err.find("--code: needs a kernel whose machine code is known") != std::string::npos);
+}
