@@ -21,7 +21,7 @@ import xml.etree.ElementTree as xml
 HERE = pathlib.Path(__file__).resolve().parent
 # Metrics that no row of the comparison uses alone: ncu prints them beside the others.
 UNUSED = {"dram__bytes_write.sum", "lts__t_sectors_srcunit_tex_op_read.sum", "sm__inst_executed_pipe_tensor.sum",
-          "smsp__inst_executed_pipe_tensor_op_hmma.sum", "smsp__inst_executed.sum"}
+          "smsp__inst_executed_pipe_tensor_op_hmma.sum"}
 
 
 def gate(tilescope, folder, counters, *options):

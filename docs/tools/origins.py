@@ -3,12 +3,13 @@
 
 usage: origins.py [TOP]
 
-Each row of the page's tables names descriptors, a launch, a work rate, its value and its origin. The descriptors must
-have that value. Every rate of `alu` and `others` of every descriptor must be in a row, so that each count of
+Each row of the page's tables names descriptors, a launch, a work rate, its value and its origin. Their code.json must
+have that value. A descriptor has at most 60 keys, none of them a clock, a wait or a count of instructions. Every rate of `alu` and `others` of every descriptor must be in a row, so that each count of
 instructions has a stated origin, and none may come from counters of attention runs.
 A row of the table of clocks and waits names keys and, exactly, the descriptors that have one of them.
 Exit status: 0 all true; 1 a row is wrong or missing, or nothing was checked.
 """
+import json
 import pathlib
 import re
 import sys
@@ -17,69 +18,80 @@ ROW = re.compile(r"(?m)^\| (`[^|]+`) \| ([^|]+) \| `([^|`]+)` \| ([\d.]+) \| ([^
 COUNTED = "attention counters"
 MUST_BE_LISTED = ("alu.", "others.")
 CLOCKS = re.compile(r"(?m)^\| ((?:`\w+` ?)+)\| [^|]+ \| ((?:`\w+` ?)+)\|$")
+MOST_KEYS = 60
+NOT_OF_LANGUAGE = re.compile("clock|wait|work|instruction|stall|latency")
 
 
-def flow_map(text):
-    """The numbers of a flow mapping by path: `{per_score: 1, per_element: {K: 2}}` -> per_score, per_element.K."""
-    result, path, name = {}, [], ""
-    for word in re.findall(r"[\w.]+|[{}:,]", text):
-        if word == "{":
-            path.append(name)
-        elif word == "}":
-            path.pop()
-        elif re.fullmatch(r"[\d.]+", word):
-            result[".".join([*path[1:], name])] = float(word)
-        elif re.fullmatch(r"\w+", word):
-            name = word
-    return result
-
-
-def whole_lines(text):
-    """Lines without comments; a flow mapping that goes on is joined to the line where it begins."""
-    lines = []
-    for line in text.split("\n"):
-        line = line.split("#")[0].rstrip()
-        if lines and lines[-1].count("{") > lines[-1].count("}"):
-            lines[-1] += " " + line.strip()
+def flat(rates, path=()):
+    """The numbers of a map of maps by path: {"per_score": 1, "per_element": {"K": 2}} -> per_score, per_element.K."""
+    for key, value in rates.items():
+        if isinstance(value, dict):
+            yield from flat(value, (*path, key))
         else:
-            lines.append(line)
-    return lines
+            yield ".".join((*path, key)), float(value)
 
 
-def rates(descriptor):
-    """The work rates of a descriptor: {(launch, rate): value}. `steps` tells launches of one name apart."""
-    result, launch, in_work = {}, "", False
-    for line in whole_lines(descriptor.read_text(encoding="utf-8")):
-        if found := re.match(r"  - name: (\w+)", line):
-            launch, in_work = found.group(1), False
-        elif found := re.match(r"    steps: \{(\w+): (\d+)\}", line):
-            launch = f"{launch}, {found.group(1)} {found.group(2)} steps"
-        elif found := re.match(r"    (\w+):", line):
-            in_work = found.group(1) == "work"
-        elif in_work and (found := re.match(r"      (\w+): (\{.*\})$", line)):
-            for rate, value in flow_map(found.group(2)).items():
-                result[launch, f"{found.group(1)}.{rate}"] = value
-    return result
+def rates(code):
+    """The work rates that a summary of code states: {(launch, rate): value}."""
+    return {(facts["launch"], rate): value for facts in code.get("facts", []) for rate, value in flat(facts.get("work", {}))}
 
 
-def wrong_clocks(page, files):
-    """Rows of the table of clocks and waits that do not name the descriptors with their keys."""
-    rows = CLOCKS.findall(page)
-    for keys, kernels in rows:
-        key = re.compile(r"\b(" + "|".join(re.findall(r"`(\w+)`", keys)) + r"):")
-        have = {name for name, file in files.items() if any(map(key.search, whole_lines(file.read_text(encoding="utf-8"))))}
+def keys_of(value):
+    """All keys of a JSON value."""
+    if isinstance(value, dict):
+        for key, more in value.items():
+            yield key
+            yield from keys_of(more)
+    elif isinstance(value, list):
+        for more in value:
+            yield from keys_of(more)
+
+
+def wrong_clocks(page, codes):
+    """Rows of the table of clocks and waits that do not name the kernels with their keys."""
+    for keys, kernels in CLOCKS.findall(page):
+        wanted = set(re.findall(r"`(\w+)`", keys))
+        have = {name for name, code in codes.items() if wanted & {*keys_of(code.get("facts", [])), *keys_of(code.get("variants", []))}}
         if have != set(re.findall(r"`(\w+)`", kernels)):
             yield f"docs/origins.md: {keys.strip()} stands in {', '.join(sorted(have)) or 'no descriptor'}"
 
 
+def language(schema):
+    """The keys of a descriptor, each name once; `code` is another format."""
+    found = set()
+    for key, value in schema.get("properties", {}).items():
+        found.add(key)
+        if key != "code":
+            found |= language(value)
+    found |= set(schema.get("patternProperties", {}))
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            found |= language(schema[key])
+    return found | {key for each in schema.get("anyOf", []) for key in language(each)}
+
+
+def too_many(top):
+    """What is wrong with the keys of the descriptor's language."""
+    file = top / "docs/schemas/kernel.1.schema.json"
+    if not file.exists():
+        return
+    keys = language(json.loads(file.read_text()))
+    if len(keys) > MOST_KEYS:
+        yield f"{file.name}: a descriptor has {len(keys)} keys, at most {MOST_KEYS}"
+    for key in sorted(filter(NOT_OF_LANGUAGE.search, keys)):
+        yield f"{file.name}: '{key}' is a clock, a wait or a count of instructions: it belongs into `code`"
+
+
 def main(arguments):
     top = pathlib.Path(arguments[0] if arguments else pathlib.Path(__file__).parents[2]).resolve()
-    descriptors, files = {}, {}
+    descriptors, codes = {}, {}
     for file in sorted(top.glob("kernels/*/*kernel.yaml")):
-        name = re.search(r"(?m)^kernel: (\w+)", file.read_text(encoding="utf-8"))
-        descriptors[name.group(1)], files[name.group(1)] = rates(file), file
+        name = re.search(r"(?m)^kernel: (\w+)", file.read_text(encoding="utf-8")).group(1)
+        summary = file.with_name(file.name.replace("kernel.yaml", "code.json"))
+        codes[name] = json.loads(summary.read_text()) if summary.exists() else {}
+        descriptors[name] = rates(codes[name])
     page = (top / "docs/origins.md").read_text(encoding="utf-8")
-    stated, problems = set(), list(wrong_clocks(page, files))
+    stated, problems = set(), [*wrong_clocks(page, codes), *too_many(top)]
     rows = ROW.findall(page)
     for kernels, launch, rate, value, _origin in rows:
         for kernel in re.findall(r"`(\w+)`", kernels):

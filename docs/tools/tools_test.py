@@ -2,6 +2,7 @@
 """Tests of the documentation's tools: what they must reject is rejected."""
 import contextlib
 import io
+import json
 import pathlib
 import tempfile
 import unittest
@@ -67,10 +68,10 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.links("[a](a.cpp)\n", "| Where? | `b.cpp` | `act` |\n"), 1)
         self.assertEqual(self.links("[a](a.cpp)\n", "nothing\n"), 1)
 
-    def origins(self, row):
-        descriptor = ("kernel: mine\nislands:\n  - name: forward\n    stall_clocks: 2\n    work:\n"
-                      "      alu: {per_score: 2,  # maxima\n            per_row: 0.5}\n")
-        files = {"README.md": "", "docs/origins.md": row, "kernels/mine/kernel.yaml": descriptor}
+    def origins(self, row, schema={}):
+        code = {"facts": [{"launch": "forward", "stall_clocks": 2, "work": {"alu": {"per_score": 2, "per_row": 0.5}}}]}
+        files = {"docs/origins.md": row, "kernels/mine/kernel.yaml": "kernel: mine\n",
+                 "kernels/mine/code.json": json.dumps(code), "docs/schemas/kernel.1.schema.json": json.dumps(schema)}
         return self.check(files, origins.main)
 
     def test_every_integer_rate_has_an_origin_and_the_stated_value(self):
@@ -83,6 +84,13 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.origins(row.format(2) + "| `stall_clocks` | mean clocks | `mine` |\n"), 0)
         self.assertEqual(self.origins(row.format(2) + "| `stall_clocks` | mean clocks | `mine` `other` |\n"), 1)
         self.assertEqual(self.origins(row.format(2) + "| `warp_clocks` | clocks | `mine` |\n"), 1)
+
+    def test_a_descriptor_has_few_keys_and_no_clock(self):
+        row = "| `mine` | forward | `alu.per_score` | 2 | source | - |\n| `mine` | forward | `alu.per_row` | 0.5 | source | - |\n"
+        keys = {f"key_{i}": {} for i in range(59)}
+        self.assertEqual(self.origins(row, {"properties": {**keys, "code": {"properties": {"stall_clocks": {}}}}}), 0)
+        self.assertEqual(self.origins(row, {"properties": {**keys, "more": {"items": {"properties": {"one": {}}}}}}), 1)
+        self.assertEqual(self.origins(row, {"properties": {"stall_clocks": {}}}), 1)
 
 
 if __name__ == "__main__":

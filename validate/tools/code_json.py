@@ -238,10 +238,20 @@ def order_of(instance):
         str(variant["dtypes"][0]) != "fp16"]
 
 
+def lines_of(value):
+    """A list of maps has a line for each."""
+    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+        return "[\n" + ",\n".join("  " + json.dumps(each) for each in value) + "]"
+    return json.dumps(value)
+
+
 def written(header, instances):
-    lines = ",\n".join("  " + json.dumps(each, separators=(",", ":")) for each in instances)
-    head = "".join(f" {json.dumps(key)}: {json.dumps(value)},\n" for key, value in header.items())
-    return f"{{\n{head} \"kernels\": [\n{lines}\n]}}\n"
+    """Of a kernel whose machine code is not at hand, None: no instances."""
+    parts = [f" {json.dumps(key)}: {lines_of(value)}" for key, value in header.items()]
+    if instances is not None:
+        lines = ",\n".join("  " + json.dumps(each, separators=(",", ":")) for each in instances)
+        parts.append(f" \"kernels\": [\n{lines}\n]")
+    return "{\n" + ",\n".join(parts) + "}\n"
 
 
 def facts_of(tilescope, cubin, printed):
@@ -266,13 +276,16 @@ def printed_by(tilescope, folder, nvcc):
 
 
 def changed(folder):
-    return any(json.loads(file.read_text())["source_sha256"] != source_hash(folder) for file in folder.glob("*code.json"))
+    hashed = source_hash(folder)
+    return any(json.loads(file.read_text()).get("source_sha256", hashed) != hashed for file in folder.glob("*code.json"))
 
 
 def write(path, files):
     """The instances of one code.json, of which the header is kept."""
     header = json.loads(path.read_text())
-    header.pop("kernels", None)
+    if "kernels" not in header:
+        return  # given
+    header.pop("kernels")
     header["source_sha256"] = source_hash(path.parent)
     instances = [instance for file, facts in files for kernel in file["kernels"]
                  if (instance := instance_of(header, kernel, facts))]

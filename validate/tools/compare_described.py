@@ -60,9 +60,12 @@ def rates_per_step(value, variant):
 
 
 def flat(document, variant):
-    """Keys of the kernel, of its forward island and of one variant."""
-    values = {k: v for k, v in document.items() if k not in ("islands", "variants")}
+    """Keys of the kernel, of its forward island, of what code tells of it, and of one variant."""
+    code = document.get("code", {})
+    values = {k: v for k, v in {**document, **code}.items() if k not in ("islands", "variants", "code", "facts")}
     island = next((i for i in document["islands"] if i.get("name") in ("forward", "partial")), document["islands"][0])
+    facts = next((i for i in code.get("facts", []) if i["launch"] == island["name"]), {})
+    island = {**island, **{key: value for key, value in facts.items() if key != "launch"}}
     for key, value in island.items():
         if key != "work":
             values[key] = value
@@ -73,11 +76,12 @@ def flat(document, variant):
 
 
 def stated_document(file):
-    """A kernel.yaml. Its variants may stand in the summary of the machine code beside it."""
+    """A kernel.yaml with what the summary of the machine code beside it states."""
     document = yaml.safe_load(file.read_text())
-    if "variants" not in document:
-        summary = json.loads(file.with_name(file.name.replace("kernel.yaml", "code.json")).read_text())
-        document["variants"] = [kernel["variant"] for kernel in summary["kernels"]]
+    summary = json.loads(file.with_name(file.name.replace("kernel.yaml", "code.json")).read_text())
+    document["code"] = {key: summary[key] for key in ("facts", "sizes", "padded_rows") if key in summary}
+    instances = [kernel["variant"] for kernel in summary.get("kernels", []) if "variant" in kernel]
+    document["variants"] = summary.get("variants", instances)
     return document
 
 
@@ -126,7 +130,8 @@ def main(arguments):
                 continue
             found, asked = describe(program, line, folder)
             stated = flat(document, variant)
-            described = flat(found, found["variants"][0]) if found.get("variants") else {}
+            variants = found.get("code", {}).get("variants")
+            described = flat(found, variants[0]) if variants else {}
             for key, value in stated.items():
                 how = ("same" if key in described and same(value, described[key], stated) else
                        "different" if key in described else

@@ -45,10 +45,15 @@ BITS = {"fp32": 32, "fp16": 16, "bf16": 16, "fp8_e4m3": 8, "int8:g64:b2": 8.25, 
 
 def described(place):
     """A descriptor. Its variants may stand in the summary of its machine code."""
-    descriptor = yaml.safe_load((ROOT / "kernels" / place).read_text())
+    file = ROOT / "kernels" / place
+    descriptor, summary = yaml.safe_load(file.read_text()), json.loads(file.with_name(
+        file.name.replace("kernel.yaml", "code.json")).read_text())
+    instances = [kernel["variant"] for kernel in summary["kernels"] if "variant" in kernel]
     if "variants" not in descriptor:
-        summary = (ROOT / "kernels" / place.replace("kernel.yaml", "code.json")).read_text()
-        descriptor["variants"] = [kernel["variant"] for kernel in json.loads(summary)["kernels"]]
+        descriptor["variants"] = summary.get("variants", instances)
+    if "dtypes" not in descriptor:
+        descriptor["dtypes"] = [each for i, each in enumerate(sum((v["dtypes"] for v in instances), []))
+                                if each not in sum((v["dtypes"] for v in instances), [])[:i]]
     return descriptor
 
 

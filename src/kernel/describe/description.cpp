@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
+#include "base/contains.h"
 #include "kernel/describe/block_tile.h"
 #include "kernel/describe/grid/grid_use.h"
 #include "kernel/describe/work_rates.h"
+#include "kernel/descriptor/found.h"
 
 namespace tilescope {
 namespace {
@@ -259,14 +261,19 @@ std::string Description::yaml() const {
   std::string text = fmt::format(
       "schema: tilescope/kernel/1\nkernel: {}\nschedule: {}\nsummary: from machine code, by tilescope describe\n", name,
       splits > 1 ? "split-kv" : "flash2");
+  const std::string launched = splits > 1 ? "partial" : "forward";
   for (const DescribedValue& value : kernel) text += line(value, "");
-  text += fmt::format("islands:\n  - name: {}\n", splits > 1 ? "partial" : "forward");
-  for (const DescribedValue& value : island) text += line(value, "    ");
-  text += "    work:\n";
-  for (const DescribedValue& value : work) text += line(value, "      ");
+  text += fmt::format("islands:\n  - name: {}\n", launched);
+  for (const DescribedValue& value : island)
+    if (!contains(found_of_launch(), value.key)) text += line(value, "    ");
   if (splits > 1) text += merging_island;
-  text += "variants:\n";
-  for (std::size_t i = 0; i < variant.size(); ++i) text += line(variant[i], i == 0 ? "  - " : "    ");
+  text += fmt::format("code:\n  facts:\n    - launch: {}\n", launched);
+  for (const DescribedValue& value : island)
+    if (contains(found_of_launch(), value.key)) text += line(value, "      ");
+  text += "      work:\n";
+  for (const DescribedValue& value : work) text += line(value, "        ");
+  text += "  variants:\n";
+  for (std::size_t i = 0; i < variant.size(); ++i) text += line(variant[i], i == 0 ? "    - " : "      ");
   for (const DescribedValue& value : launch) text += "# launch: " + line(value, "");
   for (const MissingValue& value : missing) text += fmt::format("# missing: {}: {}\n", value.key, value.reason);
   return text;

@@ -1,5 +1,6 @@
 #include "kernel/descriptor/descriptor.h"
 
+#include <optional>
 #include <tuple>
 
 #include "base/contains.h"
@@ -44,14 +45,33 @@ void add_dtypes(KernelDescriptor& kernel) {
       kernel.dtypes.push_back(choice.front().second);
 }
 
-bool has_code(const KernelDescriptor& kernel) {
+// The summary of the kernel's machine code: `code` of the descriptor, or the file beside it.
+struct CodeSource {
+  std::optional<Document> file;
+  std::optional<Node> root;
+  KernelCode code;
+  bool variants() const { return code.variants_stated || !code.variants.empty(); }
+};
+
+CodeSource code_source(const Document& document, const KernelDescriptor& kernel) {
+  CodeSource source;
   std::error_code ignored;
-  return std::filesystem::is_regular_file(code_file_of(kernel.file), ignored);
+  const std::filesystem::path file = code_file_of(kernel.file);
+  if (const auto own = document.root().find("code")) {
+    source.root = *own;
+  } else if (std::filesystem::is_regular_file(file, ignored)) {
+    source.file = Document::load(file);
+    source.file->expect_schema("tilescope/code/1");
+    source.root = source.file->root();
+  }
+  if (source.root) source.code = read_code(*source.root);
+  return source;
 }
 
 // What built instances are for, where the descriptor leaves it to the summary of their machine code.
-void take_support(const Node& root, const KernelCode& code, KernelDescriptor& kernel) {
-  for (const KernelVariant& variant : kernel.variants) {
+void take_support(const Node& root, const KernelCode& code, const std::vector<KernelVariant>& instances,
+                  KernelDescriptor& kernel) {
+  for (const KernelVariant& variant : instances) {
     if (!root.find("head_dims") && !contains(kernel.head_dims, variant.head_dim))
       kernel.head_dims.push_back(variant.head_dim);
     if (root.find("dtypes")) continue;
@@ -63,8 +83,7 @@ void take_support(const Node& root, const KernelCode& code, KernelDescriptor& ke
     kernel.least_compute_capability = std::stod(code.compute_capability);
 }
 
-void read_support(const Node& root, const Diagram& diagram, KernelDescriptor& kernel) {
-  const bool summarised = has_code(kernel) && !root.find("variants");
+void read_support(const Node& root, const Diagram& diagram, bool summarised, KernelDescriptor& kernel) {
   if (!summarised || root.find("dtypes")) kernel.formats = read_formats(root["dtypes"], diagram);
   add_dtypes(kernel);
   if (!summarised || root.find("head_dims"))
@@ -99,12 +118,17 @@ void read_sizes(const Node& map, const Diagram& diagram, KernelDescriptor& kerne
   }
 }
 
-void read_layout(const Node& root, const Schedule& schedule, KernelDescriptor& kernel) {
-  if (const auto padded = root.find("padded_rows"))
+// What the host's code lays out in memory.
+void read_memory(const Node& code, const Diagram& diagram, KernelDescriptor& kernel) {
+  if (const auto sizes = code.find("sizes")) read_sizes(*sizes, diagram, kernel);
+  if (const auto padded = code.find("padded_rows"))
     for (const auto& [array, multiple] : padded->entries()) {
-      check_array(multiple, array, schedule.diagram);
+      check_array(multiple, array, diagram);
       kernel.padded_rows[array] = multiple.integer(1, 4096);
     }
+}
+
+void read_layout(const Node& root, const Schedule& schedule, KernelDescriptor& kernel) {
   if (const auto packed = root.find("packed_rows")) kernel.packed_rows = packed->boolean();
   if (const auto whole = root.find("whole_tile_parts")) kernel.whole_tile_parts = whole->boolean();
   std::vector<std::string> parameters;
@@ -149,12 +173,33 @@ void order_islands(const Node& list, const Schedule& schedule, KernelDescriptor&
   kernel.islands = std::move(ordered);
 }
 
+// Islands as the descriptor states them, with what code tells of each; several where it tells of several numbers of
+// steps.
+void add_found(const CodeSource& source, const Schedule& schedule, KernelDescriptor& kernel) {
+  std::vector<std::string> names;
+  for (const IslandImplementation& island : kernel.islands)
+    if (!contains(names, island.name)) names.push_back(island.name);
+  std::vector<std::pair<std::string, Node>> facts;
+  for (const Node& each : source.code.facts) facts.emplace_back(each["launch"].one_of(names), each);
+  std::vector<IslandImplementation> all;
+  for (const IslandImplementation& island : kernel.islands) {
+    const std::size_t before = all.size();
+    for (const auto& [launch, each] : facts)
+      if (launch == island.name) {
+        all.push_back(island);
+        read_found(each, schedule, all.back());
+      }
+    if (all.size() == before) all.push_back(island);
+  }
+  kernel.islands = std::move(all);
+}
+
 void read_variants(const Document& document, const std::vector<std::pair<Node, InstanceCode>>& variants,
-                   const Schedule& schedule, KernelDescriptor& kernel) {
+                   const Schedule& schedule, bool of_code, KernelDescriptor& kernel) {
   const std::vector<FormatChoice> formats =
       document.clean() ? kernel.formats : std::vector<FormatChoice>{};  // else some may be missing
   for (const auto& [node, code] : variants) {
-    KernelVariant variant = read_variant(node, schedule, formats);
+    KernelVariant variant = read_variant(node, schedule, formats, of_code);
     variant.code = code;
     if (document.clean() && variant.consumer_warps > variant.warps)
       node["consumer_warps"].report(
@@ -175,10 +220,10 @@ void read_variants(const Document& document, const std::vector<std::pair<Node, I
 }
 
 // Gives typed variants the instructions of the first instance in the summary that is built for their tile and formats.
-void add_code(const Document& summary, const KernelCode& code, const Schedule& schedule, KernelDescriptor& kernel) {
+void add_code(const Node& summary, const KernelCode& code, const Schedule& schedule, KernelDescriptor& kernel) {
   if (code.variants.empty()) return;  // of launches without products alone
   for (const auto& [node, instructions] : code.variants) {
-    const KernelVariant of = read_variant(node, schedule, kernel.formats);
+    const KernelVariant of = read_variant(node, schedule, kernel.formats, true);
     for (KernelVariant& variant : kernel.variants) {
       const bool same = std::tie(variant.head_dim, variant.tile_q, variant.tile_kv, variant.warps) ==
                             std::tie(of.head_dim, of.tile_q, of.tile_kv, of.warps) &&
@@ -191,28 +236,33 @@ void add_code(const Document& summary, const KernelCode& code, const Schedule& s
   }
   for (const KernelVariant& variant : kernel.variants)
     if (variant.code.warps == 0)
-      summary.root()["kernels"].report(fmt::format("no instance has the tile {}x{} with {} warps at head_dim {}",
-                                                   variant.tile_q, variant.tile_kv, variant.warps, variant.head_dim));
+      summary["kernels"].report(fmt::format("no instance has the tile {}x{} with {} warps at head_dim {}",
+                                            variant.tile_q, variant.tile_kv, variant.warps, variant.head_dim));
 }
 
-// From the descriptor, or from the summary of the machine code beside it, which also has their instructions.
-void read_variants(const Document& document, const Schedule& schedule, KernelDescriptor& kernel) {
-  const bool summarised = has_code(kernel);
+// From the descriptor, or from the summary of the machine code, which also has their instructions.
+void read_variants(const Document& document, const CodeSource& source, const Schedule& schedule,
+                   KernelDescriptor& kernel) {
   const auto typed = document.root().find("variants");
-  if (typed || !summarised) {
+  const bool stated = !typed && source.code.variants_stated;
+  const Document& place = source.file ? *source.file : document;
+  if (!typed && !stated && source.variants()) {
+    read_variants(place, source.code.variants, schedule, true, kernel);
+    take_support(document.root(), source.code, kernel.variants, kernel);
+  } else {
     std::vector<std::pair<Node, InstanceCode>> variants;
-    for (const Node& node : document.root()["variants"].items()) variants.emplace_back(node, InstanceCode{});
-    read_variants(document, variants, schedule, kernel);
+    const std::vector<Node> nodes = stated ? source.code.stated : document.root()["variants"].items();
+    for (const Node& node : nodes) variants.emplace_back(node, InstanceCode{});
+    read_variants(stated ? place : document, variants, schedule, stated, kernel);
+    if (stated && document.clean()) {
+      std::vector<KernelVariant> instances;
+      for (const auto& [node, code] : source.code.variants)
+        instances.push_back(read_variant(node, schedule, kernel.formats, true));
+      take_support(document.root(), source.code, instances, kernel);
+    }
+    if (source.root && document.clean()) add_code(*source.root, source.code, schedule, kernel);
   }
-  if (!summarised) return;
-  const Document file = Document::load(code_file_of(kernel.file));
-  KernelCode code = read_code(file);
-  if (!typed) {
-    read_variants(file, code.variants, schedule, kernel);
-    take_support(document.root(), code, kernel);
-  } else if (document.clean()) add_code(file, code, schedule, kernel);
-  kernel.launch_codes = std::move(code.launches), kernel.simulated = code.simulated;
-  file.finish();
+  kernel.launch_codes = source.code.launches, kernel.simulated = source.code.simulated;
 }
 
 }  // namespace
@@ -240,8 +290,10 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
   const Document document = Document::load(file);
   document.expect_schema("tilescope/kernel/1");
   const Node root = document.root();
-  root.only({"schema", "kernel", "schedule", "diagram", "sizes", "summary", "dtypes", "head_dims", "masks", "limits",
-             "shapes", "host_splits", "padded_rows", "packed_rows", "whole_tile_parts", "free", "islands", "variants"});
+  reading::refuse_found(root, {"sizes", "padded_rows", "host_splits"}, "'code'");
+  root.only({"schema", "kernel", "schedule", "diagram", "summary", "dtypes", "head_dims", "masks", "limits", "shapes",
+             "packed_rows", "whole_tile_parts", "free", "islands", "variants", "code", "sizes", "padded_rows",
+             "host_splits"});
   KernelDescriptor kernel;
   kernel.file = file.string();
   kernel.name = root["kernel"].text();
@@ -251,14 +303,18 @@ KernelDescriptor load_descriptor(const std::filesystem::path& file, const std::f
     kernel.diagram_name = diagram->one_of(shipped_names(models_directory / "diagrams"));
   if (!document.clean()) document.finish();
   const Schedule schedule = find_schedule(kernel.schedule_name, models_directory, kernel.diagram_name);
-  if (const auto sizes = root.find("sizes")) reading::read_sizes(*sizes, schedule.diagram, kernel);
-  reading::read_support(root, schedule.diagram, kernel);
-  reading::read_shapes(root, kernel);
+  const reading::CodeSource source = reading::code_source(document, kernel);
+  if (source.root) reading::read_memory(*source.root, schedule.diagram, kernel);
+  const bool summarised = !source.code.variants.empty() && !root.find("variants");
+  reading::read_support(root, schedule.diagram, summarised, kernel);
+  reading::read_shapes(root, source.root ? &*source.root : nullptr, kernel);
   reading::read_layout(root, schedule, kernel);
   for (const Node& node : root["islands"].items()) kernel.islands.push_back(reading::read_island(node, schedule));
+  if (document.clean()) reading::add_found(source, schedule, kernel);
   if (document.clean())
     reading::order_islands(root["islands"], schedule, kernel);  // after a finding, names may be placeholders
-  reading::read_variants(document, schedule, kernel);
+  reading::read_variants(document, source, schedule, kernel);
+  if (source.file) source.file->finish();
   document.finish();
   return kernel;
 }

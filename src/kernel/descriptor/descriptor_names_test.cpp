@@ -1,10 +1,12 @@
 // Tests descriptors that name something that does not exist, or that omit or repeat something that does.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/text.h"
 #include "kernel/descriptor/descriptor_probes.h"
+#include "kernel/descriptor/found.h"
 
 using namespace tilescope;
 using namespace tilescope::mutation;
@@ -20,9 +22,8 @@ TEST_CASE("names inside an island's description are those of the schedule's arra
   refused(probe, "islands[0].direct[0]", "Tabel",
           "'Tabel' is not an array of diagram 'attention_paged'; did you mean 'Table'?");
   refused(probe, "islands[0].products.scores.rows_of", "V", "'V' is not an operand of 'scores'; known: Q, K");
-  refused(probe, "islands[0].products.scores.registers[0]", "P", "'P' is not an operand of 'scores'; known: Q, K");
-  refused(probe, "variants[0].spills", "false", "contradicts local, which says how much; leave it out");
-  refused(probe, "variants[0].consumer_warps", "13", "are part of the block's 12 warps, found 13");
+  refused(probe, "code.variants[0].spills", "false", "contradicts local, which says how much; leave it out");
+  refused(probe, "code.variants[0].consumer_warps", "13", "are part of the block's 12 warps, found 13");
   refused(probe, "free[0]", "split", "expected one of q, kv, pack, splits, found 'split'; did you mean 'splits'?");
   const auto renamed = [&](const std::string& from, const std::string& to, const std::string& path,
                            const std::string& message) {
@@ -36,12 +37,25 @@ TEST_CASE("names inside an island's description are those of the schedule's arra
   };
   renamed("scores:", "score:", "islands[0].products.scores",
           "'score' is not a product of island 'partial'; did you mean 'scores'?");
-  renamed("pages:", "page:", "sizes.pages",
+  renamed("pages:", "page:", "code.sizes.pages",
           "'page' is not a size of diagram 'attention_paged's own; did you mean 'pages'?");
 }
 
+namespace {
+
+Probe with_variants() {
+  Tree tree = tree_of_file(root / "kernels" / "block_sparse" / "kernel.yaml");
+  const char* const variants =
+      "- {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4, registers_hold: [Q]}\n"
+      "- {head_dim: 64, tile_q: 128, tile_kv: 64, warps: 4}\n- {head_dim: 64, tile_q: 128, tile_kv: 128, warps: 4}\n";
+  tree.children.push_back(tree_of("variants", Document::parse(variants, "variants").root()));
+  return probe_of(tree);
+}
+
+}  // namespace
+
 TEST_CASE("a descriptor's dtypes and arrays must exist") {
-  const Probe fused = kernel("block_sparse");
+  const Probe fused = with_variants();
   refused(fused, "dtypes[0]", "fp17", "'fp17' is not a dtype; did you mean 'fp16'?");
   refused(fused, "dtypes[1]", "-1", "'-1' is not a dtype; known: " + join(dtype_names(), ", "));
   refused(fused, "variants[0].registers_hold[0]", "query",
@@ -49,7 +63,7 @@ TEST_CASE("a descriptor's dtypes and arrays must exist") {
 }
 
 TEST_CASE("nothing is listed twice in a descriptor") {
-  const Probe fused = kernel("block_sparse");
+  const Probe fused = with_variants();
   refused(fused, "dtypes[1]", "fp16", "'fp16' is listed twice");
   refused(fused, "head_dims[1]", "64", "'64' is listed twice");
   refused(fused, "masks[1]", "none", "'none' is listed twice");
@@ -82,8 +96,8 @@ TEST_CASE("implementations of one island together cover every number of steps ex
     CHECK(probe.findings(written.text) == probe.line(written.values.at("islands"), "islands", message));
   };
   const std::string some = "must be described once, or once for any number of 'steps', found 2 times";
-  gap("islands[2].steps.least", "6", "island 'combine' of schedule 'split-kv' " + some);
-  gap("islands[2].steps.least", "4", "island 'combine' of schedule 'split-kv' " + some);
+  gap("code.facts[2].steps.least", "6", "island 'combine' of schedule 'split-kv' " + some);
+  gap("code.facts[2].steps.least", "4", "island 'combine' of schedule 'split-kv' " + some);
 }
 
 TEST_CASE("a tensor path needs its instruction's shape, and a padded array must exist") {
@@ -92,14 +106,33 @@ TEST_CASE("a tensor path needs its instruction's shape, and a padded array must 
   CHECK(standard.findings(written.text) ==
         standard.line(written.values.at("islands[0]"), "islands[0]",
                       "a tensor path needs the instruction's shape 'mma: {m, n, k}'"));
-  Tree tree = tree_of_file(root / "kernels" / "reference" / "kernel.yaml");
-  const auto padded =
-      std::find_if(tree.children.begin(), tree.children.end(), [](const Tree& t) { return t.key == "padded_rows"; });
-  REQUIRE(padded != tree.children.end());
-  padded->children[0].key = "Scores";
-  const Probe reference = probe_of(tree);
-  const Place place = write(tree).values.at("padded_rows.Scores");
-  CHECK(reference.findings(Mutation{}) ==
-        reference.line(place, "padded_rows.Scores",
-                       "'Scores' is not an array of diagram 'attention'; known: Q, K, V, S, P, O, L"));
+  Tree tree = everything_tree();
+  const auto child = [](Tree& of, const char* key) -> Tree& {
+    return *std::find_if(of.children.begin(), of.children.end(), [&](const Tree& t) { return t.key == key; });
+  };
+  child(child(tree, "code"), "padded_rows").children[0].key = "Scores";
+  const Probe probe = probe_of(tree);
+  const std::string found = probe.findings(Mutation{});
+  CHECK(found.find("code.padded_rows.Scores: 'Scores' is not an array of diagram 'attention_paged'") !=
+        std::string::npos);
+}
+
+TEST_CASE("keys that machine code tells are refused in a descriptor with the place where they belong") {
+  const std::string end = ": is no key of a descriptor: code or the launch tells it; state it in ";
+  const auto found = [&](const std::string& text, const std::string& after, const std::string& more) {
+    std::string whole =
+        "schema: tilescope/kernel/1\nkernel: k\nschedule: flash2\nsummary: s\ndtypes: []\nhead_dims: []\n"
+        "masks: []\nislands:\n  - name: forward\n    tensor_path: none\n    block_order: [q, heads, batch]\n"
+        "variants:\n  - {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4}\n";
+    whole.insert(whole.find(after) + after.size(), text);
+    return Probe({}, [](const std::filesystem::path& file) { load_descriptor(file, root / "models"); })
+               .findings(whole)
+               .find(more + end) != std::string::npos;
+  };
+  for (const std::string& key : found_of_launch())
+    CHECK_MESSAGE(found("    " + key + ": 1\n", "batch]\n", "islands[0]." + key), key);
+  for (const char* key : {"smem_bytes", "spills", "local", "warp_clocks", "consumer_registers"})
+    CHECK_MESSAGE(found(std::string(", ") + key + ": 1", "warps: 4", std::string("variants[0].") + key), key);
+  for (const char* key : {"sizes", "padded_rows", "host_splits"})
+    CHECK_MESSAGE(found(std::string(key) + ": {}\n", "summary: s\n", key), key);
 }

@@ -94,23 +94,31 @@ std::filesystem::path code_file_of(const std::filesystem::path& descriptor) {
   return descriptor.parent_path() / (name.substr(0, name.size() - ending.size()) + "code.json");
 }
 
-KernelCode read_code(const Document& document) {
-  document.expect_schema("tilescope/code/1");
-  const Node root = document.root();
-  root.only({"schema",        "file",           "compiler", "function", "tile",      "before",      "mask_rows",
-             "source_sha256", "kernels",        "dtypes",   "lead",     "mask_keys", "first_warps", "first_lanes",
-             "first_loop",    "rescales_later", "one_mask", "paged",    "launches",  "nests",       "simulated"});
-  const std::int64_t before = root["before"].integer(0, 1);
+KernelCode read_code(const Node& root) {
+  root.only({"schema",        "file",           "compiler", "function",    "tile",      "before",      "mask_rows",
+             "source_sha256", "kernels",        "dtypes",   "lead",        "mask_keys", "first_warps", "first_lanes",
+             "first_loop",    "rescales_later", "one_mask", "paged",       "launches",  "nests",       "facts",
+             "variants",      "host_splits",    "sizes",    "padded_rows", "simulated"});
+  const auto first = root.find("before");
+  const std::int64_t before = first ? first->integer(0, 1) : 0;
   const auto rows = root.find("mask_rows");
   const std::int64_t mask_rows = rows ? rows->integer(1, 1024) : 0;
   const auto one = root.find("one_mask");
   const bool one_mask = one && one->boolean();
   KernelCode found;
   if (const auto simulated = root.find("simulated")) found.simulated = simulated->boolean();
+  if (const auto facts = root.find("facts"))
+    for (const Node& launch : facts->items()) found.facts.push_back(launch);
+  if (const auto variants = root.find("variants")) {
+    found.variants_stated = true;
+    for (const Node& variant : variants->items()) found.stated.push_back(variant);
+  }
+  const auto kernels = root.find("kernels");
+  if (!kernels) return found;
   if (const auto capability =
-          root["kernels"].items().empty() ? std::nullopt : root["kernels"].items().front().find("compute_capability"))
+          kernels->items().empty() ? std::nullopt : kernels->items().front().find("compute_capability"))
     found.compute_capability = capability->text();
-  for (const Node& kernel : root["kernels"].items()) {
+  for (const Node& kernel : kernels->items()) {
     const auto own = kernel.find("before");
     const auto take_file = [&](InstanceCode& code) {
       code.before = own ? own->integer(0, 1) : before, code.mask_rows = mask_rows, code.one_mask = one_mask;

@@ -97,14 +97,37 @@ TEST_CASE("a wrong code.json gives a finding in that file, and variants are stat
 }
 
 TEST_CASE("typed variants get the instructions of the instance with their tile, warps and stages") {
-  const std::string typed = std::string(descriptor_text) +
-                            "variants:\n  - {head_dim: 64, tile_q: 128, tile_kv: 64, warps: 8, smem_bytes: 77}\n";
+  const std::string typed =
+      std::string(descriptor_text) + "variants:\n  - {head_dim: 64, tile_q: 128, tile_kv: 64, warps: 8}\n";
   const KernelDescriptor kernel = Folder(typed, code_text).load();
   REQUIRE(kernel.variants.size() == 1);
-  CHECK(kernel.variants.front().smem_bytes == 77);
   CHECK(kernel.variants.front().code.of(CodePass::step, CodeCount::alu) == 40);
   const std::string stages = with(typed, "warps: 8", "warps: 8, stages: 2");
   CHECK(Folder(stages, code_text).findings().find("no instance has the tile 128x64") != std::string::npos);
+}
+
+TEST_CASE("what code tells of launches and variants stands in the summary, or in the descriptor's own") {
+  const std::string found =
+      " \"facts\": [{\"launch\": \"forward\", \"row_store\": 8, \"stall_clocks\": 2}],\n"
+      " \"variants\": [{\"head_dim\": 64, \"tile_q\": 128, \"tile_kv\": 64, \"warps\": 8, "
+      "\"smem_bytes\": 77}],\n";
+  const KernelDescriptor kernel =
+      Folder(descriptor_text, with(code_text, " \"kernels\"", found + " \"kernels\"")).load();
+  REQUIRE(kernel.variants.size() == 1);
+  CHECK(kernel.variants.front().smem_bytes == 77);
+  CHECK(kernel.variants.front().code.of(CodePass::step, CodeCount::alu) == 40);
+  CHECK(kernel.islands.front().row_store == 8);
+  CHECK(kernel.islands.front().stall_clocks == 2);
+  const std::string own = std::string(descriptor_text) +
+                          "code:\n  facts: [{launch: forward, row_store: 4}]\n"
+                          "  variants: [{head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4, spills: true}]\n";
+  const KernelDescriptor described = Folder(own, code_text).load();
+  CHECK(described.islands.front().row_store == 4);
+  CHECK(described.variants.front().spills);
+  CHECK(described.variants.front().code.warps == 0);
+  CHECK(
+      Folder(with(own, "launch: forward", "launch: backward"), code_text).findings().find("expected one of forward") !=
+      std::string::npos);
 }
 
 TEST_CASE("what instances are built for need not be typed beside their code") {

@@ -12,6 +12,7 @@
 #include "config/read_kind.h"
 #include "config/reader.h"
 #include "kernel/descriptor/descriptor.h"
+#include "kernel/descriptor/found.h"
 
 namespace tilescope::reading {
 
@@ -31,8 +32,15 @@ void add_once(std::vector<T>& list, const T& value, const Node& item) {
 void check_array(const Node& node, const std::string& name, const Diagram& diagram);
 std::vector<std::string> read_array_names(const Node& list, const Diagram& diagram);
 std::vector<FormatChoice> read_formats(const Node& list, const Diagram& diagram);
-void read_shapes(const Node& root, KernelDescriptor& kernel);
+void read_shapes(const Node& root, const Node* code, KernelDescriptor& kernel);
 IslandImplementation read_island(const Node& node, const Schedule& schedule);
-KernelVariant read_variant(const Node& node, const Schedule& schedule, const std::vector<FormatChoice>& kernel_formats);
+// What machine code and launches tell of it, beside what the descriptor states.
+void read_found(const Node& node, const Schedule& schedule, IslandImplementation& island);
+bool read_dimensions(const Node& list,
+                     std::vector<GridDimension>& dimensions);  // each once; false: an entry names none
+// Reports keys of a descriptor that belong into a summary of code.
+void refuse_found(const Node& node, const std::vector<std::string>& keys, const char* place);
+KernelVariant read_variant(const Node& node, const Schedule& schedule, const std::vector<FormatChoice>& kernel_formats,
+                           bool of_code);
 
 }  // namespace tilescope::reading

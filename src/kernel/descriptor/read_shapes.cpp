@@ -41,8 +41,9 @@ HostSplits read_host_splits(const Node& node) {
   return host;
 }
 
-void read_shapes(const Node& root, KernelDescriptor& kernel) {
-  if (const auto splits = root.find("host_splits")) kernel.host_splits = read_host_splits(*splits);
+void read_shapes(const Node& root, const Node* code, KernelDescriptor& kernel) {
+  if (code)
+    if (const auto splits = code->find("host_splits")) kernel.host_splits = read_host_splits(*splits);
   const auto shapes = root.find("shapes");
   if (!shapes) return;
   for (const Node& item : shapes->items()) {

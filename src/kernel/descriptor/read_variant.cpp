@@ -91,30 +91,25 @@ WarpClocks read_warp_clocks(const Node& node) {
   return {.before = number("before"), .step = number("step"), .after = number("after")};
 }
 
-KernelVariant read_variant(const Node& node, const Schedule& schedule,
-                           const std::vector<FormatChoice>& kernel_formats) {
+namespace {
+
+// Of a variant, what machine code and launches tell: in `variants` of a summary of code.
+const std::vector<std::string> found_in_code{
+    "consumer_registers", "producer_registers", "l1_reads", "smem_bytes", "spills", "local",
+    "waits_each",         "warp_clocks",        "pipelined"};
+
+}  // namespace
+
+KernelVariant read_variant(const Node& node, const Schedule& schedule, const std::vector<FormatChoice>& kernel_formats,
+                           bool of_code) {
   KernelVariant variant;
   const auto integer = [&](const char* key, std::int64_t least, std::int64_t most, std::int64_t& value) {
     if (const auto found = node.find(key)) value = found->integer(least, most);
   };
-  std::vector<std::string> keys{"head_dim",
-                                "v_head_dim",
-                                "tile_q",
-                                "tile_kv",
-                                "warps",
-                                "stages",
-                                "dtypes",
-                                "consumer_warps",
-                                "consumer_registers",
-                                "producer_registers",
-                                "registers_hold",
-                                "l1_reads",
-                                "smem_bytes",
-                                "spills",
-                                "local",
-                                "waits_each",
-                                "pipelined",
-                                "warp_clocks"};
+  std::vector<std::string> keys{"head_dim", "v_head_dim", "tile_q",         "tile_kv",       "warps",
+                                "stages",   "dtypes",     "consumer_warps", "registers_hold"};
+  keys.insert(keys.end(), found_in_code.begin(), found_in_code.end());
+  if (!of_code) refuse_found(node, found_in_code, "'variants' of 'code'");
   for (const Parameter& parameter : schedule.parameters) {
     const std::string key = "tile_" + parameter.name;
     if (key == "tile_q" || key == "tile_kv") continue;

@@ -13,13 +13,12 @@ dtypes: [fp16]
 head_dims: [128]
 masks: [none, causal]
 islands:
-  - {name: preprocess, tensor_path: none, block_order: [q, heads, batch], work: {ffma: {per_element: {dO: 1}}, fadd: {per_row: 5}}, row_replication: 8}
+  - {name: preprocess, tensor_path: none, block_order: [q, heads, batch], row_replication: 8}
   - name: main
     tensor_path: mma.sync
     mma: {m: 16, n: 8, k: 16}
     through_smem: [P, dS, dK]
     output_through_smem: true
-    reductions: [dQ]
     stages_of: {Q: 2}
     products:
       scores: {grid: {rows: 2, columns: 4}}
@@ -28,8 +27,13 @@ islands:
       key_gradient: {grid: {rows: 4, columns: 2}}
       value_gradient: {grid: {rows: 4, columns: 2}}
     block_order: [kv, heads, batch]
-  - {name: convert, tensor_path: none, block_order: [q, heads, batch], work: {fmul: {per_output: 1}}}
-variants:
+  - {name: convert, tensor_path: none, block_order: [q, heads, batch]}
+code:
+  facts:
+    - {launch: preprocess, work: {ffma: {per_element: {dO: 1}}, fadd: {per_row: 5}}}
+    - {launch: main, reductions: [dQ]}
+    - {launch: convert, work: {fmul: {per_output: 1}}}
+  variants:
   - {head_dim: 128, tile_q: 64, tile_kv: 128, warps: 8, smem_bytes: 147456}
 )";
 

@@ -14,7 +14,6 @@ namespace {
 
 const char* const decode = R"(schedule: split-kv
 diagram: attention_paged
-sizes: {pages: {of: kv_len, per: 64}}
 dtypes: [{all: fp16, kv: "int4:g32:b2"}, fp16, {all: fp16, q: fp8_e4m3, k: fp8_e4m3}]
 head_dims: [128]
 masks: [none, causal]
@@ -32,9 +31,12 @@ islands:
     direct: [Q]
     products: {scores: {grid: {rows: 1, columns: 4}}, values: {grid: {rows: 1, columns: 1, depth: 4}}}
     block_order: [kv, q, heads, batch]
-  - {name: combine, tensor_path: none, block_order: [q, heads, batch], work: {xu: {per_row_step: 1}, ffma: {per_output_step: 1}}}
-variants:
-  - {head_dim: 128, tile_q: 16, tile_kv: 64, warps: 4, registers_hold: [Q]}
+  - {name: combine, tensor_path: none, block_order: [q, heads, batch]}
+code:
+  sizes: {pages: {of: kv_len, per: 64}}
+  facts: [{launch: combine, work: {xu: {per_row_step: 1}, ffma: {per_output_step: 1}}}]
+  variants:
+    - {head_dim: 128, tile_q: 16, tile_kv: 64, warps: 4, registers_hold: [Q]}
 )";
 
 }  // namespace

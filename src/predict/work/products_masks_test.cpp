@@ -12,7 +12,8 @@ dtypes: [fp16]
 head_dims: [64]
 masks: [none, window, block-sparse]
 islands:
-  - {name: forward, stores_log_sum_exp: true, writes_masked_rows: true, tensor_path: mma.sync, mma: {m: 16, n: 8, k: 16}, mask_entry_bytes: 1, block_order: [q, heads, batch]}
+  - {name: forward, stores_log_sum_exp: true, writes_masked_rows: true, tensor_path: mma.sync, mma: {m: 16, n: 8, k: 16}, block_order: [q, heads, batch]}
+code: {facts: [{launch: forward, mask_entry_bytes: 1}]}
 variants:
   - {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4}
 )");
@@ -60,8 +61,9 @@ dtypes: [fp16]
 head_dims: [64]
 masks: [none, causal, window]
 islands:
-  - {name: forward, tensor_path: mma.sync, mma: {m: 16, n: 8, k: 16}, through_smem: [P], stops_at_last_key: 32,
+  - {name: forward, tensor_path: mma.sync, mma: {m: 16, n: 8, k: 16}, through_smem: [P],
      products: {scores: {grid: {rows: 2}}, values: {grid: {rows: 2}}}, block_order: [q, heads, batch]}
+code: {facts: [{launch: forward, stops_at_last_key: 32}]}
 variants:
   - {head_dim: 64, tile_q: 64, tile_kv: 128, warps: 4}
 )");

@@ -21,17 +21,17 @@ islands:
     mma: {m: 64, n: columns, k: 16}
     row_replication: 4
     loads_by: tma
-    stores_by: tma
     stages: 2
-    smem_extra_bytes: 256
     output_through_smem: true
     persistent: true
     block_order: [q, heads, batch]
-variants:
-  - {head_dim: 128, tile_q: 128, tile_kv: 176, warps: 12, consumer_warps: 8, consumer_registers: 240, producer_registers: 24, registers_hold: [P]}
-  - {head_dim: 128, tile_q: 192, tile_kv: 128, warps: 16, stages: 3, consumer_warps: 12, consumer_registers: 160, producer_registers: 32, registers_hold: [P]}
-  - {head_dim: 128, tile_q: 128, tile_kv: 256, warps: 12, consumer_warps: 8, consumer_registers: 240, producer_registers: 24, registers_hold: [P]}
-  - {head_dim: 256, tile_q: 128, tile_kv: 80, warps: 12, consumer_warps: 8, consumer_registers: 240, producer_registers: 24, registers_hold: [P]}
+code:
+  facts: [{launch: forward, stores_by: tma, smem_extra_bytes: 256}]
+  variants:
+    - {head_dim: 128, tile_q: 128, tile_kv: 176, warps: 12, consumer_warps: 8, consumer_registers: 240, producer_registers: 24, registers_hold: [P]}
+    - {head_dim: 128, tile_q: 192, tile_kv: 128, warps: 16, stages: 3, consumer_warps: 12, consumer_registers: 160, producer_registers: 32, registers_hold: [P]}
+    - {head_dim: 128, tile_q: 128, tile_kv: 256, warps: 12, consumer_warps: 8, consumer_registers: 240, producer_registers: 24, registers_hold: [P]}
+    - {head_dim: 256, tile_q: 128, tile_kv: 80, warps: 12, consumer_warps: 8, consumer_registers: 240, producer_registers: 24, registers_hold: [P]}
 )";
 
 // Executes every warpgroup instruction of every live tile. Counts the bytes fetched from shared memory and the FLOP.
@@ -171,8 +171,8 @@ dtypes: [fp16]
 head_dims: [64]
 masks: [none, causal]
 islands:
-  - {name: forward, tensor_path: wgmma, mma: {m: 64, n: columns, k: 16}, narrow_scores: {rows: 64, keys: 64},
-     work: {xu: {per_score: 1}}, block_order: [q, heads, batch]}
+  - {name: forward, tensor_path: wgmma, mma: {m: 64, n: columns, k: 16}, block_order: [q, heads, batch]}
+code: {facts: [{launch: forward, narrow_scores: {rows: 64, keys: 64}, work: {xu: {per_score: 1}}}]}
 variants:
   - {head_dim: 64, tile_q: 128, tile_kv: 224, warps: 12, consumer_warps: 8, registers_hold: [P]}
 )");
