@@ -219,8 +219,9 @@ TEST_CASE("a full disk gives a one-line error and status 2 for every command tha
 
 TEST_CASE(
     "if the reader closes the pipe early, every command ends without a message, with the status of a closed pipe") {
-  for (const std::string words : {"sweep --hardware l4 --q-len 1k --axis batch=1:100000:1 --tile first --l2 closed",
-                                  "explain --hardware l4 --q-len 1k", "hardware list"}) {
+  for (const std::string words :
+       {"sweep --hardware l4 --q-len 1k --axis batch=1:100000:1 --yes --tile first --l2 closed",
+        "explain --hardware l4 --q-len 1k", "hardware list"}) {
     CAPTURE(words);
     const ScratchFolder folder;
     const std::string status = folder / "status";

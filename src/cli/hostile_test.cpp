@@ -85,7 +85,7 @@ TEST_CASE("a signal ends the program within a second and leaves no file") {
     CAPTURE(signal);
     const ScratchFolder folder;
     const std::string words =
-        "sweep --axis batch=1:100000:1 --tile first -q -o " + folder / "out.csv" + fused_point + " --q-len 4k";
+        "sweep --axis batch=1:10000000:1 --yes --tile first -q -o " + folder / "out.csv" + fused_point + " --q-len 4k";
     const auto begin = std::chrono::steady_clock::now();
     // A background job of a shell without job control ignores SIGINT; timeout's child does not.
     const int status = std::system(

@@ -75,7 +75,8 @@ TEST_CASE("colours are for terminals, unless NO_COLOR or --color says otherwise"
 
 TEST_CASE("a command that takes seconds shows a bar on a terminal, and none with --quiet or in a pipe") {
   const std::string sweep =
-      "sweep --hardware h200_sxm --q-len 4k --heads 16 --axis batch=1:100000:1 --tile first --l2 closed -o /dev/null";
+      "sweep --hardware h200_sxm --q-len 4k --heads 16 --axis batch=1:10000000:1 --yes --tile first --l2 closed -o "
+      "/dev/null";
   const ScratchFolder folder;
   const auto shown = [&](const std::string& words) {
     const std::string file = folder / "typescript";

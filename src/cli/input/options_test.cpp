@@ -218,7 +218,7 @@ TEST_CASE("sweep refuses bad axes") {
   check_refused(sweep + " --axis q_len=1:4:+0", axis + "expected integers from 1 to 2^40, found '0' in '1:4:+0'");
   check_refused(sweep + " --axis q_len=1:4:x1", axis + "a factor must be at least 2");
   check_refused(sweep + " --axis q_len=4:1:x2", axis + "'4:1:x2' is an empty range: FIRST is above LAST");
-  check_refused(sweep + " --axis q_len=1:1m:1", axis + "'1:1m:1' gives more than 1000000 values");
+  check_refused(sweep + " --axis q_len=1:1m:1", axis + "'1:1m:1' gives 1,048,576 values; write --yes to take them all");
   check_refused(sweep + " --axis q_len=1 --axis q-len=2", axis + "axes 'q_len' and 'q_len' both set q_len; give one");
   check_refused(sweep + " --axis seqlen=1 --axis kv_len=2",
                 axis + "axes 'seqlen' and 'kv_len' both set kv_len; give one");

@@ -88,8 +88,8 @@ void check_bound(const Arguments& arguments, std::size_t points, const FirstPoin
 
 ExitStatus sweep_points(const Arguments& arguments) {
   if (!arguments.positional().empty()) {
-    if (arguments.positional().front() != "merge")
-      refuse("sweep", fmt::format("expected no word but merge, found {}", shown_text(arguments.positional().front())));
+    const std::string& word = arguments.positional().front();
+    if (word != "merge") refuse(one_line(word), "unexpected word; options start with --, see tilescope sweep --help");
     return merge_shards(arguments);
   }
   const RowForm form = row_form(arguments);
