@@ -23,6 +23,7 @@ constexpr Schema schemas[] = {
     {"capture", 1},
     {"capture-facts", 1},
     {"check", 1},
+    {"choices", 1},
     {"code", 1},
     {"comparison", 1},
     {"compare", 1},
