@@ -39,11 +39,12 @@ TEST_CASE("the clock's exponent is that of loads which follow a power law") {
   CHECK(clock_exponent({}, 2e9, 1e-12, 100) == 0);
 }
 
-// Of an H100, run_1 and run_2 are of one board.
+// Of an H100, run_1 and run_2 are of one board; the profile takes power.add alone from run_4, as its source says.
 TEST_CASE("the records of hardware measure give the clock's exponent of the shipped profiles") {
   std::map<std::string, std::vector<double>> boards;
   double first_board = 0;
   for (const MeasuredCurves& measured : measured_curves()) {
+    if (measured.gpu == "h100" && measured.file.ends_with("run_4.json")) continue;
     const double found = exponent_of(measured);
     if (measured.gpu == "h100" && !measured.file.ends_with("run_3.json")) first_board += found / 2;
     else boards[measured.gpu].push_back(found);
