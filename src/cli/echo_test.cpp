@@ -231,8 +231,9 @@ TEST_CASE("a kernel's name is text in pages, tables, spreadsheets and test resul
     }
   }
   const std::string own =
-      folder / "=1+<b>|[x](y)\"&.yaml";  // of the descriptor's file, which records of other tools name
+      folder / "=1+<b>|[x](y)\"&.kernel.yaml";  // of the descriptor's file, which records of other tools name
   std::filesystem::copy_file(root + "docs/gate-sample/my_attention.kernel.yaml", own);
+  std::filesystem::copy_file(root + "docs/gate-sample/my_attention.code.json", folder / "=1+<b>|[x](y)\"&.code.json");
   write_file(folder / "measured.yaml",
              "schema: tilescope/measured/1\nhardware: h200_sxm\npoints:\n"
              "  - {heads_q: 16, q_len: 2k, head_dim: 128, mask: causal, dtype: bf16, seconds: 100 us}\n");

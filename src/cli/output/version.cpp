@@ -17,6 +17,7 @@ struct Schema {
 constexpr Schema schemas[] = {
     {"architectures", 1},
     {"attention-facts", 1},
+    {"ablation", 1},
     {"baseline", 1},
     {"basis-errors", 1},
     {"calls", 1},

@@ -255,7 +255,8 @@ void leave_out_scores(const BoundIsland& bound, const InstanceCode& code, Work& 
   if (bound.how.narrow_scores.rows == 0 || !query || !key) return;
   const std::int64_t left =
       checked_mul(bound.nest.blocks() / query->trips, bound.whole.tiles.area - bound.scored.tiles.area);
-  const auto of_thread = static_cast<double>(query->tile * key->tile / (code.warps * lanes_of_warp(bound)));
+  const std::int64_t scores_of_thread = query->tile * key->tile / (code.warps * lanes_of_warp(bound));
+  const auto of_thread = static_cast<double>(scores_of_thread);
   const auto warps = static_cast<double>(left) / static_cast<double>(lanes_of_warp(bound));
   const auto leave_out = [&](CodePass pass, CodeCount of, CodeCount from) {
     const double halves = std::floor(2 * static_cast<double>(code.of(pass, of)) / of_thread) / 2;
