@@ -79,8 +79,11 @@ def check_branch(tilescope, folder, failures):
                        capture_output=True)
     git("init", "-q", "."), git("add", "."), git("commit", "-q", "-m", "first")
     git("update-ref", "refs/remotes/origin/feature/x", "HEAD")
-    descriptor = place / "my_attention.kernel.yaml"
-    descriptor.write_text(descriptor.read_text().replace("per_thread_step: 182", "per_thread_step: 300"))
+    descriptor, code = place / "my_attention.kernel.yaml", place / "my_attention.code.json"
+    descriptor.write_text(descriptor.read_text().replace("summary: a project's own", "summary: a changed"))
+    more = re.sub(r'"alu": *(\d+)', lambda count: f'"alu":{2 * int(count[1])}', code.read_text())
+    assert more != code.read_text(), "no count of ALU instructions in my_attention.code.json"
+    code.write_text(more)
     git("commit", "-q", "-a", "-m", "more instructions")
     words = ["--import", "counters.csv", "--hardware", "h200_sxm", "--kernel", "my_attention.kernel.yaml",
              "--point", "heads_q=16 q_len=8k head_dim=128 mask=causal dtype=bf16"]
