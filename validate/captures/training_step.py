@@ -1,15 +1,20 @@
 """Times steps of training a small transformer: what `tilescope capture` costs a program.
 
-    python3 training_step.py [--batch 16] [--length 1024] [--blocks 20] [--steps 10]
+    python3 training_step.py [--sizes 16x1024,1x128] [--blocks 20] [--steps 10] [--count]
     tilescope capture -o DIRECTORY -- python3 training_step.py ...
 
-Prints one line of JSON: milliseconds a step of each block of steps (the host waits for the GPU after each block, as a training loop
-that logs every few steps) and a hash of the weights. Seeds are fixed: the hashes with and without a capture must be equal.
+Prints a line of JSON for each size (batch x length): milliseconds a step of each block of steps (the host waits for the GPU after
+each block, as a training loop that logs every few steps) and a hash of the weights. Seeds are fixed and PyTorch is asked for
+deterministic kernels: the hashes with and without a capture must be equal. --count adds the kernel launches of a step by PyTorch's
+profiler, which cannot run beside a capture.
 """
 import argparse
 import hashlib
 import json
+import os
 import time
+
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # before CUDA starts: repeatable sums
 
 import torch
 import torch.nn.functional as F
@@ -34,17 +39,21 @@ class Layer(nn.Module):
         return x + self.down(F.gelu(self.up(self.norm_2(x))))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    for name, value in (("batch", 16), ("length", 1024), ("blocks", 20), ("steps", 10)):
-        parser.add_argument("--" + name, type=int, default=value)
-    sizes = parser.parse_args()
+def launches_of(step):
+    from torch.profiler import ProfilerActivity, profile
+    with profile(activities=[ProfilerActivity.CUDA]) as run:
+        step()
+        torch.cuda.synchronize()
+    kinds = ("Memcpy", "Memset")
+    return sum(1 for e in run.events() if e.device_type == torch.autograd.DeviceType.CUDA and not e.name.startswith(kinds))
+
+
+def train(batch, length, blocks, steps, count):
     torch.manual_seed(1)
-    torch.use_deterministic_algorithms(True, warn_only=True)
     words = nn.Embedding(WORDS, WIDTH)
     model = nn.ModuleList([words, *(Layer() for _ in range(LAYERS)), nn.Linear(WIDTH, WORDS)]).to("cuda", torch.bfloat16)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-    text = torch.randint(WORDS, (sizes.batch, sizes.length + 1), device="cuda")
+    text = torch.randint(WORDS, (batch, length + 1), device="cuda")
 
     def step():
         x = model[0](text[:, :-1])
@@ -57,18 +66,34 @@ def main():
 
     milliseconds = []
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-        for _ in range(sizes.blocks):
+        for _ in range(blocks):
             torch.cuda.synchronize()
             begin = time.perf_counter()
-            for _ in range(sizes.steps):
+            for _ in range(steps):
                 step()
             torch.cuda.synchronize()
-            milliseconds.append((time.perf_counter() - begin) * 1e3 / sizes.steps)
-    weights = hashlib.sha256()
-    for parameter in model.parameters():
-        weights.update(parameter.detach().view(torch.uint8).cpu().numpy().tobytes())
-    print(json.dumps({"milliseconds": [round(each, 4) for each in milliseconds], "weights": weights.hexdigest()[:16],
-                      "batch": sizes.batch, "length": sizes.length}))
+            milliseconds.append((time.perf_counter() - begin) * 1e3 / steps)
+        weights = hashlib.sha256()
+        for parameter in model.parameters():
+            weights.update(parameter.detach().view(torch.uint8).cpu().numpy().tobytes())
+        result = {"milliseconds": [round(each, 4) for each in milliseconds], "weights": weights.hexdigest()[:16],
+                  "batch": batch, "length": length}
+        if count:
+            result["launches"] = launches_of(step)
+    print(json.dumps(result), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--sizes", default="16x1024")
+    parser.add_argument("--blocks", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--count", action="store_true")
+    arguments = parser.parse_args()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    for size in arguments.sizes.split(","):
+        batch, length = (int(each) for each in size.split("x"))
+        train(batch, length, arguments.blocks, arguments.steps, arguments.count)
 
 
 if __name__ == "__main__":

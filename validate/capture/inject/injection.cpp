@@ -3,7 +3,6 @@
 // out.
 #include <cupti.h>
 #include <dlfcn.h>
-#include <generated_nvtx_meta.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -16,9 +15,8 @@
 #include "validate/capture/inject/counting.h"
 #include "validate/capture/inject/driver.h"
 #include "validate/capture/inject/durations.h"
+#include "validate/capture/inject/nvtx_ranges.h"
 #include "validate/capture/inject/recorder.h"
-
-extern "C" CUptiResult CUPTIAPI cuptiNvtxInitialize2(void* get_export_table);  // in no header of CUPTI 13.0
 
 namespace tilescope::capture {
 namespace {
@@ -118,12 +116,6 @@ constexpr CUpti_CallbackId resources[] = {CUPTI_CBID_RESOURCE_MODULE_LOADED, CUP
                                           CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED,
                                           CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING};
 
-constexpr CUpti_CallbackId range_calls[] = {
-    CUPTI_CBID_NVTX_nvtxRangePushA,           CUPTI_CBID_NVTX_nvtxRangePushW,
-    CUPTI_CBID_NVTX_nvtxRangePushEx,          CUPTI_CBID_NVTX_nvtxRangePop,
-    CUPTI_CBID_NVTX_nvtxDomainRangePushEx,    CUPTI_CBID_NVTX_nvtxDomainRangePop,
-    CUPTI_CBID_NVTX_nvtxDomainRegisterStringA};
-
 template <std::size_t count>
 bool among(const CUpti_CallbackId (&list)[count], CUpti_CallbackId id) {
   for (const CUpti_CallbackId one : list)
@@ -203,48 +195,6 @@ void resource_event(CUpti_CallbackId id, const CUpti_ResourceData& data) {
   }
 }
 
-std::string narrow(const wchar_t* text) {
-  std::string plain;
-  for (; text != nullptr && *text != 0 && plain.size() < 256; ++text)
-    plain += *text < 128 ? static_cast<char>(*text) : '?';
-  return plain;
-}
-
-std::string message_of(const nvtxEventAttributes_t* attributes) {
-  if (attributes == nullptr) return {};
-  if (attributes->messageType == NVTX_MESSAGE_TYPE_ASCII && attributes->message.ascii != nullptr)
-    return attributes->message.ascii;
-  if (attributes->messageType == NVTX_MESSAGE_TYPE_UNICODE) return narrow(attributes->message.unicode);
-  if (attributes->messageType == NVTX_MESSAGE_TYPE_REGISTERED)
-    return Recorder::instance().registered(attributes->message.registered);
-  return "(unnamed)";
-}
-
-void range_event(CUpti_CallbackId id, const CUpti_NvtxData& data) {
-  Recorder& recorder = Recorder::instance();
-  const void* p = data.functionParams;
-  switch (id) {
-    case CUPTI_CBID_NVTX_nvtxRangePushA: {
-      const char* message = static_cast<const nvtxRangePushA_params*>(p)->message;
-      return recorder.push_range(message != nullptr ? message : "");
-    }
-    case CUPTI_CBID_NVTX_nvtxRangePushW:
-      return recorder.push_range(narrow(static_cast<const nvtxRangePushW_params*>(p)->message));
-    case CUPTI_CBID_NVTX_nvtxRangePushEx:
-      return recorder.push_range(message_of(static_cast<const nvtxRangePushEx_params*>(p)->eventAttrib));
-    case CUPTI_CBID_NVTX_nvtxDomainRangePushEx:
-      return recorder.push_range(message_of(static_cast<const nvtxDomainRangePushEx_params*>(p)->core.eventAttrib));
-    case CUPTI_CBID_NVTX_nvtxDomainRegisterStringA: {
-      const char* text = static_cast<const nvtxDomainRegisterStringA_params*>(p)->string;
-      if (data.functionReturnValue != nullptr && text != nullptr)
-        recorder.register_text(*static_cast<const nvtxStringHandle_t*>(data.functionReturnValue), text);
-      return;
-    }
-    default:
-      return recorder.pop_range();
-  }
-}
-
 void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
   if (!Recorder::instance().active()) return;
   if (inside && domain != CUPTI_CB_DOMAIN_RESOURCE) return;
@@ -253,7 +203,6 @@ void CUPTIAPI on_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId i
   try {
     if (domain == CUPTI_CB_DOMAIN_DRIVER_API) driver_call(id, *static_cast<const CUpti_CallbackData*>(data));
     else if (domain == CUPTI_CB_DOMAIN_RESOURCE) resource_event(id, *static_cast<const CUpti_ResourceData*>(data));
-    else if (domain == CUPTI_CB_DOMAIN_NVTX) range_event(id, *static_cast<const CUpti_NvtxData*>(data));
   } catch (...) {  // out of memory: the record is missing
   }
   inside = was_inside;
@@ -340,7 +289,6 @@ bool subscribe() {
   for (const CUpti_CallbackId id : capture_ends) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
   cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled);
   for (const CUpti_CallbackId id : resources) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
-  for (const CUpti_CallbackId id : range_calls) cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_NVTX, id);
   const char* durations = std::getenv("TILESCOPE_CAPTURE_DURATIONS");
   if (cuptiActivityRegisterCallbacks(buffer_requested, buffer_completed) != CUPTI_SUCCESS ||
       !Durations::instance().start(durations != nullptr ? durations : "sampled"))
@@ -383,9 +331,13 @@ __attribute__((visibility("default"))) int InitializeInjection() {
   return 1;
 }
 
-// Called by NVTX (NVTX_INJECTION64_PATH): CUPTI gives NVTX its functions and calls back for each range.
+// Called by NVTX (NVTX_INJECTION64_PATH).
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(void* get_export_table) {
-  return cuptiNvtxInitialize2(get_export_table) == CUPTI_SUCCESS ? 1 : 0;
+  try {
+    return tilescope::capture::follow_ranges(get_export_table) ? 1 : 0;
+  } catch (...) {
+    return 0;
+  }
 }
 
 }  // extern "C"

@@ -16,8 +16,7 @@ namespace tilescope::capture {
 namespace {
 
 struct ThreadState {
-  std::vector<std::uint64_t> ranges;  // number of the path at each depth
-  std::vector<std::string> paths;
+  RangeStack ranges;
   std::uint32_t last_module = 0;
   std::uint64_t call = 0;  // the launch that this thread is inside of
   bool captured = false;   // into a graph: it does not run
@@ -26,6 +25,7 @@ struct ThreadState {
   std::uint64_t epoch = 0;
   std::array<std::pair<CUfunction, const KnownFunction*>, 64> functions{};
   std::array<std::pair<std::uint64_t, std::uint64_t>, 256> calls{};
+  std::array<std::pair<std::uint64_t, std::uint64_t>, 64> range_ids{};  // by key of the path
 };
 thread_local ThreadState thread;
 
@@ -246,7 +246,7 @@ std::uint64_t Recorder::call_of(const LaunchArguments& a) {
                                       a.cluster[1],
                                       a.cluster[2],
                                       a.dynamic_shared,
-                                      thread.ranges.empty() ? 0 : thread.ranges.back(),
+                                      range_id(),
                                       capture != CU_STREAM_CAPTURE_STATUS_NONE ? std::uint64_t{1} : 0};
   const std::string_view head(reinterpret_cast<const char*>(words.data()), sizeof(words));
   const std::uint64_t key = hash_of(thread.parameters, hash_of(head, 3));
@@ -341,41 +341,22 @@ void Recorder::kernel_ran(const CUpti_ActivityKernel10& k) {
   writer_.put(TraceKind::run, {words[0], k.correlationId, k.start, k.end, k.streamId, k.graphId, k.graphNodeId});
 }
 
-void Recorder::register_text(const void* handle, std::string_view text) {
-  const std::lock_guard lock(mutex_);
-  if (texts_.size() < most_entries) texts_[handle] = text.substr(0, 256);
-}
-
-std::string Recorder::registered(const void* handle) {
-  const std::lock_guard lock(mutex_);
-  const auto found = texts_.find(handle);
-  return found != texts_.end() ? found->second : "(registered)";
-}
-
-std::uint64_t Recorder::range_id(const std::string& path) {
+// Of the path of this thread's ranges.
+std::uint64_t Recorder::range_id() {
+  const std::uint64_t key = thread.ranges.key();
+  if (key == 0) return 0;
+  auto& copy = thread.range_ids[key % thread.range_ids.size()];
+  if (copy.first == key) return copy.second;
+  const std::string path = thread.ranges.path();
   const std::lock_guard lock(mutex_);
   if (ranges_.size() >= most_entries) ranges_.clear();
   const auto [found, added] = ranges_.emplace(path, next_range_);
   if (added) writer_.put(TraceKind::range, {next_range_++}, path);
-  return found->second;
+  copy = {key, found->second};
+  return copy.second;
 }
 
-void Recorder::push_range(std::string_view name) {
-  std::string path = thread.paths.empty() ? std::string() : thread.paths.back() + range_separator;
-  path += name.substr(0, 256);
-  if (thread.paths.size() < 64) {
-    thread.ranges.push_back(range_id(path));
-    thread.paths.push_back(std::move(path));
-  } else {  // deeper ranges count as the last one
-    thread.ranges.push_back(thread.ranges.back());
-    thread.paths.push_back(thread.paths.back());
-  }
-}
-
-void Recorder::pop_range() {
-  if (thread.ranges.empty()) return;
-  thread.ranges.pop_back();
-  thread.paths.pop_back();
-}
+int Recorder::push_range(std::string_view name) { return thread.ranges.push(name); }
+int Recorder::pop_range() { return thread.ranges.pop(); }
 
 }  // namespace tilescope::capture

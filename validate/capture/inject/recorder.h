@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "validate/capture/inject/range_stack.h"
 #include "validate/capture/inject/trace_writer.h"
 
 namespace tilescope::capture {
@@ -66,17 +67,14 @@ class Recorder {
 
   void kernel_ran(const CUpti_ActivityKernel10& kernel);
 
-  // Texts that a program registers with NVTX and names by a handle.
-  void register_text(const void* handle, std::string_view text);
-  std::string registered(const void* handle);
-
-  void push_range(std::string_view name);
-  void pop_range();
+  // NVTX ranges of this thread, also before the recorder is open. Return what NVTX's functions return.
+  static int push_range(std::string_view name);
+  static int pop_range();
 
  private:
   void devices();
   const KnownFunction& new_function(CUfunction handle);
-  std::uint64_t range_id(const std::string& path);
+  std::uint64_t range_id();
   std::uint64_t call_id(std::uint64_t key, std::array<std::uint64_t, 14>& words);
   void note_memory(std::string_view parameters);
 
@@ -89,7 +87,6 @@ class Recorder {
   std::unordered_map<CUfunction, KnownFunction*> functions_;  // functions are kept: other threads may hold them
   std::unordered_map<std::uint64_t, std::uint64_t> calls_, shapes_, tensor_maps_;
   std::unordered_map<std::string, std::uint64_t> ranges_;
-  std::unordered_map<const void*, std::string> texts_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> memory_;  // known allocations: first byte, size
   std::unordered_map<std::uint64_t, bool> no_memory_;            // 2 MiB pages of words that are no device addresses
   std::uint64_t next_function_ = 1, next_call_ = 1, next_shape_ = 1, next_range_ = 1, next_map_ = 1;
