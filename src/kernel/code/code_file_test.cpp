@@ -122,6 +122,11 @@ TEST_CASE("files that are not device code, or are damaged, are refused with a me
         }) > 200);
 }
 
+TEST_CASE("sizes of a block or cluster whose product no GPU runs are refused") {
+  const std::string bytes = read_file(TILESCOPE_SOURCE_DIR "/src/fuzz/corpus/elf/overflow.cubin");
+  CHECK_THROWS_WITH_AS(read_cubin({bytes, "c"}), doctest::Contains("blocks of a cluster"), InputError);
+}
+
 TEST_CASE("a container whose sizes add up to nothing is refused and not read again and again") {
   for (const char* name : {"empty_container", "wrapped_container"}) {
     CAPTURE(name);

@@ -24,6 +24,7 @@ enum class Attribute : std::uint8_t {
 // How an attribute's value is stored (EIFMT_*).
 constexpr std::uint8_t format_sized = 4, format_byte = 2;
 constexpr int size_shift = 18;                     // of the word that holds a parameter's size
+constexpr std::int64_t most_of_a_block = 1 << 16;  // threads, or blocks of a cluster: far above what any GPU runs
 constexpr std::int64_t reserved_shared = 1 << 10;  // by the system in each block, from compute capability 9.0 on
 
 using Handler = std::function<void(Attribute, const ByteView& value)>;
@@ -47,19 +48,25 @@ std::string capability_of(const ElfFile& elf) {
   return fmt::format("{}.{}", number / 10, number % 10);
 }
 
+// The product of an attribute's words: the sizes of a block or a cluster by dimension.
+std::int64_t product_of(const ByteView& value, const char* things) {
+  std::int64_t product = 1;
+  for (std::uint64_t at = 0; at + 4 <= value.size(); at += 4) {
+    product *= std::max<std::uint32_t>(1, value.read<std::uint32_t>(at));
+    if (product > most_of_a_block) value.fail(fmt::format("states over {} {}: it is damaged", most_of_a_block, things));
+  }
+  return product;
+}
+
 void add_own_attributes(const ElfFile& elf, CubinKernel& kernel) {
   const ElfSection* own = elf.find(".nv.info." + kernel.name);
   if (own == nullptr) return;
   std::map<std::uint32_t, KernelParameter> parameters;  // by place in the source
   for_each_attribute(elf.bytes_of(*own), [&](Attribute attribute, const ByteView& value) {
     if (attribute == Attribute::most_threads || attribute == Attribute::required_threads)
-      for (std::uint64_t at = 0; at + 4 <= value.size(); at += 4)
-        kernel.most_threads = std::max<std::int64_t>(1, kernel.most_threads) * value.read<std::uint32_t>(at);
-    if (attribute == Attribute::cluster && value.size() >= 4) {
-      kernel.cluster_blocks = 1;
-      for (std::uint64_t at = 0; at + 4 <= value.size(); at += 4)
-        kernel.cluster_blocks *= std::max<std::uint32_t>(1, value.read<std::uint32_t>(at));
-    }
+      kernel.most_threads = product_of(value, "threads of a block");
+    if (attribute == Attribute::cluster && value.size() >= 4)
+      kernel.cluster_blocks = product_of(value, "blocks of a cluster");
     if (attribute == Attribute::parameter_bank) kernel.parameters_offset = value.read<std::uint16_t>(4);
     if (attribute == Attribute::barriers) kernel.barriers = value.read<std::uint8_t>(0);
     if (attribute == Attribute::parameter)

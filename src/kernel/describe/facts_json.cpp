@@ -54,10 +54,10 @@ void require(bool holds, const char* expectation) {
   if (!holds) throw std::invalid_argument(expectation);
 }
 
-constexpr std::int64_t most_count = std::int64_t{1} << 32;
+constexpr std::int64_t most_count = std::int64_t{1} << 20;  // the products of three fit 64 bits
 void take(const Json& json, std::int64_t& to) {
   require(json.is_number_integer() && json.get<std::int64_t>() >= 0 && json.get<std::int64_t>() <= most_count,
-          "a count from 0 to 2^32");
+          "a count from 0 to 2^20");
   to = json.get<std::int64_t>();
 }
 void take(const Json& json, bool& to) {

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -137,7 +138,8 @@ TEST_CASE("lines name only what stands above them") {
         std::string::npos);
   CHECK(changed("module", "hash", "../../../etc/passwd_and_more_32_").find("32 hexadecimal digits") !=
         std::string::npos);
-  CHECK(changed("launch", "addresses", {8}).find("past the end") != std::string::npos);
+  for (const std::int64_t offset : {std::int64_t{8}, std::numeric_limits<std::int64_t>::max()})
+    CHECK(changed("launch", "addresses", {offset}).find("past the end") != std::string::npos);
   CHECK(changed("launch", "parameters", "0g").find("hexadecimal") != std::string::npos);
   CHECK(changed("launch", "durations_ns", {1, 2}).find("expected as many as starts_ns") != std::string::npos);
   CHECK(changed("launch", "grid", {1, 1}).find("three numbers") != std::string::npos);

@@ -149,7 +149,7 @@ void CaptureReader::launch(const JsonFields& root) {
     launch.parameters = bytes_of(root, "parameters");
     launch.addresses = root.integers("addresses", 0);
     for (const std::int64_t offset : launch.addresses)
-      if (offset + 8 > static_cast<std::int64_t>(launch.parameters.size()))
+      if (offset > static_cast<std::int64_t>(launch.parameters.size()) - 8)
         root.report("addresses", fmt::format("{} is past the end of the parameters", offset));
   }
   if (root.has("tensor_maps"))
