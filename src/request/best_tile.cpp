@@ -12,6 +12,9 @@ void take_best_tile(const Plan& plan, const HardwareProfile& hardware, Point& po
   if (!plan.kernel.variants.empty()) {
     const std::vector<Point> only = search_points(plan, hardware, point, options, nullptr);
     if (only.size() == 1) return take(only.front());
+  } else if (point.l2 == L2Model::closed) {
+    if (const auto best = best_by_closed_form(plan, hardware, point, options)) take(*best);
+    return;
   }
   const SearchResult result = search_tiles(plan, hardware, point, options);
   if (!result.feasible.empty()) take(result.feasible.front().point);

@@ -8,6 +8,7 @@
 #include "base/contains.h"
 #include "base/data_directory.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "predict/point/plan_cache.h"
 #include "request/answer.h"
@@ -93,9 +94,16 @@ bool asks_for_choice(const std::optional<std::string>& kernel) {
 }
 
 std::vector<std::string> kernels_of_diagram(const std::string& diagram) {
+  const std::filesystem::path data = data_directory();
+  const auto kernels = shipped_kernels(data / "kernels");
+  std::vector<std::shared_ptr<const Plan>> plans(kernels.size());
   std::vector<std::string> names;
-  for (const auto& [name, file] : shipped_kernels(kernels_directory()))
-    if (shipped_plan(name, file, data_directory())->schedule.diagram.name == diagram) names.push_back(name);
+  in_order(
+      kernels.size(), all_cores(),
+      [&](std::size_t i, std::size_t) { plans[i] = shipped_plan(kernels[i].first, kernels[i].second, data); },
+      [&](std::size_t i, std::size_t) {
+        if (plans[i]->schedule.diagram.name == diagram) names.push_back(kernels[i].first);
+      });
   return names;
 }
 

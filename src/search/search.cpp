@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <tuple>
 
 #include "base/contains.h"
@@ -81,21 +82,39 @@ bool thin(Sizes& sizes) {
   return thinned;
 }
 
-std::vector<Point> points_of_grid(const Plan& plan, const Point& base, const Sizes& sizes, WarpLayout layout) {
-  std::vector<Point> points;
+// The sizes of every parameter that are tried.
+Sizes sizes_of_grid(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options,
+                    bool* thinned) {
+  Sizes sizes = tile_candidates(plan, hardware, base);
+  for (const int position : options.fixed)
+    sizes[static_cast<std::size_t>(position)] = {base.tiles[static_cast<std::size_t>(position)]};
+  const bool left_out = thin(sizes);
+  if (thinned) *thinned = left_out;
+  return sizes;
+}
+
+// Visits every combination of the sizes, with every number of warps, that whole instructions cover.
+template <class Visit>
+void for_each_point(const TileRules& rules, const Point& base, const Sizes& sizes, WarpLayout layout, Visit visit) {
+  Point point = base;
   std::vector<std::size_t> at(sizes.size(), 0);
   for (bool more = true; more;) {
-    Point point = base;
     for (std::size_t i = 0; i < sizes.size(); ++i) point.tiles[i] = sizes[i][at[i]];
     for (const std::int64_t warps : warp_choices) {
       point.warps = warps;
-      if (tiles_fit_instructions(plan, point, layout)) points.push_back(point);
+      if (rules.fit(point, layout)) visit(point);
     }
     std::size_t digit = sizes.size();
     while (digit > 0 && ++at[digit - 1] == sizes[digit - 1].size()) at[--digit] = 0;
     more = digit > 0;
   }
-  return points;
+}
+
+std::int64_t smem_bytes(const Prediction& prediction) {
+  std::int64_t most = 0;
+  for (const FootprintRow& row : prediction.footprint)
+    if (row.level == Boundary::smem) most = std::max(most, row.bytes);
+  return most;
 }
 
 Candidate candidate_of(const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
@@ -106,8 +125,7 @@ Candidate candidate_of(const HardwareProfile& hardware, const Point& point, cons
   candidate.hbm_bytes = prediction.traffic.both(LevelId::hbm);
   candidate.bound_by = prediction.time.bound_by;
   candidate.model = model_name(prediction), candidate.basis = overall_basis(hardware, prediction);
-  for (const FootprintRow& row : prediction.footprint)
-    if (row.level == Boundary::smem) candidate.smem_bytes = std::max(candidate.smem_bytes, row.bytes);
+  candidate.smem_bytes = smem_bytes(prediction);
   return candidate;
 }
 
@@ -117,6 +135,17 @@ struct Batch {
   Prediction prediction;
   SearchResult found;
 };
+
+// False: the tile does not fit, and only its footprint was worked out. `rates_known` is set when the GPU states the
+// tensor rates that the plan's products need; which these are does not depend on the tile, unless an island has other
+// implementations for other numbers of steps. Until then every point is predicted whole.
+bool predict_candidate(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                       std::atomic<bool>& rates_known, Prediction& out) {
+  if (rates_known) return predict_if_it_fits(plan, hardware, point, out);
+  predict(plan, hardware, point, out);
+  if (out.runnable && out.work.tensor_flop > 0 && plan.kernel.others.empty()) rates_known = true;
+  return true;
+}
 
 void judge(const HardwareProfile& hardware, const Point& point, const Prediction& prediction, SearchResult& result) {
   if (!prediction.runnable) {
@@ -134,9 +163,12 @@ void judge(const HardwareProfile& hardware, const Point& point, const Prediction
 }
 
 // What ranks.
-bool before(const Candidate& a, const Candidate& b) {
-  return std::tie(a.busy_seconds, a.l2_bytes, a.smem_bytes) < std::tie(b.busy_seconds, b.l2_bytes, b.smem_bytes);
+using Rank = std::tuple<double, std::int64_t, std::int64_t>;
+Rank rank_of(const Candidate& candidate) { return {candidate.busy_seconds, candidate.l2_bytes, candidate.smem_bytes}; }
+Rank rank_of(const HardwareProfile& hardware, const Prediction& prediction) {
+  return {busy_seconds(hardware, prediction), prediction.traffic.both(LevelId::l2), smem_bytes(prediction)};
 }
+bool before(const Candidate& a, const Candidate& b) { return rank_of(a) < rank_of(b); }
 
 void append(SearchResult& result, SearchResult&& found) {
   std::move(found.feasible.begin(), found.feasible.end(), std::back_inserter(result.feasible));
@@ -150,13 +182,14 @@ void try_points(const Plan& plan, const HardwareProfile& hardware, const std::ve
                 const SearchOptions& options, SearchResult& result) {
   const std::size_t batches = (points.size() + Batch::points - 1) / Batch::points;
   std::vector<Batch> slots(slots_of(options.threads));
+  std::atomic<bool> rates_known = false;
   const auto end_of = [&](std::size_t batch) { return std::min(points.size(), (batch + 1) * Batch::points); };
   in_order(
       batches, options.threads,
       [&](std::size_t batch, std::size_t slot) {
         Batch& own = slots[slot];
         for (std::size_t i = batch * Batch::points; i < end_of(batch); ++i) {
-          predict(plan, hardware, points[i], own.prediction);
+          predict_candidate(plan, hardware, points[i], rates_known, own.prediction);
           judge(hardware, points[i], own.prediction, own.found);
         }
       },
@@ -214,12 +247,30 @@ double busy_seconds(const HardwareProfile& hardware, const Prediction& predictio
 std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base,
                                  const SearchOptions& options, bool* thinned, WarpLayout layout) {
   if (!plan.kernel.variants.empty()) return points_of_variants(plan, hardware, base, options);
-  Sizes sizes = tile_candidates(plan, hardware, base);
-  for (const int position : options.fixed)
-    sizes[static_cast<std::size_t>(position)] = {base.tiles[static_cast<std::size_t>(position)]};
-  const bool left_out = thin(sizes);
-  if (thinned) *thinned = left_out;
-  return points_of_grid(plan, base, sizes, layout);
+  std::vector<Point> points;
+  for_each_point(TileRules(plan, base.workload), base, sizes_of_grid(plan, hardware, base, options, thinned), layout,
+                 [&](const Point& point) { points.push_back(point); });
+  return points;
+}
+
+std::optional<Point> best_by_closed_form(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                                         const SearchOptions& options) {
+  Point closed = base;
+  closed.l2 = L2Model::closed;
+  const TileRules rules(plan, base.workload);
+  const Sizes sizes = sizes_of_grid(plan, hardware, base, options, nullptr);
+  std::atomic<bool> rates_known = false;
+  Prediction prediction;
+  std::optional<Point> best;
+  Rank least;
+  for (const WarpLayout layout : {WarpLayout::own_rows, WarpLayout::shared_rows}) {
+    for_each_point(rules, closed, sizes, layout, [&](const Point& point) {
+      if (!predict_candidate(plan, hardware, point, rates_known, prediction) || !prediction.feasible) return;
+      if (const Rank rank = rank_of(hardware, prediction); !best || rank < least) best = point, least = rank;
+    });
+    if (best) break;
+  }
+  return best;
 }
 
 SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,11 @@ struct SearchOptions {
 // tiles. Throws CountOverflow.
 SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
                           const SearchOptions& options = {});
+
+// The point that search_tiles ranks first by the closed form, where the implementation is assumed; nullopt: none is
+// feasible.
+std::optional<Point> best_by_closed_form(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                                         const SearchOptions& options = {});
 
 // The points that are tried: every combination of candidates.h, with 4, 8 and 12 warps, whose tiles whole matrix
 // instructions and warps cover. `thinned` (may be null) is set when sizes were left out.

@@ -4,9 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <random>
 #include <set>
 #include <string>
 
+#include "base/test_seed.h"
 #include "predict/predict.h"
 #include "search/candidates.h"
 
@@ -76,10 +78,56 @@ TEST_CASE("every searched point is whole matrix instructions and warps, none twi
       std::set<Tiles> seen;
       for (const Point& point : points) {
         CHECK(seen.insert(tiles_of(plan, point)).second);
-        CHECK(tiles_fit_instructions(plan, point, WarpLayout::own_rows));
+        CHECK(TileRules(plan, point.workload).fit(point, WarpLayout::own_rows));
       }
     }
   }
+}
+
+TEST_CASE("a tile that does not fit is found without its counts, and one that fits is predicted as ever") {
+  std::mt19937 random(test_seed());
+  const auto below = [&](std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random); };
+  const std::string source = TILESCOPE_SOURCE_DIR;
+  const std::vector<std::string> schedules = shipped_names(source + "/models/schedules");
+  const std::vector<HardwareProfile> gpus = list_profiles(source + "/hardware");
+  Prediction whole, early;
+  std::size_t fit = 0, all = 0;
+  for (int draw = 0; draw < 40; ++draw) {
+    const Plan plan = load_plan_for_schedule(schedules[below(schedules.size())], source);
+    const HardwareProfile& gpu = gpus[below(gpus.size())];
+    const std::int64_t heads_kv = 1 + static_cast<std::int64_t>(below(4)),
+                       keys = 1 + static_cast<std::int64_t>(below(5000)), head_dim = below(2) == 0 ? 64 : 128;
+    Point base = point_of(plan, {2, heads_kv * (1 + static_cast<std::int64_t>(below(8))), heads_kv,
+                                 std::min<std::int64_t>(keys, below(2) == 0 ? 1 : 2000), keys, head_dim, head_dim});
+    if (below(2) == 0) base.mask = *parse_mask("causal");
+    CAPTURE(plan.schedule.name);
+    CAPTURE(gpu.id);
+    const std::vector<Point> points = search_points(plan, gpu, base, {}, nullptr);
+    const SearchResult ranked = search_tiles(plan, gpu, base);
+    const auto best = best_by_closed_form(plan, gpu, base);
+    REQUIRE(best.has_value() == !ranked.feasible.empty());
+    if (best) CHECK(tiles_of(plan, *best) == tiles_of(plan, ranked.feasible.front().point));
+    for (int i = 0; i < 20 && !points.empty(); ++i) {
+      const Point& point = points[below(points.size())];
+      predict(plan, gpu, point, whole);
+      const bool fits = std::all_of(whole.footprint.begin(), whole.footprint.end(),
+                                    [](const FootprintRow& row) { return row.fits(); });
+      CHECK(predict_if_it_fits(plan, gpu, point, early) == fits);
+      REQUIRE(early.footprint.size() == whole.footprint.size());
+      for (std::size_t row = 0; row < whole.footprint.size(); ++row) {
+        CHECK(early.footprint[row].bytes == whole.footprint[row].bytes);
+        CHECK(early.footprint[row].level == whole.footprint[row].level);
+        CHECK(early.footprint[row].capacity_bytes == whole.footprint[row].capacity_bytes);
+      }
+      ++all, fit += fits;
+      if (!fits) continue;
+      CHECK(early.time.total == whole.time.total);
+      CHECK(early.runnable == whole.runnable);
+      CHECK(early.traffic.both(LevelId::hbm) == whole.traffic.both(LevelId::hbm));
+    }
+  }
+  CHECK(fit > 0);
+  CHECK(fit < all);
 }
 
 TEST_CASE("the search finds the best of all multiples of 16 that are among its candidates") {
