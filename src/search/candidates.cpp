@@ -63,6 +63,22 @@ void add(std::vector<std::int64_t>& list, std::int64_t value) {
   if (!contains(list, value)) list.push_back(value);
 }
 
+// Lengths that a tile of an outer axis may have beyond the axis' end, so that whole instructions cover it: the least
+// divisor of an instruction's extent that holds the axis, or multiples of the extent up to twice the axis. 7 heads of a
+// group take the 8 rows of half an instruction of 16.
+std::vector<std::int64_t> padded_lengths(std::int64_t length, std::int64_t unit) {
+  std::vector<std::int64_t> padded;
+  if (length > 1 && length < unit) {
+    std::int64_t part = length;
+    while (unit % part != 0) ++part;
+    padded.push_back(part);
+  }
+  for (const std::int64_t multiple : multiples)
+    if (const std::int64_t tile = unit * multiple; length > unit && tile >= length && tile < 2 * length)
+      padded.push_back(tile);
+  return padded;
+}
+
 // One side of one contraction: its last cut axis is tiled by instructions, the axes outside it are shared or not.
 void add_side(const Plan& plan, const Point& base, const Island& island, const IslandImplementation& how,
               const std::vector<AxisId>& side, bool is_rows, std::vector<std::vector<std::int64_t>>& candidates) {
@@ -85,6 +101,8 @@ void add_side(const Plan& plan, const Point& base, const Island& island, const I
     add(outer, 1);
     for (std::int64_t part = 2; part <= std::min(length, largest_tile); ++part)
       if (length % part == 0) add(outer, part), add(shared, part);
+    for (const std::int64_t padded : padded_lengths(length, unit))
+      if (padded <= largest_tile) add(outer, padded), add(shared, padded);
   }
   if (whole > 1 && whole <= largest_tile) shared.push_back(whole);
   auto& inner = candidates[static_cast<std::size_t>(parameter_of(island, cut.back()))];

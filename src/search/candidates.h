@@ -13,7 +13,7 @@ namespace tilescope {
 //  - a tile of the innermost cut axis of a matrix operand's side: 1, 2, 3, 4, 6 ... 16 times the extent of the
 //    descriptor's matrix instruction, up to 256 and up to the axis, rounded up; also those sizes divided by the tile of
 //    an outer axis of the same side, with which they may share a tile (query heads of a group);
-//  - a tile of such an outer axis: each divisor of its length up to 256;
+//  - a tile of such an outer axis: each divisor of its length up to 256, and its length padded to whole instructions;
 //  - the number of parts of a split: 1, 2, 3, 4, 6, 8 ... up to the units of the GPU;
 //  - a parameter that cuts no matrix operand keeps its value, as nothing of its footprint is modelled.
 std::vector<std::vector<std::int64_t>> tile_candidates(const Plan& plan, const HardwareProfile& hardware,

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/test_seed.h"
+#include "hardware/derived.h"
 #include "predict/predict.h"
 #include "search/candidates.h"
 
@@ -57,6 +58,9 @@ TEST_CASE("the candidates of a parameter depend on the axis that it tiles") {
         Tiles{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128});  // 132 SMs
   CHECK(candidates_of(split, point_of(split, {1, 32, 8, 1, 40, 128, 128}), "splits") ==
         Tiles{1, 2, 3});  // ceil(40 / 16) parts
+  const Point odd_group = point_of(split, {1, 28, 4, 1, 4096, 128, 128});
+  CHECK(candidates_of(split, odd_group, "pack") == Tiles{1, 7, 8});  // 7 heads in 8 rows
+  CHECK(candidates_of(split, point_of(split, {1, 71, 1, 1, 4096, 128, 128}), "pack") == Tiles{1, 71, 96, 128});
   const Plan standard = load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR);
   CHECK(candidates_of(standard, point_of(standard, {1, 8, 8, 4096, 4096, 128, 128}), "softmax_rows") ==
         Tiles{1});  // cuts no matrix operand
@@ -188,6 +192,31 @@ TEST_CASE("few queries over many keys are split over the SMs, and many queries a
   const SearchResult prefill = search_tiles(plan, h200(), point_of(plan, {4, 32, 32, 4096, 4096, 128, 128}));
   REQUIRE(!prefill.feasible.empty());
   CHECK(prefill.feasible.front().point.tiles[splits] == 1);
+}
+
+TEST_CASE("decoding takes no longer with fewer query heads a KV head") {
+  std::mt19937 random(test_seed());
+  const auto within = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  const Plan plan = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
+  const std::string hardware = std::string(TILESCOPE_SOURCE_DIR) + "/hardware";
+  for (const char* gpu : {"h200_sxm", "h100_sxm", "a100_sxm_80", "l40s"}) {
+    const HardwareProfile profile = ProfileCatalogue(hardware).find(gpu, RatesFrom::derived);
+    for (int draw = 0; draw < 2; ++draw) {
+      const std::int64_t power = std::int64_t{1} << within(2, 6), heads = within(power / 2 + 1, power),
+                         batch = within(1, 64), keys = within(1024, 32768);
+      const auto seconds = [&](std::int64_t group) {
+        const SearchResult result = search_tiles(plan, profile, point_of(plan, {batch, group, 1, 1, keys, 128, 128}));
+        REQUIRE(!result.feasible.empty());
+        return result.feasible.front().busy_seconds;
+      };
+      CAPTURE(gpu);
+      CAPTURE(heads);
+      CAPTURE(power);
+      CHECK(seconds(heads) <= 1.01 * seconds(power));
+    }
+  }
 }
 
 TEST_CASE("the best matmul tile is near the square that the bound asks for") {
