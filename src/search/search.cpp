@@ -199,33 +199,6 @@ void try_points(const Plan& plan, const HardwareProfile& hardware, const std::ve
       });
 }
 
-// Predicts the first candidates again as `predict` does, by the walk through the L2, and ranks them anew.
-void walk_the_best(const Plan& plan, const HardwareProfile& hardware, const Point& base, std::size_t threads,
-                   SearchResult& result) {
-  constexpr std::size_t most = 6;
-  constexpr double far_behind = 1.25;  // times the best one's time by the closed form
-  const double best = result.feasible.empty() ? 0 : result.feasible.front().busy_seconds;
-  constexpr std::int64_t most_steps = std::int64_t{1} << 26;  // of all of them together: some seconds
-  std::size_t count = 0;
-  for (std::int64_t steps = 0; count < std::min(most, result.feasible.size()); ++count) {
-    Candidate& candidate = result.feasible[count];
-    if (candidate.busy_seconds > far_behind * best) break;
-    Point walked = candidate.point;
-    walked.l2 = base.l2;
-    steps += walk_steps(plan, hardware, walked);
-    if (count > 0 && steps > most_steps) break;
-  }
-  in_order(
-      count, threads,
-      [&](std::size_t i, std::size_t) {
-        Candidate& candidate = result.feasible[i];
-        candidate.point.l2 = base.l2, candidate.point.drift = base.drift;
-        candidate = candidate_of(hardware, Point(candidate.point), predict(plan, hardware, candidate.point));
-      },
-      [](std::size_t, std::size_t) {});
-  std::stable_sort(result.feasible.begin(), result.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
-}
-
 }  // namespace
 
 double busy_seconds(const HardwareProfile& hardware, const Prediction& prediction) {
@@ -273,8 +246,8 @@ std::optional<Point> best_by_closed_form(const Plan& plan, const HardwareProfile
   return best;
 }
 
-SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
-                          const SearchOptions& options) {
+SearchResult rank_by_closed_form(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                                 const SearchOptions& options) {
   SearchResult result;
   Point closed = base;
   closed.l2 = L2Model::closed;
@@ -286,7 +259,44 @@ SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, con
   if (result.feasible.empty() && plan.kernel.variants.empty())
     result.infeasible.clear(), try_all(WarpLayout::shared_rows);
   std::stable_sort(result.feasible.begin(), result.feasible.end(), before);
-  if (base.l2 == L2Model::walk) walk_the_best(plan, hardware, base, options.threads, result);
+  return result;
+}
+
+void rank_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point& base, std::size_t threads,
+                  SearchResult& result) {
+  if (base.l2 != L2Model::walk) return;
+  constexpr std::size_t most = 6;
+  constexpr double far_behind = 1.25;  // times the best one's time by the closed form
+  const double best = result.feasible.empty() ? 0 : result.feasible.front().busy_seconds;
+  constexpr std::int64_t most_steps = std::int64_t{1} << 26;  // of all of them together: some seconds
+  std::size_t count = 0;
+  for (std::int64_t steps = 0; count < std::min(most, result.feasible.size()); ++count) {
+    Candidate& candidate = result.feasible[count];
+    if (candidate.busy_seconds > far_behind * best) break;
+    Point walked = candidate.point;
+    walked.l2 = base.l2;
+    steps += walk_steps(plan, hardware, walked);
+    if (count > 0 && steps > most_steps) break;
+  }
+  std::vector<Prediction> walked(count);
+  in_order(
+      count, threads,
+      [&](std::size_t i, std::size_t) {
+        Candidate& candidate = result.feasible[i];
+        candidate.point.l2 = base.l2, candidate.point.drift = base.drift;
+        walked[i] = predict(plan, hardware, candidate.point);
+        candidate = candidate_of(hardware, Point(candidate.point), walked[i]);
+        candidate.number = i;
+      },
+      [](std::size_t, std::size_t) {});
+  std::stable_sort(result.feasible.begin(), result.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
+  if (count > 0) result.first = std::move(walked[result.feasible.front().number]);
+}
+
+SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                          const SearchOptions& options) {
+  SearchResult result = rank_by_closed_form(plan, hardware, base, options);
+  rank_by_walk(plan, hardware, base, options.threads, result);
   return result;
 }
 
