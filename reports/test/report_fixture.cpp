@@ -120,8 +120,9 @@ TileMap tile_map() {
   for (const double q : {64, 128, 192, 256})
     for (const double kv : {32, 64, 96, 128, 192, 256}) {
       const double needed = (q * 128 + 4 * kv * 128) * 2;
-      Tile tile{.q = q, .kv = kv};
-      if (needed > 232448) tile.level = "smem", tile.needed_bytes = needed, tile.available_bytes = 232448;
+      Tile tile{.q = q, .kv = kv, .warps = q / 16, .stages = 2};
+      if (q == 192 && kv == 96) tile.built = false;
+      else if (needed > 232448) tile.level = "smem", tile.needed_bytes = needed, tile.available_bytes = 232448;
       else if (q * kv > 128 * 256)
         tile.level = "register", tile.needed_bytes = q * kv * 4 + q * 512, tile.available_bytes = 262144;
       else tile.seconds = 4.2e-4 * (1 + 40 / q + 12 / kv), tile.l2_read_bytes = std::round(33554432 * (1 + 8192 / q));

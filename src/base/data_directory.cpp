@@ -47,7 +47,8 @@ fs::path data_directory() {
                                    given + "'; correct the environment variable or unset it");
     return given;
   }
-  const fs::path found = above_program([](const fs::path& folder) -> fs::path {
+  // Looked for once: commands that predict many points ask again and again.
+  static const fs::path found = above_program([](const fs::path& folder) -> fs::path {
     for (const fs::path& candidate : {folder, folder / "share" / "tilescope"})
       if (holds_data(candidate)) return fs::canonical(candidate);
     return {};

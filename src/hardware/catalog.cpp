@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file_cache.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "hardware/changes.h"
 #include "hardware/profile.h"
@@ -90,15 +92,22 @@ HardwareProfile find_profile(const std::string& id_or_file, const fs::path& hard
 }
 
 std::vector<HardwareProfile> list_profiles(const fs::path& hardware_directory) {
+  const std::vector<std::string> ids = ids_in(hardware_directory);
+  std::vector<std::optional<HardwareProfile>> read(ids.size());
+  std::vector<std::vector<Diagnostic>> findings_in(ids.size());
   std::vector<HardwareProfile> profiles;
   std::vector<Diagnostic> findings;
-  for (const std::string& id : ids_in(hardware_directory)) {
+  const auto read_one = [&](std::size_t i, std::size_t) {
     try {
-      profiles.push_back(shipped_profile(hardware_directory, id));
+      read[i] = shipped_profile(hardware_directory, ids[i]);
     } catch (const InputError& error) {
-      findings.insert(findings.end(), error.diagnostics().begin(), error.diagnostics().end());
+      findings_in[i] = error.diagnostics();
     }
-  }
+  };
+  in_order(ids.size(), all_cores(), read_one, [&](std::size_t i, std::size_t) {
+    if (read[i]) profiles.push_back(std::move(*read[i]));
+    findings.insert(findings.end(), findings_in[i].begin(), findings_in[i].end());
+  });
   if (!findings.empty()) throw InputError(std::move(findings));
   return profiles;
 }

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/checked.h"
+#include "base/contains.h"
 #include "base/data_directory.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "hardware/derived.h"
 #include "network/calls.h"
 #include "network/layer_time.h"
 #include "network/memory.h"
+#include "request/choose_kernel.h"
 #include "request/compared.h"
 
 namespace tilescope {
@@ -64,47 +68,71 @@ void add_time(const ModelQuestion& question, LayerTimes& times, ModelRow& row) {
   if (question.whole_layer) row.matrix_seconds = matrix_seconds(question, times, row.phase, *row.mix);
 }
 
+// What shares predictions: a GPU, formats and a choice of kernel.
+struct Cell {
+  std::size_t gpu = 0;
+  const std::string& dtype;
+  const std::string& kernel;
+};
+
+std::vector<Cell> cells_of(const ModelQuestion& question) {
+  std::vector<Cell> cells;
+  for (std::size_t gpu = 0; gpu < question.hardware.size(); ++gpu)
+    for (const std::string& dtype : question.dtypes)
+      for (const std::string& kernel : question.kernels) cells.push_back({gpu, dtype, kernel});
+  return cells;
+}
+
+// The rows of a cell: its contexts and phases, in this order.
+std::vector<ModelRow> rows_of(const ModelQuestion& question, const Cell& cell, const HardwareProfile& hardware,
+                              const std::string& basis) {
+  std::vector<ModelRow> rows;
+  LayerTimes times(question, question.hardware[cell.gpu], basis, cell.dtype, cell.kernel);
+  for (const ContextMix& mix : question.contexts)
+    for (const Phase phase : question.phases) {
+      ModelRow& row = rows.emplace_back(ModelRow{.hardware = hardware.id,
+                                                 .dtype = cell.dtype,
+                                                 .asked_kernel = cell.kernel,
+                                                 .phase = phase,
+                                                 .mix = &mix,
+                                                 .gpus = question.gpus});
+      row.price = question.price, row.basis = basis.empty() ? "stated" : basis;
+      row.tokens = tokens_of(question, phase, mix);
+      add_memory(question, hardware, row);
+      row.reason = too_large(row);
+      try {
+        if (row.reason.empty()) add_time(question, times, row);
+      } catch (const InputError& error) {
+        row.groups.clear();
+        row.reason = error.diagnostics().front().message;
+      } catch (const CountOverflow& error) {
+        row.groups.clear();
+        row.reason = error.what();
+      }
+    }
+  return rows;
+}
+
 }  // namespace
 
 std::vector<ModelRow> model_rows(const ModelQuestion& question,
                                  const std::function<void(std::size_t done, std::size_t all)>& progress) {
-  const std::size_t all = question.hardware.size() * question.dtypes.size() * question.kernels.size() *
-                          question.contexts.size() * question.phases.size();
   ProfileCatalogue catalogue(data_directory() / "hardware");
-  std::vector<ModelRow> rows;
   std::vector<HardwareProfile> gpus;
   for (const std::string& id : question.hardware) gpus.push_back(catalogue.find(id, RatesFrom::stated));
   const std::string basis = question.basis.empty() && gpus.size() > 1 ? to_string(common_rates(gpus)) : question.basis;
-  for (std::size_t g = 0; g < gpus.size(); ++g) {
-    const HardwareProfile& hardware = gpus[g];
-    for (const std::string& dtype : question.dtypes)
-      for (const std::string& kernel : question.kernels) {
-        LayerTimes times(question, question.hardware[g], basis, dtype, kernel);
-        for (const ContextMix& mix : question.contexts)
-          for (const Phase phase : question.phases) {
-            ModelRow& row = rows.emplace_back(ModelRow{.hardware = hardware.id,
-                                                       .dtype = dtype,
-                                                       .asked_kernel = kernel,
-                                                       .phase = phase,
-                                                       .mix = &mix,
-                                                       .gpus = question.gpus});
-            row.price = question.price, row.basis = basis.empty() ? "stated" : basis;
-            row.tokens = tokens_of(question, phase, mix);
-            add_memory(question, hardware, row);
-            row.reason = too_large(row);
-            try {
-              if (row.reason.empty()) add_time(question, times, row);
-            } catch (const InputError& error) {
-              row.groups.clear();
-              row.reason = error.diagnostics().front().message;
-            } catch (const CountOverflow& error) {
-              row.groups.clear();
-              row.reason = error.what();
-            }
-            if (progress) progress(rows.size(), all);
-          }
-      }
-  }
+  if (contains(question.kernels, "auto")) kernels_of_diagram("attention");  // read before all threads ask for them
+  const std::vector<Cell> cells = cells_of(question);
+  const std::size_t all = cells.size() * question.contexts.size() * question.phases.size();
+  std::vector<std::vector<ModelRow>> found(cells.size());
+  std::vector<ModelRow> rows;
+  in_order(
+      cells.size(), question.threads,
+      [&](std::size_t i, std::size_t) { found[i] = rows_of(question, cells[i], gpus[cells[i].gpu], basis); },
+      [&](std::size_t i, std::size_t) {
+        std::move(found[i].begin(), found[i].end(), std::back_inserter(rows));
+        if (progress) progress(rows.size(), all);
+      });
   return rows;
 }
 

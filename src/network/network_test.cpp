@@ -231,6 +231,35 @@ TEST_CASE("a model's time is that of predict, layer by layer") {
   CHECK(rows[1].attention_seconds == doctest::Approx(32 * decode).epsilon(1e-12));
 }
 
+TEST_CASE("the rows of a model do not depend on the number of threads") {
+  std::mt19937 random(test_seed());
+  const std::vector<std::string> gpus{"h100_sxm", "l40s", "mi300x", "b200_sxm", "a100_sxm_80", "rtx4090"},
+      dtypes{"fp16", "bf16", "fp8_e4m3", "fp16,kv=int8:g64:b2", "fp16,kv=int4:g64:b2"},
+      kernels{"auto", "ideal", "split_kv"}, models{"llama-3-8b", "gemma-2-9b", "deepseek-v2-lite"};
+  const auto some = [&](const std::vector<std::string>& all) {
+    std::vector<std::string> drawn = all;
+    std::shuffle(drawn.begin(), drawn.end(), random);
+    drawn.resize(2);
+    return drawn;
+  };
+  for (int draw = 0; draw < 2; ++draw) {
+    ModelQuestion question = question_of(shipped_network(models[random() % models.size()]));
+    question.hardware = some(gpus), question.dtypes = some(dtypes), question.kernels = some(kernels);
+    question.phases = {Phase::prefill, Phase::decode};
+    question.contexts = {{"3k", {{3000, 2}}}};
+    const std::string alone = model_json(question, model_rows(question)).dump();
+    question.threads = 2 + random() % 6;
+    std::size_t last = 0;
+    CHECK(model_json(question, model_rows(question,
+                                          [&](std::size_t done, std::size_t) {
+                                            CHECK(done > last);
+                                            last = done;
+                                          }))
+              .dump() == alone);
+    CHECK(last == 16);
+  }
+}
+
 // validate/matmul/h100_sxm.csv: torch.matmul (PyTorch 2.11, CUDA 13.0) on an H100 SXM, 108 matrices.
 // docs/language-models.md states these numbers.
 TEST_CASE("the least time of a matrix stands below the measured one, by the stated factor") {

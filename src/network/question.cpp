@@ -117,7 +117,8 @@ std::vector<OptionSpec> model_options() {
            Value::flag},
           {"price", "price of a GPU and hour, for the cost of a million tokens"},
           {"as", "read the configuration as this model_type"},
-          {"architectures", "file of architectures in place of models/networks/architectures.yaml", Value::file}};
+          {"architectures", "file of architectures in place of models/networks/architectures.yaml", Value::file},
+          threads_option()};
 }
 
 ModelQuestion read_model_question(const std::string& config, const Options& options) {
@@ -153,7 +154,7 @@ ModelQuestion read_model_question(const std::string& config, const Options& opti
   }
   question.l2 = options.text("l2").value_or("closed"), question.basis = options.text("basis").value_or("");
   question.whole_layer = options.has("whole-layer");
-  question.price = read_price(options);
+  question.price = read_price(options), question.threads = threads_of(options);
   return question;
 }
 

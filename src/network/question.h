@@ -47,10 +47,11 @@ struct ModelQuestion {
   std::string basis = {};             // as --basis; empty: one basis for all GPUs
   bool whole_layer = false;           // time of the matrices, too
   std::optional<double> price = {};   // of a GPU and hour
+  std::size_t threads = 1;
 };
 
 // --phase --batch --context --chunk --speculative --page --tp --dtype --kernel --hardware --weights --whole-layer
-// --price --as --architectures
+// --price --as --architectures --threads
 std::vector<OptionSpec> model_options();
 
 // Reads the configuration and the options. Throws InputError.

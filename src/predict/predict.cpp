@@ -119,19 +119,44 @@ StageResults<LaunchCounts> counted(const StageResults<BoundIsland>& bound, std::
   return counts;
 }
 
-}  // namespace
-
-void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
-  // Results of the stages lie on the stack: the points of a sweep take no memory from the heap.
+// Results of the stages lie on the stack: the points of a sweep take no memory from the heap.
+struct StackMemory {
   std::array<std::byte, 64 << 10> buffer;
-  std::pmr::monotonic_buffer_resource memory(buffer.data(), buffer.size());
-  clear(out, plan.schedule.islands.size());
-  // Bind the point: loops, tiles and masks of every launch.
-  const StageResults<BoundIsland> bound = bind_islands(plan, hardware, point, &memory);
+  std::pmr::monotonic_buffer_resource resource{buffer.data(), buffer.size()};
+};
+
+// All that follows from the bound launches.
+void predict_bound(const Plan& plan, const HardwareProfile& hardware, const StageResults<BoundIsland>& bound,
+                   std::pmr::memory_resource& memory, Prediction& out) {
   const StageResults<LaunchCounts> counts = counted(bound, memory, out);
   add_times(plan, hardware, bound, counts, Gains::wanted, out);
   // Check: no answer that cannot be.
   require_possible(out);
+}
+
+}  // namespace
+
+void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
+  StackMemory memory;
+  clear(out, plan.schedule.islands.size());
+  // Bind the point: loops, tiles and masks of every launch.
+  predict_bound(plan, hardware, bind_islands(plan, hardware, point, &memory.resource), memory.resource, out);
+}
+
+bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
+  StackMemory memory;
+  clear(out, plan.schedule.islands.size());
+  StageResults<BoundIsland> bound(&memory.resource);
+  bound.reserve(plan.schedule.islands.size());
+  for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i)
+    bound.push_back(bind_loops(plan, hardware, point, i));
+  add_footprints(bound, out);
+  const auto fits = [](const FootprintRow& row) { return row.fits(); };
+  if (!std::all_of(out.footprint.begin(), out.footprint.end(), fits)) return false;
+  out.footprint.clear();
+  for (BoundIsland& launch : bound) bind_sums(launch);
+  predict_bound(plan, hardware, bound, memory.resource, out);
+  return true;
 }
 
 void predict_times(const Plan& plan, const HardwareProfile& hardware, const Point& point,

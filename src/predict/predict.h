@@ -15,6 +15,9 @@ Prediction predict(const Plan& plan, const HardwareProfile& hardware, const Poin
 // The same for the points of a sweep: `out` is cleared and refilled, so that its memory is used again.
 void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);
 
+// The same where every tile fits; false: `out` holds the footprint alone.
+bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);
+
 // The same point under several choices of the time model, one after the other: counts are made once. Without gains.
 void predict_times(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                    std::span<const TimeChoices> choices, const std::function<void(const Prediction&)>& each);

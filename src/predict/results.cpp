@@ -71,6 +71,7 @@ void clear(Prediction& out, std::size_t launches) {
   out.operand_bytes = 0;
   out.bulk_smem = {};
   out.time = {};
+  out.runnable = out.feasible = true;
 }
 
 void add_counts(std::span<const BoundIsland> bound, std::span<const LaunchCounts> counts, Prediction& out) {
@@ -87,6 +88,11 @@ void add_counts(std::span<const BoundIsland> bound, std::span<const LaunchCounts
   }
   add_memory(bound, out);
   add_sums(out);
+}
+
+void add_footprints(std::span<const BoundIsland> bound, Prediction& out) {
+  for (const BoundIsland& launch : bound) add_footprint(launch, footprint_of(launch), out);
+  add_memory(bound, out);
 }
 
 void add_resources(const std::array<double, resource_count>& seconds, int launch, Prediction& out) {

@@ -13,6 +13,9 @@ void clear(Prediction& out, std::size_t launches);
 // Terms, footprint, work and traffic of each launch, and their sums. Throws CountOverflow.
 void add_counts(std::span<const BoundIsland> bound, std::span<const LaunchCounts> counts, Prediction& out);
 
+// Footprints of each launch and of the GPU's memory, by themselves.
+void add_footprints(std::span<const BoundIsland> bound, Prediction& out);
+
 // Seconds of each resource, and the slowest of them as the launch's time: a lower bound.
 void add_resources(const std::array<double, resource_count>& seconds, int launch, Prediction& out);
 

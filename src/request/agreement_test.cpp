@@ -1,5 +1,6 @@
 // predict, sweep, search and compare give the same answer for the same point.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <cmath>
 #include <random>
@@ -9,6 +10,7 @@
 #include "base/test_seed.h"
 #include "predict/predict.h"
 #include "request/answer.h"
+#include "request/choose_kernel.h"
 #include "request/compared.h"
 #include "request/option_specs.h"
 #include "request/searched.h"
@@ -158,6 +160,46 @@ TEST_CASE("predict, sweep, search and compare agree on random points, and no num
   }
   MESSAGE(agreed << " points compared, " << refused << " refused");
   CHECK(agreed > most / 3);
+}
+
+TEST_CASE("--kernel auto gives the answer of the kernel that is the fastest when each is predicted by itself") {
+  std::mt19937 random(test_seed() + 4);
+  std::size_t compared = 0, kernels = 0;
+  for (int draw = 0; draw < 8; ++draw) {
+    const int heads_kv = one_of(random, {1, 4});
+    const std::string keys = std::to_string(std::uniform_int_distribution<>(100, 1500)(random));
+    const Given given{{"hardware", one_of<std::string>(random, {"h200_sxm", "h100_sxm", "a100_sxm_80", "l40s"})},
+                      {"batch", std::to_string(one_of(random, {1, 3}))},
+                      {"heads-kv", std::to_string(heads_kv)},
+                      {"heads-q", std::to_string(heads_kv * one_of(random, {1, 4}))},
+                      {"q-len", one_of<std::string>(random, {keys, "1"})},
+                      {"kv-len", keys},
+                      {"head-dim", one_of<std::string>(random, {"64", "128"})},
+                      {"dtype", one_of<std::string>(random, {"fp16", "bf16", "fp16,kv=fp8_e4m3"})},
+                      {"l2", one_of<std::string>(random, {"walk", "walk", "closed"})},
+                      {"mask", one_of<std::string>(random, {"none", "causal"})}};
+    std::optional<Answer> fastest;
+    std::size_t run = 0;
+    for (const std::string& kernel : kernels_of_diagram("attention")) {
+      try {
+        Answer a = answer_of_plan(options_of(with(given, "kernel", kernel)));
+        if (!a.outside.empty() || !a.prediction.feasible) continue;
+        ++run;
+        if (!fastest || a.prediction.time.total < fastest->prediction.time.total) fastest = std::move(a);
+      } catch (const InputError&) {  // not built for the point
+      }
+    }
+    const Answer chosen = answer(options_of(with(given, "kernel", "auto")));
+    REQUIRE(chosen.prediction.feasible == fastest.has_value());
+    if (!fastest) continue;
+    Json answer = chosen.json();
+    CHECK(answer["chosen"].get<std::string>().find(fmt::format("fastest of {} kernels", run)) != std::string::npos);
+    answer.erase("chosen");
+    CHECK(answer == fastest->json());
+    ++compared, kernels += run;
+  }
+  CHECK(compared >= 4);
+  CHECK(kernels > 6 * compared);
 }
 
 TEST_CASE("the merge of a split reads exactly what the parts wrote, including parts without a visible key") {

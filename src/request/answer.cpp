@@ -31,22 +31,42 @@ JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, con
   return {.error = error("seconds"), .cold_error = error("seconds_cold"), .dram_error = error("hbm_read_bytes")};
 }
 
-Answer answer_of_plan(const Options& options) {
-  Answer a{read_plan(options), read_hardware(options), {}, {}, {}, {}, {}};
+StartedAnswer start_answer(const Options& options) {
+  StartedAnswer started{.answer = {read_plan(options), read_hardware(options), {}, {}, {}, {}, {}}, .tiles = {}};
+  Answer& a = started.answer;
   a.point = read_point(options, a.plan);
-  settle_tile(a.plan, a.hardware, a.point, tile_given(options), search_options(options, a.plan));
+  started.tiles = rank_tiles(a.plan, a.hardware, a.point, tile_given(options), search_options(options, a.plan));
+  return started;
+}
+
+void finish_answer(StartedAnswer& started) {
+  Answer& a = started.answer;
   a.outside = outside_shapes(a.plan.kernel, a.hardware, a.point.workload);
+  std::optional<Prediction> walked;
+  if (a.outside.empty()) walked = walk_tiles(a.plan, a.hardware, a.point, started.tiles);
+  refuse_unsupported(a.plan, a.hardware, a.point);
   a.prediction.feasible = a.outside.empty();
-  if (!a.outside.empty()) return a;
-  predict(a.plan, a.hardware, a.point, a.prediction);
+  if (!a.outside.empty()) return;
+  if (walked) a.prediction = std::move(*walked);
+  else predict(a.plan, a.hardware, a.point, a.prediction);
   a.options = stated_errors(a.plan, a.hardware, a.point, a.prediction);
-  return a;
+}
+
+Answer answer_of_plan(const Options& options) {
+  StartedAnswer started = start_answer(options);
+  finish_answer(started);
+  return std::move(started.answer);
 }
 
 Answer answer(const Options& options) {
   if (!asks_for_choice(options.text("kernel"))) return answer_of_plan(options);
-  const KernelChoice choice = choose_kernel(options);
+  KernelChoice choice = choose_kernel(options);
   const Options open = options.without("kernel");
+  // `auto` compares kernels in fp16 where no format is given; a kernel's own may be another.
+  if (choice.answer && read_point(open.without("diagram"), choice.answer->plan).dtypes == choice.answer->point.dtypes) {
+    choice.answer->how = choice.how;
+    return std::move(*choice.answer);
+  }
   if (!choice.kernel.empty()) {
     Answer a = answer_of_plan(open.without("diagram").with("kernel", choice.kernel));
     a.how = choice.how;

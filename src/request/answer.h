@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "predict/explain/prediction_columns.h"
+#include "request/best_tile.h"
 #include "request/read_point.h"
 
 namespace tilescope {
@@ -26,6 +27,14 @@ Answer answer(const Options& options);
 
 // The same where --kernel names a descriptor, or is not given.
 Answer answer_of_plan(const Options& options);
+
+// The same in two steps: what is known before the walk through the L2, and the rest. InputError in either.
+struct StartedAnswer {
+  Answer answer;      // without a prediction
+  RankedTiles tiles;  // by the closed form
+};
+StartedAnswer start_answer(const Options& options);
+void finish_answer(StartedAnswer& started);
 
 // The errors that are known of a prediction: on a measured GPU, those of measurements of this kernel or the nearest
 // (validate/errors.json); where rates are derived, those of all kernels by the same rules (validate/basis_errors.json).

@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/checked.h"
 #include "base/contains.h"
 #include "base/data_directory.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "predict/point/plan_cache.h"
+#include "predict/point/support.h"
+#include "predict/predict.h"
 #include "request/answer.h"
 
 namespace tilescope {
@@ -17,22 +21,77 @@ namespace {
 
 std::filesystem::path kernels_directory() { return data_directory() / "kernels"; }
 
-struct Timed {
+// A kernel that may be the fastest.
+struct Contender {
   std::string kernel;
-  double seconds = 0;
+  StartedAnswer started;
+  double closed_seconds = 0;  // by the closed form
+  bool runs = false;
+  std::optional<double> seconds = {};  // as predicted; nullopt: far behind, or it does not run
 };
 
-// The prediction's time of a kernel that exists for the point; nullopt: it does not.
-std::optional<double> seconds_of(const Options& options, const std::string& kernel) {
+// Calls `step`; false: the kernel is not built for the formats, the mask, the head_dim, the tile or the GPU.
+template <class Step>
+bool possible(Step step) {
   try {
-    const Answer a = answer_of_plan(options.with("kernel", kernel));
-    if (!a.outside.empty() || !a.prediction.feasible) return std::nullopt;
-    return a.prediction.time.total;
+    step();
+    return true;
   } catch (const InputError&) {
-    return std::nullopt;  // not built for the formats, the mask, the head_dim, the tile or the GPU
+    return false;
   } catch (const CountOverflow&) {
-    return std::nullopt;
+    return false;
   }
+}
+
+// nullopt: no tile fits.
+std::optional<double> seconds_by_closed_form(const StartedAnswer& started) {
+  if (const auto seconds = started.tiles.seconds()) return seconds;
+  Point closed = started.answer.point;
+  closed.l2 = L2Model::closed;
+  const Prediction prediction = predict(started.answer.plan, started.answer.hardware, closed);
+  return prediction.feasible ? std::optional(prediction.time.total) : std::nullopt;
+}
+
+// The kernels that exist for the point, without a walk through the L2.
+std::vector<Contender> contenders(const Options& options, const std::vector<std::string>& kernels) {
+  std::vector<Contender> all;
+  for (const std::string& kernel : kernels)
+    possible([&] {
+      Contender one{.kernel = kernel, .started = start_answer(options.with("kernel", kernel))};
+      const Answer& a = one.started.answer;
+      refuse_unsupported(a.plan, a.hardware, a.point);
+      if (!outside_shapes(a.plan.kernel, a.hardware, a.point.workload).empty()) return;
+      if (const auto seconds = seconds_by_closed_form(one.started)) one.closed_seconds = *seconds;
+      else return;
+      all.push_back(std::move(one));
+    });
+  return all;
+}
+
+constexpr std::size_t most_shown = 4;
+
+// Predicts the contenders as `predict` does, but for those that the closed form puts far behind the ones that are
+// shown: the walk through the L2 takes longer than all else.
+void predict_contenders(std::vector<Contender>& all) {
+  constexpr double far_behind = 2;
+  std::vector<double> by_closed_form;
+  for (const Contender& each : all) by_closed_form.push_back(each.closed_seconds);
+  std::sort(by_closed_form.begin(), by_closed_form.end());
+  const double most =
+      all.size() <= most_shown ? std::numeric_limits<double>::infinity() : far_behind * by_closed_form[most_shown - 1];
+  const bool walks = !all.empty() && all.front().started.answer.point.l2 == L2Model::walk;
+  in_order(
+      all.size(), walks ? all_cores() : 1,
+      [&](std::size_t i, std::size_t) {
+        Contender& one = all[i];
+        one.runs = possible([&] {
+          if (one.closed_seconds > most) return;
+          finish_answer(one.started);
+          const Prediction& prediction = one.started.answer.prediction;
+          if (prediction.feasible) one.seconds = prediction.time.total;
+        });
+      },
+      [](std::size_t, std::size_t) {});
 }
 
 Options for_kernels(const Options& options) {
@@ -41,25 +100,30 @@ Options for_kernels(const Options& options) {
 }
 
 KernelChoice fastest(const Options& options) {
-  const Options open = for_kernels(options);
   const Plan plain = read_plan(options.without("kernel"));
   if (options.has("schedule")) refuse("--kernel", "auto chooses the schedule too; leave out --schedule");
-  std::vector<Timed> timed;
-  for (const std::string& kernel : kernels_of_diagram(plain.schedule.diagram.name))
-    if (const auto seconds = seconds_of(open, kernel)) timed.push_back({kernel, *seconds});
-  std::stable_sort(timed.begin(), timed.end(), [](const Timed& a, const Timed& b) { return a.seconds < b.seconds; });
+  std::vector<Contender> all = contenders(for_kernels(options), kernels_of_diagram(plain.schedule.diagram.name));
+  predict_contenders(all);
+  std::vector<Contender*> timed;
+  for (Contender& each : all)
+    if (each.seconds) timed.push_back(&each);
+  std::stable_sort(timed.begin(), timed.end(),
+                   [](const Contender* a, const Contender* b) { return *a->seconds < *b->seconds; });
   const std::string gpu = read_hardware(options).id;
   if (timed.empty())
     return {
         {}, {}, {fmt::format("no kernel with a descriptor takes this point on {}; see tilescope list kernels", gpu)}};
+  const auto count = std::count_if(all.begin(), all.end(), [](const Contender& each) { return each.runs; });
   std::vector<std::string> shown;
-  for (const Timed& each : timed) shown.push_back(fmt::format("{} {:.2f} us", each.kernel, each.seconds * 1e6));
-  constexpr std::size_t most = 4;
-  if (shown.size() > most) shown.resize(most), shown.emplace_back("...");
-  return {timed.front().kernel,
-          fmt::format("--kernel auto: {} is predicted to be the fastest of {} kernels for this point on {}: {}",
-                      timed.front().kernel, timed.size(), gpu, join(shown, ", ")),
-          {}};
+  for (std::size_t i = 0; i < std::min(timed.size(), most_shown); ++i)
+    shown.push_back(fmt::format("{} {:.2f} us", timed[i]->kernel, *timed[i]->seconds * 1e6));
+  if (count > std::ssize(shown)) shown.emplace_back("...");
+  const std::string best = timed.front()->kernel;
+  return {.kernel = best,
+          .how = fmt::format("--kernel auto: {} is predicted to be the fastest of {} kernels for this point on {}: {}",
+                             best, count, gpu, join(shown, ", ")),
+          .reasons = {},
+          .answer = std::make_shared<Answer>(std::move(timed.front()->started.answer))};
 }
 
 std::pair<std::string, std::string> software_and_backend(const std::string& text) {
@@ -93,9 +157,16 @@ bool asks_for_choice(const std::optional<std::string>& kernel) {
 }
 
 std::vector<std::string> kernels_of_diagram(const std::string& diagram) {
+  const std::filesystem::path data = data_directory();
+  const auto kernels = shipped_kernels(data / "kernels");
+  std::vector<std::shared_ptr<const Plan>> plans(kernels.size());
   std::vector<std::string> names;
-  for (const auto& [name, file] : shipped_kernels(kernels_directory()))
-    if (shipped_plan(name, file, data_directory())->schedule.diagram.name == diagram) names.push_back(name);
+  in_order(
+      kernels.size(), all_cores(),
+      [&](std::size_t i, std::size_t) { plans[i] = shipped_plan(kernels[i].first, kernels[i].second, data); },
+      [&](std::size_t i, std::size_t) {
+        if (plans[i]->schedule.diagram.name == diagram) names.push_back(kernels[i].first);
+      });
   return names;
 }
 

@@ -1,9 +1,11 @@
 // --kernel auto and --kernel SOFTWARE[:BACKEND]: which descriptor answers.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "request/answer.h"
 #include "request/calls.h"
 #include "request/options.h"
 
@@ -13,7 +15,8 @@ struct KernelChoice {
   std::string kernel;  // empty: none can answer, for `reasons`
   std::string how;     // one line: which of how many, or what the software launches
   std::vector<std::string> reasons;
-  std::string launches{};  // of a software: part of the launch's name
+  std::string launches{};            // of a software: part of the launch's name
+  std::shared_ptr<Answer> answer{};  // of `auto`: what answer_of_plan gives for the kernel
 };
 
 // Whether --kernel asks for a choice: "auto", or the name of a table of calls, with or without a backend.

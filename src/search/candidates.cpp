@@ -14,14 +14,15 @@ constexpr std::int64_t largest_tile = 256;  // 256 x 256 fp32 accumulators are a
 
 std::int64_t rounded_up(std::int64_t value, std::int64_t unit) { return ceil_div(value, unit) * unit; }
 
-// The sides of a contraction: rows and columns of its result, and what it sums over.
-struct Sides {
-  std::vector<AxisId> rows, columns, summed;
+// A contraction on matrix instructions: rows and columns of its result, and what it sums over.
+struct Contraction {
+  const Island* island;
+  const IslandImplementation* how;
+  std::vector<AxisId> rows = {}, columns = {}, summed = {};
 };
 
-Sides sides_of(const Diagram& diagram, const Operator& op) {
-  Sides sides;
-  if (op.inputs.size() != 2) return sides;
+void add_sides(const Diagram& diagram, const Operator& op, Contraction& sides) {
+  if (op.inputs.size() != 2) return;
   const Array &a = diagram.array(op.inputs[0]), &b = diagram.array(op.inputs[1]), &c = diagram.array(op.outputs[0]);
   for (const AxisId axis : a.axes) {
     if (c.has(axis) && !b.has(axis)) sides.rows.push_back(axis);
@@ -29,21 +30,20 @@ Sides sides_of(const Diagram& diagram, const Operator& op) {
   }
   for (const AxisId axis : b.axes)
     if (c.has(axis) && !a.has(axis)) sides.columns.push_back(axis);
-  return sides;
 }
 
-// Every contraction of the islands that run on matrix instructions.
-template <class Visit>
-void for_each_contraction(const Plan& plan, Visit visit) {
+std::vector<Contraction> contractions_of(const Plan& plan) {
+  std::vector<Contraction> all;
   for (std::size_t i = 0; i < plan.schedule.islands.size(); ++i) {
     const IslandImplementation& how = plan.kernel.islands[i];
     if (!how.uses_tensor_cores()) continue;
     for (const int number : plan.schedule.islands[i].operators) {
       const Operator& op = plan.schedule.diagram.operators[static_cast<std::size_t>(number)];
-      if (op.kind == OperatorKind::contraction)
-        visit(plan.schedule.islands[i], how, sides_of(plan.schedule.diagram, op));
+      if (op.kind != OperatorKind::contraction) continue;
+      add_sides(plan.schedule.diagram, op, all.emplace_back(Contraction{&plan.schedule.islands[i], &how}));
     }
   }
+  return all;
 }
 
 const Loop* innermost_loop(const Island& island, AxisId axis) {
@@ -59,14 +59,24 @@ int parameter_of(const Island& island, AxisId axis) {
   return loop && !loop->tile.parts ? loop->tile.parameter : -1;
 }
 
-std::int64_t tile_of(const Plan& plan, const Point& point, const Island& island, AxisId axis) {
-  const std::int64_t size = plan.schedule.diagram.axes[index(axis)].size_in(point.workload);
-  const Loop* loop = innermost_loop(island, axis);
-  return loop ? loop->tile.value(size, {point.tiles.data(), point.tiles.size()}) : size;
-}
-
 void add(std::vector<std::int64_t>& list, std::int64_t value) {
   if (!contains(list, value)) list.push_back(value);
+}
+
+// Lengths that a tile of an outer axis may have beyond the axis' end, so that whole instructions cover it: the least
+// divisor of an instruction's extent that holds the axis, or multiples of the extent up to twice the axis. 7 heads of a
+// group take the 8 rows of half an instruction of 16.
+std::vector<std::int64_t> padded_lengths(std::int64_t length, std::int64_t unit) {
+  std::vector<std::int64_t> padded;
+  if (length > 1 && length < unit) {
+    std::int64_t part = length;
+    while (unit % part != 0) ++part;
+    padded.push_back(part);
+  }
+  for (const std::int64_t multiple : multiples)
+    if (const std::int64_t tile = unit * multiple; length > unit && tile >= length && tile < 2 * length)
+      padded.push_back(tile);
+  return padded;
 }
 
 // One side of one contraction: its last cut axis is tiled by instructions, the axes outside it are shared or not.
@@ -91,6 +101,8 @@ void add_side(const Plan& plan, const Point& base, const Island& island, const I
     add(outer, 1);
     for (std::int64_t part = 2; part <= std::min(length, largest_tile); ++part)
       if (length % part == 0) add(outer, part), add(shared, part);
+    for (const std::int64_t padded : padded_lengths(length, unit))
+      if (padded <= largest_tile) add(outer, padded), add(shared, padded);
   }
   if (whole > 1 && whole <= largest_tile) shared.push_back(whole);
   auto& inner = candidates[static_cast<std::size_t>(parameter_of(island, cut.back()))];
@@ -108,10 +120,9 @@ void add_side(const Plan& plan, const Point& base, const Island& island, const I
 std::vector<std::vector<std::int64_t>> tile_candidates(const Plan& plan, const HardwareProfile& hardware,
                                                        const Point& base) {
   std::vector<std::vector<std::int64_t>> candidates(plan.schedule.parameters.size());
-  for_each_contraction(plan, [&](const Island& island, const IslandImplementation& how, const Sides& sides) {
-    for (const auto* side : {&sides.rows, &sides.columns, &sides.summed})
-      add_side(plan, base, island, how, *side, side == &sides.rows, candidates);
-  });
+  for (const Contraction& each : contractions_of(plan))
+    for (const auto* side : {&each.rows, &each.columns, &each.summed})
+      add_side(plan, base, *each.island, *each.how, *side, side == &each.rows, candidates);
   for (const Chunking& cut : plan.schedule.chunks) {
     if (cut.length.parameter < 0 || !cut.length.parts) continue;
     const std::int64_t size = plan.schedule.diagram.axes[index(cut.of)].size_in(base.workload);
@@ -129,42 +140,62 @@ std::vector<std::vector<std::int64_t>> tile_candidates(const Plan& plan, const H
   return candidates;
 }
 
-bool tiles_fit_instructions(const Plan& plan, const Point& point, WarpLayout layout) {
-  bool fit = true;
-  for_each_contraction(plan, [&](const Island& island, const IslandImplementation& how, const Sides& sides) {
-    const MmaShape mma{how.mma.m, std::max<std::int64_t>(how.mma.n, 8), how.mma.k};  // all columns: in steps of 8
-    const std::int64_t together = how.path().warpgroup ? 4 : 1;                      // warps of an instruction
-    const auto& guard = plan.schedule.diagram.guard;
-    struct Side {
-      std::int64_t length = 1;
-      bool cut = false, queries = false;
-      bool all = true;  // the tile holds the side's axes that the grid may cut
-    };
-    const auto extent = [&](const std::vector<AxisId>& side, std::int64_t unit) {
-      Side found;
-      for (const AxisId axis : side) {
-        found.length = checked_mul(found.length, tile_of(plan, point, island, axis));
-        found.cut = found.cut || parameter_of(island, axis) >= 0;
-        found.queries = found.queries || (guard && axis == guard->query);
-        const Axis& whole = plan.schedule.diagram.axes[index(axis)];
-        if (parameter_of(island, axis) >= 0)
-          found.all = found.all && tile_of(plan, point, island, axis) >= whole.size_in(point.workload);
+TileRules::TileRules(const Plan& plan, const Workload& workload) {
+  const Diagram& diagram = plan.schedule.diagram;
+  for (const Contraction& each : contractions_of(plan)) {
+    const auto side_of = [&](const std::vector<AxisId>& axes, std::int64_t unit) {
+      Side side{.unit = unit};
+      for (const AxisId axis : axes) {
+        const bool cut = parameter_of(*each.island, axis) >= 0;
+        side.axes.push_back({diagram.axes[index(axis)].size_in(workload), innermost_loop(*each.island, axis), cut});
+        side.cut = side.cut || cut, side.queries = side.queries || (diagram.guard && axis == diagram.guard->query);
       }
-      if (!found.cut) found.length = rounded_up(found.length, unit);  // what no loop cuts is padded
-      fit = fit && found.length % unit == 0 && (!found.cut || found.length <= std::max(largest_tile, unit));
-      return found;
+      return side;
     };
-    const Side rows = extent(sides.rows, mma.m), columns = extent(sides.columns, mma.n);
-    extent(sides.summed, mma.k);
-    const std::int64_t pieces = rows.queries || !guard ? rows.length / mma.m
-                                : columns.queries      ? columns.length / mma.m
-                                                       : (rows.length / mma.m) * (columns.length / mma.n);
-    const bool sharing =
-        rows.queries && (rows.all || layout == WarpLayout::shared_rows) && pieces * together < point.warps;
-    const std::int64_t shared = sharing ? point.warps / std::max<std::int64_t>(1, pieces * together) : 1;
-    fit = fit && pieces > 0 && pieces * together * shared % point.warps == 0 && columns.length % (mma.n * shared) == 0;
-  });
-  return fit;
+    const MmaShape& mma = each.how->mma;
+    products_.push_back({.rows = side_of(each.rows, mma.m),
+                         .columns = side_of(each.columns, std::max<std::int64_t>(mma.n, 8)),  // n = 1: all columns
+                         .summed = side_of(each.summed, mma.k),
+                         .warps_together = each.how->path().warpgroup ? 4 : 1,
+                         .guarded = diagram.guard.has_value()});
+  }
+}
+
+// Its length, padded where no loop cuts it; nullopt: no whole instructions cover it.
+std::optional<std::int64_t> TileRules::Side::length_in(const Point& point) const {
+  std::int64_t length = 1;
+  for (const SideAxis& axis : axes) length = checked_mul(length, axis.tile_in(point));
+  if (!cut) return rounded_up(length, unit);
+  if (length % unit != 0 || length > std::max(largest_tile, unit)) return std::nullopt;
+  return length;
+}
+
+bool TileRules::Side::whole_in(const Point& point) const {
+  return std::all_of(axes.begin(), axes.end(),
+                     [&](const SideAxis& axis) { return !axis.cut || axis.tile_in(point) >= axis.size; });
+}
+
+std::int64_t TileRules::SideAxis::tile_in(const Point& point) const {
+  return loop ? loop->tile.value(size, {point.tiles.data(), point.tiles.size()}) : size;
+}
+
+bool TileRules::Product::fits(const Point& point, WarpLayout layout) const {
+  const auto row_length = rows.length_in(point), column_length = columns.length_in(point);
+  if (!row_length || !column_length || !summed.length_in(point)) return false;
+  const std::int64_t row_pieces = *row_length / rows.unit;
+  const std::int64_t pieces = rows.queries || !guarded ? row_pieces
+                              : columns.queries        ? *column_length / rows.unit
+                                                       : row_pieces * (*column_length / columns.unit);
+  const bool sharing = rows.queries && (layout == WarpLayout::shared_rows || rows.whole_in(point)) &&
+                       pieces * warps_together < point.warps;
+  const std::int64_t shared = sharing ? point.warps / std::max<std::int64_t>(1, pieces * warps_together) : 1;
+  return pieces > 0 && pieces * warps_together * shared % point.warps == 0 &&
+         *column_length % (columns.unit * shared) == 0;
+}
+
+bool TileRules::fit(const Point& point, WarpLayout layout) const {
+  return std::all_of(products_.begin(), products_.end(),
+                     [&](const Product& product) { return product.fits(point, layout); });
 }
 
 }  // namespace tilescope

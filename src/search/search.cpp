@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <tuple>
 
 #include "base/contains.h"
@@ -81,21 +82,39 @@ bool thin(Sizes& sizes) {
   return thinned;
 }
 
-std::vector<Point> points_of_grid(const Plan& plan, const Point& base, const Sizes& sizes, WarpLayout layout) {
-  std::vector<Point> points;
+// The sizes of every parameter that are tried.
+Sizes sizes_of_grid(const Plan& plan, const HardwareProfile& hardware, const Point& base, const SearchOptions& options,
+                    bool* thinned) {
+  Sizes sizes = tile_candidates(plan, hardware, base);
+  for (const int position : options.fixed)
+    sizes[static_cast<std::size_t>(position)] = {base.tiles[static_cast<std::size_t>(position)]};
+  const bool left_out = thin(sizes);
+  if (thinned) *thinned = left_out;
+  return sizes;
+}
+
+// Visits every combination of the sizes, with every number of warps, that whole instructions cover.
+template <class Visit>
+void for_each_point(const TileRules& rules, const Point& base, const Sizes& sizes, WarpLayout layout, Visit visit) {
+  Point point = base;
   std::vector<std::size_t> at(sizes.size(), 0);
   for (bool more = true; more;) {
-    Point point = base;
     for (std::size_t i = 0; i < sizes.size(); ++i) point.tiles[i] = sizes[i][at[i]];
     for (const std::int64_t warps : warp_choices) {
       point.warps = warps;
-      if (tiles_fit_instructions(plan, point, layout)) points.push_back(point);
+      if (rules.fit(point, layout)) visit(point);
     }
     std::size_t digit = sizes.size();
     while (digit > 0 && ++at[digit - 1] == sizes[digit - 1].size()) at[--digit] = 0;
     more = digit > 0;
   }
-  return points;
+}
+
+std::int64_t smem_bytes(const Prediction& prediction) {
+  std::int64_t most = 0;
+  for (const FootprintRow& row : prediction.footprint)
+    if (row.level == Boundary::smem) most = std::max(most, row.bytes);
+  return most;
 }
 
 Candidate candidate_of(const HardwareProfile& hardware, const Point& point, const Prediction& prediction) {
@@ -106,8 +125,7 @@ Candidate candidate_of(const HardwareProfile& hardware, const Point& point, cons
   candidate.hbm_bytes = prediction.traffic.both(LevelId::hbm);
   candidate.bound_by = prediction.time.bound_by;
   candidate.model = model_name(prediction), candidate.basis = overall_basis(hardware, prediction);
-  for (const FootprintRow& row : prediction.footprint)
-    if (row.level == Boundary::smem) candidate.smem_bytes = std::max(candidate.smem_bytes, row.bytes);
+  candidate.smem_bytes = smem_bytes(prediction);
   return candidate;
 }
 
@@ -117,6 +135,17 @@ struct Batch {
   Prediction prediction;
   SearchResult found;
 };
+
+// False: the tile does not fit, and only its footprint was worked out. `rates_known` is set when the GPU states the
+// tensor rates that the plan's products need; which these are does not depend on the tile, unless an island has other
+// implementations for other numbers of steps. Until then every point is predicted whole.
+bool predict_candidate(const Plan& plan, const HardwareProfile& hardware, const Point& point,
+                       std::atomic<bool>& rates_known, Prediction& out) {
+  if (rates_known) return predict_if_it_fits(plan, hardware, point, out);
+  predict(plan, hardware, point, out);
+  if (out.runnable && out.work.tensor_flop > 0 && plan.kernel.others.empty()) rates_known = true;
+  return true;
+}
 
 void judge(const HardwareProfile& hardware, const Point& point, const Prediction& prediction, SearchResult& result) {
   if (!prediction.runnable) {
@@ -134,9 +163,12 @@ void judge(const HardwareProfile& hardware, const Point& point, const Prediction
 }
 
 // What ranks.
-bool before(const Candidate& a, const Candidate& b) {
-  return std::tie(a.busy_seconds, a.l2_bytes, a.smem_bytes) < std::tie(b.busy_seconds, b.l2_bytes, b.smem_bytes);
+using Rank = std::tuple<double, std::int64_t, std::int64_t>;
+Rank rank_of(const Candidate& candidate) { return {candidate.busy_seconds, candidate.l2_bytes, candidate.smem_bytes}; }
+Rank rank_of(const HardwareProfile& hardware, const Prediction& prediction) {
+  return {busy_seconds(hardware, prediction), prediction.traffic.both(LevelId::l2), smem_bytes(prediction)};
 }
+bool before(const Candidate& a, const Candidate& b) { return rank_of(a) < rank_of(b); }
 
 void append(SearchResult& result, SearchResult&& found) {
   std::move(found.feasible.begin(), found.feasible.end(), std::back_inserter(result.feasible));
@@ -150,13 +182,14 @@ void try_points(const Plan& plan, const HardwareProfile& hardware, const std::ve
                 const SearchOptions& options, SearchResult& result) {
   const std::size_t batches = (points.size() + Batch::points - 1) / Batch::points;
   std::vector<Batch> slots(slots_of(options.threads));
+  std::atomic<bool> rates_known = false;
   const auto end_of = [&](std::size_t batch) { return std::min(points.size(), (batch + 1) * Batch::points); };
   in_order(
       batches, options.threads,
       [&](std::size_t batch, std::size_t slot) {
         Batch& own = slots[slot];
         for (std::size_t i = batch * Batch::points; i < end_of(batch); ++i) {
-          predict(plan, hardware, points[i], own.prediction);
+          predict_candidate(plan, hardware, points[i], rates_known, own.prediction);
           judge(hardware, points[i], own.prediction, own.found);
         }
       },
@@ -164,33 +197,6 @@ void try_points(const Plan& plan, const HardwareProfile& hardware, const std::ve
         append(result, std::move(slots[slot].found));
         if (options.progress) options.progress(end_of(batch), points.size());
       });
-}
-
-// Predicts the first candidates again as `predict` does, by the walk through the L2, and ranks them anew.
-void walk_the_best(const Plan& plan, const HardwareProfile& hardware, const Point& base, std::size_t threads,
-                   SearchResult& result) {
-  constexpr std::size_t most = 6;
-  constexpr double far_behind = 1.25;  // times the best one's time by the closed form
-  const double best = result.feasible.empty() ? 0 : result.feasible.front().busy_seconds;
-  constexpr std::int64_t most_steps = std::int64_t{1} << 26;  // of all of them together: some seconds
-  std::size_t count = 0;
-  for (std::int64_t steps = 0; count < std::min(most, result.feasible.size()); ++count) {
-    Candidate& candidate = result.feasible[count];
-    if (candidate.busy_seconds > far_behind * best) break;
-    Point walked = candidate.point;
-    walked.l2 = base.l2;
-    steps += walk_steps(plan, hardware, walked);
-    if (count > 0 && steps > most_steps) break;
-  }
-  in_order(
-      count, threads,
-      [&](std::size_t i, std::size_t) {
-        Candidate& candidate = result.feasible[i];
-        candidate.point.l2 = base.l2, candidate.point.drift = base.drift;
-        candidate = candidate_of(hardware, Point(candidate.point), predict(plan, hardware, candidate.point));
-      },
-      [](std::size_t, std::size_t) {});
-  std::stable_sort(result.feasible.begin(), result.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
 }
 
 }  // namespace
@@ -214,16 +220,34 @@ double busy_seconds(const HardwareProfile& hardware, const Prediction& predictio
 std::vector<Point> search_points(const Plan& plan, const HardwareProfile& hardware, const Point& base,
                                  const SearchOptions& options, bool* thinned, WarpLayout layout) {
   if (!plan.kernel.variants.empty()) return points_of_variants(plan, hardware, base, options);
-  Sizes sizes = tile_candidates(plan, hardware, base);
-  for (const int position : options.fixed)
-    sizes[static_cast<std::size_t>(position)] = {base.tiles[static_cast<std::size_t>(position)]};
-  const bool left_out = thin(sizes);
-  if (thinned) *thinned = left_out;
-  return points_of_grid(plan, base, sizes, layout);
+  std::vector<Point> points;
+  for_each_point(TileRules(plan, base.workload), base, sizes_of_grid(plan, hardware, base, options, thinned), layout,
+                 [&](const Point& point) { points.push_back(point); });
+  return points;
 }
 
-SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
-                          const SearchOptions& options) {
+std::optional<Point> best_by_closed_form(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                                         const SearchOptions& options) {
+  Point closed = base;
+  closed.l2 = L2Model::closed;
+  const TileRules rules(plan, base.workload);
+  const Sizes sizes = sizes_of_grid(plan, hardware, base, options, nullptr);
+  std::atomic<bool> rates_known = false;
+  Prediction prediction;
+  std::optional<Point> best;
+  Rank least;
+  for (const WarpLayout layout : {WarpLayout::own_rows, WarpLayout::shared_rows}) {
+    for_each_point(rules, closed, sizes, layout, [&](const Point& point) {
+      if (!predict_candidate(plan, hardware, point, rates_known, prediction) || !prediction.feasible) return;
+      if (const Rank rank = rank_of(hardware, prediction); !best || rank < least) best = point, least = rank;
+    });
+    if (best) break;
+  }
+  return best;
+}
+
+SearchResult rank_by_closed_form(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                                 const SearchOptions& options) {
   SearchResult result;
   Point closed = base;
   closed.l2 = L2Model::closed;
@@ -235,7 +259,44 @@ SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, con
   if (result.feasible.empty() && plan.kernel.variants.empty())
     result.infeasible.clear(), try_all(WarpLayout::shared_rows);
   std::stable_sort(result.feasible.begin(), result.feasible.end(), before);
-  if (base.l2 == L2Model::walk) walk_the_best(plan, hardware, base, options.threads, result);
+  return result;
+}
+
+void rank_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point& base, std::size_t threads,
+                  SearchResult& result) {
+  if (base.l2 != L2Model::walk) return;
+  constexpr std::size_t most = 6;
+  constexpr double far_behind = 1.25;  // times the best one's time by the closed form
+  const double best = result.feasible.empty() ? 0 : result.feasible.front().busy_seconds;
+  constexpr std::int64_t most_steps = std::int64_t{1} << 26;  // of all of them together: some seconds
+  std::size_t count = 0;
+  for (std::int64_t steps = 0; count < std::min(most, result.feasible.size()); ++count) {
+    Candidate& candidate = result.feasible[count];
+    if (candidate.busy_seconds > far_behind * best) break;
+    Point walked = candidate.point;
+    walked.l2 = base.l2;
+    steps += walk_steps(plan, hardware, walked);
+    if (count > 0 && steps > most_steps) break;
+  }
+  std::vector<Prediction> walked(count);
+  in_order(
+      count, threads,
+      [&](std::size_t i, std::size_t) {
+        Candidate& candidate = result.feasible[i];
+        candidate.point.l2 = base.l2, candidate.point.drift = base.drift;
+        walked[i] = predict(plan, hardware, candidate.point);
+        candidate = candidate_of(hardware, Point(candidate.point), walked[i]);
+        candidate.number = i;
+      },
+      [](std::size_t, std::size_t) {});
+  std::stable_sort(result.feasible.begin(), result.feasible.begin() + static_cast<std::ptrdiff_t>(count), before);
+  if (count > 0) result.first = std::move(walked[result.feasible.front().number]);
+}
+
+SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                          const SearchOptions& options) {
+  SearchResult result = rank_by_closed_form(plan, hardware, base, options);
+  rank_by_walk(plan, hardware, base, options.threads, result);
   return result;
 }
 

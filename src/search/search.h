@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Candidate {
   Resource bound_by = Resource::hbm;
   std::string model;  // model_name
   Basis basis = Basis::measured;
+  std::size_t number = 0;  // of those that the walk predicted, by the order of the closed form
 };
 
 struct FellOut {
@@ -34,9 +36,10 @@ struct SearchResult {
   // By busy_seconds, then l2 bytes, then footprint. Where the base point asks for the walk through the L2, the first
   // ones (Point::l2 says which) are predicted by it and stand before those that only the closed form has predicted.
   std::vector<Candidate> feasible;
-  std::vector<FellOut> infeasible;  // by tile
-  bool unmeasured_rates = false;    // a resource had no rate: the order ignores it
-  bool thinned = false;             // some sizes were left out to stay within most_search_points
+  std::vector<FellOut> infeasible;       // by tile
+  bool unmeasured_rates = false;         // a resource had no rate: the order ignores it
+  bool thinned = false;                  // some sizes were left out to stay within most_search_points
+  std::optional<Prediction> first = {};  // of the first feasible one, where it was predicted by the walk
 };
 
 // No search predicts more points than this.
@@ -54,6 +57,17 @@ struct SearchOptions {
 // tiles. Throws CountOverflow.
 SearchResult search_tiles(const Plan& plan, const HardwareProfile& hardware, const Point& base,
                           const SearchOptions& options = {});
+
+// The same in two steps: all by the closed form, and then, where the base point asks for the walk, the first ones anew.
+SearchResult rank_by_closed_form(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                                 const SearchOptions& options = {});
+void rank_by_walk(const Plan& plan, const HardwareProfile& hardware, const Point& base, std::size_t threads,
+                  SearchResult& result);
+
+// The point that search_tiles ranks first by the closed form, where the implementation is assumed; nullopt: none is
+// feasible.
+std::optional<Point> best_by_closed_form(const Plan& plan, const HardwareProfile& hardware, const Point& base,
+                                         const SearchOptions& options = {});
 
 // The points that are tried: every combination of candidates.h, with 4, 8 and 12 warps, whose tiles whole matrix
 // instructions and warps cover. `thinned` (may be null) is set when sizes were left out.

@@ -4,9 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <random>
 #include <set>
 #include <string>
 
+#include "base/test_seed.h"
+#include "hardware/derived.h"
 #include "predict/predict.h"
 #include "search/candidates.h"
 
@@ -55,6 +58,9 @@ TEST_CASE("the candidates of a parameter depend on the axis that it tiles") {
         Tiles{1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128});  // 132 SMs
   CHECK(candidates_of(split, point_of(split, {1, 32, 8, 1, 40, 128, 128}), "splits") ==
         Tiles{1, 2, 3});  // ceil(40 / 16) parts
+  const Point odd_group = point_of(split, {1, 28, 4, 1, 4096, 128, 128});
+  CHECK(candidates_of(split, odd_group, "pack") == Tiles{1, 7, 8});  // 7 heads in 8 rows
+  CHECK(candidates_of(split, point_of(split, {1, 71, 1, 1, 4096, 128, 128}), "pack") == Tiles{1, 71, 96, 128});
   const Plan standard = load_plan_for_schedule("standard", TILESCOPE_SOURCE_DIR);
   CHECK(candidates_of(standard, point_of(standard, {1, 8, 8, 4096, 4096, 128, 128}), "softmax_rows") ==
         Tiles{1});  // cuts no matrix operand
@@ -76,10 +82,56 @@ TEST_CASE("every searched point is whole matrix instructions and warps, none twi
       std::set<Tiles> seen;
       for (const Point& point : points) {
         CHECK(seen.insert(tiles_of(plan, point)).second);
-        CHECK(tiles_fit_instructions(plan, point, WarpLayout::own_rows));
+        CHECK(TileRules(plan, point.workload).fit(point, WarpLayout::own_rows));
       }
     }
   }
+}
+
+TEST_CASE("a tile that does not fit is found without its counts, and one that fits is predicted as ever") {
+  std::mt19937 random(test_seed());
+  const auto below = [&](std::size_t end) { return std::uniform_int_distribution<std::size_t>(0, end - 1)(random); };
+  const std::string source = TILESCOPE_SOURCE_DIR;
+  const std::vector<std::string> schedules = shipped_names(source + "/models/schedules");
+  const std::vector<HardwareProfile> gpus = list_profiles(source + "/hardware");
+  Prediction whole, early;
+  std::size_t fit = 0, all = 0;
+  for (int draw = 0; draw < 40; ++draw) {
+    const Plan plan = load_plan_for_schedule(schedules[below(schedules.size())], source);
+    const HardwareProfile& gpu = gpus[below(gpus.size())];
+    const std::int64_t heads_kv = 1 + static_cast<std::int64_t>(below(4)),
+                       keys = 1 + static_cast<std::int64_t>(below(5000)), head_dim = below(2) == 0 ? 64 : 128;
+    Point base = point_of(plan, {2, heads_kv * (1 + static_cast<std::int64_t>(below(8))), heads_kv,
+                                 std::min<std::int64_t>(keys, below(2) == 0 ? 1 : 2000), keys, head_dim, head_dim});
+    if (below(2) == 0) base.mask = *parse_mask("causal");
+    CAPTURE(plan.schedule.name);
+    CAPTURE(gpu.id);
+    const std::vector<Point> points = search_points(plan, gpu, base, {}, nullptr);
+    const SearchResult ranked = search_tiles(plan, gpu, base);
+    const auto best = best_by_closed_form(plan, gpu, base);
+    REQUIRE(best.has_value() == !ranked.feasible.empty());
+    if (best) CHECK(tiles_of(plan, *best) == tiles_of(plan, ranked.feasible.front().point));
+    for (int i = 0; i < 20 && !points.empty(); ++i) {
+      const Point& point = points[below(points.size())];
+      predict(plan, gpu, point, whole);
+      const bool fits = std::all_of(whole.footprint.begin(), whole.footprint.end(),
+                                    [](const FootprintRow& row) { return row.fits(); });
+      CHECK(predict_if_it_fits(plan, gpu, point, early) == fits);
+      REQUIRE(early.footprint.size() == whole.footprint.size());
+      for (std::size_t row = 0; row < whole.footprint.size(); ++row) {
+        CHECK(early.footprint[row].bytes == whole.footprint[row].bytes);
+        CHECK(early.footprint[row].level == whole.footprint[row].level);
+        CHECK(early.footprint[row].capacity_bytes == whole.footprint[row].capacity_bytes);
+      }
+      ++all, fit += fits;
+      if (!fits) continue;
+      CHECK(early.time.total == whole.time.total);
+      CHECK(early.runnable == whole.runnable);
+      CHECK(early.traffic.both(LevelId::hbm) == whole.traffic.both(LevelId::hbm));
+    }
+  }
+  CHECK(fit > 0);
+  CHECK(fit < all);
 }
 
 TEST_CASE("the search finds the best of all multiples of 16 that are among its candidates") {
@@ -140,6 +192,31 @@ TEST_CASE("few queries over many keys are split over the SMs, and many queries a
   const SearchResult prefill = search_tiles(plan, h200(), point_of(plan, {4, 32, 32, 4096, 4096, 128, 128}));
   REQUIRE(!prefill.feasible.empty());
   CHECK(prefill.feasible.front().point.tiles[splits] == 1);
+}
+
+TEST_CASE("decoding takes no longer with fewer query heads a KV head") {
+  std::mt19937 random(test_seed());
+  const auto within = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  const Plan plan = load_plan_for_schedule("split-kv", TILESCOPE_SOURCE_DIR);
+  const std::string hardware = std::string(TILESCOPE_SOURCE_DIR) + "/hardware";
+  for (const char* gpu : {"h200_sxm", "h100_sxm", "a100_sxm_80", "l40s"}) {
+    const HardwareProfile profile = ProfileCatalogue(hardware).find(gpu, RatesFrom::derived);
+    for (int draw = 0; draw < 2; ++draw) {
+      const std::int64_t power = std::int64_t{1} << within(2, 6), heads = within(power / 2 + 1, power),
+                         batch = within(1, 64), keys = within(1024, 32768);
+      const auto seconds = [&](std::int64_t group) {
+        const SearchResult result = search_tiles(plan, profile, point_of(plan, {batch, group, 1, 1, keys, 128, 128}));
+        REQUIRE(!result.feasible.empty());
+        return result.feasible.front().busy_seconds;
+      };
+      CAPTURE(gpu);
+      CAPTURE(heads);
+      CAPTURE(power);
+      CHECK(seconds(heads) <= 1.01 * seconds(power));
+    }
+  }
 }
 
 TEST_CASE("the best matmul tile is near the square that the bound asks for") {

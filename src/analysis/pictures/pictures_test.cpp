@@ -3,9 +3,15 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+
 #include "analysis/recorded_points.h"
 #include "analysis/report/report.h"
+#include "base/test_seed.h"
+#include "predict/point/support.h"
+#include "predict/predict.h"
 #include "report/report.h"
+#include "search/search.h"
 
 namespace {
 
@@ -166,6 +172,62 @@ TEST_CASE("the report's JSON has the pictures of its structs, and whole points")
   CHECK(json["comparison"]["rows"].size() == report.rows.size());
   CHECK(json["derivation"]["terms"].size() == report.derivation->terms.size());
   CHECK(json["tile_map"]["cells"].size() == report.tile_map->cells.size());
+}
+
+TEST_CASE("each cell of a tile map is what predict gives for its tile") {
+  std::mt19937 random(test_seed());
+  const std::filesystem::path source = source_directory;
+  const Comparison comparison = compare_points({fused("1024")});
+  std::size_t cells = 0, predicted = 0, unbuilt = 0;
+  for (const auto& [name, kernel] : {std::pair{"fused_mma", true},
+                                     {"fused_wgmma", true},
+                                     {"split_kv", true},
+                                     {"case_study", true},
+                                     {"flash1", false},
+                                     {"flash2", false},
+                                     {"split-kv", false}}) {
+    ComparedPoint shown = comparison.points.front();
+    shown.plan = kernel ? load_plan_for_kernel(name, source) : load_plan_for_schedule(name, source);
+    shown.point = default_point(shown.plan);
+    const auto length = static_cast<std::int64_t>(100 + random() % 900);
+    shown.point.workload = {2, 4, 2, random() % 2 == 0 ? 1 : length, length, 128, 128};
+    shown.point.l2 = random() % 2 == 0 ? L2Model::walk : L2Model::closed;
+    const Plan& plan = shown.plan;
+    if (!unsupported_on(plan, h200()).empty()) continue;
+    const TileMap map = tile_map_of(shown, h200());
+    CAPTURE(name);
+    CHECK(!map.cells.empty());
+    for (const Tile& cell : map.cells) {
+      ++cells;
+      if (!cell.built) {
+        CHECK(std::none_of(plan.kernel.variants.begin(), plan.kernel.variants.end(), [&](const KernelVariant& variant) {
+          return serves(plan, shown.point, variant) && variant.tile("q") == static_cast<std::int64_t>(cell.q) &&
+                 variant.tile("kv") == static_cast<std::int64_t>(cell.kv);
+        }));
+        CHECK(!cell.seconds);
+        ++unbuilt;
+        continue;
+      }
+      if (!cell.feasible) continue;
+      // The points of the search with the cell's tile, one of which the cell shows.
+      std::optional<double> least;
+      for (const Point& point : search_points(plan, h200(), shown.point, {}, nullptr)) {
+        const int pack = plan.schedule.find_parameter("pack");
+        if (static_cast<double>(point.tiles[0]) != cell.q || static_cast<double>(point.tiles[1]) != cell.kv ||
+            static_cast<double>(point.warps) != cell.warps ||
+            (cell.stages && static_cast<double>(point.stages) != *cell.stages) ||
+            (cell.pack && static_cast<double>(point.tiles[static_cast<std::size_t>(pack)]) != *cell.pack))
+          continue;
+        const double seconds = predict(plan, h200(), point).time.total;
+        if (!least || std::abs(seconds - *cell.seconds) < std::abs(*least - *cell.seconds)) least = seconds;
+      }
+      REQUIRE(least);
+      CHECK(*least == *cell.seconds);
+      ++predicted;
+    }
+  }
+  CHECK(predicted > 40);
+  CHECK(unbuilt > 0);
 }
 
 TEST_CASE("predicted numbers of a report's point are those of its prediction's JSON") {

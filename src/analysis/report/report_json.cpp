@@ -45,7 +45,8 @@ Json point_json(const ReportPoint& point, const ComparedPoint& compared, const H
 }
 
 Json tile_json(const Tile& tile) {
-  Json json{{"q", whole(tile.q)}, {"kv", whole(tile.kv)}, {"feasible", tile.feasible}};
+  Json json{{"q", whole(tile.q)}, {"kv", whole(tile.kv)}, {"feasible", tile.feasible}, {"built", tile.built}};
+  if (!tile.built) return json;
   if (tile.feasible) {
     json["seconds"] = json_of(tile.seconds);
     json["l2_read_bytes"] = whole(tile.l2_read_bytes);
@@ -55,6 +56,8 @@ Json tile_json(const Tile& tile) {
     json["available_bytes"] = whole(tile.available_bytes);
   }
   json["warps"] = whole(tile.warps);
+  if (tile.pack) json["pack"] = whole(tile.pack);
+  if (tile.stages) json["stages"] = whole(tile.stages);
   return json;
 }
 

@@ -121,7 +121,7 @@ std::int64_t grid_blocks(const BoundIsland& bound) {
   return ceil_div(checked_mul(rows, row_lanes(bound)), warps_of_block(bound) * lanes_of_warp(bound));
 }
 
-BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {
+BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {
   const Island& island = plan.schedule.islands[static_cast<std::size_t>(number)];
   const Nest nest = bind_nest(plan, island, point);
   BoundIsland bound{.plan = plan,
@@ -138,16 +138,24 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
                     .summed = {},
                     .scored = {}};
   if (bound.how.stops_at_last_key > 0 || bound.how.narrow_scores.keys > 0) guard_unmasked(bound.nest);
-  if (bound.nest.guarded()) {
-    bound.live = stopped(bound.nest, sums_of(bound.nest, false), bound.how.stops_at_last_key > 0, false);
-    bound.whole = sums_of(bound.nest, true);
-    bound.summed = stopped(bound.nest, bound.whole, bound.how.stops_at_last_key, true);
-    bound.scored = narrowed(bound.nest, bound.whole, bound.how.narrow_scores);
-  }
   bound.finish = bound.nest;
   if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
   bound.tensor_memory = tensor_memory_of(bound);
   note_facts(bound);
+  return bound;
+}
+
+void bind_sums(BoundIsland& bound) {
+  if (!bound.nest.guarded()) return;
+  bound.live = stopped(bound.nest, sums_of(bound.nest, false), bound.how.stops_at_last_key > 0, false);
+  bound.whole = sums_of(bound.nest, true);
+  bound.summed = stopped(bound.nest, bound.whole, bound.how.stops_at_last_key, true);
+  bound.scored = narrowed(bound.nest, bound.whole, bound.how.narrow_scores);
+}
+
+BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {
+  BoundIsland bound = bind_loops(plan, hardware, point, number);
+  bind_sums(bound);
   return bound;
 }
 

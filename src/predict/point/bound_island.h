@@ -50,6 +50,10 @@ std::pmr::vector<BoundIsland> bind_islands(const Plan& plan, const HardwareProfi
 
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number);
 
+// The same in two steps: loops, tiles and facts, which a footprint needs, and then the sums over live tiles.
+BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number);
+void bind_sums(BoundIsland& bound);
+
 // Arrays that cross the outer boundary here, less statistics the kernel does not store.
 bool loads(const BoundIsland& bound, ArrayId id);
 bool stores(const BoundIsland& bound, ArrayId id);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
 
 #include "base/checked.h"
 #include "base/contains.h"
@@ -116,10 +119,19 @@ ArrayTimes times_of(const Schedule& schedule, const Primitives& primitives, cons
   return times;
 }
 
+// Kernels share schedules: each is read once, with the diagram that it is put on.
+Schedule schedule_of_kernel(const KernelDescriptor& kernel, const fs::path& models) {
+  static FileCache<Schedule> kept;
+  return *kept.get(
+      join(std::vector{models.string(), kernel.schedule_name, kernel.diagram_name}, "\n"),
+      {models / "schedules" / (kernel.schedule_name + ".yaml"), models / "diagrams" / (kernel.diagram_name + ".yaml")},
+      [&] { return find_schedule(kernel.schedule_name, models, kernel.diagram_name); });
+}
+
 Plan plan_of_kernel(const fs::path& file, const fs::path& data_directory) {
   Plan plan;
   plan.kernel = load_descriptor(file, data_directory / "models");
-  plan.schedule = find_schedule(plan.kernel.schedule_name, data_directory / "models", plan.kernel.diagram_name);
+  plan.schedule = schedule_of_kernel(plan.kernel, data_directory / "models");
   complete(plan.schedule, plan.kernel);
   plan.steps = std::make_shared<StepPrograms>(steps_file_of(file));
   plan.assumed = false;
@@ -161,7 +173,35 @@ std::vector<std::pair<std::string, fs::path>> shipped_kernels(const fs::path& ke
   return found;
 }
 
+namespace {
+
+// Where a shipped kernel's descriptor was found before, if it is still there: looking through all folders takes longer
+// than most predictions.
+class KnownKernels {
+ public:
+  std::optional<fs::path> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = files_.find(key);
+    std::error_code ignored;
+    if (found == files_.end() || !fs::is_regular_file(found->second, ignored)) return std::nullopt;
+    return found->second;
+  }
+  void keep(const std::string& key, const fs::path& file) {
+    const std::lock_guard lock(mutex_);
+    files_[key] = file;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, fs::path> files_;
+};
+
+}  // namespace
+
 Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_directory) {
+  static KnownKernels known;
+  const std::string key = data_directory.string() + "\n" + name_or_file;
+  if (const auto file = known.find(key)) return *shipped_plan(name_or_file, *file, data_directory);
   const auto kernels = shipped_kernels(data_directory / "kernels");
   fs::path file;
   std::vector<std::string> names;
@@ -175,8 +215,9 @@ Plan load_plan_for_kernel(const std::string& name_or_file, const fs::path& data_
     throw InputError(Diagnostic{.path = "--kernel",
                                 .message = fmt::format("no kernel or descriptor file '{}'{}", name_or_file,
                                                        did_you_mean(name_or_file, names))});
-  const bool shipped = contains(names, name_or_file);
-  return shipped ? *shipped_plan(name_or_file, file, data_directory) : plan_of_kernel(file, data_directory);
+  if (!contains(names, name_or_file)) return plan_of_kernel(file, data_directory);
+  known.keep(key, file);
+  return *shipped_plan(name_or_file, file, data_directory);
 }
 
 std::shared_ptr<const Plan> shipped_plan(const std::string& kernel, const fs::path& descriptor,

@@ -148,19 +148,19 @@ TEST_CASE("The error chart has one strip a quantity and a band a tolerance, wide
 TEST_CASE("A tile that does not fit says which memory is too small and by how much") {
   Report report = one_point();
   CHECK(tile_chart(report).is_null());
-  report.tile_map = TileMap{.kernel = "k",
-                            .cells = {{.q = 64, .kv = 32, .seconds = 1e-3, .l2_read_bytes = 2e6},
-                                      {.q = 256,
-                                       .kv = 256,
-                                       .feasible = false,
-                                       .level = "smem",
-                                       .needed_bytes = 262144,
-                                       .available_bytes = 232448}}};
+  report.tile_map = TileMap{
+      .kernel = "k",
+      .cells = {
+          {.q = 64, .kv = 32, .seconds = 1e-3, .l2_read_bytes = 2e6},
+          {.q = 256, .kv = 256, .feasible = false, .level = "smem", .needed_bytes = 262144, .available_bytes = 232448},
+          {.q = 64, .kv = 256, .built = false}}};
   const json cells = tile_chart(report)["data"]["values"];
   CHECK(cells[0]["s"] == "1.000 ms");
   CHECK(cells[0]["b"] == "2.000 MB");
   CHECK(cells[1]["fits"] == "no, shared memory is too small: needs 256 KiB, has 227 KiB");
   CHECK_FALSE(cells[1].contains("seconds"));
+  CHECK(cells[2]["built"] == "no");
+  CHECK_FALSE(cells[2].contains("seconds"));
 }
 
 TEST_CASE("Every chart has a text description for readers who cannot see it") {

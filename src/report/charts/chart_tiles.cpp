@@ -17,7 +17,9 @@ json cells_of(const TileMap& map) {
   json cells = json::array();
   for (const Tile& tile : map.cells) {
     json cell = {{"q", tile.q}, {"kv", tile.kv}, {"fits", "yes"}, {"s", "–"}, {"b", "–"}};
-    if (tile.feasible) {
+    if (!tile.built) {
+      cell["fits"] = cell["how"] = "–";
+    } else if (tile.feasible) {
       if (tile.seconds) cell["seconds"] = *tile.seconds;
       if (tile.l2_read_bytes) cell["bytes"] = *tile.l2_read_bytes;
       cell["s"] = quantity_short("seconds", tile.seconds);
@@ -32,8 +34,12 @@ json cells_of(const TileMap& map) {
     }
     cell["ok"] = tile.feasible;
     cell["built"] = tile.built ? "yes" : "no";
-    cell["how"] = fmt::format("{} warps{}{}", tile.warps, tile.pack ? fmt::format(", pack {}", *tile.pack) : "",
-                              tile.stages ? fmt::format(", {} stages", *tile.stages) : "");
+    if (tile.built) {
+      cell["how"] = fmt::format("{} warps{}{}", tile.warps, tile.pack ? fmt::format(", pack {}", *tile.pack) : "",
+                                tile.stages ? fmt::format(", {} stages", *tile.stages) : "");
+      cell["ht"] = fmt::format("w{}{}{}", tile.warps, tile.pack ? fmt::format(" p{}", *tile.pack) : "",
+                               tile.stages ? fmt::format(" s{}", *tile.stages) : "");
+    }
     cells.push_back(std::move(cell));
   }
   return cells;
@@ -89,10 +95,10 @@ json tile_chart(const Report& report) {
                                     {{"field", "s"}, {"title", "predicted time"}},
                                     {{"field", "b"}, {"title", "L2 read bytes"}},
                                     {{"field", "fits"}},
-                                    {{"field", "how"}, {"title", "best with"}},
+                                    {{"field", "how"}, {"title", "with"}},
                                     {{"field", "built"}, {"title", "instance built"}}});
   json cell;
-  cell["transform"] = json::array({{{"filter", "datum.ok"}}});
+  cell["transform"] = json::array({{{"filter", "datum.ok && datum.built == 'yes'"}}});
   cell["mark"] = {{"type", "rect"}};
   const json smallest = {{"test", "datum.v == datum.least"}};
   const auto when_smallest = [&](json value, json otherwise) {
@@ -124,9 +130,12 @@ json tile_chart(const Report& report) {
           {"nice", false},
           {"range", {"var(--heat-5)", "var(--heat-4)", "var(--heat-3)", "var(--heat-2)", "var(--heat-1)"}}}}}}};
   json text;
-  text["transform"] = json::array({{{"filter", "datum.ok"}}});
-  text["mark"] = {{"type", "text"}, {"fontSize", {{"expr", "bandwidth('x') < 42 ? 8 : 11"}}}};
+  text["transform"] = json::array({{{"filter", "datum.ok && datum.built == 'yes'"}}});
+  text["mark"] = {{"type", "text"}, {"fontSize", {{"expr", "bandwidth('x') < 42 ? 8 : 11"}}}, {"dy", -5}};
   text["encoding"] = {{"x", x}, {"y", y}, {"text", {{"field", "text"}}}, {"tooltip", tooltip}};
+  json instance = text;  // its warps, pack and stages
+  instance["mark"] = {{"type", "text"}, {"fontSize", {{"expr", "bandwidth('x') < 42 ? 7 : 9"}}}, {"dy", 9}};
+  instance["encoding"]["text"] = {{"field", "ht"}};
   json blocked;
   blocked["transform"] = json::array({{{"filter", "!datum.ok"}}});
   blocked["mark"] = {{"type", "rect"},
@@ -141,7 +150,7 @@ json tile_chart(const Report& report) {
   cross["encoding"] = {{"x", x}, {"y", y}, {"tooltip", tooltip}};
   spec["layer"] = json::array({cell});
   for (const json& stroke : hatching(x, y)) spec["layer"].push_back(stroke);
-  for (const json& layer : {blocked, text, cross}) spec["layer"].push_back(layer);
+  for (const json& layer : {blocked, text, instance, cross}) spec["layer"].push_back(layer);
   return spec;
 }
 

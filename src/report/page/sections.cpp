@@ -173,8 +173,11 @@ std::string tiles_html(const Report& report) {
                                     {{"seconds", "predicted time"}, {"bytes", "bytes read from L2"}})) +
          figure_html(
              "tiles",
-             "A stronger tint is better, the best tile is outlined. Hatched tiles fit and are not built. A cross "
-             "marks a tile that does not fit; point at it to see which memory is too small and by how much.");
+             "What predict answers for each tile. A stronger tint is better, the best tile is outlined. Below the "
+             "number: "
+             "warps (w), query heads in a tile (p, pack) and stages (s). The kernel has no instance of hatched tiles. "
+             "A "
+             "cross marks a tile that does not fit; point at it to see which memory is too small and by how much.");
 }
 
 std::string derivation_html(const Report& report) {
