@@ -16,9 +16,9 @@ instructions that a warp executes (`passes`):
     ahead    in passes that copy a tile for a later one: all but the last
     end      in passes whose keys the mask cuts behind a row's last key; `tail`: where only the end of the keys cuts
     begin    in passes whose keys the mask cuts before a row's first key
-    copies   a step of the warps that do nothing but copy
+    copies   a step of the warps that do nothing but copy; what they do besides for a tile of queries is in `first`
     fill     all copies before the loop (`lead` tiles, where threads copy for later steps; `ahead` is then the loop's)
-    first    once in a block, by `first_warps` of its warps, of which `first_lanes` lanes
+    first    for each tile of queries, by `first_warps` of its block's warps (1), of which `first_lanes` lanes (32)
     row      for each row, by one warp
     list     for each 32 tiles of keys up to a tile of queries' last one
 

@@ -100,6 +100,36 @@ class Passes(unittest.TestCase):
         self.assertEqual(passes["launch"], {"instructions": 2, "alu": 1})
         self.assertEqual(passes["copies"], {"instructions": 10})  # half of a pass with four copies: K and V of two steps
 
+    def test_first_steps_of_two_widths_rare_blocks_and_copies_in_loops_over_lanes(self):
+        roles = ({"warps": [[0, 0]], "registers": 24}, {"warps": [[4, 7]], "registers": 240})
+        code = code_of([([1, 11], None, {"BRA": 1}, (0, 1)),
+                        ([2, 10], 1, {"IADD3": 2}, (1,)),
+                        ([3, 5], 1, {"BRA": 1}, (1,)),
+                        ([4, 6], 1, {"HGMMA": 4, "MUFU": 4, "VOTE": 1}, (1,)),
+                        ([6], 1, {"FMNMX": 8}, (1,)),  # rare: maxima again
+                        ([6], 1, {"HGMMA": 2, "MUFU": 2}, (1,)),  # over fewer keys
+                        ([7, 9], 1, {"CS2R": 3}, (1,)),
+                        ([8], 1, {"IADD3": 3}, (1,)),  # before the loop
+                        ([8, 9], 0, {"HGMMA": 8, "MUFU": 4}, (1,)),
+                        ([10], 1, {"HGMMA": 4}, (1,)),
+                        ([1, 15], 1, {"STG": 1}, (1,)),
+                        ([12], 3, {"IADD3": 5, "UTMALDG": 2}, (0,)),  # of a tile: Q, and K of its first step
+                        ([13], 2, {"IADD3": 1, "UMOV": 3}, (0,)),
+                        ([13, 14], 4, {"ELECT": 1, "UTMALDG": 2}, (0,)),
+                        ([12, 16], 2, {"UMOV": 1}, (0,)),
+                        ([], None, {"EXIT": 1}, (1,)),
+                        ([11, 15], 3, {"IADD3": 4}, (0,))],
+                       [(1, [8], False), (None, [1, 2, 6, 10], False), (3, [12, 14], False), (None, [11, 16], False),
+                        (2, [13], False)], roles)
+        code["loops"][4]["depth"] = 3
+        passes, before, _, role = code_json.passes_of(code, VARIANT, {"rescales_later": True})
+        self.assertEqual((before, role), (1, 1))
+        self.assertEqual(passes["copies"], {"instructions": 8, "alu": 2})
+        # A warpgroup has one copy of Q; the other one outside of the loop is half of a step's.
+        self.assertEqual(passes["first"], {"instructions": 7 + 4 - 4, "alu": 5 + 4 - 1})
+        self.assertEqual(passes["live"], {"instructions": 1 + 9 + 3 + 3 + 4, "matrix": 8, "xu": 4, "alu": 1 + 3 + 3})
+        self.assertEqual(passes["once"], {"instructions": 2 + 1, "alu": 2})
+
     def test_code_without_a_loop_over_keys_is_refused(self):
         code = code_of([([], None, {"IADD3": 1})], [])
         with self.assertRaisesRegex(ValueError, "0 loops with matrix products and exponentials"):

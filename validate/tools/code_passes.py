@@ -13,11 +13,11 @@ def moved_locally(counts, kind):
 
 
 def executed(counts):
-    """Instructions of a warp by pipe of compute capability 9.0. Of other kinds, R2UR and CS2R run on the ALU pipe; of
-    those kinds, VIADD does not (counters of 336 launches of fused_mma)."""
+    """Instructions of a warp by pipe of compute capability 9.0. Of other kinds, R2UR, CS2R, VOTE and ELECT run on the ALU
+    pipe, VOTEU does not; of those kinds, VIADD does not (counters of 336 launches of fused_mma)."""
     kinds = counts["kinds"]
     alu = sum(kinds.get(kind, 0) for kind in ("integer", "logic", "compare", "select", "move"))
-    alu += opcode_count(counts, "R2UR", "CS2R") - opcode_count(counts, "VIADD")
+    alu += opcode_count(counts, "R2UR", "CS2R", "VOTE", "ELECT") - opcode_count(counts, "VIADD")
     of = {"instructions": counts["instructions"], "xu": kinds.get("special", 0),
           "ffma": opcode_count(counts, "FFMA"), "fadd": opcode_count(counts, "FADD"),
           "fmul": opcode_count(counts, "FMUL"), "alu": alu, "maxima": opcode_count(counts, "FMNMX"),
@@ -68,6 +68,15 @@ class Graph:
                 found.add(block)
         return found
 
+    def inside(self, code, loop):
+        """The blocks of a loop, for which a pass of it ends at its last block."""
+        header = next(i for i in self.blocks if code["blocks"][i]["first"] == code["loops"][loop]["header"])
+        part = Graph.__new__(Graph)
+        part.blocks = {i: block for i, block in self.blocks.items() if within(code, i, loop)}
+        part.retried = self.retried
+        part.next = {i: [n for n in self.next[i] if n in part.blocks and n != header] for i in part.blocks}
+        return part, header
+
     def behind(self, anchor, first):
         """Blocks that only ways through `anchor` lead to: threads that one of them leaves out are few, as those that
         store a row's statistics."""
@@ -104,6 +113,76 @@ def is_rare(counts, step):
     return not counts["special"] and opcode_count(counts, "FMNMX") * 2 >= step["special"].get("EX2", 0)
 
 
+def behind_one(graph, anchor, others, first):
+    """Blocks that only ways through `anchor` or another first step lead to, without those of another step alone."""
+    apart = Graph.__new__(Graph)
+    apart.blocks, apart.next = graph.blocks, graph.next
+    away = set(others) - {anchor}
+    reached, todo = set(), [first] if first not in others else []
+    while todo:
+        at = todo.pop()
+        if at not in reached:
+            reached.add(at)
+            todo += [n for n in graph.next[at] if n not in others and n != anchor]
+    found = set(graph.blocks) - reached - {anchor} - away
+    for other in away:
+        found -= apart.behind(other, first)
+    return found
+
+
+def is_lane_loop(loop):
+    """The compiler's loop over lanes with different addresses, around a copy: all lanes have one."""
+    return len(loop["blocks"]) == 1 and opcode_count(loop["always"], "ELECT") > 0
+
+
+def step_loop(code, role, *opcodes):
+    """The innermost loop of one role with such instructions, in it or in loops over lanes; None: there is none."""
+    found = None
+    for i, loop in enumerate(code["loops"]):
+        if loop["roles"] != [role] or loop["waits"] or is_lane_loop(loop):
+            continue
+        own = [b for b in range(len(code["blocks"])) if within(code, b, i)]
+        if any(opcode_count(code["blocks"][b]["counts"], *opcodes) for b in own):
+            if found is None or loop["depth"] > code["loops"][found]["depth"]:
+                found = i
+    return found
+
+
+def blocks_of_tile(code, graph, number):
+    """Blocks around a loop over steps that each of its tiles executes."""
+    whole = outer(code, number)
+    if whole == number:
+        return []
+    tile, first = graph.inside(code, whole)
+    header = next(i for i in tile.blocks if code["blocks"][i]["first"] == code["loops"][number]["header"])
+    return [i for i in tile.always(header, first) if not within(code, i, number) and i not in graph.retried]
+
+
+def add_copies(passes, code, role, warpgroups):
+    """A warp that does nothing but start copies: a step has one of K and one of V."""
+    number = step_loop(code, role, "UTMALDG")
+    if number is None:
+        return
+    graph = Graph(code, role)
+    body = [i for i in graph.blocks if within(code, i, number) and i not in graph.retried]
+    boxes = sum(opcode_count(code["blocks"][i]["counts"], "UTMALDG") for i in body)
+    step, tile = {}, {}
+    for i in body:
+        add(step, "all", code["blocks"][i]["counts"])
+    for i in blocks_of_tile(code, graph, number):
+        add(tile, "all", code["blocks"][i]["counts"])
+        boxes_outside = opcode_count(code["blocks"][i]["counts"], "UTMALDG")
+        tile["boxes"] = tile.get("boxes", 0) + boxes_outside
+    early = max(0, tile.get("boxes", 0) - warpgroups)  # copies of K or V outside of the loop, which `copies` has
+    for key, value in step["all"].items():
+        total = passes.setdefault("copies", {})
+        total[key] = total.get(key, 0) + round(value * 2 / boxes)
+    for key, value in tile.get("all", {}).items():
+        left = value - round(step["all"].get(key, 0) * early / boxes)
+        if left > 0:
+            passes.setdefault("first", {})[key] = passes.get("first", {}).get(key, 0) + left
+
+
 def add_list(passes, code):
     """A pass of the loop that lists tiles of keys, without what only a block mask asks for."""
     loop = min((l for l in code["loops"] if opcode_count(l["always"], "STS") and not l["always"]["special"]),
@@ -123,10 +202,17 @@ def add_transposes(passes, code, variant, warps_of):
         each = opcode_count(loop["always"], "LDSM") * 16 * LANES
         warps = sum(last - first + 1 for role in loop["roles"] for first, last in code["roles"][role]["warps"])
         times = variant["tile_kv"] * variant["head_dim"] / each
+        graph, inner = Graph(code, loop["roles"][0]), None
         while loop["depth"] > 1:
-            for i in loop["main_path"]:
-                if code["blocks"][i]["loop"] == number:
+            part, first = graph.inside(code, number)
+            ways = part.always(inner, first) if inner is not None else set()
+            for i in sorted(ways | set(loop["main_path"])):
+                if code["blocks"][i]["loop"] == number and i not in graph.retried:
                     add(passes, "copies", code["blocks"][i]["counts"], times)
+            inner = first
+            if loop["depth"] == 2:
+                for i in blocks_of_tile(code, graph, number):
+                    add(passes, "first", code["blocks"][i]["counts"], warps)
             number, loop = loop["parent"], code["loops"][loop["parent"]]
             times = warps * (variant["head_dim"] // PANEL if loop["depth"] > 2 else 1)
 
@@ -182,29 +268,30 @@ def add_around(passes, code, graph, number, stored, rescales_later):
     anchor = min(before) if before else header
     first = min(graph.blocks)
     if whole is not None:  # blocks that claim tiles
-        first = next(i for i in graph.blocks if code["blocks"][i]["first"] == code["loops"][whole]["header"])
         for i in graph.always(anchor, min(graph.blocks)):
             if not within(code, i, whole):
                 add(passes, "launch", code["blocks"][i]["counts"])
-        tile = Graph.__new__(Graph)
-        tile.blocks = {i: b for i, b in graph.blocks.items() if within(code, i, whole)}
-        tile.retried = graph.retried
-        tile.next = {i: [n for n in graph.next[i] if n in tile.blocks and n != first] for i in tile.blocks}
-        graph = tile
-    every, some = graph.always(first, first), graph.always(anchor, first) | graph.behind(anchor, first)
+        graph, first = graph.inside(code, whole)
+    every, through = graph.always(first, first), graph.always(anchor, first)
+    some = through | behind_one(graph, anchor, before, first)
+    again = [block["counts"]["opcodes"] for i, block in graph.blocks.items()  # of passes before another one
+             if within(code, i, number) and i not in loop["main_path"] and not is_mask(block["counts"], loop["always"])]
     for i, block in graph.blocks.items():
         counts = block["counts"]
         if opcode_count(counts, "LDGSTS") and i < header and i not in every | some:
             some.add(i)  # copies under a condition of their own, which is that of the loop
         if not rescales_later:
             continue
-        if opcode_count(counts, "FMUL") > 1 and opcode_count(counts, "STG") > 1:
-            every.add(i)  # results of some rows, which almost all tiles have
-        elif opcode_count(counts, "FMUL") == counts["instructions"]:
-            some.discard(i)  # results are rescaled behind the last step: counted with those before each later step
+        if opcode_count(counts, "STG"):
+            every.add(i)  # results and statistics of some rows, which almost all tiles have
     for i in every | some:
-        if within(code, i, number) or i in graph.retried or is_mask(code["blocks"][i]["counts"], loop["always"]):
+        if i not in through and i > anchor and (is_rare(code["blocks"][i]["counts"], loop["always"]) or
+                                                code["blocks"][i]["counts"]["opcodes"] in again):
+            continue  # what stands before the first pass as before each later one is counted with those
+        if within(code, i, number) or i in graph.retried:
             continue
+        if i not in through and is_mask(code["blocks"][i]["counts"], loop["always"]):
+            continue  # results that lanes exchange have selections too, but are on every way
         counts = code["blocks"][i]["counts"]
         own = code["blocks"][i]["loop"]
         times = 1
@@ -250,9 +337,7 @@ def passes_of(code, variant, header={}):
     add_transposes(passes, code, variant, warps_of)
     stored = variant["tile_q"] * variant.get("v_head_dim", variant["head_dim"]) * VALUE / (warps * LANES)
     before = add_around(passes, code, graph, number, stored, header.get("rescales_later", False))
-    for role, at in enumerate(code["roles"]):
-        for each in code["loops"]:
-            boxes = opcode_count(each["always"], "UTMALDG")
-            if role not in warps_of and each["roles"] == [role] and boxes and each["depth"] > 1:
-                add(passes, "copies", each["always"], 2 / boxes)
+    for role in range(len(code["roles"])):
+        if role not in warps_of:
+            add_copies(passes, code, role, warps // 4)
     return passes, before, warps, main

@@ -175,7 +175,8 @@ std::vector<BaselineChange> changes_since(const Baseline& baseline, const Compar
       continue;
     }
     if (auto change = change_of(*found->second, row)) {
-      change->what += changed_files.text(profile_name(row.hardware)) + changed_files.text(descriptor_name(row.kernel));
+      change->what += changed_files.text(profile_name(row.hardware));
+      for (const std::string& name : kernel_names(row.kernel)) change->what += changed_files.text(name);
       changes.push_back(std::move(*change));
     }
     before.erase(found);

@@ -105,6 +105,29 @@ TEST_CASE("the line names the commit that changed a descriptor, or the two versi
   CHECK(what().ends_with(" changed (not committed)"));
 }
 
+TEST_CASE("the line names the machine code and the steps that changed, also of a kernel in another one's folder") {
+  const TemporaryDirectory folder("tilescope-baseline");
+  const std::filesystem::path family = folder.path() / "kernels" / "family";
+  std::filesystem::create_directories(family);
+  const char* const files[] = {"form.kernel.yaml", "form.code.json", "form.steps.zst"};
+  const char* const named[] = {"descriptor of form", "machine code of form", "steps of form"};
+  Comparison comparison;
+  comparison.rows = {gated("tensor_flop", 1, 1)};
+  comparison.rows[0].kernel = "form";
+  for (unsigned changed = 0; changed < 8; ++changed) {
+    for (const char* file : files) write_file((family / file).string(), "a");
+    comparison.rows[0].predicted = 1;
+    const Baseline baseline = baseline_of(comparison, {folder.path(), "0.1.0"});
+    comparison.rows[0].predicted = 2;
+    for (unsigned i = 0; i < 3; ++i)
+      if ((changed >> i & 1) != 0) write_file((family / files[i]).string(), "b");
+    const std::string what = changes_since(baseline, comparison, {folder.path(), "0.1.0"}).at(0).what;
+    for (unsigned i = 0; i < 3; ++i)
+      CHECK_MESSAGE((what.find(std::string("; ") + named[i] + " changed") != std::string::npos) == (changed >> i & 1),
+                    what);
+  }
+}
+
 TEST_CASE("a baseline is read back as it was written, and another file is refused") {
   const TemporaryDirectory folder("tilescope-baseline");
   const std::filesystem::path file = folder.path() / "b.json";

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "kernel/code/sass/process.h"
+#include "kernel/descriptor/read_code.h"
 
 namespace tilescope {
 namespace {
@@ -23,6 +24,24 @@ fs::path first_that_exists(const std::vector<fs::path>& files) {
   return {};
 }
 
+// In kernels/NAME, or in the folder of the kernel that it is a form of; else `kernel` is a file.
+fs::path descriptor_file(const fs::path& kernels, const std::string& kernel) {
+  std::vector<fs::path> places{kernels / kernel / "kernel.yaml"};
+  std::error_code ignored;
+  for (const auto& folder : fs::directory_iterator(kernels, ignored))
+    places.push_back(folder.path() / (kernel + ".kernel.yaml"));
+  places.emplace_back(kernel);
+  return first_that_exists(places);
+}
+
+// NAME.steps.zst beside NAME.code.json.
+fs::path steps_file_of(const fs::path& code) {
+  constexpr std::string_view ending = "code.json";
+  const std::string name = code.filename().string();
+  if (!name.ends_with(ending)) return {};
+  return code.parent_path() / (name.substr(0, name.size() - ending.size()) + "steps.zst");
+}
+
 std::string git_program() {
   const char* path = std::getenv("PATH");
   for (const std::string& folder : split(path == nullptr ? "" : path, ':'))
@@ -34,7 +53,9 @@ std::string git_program() {
 }  // namespace
 
 std::string profile_name(const std::string& id) { return "profile of " + id; }
-std::string descriptor_name(const std::string& kernel) { return "descriptor of " + kernel; }
+std::vector<std::string> kernel_names(const std::string& kernel) {
+  return {"descriptor of " + kernel, "machine code of " + kernel, "steps of " + kernel};
+}
 
 std::map<std::string, fs::path> source_files(const Comparison& comparison, const fs::path& data_directory) {
   std::set<std::string> gpus, kernels;
@@ -42,10 +63,15 @@ std::map<std::string, fs::path> source_files(const Comparison& comparison, const
   std::map<std::string, fs::path> files;
   for (const std::string& gpu : gpus)
     files[profile_name(gpu)] = first_that_exists({data_directory / "hardware" / (gpu + ".yaml"), gpu});
-  for (const std::string& kernel : kernels)
-    files[descriptor_name(kernel)] =
-        first_that_exists({data_directory / "kernels" / kernel / "kernel.yaml",
-                           data_directory / "kernels" / "third_party" / (kernel + ".kernel.yaml"), kernel});
+  for (const std::string& kernel : kernels) {
+    const fs::path descriptor = descriptor_file(data_directory / "kernels", kernel);
+    const fs::path code = reading::code_file_of(descriptor);
+    const std::vector<std::string> names = kernel_names(kernel);
+    files[names[0]] = descriptor;
+    for (std::size_t i = 1; i < names.size(); ++i)
+      if (const fs::path file = first_that_exists({i == 1 ? code : steps_file_of(code)}); !file.empty())
+        files[names[i]] = file;
+  }
   return files;
 }
 

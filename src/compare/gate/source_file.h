@@ -1,19 +1,22 @@
-// The files that a comparison comes from: GPUs' profiles and kernels' descriptors.
+// The files that a comparison comes from: GPUs' profiles, kernels' descriptors and what their machine code executes.
 #pragma once
 
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "compare/compare.h"
 
 namespace tilescope {
 
-// By name, as in "profile of h200_sxm" and "descriptor of fused_mma"; an empty path: there is no such file.
+// By name, as in "profile of h200_sxm", "descriptor of fused_mma", "machine code of fused_mma" (code.json) and "steps
+// of fused_mma" (steps.zst); those of a kernel's
+// code only where there are such files. An empty path: there is no such file.
 std::map<std::string, std::filesystem::path> source_files(const Comparison& comparison,
                                                           const std::filesystem::path& data_directory);
 std::string profile_name(const std::string& id);
-std::string descriptor_name(const std::string& kernel);
+std::vector<std::string> kernel_names(const std::string& kernel);  // of its files
 
 // Of the file's bytes; empty: an empty path.
 std::string fingerprint(const std::filesystem::path& file);

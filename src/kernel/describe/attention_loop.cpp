@@ -48,13 +48,25 @@ std::int64_t parts_of_sum(const MatrixProduct& scores, const CodeLoop& loop) {
   return std::max<std::int64_t>(1, (of_thread + exponentials - 1) / exponentials);
 }
 
+// Whether the scores' rows are the instruction's columns. Where both fit, exponentials decide: beside one a score a
+// thread has one for each of its rows, of which an accumulator's eight lanes share one, or four.
+bool is_transposed(const AttentionLoop& loop, const CodeLoop& code) {
+  const MatrixInstruction& s = loop.scores.instruction;
+  const bool upright = loop.rows % s.m == 0, lying = loop.rows % s.n == 0 && loop.keys % s.m == 0;
+  constexpr std::int64_t lanes_of_row = 4, lanes_of_column = 8;
+  if (s.threads != 32 || !lying) return false;
+  if (!upright) return true;
+  const std::int64_t beside = code.always.special.at("EX2") - loop.scores_of_thread();
+  return beside == loop.rows * lanes_of_column / s.threads && beside != loop.rows * lanes_of_row / s.threads;
+}
+
 FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
   const std::vector<const Instruction*> instructions = loop_code(code, code.loops[index]);
   const std::vector<MatrixProduct> products = matrix_products(instructions);
   std::vector<MatrixProduct> scores, values;
-  for (const MatrixProduct& product : products) (product.from_zero ? scores : values).push_back(product);
+  for (const MatrixProduct& product : products) (product.fresh ? scores : values).push_back(product);
   if (scores.size() != 1 || values.size() != 1)
-    return {.missing = "one product that starts from zero in each pass and one that adds to the passes before"};
+    return {.missing = "one product that starts anew in each pass and one that adds to the passes before"};
   AttentionLoop loop{.loop = index, .scores = scores.front(), .values = values.front()};
   const MatrixProduct &s = loop.scores, &o = loop.values;
   if (s.instruction.threads != o.instruction.threads)
@@ -63,15 +75,16 @@ FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
   const std::int64_t parts = parts_of_sum(s, code.loops[index]);
   loop.head_dim *= parts, loop.score_parts = parts;
   if (parts > 1 && s.instruction.b_from_shared)  // such keys cannot be quantised
-    return {.missing = "one product that starts from zero: a second one is that of a backward pass"};
+    return {.missing = "one product that starts anew: a second one is that of a backward pass"};
   if (s.elements() % (parts * loop.keys) != 0) return {.missing = "scores that fill a tile of whole rows"};
   loop.rows = s.elements() / (parts * loop.keys);
-  if (loop.rows % s.instruction.m != 0 || o.elements() % loop.rows != 0)
+  loop.transposed = loop.rows > 0 && is_transposed(loop, code.loops[index]);
+  if (loop.rows == 0 || (!loop.transposed && loop.rows % s.instruction.m != 0) || o.elements() % loop.rows != 0)
     return {.missing = "scores and values with the same rows"};
   loop.v_head_dim = o.elements() / loop.rows;
   loop.scores_ahead = !exponentials_between(instructions, s, o);
   for (const MatrixProduct& product : matrix_products(main_code(code, code.loops[index])))
-    if (product.from_zero && product.instruction == s.instruction) loop.q_loaded |= product.a_loaded;
+    if (product.fresh && product.instruction == s.instruction) loop.q_loaded |= product.a_loaded;
   loop.q_loaded_once = s.a_loaded && !loop.q_loaded;
   if (!loop.scores_ahead && s.instruction.threads == 32)
     loop.special_parts = special_parts_of(instructions, o, loop.keys);
@@ -79,7 +92,8 @@ FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
 }
 
 bool same_products(const AttentionLoop& a, const AttentionLoop& b) {
-  return a.rows == b.rows && a.keys == b.keys && a.head_dim == b.head_dim && a.v_head_dim == b.v_head_dim;
+  return a.rows == b.rows && a.keys == b.keys && a.transposed == b.transposed && a.head_dim == b.head_dim &&
+         a.v_head_dim == b.v_head_dim;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct AttentionLoop {
   std::vector<std::size_t> masked{};  // other loops with the same products: tiles that a mask cuts
   MatrixProduct scores{}, values{};   // of one unit
   std::int64_t rows = 0, keys = 0;    // of a unit in one pass
+  bool transposed = false;            // the instruction's rows are keys and columns of the values, its columns are rows
   std::int64_t head_dim = 0, v_head_dim = 0;
   std::int64_t score_parts = 1;  // a score is the sum of so many products: of groups of values with a scale each
   bool scores_ahead = false;  // no exponential stands between the scores and the values of a pass: its scores are those
@@ -35,10 +36,10 @@ struct FoundLoop {
   std::string missing{};  // without a loop: what the code does not have
 };
 
-// The scores are the product that starts from zero, the values the one that adds to what earlier passes left (Dao et
-// al. 2022, algorithm 1). With rows x keys scores of a unit: keys is the depth of the values, rows the number of scores
-// over keys, head_dim the depth of the scores, v_head_dim the number of results over rows. Of several such loops the
-// one with the fewest instructions is the loop; the others are `masked`.
+// The scores are the product that starts anew in each pass, the values the one that adds to what earlier passes left
+// (Dao et al. 2022, algorithm 1). With rows x keys scores of a unit: keys is the depth of the values, rows the number
+// of scores over keys, head_dim the depth of the scores, v_head_dim the number of results over rows. Of several such
+// loops the one with the fewest instructions is the loop; the others are `masked`.
 FoundLoop attention_loop(const CodeSummary& code);
 
 // Instructions of a loop without those of inner loops, in the order of their addresses.

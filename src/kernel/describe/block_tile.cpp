@@ -37,7 +37,8 @@ std::int64_t scales_of_key(const AttentionFacts& facts) {
   return facts.score_parts + (facts.v_head_dim + group - 1) / group;
 }
 
-// Quantised keys: of the formats whose tiles are divided evenly among units, with a rest that scales may fill.
+// Quantised keys: of the formats whose tiles are divided evenly among units, with a rest that scales may fill, the one
+// whose bytes the units' matrix loads fetch.
 void share_quantised_keys(AttentionFacts& facts, std::int64_t units, BlockTile& tile,
                           std::vector<MissingValue>& missing) {
   const std::int64_t copied = tile.warps * lanes * facts.copied_bytes;
@@ -46,6 +47,7 @@ void share_quantised_keys(AttentionFacts& facts, std::int64_t units, BlockTile& 
     facts.loaded_bits = bits;
     const std::int64_t own = bytes_of_keys(facts, facts.keys), along = copied / own;
     if (along < 1 || along > units || units % along != 0 || copied % own > own / 2) continue;
+    if (facts.fetched_bytes > 0 && facts.fetched_bytes != own) continue;
     ++found, tile.along_keys = along, tile.key_bits = bits;
   }
   if (found != 1)

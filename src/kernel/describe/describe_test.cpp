@@ -103,6 +103,28 @@ TEST_CASE("what a kernel stores, and how its exponentials stand, follows from it
   CHECK(split.special_parts == 0);
 }
 
+TEST_CASE("quantised keys: matrix loads tell their bits; transposed, an instruction's columns are rows of Q") {
+  AttentionFacts facts = test_facts("split_kv");
+  facts.transposed = true, facts.rows = 8, facts.head_dim = facts.v_head_dim = 128, facts.score_parts = 4;
+  for (const std::int64_t bits : {8, 4})
+    for (const std::int64_t keys : {32, 64}) {
+      facts.keys = keys;
+      facts.fetched_bytes = keys * 256 * bits / 8;
+      const std::int64_t copied = 4 * keys * (256 * bits / 8 + 8 * 2);  // of four warps, with a scale a group
+      facts.copied_bytes = copied / 128;
+      DescribeInput input{.name = "k", .facts = facts, .launch = {{3, 2, 128}, 128, 4 * copied}};
+      input.workload = Workload{128, 16, 2, 1, 17052, 128, 128};
+      const std::string text = describe_kernel(input).yaml();
+      CAPTURE(text);
+      for (const std::string& line :
+           {std::string("row_replication: 32"), "kv: \"int" + std::to_string(bits) + ":g32:b2\"",
+            "tile_kv: " + std::to_string(4 * keys), std::string("tile_q: 8"), std::string("stages: 4"),
+            std::string("scores: {rows_of: K, grid: {rows: 4, columns: 1}}"),
+            std::string("values: {rows_of: V, grid: {rows: 1, columns: 1, depth: 4}}")})
+        CHECK_MESSAGE(text.find(line) != std::string::npos, line);
+    }
+}
+
 TEST_CASE("a grid with parts of the keys and rows of several heads is split-KV, where results stay in fp32") {
   DescribeInput input{.name = "split", .facts = test_facts("split_kv"), .launch = {{24, 2, 5}, 128, 4 * 16384}};
   input.workload = Workload{5, 16, 2, 1, 3000, 64, 64};

@@ -14,7 +14,8 @@ namespace tilescope {
 namespace {
 
 constexpr std::int64_t lanes_of_warp = 32;
-constexpr std::int64_t lanes_of_row = 4;  // of an accumulator (PTX ISA, fragments of mma and wgmma)
+constexpr std::int64_t lanes_of_row = 4,
+                       lanes_of_column = 8;  // of an accumulator (PTX ISA, fragments of mma and wgmma)
 
 struct Part {
   std::vector<DescribedValue>& values;
@@ -110,15 +111,22 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
   describe_parts(use, w, out);
 }
 
-// Units that share the keys of a step: each has all rows, and a part of the sum over keys.
-void describe_shared_keys(const AttentionFacts& facts, const BlockTile& tile, Part& part) {
-  if (tile.along_keys == 1) return;
+// Units that share the keys of a step: each has all rows, and a part of the sum over keys. Transposed, an instruction's
+// rows are keys or columns of V, and its columns rows of Q.
+void describe_products(const AttentionFacts& facts, const BlockTile& tile, Part& part) {
+  if (tile.along_keys == 1 && !facts.transposed) return;
   const std::int64_t rows = tile.tile_q / facts.rows;
+  const auto grid = [&](std::int64_t along_rows, std::int64_t along_columns) {
+    return facts.transposed ? fmt::format("rows: {}, columns: {}", along_columns, along_rows)
+                            : fmt::format("rows: {}, columns: {}", along_rows, along_columns);
+  };
   part.add("products",
-           fmt::format("{{scores: {{grid: {{rows: {0}, columns: {1}}}}}, values: {{grid: {{rows: {0}, columns: 1, "
-                       "depth: {1}}}}}}}",
-                       rows, tile.along_keys),
-           ValueSource::code, "how much a step copies beside what a unit multiplies");
+           fmt::format("{{scores: {{{}grid: {{{}}}}}, values: {{{}grid: {{{}, depth: {}}}}}}}",
+                       facts.transposed ? "rows_of: K, " : "", grid(rows, tile.along_keys),
+                       facts.transposed ? "rows_of: V, " : "", grid(rows, 1), tile.along_keys),
+           ValueSource::code,
+           facts.transposed ? "the instructions' columns are rows of Q"
+                            : "how much a step copies beside what a unit multiplies");
 }
 
 // 8-bit warpgroup instructions take V only with keys along its rows.
@@ -139,11 +147,14 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
            warpgroup ? fmt::format("{{m: {}, n: columns, k: {}}}", facts.m, depth)
                      : fmt::format("{{m: {}, n: {}, k: {}}}", facts.m, facts.n, depth),
            ValueSource::code, "shape of " + facts.opcode);
-  part.add("row_replication", lanes_of_row * tile.along_keys, ValueSource::code,
-           tile.along_keys == 1 ? "lanes that have parts of a row of an accumulator"
-                                : fmt::format("lanes that have parts of a row of an accumulator, in each of {} {}s",
-                                              tile.along_keys, warpgroup ? "warpgroup" : "warp"));
-  describe_shared_keys(facts, tile, part);
+  const char* share = facts.transposed ? "lanes that have parts of a column of an accumulator, which is a row of Q"
+                                       : "lanes that have parts of a row of an accumulator";
+  part.add("row_replication", (facts.transposed ? lanes_of_column : lanes_of_row) * tile.along_keys, ValueSource::code,
+           tile.along_keys == 1
+               ? std::string(share)
+               : fmt::format("{}, in each of {} {}s", share, tile.along_keys, warpgroup ? "warpgroup" : "warp"));
+  describe_products(facts, tile, part);
+  if (facts.q_direct) part.add("direct", "[Q]", ValueSource::code, "no load from shared memory stands before the loop");
   part.yes("stores_log_sum_exp", facts.stores_log_sum_exp, "a logarithm, or narrow stores beside wide ones");
   if (facts.rows_stored > 0)
     part.add("row_store", facts.rows_stored, ValueSource::code, "threads of a warp that reach the narrow stores");
@@ -212,6 +223,8 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
   if (facts.producer_registers)
     part.add("producer_registers", *facts.producer_registers, ValueSource::code, "USETMAXREG");
   part.add("registers_hold", held_in_registers(facts), ValueSource::code, "operands that no step loads");
+  if (facts.q_direct)
+    part.add("l1_reads", "[Q]", ValueSource::code, "loads of Q before the loop that do not pass the L1 by");
   const bool spills =
       facts.spilled_step.stored + facts.spilled_step.loaded + facts.spilled_once.stored + facts.spilled_once.loaded > 0;
   part.yes("pipelined", facts.scores_ahead && facts.unit_threads > lanes_of_warp,

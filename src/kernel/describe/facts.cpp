@@ -11,6 +11,7 @@ namespace {
 
 using K = InstructionKind;
 
+constexpr std::int64_t warp_lanes = 32;
 constexpr std::int64_t most_block_threads = 1024;
 
 std::int64_t opcode_count(const CodeCounts& counts, std::string_view name) {
@@ -25,7 +26,8 @@ std::int64_t opcode_count(const CodeCounts& counts, std::string_view name) {
 // counter smsp__inst_executed_pipe_alu.
 ThreadWork work_of(const CodeCounts& c) {
   const std::int64_t alu = c.of(K::integer) + c.of(K::logic) + c.of(K::compare) + c.of(K::select) + c.of(K::move) -
-                           opcode_count(c, "VIADD") + opcode_count(c, "R2UR");
+                           opcode_count(c, "VIADD") + opcode_count(c, "R2UR") + opcode_count(c, "CS2R") +
+                           opcode_count(c, "VOTE") + opcode_count(c, "ELECT");
   const std::int64_t named = c.of(K::special) + opcode_count(c, "FFMA") + opcode_count(c, "FADD") +
                              opcode_count(c, "FMUL") + alu + c.of(K::conversion) + c.of(K::shuffle) + c.of(K::matrix);
   ThreadWork work{{"xu", c.of(K::special)},
@@ -96,6 +98,14 @@ void add_unpacked(const CodeCounts& pass, AttentionFacts& facts) {
         facts.loaded_bits = 8, facts.loaded_as = format;
 }
 
+// By matrix loads, of which every lane reads bytes of its own.
+std::int64_t matrix_loaded(const CodeCounts& pass) {
+  std::int64_t bytes = 0;
+  for (const auto& [form, count] : pass.memory)
+    if (form.opcode == "LDSM") bytes += form.thread_bytes * count.of_thread() * warp_lanes;
+  return bytes;
+}
+
 std::set<std::int64_t> store_widths(const CodeCounts& counts) {
   std::set<std::int64_t> widths;
   for (const auto& [form, count] : counts.memory)
@@ -113,6 +123,22 @@ void add_roles(const CodeSummary& code, const CodeLoop& loop, AttentionFacts& fa
       for (int warp = first; warp <= last; ++warp) facts.loop_warps.push_back(warp);
   }
   std::sort(facts.loop_warps.begin(), facts.loop_warps.end());
+}
+
+// Whether Q, which no pass loads, comes to registers without loads from shared memory before the loop.
+bool loads_q_directly(const CodeSummary& code, const AttentionLoop& found) {
+  if (found.scores.instruction.a_from_shared || found.q_loaded || found.q_loaded_once) return false;
+  bool from_global = false;
+  for (const CodeBlock& block : code.blocks) {
+    if (!block.reached || block.loop || block.first >= code.loops[found.loop].header) continue;
+    if (block.counts.thread_bytes(K::load, CodeMemory::shared) > 0) return false;
+    for (const auto& [form, count] : block.counts.memory)
+      if (form.kind == K::load && form.memory == CodeMemory::global) {
+        if (form.opcode.find("STRONG") != std::string::npos) return false;
+        from_global = true;
+      }
+  }
+  return from_global;
 }
 
 void add_outside(const CodeSummary& code, const AttentionLoop& found, AttentionFacts& facts) {
@@ -136,6 +162,7 @@ void add_outside(const CodeSummary& code, const AttentionLoop& found, AttentionF
   for (const auto& [form, count] : code.counts.memory)
     facts.copy_engine |= form.opcode == "UTMALDG", facts.copies_out |= form.opcode == "UTMASTG";
   facts.output_through_smem |= facts.copies_out;
+  facts.q_direct = loads_q_directly(code, found);
   facts.stores_without_product = stores_without_product(code), facts.rewrites_tiles = rewrites_tiles(code);
   const bool rows = widths.contains(4) && (widths.size() > 1 || facts.copies_out);
   if (rows && !facts.loop_warps.empty())
@@ -159,7 +186,7 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   facts.m = scores.m, facts.n = scores.n, facts.k = scores.k;
   facts.operand_bits = scores.bits_b, facts.unit_threads = scores.threads;
   facts.score_parts = found.score_parts;
-  facts.rows = found.rows, facts.keys = found.keys;
+  facts.rows = found.rows, facts.keys = found.keys, facts.transposed = found.transposed;
   facts.head_dim = found.head_dim, facts.v_head_dim = found.v_head_dim;
   facts.q_in_smem = scores.a_from_shared || found.q_loaded, facts.scores_ahead = found.scores_ahead;
   facts.q_once_in_smem = found.q_loaded_once, facts.value_operands = found.values.instruction.type_b;
@@ -171,6 +198,7 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   pass += loop.sometimes;
   add_unpacked(pass, facts);
   facts.copied_bytes = most_copied(code, found.loop);
+  if (!found.q_loaded && !found.q_loaded_once) facts.fetched_bytes = matrix_loaded(loop.always);
   facts.barriers = opcode_count(pass, "BAR");
   facts.turns = opcode_count(pass, "BAR.ARV") > 0;
   facts.persistent = loop.parent.has_value();

@@ -48,6 +48,9 @@ struct AttentionFacts {
   bool q_once_in_smem = false;          // some passes of the loop, such as the first, read Q from shared memory
   std::int64_t rows_stored = 0;         // by a warp at once, of a number a row; 0: not found
   bool stores_without_product = false;  // rows that see no key are written too
+  bool transposed = false;              // AttentionLoop
+  std::int64_t fetched_bytes = 0;       // by a warp in a pass: K and V as operands, by matrix loads; 0: not known
+  bool q_direct = false;                // Q goes from global memory to registers, not through shared memory
   bool copies_out = false;              // the copy engine stores results
   bool rewrites_tiles = false;          // warps transpose loaded tiles in shared memory
   std::string value_operands;           // "BF16": format of the product with V; empty: not stated

@@ -36,6 +36,7 @@ void visit_facts(Facts& f, const Visit& visit) {
   visit("score_parts", f.score_parts), visit("q_once_in_smem", f.q_once_in_smem),
       visit("value_operands", f.value_operands);
   visit("value_bits", f.value_bits), visit("special_parts", f.special_parts);
+  visit("transposed", f.transposed), visit("q_direct", f.q_direct), visit("fetched_bytes", f.fetched_bytes);
   visit("spilled_step_stored", f.spilled_step.stored), visit("spilled_step_loaded", f.spilled_step.loaded);
   visit("spilled_once_stored", f.spilled_once.stored), visit("spilled_once_loaded", f.spilled_once.loaded);
   visit("spill_waits", f.spill_waits);
@@ -83,9 +84,10 @@ void take(const Json& json, ThreadWork& to) {
 
 // Facts that files of an earlier version do not have: then they are not known.
 bool added_later(std::string_view name) {
-  constexpr std::string_view names[] = {"rows_stored",   "stores_without_product", "copies_out",     "rewrites_tiles",
-                                        "value_bits",    "special_parts",          "q_once_in_smem", "score_parts",
-                                        "value_operands"};
+  constexpr std::string_view names[] = {
+      "rows_stored",   "stores_without_product", "copies_out",  "rewrites_tiles", "value_bits",
+      "special_parts", "q_once_in_smem",         "score_parts", "value_operands", "transposed",
+      "q_direct",      "fetched_bytes"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 

@@ -66,7 +66,8 @@ TEST_CASE("instructions of machine code run as often as a walk over all tiles sa
                                       (walked.end * of(moves ? CodePass::end : CodePass::tail) +
                                        (moves ? walked.begin : 0) * of(CodePass::begin));
           const std::int64_t launch = code.warps * std::min<std::int64_t>(132, heads * walked.tiles);
-          return tiles + masked + launch * of(CodePass::launch) + heads * walked.steps * of(CodePass::copies);
+          const std::int64_t first = code.first_warps * heads * walked.tiles * of(CodePass::first);
+          return tiles + masked + first + launch * of(CodePass::launch) + heads * walked.steps * of(CodePass::copies);
         };
         const Work work = predicted(plan, point).work;
         CHECK(work.instructions == runs(CodeCount::instructions));

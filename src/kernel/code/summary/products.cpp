@@ -1,6 +1,7 @@
 #include "kernel/code/summary/products.h"
 
 #include <algorithm>
+#include <bitset>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,11 +11,27 @@
 namespace tilescope {
 namespace {
 
+constexpr int register_count = 256;
+constexpr int local_memory = register_count - 1;  // RZ holds nothing: its place stands for values in local memory
+using RegisterSet = std::bitset<register_count>;
+
+// What the value of a register was made of.
+struct Origin {
+  RegisterSet before;            // registers, as the pass found them
+  std::set<std::size_t> chains;  // results of this pass
+
+  void add(const Origin& other) {
+    before |= other.before;
+    chains.insert(other.chains.begin(), other.chains.end());
+  }
+};
+
 struct Chain {
   MatrixInstruction instruction;
   bool from_zero = false, a_loaded = false;
   std::int64_t length = 1;
   std::size_t first = 0;
+  Origin begins_with{};  // what it adds to
 };
 
 // A register of a chain's result.
@@ -61,16 +78,21 @@ bool writes_zero(const Instruction& instruction) {
 
 class Chains {
  public:
+  Chains() { origins_[local_memory].before.set(local_memory); }
+
   void step(std::size_t position, const Instruction& instruction) {
     const auto matrix = matrix_instruction(instruction);
     if (matrix && !instruction.writes.empty()) return product(position, instruction, *matrix);
     const std::vector<std::optional<Part>> kept = parts_kept(instruction);
+    const Origin origin = origin_of(instruction);
+    if (instruction.opcode == "STL") origins_[local_memory].add(origin);
     std::size_t next = 0;
     for (const RegisterSpan& written : instruction.writes) {
       if (written.file != RegisterFile::general) continue;
       for (int i = written.first; i < written.first + written.count; ++i, ++next) {
         note_write(instruction, i);
         parts_.erase(i);
+        origins_[i] = origin;
         if (next < kept.size() && kept[next]) parts_[i] = *kept[next];
       }
     }
@@ -78,15 +100,15 @@ class Chains {
 
   std::vector<MatrixProduct> products() const {
     std::vector<MatrixProduct> products;
-    for (const Chain& chain : chains_) {
+    for (std::size_t i = 0; i < chains_.size(); ++i) {
+      const Chain& chain = chains_[i];
+      const bool fresh = chain.from_zero || !adds_to_itself(i);
       const auto same = [&](const MatrixProduct& product) {
-        return product.instruction == chain.instruction && product.from_zero == chain.from_zero &&
-               product.length == chain.length;
+        return product.instruction == chain.instruction && product.fresh == fresh && product.length == chain.length;
       };
       auto product = std::find_if(products.begin(), products.end(), same);
       if (product == products.end())
-        product = products.insert(
-            product, {.instruction = chain.instruction, .from_zero = chain.from_zero, .length = chain.length});
+        product = products.insert(product, {.instruction = chain.instruction, .fresh = fresh, .length = chain.length});
       ++product->chains;
       product->a_loaded = product->a_loaded || chain.a_loaded;
       product->first.push_back(chain.first);
@@ -105,11 +127,48 @@ class Chains {
       ++chains_[chain].length;
     } else {
       const bool from_zero = !from || zeroed(*from, result.count);
-      chains_.push_back({.instruction = matrix, .from_zero = from_zero, .length = 1, .first = position});
+      Origin start;
+      for (int i = 0; !from_zero && i < result.count; ++i) start.add(origin(*from + i));
+      chains_.push_back({.instruction = matrix,
+                         .from_zero = from_zero,
+                         .length = 1,
+                         .first = position,
+                         .begins_with = std::move(start)});
     }
     for (int i = result.first; i < result.first + result.count; ++i) note_write(instruction, i);
     chains_[chain].a_loaded = chains_[chain].a_loaded || reads_loaded(instruction, result, from);
-    for (int i = 0; i < result.count; ++i) parts_[result.first + i] = {chain, i};
+    for (int i = 0; i < result.count; ++i) {
+      parts_[result.first + i] = {chain, i};
+      Origin& origin = origins_[result.first + i] = chains_[chain].begins_with;
+      origin.chains.insert(chain);
+    }
+  }
+
+  // Whether the chain begins with what a later register of the pass, made of its result, was in the pass before.
+  bool adds_to_itself(std::size_t chain) const {
+    for (int i = 0; i < register_count; ++i)
+      if (chains_[chain].begins_with.before.test(static_cast<std::size_t>(i)))
+        if (const auto at_end = origins_.find(i); at_end != origins_.end() && at_end->second.chains.contains(chain))
+          return true;
+    return false;
+  }
+
+  Origin origin(int reg) const {
+    if (const auto found = origins_.find(reg); found != origins_.end()) return found->second;
+    Origin untouched;
+    if (reg >= 0 && reg < register_count) untouched.before.set(static_cast<std::size_t>(reg));
+    return untouched;
+  }
+
+  // Of what an instruction without a matrix product writes. Values from memory other than a thread's own are new.
+  Origin origin_of(const Instruction& instruction) const {
+    Origin origin;
+    if (instruction.opcode == "LDL") return this->origin(local_memory);
+    if (opcode_row(instruction.opcode).kind == InstructionKind::load) return origin;
+    for (const RegisterSpan& read : instruction.reads)
+      for (int i = read.first; read.file == RegisterFile::general && i < read.first + read.count; ++i)
+        origin.add(this->origin(i));
+    return origin;
   }
 
   // The chain whose result these registers hold.
@@ -170,6 +229,7 @@ class Chains {
   }
 
   std::vector<Chain> chains_;
+  std::map<int, Origin> origins_;                                 // of registers that the pass has written
   std::map<int, Part> parts_;                                     // by register
   std::map<std::pair<std::string, std::int64_t>, Part> spilled_;  // by place in local memory
   std::set<int> loaded_, zero_;                                   // registers that hold loaded values, and zeros

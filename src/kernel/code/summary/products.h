@@ -14,7 +14,8 @@ namespace tilescope {
 // m x n; the instructions of its chain add products of depth k to it.
 struct MatrixProduct {
   MatrixInstruction instruction{};
-  bool from_zero = false;            // the first instruction of a chain adds to zero; else to values from before
+  bool fresh = false;                // a chain begins with zero, or with values that no result of its own went into;
+                                     // else it adds to the results of the pass before
   std::int64_t length = 0;           // instructions of a chain
   std::int64_t chains = 0;           // results
   bool a_loaded = false;             // A comes from registers that this code loads from memory

@@ -44,7 +44,8 @@ TEST_CASE("a result that moves to other registers, or to local memory and back, 
   const auto overwritten =
       products_of({"HMMA.16816.F32 R0, R100, R104, RZ", "STL.128 [R1+0x10], R0", "STL [R1+0x18], R50",
                    "LDL.128 R0, [R1+0x10]", "HMMA.16816.F32 R0, R100, R104, R0"});
-  REQUIRE(overwritten.size() == 2);  // one from zero, one that adds to what was there
+  REQUIRE(overwritten.size() == 1);  // two results, which are both new in each pass
+  CHECK(overwritten[0].chains == 2);
   CHECK(overwritten[0].length == 1);
 }
 
@@ -70,12 +71,12 @@ TEST_CASE("products are found again in any order of their instructions") {
     const std::vector<MatrixProduct> products = products_of(lines);
     REQUIRE(products.size() == 2);
     for (const MatrixProduct& product : products) {
-      CHECK(product.chains == (product.from_zero ? zero_chains : value_chains));
-      CHECK(product.length == (product.from_zero ? zero_length : value_length));
+      CHECK(product.chains == (product.fresh ? zero_chains : value_chains));
+      CHECK(product.length == (product.fresh ? zero_length : value_length));
       CHECK(product.first.size() == static_cast<std::size_t>(product.chains));
       CHECK(product.flop() == product.chains * product.length * 2 * 16 * 8 * 16);
     }
-    CHECK(products[0].from_zero != products[1].from_zero);
+    CHECK(products[0].fresh != products[1].fresh);
   }
 }
 
@@ -88,10 +89,38 @@ TEST_CASE("an instruction that writes accumulators ends their chain; zeroed regi
   const std::vector<MatrixProduct> zeroed = products_of(
       {"CS2R R0, SRZ", "CS2R R2, SRZ", "HMMA.16816.F32 R0, R100, R104, R0", "HMMA.16816.F32 R0, R108, R112, R0"});
   REQUIRE(zeroed.size() == 1);
-  CHECK(zeroed[0].from_zero);
+  CHECK(zeroed[0].fresh);
   CHECK(zeroed[0].length == 2);
   const std::vector<MatrixProduct> half = products_of({"CS2R R0, SRZ", "HMMA.16816.F32 R0, R100, R104, R0"});
-  CHECK_FALSE(half.at(0).from_zero);  // R2 and R3 are not zero
+  CHECK_FALSE(half.at(0).fresh);  // R2 and R3 are not zero
+}
+
+TEST_CASE(
+    "a result that begins with values of this pass is new, one that its own value of the pass before reaches is not") {
+  const std::string product = "HMMA.16816.F32 R0, R100, R104, R0";
+  std::mt19937 random(20261125);
+  const auto pick = [&](int least, int most) { return std::uniform_int_distribution<int>(least, most)(random); };
+  for (int round = 0; round < 200; ++round) {
+    // Each of R0 to R3 is made of a register that the pass loads (R20..) or found (R40..), over some steps, before the
+    // product; afterwards the result may reach one of those that the pass found.
+    std::vector<std::string> lines{"LDS.128 R20, [R9]"};
+    const bool scaled = pick(0, 1) == 1, rescaled = pick(0, 2) == 0;
+    for (int i = 0; i < 4; ++i) {
+      int from = scaled ? 40 + i : 20 + i;
+      for (int step = pick(0, 3); step > 0; --step, from = 60 + i)
+        lines.push_back(fmt::format("FFMA R{}, R{}, R30, R31", 60 + i, from));
+      lines.push_back(fmt::format("FMUL R{}, R{}, R50", i, from));
+    }
+    lines.push_back(product);
+    if (rescaled) lines.push_back("FADD R41, R1, R51");
+    const auto products = products_of(lines);
+    REQUIRE(products.size() == 1);
+    CHECK(products[0].fresh == !(scaled && rescaled));
+    CHECK(products[0].length == 1);
+  }
+  const auto spilled = products_of({"LDL.128 R0, [R1+0x10]", product, "STL.128 [R1+0x10], R0"});
+  REQUIRE(spilled.size() == 1);
+  CHECK_FALSE(spilled[0].fresh);
 }
 
 TEST_CASE("a left operand that the code loads is told from one that stays") {
