@@ -76,7 +76,7 @@ export function part_rows({ prediction, split }) {
   const seconds = prediction.time?.seconds;
   if (!seconds) return [[], 1];
   const parts = split
-    ? [...Object.entries(split.busiest).map(([unit, s]) => [`busiest unit: ${name_of(unit)}`, s]), ['waits for latency or another unit', split.waits], ['multiprocessors without a block', split.idle], ['launches', split.launch]]
+    ? [...Object.entries(split.busiest).map(([unit, s]) => [`bound by ${name_of(unit)}`, s]), ['waits for latency or another unit', split.waits], ['multiprocessors without a block', split.idle], ['launches', split.launch]]
     : (prediction.time.resources ?? []).map((r) => [`${name_of(r.name)} alone`, r.seconds]);
   const shares = parts.filter(([, s]) => s > 0).map(([what, s]) => ({ what, share: s / seconds })).sort((a, b) => b.share - a.share);
   const shown = shares.length > most_parts && split ? [...shares.slice(0, most_parts - 1), { what: 'rest', share: shares.slice(most_parts - 1).reduce((sum, p) => sum + p.share, 0) }] : shares.slice(0, most_parts);

@@ -60,6 +60,16 @@ void add_memory(std::span<const BoundIsland> bound, Prediction& out) {
                                         memory_footprint(bound), capacity));
 }
 
+// Of what bounds the launches, what does so for the longest time.
+Resource bound_of_sequence(const Prediction& out) {
+  std::array<double, resource_count> seconds{};
+  for (const IslandPrediction& launch : out.islands) {
+    const auto bound = static_cast<std::size_t>(launch.bound_by);
+    seconds[bound] += std::max(0.0, launch.resource_seconds[bound]);
+  }
+  return static_cast<Resource>(std::max_element(seconds.begin(), seconds.end()) - seconds.begin());
+}
+
 }  // namespace
 
 void clear(Prediction& out, std::size_t launches) {
@@ -129,8 +139,7 @@ void add_memory_wait(const HardwareProfile& hardware, const LaunchTime& time, Is
 TimePrediction lower_bound_of_time(const Plan& plan, const HardwareProfile& hardware, const Point& point,
                                    const Prediction& out) {
   TimePrediction time = out.time;
-  time.bound_by =
-      static_cast<Resource>(std::max_element(time.seconds.begin(), time.seconds.end()) - time.seconds.begin());
+  time.bound_by = bound_of_sequence(out);
   time.clock_hz = hardware.boost_hz ? hardware.boost_hz->value : 0;
   const KernelVariant* variant = selected_variant(plan, point);
   time.spills = variant && variant->spills;

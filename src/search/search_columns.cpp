@@ -34,8 +34,9 @@ Columns<TileRow> best_columns(const std::vector<std::string>& tiles) {
       [](const TileRow& r) { return r.tile.seconds * 1e6; });
   add("busy_microseconds", "us", "Ranking key: time that counts occupied SMs only.", Origin::time_model,
       [](const TileRow& r) { return r.tile.busy_seconds * 1e6; });
-  add("bound_by", "", "The resource that is busiest.", Origin::time_model,
-      [](const TileRow& r) { return to_string(r.tile.bound_by); });
+  add("bound_by", "",
+      "The resource that takes longest by itself; of several kernels, what bounds them for most of the time.",
+      Origin::time_model, [](const TileRow& r) { return to_string(r.tile.bound_by); });
   add("hbm_bytes", "B", "Bytes read and written at hbm.", Origin::cache,
       [](const TileRow& r) { return r.tile.hbm_bytes; });
   add("l2_bytes", "B", "Bytes read and written at l2.", Origin::loops,

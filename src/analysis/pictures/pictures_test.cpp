@@ -4,10 +4,12 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <set>
 
 #include "analysis/recorded_points.h"
 #include "analysis/report/report.h"
 #include "base/test_seed.h"
+#include "hardware/derived.h"
 #include "predict/point/support.h"
 #include "predict/predict.h"
 #include "report/report.h"
@@ -50,6 +52,45 @@ TEST_CASE("the parts of a predicted time add up to it for every bound, and no ha
     CHECK(split.idle >= 0);
     for (const auto& [unit, seconds] : split.units) CHECK(seconds <= split.predicted * 1.0001);
   }
+}
+
+TEST_CASE("the units of a time's split are what bounds its launches, and one of them is what bounds it all") {
+  std::mt19937 random(test_seed() + 9);
+  const std::vector<std::string> plans{
+      "flash2",      "split-kv", "flash1",     "standard", "flash2-backward-split", "fused_mma",
+      "fused_wgmma", "split_kv", "case_study", "backward", "backward_split"},
+      gpus{"h100_sxm", "h200_sxm", "l40s", "a100_sxm_80"};
+  std::set<std::string> bounds;
+  int timed = 0;
+  for (int draw = 0; draw < 80; ++draw) {
+    const std::string& name = plans[random() % plans.size()];
+    const bool kernel = name == "backward" || name.find('_') != std::string::npos;
+    const Plan plan =
+        kernel ? load_plan_for_kernel(name, source_directory) : load_plan_for_schedule(name, source_directory);
+    const HardwareProfile gpu =
+        ProfileCatalogue(source_directory / "hardware").find(gpus[random() % gpus.size()], RatesFrom::stated);
+    Point point = default_point(plan);
+    const auto keys = static_cast<std::int64_t>(100 + random() % 5000), queries = random() % 2 == 0 ? 1 : keys;
+    point.workload = {
+        1 + static_cast<std::int64_t>(random() % 8), 8, random() % 2 == 0 ? 1 : 8, queries, keys, 128, 128};
+    const std::vector<Point> points = search_points(plan, gpu, point, {}, nullptr);
+    if (points.empty() || !unsupported_on(plan, gpu).empty()) continue;
+    const Prediction prediction = predict(plan, gpu, points[random() % points.size()]);
+    if (!prediction.feasible || !prediction.time.modelled) continue;
+    CAPTURE(name);
+    CAPTURE(gpu.id);
+    const TimeSplit split = time_split(prediction, gpu);
+    std::set<std::string> of_launches, of_split;
+    for (const IslandPrediction& launch : prediction.islands) of_launches.insert(to_string(launch.bound_by));
+    for (const auto& [unit, seconds] : split.busiest) of_split.insert(unit);
+    CHECK(of_split == of_launches);
+    CHECK(of_split.contains(to_string(prediction.time.bound_by)));
+    CHECK(sum(split.busiest) + split.waits + split.idle + split.launch == doctest::Approx(prediction.time.total));
+    CHECK(split.waits >= 0);
+    ++timed, bounds.insert(to_string(prediction.time.bound_by));
+  }
+  CHECK(timed >= 15);
+  CHECK(bounds.size() >= 3);
 }
 
 TEST_CASE("a unit's part of time is its work over its rate: tensor cores of fused_mma, memory of decoding") {

@@ -1,5 +1,6 @@
-// Where predicted time goes. A kernel's time is that of its busiest unit at full rate, then what this unit waits for
-// (latencies, other units, turns), then multiprocessors without a block (the last wave, unequal blocks), then launches.
+// Where predicted time goes. A kernel's time is that of the unit that bounds it (IslandPrediction::bound_by) at full
+// rate, then what this unit waits for (latencies, other units, turns), then multiprocessors without a block (the last
+// wave, unequal blocks), then launches.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -30,21 +31,41 @@ UnitSeconds unit_seconds(const HardwareProfile& hardware, const IslandPrediction
   return seconds;
 }
 
+Unit unit_of(Resource resource) {
+  switch (resource) {
+    case Resource::tensor:
+      return tensor;
+    case Resource::smem:
+      return smem;
+    case Resource::xu:
+      return xu;
+    case Resource::fma:
+      return fma;
+    case Resource::hbm:
+      return hbm;
+    case Resource::llc:
+    case Resource::l2:
+      break;
+  }
+  return l2;
+}
+
 struct UnitSplit {
-  UnitSeconds units{}, busiest{};  // of each unit; of the unit that is the busiest of its kernel
+  UnitSeconds units{}, busiest{};  // of each unit; of the unit that bounds its kernel
   double waits = 0, idle = 0;
 };
 
 // One kernel of the schedule: its units, the clocks that they run at, and what its blocks alone would take.
 struct Part {
   UnitSeconds units{};
+  Unit bound = tensor;
   double seconds = 0, idle_share = 0;  // of the time in which it runs, that a multiprocessor has no block
 };
 
 Part part_of(const Prediction& prediction, const HardwareProfile& hardware, std::size_t number) {
   const IslandPrediction& island = prediction.islands[number];
   const double highest = island.highest_hz, hz = std::min(prediction.time.clock_hz, highest);
-  Part part{.units = unit_seconds(hardware, island, hz)};
+  Part part{.units = unit_seconds(hardware, island, hz), .bound = unit_of(island.bound_by)};
   part.seconds = std::max({part.units[l2], part.units[hbm], island.sm_clocks / hz});
   part.idle_share = std::clamp(1 - island.busy_clocks / (island.seconds * highest), 0.0, 1.0);
   return part;
@@ -60,12 +81,10 @@ UnitSplit split_of(const Prediction& prediction, const HardwareProfile& hardware
   for (const Part& part : parts) {
     // Each kernel's share of what the model answered; where that holds more than its blocks' clocks, it waits for it.
     const double seconds = (time.total - time.launch) * part.seconds / all;
-    const auto top =
-        static_cast<std::size_t>(std::max_element(part.units.begin(), part.units.end()) - part.units.begin());
-    const double busy = std::min(part.units[top], seconds);
+    const double busy = std::min(part.units[part.bound], seconds);
     const double idle = std::min(seconds * part.idle_share, seconds - busy);
     for (std::size_t u = 0; u < part.units.size(); ++u) split.units[u] += part.units[u];
-    split.busiest[top] += busy, split.idle += idle, split.waits += seconds - busy - idle;
+    split.busiest[part.bound] += busy, split.idle += idle, split.waits += seconds - busy - idle;
   }
   return split;
 }

@@ -191,8 +191,9 @@ void add_clocks(Table& t) {
       [](const TimePrediction& time) { return time.clock_hz; });
   add("watts", "power", "W", "Power, run after run; null: the profile states no energies.", json_time,
       [](const TimePrediction& time) { return time.watts > 0 ? Json(time.watts) : Json(nullptr); });
-  add("bound_by", "bound_by", "", "The resource that is busiest.", json_time | csv | compare,
-      [](const TimePrediction& time) { return to_string(time.bound_by); });
+  add("bound_by", "bound_by", "",
+      "The resource that takes longest by itself; of several kernels, what bounds them for most of the time.",
+      json_time | csv | compare, [](const TimePrediction& time) { return to_string(time.bound_by); });
 }
 
 // Quotients of this row and others of a comparison.

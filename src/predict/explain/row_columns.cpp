@@ -100,7 +100,7 @@ const Columns<KernelRow>& kernel_columns() {
       json_only<R>({"sm_cycles", "SM cycles", "clk", "Clocks from the first block's start to the last one's end.",
                     Origin::time_model},
                    [](const R& r) { return r.runs ? Json(r.island.sm_clocks) : Json(nullptr); }),
-      {{"bound_by", "bound_by", "", "The resource that is busiest.", Origin::time_model},
+      {{"bound_by", "bound_by", "", "The resource that takes longest by itself.", Origin::time_model},
        [](const R& r) { return r.runs ? Json(to_string(r.island.bound_by)) : Json(nullptr); }},
   };
   return columns;

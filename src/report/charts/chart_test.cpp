@@ -104,10 +104,10 @@ TEST_CASE("Parts of the time and what would help are those of each point, larges
   name_points(report.points);
   const json parts = time_chart(report)["data"]["values"];
   REQUIRE(parts.size() == 5);
-  CHECK(parts[0]["what"] == "busiest unit: tensor cores");
+  CHECK(parts[0]["what"] == "bound by tensor cores");
   CHECK(parts[0]["share"].get<double>() == doctest::Approx(0.5));
   CHECK(parts[4]["what"] == "rest");
-  CHECK(parts[4]["rest"] == "busiest unit: shared memory 2.00 %");
+  CHECK(parts[4]["rest"] == "bound by shared memory 2.00 %");
   const json gains = gain_chart(report)["data"]["values"];
   CHECK(gains[0]["what"] == "HBM bandwidth");
   CHECK(gains[1]["what"] == "all latencies");

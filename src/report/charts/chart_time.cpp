@@ -23,7 +23,7 @@ std::vector<Part> parts_of(const TimeSplit& split) {
   std::vector<Part> parts{{"waits for latency or another unit", split.waits},
                           {"multiprocessors without a block", split.idle},
                           {"launches", split.launch}};
-  for (const auto& [unit, seconds] : split.busiest) parts.push_back({"busiest unit: " + unit_name(unit), seconds});
+  for (const auto& [unit, seconds] : split.busiest) parts.push_back({"bound by " + unit_name(unit), seconds});
   std::erase_if(parts, [](const Part& part) { return part.seconds <= 0; });
   std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.seconds > b.seconds; });
   return parts;

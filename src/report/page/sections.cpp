@@ -134,9 +134,9 @@ std::string point_html(const Report& report) {
   if (!time_chart(report).is_null()) part("Where the predicted time goes", "time");
   if (!gain_chart(report).is_null()) part("What would help: time saved by 10 % more of", "gain");
   html +=
-      "</div>\n<p class=\"quiet\">The busiest unit of a multiprocessor, at full rate and at the predicted clock, then "
-      "what it waits for. A point is bound by the resource that needs most time for its bytes or FLOP; a unit counts "
-      "instructions as well, and can be busier.</p>\n" +
+      "</div>\n<p class=\"quiet\">What bounds a kernel is the resource that needs most time for its bytes or FLOP by "
+      "itself. "
+      "Its time at the predicted clock, then what it waits for.</p>\n" +
       legend_html({key_html(MarkShape::bar, "read", "var(--ink-2)"),
                    key_html(MarkShape::bar, "write", "var(--ink)", "hollow")}) +
       "<div class=\"levels\">\n";

@@ -52,9 +52,10 @@ std::string bars(const Pictures& pictures) {
 
 std::string splits(const Pictures& pictures) {
   std::string out =
-      "## Where the time goes\n\nThe longest record of each kernel. Parts of the predicted time: the busiest unit at "
+      "## Where the time goes\n\nThe longest record of each kernel. Parts of the predicted time: the unit that bounds "
+      "a kernel at "
       "full rate, what it waits for, multiprocessors without a "
-      "block, launches.\n\n| kernel | record | predicted | measured | error | busiest unit | waits | no block | launch "
+      "block, launches.\n\n| kernel | record | predicted | measured | error | bound by | waits | no block | launch "
       "|\n|---|---|--:|--:|--:|---|--:|--:|--:|\n";
   for (const Split& split : pictures.splits) {
     if (!split.longest) continue;
