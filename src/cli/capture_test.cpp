@@ -1,6 +1,8 @@
 // capture: its command line, and list.
 #include <doctest/doctest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/run_program.h"
@@ -39,6 +41,32 @@ TEST_CASE("capture refuses what it does not understand") {
   check_refused("capture --countres -- true",
                 "error: --countres: 'capture' has no such option; did you mean '--counters'?");
   check_refused("capture list /no/such/file", "/no/such/file: error: cannot be opened: No such file or directory");
+}
+
+TEST_CASE("captures without a launch, and with modules that are missing or cut off, are told apart") {
+  const ScratchFolder folder;
+  const auto write = [&](const std::string& text) {
+    std::ofstream(std::filesystem::path(folder / "capture.jsonl"), std::ios::binary) << text;
+  };
+  std::string text, line, process;
+  for (std::ifstream file(bundled); std::getline(file, line); text += line + "\n")
+    if (line.find("\"line\":\"process\"") != std::string::npos) process = line + "\n";
+  const std::string& place = folder.path();
+  check_refused("capture list " + place,
+                place +
+                    "/capture.jsonl: error: cannot be opened: No such file or directory; a capture is a directory "
+                    "that tilescope capture -o DIRECTORY -- COMMAND has written");
+  write(process);
+  CHECK(run_program("capture list " + place).err == "note: the program launched no kernel\n");
+  CHECK(run_program("run --from " + place).out.find("the program launched no kernel") != std::string::npos);
+  for (const char* command : {"inspect ", "describe "})
+    check_refused(command + place, place + ": error: holds no launch: the program launched no kernel");
+  write(text);
+  const Outcome missing = run_program("inspect " + place);
+  CHECK(missing.status == 2);
+  CHECK(
+      missing.err.find("the machine code of this module is not there: copy the capture's directory with its cubins") !=
+      std::string::npos);
 }
 
 TEST_CASE("words after -- are the command's own, and a build without CUDA cannot run it") {

@@ -59,7 +59,7 @@ void KernelFacts::load() {
     if (const auto facts = json.find("facts"); facts != json.end() && facts->is_object())
       found.facts = read_facts(facts->dump(), file_.string());
     else if (found.missing = text("missing"); found.missing.empty())
-      fail("expected the facts of the kernel, or what its code has not in `missing`");
+      fail("expected the facts of the kernel, or why there are none in `missing`");
   }
 }
 
@@ -86,8 +86,9 @@ void KernelFacts::read_module(const std::string& module, const std::vector<std::
       std::vector<CodeSummary> code = machine_code(*nvdisasm_, cubin, kernels, file.string());
       for (std::size_t i = 0; i < kernels.size(); ++i) {
         const Name name{module, kernels[i]->name};
-        known_[name] = attention_facts(*kernels[i], cubin.compute_capability, code[i]);
-        if (known_[name].facts) code_.insert_or_assign(name, Code{*kernels[i], std::move(code[i])});
+        FoundFacts& found = known_[name] = attention_facts(*kernels[i], cubin.compute_capability, code[i]);
+        if (!found.facts) found.missing = "its code lacks " + found.missing;
+        if (found.facts) code_.insert_or_assign(name, Code{*kernels[i], std::move(code[i])});
         changed_ = true;
       }
     }

@@ -4,7 +4,8 @@
     code_json.py --kernel FOLDER --printed FILE...    JSON that `tilescope inspect CUBIN --format json` has printed;
                                      [--facts FILE]   of instances that spill, lines of `tilescope describe --format json`
     code_json.py --kernel FOLDER                      compiles the sources with nvcc, and runs `tilescope` (--tilescope)
-    code_json.py --check [FOLDER...]                  exit status 1 where sources have changed since code.json was written
+    code_json.py --check [FOLDER...]                  exit status 1 where sources have changed since code.json, or steps.zst
+                                                      beside it, was written
 
 A line of code.json is an instance of the kernel: its resources, the tile that it is built for (`variant`), and the
 instructions that a warp executes (`passes`):
@@ -280,6 +281,38 @@ def changed(folder):
     return any(json.loads(file.read_text()).get("source_sha256", hashed) != hashed for file in folder.glob("*code.json"))
 
 
+def steps_file(path):
+    """The machine code of steps beside a code.json, which step_programs.py writes."""
+    return path.with_name(path.name.replace("code.json", "steps.zst"))
+
+
+def sha256_of(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def note_steps(path):
+    """Writes into a code.json of which sources its steps are, and which file has them."""
+    header = json.loads(path.read_text())
+    kernels = header.pop("kernels", None)
+    header["steps"] = {"source_sha256": source_hash(path.parent), "sha256": sha256_of(steps_file(path))}
+    path.write_text(written(header, kernels))
+
+
+def stale_steps(folder):
+    """Why steps of a folder are not those of its sources: a line each."""
+    hashed = source_hash(folder)
+    for path in sorted(folder.glob("*code.json")):
+        noted, file = json.loads(path.read_text()).get("steps"), steps_file(path)
+        if noted is None and not file.is_file():
+            continue
+        if noted is None or not file.is_file():
+            yield f"{path}: 'steps' and {file.name} must be there both"
+        elif noted.get("source_sha256") != hashed:
+            yield f"{file}: sources have changed since it was written"
+        elif noted.get("sha256") != sha256_of(file):
+            yield f"{file}: is not the file that {path.name} names"
+
+
 def write(path, files):
     """The instances of one code.json, of which the header is kept."""
     header = json.loads(path.read_text())
@@ -315,7 +348,10 @@ def main():
         old = [folder for folder in folders if changed(folder)]
         for folder in old:
             print(f"{folder}: sources have changed since code.json was written; run code_json.py --kernel {folder}")
-        return 1 if old or not folders else 0
+        stale = [line for folder in folders for line in stale_steps(folder)]
+        for line in stale:
+            print(f"{line}; run step_programs.py")
+        return 1 if old or stale or not folders else 0
     if not arguments.kernel:
         parser.error("give --kernel FOLDER or --check")
     folder = arguments.kernel.resolve()

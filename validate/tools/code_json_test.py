@@ -260,6 +260,30 @@ class Sources(unittest.TestCase):
             source.write_text('#include "other/shared.cuh"\nint b;\n')
             self.assertTrue(code_json.changed(folder))
 
+    def test_steps_of_other_sources_and_another_file_of_steps_are_found(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place) / "mine"
+            folder.mkdir()
+            source, code, steps = folder / "forward.cu", folder / "form.code.json", folder / "form.steps.zst"
+            source.write_text("int a;\n")
+            text = code_json.written({"schema": "tilescope/code/1", "source_sha256": "0"}, [{"kernel": "f"}])
+            code.write_text(text)
+            self.assertEqual(list(code_json.stale_steps(folder)), [])  # a kernel without steps
+            steps.write_bytes(b"steps")
+            self.assertIn("must be there both", next(code_json.stale_steps(folder)))
+            code_json.note_steps(code)
+            self.assertEqual(json.loads(code.read_text())["kernels"], [{"kernel": "f"}])
+            self.assertEqual(list(code_json.stale_steps(folder)), [])
+            source.write_text("int a;  // the same\n")
+            self.assertEqual(list(code_json.stale_steps(folder)), [])
+            source.write_text("int b;\n")
+            self.assertIn("sources have changed", next(code_json.stale_steps(folder)))
+            source.write_text("int a;\n")
+            steps.write_bytes(b"others")
+            self.assertIn("is not the file", next(code_json.stale_steps(folder)))
+            steps.unlink()
+            self.assertIn("must be there both", next(code_json.stale_steps(folder)))
+
     def test_instances_that_differ_in_their_format_alone_are_one_line(self):
         line = {"kernel": "f", "variant": {"dtypes": ["fp16"], "tile_q": 64}, "passes": {"step": {"alu": 1}}}
         same = {"kernel": "g", "variant": {"dtypes": ["bf16"], "tile_q": 64}, "passes": {"step": {"alu": 1}}}

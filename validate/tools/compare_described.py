@@ -149,7 +149,7 @@ def main(arguments):
     share = counts["same"] / max(1, sum(counts.values()))
     print(f"\n{counts['same']} of {sum(counts.values())} values are the same ({100 * share:.0f} %).")
     for kernel, missing in sorted(undescribed.items()):
-        print(f"Not described: {kernel}: it has not {missing}")
+        print(f"Not described: {kernel}: it lacks {missing}")
     if "--all" in arguments:
         for (kernel, key, stated, found), times in sorted(differences.items()):
             print(f"{kernel} {key}: {stated} | {found} ({times})")

@@ -6,7 +6,8 @@
 Of each instance in FOLDER/*code.json: a line "# SYMBOL", then sections of a line an instruction (stall count,
 scoreboards set for result and operands, mask of scoreboards waited for, text): "step", a pass of the loop over keys that
 no mask cuts, as `inspect --simulate` finds it; "start" and "end", what a block executes before and after the loop, where
-all its warps run the loop; "masked", a pass of a tile that the mask cuts, where code differs.
+all its warps run the loop; "masked", a pass of a tile that the mask cuts, where code differs. CUBINs must be compiled from
+the sources in FOLDER: `steps` of code.json notes their hash, and the test `code_json` fails once they have changed.
 """
 import json
 import pathlib
@@ -14,6 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from code_json import note_steps  # noqa: E402
 from code_passes import is_mask  # noqa: E402
 
 HARDWARE = "h200_sxm"  # whose rates the pass does not depend on
@@ -83,6 +85,7 @@ def main():
         if text:
             size = f"--stream-size={len(text.encode())}"  # which the reader asks for
             subprocess.run(["zstd", "-19", "-q", "-f", size, "-o", place], input=text.encode(), check=True)
+            note_steps(file)
 
 
 if __name__ == "__main__":

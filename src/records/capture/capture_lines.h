@@ -14,6 +14,10 @@ inline constexpr std::string_view capture_file_name = "capture.jsonl";
 
 std::string capture_lines(const Capture& capture);
 
+// What is said of a module of a capture whose file is not there.
+inline constexpr const char* module_missing =
+    "the machine code of this module is not there: copy the capture's directory with its cubins";
+
 // Reads a capture: a file, or a directory that `tilescope capture` wrote. Throws InputError with every finding.
 Capture read_capture(const std::filesystem::path& place);
 

@@ -205,8 +205,11 @@ Capture read_capture(const std::filesystem::path& place) {
   const std::filesystem::path file = folder ? place / capture_file_name : place;
   std::ifstream stream(file, std::ios::binary);
   if (!stream)
-    throw InputError(
-        Diagnostic{.file = file.string(), .message = fmt::format("cannot be opened: {}", std::strerror(errno))});
+    throw InputError(Diagnostic{.file = file.string(),
+                                .message = fmt::format("cannot be opened: {}{}", std::strerror(errno),
+                                                       folder ? "; a capture is a directory that tilescope capture -o "
+                                                                "DIRECTORY -- COMMAND has written"
+                                                              : "")});
   std::vector<Diagnostic> findings;
   CaptureReader reader(file.string(), findings);
   std::vector<char> buffer(longest_line);

@@ -18,9 +18,10 @@ namespace {
 struct ThreadState {
   RangeStack ranges;
   std::uint32_t last_module = 0;
-  std::uint64_t call = 0;  // the launch that this thread is inside of
-  bool captured = false;   // into a graph: it does not run
-  std::string parameters;  // of that launch
+  std::uint64_t call = 0;             // the launch that this thread is inside of
+  bool captured = false;              // into a graph: it does not run
+  std::string parameters;             // of that launch
+  std::vector<std::uint64_t> hidden;  // addresses among them
   // Copies of entries of the recorder's tables, by a part of their hash, so that a launch takes no lock for them.
   std::uint64_t epoch = 0;
   std::array<std::pair<CUfunction, const KnownFunction*>, 64> functions{};
@@ -202,25 +203,31 @@ const KnownFunction& Recorder::new_function(CUfunction handle) {
 }
 
 // Words that are addresses of device memory differ between launches of one shape. The trace names the allocations,
-// so that a reader can tell such words. The caller holds the lock.
-void Recorder::note_memory(std::string_view parameters) {
+// so that a reader can tell such words. Returns where they are. The caller holds the lock.
+std::vector<std::uint32_t> Recorder::note_memory(std::string_view parameters) {
+  std::vector<std::uint32_t> found;
   for (std::size_t at = 0; at + 8 <= parameters.size(); at += 8) {
     std::uint64_t word = 0;
     std::memcpy(&word, parameters.data() + at, 8);
-    if (word < (std::uint64_t{1} << 32) || word >= (std::uint64_t{1} << 48)) continue;
+    if (!may_be_address(word)) continue;
     const auto next = std::upper_bound(memory_.begin(), memory_.end(), std::pair(word, ~std::uint64_t{0}));
-    if (next != memory_.begin() && word < std::prev(next)->first + std::prev(next)->second) continue;
+    if (next != memory_.begin() && word < std::prev(next)->first + std::prev(next)->second) {
+      found.push_back(static_cast<std::uint32_t>(at));
+      continue;
+    }
     if (no_memory_.contains(word >> 21)) continue;
     CUdeviceptr base = 0;
     std::size_t size = 0;
     if (driver().address_range(&base, &size, word) == CUDA_SUCCESS && memory_.size() < most_entries) {
       memory_.insert(next, {base, size});
       writer_.put(TraceKind::memory, {base, size});
+      found.push_back(static_cast<std::uint32_t>(at));
     } else {
       if (no_memory_.size() >= most_entries) no_memory_.clear();
       no_memory_[word >> 21] = true;
     }
   }
+  return found;
 }
 
 std::uint64_t Recorder::call_of(const LaunchArguments& a) {
@@ -249,9 +256,11 @@ std::uint64_t Recorder::call_of(const LaunchArguments& a) {
                                       range_id(),
                                       capture != CU_STREAM_CAPTURE_STATUS_NONE ? std::uint64_t{1} : 0};
   const std::string_view head(reinterpret_cast<const char*>(words.data()), sizeof(words));
+  known.addresses.hide(thread.parameters, thread.hidden);
   const std::uint64_t key = hash_of(thread.parameters, hash_of(head, 3));
+  AddressWords::restore(thread.parameters, thread.hidden);
   auto& copy = thread.calls[key % thread.calls.size()];
-  if (copy.first != key || copy.second == 0) copy = {key, call_id(key, words)};
+  if (copy.first != key || copy.second == 0) copy = {key, call_id(known, key, words)};
   thread.call = copy.second;
   thread.captured = words[13] != 0;
   return copy.second;
@@ -261,12 +270,12 @@ void Recorder::launched(std::uint32_t correlation) {
   if (!thread.captured) writer_.put(TraceKind::launch, {thread.call, correlation});
 }
 
-std::uint64_t Recorder::call_id(std::uint64_t key, std::array<std::uint64_t, 14>& words) {
+std::uint64_t Recorder::call_id(const KnownFunction& known, std::uint64_t key, std::array<std::uint64_t, 14>& words) {
   const std::lock_guard lock(mutex_);
   if (const auto found = calls_.find(key); found != calls_.end()) return found->second;
   if (calls_.size() >= most_entries) calls_.clear();
   words[0] = calls_[key] = next_call_++;
-  note_memory(thread.parameters);
+  known.addresses.add(note_memory(thread.parameters));
   writer_.put(TraceKind::call, words, thread.parameters);
   return words[0];
 }

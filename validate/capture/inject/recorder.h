@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "validate/capture/inject/address_words.h"
 #include "validate/capture/inject/range_stack.h"
 #include "validate/capture/inject/trace_writer.h"
 
@@ -32,6 +33,7 @@ struct KnownFunction {
   std::string symbol;
   std::vector<std::pair<std::size_t, std::size_t>> parameters;  // offset, bytes
   std::size_t parameter_bytes = 0;
+  mutable AddressWords addresses;
 };
 
 class Recorder {
@@ -75,8 +77,8 @@ class Recorder {
   void devices();
   const KnownFunction& new_function(CUfunction handle);
   std::uint64_t range_id();
-  std::uint64_t call_id(std::uint64_t key, std::array<std::uint64_t, 14>& words);
-  void note_memory(std::string_view parameters);
+  std::uint64_t call_id(const KnownFunction& known, std::uint64_t key, std::array<std::uint64_t, 14>& words);
+  std::vector<std::uint32_t> note_memory(std::string_view parameters);
 
   // Tables are emptied when they reach this many entries; what follows is written again.
   static constexpr std::size_t most_entries = 1 << 16;

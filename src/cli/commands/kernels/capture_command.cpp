@@ -55,6 +55,7 @@ ExitStatus list_capture(const Arguments& arguments) {
     if (arguments.has(name)) refuse(fmt::format("--{}", name), "is an option of capture -- COMMAND; leave it out");
   const std::vector<ListedKernel> kernels = listed_kernels(arguments, arguments.positional()[1]);
   const Style style = style_of(arguments);
+  if (kernels.empty() && !arguments.quiet()) print_note("note: the program launched no kernel");
   deliver(arguments, style.format == OutputFormat::json ? objects_of(capture_columns(), kernels).dump(1) + "\n"
                                                         : render(table_of("", capture_columns(), kernels), style));
   return ExitStatus::done;

@@ -63,13 +63,16 @@ std::vector<FoundKernel> kernels_of_file(const Arguments& arguments, const std::
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       FoundFacts found = attention_facts(*kernels[i], cubin.compute_capability, code[i]);
       if (found.facts) attention.push_back({std::move(*found.facts), *kernels[i], std::move(code[i])});
-      else other = fmt::format("{} has not {}", readable_name(kernels[i]->name), found.missing);
+      else other = fmt::format("{} lacks {}", readable_name(kernels[i]->name), found.missing);
     }
   }
   if (attention.empty())
     throw InputError(Diagnostic{.file = file,
-                                .message = other.empty() ? fmt::format("no kernel has '{}' in its name", wanted)
-                                                         : "no kernel of forward attention was found: " + other});
+                                .message = other.empty()
+                                               ? fmt::format("no kernel has '{}' in its name; tilescope inspect "
+                                                             "FILE lists its kernels",
+                                                             wanted)
+                                               : "no kernel of forward attention was found: " + other});
   return attention;
 }
 
@@ -111,13 +114,14 @@ const capture::CapturedLaunch& longest_launch(const capture::Capture& found, con
     if (!kernel.module.empty() && is_named(kernel.symbol, wanted) && (!longest || time(launch) > time(*longest)))
       longest = &launch;
   }
-  if (!longest)
-    throw InputError(
-        Diagnostic{.file = place,
-                   .message = fmt::format("no launch of a kernel with '{}' in its name whose code was captured; "
-                                          "tilescope capture list shows the names",
-                                          wanted)});
-  return *longest;
+  if (longest) return *longest;
+  if (found.launches.empty())
+    throw InputError(Diagnostic{.file = place, .message = "holds no launch: the program launched no kernel"});
+  throw InputError(
+      Diagnostic{.file = place,
+                 .message = fmt::format("holds no launch of a kernel{} whose code was captured; tilescope "
+                                        "capture list shows the names",
+                                        wanted.empty() ? "" : fmt::format(" with '{}' in its name", wanted))});
 }
 
 std::string only_letters(const std::string& name) {
@@ -148,6 +152,8 @@ Source source_of(const Arguments& arguments) {
   const capture::CapturedKernel& kernel = source.capture->kernels[static_cast<std::size_t>(source.captured->kernel)];
   const std::filesystem::path folder = std::filesystem::is_directory(path, ignored) ? path : path.parent_path();
   source.file = (folder / "cubins" / (kernel.module + ".cubin")).string(), source.wanted = kernel.symbol;
+  if (!std::filesystem::exists(source.file, ignored))
+    throw InputError(Diagnostic{.file = source.file, .message = capture::module_missing});
   source.launch = launches::launch_of(*source.captured);
   return source;
 }

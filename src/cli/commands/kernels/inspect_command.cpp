@@ -124,23 +124,40 @@ std::vector<CodeSource> sources_of(const std::filesystem::path& place) {
     threads = std::max(threads, launch.block[0] * launch.block[1] * launch.block[2]);
   }
   if (by_module.empty())
-    throw InputError(Diagnostic{.file = place.string(), .message = "has no launch of a kernel whose module is known"});
+    throw InputError(Diagnostic{.file = place.string(),
+                                .message = captured.launches.empty()
+                                               ? "holds no launch: the program launched no kernel"
+                                               : "holds no launch of a kernel whose module is known"});
   const std::filesystem::path cubins = (directory ? place : place.parent_path()) / "cubins";
   std::vector<CodeSource> sources;
   for (auto& [hash, threads] : by_module) sources.push_back({cubins / (hash + ".cubin"), std::move(threads)});
   return sources;
 }
 
-// A cubin whose machine code could not be read.
+// A cubin, or a module of a capture, whose machine code could not be read.
 struct RefusedCode {
-  std::string compute_capability;
+  std::string compute_capability;  // empty: of a module
   std::vector<Diagnostic> findings;
 };
+
+// The cubins of a file. One module of a capture may be missing or damaged; the others are read.
+std::vector<Cubin> cubins_of(const CodeSource& source, std::vector<RefusedCode>& refused) {
+  if (!source.threads) return read_code_file(source.file);
+  std::error_code ignored;
+  try {
+    if (std::filesystem::exists(source.file, ignored)) return read_code_file(source.file);
+    refused.push_back({"", {{.file = source.file.string(), .message = capture::module_missing}}});
+  } catch (const InputError& error) {
+    refused.push_back({"", error.diagnostics()});
+  }
+  return {};
+}
 
 void print_notes(bool has_nvdisasm, const std::vector<RefusedCode>& refused) {
   if (!has_nvdisasm) print_note(std::string("note: ") + nvdisasm_advice());
   for (const RefusedCode& each : refused)
-    print_note(fmt::format("note: machine code for compute capability {} was not read: {}", each.compute_capability,
+    print_note(fmt::format("note: machine code{} was not read: {}",
+                           each.compute_capability.empty() ? "" : " for compute capability " + each.compute_capability,
                            to_string(each.findings.front())));
 }
 
@@ -150,7 +167,7 @@ std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::s
   std::vector<InspectedKernel> kernels;
   std::vector<RefusedCode> refused;
   for (const CodeSource& source : sources_of(place))
-    for (const Cubin& cubin : read_code_file(source.file)) {
+    for (const Cubin& cubin : cubins_of(source, refused)) {
       const std::size_t first = kernels.size();
       for (const CubinKernel& kernel : cubin.kernels) {
         if (!is_named(kernel.name, wanted) || (source.threads && source.threads->count(kernel.name) == 0)) continue;
@@ -169,11 +186,12 @@ std::vector<InspectedKernel> kernels_of(const Arguments& arguments, const std::s
         refused.push_back({cubin.compute_capability, error.diagnostics()});
       }
     }
+  if (kernels.empty() && !refused.empty()) throw InputError(refused.front().findings);
   if (kernels.empty())
     refuse("--name", fmt::format("no kernel of {} has '{}' in its name; leave it out to see all", place, wanted));
   const bool none_read =
       std::none_of(kernels.begin(), kernels.end(), [](const auto& each) { return each.code.has_value(); });
-  if (!refused.empty() && none_read) throw InputError(refused.front().findings);
+  if (!refused.empty() && nvdisasm && none_read) throw InputError(refused.front().findings);
   if (!arguments.quiet()) print_notes(nvdisasm.has_value(), refused);
   return kernels;
 }

@@ -154,7 +154,9 @@ void print_rows(const Arguments& arguments, const ProgramLaunches& program, cons
     return deliver(arguments,
                    json_document(program, rows, gate).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   if (style.format == OutputFormat::csv) return deliver(arguments, render(number_table(rows), style));
-  std::string text = rows.empty() ? lead_text(program, rows) + "\nno launch looks like attention\n"
+  const char* none =
+      program.launches == 0 ? "\nthe program launched no kernel\n" : "\nno launch looks like attention\n";
+  std::string text = rows.empty() ? lead_text(program, rows) + none
                                   : render(table_of(lead_text(program, rows), launch_columns(), rows), style);
   for (const std::string& note : notes_of(program)) text += note + "\n";
   if (gate) text += gate_text(rows, *gate);
