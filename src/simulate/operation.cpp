@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "kernel/code/sass/kinds.h"
+#include "kernel/code/sass/matrix.h"
 #include "kernel/code/sass/registers.h"
 #include "loopbounds/instruction_costs.h"
 
@@ -19,6 +20,13 @@ using K = InstructionKind;
 // Loads, stores, shuffles and copies that a scheduler takes before the first one has started. No microbenchmark
 // measures it; from 4 to 16 the steps of fused_mma differ by less than 1 %.
 constexpr int memory_queue = 8;
+
+// Microbenchmark on an H100, n of 48 to 256: wgmma are issued until seven are under way, and the next one when the
+// oldest has its result.
+constexpr int products_under_way = 7;
+
+// Microbenchmark on an H100, 16 branches over 12 stores: clocks from a taken branch to its target beyond stall counts.
+constexpr double taken_branch = 9.4;
 
 constexpr int warp_threads = 32;
 
@@ -111,7 +119,8 @@ SmMachine::SmMachine(const HardwareProfile& hardware, CopySource source) : parts
   limits_.shared_bytes_a_clock = needed(rates.smem.store, hardware, "smem.store");
   limits_.copy_bytes_a_clock = needed(rates.smem.cp_async, hardware, "smem.cp_async");
   if (rates.sync.mbarrier_passed) limits_.phase_latency = ticks(rates.sync.mbarrier_passed->value);
-  limits_.queue = memory_queue;
+  limits_.queue = memory_queue, limits_.products = products_under_way;
+  limits_.branch = ticks(taken_branch);
 }
 
 // Register ports are shared with matrix products: both are measured, by pipe and by kind of product.
@@ -121,8 +130,10 @@ void SmMachine::add_held(SmOperation& op) const {
   if (!adds && !special && op.part != SmPart::alu) return;
   const auto& held = special ? beside.mma_ex2 : adds ? beside.mma_ffma : beside.mma_max;
   const auto& slower = special ? beside.wgmma_ex2 : adds ? beside.wgmma_ffma : beside.wgmma_max;
+  const auto& async = adds ? beside.wgmma_held : MeasuredRates::Value{};
   const double clocks = static_cast<double>(op.busy) / static_cast<double>(ticks_a_clock);
   if (held) op.holds_product = ticks(held->value * clocks);
+  if (async) op.holds_async = ticks(async->value * clocks);
   if (slower) op.slower = ticks(slower->value * clocks);
 }
 
@@ -162,6 +173,9 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
     op.effect = SmEffect::product;
     op.count = std::find(operands.begin(), operands.end(), "gsb0") != operands.end();
     op.latency = ticks(costs.product_wait());
+    // No faster than its operands come from shared memory.
+    if (const auto matrix = matrix_instruction(instruction))
+      op.busy = std::max(op.busy, ticks(static_cast<double>(matrix->shared_bytes()) / limits_.shared_bytes_a_clock));
   } else if (instruction.opcode == "WARPGROUP" && instruction.has("DEPBAR")) {
     op.effect = SmEffect::product_wait;
     op.count = number_in(instruction.operands.back());

@@ -54,6 +54,7 @@ struct SmOperation {
   Ticks latency = 0;            // from issue, or from the start in the queue, to the result
   Ticks operands = 0;           // until the registers that it reads may be written
   Ticks holds_product = 0;      // that it holds up the matrix products of the same scheduler: mma.sync
+  Ticks holds_async = 0;        // the same of asynchronous ones
   Ticks slower = 0;             // that its part is busy longer while an asynchronous product runs
   Ticks copy = 0;               // of the way from the L2 into the SM
 };
@@ -72,7 +73,9 @@ struct SmLimits {
   Ticks phase_latency = 0;                                  // of a test of an mbarrier whose phase is complete
   Ticks copy_latency = 0;                                   // of a copy
   double shared_bytes_a_clock = 0, copy_bytes_a_clock = 0;  // stores to shared memory; copies from the L2
-  int queue = 0;  // operations of the memory queue of a scheduler that wait to start
+  int queue = 0;     // operations of the memory queue of a scheduler that wait to start
+  int products = 1;  // asynchronous products of a warp without their results
+  Ticks branch = 0;  // of a taken branch beyond its stall count
 };
 
 // Reads a GPU's rates. Values that the profile lacks and a rule does not derive are named in `missing`.

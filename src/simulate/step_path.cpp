@@ -99,6 +99,8 @@ std::vector<std::size_t> step_path(const CodeSummary& code, std::size_t loop,
                                    const std::vector<std::uint64_t>& through) {
   const auto gain = [&](const CodeBlock& block) {
     std::int64_t sum = work_gain * block.counts.of(InstructionKind::async_copy);
+    // A pass waits for its tiles, but does not try again.
+    if (block.loop == loop) sum += work_gain * block.counts.of(InstructionKind::mbarrier);
     for (const std::uint64_t address : through)
       if (address >= block.first && address <= block.last) sum += through_gain;
     return sum;

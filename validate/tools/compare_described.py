@@ -33,7 +33,6 @@ WHY = {
     "conversion": "the descriptor counts unpacking by element",
     "row_store": "the way to the stores depends on values that the code alone does not show",
     "sections": "the host's order of tiles under a mask, in tables that only its memory has",
-    "warp_clocks": "clocks, not facts of the code: `inspect --hardware` gives them",
     "overlap": "the descriptor states one value for variants that differ",
     "l1_reads": "which loads go past the L1 is not read yet",
     "loads_first": "the order of the first loads is not read yet",

@@ -206,12 +206,6 @@ struct LocalMemory {
   double waits = 0;       // of a step: loads that a warp waits for one after the other, those in flight together once
 };
 
-// Clocks of a warp that has its scheduler to itself, off the machine code (validate/tools/warp_clocks.py): before the
-// steps, in one, after them. All that it does in order, loads from beyond the unit as if they were there. 0: not known.
-struct WarpClocks {
-  double before = 0, step = 0, after = 0;
-};
-
 // One built template combination.
 struct KernelVariant {
   std::int64_t head_dim = 0, v_head_dim = 0;  // 0: any; 0: as head_dim
@@ -227,9 +221,8 @@ struct KernelVariant {
   bool spills = false;                // the compiler reports local-memory use
   LocalMemory local;                  // how much, where that is known
   bool waits_each = false;            // the compiler waits for each wgmma by itself before it issues the next
-  WarpClocks warp_clocks;
-  bool pipelined = false;  // pointwise work of a step runs under its warps' last product of the step before
-  InstanceCode code;       // of its machine code, where that is known
+  bool pipelined = false;             // pointwise work of a step runs under its warps' last product of the step before
+  InstanceCode code;                  // of its machine code, where that is known
 
   bool holds(const std::string& array) const;
   bool reads_through_l1(const std::string& array) const;

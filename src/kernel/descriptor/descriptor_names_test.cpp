@@ -131,7 +131,7 @@ TEST_CASE("keys that machine code tells are refused in a descriptor with the pla
   };
   for (const std::string& key : found_of_launch())
     CHECK_MESSAGE(found("    " + key + ": 1\n", "batch]\n", "islands[0]." + key), key);
-  for (const char* key : {"smem_bytes", "spills", "local", "warp_clocks", "consumer_registers"})
+  for (const char* key : {"smem_bytes", "spills", "local", "consumer_registers"})
     CHECK_MESSAGE(found(std::string(", ") + key + ": 1", "warps: 4", std::string("variants[0].") + key), key);
   for (const char* key : {"sizes", "padded_rows", "host_splits"})
     CHECK_MESSAGE(found(std::string(key) + ": {}\n", "summary: s\n", key), key);

@@ -197,7 +197,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"code.facts[*].sections.bytes", "an integer from 1 to 1099511627776", Need::free},
           {"code.facts[*].sections.equal", "true or false", Need::optional},
           {"code.facts[*].sections.smaller", "one of last, first", Need::optional},
-          {"islands[*].overlap", "one of lockstep, free, ping-pong, special-turns", Need::optional},
+          {"islands[*].overlap", "one of lockstep, free, ping-pong", Need::optional},
           {"code.facts[*].rounds", "a map", Need::optional},
           {"code.facts[*].rounds.depth", "an integer from 1 to 4096"},
           {"code.facts[*].rounds.waits", "a map"},
@@ -281,9 +281,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"code.variants[*].local.loaded_after[*]", "a number from 0 to 1048576"},
           {"code.variants[*].local.*", "a number from 0 to 1048576", Need::optional},
           {"code.variants[*].waits_each", "true or false", Need::optional},
-          {"code.variants[*].pipelined", "true or false", Need::optional},
-          {"code.variants[*].warp_clocks", "a map", Need::optional},
-          {"code.variants[*].warp_clocks.*", "an integer from 1 to 1048576"}};
+          {"code.variants[*].pipelined", "true or false", Need::optional}};
 }
 
 }  // namespace

@@ -65,13 +65,12 @@ struct EnumTable<GridDimension> {
 
 // How the warps of a block go through its steps.
 // lockstep: they meet at a barrier in every step; free: each warpgroup (or warp) at its own pace; ping_pong: the same,
-// but they take turns to issue their products; special_turns: they take turns at the special functions of a step.
-enum class Overlap { lockstep, free, ping_pong, special_turns };
+// but they take turns to issue their products.
+enum class Overlap { lockstep, free, ping_pong };
 template <>
 struct EnumTable<Overlap> {
   static constexpr std::array rows{NamedKind{Overlap::lockstep, "lockstep"}, NamedKind{Overlap::free, "free"},
-                                   NamedKind{Overlap::ping_pong, "ping-pong"},
-                                   NamedKind{Overlap::special_turns, "special-turns"}};
+                                   NamedKind{Overlap::ping_pong, "ping-pong"}};
 };
 
 // Under which masks a fact of the block order holds.

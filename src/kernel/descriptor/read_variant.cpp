@@ -85,18 +85,11 @@ LocalMemory read_local(const Node& node) {
   return local;
 }
 
-WarpClocks read_warp_clocks(const Node& node) {
-  node.only({"before", "step", "after"});
-  const auto number = [&](const char* key) { return static_cast<double>(node[key].integer(1, 1 << 20)); };
-  return {.before = number("before"), .step = number("step"), .after = number("after")};
-}
-
 namespace {
 
 // Of a variant, what machine code and launches tell: in `variants` of a summary of code.
 const std::vector<std::string> found_in_code{
-    "consumer_registers", "producer_registers", "l1_reads", "smem_bytes", "spills", "local",
-    "waits_each",         "warp_clocks",        "pipelined"};
+    "consumer_registers", "producer_registers", "l1_reads", "smem_bytes", "spills", "local", "waits_each", "pipelined"};
 
 }  // namespace
 
@@ -142,7 +135,6 @@ KernelVariant read_variant(const Node& node, const Schedule& schedule, const std
   if (local) variant.local = read_local(*local), variant.spills = true;
   if (const auto each = node.find("waits_each")) variant.waits_each = each->boolean();
   if (const auto pipelined = node.find("pipelined")) variant.pipelined = pipelined->boolean();
-  if (const auto clocks = node.find("warp_clocks")) variant.warp_clocks = read_warp_clocks(*clocks);
   return variant;
 }
 

@@ -10,12 +10,6 @@
 namespace tilescope {
 namespace {
 
-// The clocks of a warp before and after its steps are known: what it executes there is no part of a step.
-bool steps_apart(const BoundIsland& bound) {
-  return bound.how.path().from_registers && bound.variant && bound.variant->warp_clocks.step > 0 &&
-         at_work(bound, Mechanism::warp_clocks);
-}
-
 double pipe(const std::array<std::int64_t, pipe_count>& list, Pipe which) {
   return static_cast<double>(list[static_cast<std::size_t>(which)]);
 }
@@ -50,8 +44,6 @@ double issue_of(const LaunchAtSm& launch) {
   const BoundIsland& bound = launch.bound;
   double threads = 0, warps = 0;
   for (const std::int64_t each : launch.counts.work.pipes) threads += static_cast<double>(each);
-  if (steps_apart(bound))
-    for (const std::int64_t each : launch.counts.work.outside) threads -= static_cast<double>(each);
   threads -= pipe(launch.counts.work.pipes, Pipe::shared);
   const auto& smem = launch.counts.traffic.bytes[Boundary::smem];
   if (!bound.how.load().bulk)
@@ -166,18 +158,9 @@ double stored_in_steps(const BoundIsland& bound, bool added) {
   return bytes;
 }
 
-// Less what blocks execute before and after their steps, all of which counts as the results'.
-Work in_steps(Work work) {
-  for (std::size_t i = 0; i < pipe_count; ++i) {
-    work.pipes[i] -= work.outside[i];
-    if (work.of_outputs[i] > 0) work.of_outputs[i] = std::max<std::int64_t>(0, work.of_outputs[i] - work.outside[i]);
-  }
-  return work;
-}
-
 StepDemand demand_of(const LaunchAtSm& launch, const SmRates& rates, double steps, const Faster& faster) {
   const BoundIsland& bound = launch.bound;
-  const Work work = steps_apart(bound) ? in_steps(launch.counts.work) : launch.counts.work;
+  const Work& work = launch.counts.work;
   const auto scores = [&](Pipe which) {
     return pipe(work.pipes, which) - pipe(work.of_outputs, which) - pipe(work.of_threads, which);
   };

@@ -64,30 +64,6 @@ double missed_part(const LaunchAtSm& launch, Inputs inputs) {
   return read(Boundary::l2) > 0 ? std::min(1.0, from_memory / read(Boundary::l2)) : 0;
 }
 
-double copy_of_step(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs) {
-  const BoundIsland& bound = launch.bound;
-  if (bound.how.loads_by != CopyPath::cp_async || !bound.how.uses_tensor_cores()) return 0;
-  if (rates.cp_async <= 0 || rates.copy_l2 <= 0) return 0;
-  const double bytes = static_cast<double>(launch.counts.traffic.bytes[Boundary::l2][0]) / steps,
-               missed = missed_part(launch, inputs);
-  // Units that began together ask together: a tile comes at the unit's rate, or at its share of all.
-  const double all = static_cast<double>(std::min(grid_blocks(bound), bound.hardware.units.value)) *
-                     highest_clock(bound.hardware, bound.how) / steps;
-  const auto share = [&](double seconds) { return std::max(0.0, seconds) * all; };
-  const double near = rates.copy_l2 + std::max(bytes / rates.cp_async, share(launch.memory.l2)),
-               far = rates.hbm_unit > 0 ? rates.copy_hbm + std::max(bytes / rates.hbm_unit, share(launch.memory.hbm))
-                                        : near;
-  return near + missed * std::max(0.0, far - near);
-}
-
-double copies_ahead(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs) {
-  const BoundIsland& bound = launch.bound;
-  const std::int64_t ahead = stages_of_streams(bound) - 1;
-  return ahead < 1 || !at_work(bound, Mechanism::copies_ahead)
-             ? 0
-             : copy_of_step(launch, rates, steps, inputs) / static_cast<double>(ahead);
-}
-
 StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs,
                        const Faster& faster) {
   const BoundIsland& bound = launch.bound;

@@ -19,12 +19,4 @@ StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double st
 // Of the bytes that enter the units, the part that memory brings.
 double missed_part(const LaunchAtSm& launch, Inputs inputs);
 
-// Clocks from the first copy of a step's tiles by threads until all have come; 0: the copy engine brings them.
-double copy_of_step(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs);
-
-// Clocks of a step that are bound by its tiles' copies: each takes its way from L2 or memory, and is issued as many
-// steps ahead as the block has copies of the tiles beside the one at work. 0: nothing is copied ahead, or by the copy
-// engine.
-double copies_ahead(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs);
-
 }  // namespace tilescope

@@ -11,7 +11,6 @@
 #include "predict/sm/latency.h"
 #include "predict/sm/queueing_network.h"
 #include "predict/sm/simulated_step.h"
-#include "predict/sm/turns.h"
 
 namespace tilescope {
 namespace {
@@ -26,11 +25,6 @@ double last_product_share(const BoundIsland& bound) {
   double last = 0, all = 0;
   for_each_product(bound, [&](const Product& product) { all += last = size_of(bound, product); });
   return all > 0 ? last / all : 0;
-}
-
-// A warp's way through a step is known from its machine code.
-bool follows_code(const BoundIsland& bound) {
-  return bound.variant && bound.variant->warp_clocks.step > 0 && at_work(bound, Mechanism::warp_clocks);
 }
 
 // Of the vector work of a group's step, what runs under its own last product. Where that takes its operand in parts,
@@ -96,8 +90,6 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
   network.demand[5] = d.added;
   network.demand[4] = d.local, network.delay += latency.local;
   const double served = std::accumulate(network.demand.begin(), network.demand.end(), 0.0);
-  // Warpgroups in lockstep queue their products one behind the other and wait for the last: nothing covers its end.
-  if (wgmma && together > 1 && at_work(bound, Mechanism::lockstep_end)) network.delay += latency.matrix;
   network.delay -= hidden_under_products(bound, d, rates, together);
   // Warps of mma.sync go through products and everything else in turn, in order: products take what their unit takes,
   // all else waits for the fixed latencies of its own instructions, pipes free or not.
@@ -115,36 +107,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
     chain += (d.issue - d.issue_products) / together * bound.how.stall_clocks;
     network.delay = std::max(network.delay, chain - served);
   }
-  // The same, where the machine code has been followed through a step: all waits within the unit are in it.
-  if (in_order && follows_code(bound)) {
-    network.delay = bound.variant->warp_clocks.step + latency.barrier + latency.local - served;
-    // While a scheduler issues a product, it issues nothing else.
-    if (rates.mma_interval > 1) network.issue += d.tensor * (1 - 1 / rates.mma_interval);
-  }
   return network;
-}
-
-// The same where groups take turns at the special functions, all arithmetic of the step among them: the others are at
-// their products meanwhile.
-double round_of_turns(const BoundIsland& bound, const Network& single_customer, const StepDemand& d,
-                      const SmRates& rates, std::int64_t customers) {
-  const double last = last_product_share(bound), fma = d.fma_scores + d.fma_outputs;
-  double special = std::max(d.xu, fma);
-  const double busy = special > 0 ? std::min(1.0, static_cast<double>(customers - 1) * d.tensor / special) : 0;
-  special *= 1 + busy * (d.xu >= fma ? rates.wgmma.xu : rates.wgmma.fma);
-  const double products = single_customer.demand[0], own = single_customer.demand[2] + single_customer.delay;
-  double round = products + own + special + rates.turn;
-  for (int i = 0; i < 8; ++i) {  // an instruction waits while another group's is issued
-    const double waits =
-        single_customer.issue * std::min(1.0, static_cast<double>(customers - 1) * single_customer.issue / round);
-    round = SpecialTurns{.first = products * (1 - last),
-                         .last = products * last,
-                         .before = own + waits,
-                         .special = special,
-                         .after = rates.turn}
-                .round(customers);
-  }
-  return round;
 }
 
 // Clocks of a customer's step while `customers` share the unit. mma.sync: pipes beside it hold it up. wgmma: they run
@@ -163,14 +126,9 @@ double round_of(const BoundIsland& bound, const Network& single_customer, const 
                  more = std::clamp(held - single_customer.demand[0], 0.0, vector);
     network.demand[0] += more;
     for (std::size_t i = 1; i < 4; ++i) network.demand[i] *= vector > 0 ? 1 - more / vector : 1;
-    // Nor does it take longer than one after the other, where the machine code says what one takes.
-    const bool followed = follows_code(bound);
-    return std::min(network.round(customers),
-                    followed ? static_cast<double>(customers) * single_customer.round(1) : HUGE_VAL);
+    return network.round(customers);
   }
   if (!bound.how.path().warpgroup) return network.round(customers);
-  if (bound.how.overlap == Overlap::special_turns && at_work(bound, Mechanism::special_turns))
-    return std::max(floor, round_of_turns(bound, single_customer, d, rates, customers));
   if (bound.how.overlap == Overlap::ping_pong && consumer_warps(bound) > 4 && at_work(bound, Mechanism::turn))
     network.demand[0] += rates.turn;
   const double matrix = network.demand[0];
@@ -268,17 +226,13 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   step.work = step.clocks.step;
   for (std::int64_t j = 1; by_code && j <= resident; ++j)
     step.work[static_cast<std::size_t>(j - 1)] = simulated_step(launch, j, Inputs::in_l2);
-  const double shortest = copies_ahead(launch, rates, steps, inputs) / faster_by(faster, Lever::latency);
-  for (double& clocks : step.clocks.step)
-    if (clocks > 0) clocks = std::max(clocks, shortest);
   const SimulatedEnds ends = by_code ? simulated_ends(launch, inputs) : SimulatedEnds{};
   // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
   // too, and asks for each further tile's queries when the last scores are done: their copy runs under the last
   // product. All its warps wait for it, so they go through the first step together: one phase after the other.
   if (at_work(bound, Mechanism::lead)) {
-    const WarpClocks own = bound.variant ? bound.variant->warp_clocks : WarpClocks{};
-    step.lead = lead_of(bound, rates, ends.known ? ends.lead : own.before) / faster_by(faster, Lever::latency);
-    step.trail = ends.known ? ends.trail : own.after;
+    step.lead = lead_of(bound, rates, ends.lead) / faster_by(faster, Lever::latency);
+    step.trail = ends.trail;
   }
   const double copy = at_work(bound, Mechanism::first_copy) ? rates.copy_hbm / faster_by(faster, Lever::latency) : 0,
                start = rates.block_start / faster_by(faster, Lever::latency);

@@ -7,7 +7,6 @@
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
 #include "predict/sm/textbook.h"
-#include "predict/sm/turns.h"
 #include "predict/time/launch_time.h"
 
 using namespace tilescope;

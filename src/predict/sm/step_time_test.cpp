@@ -6,7 +6,6 @@
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
 #include "predict/sm/textbook.h"
-#include "predict/sm/turns.h"
 #include "predict/time/clock.h"
 
 using namespace tilescope;
@@ -297,57 +296,4 @@ TEST_CASE("results that threads store in every step delay their next copies, at 
   hardware.measured->local.store.reset();
   const double kept = clocks("fused_mma", 0);
   CHECK(clocks("fused_mma", 32) == kept);
-}
-
-namespace {
-
-// One query a head. The keys are one part.
-Point decoding(const Plan& plan) {
-  Point point = attention(plan, 32, 8192, 128, 64, 4);
-  point.workload.q_len = 1;
-  const auto set_tile = [&](const char* name, std::int64_t value) {
-    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter(name))] = value;
-  };
-  set_tile("q", 16), set_tile("kv", 64), set_tile("splits", 1);
-  return point;
-}
-
-}  // namespace
-
-TEST_CASE("warps of mma.sync take the clocks of their machine code before, in and after the steps") {
-  Plan plan = load_plan_for_kernel("split_kv", data);
-  HardwareProfile hardware = textbook();
-  const Point point = decoding(plan);
-  const auto step_with = [&](WarpClocks clocks, bool first) {
-    for (KernelVariant& variant : plan.kernel.variants) variant.warp_clocks = clocks;
-    plan.kernel.islands[0].loads_first.clear();
-    if (first) plan.kernel.islands[0].loads_first.push_back("Q");
-    return step_of(plan, hardware, point);
-  };
-  hardware.measured->hbm.latency = {1e-6, "M"};
-  const SmStep none = step_with({}, false), slow = step_with({700, 90000, 500}, false),
-               first = step_with({700, 90000, 500}, true);
-  CHECK(slow.clocks.step[0] >= 90000);
-  CHECK(slow.clocks.step[0] < 91000);
-  CHECK(slow.clocks.fixed - none.clocks.fixed == doctest::Approx(700 + 500));
-  CHECK(first.lead - slow.lead == doctest::Approx(1e-6 * hardware.boost_hz->value));
-  CHECK(slow.lead == 700);
-  CHECK(slow.trail == 500);
-}
-
-TEST_CASE(
-    "a scheduler that issues a product issues nothing else; two blocks together take at most twice the time of one") {
-  Plan plan = load_plan_for_kernel("split_kv", data);
-  HardwareProfile hardware = textbook();
-  const Point point = decoding(plan);
-  const auto pair_with = [&](double interval, double alone) {
-    for (KernelVariant& variant : plan.kernel.variants) variant.warp_clocks = {700, alone, 500};
-    hardware.measured->tensor.mma.clear();
-    if (interval > 0) hardware.measured->tensor.mma[Format::fp16] = {interval, "M"};
-    const SmStep step = step_of(plan, hardware, point);
-    CHECK(step.clocks.step[1] <= 2 * step.clocks.step[0] * (1 + 1e-9));
-    return step.clocks.step[1];
-  };
-  CHECK(pair_with(8, 1500) > pair_with(0, 1500));
-  CHECK(pair_with(8, 700) <= 2 * 900.0);
 }

@@ -6,7 +6,6 @@
 #include "predict/sm/block_waits.h"
 #include "predict/sm/queueing_network.h"
 #include "predict/sm/textbook.h"
-#include "predict/sm/turns.h"
 
 using namespace tilescope;
 
@@ -122,24 +121,6 @@ TEST_CASE(
   CHECK(more < 0.9 * all.demand.added);
   // At a tenth of the rate, a step takes at least the time of its additions.
   CHECK(step_with(Overlap::free, 1.6).clocks.step[0] >= 10 * all.demand.added);
-}
-
-TEST_CASE(
-    "groups take turns at the special functions: one group runs its phases in sequence, two are limited by the busiest "
-    "unit") {
-  const SpecialTurns step{100, 100, 50, 80, 20};
-  CHECK(step.round(1) == doctest::Approx(350));
-  // Group A has the matrix unit from 0 to 100, the special functions from 150 to 230 and the matrix unit until 330. It
-  // is ready for its next step at 350. Group B has the matrix unit from 100 to 200, the special functions from 250 to
-  // 330 and the matrix unit until 430.
-  CHECK(step.round(2) == doctest::Approx(430));
-  CHECK(SpecialTurns{10, 10, 50, 80, 20}.round(2) == doctest::Approx(170));  // no group waits
-  CHECK(SpecialTurns{10, 10, 5, 80, 5}.round(2) == doctest::Approx(160));    // bound by the special functions
-  // With equal products, one group waits for the other's product. 1024 of 3763 clocks are free when the product of the
-  // next step could begin.
-  const double wide = SpecialTurns{1024, 1024, 600, 855, 260}.round(2);
-  CHECK(wide > 4096);
-  CHECK(wide < 4096 + 855);
 }
 
 TEST_CASE(
