@@ -31,24 +31,26 @@ JsonOptions stated_errors(const Plan& plan, const HardwareProfile& hardware, con
   return {.error = error("seconds"), .cold_error = error("seconds_cold"), .dram_error = error("hbm_read_bytes")};
 }
 
-Answer answer_of_plan(const Options& options) {
+Answer answer_of_plan(const Options& options, bool walks) {
   Answer a{read_plan(options), read_hardware(options), {}, {}, {}, {}, {}};
   a.point = read_point(options, a.plan);
   settle_tile(a.plan, a.hardware, a.point, tile_given(options), search_options(options, a.plan));
   a.outside = outside_shapes(a.plan.kernel, a.hardware, a.point.workload);
   a.prediction.feasible = a.outside.empty();
   if (!a.outside.empty()) return a;
-  predict(a.plan, a.hardware, a.point, a.prediction);
+  Point point = a.point;
+  if (!walks) point.l2 = L2Model::closed;
+  predict(a.plan, a.hardware, point, a.prediction);
   a.options = stated_errors(a.plan, a.hardware, a.point, a.prediction);
   return a;
 }
 
-Answer answer(const Options& options) {
-  if (!asks_for_choice(options.text("kernel"))) return answer_of_plan(options);
+Answer answer(const Options& options, bool walks) {
+  if (!asks_for_choice(options.text("kernel"))) return answer_of_plan(options, walks);
   const KernelChoice choice = choose_kernel(options);
   const Options open = options.without("kernel");
   if (!choice.kernel.empty()) {
-    Answer a = answer_of_plan(open.without("diagram").with("kernel", choice.kernel));
+    Answer a = answer_of_plan(open.without("diagram").with("kernel", choice.kernel), walks);
     a.how = choice.how;
     return a;
   }
