@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "base/contains.h"
-
 namespace tilescope {
 namespace {
 
@@ -77,9 +75,14 @@ LiveTiles Nest::live_tiles_of_chunk(std::int64_t chunk) const {
 }
 
 bool Nest::carries(std::span<const AxisId> array, AxisId axis) const {
-  if (contains(array, axis)) return true;
+  const auto has = [&](AxisId wanted) {
+    for (const AxisId each : array)
+      if (each == wanted) return true;
+    return false;
+  };
+  if (has(axis)) return true;
   const auto& of = diagram->axes[index(axis)].chunks_of;
-  return of && contains(array, *of);
+  return of && has(*of);
 }
 
 NestSums sums_of(const Nest& nest, bool whole_tiles) {

@@ -3,10 +3,23 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "base/contains.h"
 
 namespace tilescope {
 namespace {
+
+// A list of axes is short: a plain loop is faster than std::find.
+inline bool has(Axes axes, AxisId wanted) {
+  for (const AxisId axis : axes)
+    if (axis == wanted) return true;
+  return false;
+}
+
+// Whether the array moves with the loop's axis (Nest::carries).
+inline bool carried(const Nest& nest, Axes array, AxisId axis) {
+  if (has(array, axis)) return true;
+  const auto& of = nest.diagram->axes[index(axis)].chunks_of;
+  return of && has(array, *of);
+}
 
 // Extent of a whole axis, rounded up to its tiles when asked.
 std::int64_t extent(const Nest& nest, AxisId axis, bool whole_tiles) {
@@ -53,8 +66,7 @@ std::int64_t repeated(const Nest& nest, const NestSums& live, Axes axes, int las
   std::int64_t count = 1;
   const bool split_keys = nest.keys_are_chunked();
   if (nest.guarded())
-    count = pair_factor(nest, live, contains(axes, nest.diagram->guard->query),
-                        contains(axes, nest.diagram->guard->key), last);
+    count = pair_factor(nest, live, has(axes, nest.diagram->guard->query), has(axes, nest.diagram->guard->key), last);
   const auto in_pair = [&](int i) {
     return nest.guarded() && (i == nest.query_loop || i == nest.key_loop || (split_keys && i == nest.chunked.outer));
   };
@@ -73,7 +85,7 @@ std::int64_t repeated(const Nest& nest, const NestSums& live, Axes axes, int las
       count = checked_mul(count, chunk_axis(axis) && nest.chunked.inner <= last ? nest.chunked.tiles()
                                                                                 : extent(nest, axis, whole_tiles));
   for (int i = 0; i <= last; ++i)
-    if (!in_pair(i) && !nest.carries(axes, nest.loops[static_cast<std::size_t>(i)].axis))
+    if (!in_pair(i) && !carried(nest, axes, nest.loops[static_cast<std::size_t>(i)].axis))
       count = checked_mul(count, repeats(nest, i, last));
   return count;
 }
@@ -91,14 +103,13 @@ Restarts restarts(const Nest& nest, Axes array, int outer, int inner) {
   for (int i = 0; i < inner; ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
     if (i == outer || loop.trips == 1 || (nest.keys_are_chunked() && i == nest.chunked.outer)) continue;
-    const bool carried = nest.carries(array, loop.axis);
-    if (i > outer && loop.group) count.separate = checked_mul(count.separate, carried ? 1 : loop.trips);
-    else if (i > outer && carried)
+    const bool moved = carried(nest, array, loop.axis);
+    if (i > outer && loop.group) count.separate = checked_mul(count.separate, moved ? 1 : loop.trips);
+    else if (i > outer && moved)
       count.separate = checked_mul(count.separate, count.within), count.within = 1, count.moves = true;
     else if (i > outer) count.within = checked_mul(count.within, loop.trips);
-    else if (loop.group || carried)
-      count.separate = checked_mul(count.separate, checked_mul(count.around, carried ? 1 : loop.trips)),
-      count.around = 1;
+    else if (loop.group || moved)
+      count.separate = checked_mul(count.separate, checked_mul(count.around, moved ? 1 : loop.trips)), count.around = 1;
     else count.around = checked_mul(count.around, loop.trips);
   }
   return count;
@@ -125,12 +136,12 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
   const int inner = std::max(nest.query_loop, nest.key_loop), outer = std::min(nest.query_loop, nest.key_loop);
   const BoundLoop& outer_loop = nest.loops[static_cast<std::size_t>(outer)];
   const BoundLoop& inner_loop = nest.loops[static_cast<std::size_t>(inner)];
-  if (last != inner || !nest.carries(array, inner_loop.axis)) return 0;
+  if (last != inner || !carried(nest, array, inner_loop.axis)) return 0;
   const Restarts sweeps = restarts(nest, array, outer, inner);
   // Where each step of the outer loop begins with another tile, the array stays put only within a step.
-  const bool moved = outer_loop.group || nest.carries(array, outer_loop.axis) || sweeps.moves;
+  const bool moved = outer_loop.group || carried(nest, array, outer_loop.axis) || sweeps.moves;
   if (moved && sweeps.within == 1) return 0;
-  const bool has_outer = contains(array, outer_loop.axis);
+  const bool has_outer = has(array, outer_loop.axis);
   const std::int64_t chunks = nest.keys_are_chunked() ? nest.chunked.chunks() : 1;
   const bool inner_is_query = inner == nest.query_loop;
   std::int64_t saved = 0;
@@ -168,7 +179,7 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
 
 bool moves(const Nest& nest, Axes array, int position) {
   const BoundLoop& loop = nest.loops[static_cast<std::size_t>(position)];
-  return loop.trips > 1 && (loop.group || nest.carries(array, loop.axis));
+  return loop.trips > 1 && (loop.group || carried(nest, array, loop.axis));
 }
 
 // Whether the guarded pair of loops has one live tile as far as the array and the blocks are concerned: then it does
@@ -177,7 +188,7 @@ bool pair_stands_still(const Nest& nest, const NestSums& live, Axes array) {
   if (!nest.guarded()) return false;
   const auto matters = [&](int position) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(position)];
-    return loop.group || nest.carries(array, loop.axis);
+    return loop.group || carried(nest, array, loop.axis);
   };
   const bool by_query = matters(nest.query_loop), by_key = matters(nest.key_loop);
   return 1 == (by_query && by_key ? live.tiles.pairs
@@ -192,7 +203,7 @@ bool parts_may_stand_still(const Nest& nest, Axes array) {
   if (!nest.guarded() || !nest.chunked.present()) return false;
   for (int i = 0; i < static_cast<int>(nest.loop_count); ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
-    if (loop.group || i == nest.query_loop || i == nest.key_loop || nest.carries(array, loop.axis)) continue;
+    if (loop.group || i == nest.query_loop || i == nest.key_loop || carried(nest, array, loop.axis)) continue;
     if (i < std::max(nest.query_loop, nest.key_loop)) return true;
   }
   return false;
@@ -209,7 +220,7 @@ int last_loop(const Nest& nest, Axes array, bool resident) {
 }
 
 std::int64_t live_extent(const Nest& nest, const NestSums& live, Axes array) {
-  return pair_factor(nest, live, contains(array, nest.diagram->guard->query), contains(array, nest.diagram->guard->key),
+  return pair_factor(nest, live, has(array, nest.diagram->guard->query), has(array, nest.diagram->guard->key),
                      last_loop(nest, array));
 }
 
@@ -254,7 +265,7 @@ StoreCounts stored_values(const Nest& nest, const NestSums& live, Axes array, co
 
 std::int64_t distinct_values(const Nest& nest, const NestSums& live, Axes array, bool whole_tiles) {
   if (!nest.guarded()) return repeated(nest, live, array, -1, whole_tiles);
-  const bool query = contains(array, nest.diagram->guard->query), key = contains(array, nest.diagram->guard->key);
+  const bool query = has(array, nest.diagram->guard->query), key = has(array, nest.diagram->guard->key);
   const auto chunk_of_keys = [&](AxisId axis) {
     return nest.keys_are_chunked() && axis == nest.loops[static_cast<std::size_t>(nest.chunked.outer)].axis;
   };

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_cache.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "hardware/changes.h"
@@ -36,11 +35,8 @@ std::vector<std::string> ids_in(const fs::path& directory) {
   return ids;
 }
 
-// A process reads each shipped profile once: comparisons ask for all of them again and again.
 HardwareProfile shipped_profile(const fs::path& directory, const std::string& id) {
-  static FileCache<HardwareProfile> kept;
-  const fs::path file = directory / (id + ".yaml");
-  return *kept.get(file.string(), {file}, [&] { return load_profile(file); });
+  return load_profile(directory / (id + ".yaml"));
 }
 
 std::string lower(std::string text) {

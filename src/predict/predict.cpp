@@ -65,6 +65,10 @@ void time_of_sequence(const HardwareProfile& hardware, const Point& point, const
     time.gain = gains_of(timed.launches, times, repeats, energy, time.launch, time.total);
 }
 
+bool fits(const Prediction& out) {
+  return std::all_of(out.footprint.begin(), out.footprint.end(), [](const FootprintRow& row) { return row.fits(); });
+}
+
 // All that follows from the counts: resources, SM, grid, memory, launches, clock.
 void add_times(const Plan& plan, const HardwareProfile& hardware, const StageResults<BoundIsland>& bound,
                std::span<const LaunchCounts> counts, Gains gains, Prediction& out) {
@@ -93,8 +97,7 @@ void add_times(const Plan& plan, const HardwareProfile& hardware, const StageRes
   out.smem_modelled = std::none_of(plan.kernel.islands.begin(), plan.kernel.islands.end(),
                                    [](const auto& island) { return island.tensor_path == TensorPath::fma; });
   out.runnable = out.work.tensor_flop == 0 || out.time.seconds[static_cast<std::size_t>(Resource::tensor)] >= 0;
-  out.feasible = out.runnable && std::all_of(out.footprint.begin(), out.footprint.end(),
-                                             [](const FootprintRow& row) { return row.fits(); });
+  out.feasible = out.runnable && fits(out);
   out.time = lower_bound_of_time(plan, hardware, point, out);
 
   // Memory, launches, clock, explain: where the blocks of all launches are modelled.
@@ -105,12 +108,12 @@ void add_times(const Plan& plan, const HardwareProfile& hardware, const StageRes
 
 // Counts of every launch, and their sums: footprint, work, and the bytes at every level.
 StageResults<LaunchCounts> counted(const StageResults<BoundIsland>& bound, std::pmr::memory_resource& memory,
-                                   Prediction& out) {
+                                   Wanted wanted, Prediction& out) {
   StageResults<LaunchCounts> counts(&memory);
   counts.reserve(bound.size());
   for (const BoundIsland& launch : bound) {
     // Counts: footprint, work, and the bytes that tiles move at L2, shared memory and registers.
-    const TileCounts tiles = tile_counts(launch, &memory);
+    const TileCounts tiles = tile_counts(launch, &memory, wanted);
     // L2: what of them reaches memory.
     counts.push_back(launch_counts(tiles, memory_traffic(launch, tiles, &memory)));
   }
@@ -127,20 +130,21 @@ struct StackMemory {
 
 // All that follows from the bound launches.
 void predict_bound(const Plan& plan, const HardwareProfile& hardware, const StageResults<BoundIsland>& bound,
-                   std::pmr::memory_resource& memory, Prediction& out) {
-  const StageResults<LaunchCounts> counts = counted(bound, memory, out);
-  add_times(plan, hardware, bound, counts, Gains::wanted, out);
+                   std::pmr::memory_resource& memory, Wanted wanted, Prediction& out) {
+  const StageResults<LaunchCounts> counts = counted(bound, memory, wanted, out);
+  out.runnable = true, out.feasible = fits(out);
+  if (wanted == Wanted::times) add_times(plan, hardware, bound, counts, Gains::wanted, out);
   // Check: no answer that cannot be.
   require_possible(out);
 }
 
 }  // namespace
 
-void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
+void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out, Wanted wanted) {
   StackMemory memory;
   clear(out, plan.schedule.islands.size());
   // Bind the point: loops, tiles and masks of every launch.
-  predict_bound(plan, hardware, bind_islands(plan, hardware, point, &memory.resource), memory.resource, out);
+  predict_bound(plan, hardware, bind_islands(plan, hardware, point, &memory.resource), memory.resource, wanted, out);
 }
 
 bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {
@@ -151,11 +155,10 @@ bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const
   for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i)
     bound.push_back(bind_loops(plan, hardware, point, i));
   add_footprints(bound, out);
-  const auto fits = [](const FootprintRow& row) { return row.fits(); };
-  if (!std::all_of(out.footprint.begin(), out.footprint.end(), fits)) return false;
+  if (!fits(out)) return false;
   out.footprint.clear();
   for (BoundIsland& launch : bound) bind_sums(launch);
-  predict_bound(plan, hardware, bound, memory.resource, out);
+  predict_bound(plan, hardware, bound, memory.resource, Wanted::times, out);
   return true;
 }
 
@@ -165,7 +168,7 @@ void predict_times(const Plan& plan, const HardwareProfile& hardware, const Poin
   Prediction counts_alone;
   clear(counts_alone, plan.schedule.islands.size());
   const StageResults<BoundIsland> bound = bind_islands(plan, hardware, point, &memory);
-  const StageResults<LaunchCounts> counts = counted(bound, memory, counts_alone);
+  const StageResults<LaunchCounts> counts = counted(bound, memory, Wanted::times, counts_alone);
   for (const TimeChoices& choice : choices) {
     Point other = point;
     other.time = choice;

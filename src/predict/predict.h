@@ -12,8 +12,10 @@ namespace tilescope {
 // bits.
 Prediction predict(const Plan& plan, const HardwareProfile& hardware, const Point& point);
 
-// The same for the points of a sweep: `out` is cleared and refilled, so that its memory is used again.
-void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);
+// The same for the points of a sweep: `out` is cleared and refilled, so that its memory is used again. Where not all is
+// wanted, the rest is left out: times are zero, and whether the GPU has a rate for the format is not asked.
+void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out,
+             Wanted wanted = Wanted::times);
 
 // The same where every tile fits; false: `out` holds the footprint alone.
 bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);

@@ -24,7 +24,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace tilescope {
 namespace {
 
-void evaluate(benchmark::State& state, const char* mask) {
+void evaluate(benchmark::State& state, const char* mask, Wanted wanted = Wanted::times) {
   const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
   const HardwareProfile hardware = find_profile("h200_sxm", std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
   Point point = default_point(plan);
@@ -37,8 +37,9 @@ void evaluate(benchmark::State& state, const char* mask) {
   for (auto _ : state) {
     point.workload.q_len = point.workload.kv_len =
         state.range(0) + (++length & 127);  // a different, ragged shape each time
-    predict(plan, hardware, point, prediction);
+    predict(plan, hardware, point, prediction, wanted);
     benchmark::DoNotOptimize(prediction.time.total);
+    benchmark::DoNotOptimize(prediction.traffic);
   }
   state.SetItemsProcessed(state.iterations());
   state.counters["allocations_per_point"] =
@@ -47,6 +48,9 @@ void evaluate(benchmark::State& state, const char* mask) {
 
 void unmasked(benchmark::State& state) { evaluate(state, "none"); }
 void causal(benchmark::State& state) { evaluate(state, "causal"); }
+void unmasked_counts(benchmark::State& state) { evaluate(state, "none", Wanted::counts); }
+void unmasked_memory(benchmark::State& state) { evaluate(state, "none", Wanted::memory); }
+void causal_memory(benchmark::State& state) { evaluate(state, "causal", Wanted::memory); }
 
 // One point through the walk: blocks in issue order, every tile through the L2.
 void walk(benchmark::State& state, const char* kernel, const char* mask) {
@@ -70,6 +74,9 @@ BENCHMARK_CAPTURE(walk, backward, "backward", "none")->Unit(benchmark::kMillisec
 
 BENCHMARK(unmasked)->Arg(4096)->Arg(131072);
 BENCHMARK(causal)->Arg(4096)->Arg(131072);
+BENCHMARK(unmasked_counts)->Arg(4096);
+BENCHMARK(unmasked_memory)->Arg(4096);
+BENCHMARK(causal_memory)->Arg(4096);
 
 }  // namespace
 }  // namespace tilescope

@@ -39,7 +39,7 @@ StartedAnswer start_answer(const Options& options) {
   return started;
 }
 
-void finish_answer(StartedAnswer& started) {
+void finish_answer(StartedAnswer& started, bool walks) {
   Answer& a = started.answer;
   a.outside = outside_shapes(a.plan.kernel, a.hardware, a.point.workload);
   std::optional<Prediction> walked;
@@ -47,19 +47,24 @@ void finish_answer(StartedAnswer& started) {
   refuse_unsupported(a.plan, a.hardware, a.point);
   a.prediction.feasible = a.outside.empty();
   if (!a.outside.empty()) return;
-  if (walked) a.prediction = std::move(*walked);
-  else predict(a.plan, a.hardware, a.point, a.prediction);
+  if (walked) {
+    a.prediction = std::move(*walked);
+  } else {
+    Point point = a.point;
+    if (!walks) point.l2 = L2Model::closed;
+    predict(a.plan, a.hardware, point, a.prediction);
+  }
   a.options = stated_errors(a.plan, a.hardware, a.point, a.prediction);
 }
 
-Answer answer_of_plan(const Options& options) {
+Answer answer_of_plan(const Options& options, bool walks) {
   StartedAnswer started = start_answer(options);
-  finish_answer(started);
+  finish_answer(started, walks);
   return std::move(started.answer);
 }
 
-Answer answer(const Options& options) {
-  if (!asks_for_choice(options.text("kernel"))) return answer_of_plan(options);
+Answer answer(const Options& options, bool walks) {
+  if (!asks_for_choice(options.text("kernel"))) return answer_of_plan(options, walks);
   KernelChoice choice = choose_kernel(options);
   const Options open = options.without("kernel");
   // `auto` compares kernels in fp16 where no format is given; a kernel's own may be another.
@@ -68,7 +73,7 @@ Answer answer(const Options& options) {
     return std::move(*choice.answer);
   }
   if (!choice.kernel.empty()) {
-    Answer a = answer_of_plan(open.without("diagram").with("kernel", choice.kernel));
+    Answer a = answer_of_plan(open.without("diagram").with("kernel", choice.kernel), walks);
     a.how = choice.how;
     return a;
   }

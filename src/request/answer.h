@@ -22,11 +22,11 @@ struct Answer {
 };
 
 // Reads the point's options, searches for a tile where none is given, and predicts. InputError for a point that the
-// kernel does not support.
-Answer answer(const Options& options);
+// kernel does not support. `walks` false: the closed form predicts the point, for callers that walk it themselves.
+Answer answer(const Options& options, bool walks = true);
 
 // The same where --kernel names a descriptor, or is not given.
-Answer answer_of_plan(const Options& options);
+Answer answer_of_plan(const Options& options, bool walks = true);
 
 // The same in two steps: what is known before the walk through the L2, and the rest. InputError in either.
 struct StartedAnswer {
@@ -34,7 +34,7 @@ struct StartedAnswer {
   RankedTiles tiles;  // by the closed form
 };
 StartedAnswer start_answer(const Options& options);
-void finish_answer(StartedAnswer& started);
+void finish_answer(StartedAnswer& started, bool walks = true);
 
 // The errors that are known of a prediction: on a measured GPU, those of measurements of this kernel or the nearest
 // (validate/errors.json); where rates are derived, those of all kernels by the same rules (validate/basis_errors.json).

@@ -29,7 +29,7 @@ Table flat_table(const Answer& a) {
 }
 
 ExitStatus predict_one(const Arguments& arguments) {
-  const Answer a = answer(arguments);
+  const Answer a = answer(arguments, !arguments.has("orders"));
   const Style style = style_of(arguments);
   if (arguments.has("orders") && a.outside.empty()) {
     if (a.point.l2 == L2Model::closed) refuse("--orders", "needs the walk, found --l2 closed; leave it out");

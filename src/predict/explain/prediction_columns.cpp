@@ -20,8 +20,9 @@ using Row = PredictedPoint;
 using namespace shown;
 
 // A column from its description, its places and what it needs.
-PredictionColumn column(ColumnInfo info, unsigned where, Needs needs, std::function<Json(const Row&)> value) {
-  return {{std::move(info), std::move(value)}, where, needs};
+PredictionColumn column(ColumnInfo info, unsigned where, Needs needs, std::function<Json(const Row&)> value,
+                        Wanted wanted = Wanted::times) {
+  return {{std::move(info), std::move(value)}, where, needs, needs == Needs::nothing ? Wanted::memory : wanted};
 }
 
 void add_point(Table& t, const std::vector<std::string>& tiles) {
@@ -89,12 +90,13 @@ void add_traffic(Table& t) {
     for (const Direction direction : {Direction::read, Direction::write}) {
       const std::string name = to_string(level);
       const bool read = direction == Direction::read;
-      t.push_back(
-          column({fmt::format("{}_{}_bytes", name, to_string(direction)), name + " " + to_string(direction), "B",
-                  fmt::format("Bytes that {} {} the level inside it.", name, read ? "serves to" : "takes from"),
-                  origin_of(level)},
-                 csv, Needs::prediction,
-                 [level, direction](const Row& r) { return bytes_at(*r.prediction, level, direction); }));
+      t.push_back(column(
+          {fmt::format("{}_{}_bytes", name, to_string(direction)), name + " " + to_string(direction), "B",
+           fmt::format("Bytes that {} {} the level inside it.", name, read ? "serves to" : "takes from"),
+           origin_of(level)},
+          csv, Needs::prediction,
+          [level, direction](const Row& r) { return bytes_at(*r.prediction, level, direction); },
+          beyond_l2(level) || level == Boundary::l2 ? Wanted::memory : Wanted::counts));
     }
   for (const Boundary boundary : {Boundary::hbm, Boundary::l2}) {
     const std::string name = to_string(boundary);
@@ -105,13 +107,14 @@ void add_traffic(Table& t) {
                          return both[0] + both[1];
                        }));
   }
-  t.push_back(column({"compulsory_bytes", "compulsory bytes", "B",
-                      "Every input read once and every output written once.", Origin::loops},
-                     json_top | csv, Needs::prediction, [](const Row& r) { return r.prediction->compulsory_bytes; }));
-  t.push_back(
-      column({"memory_bytes", "memory", "B",
-              "HBM that all arrays take together: inputs, outputs, and what passes between launches.", Origin::loops},
-             json_top | csv, Needs::prediction, [](const Row& r) { return memory_bytes(*r.prediction); }));
+  t.push_back(column(
+      {"compulsory_bytes", "compulsory bytes", "B", "Every input read once and every output written once.",
+       Origin::loops},
+      json_top | csv, Needs::prediction, [](const Row& r) { return r.prediction->compulsory_bytes; }, Wanted::memory));
+  t.push_back(column(
+      {"memory_bytes", "memory", "B",
+       "HBM that all arrays take together: inputs, outputs, and what passes between launches.", Origin::loops},
+      json_top | csv, Needs::prediction, [](const Row& r) { return memory_bytes(*r.prediction); }, Wanted::memory));
   t.push_back(column({"lower_bound_bytes", "I/O lower bound", "B",
                       "Bytes at hbm that no schedule of this operator can avoid, whatever its tiles.", Origin::bound},
                      json_top, Needs::prediction,
@@ -121,8 +124,9 @@ void add_traffic(Table& t) {
 void add_work(Table& t) {
   const auto add = [&](const char* key, const char* title, const char* unit, const char* meaning, Origin origin,
                        unsigned where, std::function<std::int64_t(const Work&)> value) {
-    t.push_back(column({key, title, unit, meaning, origin}, where | json_work, Needs::prediction,
-                       [value = std::move(value)](const Row& r) { return value(r.prediction->work); }));
+    t.push_back(column(
+        {key, title, unit, meaning, origin}, where | json_work, Needs::prediction,
+        [value = std::move(value)](const Row& r) { return value(r.prediction->work); }, Wanted::counts));
   };
   add("tensor_flop", "tensor FLOP executed by the tiles", "FLOP",
       "Matrix FLOP that whole tiles execute, padding and masked scores of visited tiles included.", Origin::loops,
@@ -314,6 +318,12 @@ std::string no_time_reason(const PredictedPoint& row) {
     reasons.push_back(
         fmt::format("{} states no tensor rate for {}", row.hardware.id, dtype_label(row.plan, row.point)));
   return join(reasons, "; ");
+}
+
+Wanted wanted_of(const std::vector<PredictionColumn>& columns) {
+  Wanted wanted = Wanted::memory;
+  for (const PredictionColumn& each : columns) wanted = std::min(wanted, each.wanted);
+  return wanted;
 }
 
 std::vector<PredictionColumn> prediction_columns(const std::vector<std::string>& tiles) {

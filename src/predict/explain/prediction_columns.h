@@ -38,7 +38,11 @@ enum class Needs { nothing, prediction, feasible };
 struct PredictionColumn : Column<PredictedPoint> {
   unsigned where = 0;  // of `shown`
   Needs needs = Needs::prediction;
+  Wanted wanted = Wanted::times;  // what of a prediction its value is read from
 };
+
+// What of predictions these columns are read from.
+Wanted wanted_of(const std::vector<PredictionColumn>& columns);
 
 // The table. `tiles` are the schedule's tile parameters, which have a column each.
 std::vector<PredictionColumn> prediction_columns(const std::vector<std::string>& tiles);

@@ -269,6 +269,7 @@ LeftL2 left_l2(const BoundIsland& bound, const SpilledBytes& spills, const Frame
 // What leaves the L2s stays in a last-level cache that has room for all frames; it writes all of it.
 void add_spills_dram(const BoundIsland& bound, Boundary boundary, const SpilledBytes& spills, const FrameAges& walked,
                      Terms& out) {
+  if (spills.local.stored == 0 && spills.local.missed == 0) return;
   LeftL2 left = left_l2(bound, spills, walked);
   const auto last_level = static_cast<double>(cache_shape(bound.hardware).last_level_capacity);
   if (boundary == Boundary::hbm && last_level > 0 && spills.at_once <= last_level) left.missing = 0;

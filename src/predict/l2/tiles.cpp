@@ -55,6 +55,13 @@ TileStream::Kind kind_of_store(const BoundIsland& bound, ArrayId id) {
   return how.by == Accumulate::rewriting ? TileStream::Kind::update : TileStream::Kind::add;
 }
 
+// Its tiles are loaded, or stored, once each.
+bool visited_once(const BoundIsland& bound, ArrayId id, const TileStream& stream) {
+  const bool adds = stream.kind == TileStream::Kind::update || stream.kind == TileStream::Kind::add;
+  const Visits found = visits_of(bound, id);
+  return !adds && found.visits == found.distinct && !bound.computed_again(id);
+}
+
 bool together(const TileStream& a, const TileStream& b) {
   return a.kind == b.kind && a.every_step == b.every_step && a.zeroed == b.zeroed && a.stride == b.stride &&
          a.awaited == b.awaited;
@@ -123,6 +130,7 @@ bool tile_streams(const BoundIsland& bound, TileStreams& out) {
       stream.kind = kind_of_store(bound, id), stream.zeroed = bound.plan.schedule.how_stored(bound.island, id).zeroed;
     else stream.every_step = fetched_every_step(bound, id);
     stream.awaited = bound.awaited(id);
+    out.each_once = out.each_once && visited_once(bound, id, stream);
     std::int64_t tiles = 1;
     if (!number_tiles(bound, id, stream, tiles)) return false;
     list_bytes(bound, id, tiles, bytes[i]);

@@ -32,6 +32,7 @@ struct TileStreams {
   std::vector<TileStream> list;
   std::vector<CachePiece> pieces;
   std::vector<int> first;
+  bool each_once = true;  // no tile is loaded or stored a second time
   std::size_t entries() const { return first.size() - 1; }
 };
 

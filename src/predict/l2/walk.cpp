@@ -318,6 +318,10 @@ bool walk_l2(const BoundIsland& bound, const CacheShape& shape, std::int64_t res
   const bool updates = std::any_of(tiles.list.begin(), tiles.list.end(),
                                    [](const TileStream& stream) { return stream.kind == TileStream::Kind::update; });
   if (steps > options.most_steps / phases || (updates && steps > options.most_steps / update_cost)) return false;
+  if (tiles.each_once && options.frames.bytes == 0) {  // nothing can come or go again
+    out.steps = steps;
+    return true;
+  }
   Walker(bound, tiles, shape, std::max<std::int64_t>(1, resident_blocks), options).run(out);
   return true;
 }

@@ -10,11 +10,13 @@
 
 namespace tilescope {
 
-TileCounts tile_counts(const BoundIsland& bound, std::pmr::memory_resource* memory) {
+TileCounts tile_counts(const BoundIsland& bound, std::pmr::memory_resource* memory, Wanted wanted) {
   const Footprint footprint = footprint_of(bound);
   const Occupancy occupancy = occupancy_of(bound, footprint);
   const SpilledBytes spills = spills_of(bound, footprint, occupancy);
   Terms terms = l2_terms(bound, spills, memory);
+  if (wanted == Wanted::memory)
+    return {.footprint = footprint, .occupancy = occupancy, .work = {}, .spills = spills, .terms = std::move(terms)};
   const Terms smem = smem_terms(bound, memory);
   const Work work = work_of(bound);
   const Terms tmem = tmem_terms(bound, memory);

@@ -17,7 +17,9 @@ struct TileCounts {
   SpilledBytes spills;
   Terms terms;
 };
-TileCounts tile_counts(const BoundIsland& bound, std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+// Where only bytes of the memory are wanted, work and terms inside the L2 are left out.
+TileCounts tile_counts(const BoundIsland& bound, std::pmr::memory_resource* memory = std::pmr::get_default_resource(),
+                       Wanted wanted = Wanted::times);
 
 // Blocks that all multiprocessors have room for at once.
 std::int64_t resident_blocks(const BoundIsland& bound, const Occupancy& occupancy);

@@ -159,7 +159,7 @@ bool SweepGrid::each_point(const Run& run, const Make& make, const Take& take) c
                    settle_at(sweep, slot.positions, slot.swept);
                    if (!slot.where->wants(sweep, slot.swept.point)) continue;
                  }
-                 predict_at(sweep, slot.positions, slot.swept);
+                 predict_at(sweep, slot.positions, slot.swept, run.wanted);
                  slot.any_feasible = slot.any_feasible || slot.swept.feasible();
                  make(number, slot.swept);
                }
@@ -189,7 +189,7 @@ std::vector<OptionSpec> sweep_axis_options() {
 
 bool each_point(const SweepGrid& grid, const std::function<void(const SweptPoint&)>& visit) {
   return grid.each_point(
-      {.places = {0, grid.size()}, .threads = 1, .progress = {}},
+      {.places = {0, grid.size()}, .threads = 1, .wanted = Wanted::times, .progress = {}},
       [&](std::size_t, const SweptPoint& point) { visit(point); }, [](std::size_t) {});
 }
 

@@ -110,6 +110,42 @@ TEST_CASE("a point of random axes is the point that predict answers for its opti
   CHECK(compared > 30);
 }
 
+TEST_CASE("a sweep that leaves out times, or all but the memory's bytes, has the other numbers of one with them") {
+  for (const char* axis : {"tile_q=64,128,4096", "mask=none,causal,window:100", "dtype=fp16,fp8_e4m3,nvfp4"}) {
+    Given given = base;
+    if (std::string(axis).starts_with("tile_q"))
+      std::erase_if(given, [](const auto& option) { return option.first == "tile"; });
+    given = with(with(given, "axis", "hardware=h200_sxm,a100_sxm_80,mi300x"), "axis", axis);
+    given = with(given, "axis", "q_len=100,1k,3001");
+    const SweepGrid grid(options_of(given));
+    const auto rows = [&](Wanted wanted) {
+      std::vector<SweptPoint> found;
+      grid.each_point(
+          {.places = {0, grid.size()}, .threads = 1, .wanted = wanted, .progress = {}},
+          [&](std::size_t, const SweptPoint& point) { found.push_back(point); }, [](std::size_t) {});
+      return found;
+    };
+    const std::vector<SweptPoint> all = rows(Wanted::times);
+    for (const Wanted wanted : {Wanted::counts, Wanted::memory}) {
+      const std::vector<SweptPoint> some = rows(wanted);
+      REQUIRE(some.size() == all.size());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        CAPTURE(i);
+        REQUIRE(some[i].reasons == all[i].reasons);
+        if (!all[i].predicted()) continue;
+        const Prediction &own = some[i].prediction, &whole = all[i].prediction;
+        CHECK(own.feasible == whole.feasible);
+        CHECK(own.compulsory_bytes == whole.compulsory_bytes);
+        CHECK(own.footprint.back().bytes == whole.footprint.back().bytes);
+        for (const LevelId level : counted_levels)
+          if (wanted == Wanted::counts || level == LevelId::l2 || beyond_l2(level))
+            CHECK(own.traffic[level] == whole.traffic[level]);
+        if (wanted == Wanted::counts) CHECK(own.work.tensor_flop == whole.work.tensor_flop);
+      }
+    }
+  }
+}
+
 TEST_CASE("--where leaves exactly the points for which it holds, in their order, on any number of threads") {
   const Given swept =
       with(with(with(base, "hardware", "h200_sxm"), "axis", "q_len=128:2k:+128"), "axis", "kv_len=128:2k:+128");

@@ -131,7 +131,20 @@ void settle_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoin
 
 namespace {
 
-void predict_one(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept) {
+// Whether the GPU has a rate for the formats is the same for all points of a sweep, unless a kernel has other code for
+// other sizes: the first one with its time tells.
+void predict_wanted(const Sweep& sweep, SweptPoint& swept, Wanted wanted) {
+  if (swept.rated != &sweep || !sweep.plan->kernel.others.empty()) wanted = Wanted::times;
+  predict(*sweep.plan, *sweep.hardware, swept.point, swept.prediction, wanted);
+  if (wanted == Wanted::times) {
+    swept.rated = &sweep, swept.has_rate = swept.prediction.runnable;
+    return;
+  }
+  swept.prediction.runnable = swept.has_rate;
+  swept.prediction.feasible = swept.prediction.feasible && swept.has_rate;
+}
+
+void predict_one(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept, Wanted wanted) {
   settle_at(sweep, at, swept);
   if (const auto violations = swept.point.workload.violations(); !violations.empty())
     refuse("--axis", fmt::format("at {}: {}", place(sweep.axes, at), violations.front()));
@@ -142,7 +155,7 @@ void predict_one(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPo
   for (std::string& reason : outside_shapes(sweep.plan->kernel, *sweep.hardware, swept.point.workload))
     swept.reasons.push_back(std::move(reason));
   try {
-    if (swept.reasons.empty()) predict(*sweep.plan, *sweep.hardware, swept.point, swept.prediction);
+    if (swept.reasons.empty()) predict_wanted(sweep, swept, wanted);
   } catch (const CountOverflow& overflow) {
     refuse("--axis", fmt::format("at {}: {}", place(sweep.axes, at), overflow.what()));
   }
@@ -161,7 +174,7 @@ void choose_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoin
   for (const Sweep& each : sweep.kernels) {
     if (!named.empty() && each.plan->kernel.name != named) continue;
     SweptPoint candidate;
-    predict_one(each, at, candidate);
+    predict_one(each, at, candidate, Wanted::times);
     const bool faster =
         candidate.feasible() && (!chosen.feasible() || candidate.prediction.time.total < chosen.prediction.time.total);
     if (faster || !named.empty()) chosen = std::move(candidate);
@@ -170,8 +183,8 @@ void choose_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoin
 
 }  // namespace
 
-void predict_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept) {
-  if (sweep.chosen_by.empty()) predict_one(sweep, at, swept);
+void predict_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept, Wanted wanted) {
+  if (sweep.chosen_by.empty()) predict_one(sweep, at, swept, wanted);
   else choose_at(sweep, at, swept);
 }
 

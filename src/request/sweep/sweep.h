@@ -43,6 +43,8 @@ struct SweptPoint {
   const Sweep* based_on = nullptr;  // the sweep whose base point `point` was made from
   Point point;
   Prediction prediction;
+  const Sweep* rated = nullptr;  // the sweep whose GPU, as `has_rate` says, has a rate for the formats
+  bool has_rate = true;
   std::vector<std::string> reasons;  // why nothing is predicted; empty: it is
 
   const Prediction* predicted() const { return reasons.empty() ? &prediction : nullptr; }
@@ -54,8 +56,9 @@ struct SweptPoint {
 // The point at these positions of the axes, not yet predicted and without a searched tile.
 void settle_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept);
 
-// Predicts it. Throws InputError at an invalid point.
-void predict_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept);
+// Predicts it, no more than is wanted. Throws InputError at an invalid point.
+void predict_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept,
+                Wanted wanted = Wanted::times);
 
 // One point's JSON object.
 Json sweep_object(const SweptPoint& swept);

@@ -129,7 +129,7 @@ ExitStatus sweep_points(const Arguments& arguments) {
     Progress progress(arguments, "sweep", !(at_once && ::isatty(STDOUT_FILENO)));
     try {
       any_feasible = grid.each_point(
-          {.places = places, .threads = threads, .progress = progress.callback()},
+          {.places = places, .threads = threads, .wanted = rows.wanted(), .progress = progress.callback()},
           [&](std::size_t slot, const SweptPoint& point) { sink->add(rows.row(point), batches[slot]); },
           [&](std::size_t slot) { sink->write(batches[slot]); });
     } catch (const InputError&) {

@@ -24,12 +24,14 @@ std::uint64_t unrelated(std::uint64_t number) {
 // Where the curve of percentages passes one half, in a straight line between its points; 0: there is no curve.
 double half_of(const std::map<std::int64_t, Sourced<double>>& curve) {
   if (curve.size() < 2) return 0;
-  constexpr double percent = 55;  // the middle of the part after the half: the first that counts as gone
-  auto above = std::next(curve.begin());
-  while (std::next(above) != curve.end() && static_cast<double>(above->first) < percent) ++above;
+  constexpr std::int64_t percent = 55;  // the middle of the part after the half: the first that counts as gone
+  auto above = curve.lower_bound(percent);
+  if (above == curve.end()) --above;
+  if (above == curve.begin()) ++above;
   const auto below = std::prev(above);
   const double x0 = static_cast<double>(below->first), x1 = static_cast<double>(above->first);
-  return below->second.value + (above->second.value - below->second.value) * (percent - x0) / (x1 - x0);
+  return below->second.value +
+         (above->second.value - below->second.value) * (static_cast<double>(percent) - x0) / (x1 - x0);
 }
 
 }  // namespace
