@@ -3,59 +3,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "simulate/sm_state.h"
 
 namespace tilescope {
 namespace {
 
-constexpr int most_groups = 8, most_products = 8, block_barriers = 32, first_turn = 16, group_warps = 4,
-              most_queue = 32, most_schedulers = 4;
-constexpr std::int64_t settling_passes = 8, most_passes = 56;
-
-constexpr std::size_t index_of(SmWait wait) { return static_cast<std::size_t>(wait); }
-constexpr std::size_t index_of(SmPart part) { return static_cast<std::size_t>(part); }
-Ticks whole_clock(Ticks t) { return (t + ticks_a_clock - 1) / ticks_a_clock * ticks_a_clock; }
-
-using Waits = std::array<Ticks, sm_waits>;
-
-// Ends of the last groups of copies or products, oldest first.
-struct Groups {
-  std::array<Ticks, most_groups> ends{};
-  int count = 0;
-
-  void add(Ticks end) {
-    if (count == most_groups) std::copy(ends.begin() + 1, ends.end(), ends.begin()), --count;
-    ends[static_cast<std::size_t>(count++)] = end;
-  }
-  Ticks until_left(int left) const { return count > left ? ends[static_cast<std::size_t>(count - left - 1)] : 0; }
-};
-
-struct Warp {
-  int block = 0;
-  std::uint32_t next = 0;  // operation
-  std::int64_t passes = 0;
-  Ticks issued = 0;  // the operation before
-  Ticks at = 0;      // earliest issue of the next one, as far as known
-  Waits causes{};    // of the wait for it, so far
-  std::array<Ticks, IssueControl::no_scoreboard + 1> boards{};
-  Ticks copies = 0;  // end of its copies
-  Groups copied{}, products{};
-  std::array<Ticks, most_products> results{};  // of its last asynchronous products
-  int product = 0;                             // place of the next one
-};
-
-struct Barrier {
-  int arrived = 0;
-  std::vector<int> waiting{};
-};
-
-struct Scheduler {
-  std::vector<int> warps{};  // oldest first
-  std::array<Ticks, sm_parts> free{};
-  std::array<Ticks, most_queue> queue{};  // starts of the last operations in the memory queue
-  int queue_at = 0;
-  Ticks products = 0;  // end of asynchronous matrix products
-  Ticks next = 0;      // when something may issue
-};
+using namespace sm_state;
 
 class Sm {
  public:
