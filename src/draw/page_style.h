@@ -50,6 +50,7 @@ pre { background: var(--canvas); border: 1px solid var(--grid); border-radius: 8
   header.page { padding-top: 24px; }
   main > section { padding: 20px 16px 22px; border-radius: 10px; margin-bottom: 14px; }
   .scroll table { min-width: 540px; }
+  .scroll td:last-child:not(.n) { min-width: 17rem; }
   figure svg { max-width: none; }
 }
 @media print {

@@ -142,7 +142,8 @@ std::string point_html(const Report& report) {
       "<div class=\"levels\">\n";
   for (const std::string& level : levels)
     if (!traffic_chart(report, level).is_null())
-      part("Bytes at " + level_name(level) + (only_operands(report, level) ? ": operands of matrix instructions" : ""),
+      part("Bytes at " + (level == "register" ? "registers" : level_name(level)) +
+               (only_operands(report, level) ? ": operands of matrix instructions" : ""),
            "traffic-" + level);
   return html + "</div>\n";
 }
