@@ -180,15 +180,18 @@
   });
   const records = data.records.rows.map((row) => Object.fromEntries(data.records.columns.map((name, i) => [name, row[i]])));
   const verdict_words = { pass: 'within', fail: 'outside', info: 'no tolerance', '': 'not compared' };
+  const compared = rows.some((r) => r.measured !== null);
   const columns = [
     { title: 'Point', key: (r) => r.label },
     ...(rows.every((r) => r.label.startsWith(r.kernel)) ? [] : [{ title: 'Kernel', key: (r) => r.kernel }]), // labels that open with the kernel say it already
     { title: 'Quantity', key: (r) => r.name },
     { title: 'Predicted', key: (r) => r.predicted, show: (r) => r.predicted_text, number: true },
-    { title: 'Measured', key: (r) => r.measured, show: (r) => r.measured_text, number: true },
-    { title: 'Error', key: (r) => (r.ratio === null ? null : Math.abs(r.ratio - 1)), show: (r) => r.error, number: true },
-    { title: 'Tolerance', key: (r) => r.tolerance, show: (r) => r.tolerance_text, number: true },
-    { title: 'Verdict', key: (r) => verdict_words[r.verdict] ?? r.verdict },
+    ...(compared ? [
+      { title: 'Measured', key: (r) => r.measured, show: (r) => r.measured_text, number: true },
+      { title: 'Error', key: (r) => (r.ratio === null ? null : Math.abs(r.ratio - 1)), show: (r) => r.error, number: true },
+      { title: 'Tolerance', key: (r) => r.tolerance, show: (r) => r.tolerance_text, number: true },
+      { title: 'Verdict', key: (r) => verdict_words[r.verdict] ?? r.verdict },
+    ] : []), // a page of predictions has nothing to compare
   ];
   const order = { column: -1, descending: false };
 
@@ -232,6 +235,7 @@
   }
 
   function build_head() {
+    if (!compared) document.getElementById('filter-verdict').closest('.control').style.display = 'none';
     const line = document.querySelector('#numbers thead').insertRow();
     columns.forEach((column, i) => {
       const cell = document.createElement('th');

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
+import { violations } from './chromium.mjs';
 
 const files = (process.env.DERIVATION_PAGES ?? '').split(':').filter(Boolean);
 const profile = mkdtempSync(join(tmpdir(), 'tilescope-derivation-'));
@@ -98,6 +99,13 @@ for (const file of files) {
       await page.close();
     }
   });
+
+  for (const [name, width, scheme] of [['light', 1280, 'light'], ['dark', 1280, 'dark'], ['narrow', 420, 'light']])
+    test(`axe-core finds nothing wrong with ${basename(file)}, ${name}`, async () => {
+      const page = await open(file, width, scheme);
+      assert.deepEqual(await violations(page), []);
+      await page.close();
+    });
 
   test(`${basename(file)} is one file that names no other resource and runs nothing`, () => {
     const page = readFileSync(file, 'utf8');

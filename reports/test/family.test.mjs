@@ -167,6 +167,13 @@ test('a family with nothing in it is a calm page, and hostile text stays text', 
   await page.close();
 });
 
+for (const [name, options] of [['dark', { dark: true }], ['narrow', { width: 420 }]])
+  test(`axe-core finds nothing wrong with the page, ${name}`, async () => {
+    const page = await open(subjects[0], options);
+    assert.deepEqual(await violations(page), []);
+    await page.close();
+  });
+
 test('the table has one line a kernel until all numbers are asked for', async () => {
   const page = await browser.open(subjects[0].address, { script: false });
   const rows = () => page.$$eval('table.family tbody tr', (list) => list.map((row) => row.getBoundingClientRect().height));

@@ -239,6 +239,12 @@ test('axe-core finds nothing wrong with contrast, labels and structure: a page o
   await page.close();
 });
 
+test('axe-core finds nothing wrong with a page of records at 420 pixels', async () => {
+  const page = await browser.open_all(address_of('report.html'), { width: 420 });
+  assert.deepEqual(await violations(page), []);
+  await page.close();
+});
+
 test('dark mode switches page and charts at once, without drawing again', async () => {
   const page = await drawn_page();
   const look = () => page.evaluate(() => ({

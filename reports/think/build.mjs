@@ -33,7 +33,11 @@ const parts = {
   bundle: readFileSync(join(assets, 'bundle.txt'), 'utf8'),
   script: `${readFileSync(join(assets, 'chart.js'), 'utf8')}\n${await bundled('page.mjs')}`.replaceAll('</script', '<\\/script'),
 };
-const page = readFileSync(join(here, 'think.html'), 'utf8').replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
+// The head of the report page, whose scripts may also start the module and a worker.
+const head = readFileSync(join(assets, 'page.html'), 'utf8').split('<body>')[0]
+  .replace("script-src 'unsafe-inline'", "script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src blob:")
+  .replace('{{title}}', 'tilescope: a page to think on');
+const page = readFileSync(join(here, 'think.html'), 'utf8').replace('{{head}}', () => head).replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 writeFileSync(`${out}.tmp`, page);
 renameSync(`${out}.tmp`, out);
 const size = (text) => `${(text.length / 1e6).toFixed(2)} MB`;

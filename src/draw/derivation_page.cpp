@@ -41,7 +41,8 @@ bool is_number(const std::string& cell) {
   return !cell.empty() && cell.find_first_not_of("0123456789.,+-eE% ") == std::string::npos;
 }
 
-std::string table_html(const PageTable& table) {
+// `name`: of a table without a title, for readers who cannot see where it stands.
+std::string table_html(const PageTable& table, const std::string& name) {
   std::vector<bool> numbers(table.columns.size(), !table.rows.empty());
   for (const auto& row : table.rows) {
     if (row.size() > table.columns.size())
@@ -52,7 +53,7 @@ std::string table_html(const PageTable& table) {
   }
   std::string html = table.title.empty() ? "" : fmt::format("<h3>{}</h3>\n", xml_text(table.title));
   html += fmt::format("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table><thead><tr>",
-                      xml_text(table.title.empty() ? "Table" : table.title));
+                      xml_text(table.title.empty() ? name : table.title + " of " + name));
   for (std::size_t i = 0; i < table.columns.size(); ++i)
     html += fmt::format("<th scope=\"col\"{}>{}</th>", numbers[i] ? " class=\"n\"" : "", xml_text(table.columns[i]));
   html += "</tr></thead><tbody>\n";
@@ -73,16 +74,19 @@ std::string section_html(const PageSection& section, std::size_t number) {
                                  xml_text(section.heading));
   for (const std::string& paragraph : section.paragraphs) html += "<p>" + xml_text(paragraph) + "</p>\n";
   for (const std::string& listing : section.listings) html += listing_html(listing);
-  for (const PageTable& table : section.tables) html += table_html(table);
+  for (std::size_t i = 0; i < section.tables.size(); ++i)
+    html += table_html(section.tables[i], section.heading + (i == 0 ? ", table" : fmt::format(", table {}", i + 1)));
   return html + "</section>\n";
 }
 
 std::string pictures_html(const std::vector<PagePicture>& pictures) {
   if (pictures.empty()) return "";
-  std::string html = "<section class=\"pictures\" aria-label=\"Diagram\">\n";
-  for (const PagePicture& picture : pictures) {
-    html += "<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Diagram\">\n" + picture.svg +
-            "</div>";
+  std::string html = "<section class=\"pictures\" aria-label=\"Pictures\">\n";
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    const PagePicture& picture = pictures[i];
+    html +=
+        fmt::format("<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Picture {}\">\n{}</div>",
+                    i + 1, picture.svg);
     if (!picture.caption.empty()) html += "<figcaption>" + xml_text(picture.caption) + "</figcaption>";
     html += "</figure>\n";
   }

@@ -98,7 +98,7 @@ class Reader {
 }  // namespace
 
 std::string math_ml(const std::string& formula) {
-  return "<math display=\"block\"><mrow>" + Reader(tokens_of(formula)).all() + "</mrow></math>\n";
+  return "<math display=\"block\" tabindex=\"0\"><mrow>" + Reader(tokens_of(formula)).all() + "</mrow></math>\n";
 }
 
 }  // namespace tilescope::draw

@@ -35,7 +35,8 @@ figure svg { display: block; margin: 0 auto; max-width: 100%; height: auto; }
 .plot text { font: 12px var(--body); fill: var(--ink-2); }
 .plot .grid { stroke: var(--grid); } .plot .lead { stroke: var(--rule); fill: none; }
 .plot .marked { stroke: var(--ink); stroke-dasharray: 2 3; }
-math { font-size: 1.05rem; margin: 4px 0 12px; overflow-x: auto; overflow-y: hidden; max-width: 100%; text-align: left; }
+math { font-size: 1.05rem; margin: 4px 0 12px; overflow-x: auto; overflow-y: hidden; max-width: 100%;
+  text-align: left; }
 .scroll { overflow-x: auto; }
 .scroll:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums; }
@@ -50,6 +51,7 @@ pre { background: var(--canvas); border: 1px solid var(--grid); border-radius: 8
   header.page { padding-top: 24px; }
   main > section { padding: 20px 16px 22px; border-radius: 10px; margin-bottom: 14px; }
   .scroll table { min-width: 540px; }
+  .scroll td:last-child:not(.n) { min-width: 17rem; }
   figure svg { max-width: none; }
 }
 @media print {

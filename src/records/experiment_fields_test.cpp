@@ -37,7 +37,8 @@ tolerances:
     kernel: fused_mma
     level: hbm
     direction: read
-    when: {mask: causal, dtype: fp16, head_dim: 128, q_len_min: 1, q_len_max: 2, kv_len_min: 3, kv_len_max: 4, spills: false, kv_in_l2: true}
+    when: {mask: causal, dtype: fp16, head_dim: 128, q_len_min: 1, q_len_max: 2, kv_len_min: 3, kv_len_max: 4,
+        spills: false, kv_in_l2: true}
     tolerance: 0.03
     slack: 4096
     reason: why

@@ -47,7 +47,8 @@ islands:
     mma: {m: 64, n: 64, k: 16}
     computes_in: fp16
     products:
-      scores: {rows_of: K, grid: {rows: 1, columns: 2, depth: 1}, mma: {m: 64, n: 8, k: 16}, fetches: {Q: 2, K: 0}, parts: 2}
+      scores: {rows_of: K, grid: {rows: 1, columns: 2, depth: 1}, mma: {m: 64, n: 8, k: 16}, fetches: {Q: 2, K: 0},
+          parts: 2}
     direct: [Table]
     loads_every_step: [Q]
     through_smem: [P, O_part]
@@ -87,12 +88,14 @@ code:
       narrow_scores: {rows: 64, keys: 64}
       mask_entry_bytes: 1
       sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true, smaller: first}
-      rounds: {depth: 32, waits: {Q: 4, K: 3}, shared_waits: 8, bank_waits: 100, waits_of: {K: {d: {64: 5}}}, shared_waits_of: {d: {64: 80, 128: 40}}, bank_waits_of: {d: {128: 40}}}
+      rounds: {depth: 32, waits: {Q: 4, K: 3}, shared_waits: 8, bank_waits: 100, waits_of: {K: {d: {64: 5}}},
+          shared_waits_of: {d: {64: 80, 128: 40}}, bank_waits_of: {d: {128: 40}}}
       stall_clocks: 2.4
       loads_in_product: true
       loads_first: [Q]
       work:
-        xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1}, per_element_step: {K: 2}}
+        xu: {per_score: 1, per_row_step: 1, per_row: 2, per_output_step: 0, per_output: 1, per_element: {Q: 1},
+            per_element_step: {K: 2}}
         alu: {per_score: 1, per_masked_score: 4, per_thread_step: 50}
         conversion: {per_score: 0.5}
         shuffle: {per_row_step: 2}
@@ -110,8 +113,11 @@ code:
       waits: {loads: {L_part: {lanes: 32, group: 4, times: 1}, O_part: {columns: 4}}, shuffles: 10, barriers: 2}
       early_launch: true
   variants:
-    - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16], consumer_warps: 8,
-       consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536, spills: true, waits_each: true, pipelined: true,
+    - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16],
+        consumer_warps: 8,
+       consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536,
+           spills: true, waits_each: true, pipelined: true,
+       warp_clocks: {before: 685, step: 719, after: 710},
        local: {frame: 144, stored_step: 56, loaded_step: 60, stored: 20, loaded: 32, waits: 3, least_l1: true,
                stored_after: [56, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
                loaded_after: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 60]}}

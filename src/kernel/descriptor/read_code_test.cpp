@@ -28,7 +28,8 @@ constexpr const char* code_text = R"({
  "file": "kernels/read_code", "compiler": "nvcc", "function": "f", "tile": {}, "before": 1, "mask_rows": 64,
  "source_sha256": "0",
  "kernels": [
-  {"kernel":"f","compute_capability":"8.0","variant":{"dtypes":["bf16"],"head_dim":64,"tile_q":128,"tile_kv":64,"warps":8,"stages":3},"warps":4,"passes":{"step":{"instructions":100,"alu":40},"begin":{"maxima":7}}}
+  {"kernel":"f","compute_capability":"8.0","variant":{"dtypes":["bf16"],"head_dim":64,"tile_q":128,"tile_kv":64,
+      "warps":8,"stages":3},"warps":4,"passes":{"step":{"instructions":100,"alu":40},"begin":{"maxima":7}}}
 ]}
 )";
 

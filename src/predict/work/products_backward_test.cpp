@@ -101,7 +101,8 @@ dtypes: [fp16]
 head_dims: [64]
 masks: [none, causal]
 islands:
-  - {name: forward, writes_masked_rows: true, tensor_path: mma.sync, mma: {m: 16, n: 8, k: 16}, through_smem: [O], stages_of: {Q: 2}, block_order: [heads, batch]}
+  - {name: forward, writes_masked_rows: true, tensor_path: mma.sync, mma: {m: 16, n: 8, k: 16}, through_smem: [O],
+      stages_of: {Q: 2}, block_order: [heads, batch]}
 variants:
   - {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4}
 )");

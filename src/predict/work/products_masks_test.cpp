@@ -12,7 +12,8 @@ dtypes: [fp16]
 head_dims: [64]
 masks: [none, window, block-sparse]
 islands:
-  - {name: forward, stores_log_sum_exp: true, writes_masked_rows: true, tensor_path: mma.sync, mma: {m: 16, n: 8, k: 16}, block_order: [q, heads, batch]}
+  - {name: forward, stores_log_sum_exp: true, writes_masked_rows: true, tensor_path: mma.sync, mma: {m: 16, n: 8,
+      k: 16}, block_order: [q, heads, batch]}
 code: {facts: [{launch: forward, mask_entry_bytes: 1}]}
 variants:
   - {head_dim: 64, tile_q: 64, tile_kv: 64, warps: 4}

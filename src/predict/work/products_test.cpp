@@ -28,10 +28,14 @@ islands:
 code:
   facts: [{launch: forward, stores_by: tma, smem_extra_bytes: 256}]
   variants:
-    - {head_dim: 128, tile_q: 128, tile_kv: 176, warps: 12, consumer_warps: 8, consumer_registers: 240, producer_registers: 24, registers_hold: [P]}
-    - {head_dim: 128, tile_q: 192, tile_kv: 128, warps: 16, stages: 3, consumer_warps: 12, consumer_registers: 160, producer_registers: 32, registers_hold: [P]}
-    - {head_dim: 128, tile_q: 128, tile_kv: 256, warps: 12, consumer_warps: 8, consumer_registers: 240, producer_registers: 24, registers_hold: [P]}
-    - {head_dim: 256, tile_q: 128, tile_kv: 80, warps: 12, consumer_warps: 8, consumer_registers: 240, producer_registers: 24, registers_hold: [P]}
+    - {head_dim: 128, tile_q: 128, tile_kv: 176, warps: 12, consumer_warps: 8, consumer_registers: 240,
+        producer_registers: 24, registers_hold: [P]}
+    - {head_dim: 128, tile_q: 192, tile_kv: 128, warps: 16, stages: 3, consumer_warps: 12, consumer_registers: 160,
+        producer_registers: 32, registers_hold: [P]}
+    - {head_dim: 128, tile_q: 128, tile_kv: 256, warps: 12, consumer_warps: 8, consumer_registers: 240,
+        producer_registers: 24, registers_hold: [P]}
+    - {head_dim: 256, tile_q: 128, tile_kv: 80, warps: 12, consumer_warps: 8, consumer_registers: 240,
+        producer_registers: 24, registers_hold: [P]}
 )";
 
 // Executes every warpgroup instruction of every live tile. Counts the bytes fetched from shared memory and the FLOP.

@@ -14,6 +14,7 @@ using nlohmann::json;
 json traffic_rows(const Report& report, const std::string& level) {
   json rows = json::array();
   const bool operands = only_operands(report, level);
+  bool any = false;
   for (const ReportPoint& point : report.points) {
     json row = {{"id", point.key}};
     const auto put = [&](const char* key, const Number& value) {
@@ -25,9 +26,11 @@ json traffic_rows(const Report& report, const std::string& level) {
       const Traffic measured = shown_traffic(*point.measured, level, operands);
       put("mr", measured.read_bytes), put("mw", measured.write_bytes);
     }
-    if (row.size() > 1) rows.push_back(std::move(row));
+    any = any || row.size() > 1;
+    if (row.size() == 1) row["pr"] = 0, row["none"] = true;  // its GPU does not have the level, or nothing uses it
+    rows.push_back(std::move(row));
   }
-  return rows;
+  return any ? rows : json::array();
 }
 
 json calculate(const char* expression, const char* as) { return {{"calculate", expression}, {"as", as}}; }
@@ -50,7 +53,10 @@ json x_of(const char* field) {
           {"title", nullptr},
           {"scale", {{"zero", true}, {"nice", true}}},
           {"axis",
-           {{"labelExpr", "replace(format(datum.value, '~s'), regexp('([a-zA-Z]?)$'), ' $1B')"}, {"tickCount", 5}}}};
+           {{"labelExpr", "replace(format(datum.value, '~s'), regexp('([a-zA-Z]?)$'), ' $1B')"},
+            {"tickCount", 3},
+            {"labelOverlap", "greedy"},
+            {"labelSeparation", 6}}}};
 }
 
 }  // namespace
@@ -104,7 +110,8 @@ json traffic_chart(const Report& report, const std::string& level) {
   total["transform"] = folded;
   for (const json& step : json::array(
            {{{"aggregate", json::array({{{"op", "sum"}, {"field", "bytes"}, {"as", "total"}}})}, {"groupby", {"side"}}},
-            calculate("replace(format(datum.total, '.4s'), regexp('([a-zA-Z]?)$'), ' $1B')", "text")}))
+            calculate("datum.total === 0 ? '' : replace(format(datum.total, '.4s'), regexp('([a-zA-Z]?)$'), ' $1B')",
+                      "text")}))
     total["transform"].push_back(step);
   total["mark"] = {{"type", "text"}, {"align", "left"}, {"dx", 6}};
   total["encoding"] = {{"y", traffic_y(measured)}, {"x", x_of("total")}, {"text", {{"field", "text"}}}};
@@ -114,7 +121,13 @@ json traffic_chart(const Report& report, const std::string& level) {
   absent["mark"] = {{"type", "text"},         {"align", "left"},       {"dx", 6},
                     {"text", "not measured"}, {"fontStyle", "italic"}, {"color", "var(--ink-2)"}};
   absent["encoding"] = {{"y", traffic_y(measured)}, {"x", {{"value", 0}}}};
-  spec["layer"] = json::array({bar, total});
+  bar["encoding"]["strokeOpacity"] = {{"condition", {{"test", "datum.bytes > 0"}, {"value", 1}}}, {"value", 0}};
+  json none;
+  none["transform"] = json::array({{{"filter", "datum.none"}}, calculate("'predicted'", "side")});
+  none["mark"] = {{"type", "text"}, {"align", "left"},       {"dx", 6},
+                  {"text", "none"}, {"fontStyle", "italic"}, {"color", "var(--ink-2)"}};
+  none["encoding"] = {{"y", traffic_y(measured)}, {"x", {{"value", 0}}}};
+  spec["layer"] = json::array({bar, total, none});
   if (measured) spec["layer"].push_back(absent);
   return spec;
 }

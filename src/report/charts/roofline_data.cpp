@@ -113,12 +113,13 @@ double highest_peak(const RooflinePanel& panel) {
   return highest;
 }
 
-// Small ones side by side, but a large one for a single panel and for the first of a single GPU's.
+// Small ones side by side, but a large one for a single panel and for the first of a single GPU's several; two are
+// equal.
 void set_sizes(std::vector<RooflinePanel>& panels, bool one_gpu) {
   for (RooflinePanel& panel : panels) {
-    const bool large = panels.size() == 1 || (one_gpu && &panel == &panels.front()), pair = panels.size() == 2;
-    panel.width = large ? 1040 : pair && !one_gpu ? 470 : 300;
-    panel.height = large ? 500 : pair && !one_gpu ? 380 : 270;
+    const bool pair = panels.size() == 2, large = panels.size() == 1 || (!pair && one_gpu && &panel == &panels.front());
+    panel.width = large ? 1040 : pair ? 470 : 300;
+    panel.height = large ? 500 : pair ? 380 : 270;
   }
 }
 

@@ -12,13 +12,18 @@ namespace tilescope::report {
 std::string numbers_html(const Report& report) {
   if (report.points.empty()) return {};
   return R"(<div class="controls">
-<label class="control"><span>Search</span><input type="search" id="filter-text" placeholder="point, kernel or quantity"></label>
-<label class="control"><span>Quantity</span><select id="filter-quantity"><option value="">all quantities</option></select></label>
-<label class="control"><span>Verdict</span><select id="filter-verdict"><option value="">all</option><option value="fail">outside tolerance</option><option value="pass">within tolerance</option><option value="info">no tolerance</option><option value="-">not compared</option></select></label>
+<label class="control"><span>Search</span>
+  <input type="search" id="filter-text" placeholder="point, kernel or quantity"></label>
+<label class="control"><span>Quantity</span><select id="filter-quantity"><option value="">all quantities</option>
+  </select></label>
+<label class="control"><span>Verdict</span><select id="filter-verdict"><option value="">all</option>
+  <option value="fail">outside tolerance</option><option value="pass">within tolerance</option>
+  <option value="info">no tolerance</option><option value="-">not compared</option></select></label>
 <button type="button" id="download-csv">Download CSV</button>
 </div>
 <p class="quiet" id="row-count" aria-live="polite"></p>
-<div class="scroll tall" tabindex="0" role="region" aria-label="Table of all numbers"><table id="numbers"><thead></thead><tbody></tbody></table></div>
+<div class="scroll tall" tabindex="0" role="region" aria-label="Table of all numbers"><table id="numbers"><thead>
+  </thead><tbody></tbody></table></div>
 <p class="print-only">The full table is left out in print; the page on screen has it, with a CSV download.</p>
 )";
 }

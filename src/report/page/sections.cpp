@@ -19,10 +19,16 @@ namespace tilescope::report {
 namespace {
 
 constexpr const char* kHowToRead = R"(<ul>
-<li><strong>Traffic at a level</strong> is the bytes that this memory serves to the next one inside (read) and takes from it (write). HBM: between DRAM and the L2 cache. L2: between the L2 cache and the multiprocessors. Shared memory: to and from registers and tensor cores. Register: operands of instructions.</li>
-<li><strong>Predicted</strong> numbers follow from the loops of the schedule, the tile sizes and the description of the kernel. No parameter is fitted to an attention measurement.</li>
-<li><strong>Error</strong> is predicted / measured − 1: positive where the prediction is too high. <strong>Tolerance</strong> is the error that the experiment allows for this quantity, set before the comparison; rows outside it are shown, never dropped.</li>
-<li><strong>FLOP</strong> counts floating-point operations that the tiles execute; a fused multiply-add is two. <strong>Arithmetic intensity</strong> is FLOP over bytes at one level.</li>
+<li><strong>Traffic at a level</strong> is the bytes that this memory serves to the next one inside (read) and takes
+  from it (write). HBM: between DRAM and the L2 cache. L2: between the L2 cache and the multiprocessors. Shared
+  memory: to and from registers and tensor cores. Register: operands of instructions.</li>
+<li><strong>Predicted</strong> numbers follow from the loops of the schedule, the tile sizes and the description of
+  the kernel. No parameter is fitted to an attention measurement.</li>
+<li><strong>Error</strong> is predicted / measured − 1: positive where the prediction is too high.
+  <strong>Tolerance</strong> is the error that the experiment allows for this quantity, set before the comparison;
+  rows outside it are shown, never dropped.</li>
+<li><strong>FLOP</strong> counts floating-point operations that the tiles execute; a fused multiply-add is two.
+  <strong>Arithmetic intensity</strong> is FLOP over bytes at one level.</li>
 <li>1 KiB is 1024 bytes, 1 kB is 1000 bytes; bandwidths and rates use decimal prefixes.</li>
 </ul>
 )";
@@ -142,7 +148,8 @@ std::string point_html(const Report& report) {
       "<div class=\"levels\">\n";
   for (const std::string& level : levels)
     if (!traffic_chart(report, level).is_null())
-      part("Bytes at " + level_name(level) + (only_operands(report, level) ? ": operands of matrix instructions" : ""),
+      part("Bytes at " + (level == "register" ? "registers" : level_name(level)) +
+               (only_operands(report, level) ? ": operands of matrix instructions" : ""),
            "traffic-" + level);
   return html + "</div>\n";
 }
