@@ -44,6 +44,8 @@ WHY = {
     "schedule": "V that is stored transposed is not told from V",
     "tile_transposed": "V that is stored transposed is not told from V",
     "smem_extra_bytes": "block_sparse holds its row of the mask there",
+    "through_smem": "statistics of rows and staged results are not told from other bytes of shared memory",
+    "loaded_by_threads": "which threads load statistics of rows is not read yet",
     "mask_entry_bytes": "a byte of memory decides which keys blocks read",
 }
 
@@ -59,10 +61,10 @@ def rates_per_step(value, variant):
 
 
 def flat(document, variant):
-    """Keys of the kernel, of its forward island, of what code tells of it, and of one variant."""
+    """Keys of the kernel, of its forward or main island, of what code tells of it, and of one variant."""
     code = document.get("code", {})
     values = {k: v for k, v in {**document, **code}.items() if k not in ("islands", "variants", "code", "facts")}
-    island = next((i for i in document["islands"] if i.get("name") in ("forward", "partial")), document["islands"][0])
+    island = next((i for i in document["islands"] if i.get("name") in ("forward", "partial", "main")), document["islands"][0])
     facts = next((i for i in code.get("facts", []) if i["launch"] == island["name"]), {})
     island = {**island, **{key: value for key, value in facts.items() if key != "launch"}}
     for key, value in island.items():

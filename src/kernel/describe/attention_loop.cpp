@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernel/describe/backward/backward_loop.h"
+
 namespace tilescope {
 namespace {
 
@@ -110,6 +112,8 @@ std::vector<const Instruction*> loop_code(const CodeSummary& code, const CodeLoo
 }
 
 FoundLoop attention_loop(const CodeSummary& code) {
+  // First, because the sums of a backward pass may look like scores in parts.
+  if (std::optional<AttentionLoop> backward = backward_loop(code)) return {.loop = std::move(backward)};
   std::vector<AttentionLoop> found;
   std::string missing = "a loop with matrix products and exponentials";
   for (std::size_t i = 0; i < code.loops.size(); ++i) {

@@ -1,19 +1,33 @@
 // Finds the loop of a kernel that computes attention, and what one pass of it computes.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/enum_table.h"
 #include "kernel/code/summary/code_summary.h"
 #include "kernel/code/summary/products.h"
 
 namespace tilescope {
 
+// What a loop computes: outputs, or gradients: all of them, those of K and V, or that of Q.
+enum class AttentionPass { forward, backward, backward_keys, backward_queries };
+template <>
+struct EnumTable<AttentionPass> {
+  static constexpr std::array rows{NamedKind{AttentionPass::forward, "forward"},
+                                   NamedKind{AttentionPass::backward, "backward"},
+                                   NamedKind{AttentionPass::backward_keys, "backward_keys"},
+                                   NamedKind{AttentionPass::backward_queries, "backward_queries"}};
+};
+
 // A loop over keys: S = Q K^T, exponentials of S, O = O + P V. A unit is what shares a matrix instruction: a warp, or a
 // warpgroup.
 struct AttentionLoop {
-  std::size_t loop = 0;               // of CodeSummary::loops
+  std::size_t loop = 0;  // of CodeSummary::loops
+  AttentionPass pass = AttentionPass::forward;
+  bool p_in_registers = false;        // of gradients: P and dS are operands in registers
   std::vector<std::size_t> masked{};  // other loops with the same products: tiles that a mask cuts
   MatrixProduct scores{}, values{};   // of one unit
   std::int64_t rows = 0, keys = 0;    // of a unit in one pass

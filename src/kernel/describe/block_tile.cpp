@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "kernel/describe/backward/backward_tile.h"
+
 namespace tilescope {
 namespace {
 
@@ -109,6 +111,10 @@ BlockTile block_tile(AttentionFacts facts, const KernelLaunch& launch, std::vect
   if (units == 0) {
     missing.push_back({"warps", threads == 0 ? "the code does not state the threads of a block: give --block"
                                              : "no warp of the block runs the loop over keys"});
+    return tile;
+  }
+  if (facts.pass != AttentionPass::forward) {
+    backward_tile(facts, launch, units, tile, missing);
     return tile;
   }
   if (facts.score_parts > 1 && facts.copied_bytes > 0) share_quantised_keys(facts, units, tile, missing);

@@ -10,6 +10,7 @@ struct BlockTile {
   std::int64_t warps = 0, consumer_warps = 0;  // of a block; those that run the loop
   std::int64_t along_keys = 1;                 // units that share the keys of a step
   std::int64_t stages = 0, extra_smem = 0;     // 0: not found; bytes beside Q and the stages
+  std::int64_t gradient_tiles = 0;             // of dS
   std::int64_t key_bits = 0, scale_bytes = 0;  // of quantised K and V; 0: they are not
 };
 

@@ -125,6 +125,39 @@ TEST_CASE("quantised keys: matrix loads tell their bits; transposed, an instruct
     }
 }
 
+TEST_CASE("gradients: tiles and stages follow from shared memory, of whichever side a block owns") {
+  std::mt19937_64 random(20261125);
+  const auto pick = [&](std::initializer_list<std::int64_t> of) { return *(of.begin() + random() % of.size()); };
+  const AttentionFacts forward = test_facts("fused_wgmma");  // warps 4 to 11 of 12 run the loop
+  for (int round = 0; round < 300; ++round) {
+    AttentionFacts facts = forward;
+    facts.pass = std::array{AttentionPass::backward, AttentionPass::backward_keys,
+                            AttentionPass::backward_queries}[random() % 3];
+    const bool keys = facts.pass != AttentionPass::backward_queries;
+    facts.p_in_registers = true, facts.head_dim = facts.v_head_dim = pick({64, 128});
+    const std::int64_t streamed = pick({64, 128}), stages = pick({1, 2, 3}), owned = 128;
+    facts.rows = keys ? streamed : 64, facts.keys = keys ? 64 : streamed;
+    const std::int64_t gradients = facts.pass == AttentionPass::backward ? 2 : 0;
+    const std::int64_t smem = 4 * owned * facts.head_dim + stages * streamed * (4 * facts.head_dim + 8) +
+                              gradients * 2 * owned * streamed + 128;
+    DescribeInput input{.name = "k", .facts = facts, .launch = {{32, 16, 2}, 384, smem}};
+    input.workload = Workload{2, 16, 16, 4096, 4096, facts.head_dim, facts.head_dim};
+    const Description found = describe_kernel(input);
+    const std::string text = found.yaml();
+    CAPTURE(text);
+    const auto has = [&](const std::string& line) { CHECK_MESSAGE(text.find(line) != std::string::npos, line); };
+    has("tile_q: " + std::to_string(keys ? streamed : owned));
+    has("tile_kv: " + std::to_string(keys ? owned : streamed));
+    has("stages: " + std::to_string(stages));
+    has(keys ? "block_order: [kv, heads, batch]" : "block_order: [q, heads, batch]");
+    has(facts.pass == AttentionPass::backward        ? "name: main"
+        : facts.pass == AttentionPass::backward_keys ? "name: dkv"
+                                                     : "name: dq");
+    if (gradients > 0) has("stages_of: {dS: 2}");
+    CHECK(to_string(read_facts(facts_json(facts), "facts").pass) == to_string(facts.pass));
+  }
+}
+
 TEST_CASE("a grid with parts of the keys and rows of several heads is split-KV, where results stay in fp32") {
   DescribeInput input{.name = "split", .facts = test_facts("split_kv"), .launch = {{24, 2, 5}, 128, 4 * 16384}};
   input.workload = Workload{5, 16, 2, 1, 3000, 64, 64};

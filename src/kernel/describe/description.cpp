@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/contains.h"
+#include "kernel/describe/backward/backward_tile.h"
 #include "kernel/describe/block_tile.h"
 #include "kernel/describe/grid/grid_use.h"
 #include "kernel/describe/work_rates.h"
@@ -256,6 +257,28 @@ void describe_sizes(const DescribeInput& input, Description& out) {
 constexpr const char* merging_island =
     "  - name: combine\n    tensor_path: none\n    direct: [O_part, L_part]\n    block_order: [q, heads, batch]\n";
 
+// What a file says around the launch that the code is of.
+struct Frame {
+  const char *schedule = "flash2", *launch = "forward", *before = "", *after = "";
+};
+
+Frame frame_of(const Description& description) {
+  constexpr const char* preprocess =
+      "  - name: preprocess\n    tensor_path: none\n    block_order: [q, heads, batch]\n";
+  constexpr const char* convert =
+      "  - name: convert\n    tensor_path: none\n    output_through_smem: true\n    block_order: [q, heads, batch]\n";
+  switch (description.pass) {
+    case AttentionPass::backward:
+      return {"flash2-backward", "main", preprocess, convert};
+    case AttentionPass::backward_keys:
+      return {"flash2-backward-split", "dkv"};
+    case AttentionPass::backward_queries:
+      return {"flash2-backward-split", "dq"};
+    default:
+      return description.splits > 1 ? Frame{"split-kv", "partial", "", merging_island} : Frame{};
+  }
+}
+
 std::string line(const DescribedValue& value, std::string_view indent) {
   return fmt::format("{}{}: {}  # {}: {}\n", indent, value.key, value.value, to_string(value.from), value.reason);
 }
@@ -271,19 +294,19 @@ std::string operand_format(const std::string& operands) {
 }
 
 std::string Description::yaml() const {
+  const Frame frame = frame_of(*this);
   std::string text = fmt::format(
       "schema: tilescope/kernel/1\nkernel: {}\nschedule: {}\nsummary: from machine code, by tilescope describe\n", name,
-      splits > 1 ? "split-kv" : "flash2");
-  const std::string launched = splits > 1 ? "partial" : "forward";
+      frame.schedule);
   for (const DescribedValue& value : kernel) text += line(value, "");
-  text += fmt::format("islands:\n  - name: {}\n", launched);
+  text += fmt::format("islands:\n{}  - name: {}\n", frame.before, frame.launch);
   for (const DescribedValue& value : island)
     if (!contains(found_of_launch(), value.key)) text += line(value, "    ");
-  if (splits > 1) text += merging_island;
-  text += fmt::format("code:\n  facts:\n    - launch: {}\n", launched);
+  text += frame.after;
+  text += fmt::format("code:\n  facts:\n    - launch: {}\n", frame.launch);
   for (const DescribedValue& value : island)
     if (contains(found_of_launch(), value.key)) text += line(value, "      ");
-  text += "      work:\n";
+  if (!work.empty()) text += "      work:\n";
   for (const DescribedValue& value : work) text += line(value, "        ");
   text += "  variants:\n";
   for (std::size_t i = 0; i < variant.size(); ++i) text += line(variant[i], i == 0 ? "    - " : "      ");
@@ -307,11 +330,23 @@ void add_launch_sizes(const LaunchSizes& sizes, bool tensor_maps, DescribeInput&
 }
 
 Description describe_kernel(const DescribeInput& input) {
-  Description description{
-      .name = input.name, .kernel = {}, .island = {}, .work = {}, .variant = {}, .launch = {}, .missing = {}};
+  Description description{.name = input.name,
+                          .pass = AttentionPass::forward,
+                          .kernel = {},
+                          .island = {},
+                          .work = {},
+                          .variant = {},
+                          .launch = {},
+                          .missing = {}};
   describe_sizes(input, description);
   const BlockTile tile = block_tile(input.facts, input.launch, description.missing);
   if (tile.tile_q == 0) return description;
+  if (input.facts.pass != AttentionPass::forward) {
+    Description backward = describe_backward(input, tile);
+    backward.launch = std::move(description.launch);
+    backward.missing.insert(backward.missing.begin(), description.missing.begin(), description.missing.end());
+    return backward;
+  }
   describe_whole(input, tile, description);
   describe_launch(input, tile, description);
   describe_variant(input, tile, description);

@@ -52,6 +52,7 @@ struct MissingValue {
 
 struct Description {
   std::string name;
+  AttentionPass pass = AttentionPass::forward;
   std::int64_t splits = 1;                                    // parts of the keys, merged by another launch
   std::vector<DescribedValue> kernel, island, work, variant;  // by part of the file, in its order
   std::vector<DescribedValue> launch;                         // sizes of the launch, by the options that state them

@@ -127,6 +127,7 @@ void add_roles(const CodeSummary& code, const CodeLoop& loop, AttentionFacts& fa
 
 // Whether Q, which no pass loads, comes to registers without loads from shared memory before the loop.
 bool loads_q_directly(const CodeSummary& code, const AttentionLoop& found) {
+  if (found.pass != AttentionPass::forward) return false;
   if (found.scores.instruction.a_from_shared || found.q_loaded || found.q_loaded_once) return false;
   bool from_global = false;
   for (const CodeBlock& block : code.blocks) {
@@ -180,6 +181,7 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   const MatrixInstruction& scores = found.scores.instruction;
   AttentionFacts facts;
   facts.kernel = kernel.name, facts.compute_capability = compute_capability;
+  facts.pass = found.pass, facts.p_in_registers = found.p_in_registers;
   facts.registers = kernel.registers, facts.static_smem = kernel.shared_bytes, facts.local_bytes = kernel.local_bytes;
   facts.most_threads = kernel.most_threads;
   facts.opcode = scores.opcode, facts.operands = scores.type_b;
@@ -199,6 +201,9 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   add_unpacked(pass, facts);
   facts.copied_bytes = most_copied(code, found.loop);
   if (!found.q_loaded && !found.q_loaded_once) facts.fetched_bytes = matrix_loaded(loop.always);
+  for (const auto& [form, count] : pass.memory)
+    facts.reduces |=
+        form.opcode == "RED" || form.opcode == "REDG" || form.opcode == "UTMAREDG" || form.opcode == "ATOMG";
   facts.barriers = opcode_count(pass, "BAR");
   facts.turns = opcode_count(pass, "BAR.ARV") > 0;
   facts.persistent = loop.parent.has_value();

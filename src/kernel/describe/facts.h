@@ -22,6 +22,7 @@ struct SpilledBytes {
 
 struct AttentionFacts {
   std::string kernel, compute_capability;
+  AttentionPass pass = AttentionPass::forward;
   std::int64_t registers = 0, static_smem = 0, local_bytes = 0;
   std::int64_t most_threads = 0;  // of a block; 0: the code does not state them
 
@@ -49,6 +50,8 @@ struct AttentionFacts {
   std::int64_t rows_stored = 0;         // by a warp at once, of a number a row; 0: not found
   bool stores_without_product = false;  // rows that see no key are written too
   bool transposed = false;              // AttentionLoop
+  bool p_in_registers = false;          // AttentionLoop
+  bool reduces = false;                 // the loop adds to memory
   std::int64_t fetched_bytes = 0;       // by a warp in a pass: K and V as operands, by matrix loads; 0: not known
   bool q_direct = false;                // Q goes from global memory to registers, not through shared memory
   bool copies_out = false;              // the copy engine stores results

@@ -37,6 +37,7 @@ void visit_facts(Facts& f, const Visit& visit) {
       visit("value_operands", f.value_operands);
   visit("value_bits", f.value_bits), visit("special_parts", f.special_parts);
   visit("transposed", f.transposed), visit("q_direct", f.q_direct), visit("fetched_bytes", f.fetched_bytes);
+  visit("pass", f.pass), visit("p_in_registers", f.p_in_registers), visit("reduces", f.reduces);
   visit("spilled_step_stored", f.spilled_step.stored), visit("spilled_step_loaded", f.spilled_step.loaded);
   visit("spilled_once_stored", f.spilled_once.stored), visit("spilled_once_loaded", f.spilled_once.loaded);
   visit("spill_waits", f.spill_waits);
@@ -46,6 +47,7 @@ template <class T>
 Json json_of(const T& value) {
   return value;
 }
+Json json_of(const AttentionPass& pass) { return to_string(pass); }
 template <class T>
 Json json_of(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -60,6 +62,11 @@ void take(const Json& json, std::int64_t& to) {
   require(json.is_number_integer() && json.get<std::int64_t>() >= 0 && json.get<std::int64_t>() <= most_count,
           "a count from 0 to 2^20");
   to = json.get<std::int64_t>();
+}
+void take(const Json& json, AttentionPass& to) {
+  const auto pass = json.is_string() ? parse_kind<AttentionPass>(json.get<std::string>()) : std::nullopt;
+  require(pass.has_value(), "forward, backward, backward_keys or backward_queries");
+  to = *pass;
 }
 void take(const Json& json, bool& to) {
   require(json.is_boolean(), "true or false");
@@ -87,7 +94,7 @@ bool added_later(std::string_view name) {
   constexpr std::string_view names[] = {
       "rows_stored",   "stores_without_product", "copies_out",  "rewrites_tiles", "value_bits",
       "special_parts", "q_once_in_smem",         "score_parts", "value_operands", "transposed",
-      "q_direct",      "fetched_bytes"};
+      "q_direct",      "fetched_bytes",          "pass",        "p_in_registers", "reduces"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 

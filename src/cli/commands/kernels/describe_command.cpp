@@ -72,7 +72,7 @@ std::vector<FoundKernel> kernels_of_file(const Arguments& arguments, const std::
                                                ? fmt::format("no kernel has '{}' in its name; tilescope inspect "
                                                              "FILE lists its kernels",
                                                              wanted)
-                                               : "no kernel of forward attention was found: " + other});
+                                               : "no kernel of attention was found: " + other});
   return attention;
 }
 

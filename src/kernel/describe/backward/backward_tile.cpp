@@ -1,0 +1,156 @@
+#include "kernel/describe/backward/backward_tile.h"
+
+#include <fmt/format.h>
+
+#include "kernel/describe/grid/grid_use.h"
+
+namespace tilescope {
+namespace {
+
+constexpr std::int64_t most_rest = 4096;  // bytes beside whole tiles: barriers, alignment
+
+bool owns_keys(const AttentionFacts& facts) { return facts.pass != AttentionPass::backward_queries; }
+
+// Shared memory holds what the block owns (K and V, or Q and dO), `stages` tiles of what it streams, perhaps with two
+// statistics a query, and tiles of dS. P and dS that are no operands in registers have layouts of which several fit.
+void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, BlockTile& tile,
+                  std::vector<MissingValue>& missing) {
+  const std::int64_t all = facts.static_smem + launch.dynamic_smem, bytes = facts.operand_bits / 8;
+  if (launch.threads == 0) return missing.push_back({"stages", "the shared memory of the launch is not known"});
+  if (!facts.p_in_registers)
+    return missing.push_back(
+        {"stages", fmt::format("P and dS pass shared memory, whose {} bytes several layouts fit", all)});
+  const std::int64_t streamed = owns_keys(facts) ? tile.tile_q : tile.tile_kv;
+  const std::int64_t owned = tile.tile_q * tile.tile_kv / streamed;
+  std::int64_t least = most_rest + 1;
+  for (std::int64_t gradients = 0; gradients <= (facts.pass == AttentionPass::backward ? 2 : 0); ++gradients)
+    for (const std::int64_t statistics : {8, 0}) {
+      const std::int64_t step = streamed * (2 * facts.head_dim * bytes + statistics);
+      const std::int64_t rest =
+          all - 2 * owned * facts.head_dim * bytes - gradients * tile.tile_q * tile.tile_kv * bytes;
+      if (rest < step || rest % step >= least) continue;
+      least = rest % step, tile.stages = rest / step, tile.extra_smem = least, tile.gradient_tiles = gradients;
+    }
+  if (tile.stages == 0)
+    missing.push_back({"stages", fmt::format("{} bytes of shared memory are not whole tiles", all)});
+}
+
+struct Part {
+  std::vector<DescribedValue>& values;
+  void add(const char* key, std::string value, ValueSource from, std::string reason) {
+    values.push_back({key, std::move(value), from, std::move(reason)});
+  }
+  void add(const char* key, std::int64_t value, ValueSource from, std::string reason) {
+    add(key, fmt::format("{}", value), from, std::move(reason));
+  }
+};
+
+void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
+  const auto& grid = input.launch.grid;
+  if (!input.workload || grid[0] == 0)
+    return out.missing.push_back({"block_order", "the grid and the sizes of a launch are not known"});
+  Workload owned = *input.workload;  // tiles of keys take the place of tiles of queries
+  const bool keys = owns_keys(input.facts);
+  if (keys) owned.q_len = owned.kv_len, owned.heads_kv = owned.heads_q;
+  for (const GridUse& use : uses_of_grid(grid, owned, keys ? tile.tile_kv : tile.tile_q, tile.tile_kv)) {
+    if (use.splits != 1 || use.packed) continue;
+    std::string order = use.order;
+    if (const std::size_t at = order.find("q"); keys && at != std::string::npos) order.replace(at, 1, "kv");
+    return Part{out.island}.add("block_order", "[" + order + "]", ValueSource::launch,
+                                fmt::format("grid of {} x {} x {}", grid[0], grid[1], grid[2]));
+  }
+  out.missing.push_back({"block_order", fmt::format("tiles, heads and batch entries are no grid of {} x {} x {}",
+                                                    grid[0], grid[1], grid[2])});
+}
+
+void describe_main(const DescribeInput& input, const BlockTile& tile, Description& out) {
+  const AttentionFacts& facts = input.facts;
+  Part part{out.island};
+  const bool wide = facts.unit_threads > 32, keys = owns_keys(facts);
+  part.add("tensor_path", wide ? "wgmma" : "mma.sync", ValueSource::code, facts.opcode);
+  part.add("mma",
+           fmt::format("{{m: {}, n: {}, k: {}}}", facts.m, wide ? "columns" : fmt::format("{}", facts.n), facts.k),
+           ValueSource::code, "shape of " + facts.opcode);
+  if (keys && facts.p_in_registers)
+    part.add("products",
+             facts.pass == AttentionPass::backward
+                 ? "{scores: {rows_of: K}, probability_gradient: {rows_of: V}, key_gradient: {fetches: {dS: 0}}}"
+                 : "{scores: {rows_of: K}, probability_gradient: {rows_of: V}}",
+             ValueSource::code, "dV and dK take P and dS from registers, so the instructions' rows are keys");
+  if (facts.pass == AttentionPass::backward)
+    part.add("through_smem", facts.p_in_registers ? "[dS]" : "[P, dS]", ValueSource::code,
+             "dQ sums over the keys of all units");
+  if (tile.gradient_tiles > 0)
+    part.add("stages_of", fmt::format("{{dS: {}}}", tile.gradient_tiles), ValueSource::launch,
+             "tiles of dS in shared memory");
+  part.add("loads_by",
+           facts.copy_engine        ? "tma"
+           : facts.copied_bytes > 0 ? "cp.async"
+                                    : "ld",
+           ValueSource::code, "how tiles reach shared memory");
+  if (facts.output_through_smem)
+    part.add("output_through_smem", "true", ValueSource::code, "stores to shared memory and loads outside the loop");
+  part.add("overlap", facts.barriers > 1 ? "lockstep" : "free", ValueSource::code,
+           fmt::format("{} barriers in a step", facts.barriers));
+  if (tile.extra_smem > 0)
+    part.add("smem_extra_bytes", tile.extra_smem, ValueSource::launch, "shared memory beside whole tiles");
+  if (facts.reduces) part.add("reductions", "[dQ]", ValueSource::code, "the loop adds to memory");
+  if (facts.copies_out) part.add("stores_by", "tma", ValueSource::code, "UTMASTG");
+  describe_order(input, tile, out);
+}
+
+void describe_variant(const DescribeInput& input, const BlockTile& tile, Description& out) {
+  const AttentionFacts& facts = input.facts;
+  Part part{out.variant};
+  const bool keys = owns_keys(facts);
+  const char* streamed = "depth of the sums that passes add to";
+  const std::string owned = fmt::format("rows of those sums in each of {} warps", tile.consumer_warps);
+  part.add("head_dim", facts.head_dim, ValueSource::code, "depth of the scores' sums");
+  part.add("tile_q", tile.tile_q, ValueSource::code, keys ? streamed : owned);
+  part.add("tile_kv", tile.tile_kv, ValueSource::code, keys ? owned : streamed);
+  part.add("warps", tile.warps, input.launch.threads > 0 ? ValueSource::launch : ValueSource::elf,
+           "threads of a block");
+  if (tile.stages > 0) part.add("stages", tile.stages, ValueSource::launch, "streamed tiles in shared memory");
+  if (tile.consumer_warps != tile.warps)
+    part.add("consumer_warps", tile.consumer_warps, ValueSource::code, "warps that run the loop");
+  if (facts.consumer_registers)
+    part.add("consumer_registers", *facts.consumer_registers, ValueSource::code, "USETMAXREG");
+  if (facts.producer_registers)
+    part.add("producer_registers", *facts.producer_registers, ValueSource::code, "USETMAXREG");
+}
+
+}  // namespace
+
+void backward_tile(const AttentionFacts& facts, const KernelLaunch& launch, std::int64_t units, BlockTile& tile,
+                   std::vector<MissingValue>& missing) {
+  tile.tile_q = facts.rows * (owns_keys(facts) ? 1 : units);
+  tile.tile_kv = facts.keys * (owns_keys(facts) ? units : 1);
+  share_memory(facts, launch, tile, missing);
+}
+
+Description describe_backward(const DescribeInput& input, const BlockTile& tile) {
+  Description out;
+  out.name = input.name, out.pass = input.facts.pass;
+  Part part{out.kernel};
+  const std::string dtype = operand_format(input.facts.operands);
+  part.add("dtypes", "[" + dtype + "]", ValueSource::code, "operands of " + input.facts.opcode);
+  part.add("head_dims", fmt::format("[{}]", input.facts.head_dim), ValueSource::code, "depth of the scores' sums");
+  part.add("masks", "[" + input.mask + "]", input.sizes_from, "the mask of the launch");
+  part.add("limits", "{compute_capability: " + input.facts.compute_capability + "}", ValueSource::elf,
+           "target of the code");
+  describe_main(input, tile, out);
+  describe_variant(input, tile, out);
+  if (input.facts.pass == AttentionPass::backward)
+    out.missing.push_back({"preprocess, convert",
+                           "launches of other kernels, with row sums of dO O and dQ in its format: "
+                           "state their warps and registers to predict their time"});
+  else
+    out.missing.push_back({owns_keys(input.facts) ? "preprocess, dq" : "preprocess, dkv",
+                           "launches of other kernels; describe them by themselves"});
+  if (input.facts.copy_engine && input.facts.pass != AttentionPass::backward && tile.stages > 2)
+    out.missing.push_back({owns_keys(input.facts) ? "tile_q" : "tile_kv",
+                           "of one pass; a copy may bring the tiles of several, which then are fewer stages"});
+  return out;
+}
+
+}  // namespace tilescope
