@@ -117,7 +117,6 @@ code:
         consumer_warps: 8,
        consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536,
            spills: true, waits_each: true, pipelined: true,
-       warp_clocks: {before: 685, step: 719, after: 710},
        local: {frame: 144, stored_step: 56, loaded_step: 60, stored: 20, loaded: 32, waits: 3, least_l1: true,
                stored_after: [56, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
                loaded_after: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 60]}}
