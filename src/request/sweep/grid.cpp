@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/contains.h"
 #include "base/error.h"
@@ -13,7 +14,7 @@
 namespace tilescope {
 namespace {
 
-constexpr std::size_t most_points = std::size_t{1} << 62;
+constexpr std::size_t most_points = std::size_t{1} << (std::numeric_limits<std::size_t>::digits - 2);
 
 // A point of a combination that `predict` refuses: what it shows without the options that may be the reason.
 Sweep refused_sweep(const Options& options, const InputError& error, SharedPlans& shared) {
