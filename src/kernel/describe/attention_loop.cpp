@@ -50,16 +50,28 @@ std::int64_t parts_of_sum(const MatrixProduct& scores, const CodeLoop& loop) {
   return std::max<std::int64_t>(1, (of_thread + exponentials - 1) / exponentials);
 }
 
-// Whether the scores' rows are the instruction's columns. Where both fit, exponentials decide: beside one a score a
-// thread has one for each of its rows, of which an accumulator's eight lanes share one, or four.
-bool is_transposed(const AttentionLoop& loop, const CodeLoop& code) {
+// Whether the scores' rows are the instruction's columns: they are too few for its rows.
+bool is_transposed(const AttentionLoop& loop) {
   const MatrixInstruction& s = loop.scores.instruction;
-  const bool upright = loop.rows % s.m == 0, lying = loop.rows % s.n == 0 && loop.keys % s.m == 0;
-  constexpr std::int64_t lanes_of_row = 4, lanes_of_column = 8;
-  if (s.threads != 32 || !lying) return false;
-  if (!upright) return true;
-  const std::int64_t beside = code.always.special.at("EX2") - loop.scores_of_thread();
-  return beside == loop.rows * lanes_of_column / s.threads && beside != loop.rows * lanes_of_row / s.threads;
+  return s.threads == 32 && loop.rows % s.m != 0 && loop.rows % s.n == 0 && loop.keys % s.m == 0;
+}
+
+// Scores and values of a loop over queries, which both start anew: results of earlier steps come from memory. Products
+// of one shape are half scores and half values, as the keys are as many as the columns.
+bool split_fresh(const CodeLoop& loop, std::vector<MatrixProduct>& scores, std::vector<MatrixProduct>& values) {
+  if (!values.empty() || scores.empty() || scores.size() > 2 || !loop.parent || !scores.front().a_loaded) return false;
+  if (scores.size() == 2) {
+    values.push_back(scores.back()), scores.pop_back();
+    return true;
+  }
+  MatrixProduct& all = scores.front();
+  if (all.chains % 2 != 0 || all.first.size() != static_cast<std::size_t>(all.chains)) return false;
+  const auto half = all.first.begin() + all.chains / 2;
+  all.chains /= 2;
+  values.push_back(all);
+  values.front().first.assign(half, all.first.end());
+  all.first.erase(half, all.first.end());
+  return true;
 }
 
 FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
@@ -67,9 +79,11 @@ FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
   const std::vector<MatrixProduct> products = matrix_products(instructions);
   std::vector<MatrixProduct> scores, values;
   for (const MatrixProduct& product : products) (product.fresh ? scores : values).push_back(product);
+  const bool over_queries = split_fresh(code.loops[index], scores, values);
   if (scores.size() != 1 || values.size() != 1)
     return {.missing = "one product that starts anew in each pass and one that adds to the passes before"};
   AttentionLoop loop{.loop = index, .scores = scores.front(), .values = values.front()};
+  if (over_queries) loop.pass = AttentionPass::forward_queries;
   const MatrixProduct &s = loop.scores, &o = loop.values;
   if (s.instruction.threads != o.instruction.threads)
     return {.missing = "two products that are shared by as many threads"};
@@ -80,7 +94,7 @@ FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
     return {.missing = "one product that starts anew: a second one is that of a backward pass"};
   if (s.elements() % (parts * loop.keys) != 0) return {.missing = "scores that fill a tile of whole rows"};
   loop.rows = s.elements() / (parts * loop.keys);
-  loop.transposed = loop.rows > 0 && is_transposed(loop, code.loops[index]);
+  loop.transposed = loop.rows > 0 && is_transposed(loop);
   if (loop.rows == 0 || (!loop.transposed && loop.rows % s.instruction.m != 0) || o.elements() % loop.rows != 0)
     return {.missing = "scores and values with the same rows"};
   loop.v_head_dim = o.elements() / loop.rows;
@@ -94,8 +108,8 @@ FoundLoop loop_of(const CodeSummary& code, std::size_t index) {
 }
 
 bool same_products(const AttentionLoop& a, const AttentionLoop& b) {
-  return a.rows == b.rows && a.keys == b.keys && a.transposed == b.transposed && a.head_dim == b.head_dim &&
-         a.v_head_dim == b.v_head_dim;
+  return a.rows == b.rows && a.keys == b.keys && a.transposed == b.transposed && a.pass == b.pass &&
+         a.head_dim == b.head_dim && a.v_head_dim == b.v_head_dim;
 }
 
 }  // namespace

@@ -12,14 +12,15 @@
 
 namespace tilescope {
 
-// What a loop computes: outputs, or gradients: all of them, those of K and V, or that of Q.
-enum class AttentionPass { forward, backward, backward_keys, backward_queries };
+// What a loop computes: outputs by a loop over keys, or by one over queries inside of one over keys; or gradients: all
+// of them, those of K and V, or that of Q.
+enum class AttentionPass { forward, forward_queries, backward, backward_keys, backward_queries };
 template <>
 struct EnumTable<AttentionPass> {
-  static constexpr std::array rows{NamedKind{AttentionPass::forward, "forward"},
-                                   NamedKind{AttentionPass::backward, "backward"},
-                                   NamedKind{AttentionPass::backward_keys, "backward_keys"},
-                                   NamedKind{AttentionPass::backward_queries, "backward_queries"}};
+  static constexpr std::array rows{
+      NamedKind{AttentionPass::forward, "forward"}, NamedKind{AttentionPass::forward_queries, "forward_queries"},
+      NamedKind{AttentionPass::backward, "backward"}, NamedKind{AttentionPass::backward_keys, "backward_keys"},
+      NamedKind{AttentionPass::backward_queries, "backward_queries"}};
 };
 
 // A loop over keys: S = Q K^T, exponentials of S, O = O + P V. A unit is what shares a matrix instruction: a warp, or a

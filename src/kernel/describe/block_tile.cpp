@@ -113,6 +113,14 @@ BlockTile block_tile(AttentionFacts facts, const KernelLaunch& launch, std::vect
                                              : "no warp of the block runs the loop over keys"});
     return tile;
   }
+  if (facts.pass == AttentionPass::forward_queries) {
+    tile.tile_q = facts.rows * units, tile.tile_kv = facts.keys, tile.stages = 1;
+    const std::int64_t rest = facts.static_smem + launch.dynamic_smem - bytes_of_keys(facts, facts.keys);
+    const std::int64_t q = tile.tile_q * facts.head_dim * facts.operand_bits / bits_of_byte;
+    if (rest >= 2 * q && rest % q <= most_extra_smem) tile.q_stages = rest / q - 1;
+    else missing.push_back({"stages_of", "shared memory is not whole tiles of K and V, of Q, and one of O"});
+    return tile;
+  }
   if (facts.pass != AttentionPass::forward) {
     backward_tile(facts, launch, units, tile, missing);
     return tile;

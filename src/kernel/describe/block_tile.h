@@ -11,6 +11,7 @@ struct BlockTile {
   std::int64_t along_keys = 1;                 // units that share the keys of a step
   std::int64_t stages = 0, extra_smem = 0;     // 0: not found; bytes beside Q and the stages
   std::int64_t gradient_tiles = 0;             // of dS
+  std::int64_t q_stages = 0;                   // of a loop over queries: tiles of Q beside one of O
   std::int64_t key_bits = 0, scale_bytes = 0;  // of quantised K and V; 0: they are not
 };
 

@@ -79,6 +79,12 @@ void describe_parts(const GridUse& use, const Workload& w, Description& out) {
 
 void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const auto& grid = input.launch.grid;
+  if (input.facts.pass == AttentionPass::forward_queries) {
+    const bool whole = input.workload && grid[0] * grid[1] * grid[2] == input.workload->heads_q * input.workload->batch;
+    if (whole) Part{out.island}.add("block_order", "[heads, batch]", ValueSource::launch, "a block for each head");
+    else out.missing.push_back({"block_order", "the grid is not a block for each head, or the sizes are not known"});
+    return;
+  }
   if (input.facts.persistent && input.workload && !input.sizes.order.empty()) {
     Part{out.island}.add("block_order", "[" + input.sizes.order + "]", ValueSource::launch,
                          "which bytes the first tiles of the blocks read");
@@ -157,7 +163,7 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
   describe_products(facts, tile, part);
   if (facts.q_direct) part.add("direct", "[Q]", ValueSource::code, "no load from shared memory stands before the loop");
   part.yes("stores_log_sum_exp", facts.stores_log_sum_exp, "a logarithm, or narrow stores beside wide ones");
-  if (facts.rows_stored > 0)
+  if (facts.rows_stored > 0 && facts.pass == AttentionPass::forward)
     part.add("row_store", facts.rows_stored, ValueSource::code, "threads of a warp that reach the narrow stores");
   part.yes("writes_masked_rows", facts.stores_without_product, "a way to the stores without a matrix product");
   if (facts.value_bits == 8)
@@ -175,12 +181,18 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
   part.yes("output_through_smem", facts.output_through_smem, "stores to shared memory and loads outside the loop");
   if (tile.extra_smem > 0)
     part.add("smem_extra_bytes", tile.extra_smem, ValueSource::launch, "shared memory beside whole tiles");
-  part.yes("persistent", facts.persistent, "the loop over keys stands in a loop over tiles");
+  part.yes("persistent", facts.persistent && facts.pass == AttentionPass::forward,
+           "the loop over keys stands in a loop over tiles");
   part.add("overlap",
            facts.turns          ? "ping-pong"
            : facts.barriers > 0 ? "lockstep"
                                 : "free",
            ValueSource::code, fmt::format("{} barriers in a step", facts.barriers));
+  if (facts.pass == AttentionPass::forward_queries)
+    part.add("loads_every_step", "[Q, O, m, l]", ValueSource::code, "a loop over queries inside of one over keys"),
+        part.add("through_smem", "[O]", ValueSource::code, "results of earlier keys are added to in shared memory");
+  if (tile.q_stages > 0)
+    part.add("stages_of", fmt::format("{{Q: {}}}", tile.q_stages), ValueSource::launch, "tiles of Q beside one of O");
   describe_order(input, tile, out);
   const LaunchSizes& sizes = input.sizes;
   if (sizes.falling || sizes.q_falling)
@@ -223,7 +235,8 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
     part.add("consumer_registers", *facts.consumer_registers, ValueSource::code, "USETMAXREG");
   if (facts.producer_registers)
     part.add("producer_registers", *facts.producer_registers, ValueSource::code, "USETMAXREG");
-  part.add("registers_hold", held_in_registers(facts), ValueSource::code, "operands that no step loads");
+  if (facts.pass == AttentionPass::forward)
+    part.add("registers_hold", held_in_registers(facts), ValueSource::code, "operands that no step loads");
   if (facts.q_direct)
     part.add("l1_reads", "[Q]", ValueSource::code, "loads of Q before the loop that do not pass the L1 by");
   const bool spills =
@@ -268,6 +281,8 @@ Frame frame_of(const Description& description) {
   constexpr const char* convert =
       "  - name: convert\n    tensor_path: none\n    output_through_smem: true\n    block_order: [q, heads, batch]\n";
   switch (description.pass) {
+    case AttentionPass::forward_queries:
+      return {"flash1"};
     case AttentionPass::backward:
       return {"flash2-backward", "main", preprocess, convert};
     case AttentionPass::backward_keys:
@@ -341,7 +356,7 @@ Description describe_kernel(const DescribeInput& input) {
   describe_sizes(input, description);
   const BlockTile tile = block_tile(input.facts, input.launch, description.missing);
   if (tile.tile_q == 0) return description;
-  if (input.facts.pass != AttentionPass::forward) {
+  if (input.facts.pass != AttentionPass::forward && input.facts.pass != AttentionPass::forward_queries) {
     Description backward = describe_backward(input, tile);
     backward.launch = std::move(description.launch);
     backward.missing.insert(backward.missing.begin(), description.missing.begin(), description.missing.end());
@@ -350,6 +365,7 @@ Description describe_kernel(const DescribeInput& input) {
   describe_whole(input, tile, description);
   describe_launch(input, tile, description);
   describe_variant(input, tile, description);
+  description.pass = input.facts.pass;
   description.work = work_rates(input.facts);
   return description;
 }

@@ -65,7 +65,7 @@ void take(const Json& json, std::int64_t& to) {
 }
 void take(const Json& json, AttentionPass& to) {
   const auto pass = json.is_string() ? parse_kind<AttentionPass>(json.get<std::string>()) : std::nullopt;
-  require(pass.has_value(), "forward, backward, backward_keys or backward_queries");
+  require(pass.has_value(), "forward, forward_queries, backward, backward_keys or backward_queries");
   to = *pass;
 }
 void take(const Json& json, bool& to) {
