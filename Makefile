@@ -33,7 +33,7 @@ report: program
 # The page to think on: the predictor as WebAssembly in one file, build/page/think.html. Its compilation takes minutes of processor time,
 # so `make check` leaves it out and `make page-check` tests it: random points against the command line, in Chromium.
 page: program
-	$(call install,emscripten xz-utils $(NPM_PACKAGES))
+	$(call install,emscripten xz-utils zstd $(NPM_PACKAGES))
 	reports/think/build.sh $(BUILD)/tilescope $(BUILD)/report-assets build/page
 
 page-check: page

@@ -1,7 +1,11 @@
 // The predictor in node: for the build of the page and its tests. In the page worker.js does the same.
+import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+
+// Steps are unpacked here: the page has no zstd.
+const text_of = (file) => file.endsWith('.zst') ? execFileSync('zstd', ['-dcq', file], { encoding: 'utf8', maxBuffer: 1 << 28 }) : readFileSync(file, 'utf8');
 
 // The files that predictions read, by path below the project.
 export function data_files(top) {
@@ -10,12 +14,12 @@ export function data_files(top) {
     for (const entry of readdirSync(join(top, folder), { withFileTypes: true })) {
       const path = `${folder}/${entry.name}`;
       if (entry.isDirectory()) take(path, wanted);
-      else if (wanted.test(entry.name)) files[path] = readFileSync(join(top, path), 'utf8');
+      else if (wanted.test(entry.name)) files[path] = text_of(join(top, path));
     }
   };
   take('hardware', /\.yaml$/);
   take('models', /\.(yaml|txt)$/);
-  take('kernels', /(^|\.)(kernel\.yaml|code\.json)$/);
+  take('kernels', /(^|\.)(kernel\.yaml|code\.json|steps\.zst)$/);
   for (const name of ['errors', 'basis_errors', 'ideal_errors']) files[`validate/${name}.json`] = readFileSync(join(top, `validate/${name}.json`), 'utf8');
   return files;
 }

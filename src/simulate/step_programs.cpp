@@ -1,10 +1,9 @@
 #include "simulate/step_programs.h"
 
 #include <fmt/format.h>
-#include <zstd.h>
 
 #include <algorithm>
-#include <bit>
+#include <cstring>
 #include <sstream>
 
 #include "base/error.h"
@@ -12,6 +11,7 @@
 #include "kernel/code/sass/kinds.h"
 #include "kernel/code/sass/operands.h"
 #include "simulate/sm.h"
+#include "simulate/unpack_steps.h"
 
 namespace tilescope {
 namespace {
@@ -19,7 +19,11 @@ namespace {
 // A number for all that a simulation reads of a GPU.
 class Fingerprint {
  public:
-  void add(double value) { hash_ = (hash_ ^ std::bit_cast<std::uint64_t>(value)) * 1099511628211ULL; }
+  void add(double value) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    hash_ = (hash_ ^ bits) * 1099511628211ULL;
+  }
   template <class Number>
   void add(const std::optional<Sourced<Number>>& value) {
     add(value ? static_cast<double>(value->value) : -1.0);
@@ -54,13 +58,7 @@ void StepPrograms::read() const {
   is_read_ = true;
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file_, ignored)) return;
-  const std::string packed = read_file(file_.string());
-  const unsigned long long size = ZSTD_getFrameContentSize(packed.data(), packed.size());
-  constexpr unsigned long long most = 1ULL << 28;
-  if (size <= most) text_.resize(size);
-  if (size > most || ZSTD_decompress(text_.data(), text_.size(), packed.data(), packed.size()) != size)
-    throw InputError(Diagnostic{.file = file_.string(),
-                                .message = "is damaged; write it again with validate/tools/step_programs.py"});
+  text_ = unpacked_steps(read_file(file_.string()), file_);
   for (std::size_t at = text_.starts_with("# ") ? 0 : text_.find("\n# "); at != text_.npos;) {
     const std::size_t start = text_.find('#', at) + 2, line = text_.find('\n', start),
                       next = line == text_.npos ? text_.npos : text_.find("\n# ", line);
