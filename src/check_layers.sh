@@ -61,7 +61,7 @@ allow launches base diagram hardware kernel predict request records import compa
 allow tilescope base hardware schedule predict request compare
 allow python tilescope
 allow analysis base diagram schedule cost hardware kernel predict search records compare
-allow wasm base schedule hardware predict request analysis
+allow wasm base schedule hardware predict request analysis simulate
 allow report base analysis
 allow cli base config hardware loopbounds simulate poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request network records import compare launches analysis report validate
 allow fuzz base diagram kernel predict records request compare cli

@@ -158,6 +158,8 @@ operators:
   CHECK(run_program("sweep --axis width=256,1k --format csv" + own).status == 2);  // own sizes are set with --size
   CHECK(run_program("predict --size rows=4k" + own).status == 0);
   CHECK(run_program("search --emit json --axis q_len=64" + own).status == 2);
+  CHECK(run_program("search --emit header --hardware h100_sxm --q-len 4k").err.find("give --axis") !=
+        std::string::npos);
   write_file(at + "/beside.yaml",
              "schema: tilescope/schedule/1\nschedule: mine\ndiagram: gated.yaml\nsummary: t\n"
              "parameters: {a: 64, c: 64, b: 64}\nislands:\n  - name: all\n    operators: [all]\n"

@@ -31,6 +31,8 @@ std::string notes_on(const SearchResult& result) {
 
 // --emit: a table for a dispatcher.
 ExitStatus emit(const Arguments& arguments) {
+  if (!arguments.has("axis"))
+    refuse("--emit", "needs the sizes of which the table is: give --axis, as in --axis q_len=128:16k:x2");
   Choices choices;
   {
     Progress progress(arguments, "search");
