@@ -7,6 +7,7 @@
 #include "base/contains.h"
 #include "kernel/describe/backward/backward_tile.h"
 #include "kernel/describe/block_tile.h"
+#include "kernel/describe/described_part.h"
 #include "kernel/describe/grid/grid_use.h"
 #include "kernel/describe/work_rates.h"
 #include "kernel/descriptor/found.h"
@@ -17,19 +18,6 @@ namespace {
 constexpr std::int64_t lanes_of_warp = 32;
 constexpr std::int64_t lanes_of_row = 4,
                        lanes_of_column = 8;  // of an accumulator (PTX ISA, fragments of mma and wgmma)
-
-struct Part {
-  std::vector<DescribedValue>& values;
-  void add(const char* key, std::string value, ValueSource from, std::string reason) {
-    values.push_back({key, std::move(value), from, std::move(reason)});
-  }
-  void add(const char* key, std::int64_t value, ValueSource from, std::string reason) {
-    add(key, fmt::format("{}", value), from, std::move(reason));
-  }
-  void yes(const char* key, bool value, std::string reason) {
-    if (value) add(key, "true", ValueSource::code, std::move(reason));
-  }
-};
 
 // The formats of K and V where they are those of a quantised cache, or differ from each other.
 std::string mixed_formats(const AttentionFacts& facts, const BlockTile& tile) {
@@ -44,7 +32,7 @@ std::string mixed_formats(const AttentionFacts& facts, const BlockTile& tile) {
 
 void describe_whole(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const AttentionFacts& facts = input.facts;
-  Part part{out.kernel};
+  DescribedPart part{out.kernel};
   if (const std::string mixed = mixed_formats(facts, tile); !mixed.empty())
     part.add("dtypes", mixed, tile.key_bits != 0 ? ValueSource::launch : ValueSource::code,
              tile.key_bits != 0 ? "bytes copied and held of a step, and sums of scores in groups"
@@ -62,7 +50,7 @@ void describe_whole(const DescribeInput& input, const BlockTile& tile, Descripti
 
 // Parts of the keys, which another launch merges, and rows of several heads in one tile.
 void describe_parts(const GridUse& use, const Workload& w, Description& out) {
-  Part part{out.kernel};
+  DescribedPart part{out.kernel};
   if (use.packed)
     part.add("packed_rows", "true", ValueSource::launch,
              fmt::format("the grid has {} heads, not {}: a tile has rows of {} heads", w.heads_kv, w.heads_q,
@@ -81,13 +69,14 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
   const auto& grid = input.launch.grid;
   if (input.facts.pass == AttentionPass::forward_queries) {
     const bool whole = input.workload && grid[0] * grid[1] * grid[2] == input.workload->heads_q * input.workload->batch;
-    if (whole) Part{out.island}.add("block_order", "[heads, batch]", ValueSource::launch, "a block for each head");
+    if (whole)
+      DescribedPart{out.island}.add("block_order", "[heads, batch]", ValueSource::launch, "a block for each head");
     else out.missing.push_back({"block_order", "the grid is not a block for each head, or the sizes are not known"});
     return;
   }
   if (input.facts.persistent && input.workload && !input.sizes.order.empty()) {
-    Part{out.island}.add("block_order", "[" + input.sizes.order + "]", ValueSource::launch,
-                         "which bytes the first tiles of the blocks read");
+    DescribedPart{out.island}.add("block_order", "[" + input.sizes.order + "]", ValueSource::launch,
+                                  "which bytes the first tiles of the blocks read");
     return;
   }
   if (!input.workload || grid[0] == 0 || input.facts.persistent) {
@@ -114,13 +103,13 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
     order = input.sizes.order, reason = "which bytes the blocks of the " + reason + " read";
     if (const std::size_t at = order.find("splits"); at != std::string::npos) order.replace(at, 6, "kv");
   }
-  Part{out.island}.add("block_order", "[" + order + "]", ValueSource::launch, std::move(reason));
+  DescribedPart{out.island}.add("block_order", "[" + order + "]", ValueSource::launch, std::move(reason));
   describe_parts(use, w, out);
 }
 
 // Units that share the keys of a step: each has all rows, and a part of the sum over keys. Transposed, an instruction's
 // rows are keys or columns of V, and its columns rows of Q.
-void describe_products(const AttentionFacts& facts, const BlockTile& tile, Part& part) {
+void describe_products(const AttentionFacts& facts, const BlockTile& tile, DescribedPart& part) {
   if (tile.along_keys == 1 && !facts.transposed) return;
   const std::int64_t rows = tile.tile_q / facts.rows;
   const auto grid = [&](std::int64_t along_rows, std::int64_t along_columns) {
@@ -137,7 +126,7 @@ void describe_products(const AttentionFacts& facts, const BlockTile& tile, Part&
 }
 
 // 8-bit warpgroup instructions take V only with keys along its rows.
-void describe_transposed(const AttentionFacts& facts, const BlockTile& tile, Part& part) {
+void describe_transposed(const AttentionFacts& facts, const BlockTile& tile, DescribedPart& part) {
   if (!facts.rewrites_tiles) return;
   part.add("transposes", "[V]", ValueSource::code, "LDSM and STSM in a loop without products");
   if (tile.stages > 0)
@@ -146,7 +135,7 @@ void describe_transposed(const AttentionFacts& facts, const BlockTile& tile, Par
 
 void describe_launch(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const AttentionFacts& facts = input.facts;
-  Part part{out.island};
+  DescribedPart part{out.island};
   const bool warpgroup = facts.unit_threads > lanes_of_warp;
   const std::int64_t depth = facts.k * facts.operand_bits / 16;  // the descriptor's k is that of 16-bit operands
   part.add("tensor_path", warpgroup ? "wgmma" : "mma.sync", ValueSource::code, facts.opcode);
@@ -218,7 +207,7 @@ std::string local_memory(const AttentionFacts& f) {
 
 void describe_variant(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const AttentionFacts& facts = input.facts;
-  Part part{out.variant};
+  DescribedPart part{out.variant};
   part.add("head_dim", facts.head_dim, ValueSource::code, "depth of the scores' sums");
   if (facts.v_head_dim != facts.head_dim)
     part.add("v_head_dim", facts.v_head_dim, ValueSource::code, "columns of the values");
@@ -226,15 +215,7 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
            fmt::format("{} rows a {}", facts.rows, facts.unit_threads > lanes_of_warp ? "warpgroup" : "warp"));
   part.add("tile_kv", tile.tile_kv, ValueSource::code,
            fmt::format("depth of the values' sums, {} x {}", facts.keys, tile.along_keys));
-  part.add("warps", tile.warps, input.launch.threads > 0 ? ValueSource::launch : ValueSource::elf,
-           "threads of a block");
-  if (tile.stages > 0) part.add("stages", tile.stages, ValueSource::launch, "tiles of K and V in shared memory");
-  if (tile.consumer_warps != tile.warps)
-    part.add("consumer_warps", tile.consumer_warps, ValueSource::code, "warps that run the loop over keys");
-  if (facts.consumer_registers)
-    part.add("consumer_registers", *facts.consumer_registers, ValueSource::code, "USETMAXREG");
-  if (facts.producer_registers)
-    part.add("producer_registers", *facts.producer_registers, ValueSource::code, "USETMAXREG");
+  part.add_warps(input, tile, "tiles of K and V", "the loop over keys");
   if (facts.pass == AttentionPass::forward)
     part.add("registers_hold", held_in_registers(facts), ValueSource::code, "operands that no step loads");
   if (facts.q_direct)
@@ -254,7 +235,7 @@ void describe_sizes(const DescribeInput& input, Description& out) {
   }
   if (!input.workload || input.sizes_from == ValueSource::given) return;
   const Workload& w = *input.workload;
-  Part part{out.launch};
+  DescribedPart part{out.launch};
   const char* reason = input.sizes.folded ? "entries and heads are one index of the grid, here all heads"
                                           : "which bytes blocks read, and the integers among the parameters";
   for (const auto& [key, value] : {std::pair{"batch", w.batch},

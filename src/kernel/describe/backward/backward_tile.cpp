@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel/describe/described_part.h"
 #include "kernel/describe/grid/grid_use.h"
 
 namespace tilescope {
@@ -35,16 +36,6 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
     missing.push_back({"stages", fmt::format("{} bytes of shared memory are not whole tiles", all)});
 }
 
-struct Part {
-  std::vector<DescribedValue>& values;
-  void add(const char* key, std::string value, ValueSource from, std::string reason) {
-    values.push_back({key, std::move(value), from, std::move(reason)});
-  }
-  void add(const char* key, std::int64_t value, ValueSource from, std::string reason) {
-    add(key, fmt::format("{}", value), from, std::move(reason));
-  }
-};
-
 void describe_order(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const auto& grid = input.launch.grid;
   if (!input.workload || grid[0] == 0)
@@ -56,8 +47,8 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
     if (use.splits != 1 || use.packed) continue;
     std::string order = use.order;
     if (const std::size_t at = order.find("q"); keys && at != std::string::npos) order.replace(at, 1, "kv");
-    return Part{out.island}.add("block_order", "[" + order + "]", ValueSource::launch,
-                                fmt::format("grid of {} x {} x {}", grid[0], grid[1], grid[2]));
+    return DescribedPart{out.island}.add("block_order", "[" + order + "]", ValueSource::launch,
+                                         fmt::format("grid of {} x {} x {}", grid[0], grid[1], grid[2]));
   }
   out.missing.push_back({"block_order", fmt::format("tiles, heads and batch entries are no grid of {} x {} x {}",
                                                     grid[0], grid[1], grid[2])});
@@ -65,7 +56,7 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
 
 void describe_main(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const AttentionFacts& facts = input.facts;
-  Part part{out.island};
+  DescribedPart part{out.island};
   const bool wide = facts.unit_threads > 32, keys = owns_keys(facts);
   part.add("tensor_path", wide ? "wgmma" : "mma.sync", ValueSource::code, facts.opcode);
   part.add("mma",
@@ -101,22 +92,14 @@ void describe_main(const DescribeInput& input, const BlockTile& tile, Descriptio
 
 void describe_variant(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const AttentionFacts& facts = input.facts;
-  Part part{out.variant};
+  DescribedPart part{out.variant};
   const bool keys = owns_keys(facts);
   const char* streamed = "depth of the sums that passes add to";
   const std::string owned = fmt::format("rows of those sums in each of {} warps", tile.consumer_warps);
   part.add("head_dim", facts.head_dim, ValueSource::code, "depth of the scores' sums");
   part.add("tile_q", tile.tile_q, ValueSource::code, keys ? streamed : owned);
   part.add("tile_kv", tile.tile_kv, ValueSource::code, keys ? owned : streamed);
-  part.add("warps", tile.warps, input.launch.threads > 0 ? ValueSource::launch : ValueSource::elf,
-           "threads of a block");
-  if (tile.stages > 0) part.add("stages", tile.stages, ValueSource::launch, "streamed tiles in shared memory");
-  if (tile.consumer_warps != tile.warps)
-    part.add("consumer_warps", tile.consumer_warps, ValueSource::code, "warps that run the loop");
-  if (facts.consumer_registers)
-    part.add("consumer_registers", *facts.consumer_registers, ValueSource::code, "USETMAXREG");
-  if (facts.producer_registers)
-    part.add("producer_registers", *facts.producer_registers, ValueSource::code, "USETMAXREG");
+  part.add_warps(input, tile, "streamed tiles", "the loop");
 }
 
 }  // namespace
@@ -131,7 +114,7 @@ void backward_tile(const AttentionFacts& facts, const KernelLaunch& launch, std:
 Description describe_backward(const DescribeInput& input, const BlockTile& tile) {
   Description out;
   out.name = input.name, out.pass = input.facts.pass;
-  Part part{out.kernel};
+  DescribedPart part{out.kernel};
   const std::string dtype = operand_format(input.facts.operands);
   part.add("dtypes", "[" + dtype + "]", ValueSource::code, "operands of " + input.facts.opcode);
   part.add("head_dims", fmt::format("[{}]", input.facts.head_dim), ValueSource::code, "depth of the scores' sums");
