@@ -16,11 +16,13 @@ constexpr std::int64_t update_cost = 32;  // steps that take as long as one that
 
 // A block on a unit: where its streams stand, and the tile each stream of tiles is at.
 struct Slot {
-  int cache = 0;  // the L2 of its unit
-  std::int64_t next_time = 0, pace = 0;
-  bool busy = false, fresh = false;              // fresh: in its first step
-  int phase = 0;                                 // of its step: the place of its frame that is next
-  std::array<int, most_streams> base{}, tile{};  // entry at trip 0 of all stream loops; entry held, -1: none yet
+  std::size_t unit = 0;
+  int cache = 0, side = 0;                        // the L2 of its unit, and its side of it
+  std::int64_t next_time = 0, pace = 0;           // pace: of a step on a unit that is full
+  std::int64_t phase_time = 0, phase_shared = 0;  // time of a phase when so many blocks share the unit
+  bool busy = false, fresh = false;               // fresh: in its first step
+  int phase = 0;                                  // of its step: the place of its frame that is next
+  std::array<int, most_streams> base{}, tile{};   // entry at trip 0 of all stream loops; entry held, -1: none yet
   BlockPlace at{};
   std::array<TileRange, max_loops> range{};  // of each stream loop
 };
@@ -52,7 +54,13 @@ class Walker {
       frames_.emplace(options.frames, slots_.size(), units_, tiles.pieces, tiles.first),
           phases_ = options.frames.places();
     caches_.reset(shape, tiles.pieces, tiles.first);
-    for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].cache = static_cast<int>(s % units_) % shape.caches;
+    const std::vector<int> sides = sides_of_blocks(bound_.hardware, partitions_, order_.size());
+    for (std::size_t s = 0; s < slots_.size(); ++s) {
+      Slot& slot = slots_[s];
+      slot.unit = s % units_;
+      slot.cache = static_cast<int>(slot.unit) % shape.caches;
+      slot.side = sides[slot.unit];
+    }
     seen_.assign(tiles.entries(), 0);
     for (std::size_t i = 0; i < nest_.loop_count; ++i)
       if (!nest_.loops[i].group) {
@@ -71,32 +79,35 @@ class Walker {
   }
 
   void run(L2Walk& out) {
-    const std::vector<int> sides = sides_of_blocks(bound_.hardware, partitions_, order_.size());
     std::vector<std::int64_t> busy(units_, 0);  // blocks of each unit, which share its throughput
     std::int64_t running = 0;
-    for (std::size_t s = 0; s < slots_.size(); ++s)
-      if (start(slots_[s], 0)) ++running, ++busy[s % units_];
+    for (Slot& slot : slots_)
+      if (start(slot, 0)) ++running, ++busy[slot.unit];
     for (std::int64_t now = 0; running > 0; now += unit / phases_)
-      for (std::size_t s = 0; s < slots_.size(); ++s) {
-        Slot& slot = slots_[s];
-        const int side = sides[s % units_];
+      for (Slot& slot : slots_)
         while (slot.busy && slot.next_time <= now) {
-          if (slot.phase == 0) step(slot, side, now);
-          if (frames_) frames_->touch(caches_.l2(slot.cache), s, slot.phase, side);
-          slot.next_time += slot.pace * busy[s % units_] / full_ / phases_;
+          if (slot.phase == 0) step(slot, now);
+          if (frames_) frames_->touch(caches_.l2(slot.cache), slot_number(slot), slot.phase, slot.side);
+          slot.next_time += time_of_phase(slot, busy[slot.unit]);
           if (++slot.phase < phases_) continue;
           slot.phase = 0, ++steps_;
           if (advance(slot)) continue;
           finish(slot);
-          if (!start(slot, slot.next_time)) --running, --busy[s % units_];
+          if (!start(slot, slot.next_time)) --running, --busy[slot.unit];
         }
-      }
     out.steps = steps_;
     give(out);
   }
 
  private:
   static constexpr std::int64_t unit = 1024;  // of time: a step without drift
+
+  std::size_t slot_number(const Slot& slot) const { return static_cast<std::size_t>(&slot - slots_.data()); }
+
+  std::int64_t time_of_phase(Slot& slot, std::int64_t shared) const {
+    if (slot.phase_shared != shared) slot.phase_shared = shared, slot.phase_time = slot.pace * shared / full_ / phases_;
+    return slot.phase_time;
+  }
 
   // Live ranges by query tile and by key tile, for each chunk of the keys.
   void list_live() {
@@ -194,22 +205,22 @@ class Walker {
       jitter_ = jitter_ * 6364136223846793005u + 1442695040888963407u;
       slot.pace =
           unit + static_cast<std::int64_t>(options_.drift * static_cast<double>(jitter_ >> 33) / 2147483648.0 * unit);
-      slot.next_time = time;
+      slot.next_time = time, slot.phase_shared = 0;
       return slot.busy = slot.fresh = true;
     }
     return false;
   }
 
-  void step(Slot& slot, int side, std::int64_t now) {
+  void step(Slot& slot, std::int64_t now) {
     if (slot.fresh)
-      for (const Moving& fixed : fixed_) touch(slot, side, now, fixed.stream, slot.base[fixed.stream]);
+      for (const Moving& fixed : fixed_) touch(slot, now, fixed.stream, slot.base[fixed.stream]);
     slot.fresh = false;
     for (const Moving& moving : moving_) {
       if (awaits(slot, tiles_.list[moving.stream].awaited)) continue;
       int tile = slot.base[moving.stream];
       for (std::size_t l = 0; l < moving.loops; ++l)
         tile += static_cast<int>(slot.at[moving.loop[l]]) * moving.stride[l];
-      touch(slot, side, now, moving.stream, tile);
+      touch(slot, now, moving.stream, tile);
     }
   }
 
@@ -222,7 +233,7 @@ class Walker {
     return false;
   }
 
-  void touch(Slot& slot, int side, std::int64_t now, std::size_t i, int tile) {
+  void touch(Slot& slot, std::int64_t now, std::size_t i, int tile) {
     const TileStream& stream = tiles_.list[i];
     if (tile == slot.tile[i] && !stream.every_step) return;
     const bool load = stream.kind == TileStream::Kind::load;
@@ -231,10 +242,10 @@ class Walker {
     const auto entry = static_cast<std::size_t>(tile);
     const bool again = seen_[entry] != 0;
     if (!load && !(stream.kind == TileStream::Kind::update && (again || stream.zeroed))) return;
-    std::int64_t& used_at = used_at_[static_cast<std::size_t>(slot.cache * partitions_ + side)][entry];
+    std::int64_t& used_at = used_at_[static_cast<std::size_t>(slot.cache * partitions_ + slot.side)][entry];
     if (load && used_at == now) return;  // another block of this side asks for it at the same time
     used_at = now;
-    const CacheHierarchy::Moved moved = caches_.read(tile, slot.cache, side);
+    const CacheHierarchy::Moved moved = caches_.read(tile, slot.cache, slot.side);
     if (again) fetched_[i] += moved.lacked, from_memory_[i] += moved.from_memory;
     seen_[entry] = 1;
   }

@@ -8,7 +8,8 @@ namespace tilescope {
 namespace {
 
 constexpr std::int64_t finest_piece = 64 << 10;   // bytes
-constexpr int slices = 4;                         // sets of different chance, each with a part of a piece
+constexpr int slices = 2;                         // sets of different chance, each with a part of a piece
+constexpr std::int64_t small_part = 16;           // of an entry: a smaller piece comes and goes with the others
 constexpr std::int64_t most_fragments = 1 << 21;  // larger data is handled in larger pieces,
 constexpr std::int64_t most_groups = 1 << 18;     // and so is a larger L2
 
@@ -64,31 +65,40 @@ CacheShape cache_shape(const HardwareProfile& hardware) {
 // Which sets an address has is not known in detail. Assumed: every period of addresses goes round the sets once, from a
 // place of its own. Contiguous data is then even but for its ends, as sweeps of one range show (misses begin at 0.93 of
 // the room and are complete at 1.15), and ranges far apart are independent. Slices of the L2 have chances of their own.
-void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t all,
+void L2Cache::cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups,
                   std::int64_t bytes) {
-  const std::int64_t groups = all / slices;  // of a slice
   fragments_.clear(), first_.clear();
   for (std::size_t entry = 0; entry + 1 < first.size(); ++entry) {
     first_.push_back(static_cast<int>(fragments_.size()));
-    for (int p = first[entry]; p < first[entry + 1]; ++p) {
-      const CachePiece& piece = pieces[static_cast<std::size_t>(p)];
-      if (bytes == 0) {  // no sets: each entry is looked after whole
+    const auto of_entry = pieces.subspan(static_cast<std::size_t>(first[entry]),
+                                         static_cast<std::size_t>(first[entry + 1] - first[entry]));
+    if (bytes > 0) cut_entry(of_entry, groups / slices, bytes);
+    else  // no sets: each entry is looked after whole
+      for (const CachePiece& piece : of_entry)
         if (piece.bytes > 0) fragments_.push_back({0, static_cast<int>(piece.bytes / partitions_)});
-        continue;
-      }
-      for (std::int64_t at = piece.address; at < piece.address + piece.bytes;) {
-        const std::int64_t number = at / bytes, end = std::min((number + 1) * bytes, piece.address + piece.bytes);
-        const int part = static_cast<int>((end - at) / partitions_ / slices);
-        for (int slice = 0; slice < slices; ++slice) {
-          const auto chance = unrelated(static_cast<std::uint64_t>(number / groups * slices + slice + 1));
-          const auto turn = static_cast<std::int64_t>(chance >> 33);
-          fragments_.push_back({static_cast<int>((number + turn) % groups * slices + slice), part});
-        }
-        at = end;
-      }
-    }
   }
   first_.push_back(static_cast<int>(fragments_.size()));
+}
+
+void L2Cache::cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes) {
+  std::int64_t all = 0, of_small = 0;
+  for (const CachePiece& piece : pieces) all += piece.bytes;
+  const auto small = [&](const CachePiece& piece) { return piece.bytes * small_part < all; };
+  for (const CachePiece& piece : pieces)
+    if (small(piece)) of_small += piece.bytes;
+  for (const CachePiece& piece : pieces) {
+    if (small(piece)) continue;
+    for (std::int64_t at = piece.address; at < piece.address + piece.bytes;) {
+      const std::int64_t number = at / bytes, end = std::min((number + 1) * bytes, piece.address + piece.bytes);
+      const int part = static_cast<int>((end - at + std::exchange(of_small, 0)) / partitions_ / slices);
+      for (int slice = 0; slice < slices; ++slice) {
+        const auto chance = unrelated(static_cast<std::uint64_t>(number / groups * slices + slice + 1));
+        const auto turn = static_cast<std::int64_t>(chance >> 33);
+        fragments_.push_back({static_cast<int>((number + turn) % groups * slices + slice), part});
+      }
+      at = end;
+    }
+  }
 }
 
 std::int64_t L2Cache::fragment_bytes(const CacheShape& shape, std::span<const CachePiece> pieces) {

@@ -12,7 +12,8 @@
 //   places do not, and then lines go although there is room elsewhere: of pieces of 64 KiB at random places 5 % miss
 //   when they take half of the room, 50 % when they take all of it.
 //
-// Lines are handled in pieces of contiguous addresses that lie in the same group of sets.
+// Lines are handled in pieces of contiguous addresses that lie in the same group of sets. A small piece of an entry, as
+// the statistics of a tile's rows are, is counted with a large one of the same entry.
 #pragma once
 
 #include <array>
@@ -100,6 +101,7 @@ class L2Cache {
   std::size_t at_partition(std::size_t index, int partition) const;
   std::size_t line(std::size_t fragment, int side, int home) const;
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
+  void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
   bool use(std::size_t fragment, int side, int home);  // whether it was there
   void drop_oldest(List& set);
   void clean(std::size_t fragment, int home);
