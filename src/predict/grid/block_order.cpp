@@ -172,6 +172,10 @@ std::int64_t BlockOrder::steps(const BlockPlace& place) const {
 std::vector<std::int64_t> steps_in_issue_order(const BoundIsland& bound) {
   const BlockOrder order(bound);
   std::vector<std::int64_t> steps(static_cast<std::size_t>(order.size()));
+  if (!bound.nest.guarded() && !bound.nest.chunked.present()) {
+    std::fill(steps.begin(), steps.end(), order.steps({}));
+    return steps;
+  }
   for (std::size_t i = 0; i < steps.size(); ++i) steps[i] = order.steps(order.at(static_cast<std::int64_t>(i)));
   return steps;
 }

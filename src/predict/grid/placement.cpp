@@ -16,6 +16,7 @@ struct PlacingUnit {
   std::vector<double> left;  // work of each block on the unit, the oldest first
   double at = 0;             // the time of `left`
   std::int64_t version = 0;  // of the last event put in the queue
+  bool changed = false;      // since then
 };
 
 struct PlacingEvent {
@@ -39,12 +40,14 @@ class Device {
     advance(unit, time);
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
     u.left.push_back(work);
-    announce(unit);
+    change(unit);
   }
 
   // The next blocks that end, all at one time: their units (again for each block), and the time. Empty: none is left.
   const std::vector<std::int64_t>& end(double& time) {
     freed_.clear();
+    for (const std::int64_t unit : changed_) announce(unit);
+    changed_.clear();
     while (!events_.empty()) {
       const PlacingEvent event = events_.top();
       if (!freed_.empty() && event.time > time * (1 + 1e-12)) break;
@@ -53,7 +56,8 @@ class Device {
       if (event.version != u.version) continue;
       advance(event.unit, event.time);
       u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u).first));
-      announce(event.unit);
+      if (!u.left.empty() && next_of(u).second <= event.time * 1e-12) announce(event.unit);  // another one ends with it
+      else change(event.unit);
       freed_.push_back(event.unit), time = event.time;
     }
     return freed_;
@@ -87,9 +91,14 @@ class Device {
     if (!u.left.empty()) busy_ += time - u.at;
     u.at = time;
   }
+  // A unit's next end is announced once, when all that happens at one time has happened.
+  void change(std::int64_t unit) {
+    PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
+    if (!std::exchange(u.changed, true)) changed_.push_back(unit);
+  }
   void announce(std::int64_t unit) {
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
-    ++u.version;
+    u.changed = false, ++u.version;
     if (u.left.empty()) return;
     events_.push({u.at + std::max(0.0, next_of(u).second), unit, u.version});
   }
@@ -99,9 +108,32 @@ class Device {
   const BlockClocks& clocks_;
   std::array<double, most_resident + 1> done_by_{};                          // work a clock of so many blocks on a unit
   std::array<std::array<double, most_resident>, most_resident + 1> pace_{};  // by blocks on a unit, and block
-  std::vector<std::int64_t> freed_;
+  std::vector<std::int64_t> freed_, changed_;
   std::priority_queue<PlacingEvent, std::vector<PlacingEvent>, std::greater<>> events_;
   double busy_ = 0;
+};
+
+// Clocks of a block by its steps: blocks of equal length are many.
+class ClocksBySteps {
+ public:
+  ClocksBySteps(const BlockClocks& clocks, std::int64_t resident, std::span<const std::int64_t> steps)
+      : clocks_(clocks), resident_(resident) {
+    const std::int64_t most = steps.empty() ? 0 : *std::max_element(steps.begin(), steps.end());
+    known_.assign(static_cast<std::size_t>(std::clamp<std::int64_t>(most + 1, 0, most_known)), unknown);
+  }
+  double operator()(std::int64_t steps) {
+    if (steps < 0 || steps >= std::ssize(known_)) return clocks_.of_block(static_cast<double>(steps), resident_);
+    double& known = known_[static_cast<std::size_t>(steps)];
+    if (known == unknown) known = clocks_.of_block(static_cast<double>(steps), resident_);
+    return known;
+  }
+
+ private:
+  static constexpr double unknown = -1;
+  static constexpr std::int64_t most_known = 1 << 16;
+  const BlockClocks& clocks_;
+  std::int64_t resident_;
+  std::vector<double> known_;
 };
 
 // A step where so many blocks are at theirs, between the whole numbers.
@@ -130,25 +162,25 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
                        const BlockClocks& clocks, std::span<const std::int32_t> first) {
   resident = std::clamp<std::int64_t>(resident, 1, most_resident);
   Device device(units, resident, clocks);
+  ClocksBySteps clocks_of(clocks, resident, steps);
   std::size_t next = 0;
   const std::size_t places = static_cast<std::size_t>(units * resident);
   for (; next < std::min(steps.size(), places); ++next)
-    device.start(first.empty() ? static_cast<std::int64_t>(next) % units : first[next], 0,
-                 clocks.of_block(static_cast<double>(steps[next]), resident));
+    device.start(first.empty() ? static_cast<std::int64_t>(next) % units : first[next], 0, clocks_of(steps[next]));
   Placement placed;
   // Of places that are free at the same time, those on the emptiest units come first.
-  std::vector<std::int64_t> free;
+  std::vector<std::int64_t> free, later;
   while (!(free = device.end(placed.clocks)).empty()) {
     while (!free.empty() && next < steps.size()) {
       std::sort(free.begin(), free.end(), [&](std::int64_t a, std::int64_t b) {
         return std::pair(device.held(a), a) < std::pair(device.held(b), b);
       });
       const std::size_t least = device.held(free.front());
-      std::vector<std::int64_t> later;
+      later.clear();
       std::int64_t last = -1;
       for (const std::int64_t unit : free) {
         if (next < steps.size() && unit != last && device.held(unit) == least)
-          device.start(unit, placed.clocks, clocks.of_block(static_cast<double>(steps[next++]), resident));
+          device.start(unit, placed.clocks, clocks_of(steps[next++]));
         else later.push_back(unit);
         last = unit;
       }

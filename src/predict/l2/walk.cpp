@@ -75,7 +75,11 @@ class Walker {
       (moving.loops > 0 || tiles.list[i].every_step ? moving_ : fixed_).push_back(moving);
     }
     for (auto& of_side : used_at_) of_side.assign(tiles.entries(), -1);
-    if (nest_.guarded()) list_live();
+    if (!nest_.guarded()) return;
+    list_live();
+    // A block mask leaves holes in a range; two guarded axes without a stream have no range.
+    const auto of_block = [&](int loop) { return nest_.loops[static_cast<std::size_t>(loop)].group; };
+    may_be_dead_ = !bound.point.mask.contiguous() || (of_block(nest_.query_loop) && of_block(nest_.key_loop));
   }
 
   void run(L2Walk& out) {
@@ -170,9 +174,8 @@ class Walker {
   }
   bool advance(Slot& slot) const { return next(slot, stream_count_); }
 
-  // A block mask leaves holes in a range; two guarded axes without a stream have no range.
   bool dead(const Slot& slot) const {
-    if (!nest_.guarded()) return false;
+    if (!may_be_dead_) return false;
     return !live_[chunk_of(slot)].live(slot.at[static_cast<std::size_t>(nest_.query_loop)],
                                        slot.at[static_cast<std::size_t>(nest_.key_loop)]);
   }
@@ -297,6 +300,7 @@ class Walker {
   std::array<std::size_t, max_loops> stream_loops_{};
   std::array<bool, max_loops> falls_{};
   std::size_t stream_count_ = 0;
+  bool may_be_dead_ = false;  // steps inside the ranges
   std::vector<LiveTiles> live_;
   std::vector<std::vector<TileRange>> keys_of_, queries_of_;
   std::vector<Moving> fixed_, moving_;
