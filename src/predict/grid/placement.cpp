@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -112,6 +114,26 @@ double step_between(const BlockClocks& clocks, double blocks) {
   return clocks.step[low] + part * std::max(0.0, clocks.step[high] - clocks.step[low]);
 }
 
+// Clocks of a block by its steps, each worked out once: most blocks of a launch have as many as others.
+class ClocksOfSteps {
+ public:
+  ClocksOfSteps(const BlockClocks& clocks, std::int64_t resident) : clocks_(clocks), resident_(resident) {}
+
+  double operator()(std::int64_t steps) {
+    constexpr std::int64_t most_kept = std::int64_t{1} << 16;
+    if (steps < 0 || steps >= most_kept) return clocks_.of_block(static_cast<double>(steps), resident_);
+    const auto place = static_cast<std::size_t>(steps);
+    if (place >= known_.size()) known_.resize(place + 1, std::numeric_limits<double>::quiet_NaN());
+    if (std::isnan(known_[place])) known_[place] = clocks_.of_block(static_cast<double>(steps), resident_);
+    return known_[place];
+  }
+
+ private:
+  const BlockClocks& clocks_;
+  std::int64_t resident_;
+  std::vector<double> known_;
+};
+
 }  // namespace
 
 double BlockClocks::of_block(double steps, std::int64_t resident) const {
@@ -130,11 +152,11 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
                        const BlockClocks& clocks, std::span<const std::int32_t> first) {
   resident = std::clamp<std::int64_t>(resident, 1, most_resident);
   Device device(units, resident, clocks);
+  ClocksOfSteps work(clocks, resident);
   std::size_t next = 0;
   const std::size_t places = static_cast<std::size_t>(units * resident);
   for (; next < std::min(steps.size(), places); ++next)
-    device.start(first.empty() ? static_cast<std::int64_t>(next) % units : first[next], 0,
-                 clocks.of_block(static_cast<double>(steps[next]), resident));
+    device.start(first.empty() ? static_cast<std::int64_t>(next) % units : first[next], 0, work(steps[next]));
   Placement placed;
   // Of places that are free at the same time, those on the emptiest units come first.
   std::vector<std::int64_t> free;
@@ -148,7 +170,7 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
       std::int64_t last = -1;
       for (const std::int64_t unit : free) {
         if (next < steps.size() && unit != last && device.held(unit) == least)
-          device.start(unit, placed.clocks, clocks.of_block(static_cast<double>(steps[next++]), resident));
+          device.start(unit, placed.clocks, work(steps[next++]));
         else later.push_back(unit);
         last = unit;
       }
