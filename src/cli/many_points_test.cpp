@@ -37,6 +37,7 @@ TEST_CASE("the answer is the same on 1, 2 and 7 threads") {
            "search --hardware h200_sxm --heads 16 --q-len 2k --head-dim 128 --format json",
            "compare --hardware h200_sxm,l40s,a100_sxm_80 --dtype fp16,bf16 --heads 8 --q-len 1k --head-dim 64 --format "
            "csv",
+           "derive attention --heads 4 --q-len 1k --head-dim 64 --format json",
            "validate --recorded " + records + " --format json", "report --recorded " + records + " --format json"}) {
     const std::string one = answered(words + " --threads 1");
     CHECK(one.size() > 100);

@@ -130,7 +130,13 @@ Nest bind_nest(const Schedule& schedule, const Island& island, const Workload& w
     nest.sizes[index(cut.axis)] = ceil_div(nest.size(cut.of), cut.length_in(nest.size(cut.of), tiles));
   for (const Loop& loop : island.loops) {
     const std::int64_t size = nest.size(loop.axis), tile = loop.tile.value(size, tiles);
-    nest.loops[nest.loop_count++] = {loop.axis, loop.partition == Partition::group, size, tile, ceil_div(size, tile)};
+    const auto& chunks_of = diagram.axes[index(loop.axis)].chunks_of;
+    nest.loops[nest.loop_count++] = {.axis = loop.axis,
+                                     .group = loop.partition == Partition::group,
+                                     .size = size,
+                                     .tile = tile,
+                                     .trips = ceil_div(size, tile),
+                                     .moves = bit(loop.axis) | (chunks_of ? bit(*chunks_of) : 0)};
   }
   nest.find_guarded_pair();
   bind_chunks(schedule, tiles, nest);

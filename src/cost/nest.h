@@ -11,10 +11,21 @@
 
 namespace tilescope {
 
+// Axes as a bit an AxisId.
+using AxisBits = std::uint32_t;
+static_assert(max_axes <= 32);
+constexpr AxisBits bit(AxisId axis) { return AxisBits{1} << static_cast<unsigned>(axis); }
+constexpr AxisBits bits(std::span<const AxisId> axes) {
+  AxisBits all = 0;
+  for (const AxisId axis : axes) all |= bit(axis);
+  return all;
+}
+
 struct BoundLoop {
   AxisId axis;
   bool group;
   std::int64_t size, tile, trips;
+  AxisBits moves = 0;  // arrays with one of these axes: the loop's own, and the one whose chunks it counts
 };
 
 // A split axis: an outer loop over its chunks and an inner one over tiles that restart in every chunk.
@@ -60,6 +71,7 @@ struct Nest {
   bool keys_are_chunked() const { return guarded() && chunked.present() && chunked.inner == key_loop; }
   // Whether the array moves with the axis: it has it, or the axis counts the chunks of one that it has.
   bool carries(std::span<const AxisId> array, AxisId axis) const;
+  static bool carries(AxisBits array, const BoundLoop& loop) { return (array & loop.moves) != 0; }
 };
 
 // Live sums of a guarded nest: over (query tile, key tile) and, where the keys are split, over (query tile, chunk).

@@ -14,17 +14,14 @@ inline bool has(Axes axes, AxisId wanted) {
   return false;
 }
 
-// Whether the array moves with the loop's axis (Nest::carries).
-inline bool carried(const Nest& nest, Axes array, AxisId axis) {
-  if (has(array, axis)) return true;
-  const auto& of = nest.diagram->axes[index(axis)].chunks_of;
-  return of && has(array, *of);
-}
+// Whether the array moves with the loop (Nest::carries).
+inline bool carried(Axes array, const BoundLoop& loop) { return Nest::carries(bits(array), loop); }
 
 // Extent of a whole axis, rounded up to its tiles when asked.
 std::int64_t extent(const Nest& nest, AxisId axis, bool whole_tiles) {
+  if (!whole_tiles) return nest.size(axis);
   const BoundLoop* loop = nest.loop_over(axis);
-  if (!whole_tiles || !loop) return nest.size(axis);
+  if (!loop) return nest.size(axis);
   return checked_mul(nest.chunked.present() && nest.chunked.of == axis ? nest.chunked.tiles() : loop->trips,
                      loop->tile);
 }
@@ -63,7 +60,15 @@ std::int64_t repeats(const Nest& nest, int i, int last) {
 
 // Sum over all combinations of the loops up to `last` of the tile's extent over `axes`.
 std::int64_t repeated(const Nest& nest, const NestSums& live, Axes axes, int last, bool whole_tiles) {
+  const AxisBits array = bits(axes);
   std::int64_t count = 1;
+  if (!nest.guarded() && !nest.chunked.present()) {  // all loops are alike
+    for (const AxisId axis : axes) count = checked_mul(count, extent(nest, axis, whole_tiles));
+    for (int i = 0; i <= last; ++i)
+      if (const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)]; !Nest::carries(array, loop))
+        count = checked_mul(count, loop.trips);
+    return count;
+  }
   const bool split_keys = nest.keys_are_chunked();
   if (nest.guarded())
     count = pair_factor(nest, live, has(axes, nest.diagram->guard->query), has(axes, nest.diagram->guard->key), last);
@@ -85,7 +90,7 @@ std::int64_t repeated(const Nest& nest, const NestSums& live, Axes axes, int las
       count = checked_mul(count, chunk_axis(axis) && nest.chunked.inner <= last ? nest.chunked.tiles()
                                                                                 : extent(nest, axis, whole_tiles));
   for (int i = 0; i <= last; ++i)
-    if (!in_pair(i) && !carried(nest, axes, nest.loops[static_cast<std::size_t>(i)].axis))
+    if (!in_pair(i) && !Nest::carries(array, nest.loops[static_cast<std::size_t>(i)]))
       count = checked_mul(count, repeats(nest, i, last));
   return count;
 }
@@ -103,7 +108,7 @@ Restarts restarts(const Nest& nest, Axes array, int outer, int inner) {
   for (int i = 0; i < inner; ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
     if (i == outer || loop.trips == 1 || (nest.keys_are_chunked() && i == nest.chunked.outer)) continue;
-    const bool moved = carried(nest, array, loop.axis);
+    const bool moved = carried(array, loop);
     if (i > outer && loop.group) count.separate = checked_mul(count.separate, moved ? 1 : loop.trips);
     else if (i > outer && moved)
       count.separate = checked_mul(count.separate, count.within), count.within = 1, count.moves = true;
@@ -136,10 +141,10 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
   const int inner = std::max(nest.query_loop, nest.key_loop), outer = std::min(nest.query_loop, nest.key_loop);
   const BoundLoop& outer_loop = nest.loops[static_cast<std::size_t>(outer)];
   const BoundLoop& inner_loop = nest.loops[static_cast<std::size_t>(inner)];
-  if (last != inner || !carried(nest, array, inner_loop.axis)) return 0;
+  if (last != inner || !carried(array, inner_loop)) return 0;
   const Restarts sweeps = restarts(nest, array, outer, inner);
   // Where each step of the outer loop begins with another tile, the array stays put only within a step.
-  const bool moved = outer_loop.group || carried(nest, array, outer_loop.axis) || sweeps.moves;
+  const bool moved = outer_loop.group || carried(array, outer_loop) || sweeps.moves;
   if (moved && sweeps.within == 1) return 0;
   const bool has_outer = has(array, outer_loop.axis);
   const std::int64_t chunks = nest.keys_are_chunked() ? nest.chunked.chunks() : 1;
@@ -177,9 +182,9 @@ std::int64_t kept_values(const Nest& nest, Axes array, int last, bool whole_tile
   return checked_mul(saved, sweeps.separate);
 }
 
-bool moves(const Nest& nest, Axes array, int position) {
+bool moves(const Nest& nest, AxisBits array, int position) {
   const BoundLoop& loop = nest.loops[static_cast<std::size_t>(position)];
-  return loop.trips > 1 && (loop.group || carried(nest, array, loop.axis));
+  return loop.trips > 1 && (loop.group || Nest::carries(array, loop));
 }
 
 // Whether the guarded pair of loops has one live tile as far as the array and the blocks are concerned: then it does
@@ -188,7 +193,7 @@ bool pair_stands_still(const Nest& nest, const NestSums& live, Axes array) {
   if (!nest.guarded()) return false;
   const auto matters = [&](int position) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(position)];
-    return loop.group || carried(nest, array, loop.axis);
+    return loop.group || carried(array, loop);
   };
   const bool by_query = matters(nest.query_loop), by_key = matters(nest.key_loop);
   return 1 == (by_query && by_key ? live.tiles.pairs
@@ -203,7 +208,7 @@ bool parts_may_stand_still(const Nest& nest, Axes array) {
   if (!nest.guarded() || !nest.chunked.present()) return false;
   for (int i = 0; i < static_cast<int>(nest.loop_count); ++i) {
     const BoundLoop& loop = nest.loops[static_cast<std::size_t>(i)];
-    if (loop.group || i == nest.query_loop || i == nest.key_loop || carried(nest, array, loop.axis)) continue;
+    if (loop.group || i == nest.query_loop || i == nest.key_loop || carried(array, loop)) continue;
     if (i < std::max(nest.query_loop, nest.key_loop)) return true;
   }
   return false;
@@ -212,10 +217,9 @@ bool parts_may_stand_still(const Nest& nest, Axes array) {
 }  // namespace
 
 int last_loop(const Nest& nest, Axes array, bool resident) {
-  if (!resident) return static_cast<int>(nest.loop_count) - 1;
-  int last = -1;
-  for (int i = 0; i < static_cast<int>(nest.loop_count); ++i)
-    if (moves(nest, array, i)) last = i;
+  int last = static_cast<int>(nest.loop_count) - 1;
+  const AxisBits axes = bits(array);
+  while (resident && last >= 0 && !moves(nest, axes, last)) --last;
   return last;
 }
 
@@ -249,7 +253,7 @@ std::int64_t touched_values(const Nest& nest, const NestSums& live, Axes array, 
   if (options.resident && pair_stands_still(nest, live, array)) {
     int last = -1;
     for (int i = 0; i < static_cast<int>(nest.loop_count); ++i)
-      if (i != nest.query_loop && i != nest.key_loop && moves(nest, array, i)) last = i;
+      if (i != nest.query_loop && i != nest.key_loop && moves(nest, bits(array), i)) last = i;
     return repeated(nest, live, array, last, options.whole_tiles);
   }
   const int last = last_loop(nest, array, options.resident);

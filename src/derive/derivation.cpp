@@ -9,7 +9,9 @@
 
 #include "base/contains.h"
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/text.h"
+#include "derive/best_nest.h"
 #include "derive/checked.h"
 #include "derive/least_traffic.h"
 
@@ -62,8 +64,6 @@ class Compulsory {
   std::map<std::pair<ArrayId, ArrayId>, bool> needs_;
 };
 
-constexpr double solver = 1e-6;  // relative gap of best tiles
-
 class Ranking {
  public:
   Ranking(Derivation& derivation) : out_(derivation), bound_(derivation) {
@@ -84,11 +84,21 @@ class Ranking {
       if (best_.size() >= out_.request.ranked && least >= best_.back().first) break;
       consider(number, least);
     }
-    for (const auto& [traffic, number] : best_) {
-      RankedFusion next = ranked(number);
-      if (const std::string wrong = wrong_with(next); wrong.empty()) out_.ranked.push_back(std::move(next));
-      else out_.errors.push_back(wrong);
-    }
+    std::vector<RankedFusion> all;
+    for (const auto& [traffic, number] : best_) all.push_back(ranked(number));
+    std::vector<std::string> wrong(all.size());
+    in_order(
+        all.size(), out_.request.threads,
+        [&](std::size_t i, std::size_t) {
+          if (out_.request.run_programs) wrong[i] = wrong_program(all[i]);
+        },
+        [&](std::size_t i, std::size_t) {
+          if (wrong[i].empty()) wrong[i] = wrong_traffic(all[i]);
+          if (wrong[i].empty()) return out_.ranked.push_back(std::move(all[i]));
+          std::vector<std::string> names;
+          for (const RankedKernel& kernel : all[i].kernels) names.push_back(kernel.schedule.name);
+          out_.errors.push_back(fmt::format("schedule '{}': {}", join(names, "; then "), wrong[i]));
+        });
   }
 
  private:
@@ -135,7 +145,7 @@ class Ranking {
     });
     double total = least;
     for (const int k : kernels) {
-      constexpr double near_tie = 1 + 4 * solver;
+      constexpr double near_tie = 1 + 4 * tile_gap;
       const double before = total - least_[static_cast<std::size_t>(k)];
       const double wanted = best_.size() < out_.request.ranked ? std::numeric_limits<double>::infinity()
                                                                : (best_.back().first - before) * near_tie;
@@ -163,18 +173,16 @@ class Ranking {
     return result;
   }
 
-  // Why a schedule cannot be an answer; empty: it moves at least the compulsory bytes, and its programs are right.
-  std::string wrong_with(const RankedFusion& fusion) {
+  // Why a schedule cannot be an answer; empty: its programs are right, and it moves at least the compulsory bytes.
+  std::string wrong_program(const RankedFusion& fusion) const {
     std::vector<Schedule> kernels;
-    std::vector<std::string> names;
-    for (const RankedKernel& kernel : fusion.kernels)
-      kernels.push_back(kernel.schedule), names.push_back(kernel.schedule.name);
-    std::string wrong;
-    if (out_.request.run_programs) wrong = wrong_in(out_.request.diagram, kernels, out_.request.mask);
+    for (const RankedKernel& kernel : fusion.kernels) kernels.push_back(kernel.schedule);
+    return wrong_in(out_.request.diagram, kernels, out_.request.mask);
+  }
+  std::string wrong_traffic(const RankedFusion& fusion) {
     const double least = out_.compulsory - unread(fusion);
-    if (wrong.empty() && !(fusion.traffic >= least * (1 - 1e-6)))
-      wrong = fmt::format("it moves {:.0f}, less than the compulsory {:.0f}", fusion.traffic, least);
-    return wrong.empty() ? wrong : fmt::format("schedule '{}': {}", join(names, "; then "), wrong);
+    if (fusion.traffic >= least * (1 - 1e-6)) return {};
+    return fmt::format("it moves {:.0f}, less than the compulsory {:.0f}", fusion.traffic, least);
   }
 
   // Of the compulsory inputs those that no kernel reads: its nest cancels them out.
@@ -279,51 +287,7 @@ std::optional<Schedule> applied(const std::string& name, const DeriveRequest& re
   return std::nullopt;
 }
 
-// Whether a nest goes before the best so far: it moves less, minor loads not counted, or as much in more blocks. Of
-// kernels with minor loads, what differs by less than a rounded tile would change is as much.
-bool decides(double traffic, double blocks, double least, double most_blocks, bool with_minor_loads) {
-  constexpr double rounding = 1e-4, more = 1.1;
-  if (!with_minor_loads) return traffic < least * (1 - solver);
-  if (blocks > most_blocks * more) return traffic < least * (1 + rounding);
-  return traffic < least * (1 - (blocks * more < most_blocks ? rounding : solver));
-}
-
 }  // namespace
-
-RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests,
-                       const DeriveRequest& request, double wanted) {
-  RankedKernel best{.kernel = kernel};
-  std::vector<ArrayId> minor;
-  for (const ArrayId id : kernel.loads)
-    if (minor_over(primitives, kernel, id) != 0) minor.push_back(id);
-  const SymbolicOptions options = options_of(request);
-  double least = 0, most_blocks = 0;
-  std::vector<std::pair<Polynomial, std::vector<Polynomial>>> seen;
-  const LeastTraffic bound(primitives, kernel, request);
-  for (const LegalNest& nest : nests.survivors) {
-    if (nest.cost.parts != 0) continue;
-    const double worthless = !minor.empty()    ? std::numeric_limits<double>::infinity()
-                             : best.best.found ? least * (1 - solver)
-                                               : wanted;
-    if (bound.of(nest) >= worthless * (1 + 4 * solver)) continue;
-    Schedule schedule = kernel_schedule(primitives, kernel, nest.loops, nest.unread);
-    ScheduleProblem problem = problem_of(schedule, options, -1, request.widths);
-    leave_out_ones(problem, schedule, request.workload);
-    // Nests that differ only in loops over one element are the same problem.
-    if (const std::pair same{problem.traffic, problem.columns}; !contains(seen, same)) seen.push_back(same);
-    else continue;
-    auto [tiles, sizes] = best_tiles(problem, schedule, request.workload, request.mask, request.memory, worthless);
-    if (!tiles.found) continue;
-    const double deciding =
-        tiles.traffic - (minor.empty() ? 0 : moved_of(problem, schedule, minor, request.widths, sizes, tiles));
-    const double blocks = blocks_of(problem, schedule, request.workload, tiles);
-    if (best.best.found && !decides(deciding, blocks, least, most_blocks, !minor.empty())) continue;
-    least = deciding, most_blocks = blocks;
-    best.loops = nest.loops, best.schedule = std::move(schedule), best.problem = std::move(problem),
-    best.best = std::move(tiles);
-  }
-  return best;
-}
 
 NamedDerivation derive_named(const Derivation& derivation, const std::string& name, Schedule schedule) {
   const DeriveRequest& request = derivation.request;
@@ -346,9 +310,17 @@ Derivation derive(const DeriveRequest& request, const std::filesystem::path& mod
   out.axes = KernelRules(out.primitives, out.whole).axes();
   out.fusions = enumerate_fusions(out.primitives, {.most = request.most_fusions});
   Ranking(out).run();
+  std::vector<std::pair<std::string, Schedule>> schedules;
   for (const std::string& name : shipped_names(models_directory / "schedules"))
     if (std::optional<Schedule> schedule = applied(name, request, models_directory))
-      out.named.push_back(derive_named(out, name, std::move(*schedule)));
+      schedules.emplace_back(name, std::move(*schedule));
+  std::vector<NamedDerivation> named(schedules.size());
+  in_order(
+      schedules.size(), request.threads,
+      [&](std::size_t i, std::size_t) {
+        named[i] = derive_named(out, schedules[i].first, std::move(schedules[i].second));
+      },
+      [&](std::size_t i, std::size_t) { out.named.push_back(std::move(named[i])); });
   add_names(out);
   return out;
 }

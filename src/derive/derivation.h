@@ -25,6 +25,7 @@ struct DeriveRequest {
       40000;  // nests whose best tiles are computed, over all kernels; at this limit the derivation is incomplete
   std::size_t ranked = 10;
   bool run_programs = true;  // false: only to measure what running them costs
+  std::size_t threads = 1;   // the derivation does not depend on them
 };
 
 struct RankedKernel {
@@ -74,10 +75,5 @@ Derivation derive(const DeriveRequest& request, const std::filesystem::path& mod
 
 // The counts and optima of one more schedule on the derivation's diagram, if it is legal.
 NamedDerivation derive_named(const Derivation& derivation, const std::string& name, Schedule schedule);
-
-// The nest of a kernel with the least traffic at this memory; `found` is false if none fits, or if none moves less than
-// `wanted`.
-RankedKernel best_nest(const Primitives& primitives, const FusedKernel& kernel, const Nests& nests,
-                       const DeriveRequest& request, double wanted = std::numeric_limits<double>::infinity());
 
 }  // namespace tilescope

@@ -318,12 +318,6 @@ void check_order(const Node& operators, const Diagram& diagram) {
 }  // namespace
 
 // A plain loop: the list is short, and counts ask for it all the time.
-bool Array::has(AxisId axis) const {
-  for (const AxisId each : axes)
-    if (each == axis) return true;
-  return false;
-}
-
 std::optional<AxisId> Diagram::find_axis(const std::string& axis_name) const {
   return position<AxisId>(axes, axis_name);
 }

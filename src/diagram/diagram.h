@@ -51,7 +51,11 @@ struct Array {
   std::optional<ArrayId>
       alias_of{};  // a view of another input (MLA: V is the first columns of the latent): never moved twice
 
-  bool has(AxisId axis) const;
+  bool has(AxisId axis) const {  // the list is short: a plain loop is faster than std::find
+    for (const AxisId each : axes)
+      if (each == axis) return true;
+    return false;
+  }
 };
 
 enum class OperatorKind {

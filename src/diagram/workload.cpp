@@ -3,26 +3,6 @@
 #include <fmt/format.h>
 
 namespace tilescope {
-std::int64_t Workload::size(Extent extent) const {
-  switch (extent) {
-    case Extent::batch:
-      return batch;
-    case Extent::heads_kv:
-      return heads_kv;
-    case Extent::group:
-      return heads_q / heads_kv;
-    case Extent::q_len:
-      return q_len;
-    case Extent::kv_len:
-      return kv_len;
-    case Extent::d_qk:
-      return d_qk;
-    case Extent::d_v:
-      return d_v;
-  }
-  return 0;
-}
-
 std::vector<std::string> Workload::violations() const {
   std::vector<std::string> found;
   const auto check = [&](std::string_view name, std::int64_t value) {

@@ -32,6 +32,27 @@ struct Workload {
   std::int64_t size(Extent extent) const;
   // Every extent positive and at most 2^40, heads_q a multiple of heads_kv; one message per violation.
   std::vector<std::string> violations() const;
+  friend bool operator==(const Workload&, const Workload&) = default;
 };
+
+inline std::int64_t Workload::size(Extent extent) const {
+  switch (extent) {
+    case Extent::batch:
+      return batch;
+    case Extent::heads_kv:
+      return heads_kv;
+    case Extent::group:
+      return heads_q / heads_kv;
+    case Extent::q_len:
+      return q_len;
+    case Extent::kv_len:
+      return kv_len;
+    case Extent::d_qk:
+      return d_qk;
+    case Extent::d_v:
+      return d_v;
+  }
+  return 0;
+}
 
 }  // namespace tilescope

@@ -140,11 +140,13 @@ void predict_bound(const Plan& plan, const HardwareProfile& hardware, const Stag
 
 }  // namespace
 
-void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out, Wanted wanted) {
+void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out, Wanted wanted,
+             BlockMemory* blocks) {
   StackMemory memory;
   clear(out, plan.schedule.islands.size());
   // Bind the point: loops, tiles and masks of every launch.
-  predict_bound(plan, hardware, bind_islands(plan, hardware, point, &memory.resource), memory.resource, wanted, out);
+  predict_bound(plan, hardware, bind_islands(plan, hardware, point, &memory.resource, blocks), memory.resource, wanted,
+                out);
 }
 
 bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out) {

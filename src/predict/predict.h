@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 
+#include "predict/point/block_memory.h"
 #include "predict/prediction.h"
 
 namespace tilescope {
@@ -13,9 +14,11 @@ namespace tilescope {
 Prediction predict(const Plan& plan, const HardwareProfile& hardware, const Point& point);
 
 // The same for the points of a sweep: `out` is cleared and refilled, so that its memory is used again. Where not all is
-// wanted, the rest is left out: times are zero, and whether the GPU has a rate for the format is not asked.
+// wanted, the rest is left out: times are zero, and whether the GPU has a rate for the format is not asked. `blocks` is
+// that of the last point with the same plan, GPU and formats, or empty: what blocks have in common is not worked out
+// again.
 void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out,
-             Wanted wanted = Wanted::times);
+             Wanted wanted = Wanted::times, BlockMemory* blocks = nullptr);
 
 // The same where every tile fits; false: `out` holds the footprint alone.
 bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);

@@ -163,7 +163,7 @@ class Sm {
   void issue(Scheduler& scheduler, int index) {
     Warp& warp = warps_[static_cast<std::size_t>(index)];
     const SmOperation& op = code_[warp.next];
-    count_waits(warp);
+    if (event_passes_ >= 0) count_waits(warp);
     ++issued_;
     const Ticks start = op.part == SmPart::memory ? queue(scheduler, op) : now_;
     Ticks until = start + op.busy;
@@ -359,7 +359,7 @@ SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int b
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
                        std::int64_t passes) {
   constexpr std::int64_t few = 16, more = 32;
-  const auto clocks = [&](std::int64_t n) { return Sm(program, ends, limits, blocks, n, 0).run_blocks(); };
+  const auto clocks = [&](std::int64_t n) { return Sm(program, ends, limits, blocks, n, -1).run_blocks(); };
   if (passes <= more) return clocks(passes);
   const double after_few = clocks(few), after_more = clocks(more);
   return after_more + (after_more - after_few) * static_cast<double>(passes - more) / static_cast<double>(more - few);

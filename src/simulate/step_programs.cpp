@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -46,6 +46,21 @@ std::uint64_t fingerprint(const HardwareProfile& hardware) {
   return all.value();
 }
 
+// Four numbers at the front of a line, each behind spaces; what follows is left in `text`.
+bool take_control(std::string_view& text, IssueControl& control) {
+  const auto spaces = [&] { text.remove_prefix(std::min(text.find_first_not_of(' '), text.size())); };
+  const auto take = [&](auto& number) {
+    spaces();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return error == std::errc{};
+  };
+  const bool all = take(control.stall) && take(control.result_scoreboard) && take(control.operand_scoreboard) &&
+                   take(control.wait_mask);
+  spaces();
+  return all;
+}
+
 bool copies(const Instruction& instruction) {
   return opcode_row(instruction.opcode).kind == InstructionKind::async_copy;
 }
@@ -74,27 +89,26 @@ const StepProgram* StepPrograms::find(const std::string& symbol) const {
   const auto place = places_.find(symbol);
   if (place == places_.end()) return nullptr;
   StepProgram& program = programs_[symbol];
-  std::istringstream lines(text_.substr(place->second.first, place->second.second - place->second.first));
+  std::string_view lines =
+      std::string_view(text_).substr(place->second.first, place->second.second - place->second.first);
   std::vector<Instruction>* section = &program.step;
   static const std::map<std::string, std::vector<Instruction> StepProgram::*, std::less<>> sections{
       {"step", &StepProgram::step},
       {"masked", &StepProgram::masked},
       {"start", &StepProgram::start},
       {"end", &StepProgram::end}};
-  for (std::string line; std::getline(lines, line);) {
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
     const auto named = sections.find(line);
     if (named != sections.end()) {
       section = &(program.*named->second);
       continue;
     }
-    std::istringstream words(line);
     Instruction& instruction = section->emplace_back();
-    IssueControl& control = instruction.control;
-    words >> control.stall >> control.result_scoreboard >> control.operand_scoreboard >> control.wait_mask >> std::ws;
-    std::string text;
-    std::getline(words, text);
+    std::string_view text = line;
     std::vector<std::string> labels;
-    if (!words.eof() || !parse_instruction(text, instruction, labels))
+    if (!take_control(text, instruction.control) || !parse_instruction(text, instruction, labels))
       throw InputError(Diagnostic{
           .file = file_.string(), .path = symbol, .message = fmt::format("has '{}', which is no instruction", line)});
   }
@@ -103,7 +117,16 @@ const StepProgram* StepPrograms::find(const std::string& symbol) const {
 
 bool StepPrograms::has(const std::string& symbol) const {
   const std::lock_guard lock(mutex_);
-  return find(symbol) != nullptr;
+  if (!is_read_) read();
+  return places_.contains(symbol);
+}
+
+const StepPrograms::Operations& StepPrograms::operations(const SmMachine& machine, const std::vector<Instruction>& code,
+                                                         int warps) const {
+  Operations& list = operations_[{&machine, &code, warps}];
+  if (list.empty())
+    for (const Instruction& instruction : code) list.push_back(machine.operation(instruction, warps));
+  return list;
 }
 
 double StepPrograms::answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const {
@@ -116,27 +139,27 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
   const SmMachine& machine =
       machines_.try_emplace({gpu, question.copies_from}, hardware, question.copies_from).first->second;
-  const auto operations = [&](const std::vector<Instruction>& code) {
-    std::vector<SmOperation> list;
-    for (const Instruction& instruction : code) list.push_back(machine.operation(instruction, question.warps));
-    return list;
+  const auto of = [&](const std::vector<Instruction>& code) { return operations(machine, code, question.warps); };
+  const auto steps = [&] {
+    return SmProgram{of(asked == Asked::masked ? program->masked : program->step), question.warps};
   };
-  const SmProgram steps{operations(asked == Asked::masked ? program->masked : program->step), question.warps};
   constexpr int clocks_alone = -1;
   const SmProgram nothing{{SmOperation{}}, question.warps};
   double clocks = 0;
   if (asked == Asked::before) {
-    std::vector<Instruction> start = program->start;
-    start.erase(std::find_if(start.begin(), start.end(), copies), start.end());
-    clocks = simulate_blocks(nothing, {operations(start), {}}, machine.limits(), question.resident, 1);
+    Operations start = of(program->start);
+    start.erase(
+        start.begin() + (std::find_if(program->start.begin(), program->start.end(), copies) - program->start.begin()),
+        start.end());
+    clocks = simulate_blocks(nothing, {std::move(start), {}}, machine.limits(), question.resident, 1);
   } else if (asked == Asked::after) {
-    clocks = simulate_blocks(nothing, {{}, operations(program->end)}, machine.limits(), question.resident, 1);
+    clocks = simulate_blocks(nothing, {{}, of(program->end)}, machine.limits(), question.resident, 1);
   } else if (asked == Asked::around) {
     constexpr int passes = 8;
-    const SmEnds ends{operations(program->start), operations(program->end)};
-    clocks = std::max(0.0, simulate_blocks(steps, ends, machine.limits(), question.resident, passes) -
+    const SmEnds ends{of(program->start), of(program->end)};
+    clocks = std::max(0.0, simulate_blocks(steps(), ends, machine.limits(), question.resident, passes) -
                                passes * answer(question, Asked::step, hardware));
-  } else clocks = simulate_steady(steps, machine.limits(), question.resident, clocks_alone).clocks;
+  } else clocks = simulate_steady(steps(), machine.limits(), question.resident, clocks_alone).clocks;
   return known_[key] = clocks;
 }
 

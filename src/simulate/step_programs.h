@@ -54,7 +54,9 @@ class StepPrograms {
   enum class Asked { step, masked, around, before, after };
   using Key = std::tuple<std::uint64_t, std::string, Asked, int, int, CopySource>;
 
+  using Operations = std::vector<SmOperation>;
   const StepProgram* find(const std::string& symbol) const;
+  const Operations& operations(const SmMachine& machine, const std::vector<Instruction>& code, int warps) const;
   void read() const;
   double answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const;
 
@@ -66,6 +68,7 @@ class StepPrograms {
   mutable std::map<std::string, StepProgram, std::less<>> programs_;
   mutable std::map<Key, double> known_;
   mutable std::map<std::pair<std::uint64_t, CopySource>, SmMachine> machines_;
+  mutable std::map<std::tuple<const SmMachine*, const std::vector<Instruction>*, int>, Operations> operations_;
 };
 
 }  // namespace tilescope

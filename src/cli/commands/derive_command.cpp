@@ -44,7 +44,8 @@ std::vector<OptionSpec> derive_options() {
       {"cluster",
        "sizes of clusters, as in 2,4,8: what blocks of --hardware save that hand data to each other (theorem 3)"},
       {"lowering", "instead of a derivation: the kernel configuration of a file like those in models/lowerings",
-       Value::file}};
+       Value::file},
+      threads_option()};
   for (const OptionSpec& spec : point_options())
     if (contains(wanted, spec.name)) specs.push_back(spec);
   for (OptionSpec& spec : specs) {
@@ -207,6 +208,7 @@ DeriveRequest read_request(const Arguments& arguments, const fs::path& models) {
   if (!formats.empty()) request.widths = widths_of(formats.front(), request.diagram);
   request.memory = memory_of(arguments, !request.widths.empty());
   request.ranked = static_cast<std::size_t>(arguments.integer("top", 1, 1000).value_or(10));
+  request.threads = threads_of(arguments);
   return request;
 }
 

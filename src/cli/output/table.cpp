@@ -2,15 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <charconv>
+#include <cmath>
+
 #include "base/escape.h"
 #include "base/text.h"
 
 namespace tilescope::cli {
 namespace {
 
-std::string csv_cell(const Json& cell) {
-  if (cell.is_null()) return "";
-  return cell.is_string() ? csv_escaped(cell.get<std::string>()) : cell.dump();
+// As JSON writes it; numbers without a serializer of their own, for sweeps write millions of them.
+void add_csv_cell(const Json& cell, std::string& text) {
+  std::array<char, 64> number;
+  const auto take = [&](const char* end) { text.append(number.data(), static_cast<std::size_t>(end - number.data())); };
+  switch (cell.type()) {
+    case Json::value_t::null:
+      return;
+    case Json::value_t::string:
+      text += csv_escaped(cell.get_ref<const std::string&>());
+      return;
+    case Json::value_t::number_integer:
+      return take(std::to_chars(number.begin(), number.end(), cell.get<std::int64_t>()).ptr);
+    case Json::value_t::number_unsigned:
+      return take(std::to_chars(number.begin(), number.end(), cell.get<std::uint64_t>()).ptr);
+    case Json::value_t::number_float:
+      if (const double value = cell.get<double>(); std::isfinite(value))
+        return take(nlohmann::detail::to_chars(number.begin(), number.end(), value));
+      [[fallthrough]];
+    default:
+      text += cell.dump();
+  }
 }
 
 // Text of a cell that stays within it and is neither HTML nor a link.
@@ -40,10 +62,18 @@ std::string render_markdown(const Table& table) {
 
 }  // namespace
 
+void add_csv_line(const std::vector<Json>& cells, std::string& text) {
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    if (c > 0) text += ',';
+    add_csv_cell(cells[c], text);
+  }
+  text += '\n';
+}
+
 std::string csv_line(const std::vector<Json>& cells) {
   std::string line;
-  for (std::size_t c = 0; c < cells.size(); ++c) line += (c ? "," : "") + csv_cell(cells[c]);
-  return line + "\n";
+  add_csv_line(cells, line);
+  return line;
 }
 
 std::string shown_cell(const Json& cell) {

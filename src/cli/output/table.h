@@ -38,7 +38,8 @@ std::string render_text(const Table& table, const Style& style);
 // A cell as text: integers with thousands separators, other numbers with four digits, "-" for null.
 std::string shown_cell(const Json& cell);
 
-// One line of CSV, for tables too long to collect.
+// One line of CSV, for tables too long to collect; added to a text.
 std::string csv_line(const std::vector<Json>& cells);
+void add_csv_line(const std::vector<Json>& cells, std::string& text);
 
 }  // namespace tilescope::cli

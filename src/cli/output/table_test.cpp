@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
+#include <random>
+
+#include "base/test_seed.h"
 #include "base/text.h"
 #include "cli/output/fit.h"
 #include "cli/output/prediction_text.h"
@@ -103,4 +107,18 @@ TEST_CASE("a name from outside stays one cell of CSV and of Markdown, and is no 
   CHECK(one_cell("<img src=x>", OutputFormat::md) == "| &lt;img src=x> |\n");
   CHECK(one_cell("[a](http://b)", OutputFormat::md) == "| [a]\\(http://b) |\n");
   CHECK(one_cell("a\nb", OutputFormat::md) == "| a\\nb |\n");
+}
+
+TEST_CASE("a CSV line writes numbers as JSON does") {
+  std::mt19937_64 random(test_seed());
+  for (int i = 0; i < 20000; ++i) {
+    const std::uint64_t drawn = random() >> random() % 64;
+    double number = 0;
+    std::memcpy(&number, &drawn, sizeof number);
+    const auto whole = static_cast<std::int64_t>(drawn);
+    const Json cells[] = {Json(number), Json(static_cast<double>(whole) * 1e-3), Json(whole), Json(-whole),
+                          Json(drawn)};
+    for (const Json& cell : cells) CHECK(csv_line({cell}) == cell.dump() + "\n");
+  }
+  CHECK(csv_line({Json(nullptr), Json("a,b"), Json(true), Json(0.1)}) == ",\"a,b\",true,0.1\n");
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -113,29 +115,6 @@ class Device {
   double busy_ = 0;
 };
 
-// Clocks of a block by its steps: blocks of equal length are many.
-class ClocksBySteps {
- public:
-  ClocksBySteps(const BlockClocks& clocks, std::int64_t resident, std::span<const std::int64_t> steps)
-      : clocks_(clocks), resident_(resident) {
-    const std::int64_t most = steps.empty() ? 0 : *std::max_element(steps.begin(), steps.end());
-    known_.assign(static_cast<std::size_t>(std::clamp<std::int64_t>(most + 1, 0, most_known)), unknown);
-  }
-  double operator()(std::int64_t steps) {
-    if (steps < 0 || steps >= std::ssize(known_)) return clocks_.of_block(static_cast<double>(steps), resident_);
-    double& known = known_[static_cast<std::size_t>(steps)];
-    if (known == unknown) known = clocks_.of_block(static_cast<double>(steps), resident_);
-    return known;
-  }
-
- private:
-  static constexpr double unknown = -1;
-  static constexpr std::int64_t most_known = 1 << 16;
-  const BlockClocks& clocks_;
-  std::int64_t resident_;
-  std::vector<double> known_;
-};
-
 // A step where so many blocks are at theirs, between the whole numbers.
 double step_between(const BlockClocks& clocks, double blocks) {
   const auto low = static_cast<std::size_t>(std::max(1.0, blocks)) - 1,
@@ -143,6 +122,26 @@ double step_between(const BlockClocks& clocks, double blocks) {
   const double part = std::max(0.0, blocks - 1 - static_cast<double>(low));
   return clocks.step[low] + part * std::max(0.0, clocks.step[high] - clocks.step[low]);
 }
+
+// Clocks of a block by its steps, each worked out once: most blocks of a launch have as many as others.
+class ClocksOfSteps {
+ public:
+  ClocksOfSteps(const BlockClocks& clocks, std::int64_t resident) : clocks_(clocks), resident_(resident) {}
+
+  double operator()(std::int64_t steps) {
+    constexpr std::int64_t most_kept = std::int64_t{1} << 16;
+    if (steps < 0 || steps >= most_kept) return clocks_.of_block(static_cast<double>(steps), resident_);
+    const auto place = static_cast<std::size_t>(steps);
+    if (place >= known_.size()) known_.resize(place + 1, std::numeric_limits<double>::quiet_NaN());
+    if (std::isnan(known_[place])) known_[place] = clocks_.of_block(static_cast<double>(steps), resident_);
+    return known_[place];
+  }
+
+ private:
+  const BlockClocks& clocks_;
+  std::int64_t resident_;
+  std::vector<double> known_;
+};
 
 }  // namespace
 
@@ -162,11 +161,11 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
                        const BlockClocks& clocks, std::span<const std::int32_t> first) {
   resident = std::clamp<std::int64_t>(resident, 1, most_resident);
   Device device(units, resident, clocks);
-  ClocksBySteps clocks_of(clocks, resident, steps);
+  ClocksOfSteps work(clocks, resident);
   std::size_t next = 0;
   const std::size_t places = static_cast<std::size_t>(units * resident);
   for (; next < std::min(steps.size(), places); ++next)
-    device.start(first.empty() ? static_cast<std::int64_t>(next) % units : first[next], 0, clocks_of(steps[next]));
+    device.start(first.empty() ? static_cast<std::int64_t>(next) % units : first[next], 0, work(steps[next]));
   Placement placed;
   // Of places that are free at the same time, those on the emptiest units come first.
   std::vector<std::int64_t> free, later;
@@ -180,7 +179,7 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
       std::int64_t last = -1;
       for (const std::int64_t unit : free) {
         if (next < steps.size() && unit != last && device.held(unit) == least)
-          device.start(unit, placed.clocks, clocks_of(steps[next++]));
+          device.start(unit, placed.clocks, work(steps[next++]));
         else later.push_back(unit);
         last = unit;
       }

@@ -45,7 +45,9 @@ struct Arrival {
 class StreamSimulation {
  public:
   explicit StreamSimulation(const StreamedBlocks& how)
-      : how_(how), blocks_(how.steps.size()), units_(static_cast<std::size_t>(how.units)), random_(how.seed) {}
+      : how_(how), blocks_(how.steps.size()), units_(static_cast<std::size_t>(how.units)), random_(how.seed) {
+    for (std::size_t i = 0; i < pace_.size(); ++i) pace_[i] = 1 / std::max(1e-12, how.step[i]);
+  }
 
   Streamed run() {
     const auto count = static_cast<std::int64_t>(blocks_.size());
@@ -94,22 +96,21 @@ class StreamSimulation {
   void ask(std::int64_t number, double time) {
     Block& b = block(number);
     if (b.asked == steps_of(number)) return;
-    b.missing[static_cast<std::size_t>(b.asked) % b.missing.size()] = how_.pieces;
+    missing_of(b, b.asked) = how_.pieces;
     for (std::int64_t i = 0; i < how_.pieces; ++i) pool_.push_back({0, number, b.asked});
     ++b.asked;
     serve(time);
   }
   void serve(double time) {
     if (served_at_ < never || pool_.empty()) return;
-    std::swap(pool_[random_() % pool_.size()], pool_.back());
+    std::swap(pool_[static_cast<std::uint32_t>(random_()) % static_cast<std::uint32_t>(pool_.size())], pool_.back());
     served_ = pool_.back(), pool_.pop_back();
     served_at_ = time + how_.service / static_cast<double>(how_.pieces);
   }
   void served(double time) {
     const Arrival piece = served_;
     served_at_ = never;
-    std::vector<std::int64_t>& missing = block(piece.block).missing;
-    if (--missing[static_cast<std::size_t>(piece.tile) % missing.size()] == 0)
+    if (--missing_of(block(piece.block), piece.tile) == 0)
       arrivals_.push_back({time + how_.latency, piece.block, piece.tile});
     serve(time);
   }
@@ -117,18 +118,22 @@ class StreamSimulation {
     const Arrival tile = arrivals_.front();
     arrivals_.pop_front();
     Block& b = block(tile.block);
-    b.missing[static_cast<std::size_t>(tile.tile) % b.missing.size()] = -1;
+    missing_of(b, tile.tile) = -1;
     if (b.waits && b.at == tile.tile) work(tile.block, tile.time);
   }
   void work(std::int64_t number, double time) {
     Block& b = block(number);
-    b.waits = false, b.missing[static_cast<std::size_t>(b.at) % b.missing.size()] = 0;
+    b.waits = false, missing_of(b, b.at) = 0;
     if (!how_.asks_at_end) ask(number, time);
     advance(b.unit, time);
     unit(b.unit).works.push_back({number, b.at + 1 == steps_of(number) ? 1 + how_.trail : 1});
     announce(b.unit);
   }
-  double pace(const StreamingUnit& u) const { return 1 / std::max(1e-12, how_.step[u.works.size() - 1]); }
+  double pace(const StreamingUnit& u) const { return pace_[u.works.size() - 1]; }
+  // A tile's place in `missing`.
+  static std::int64_t& missing_of(Block& b, std::int64_t tile) {
+    return b.missing[static_cast<std::uint32_t>(tile) % static_cast<std::uint32_t>(b.missing.size())];
+  }
   static double least_left(const StreamingUnit& u) {
     double least = never;
     for (const BlockSteps& each : u.works) least = std::min(least, each.left);
@@ -136,7 +141,10 @@ class StreamSimulation {
   }
   void advance(std::int64_t number, double time) {
     StreamingUnit& u = unit(number);
-    for (BlockSteps& each : u.works) each.left -= (time - u.at) * pace(u);
+    if (!u.works.empty()) {
+      const double steps = (time - u.at) * pace(u);
+      for (BlockSteps& each : u.works) each.left -= steps;
+    }
     u.at = time;
   }
   void announce(std::int64_t number) {
@@ -164,11 +172,12 @@ class StreamSimulation {
       }
       b.waits = true;
       if (how_.asks_at_end) ask(each, time);
-      if (b.missing[static_cast<std::size_t>(b.at) % b.missing.size()] < 0) work(each, time);
+      if (missing_of(b, b.at) < 0) work(each, time);
     }
   }
 
   const StreamedBlocks& how_;
+  std::array<double, most_resident> pace_{};  // steps a second, by blocks at their steps less one
   std::vector<Block> blocks_;
   std::vector<StreamingUnit> units_;
   std::int64_t next_ = 0;         // block that starts next

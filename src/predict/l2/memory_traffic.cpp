@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/checked.h"
 #include "base/contains.h"
@@ -74,8 +75,9 @@ void add_dram_stores(const BoundIsland& bound, Boundary boundary, Terms& out, Ar
             .array = static_cast<int>(id),
             .last_loop = last_loop(bound.nest, array.axes),
             .fits_cache = kept,
-            .bytes = padded_bytes_of(bound.point, diagram, id,
-                                     checked_add(counts_of_store(bound, id).zeros, kept ? distinct : visits))};
+            .bytes = padded_bytes_of(
+                bound.point, diagram, id,
+                checked_add(how.zeroed ? counts_of_store(bound, id).zeros : 0, kept ? distinct : visits))};
   add_term(bound, out, term);
   term.fits_cache = cached;
   if (bound.computed_again(id)) return;
@@ -303,20 +305,20 @@ MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, 
   MemoryTraffic traffic{.terms = no_terms(memory)};
   const std::int64_t resident = tiles.occupancy.blocks_per_unit * bound.hardware.units.value;
   const CacheShape shape = cache_shape(bound.hardware);
-  L2Walk walk;
-  traffic.walked =
-      bound.point.l2 == L2Model::walk && shape.capacity > 0 &&
-      walk_l2(bound, shape, resident, walk, {.drift = bound.point.drift, .frames = frames_of(bound, tiles.spills)});
+  std::optional<L2Walk> walk;
+  if (bound.point.l2 == L2Model::walk && shape.capacity > 0)
+    traffic.walked = walk_l2(bound, shape, resident, walk.emplace(),
+                             {.drift = bound.point.drift, .frames = frames_of(bound, tiles.spills)});
   const bool last_level = shape.last_level_capacity > 0;
   if (!traffic.walked && last_level) add_closed_form_of_two(bound, shape, resident, tiles.terms, traffic.terms);
   if (!traffic.walked && !last_level) add_closed_form(bound, Boundary::hbm, shape, resident, traffic.terms);
   for (const Boundary boundary : {Boundary::hbm, Boundary::llc}) {
     if (boundary == Boundary::llc && !last_level) continue;
-    if (traffic.walked) add_walked(bound, boundary, walk, traffic.terms);
+    if (traffic.walked) add_walked(bound, boundary, *walk, traffic.terms);
     add_zeros_dram(bound, boundary, traffic.terms);
     add_array_scales_dram(bound, boundary, traffic.terms);
     add_mask_dram(bound, boundary, traffic.terms);
-    add_spills_dram(bound, boundary, tiles.spills, walk.frames, traffic.terms);
+    add_spills_dram(bound, boundary, tiles.spills, walk ? walk->frames : FrameAges{}, traffic.terms);
   }
   return traffic;
 }

@@ -1,9 +1,12 @@
 #include "predict/point/bound_island.h"
 
 #include <algorithm>
+#include <bit>
+#include <optional>
 
 #include "base/checked.h"
 #include "base/contains.h"
+#include "predict/point/block_memory.h"
 #include "predict/point/products.h"
 #include "predict/point/tensor_memory.h"
 
@@ -121,7 +124,8 @@ std::int64_t grid_blocks(const BoundIsland& bound) {
   return ceil_div(checked_mul(rows, row_lanes(bound)), warps_of_block(bound) * lanes_of_warp(bound));
 }
 
-BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {
+BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number,
+                       BlockMemory* blocks) {
   const Island& island = plan.schedule.islands[static_cast<std::size_t>(number)];
   const Nest nest = bind_nest(plan, island, point);
   BoundIsland bound{.plan = plan,
@@ -130,7 +134,7 @@ BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const 
                     .number = number,
                     .island = island,
                     .how = implementation(plan.kernel, number, nest),
-                    .variant = selected_variant(plan, point),
+                    .variant = nullptr,
                     .nest = nest,
                     .finish = {},
                     .live = {},
@@ -140,8 +144,23 @@ BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const 
   if (bound.how.stops_at_last_key > 0 || bound.how.narrow_scores.keys > 0) guard_unmasked(bound.nest);
   bound.finish = bound.nest;
   if (bound.how.writes_masked_rows) bound.finish.query_loop = bound.finish.key_loop = -1;
+  if (blocks) bound.known = &(*blocks)[static_cast<std::size_t>(number)];
+  const BlockKey key = blocks ? block_key(point, bound.how, bound.nest) : BlockKey{};
+  if (blocks && bound.known->key == key) {
+    bound.variant = bound.known->variant, bound.tensor_memory = bound.known->tensor_memory;
+    bound.facts = bound.known->facts;
+    return bound;
+  }
+  bound.variant = selected_variant(plan, point);
   bound.tensor_memory = tensor_memory_of(bound);
   note_facts(bound);
+  if (blocks)
+    *bound.known = {.key = key,
+                    .variant = bound.variant,
+                    .tensor_memory = bound.tensor_memory,
+                    .facts = bound.facts,
+                    .has_footprint = false,
+                    .footprint = {}};
   return bound;
 }
 
@@ -160,32 +179,45 @@ BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const
 }
 
 std::pmr::vector<BoundIsland> bind_islands(const Plan& plan, const HardwareProfile& hardware, const Point& point,
-                                           std::pmr::memory_resource* memory) {
+                                           std::pmr::memory_resource* memory, BlockMemory* blocks) {
   std::pmr::vector<BoundIsland> islands(memory);
   islands.reserve(plan.schedule.islands.size());
+  if (blocks) blocks->resize(plan.schedule.islands.size());
   for (int i = 0; i < static_cast<int>(plan.schedule.islands.size()); ++i)
-    islands.push_back(bind_island(plan, hardware, point, i));
+    bind_sums(islands.emplace_back(bind_loops(plan, hardware, point, i, blocks)));
   return islands;
 }
 
 bool BoundIsland::streams(ArrayId id) const {
-  const Axes axes = plan.schedule.diagram.array(id).axes;
-  const auto moves = [&](const BoundLoop& loop) { return !loop.group && nest.carries(axes, loop.axis); };
+  if (facts.known) return IslandFacts::has(facts.streams, id);
+  const AxisBits axes = bits(plan.schedule.diagram.array(id).axes);
+  const auto moves = [&](const BoundLoop& loop) { return !loop.group && Nest::carries(axes, loop); };
   return std::any_of(nest.all().begin(), nest.all().end(), moves);
+}
+
+std::uint32_t awaited_by_plan(const BoundIsland& bound, ArrayId id) {
+  const Plan& plan = bound.plan;
+  const Nest& nest = bound.nest;
+  if (plan.times.empty()) return 0;
+  const std::uint32_t axes = plan.times[static_cast<std::size_t>(bound.number)].awaits[index(id)];
+  const AxisBits array = bits(plan.schedule.diagram.array(id).axes);
+  std::uint32_t found = 0;
+  for (std::size_t l = 0; axes != 0 && l < nest.loop_count; ++l) {
+    const BoundLoop& loop = nest.loops[l];
+    const bool part = nest.chunked.present() && static_cast<int>(l) == nest.chunked.inner;
+    if (loop.group || part || Nest::carries(array, loop)) continue;
+    if ((axes >> index(loop.axis) & 1) != 0) found |= std::uint32_t{1} << l;
+  }
+  return found;
 }
 
 const Nest& BoundIsland::leaving(ArrayId id) const { return streams(id) ? nest : finish; }
 
 std::uint32_t BoundIsland::awaited(ArrayId id) const {
-  if (plan.times.empty()) return 0;
-  const std::uint32_t axes = plan.times[static_cast<std::size_t>(number)].awaits[index(id)];
-  std::uint32_t found = 0;
-  for (std::size_t l = 0; axes != 0 && l < nest.loop_count; ++l) {
-    const BoundLoop& loop = nest.loops[l];
-    const bool part = nest.chunked.present() && static_cast<int>(l) == nest.chunked.inner;
-    if (loop.group || part || loop.trips < 2 || nest.carries(plan.schedule.diagram.array(id).axes, loop.axis)) continue;
-    if ((axes >> index(loop.axis) & 1) != 0) found |= std::uint32_t{1} << l;
-  }
+  std::uint32_t found = facts.known ? facts.awaits[index(id)] : awaited_by_plan(*this, id);
+  for (std::uint32_t left = found; left != 0; left &= left - 1)
+    if (const int loop = std::countr_zero(left); nest.loops[static_cast<std::size_t>(loop)].trips < 2)
+      found &= ~(std::uint32_t{1} << loop);
   return found;
 }
 
@@ -208,10 +240,12 @@ bool loads(const BoundIsland& bound, ArrayId id) {
 }
 
 bool fetched_every_step(const BoundIsland& bound, ArrayId id) {
+  if (bound.facts.known) return IslandFacts::has(bound.facts.every_step, id);
   return contains(bound.how.loads_every_step, bound.plan.schedule.diagram.array(id).name);
 }
 
 bool copied_in_bulk(const BoundIsland& bound, ArrayId id) {
+  if (bound.facts.known) return IslandFacts::has(bound.facts.in_bulk, id);
   return bound.how.load().bulk && !contains(bound.how.loaded_by_threads, bound.plan.schedule.diagram.array(id).name);
 }
 
@@ -269,13 +303,17 @@ const NestSums& sums_of_product(const BoundIsland& bound, int op) {
   return std::any_of(product.outputs.begin(), product.outputs.end(), has_key) ? bound.scored : bound.summed;
 }
 
-Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
+namespace {
+
+Visits counted_visits(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
   const Axes axes = bound.plan.schedule.diagram.array(id).axes;
   const bool awaits = bound.awaited(id) != 0;
-  const Nest own = awaits ? bound.seen_by(id, bound.leaving(id)) : Nest{};
-  const Nest& nest = awaits ? own : bound.leaving(id);
-  const NestSums& given = whole_tiles ? bound.whole : bound.live;
-  const NestSums sums = awaits && own.guarded() ? sums_of(own, whole_tiles) : given;
+  std::optional<Nest> own;
+  if (awaits) own = bound.seen_by(id, bound.leaving(id));
+  const Nest& nest = awaits ? *own : bound.leaving(id);
+  std::optional<NestSums> own_sums;
+  if (awaits && own->guarded()) own_sums = sums_of(*own, whole_tiles);
+  const NestSums& sums = own_sums ? *own_sums : whole_tiles ? bound.whole : bound.live;
   Visits found{
       touched_values(nest, sums, axes, {.resident = !fetched_every_step(bound, id), .whole_tiles = whole_tiles}),
       distinct_values(nest, sums, axes, whole_tiles)};
@@ -284,6 +322,18 @@ Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
     return found;
   const std::int64_t all = distinct_values(bound.finish, sums, axes, whole_tiles), unseen = all - found.distinct;
   return {checked_add(found.visits, unseen), all};
+}
+
+}  // namespace
+
+Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles) {
+  if (whole_tiles) return counted_visits(bound, id, true);
+  Visits& found = bound.visits.of[index(id)];
+  if (!IslandFacts::has(bound.visits.known, id)) {
+    found = counted_visits(bound, id, false);
+    bound.visits.known |= std::uint64_t{1} << index(id);
+  }
+  return found;
 }
 
 bool zeroed_by_another(const BoundIsland& bound, ArrayId id) {
@@ -307,6 +357,7 @@ StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id) {
 }
 
 int score_array(const BoundIsland& bound) {
+  if (bound.facts.known) return bound.facts.scores;
   const Diagram& diagram = bound.plan.schedule.diagram;
   if (!diagram.guard) return -1;
   for (std::size_t i = 0; i < diagram.arrays.size(); ++i)
@@ -316,6 +367,7 @@ int score_array(const BoundIsland& bound) {
 }
 
 int output_array(const BoundIsland& bound) {
+  if (bound.facts.known) return bound.facts.output;
   const Schedule& schedule = bound.plan.schedule;
   for (auto op = bound.island.operators.rbegin(); op != bound.island.operators.rend(); ++op)
     for (const ArrayId id : schedule.diagram.operators[static_cast<std::size_t>(*op)].outputs) {

@@ -18,6 +18,14 @@ struct TensorMemory {
   std::uint64_t turned = 0;  // by position in Diagram::operators: products whose rows are those of their second input
 };
 
+// Values of a result that leave the block and come back, and how many distinct ones leave.
+struct Visits {
+  std::int64_t visits = 0, distinct = 0;
+};
+
+struct KnownBlock;  // point/block_memory.h
+using BlockMemory = std::vector<KnownBlock>;
+
 struct BoundIsland {
   const Plan& plan;
   const Point& point;
@@ -42,16 +50,27 @@ struct BoundIsland {
   NestSums live, whole, summed, scored;
   TensorMemory tensor_memory = {};
   IslandFacts facts = {};
+  KnownBlock* known = nullptr;  // of a sweep: what later points with such blocks find
+  struct KnownVisits {          // of visits_of(), which is asked again and again
+    std::uint64_t known = 0;    // a bit an ArrayId
+    std::array<Visits, max_arrays> of;
+  };
+  mutable KnownVisits visits = {};
 };
+
+// Loops whose streams the array awaits, however many steps they have. A bit a loop.
+std::uint32_t awaited_by_plan(const BoundIsland& bound, ArrayId id);
 
 // All islands of the plan, in their order; the list lies in `memory`.
 std::pmr::vector<BoundIsland> bind_islands(const Plan& plan, const HardwareProfile& hardware, const Point& point,
-                                           std::pmr::memory_resource* memory = std::pmr::get_default_resource());
+                                           std::pmr::memory_resource* memory = std::pmr::get_default_resource(),
+                                           BlockMemory* blocks = nullptr);
 
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number);
 
 // The same in two steps: loops, tiles and facts, which a footprint needs, and then the sums over live tiles.
-BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number);
+BoundIsland bind_loops(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number,
+                       BlockMemory* blocks = nullptr);
 void bind_sums(BoundIsland& bound);
 
 // Arrays that cross the outer boundary here, less statistics the kernel does not store.
@@ -82,10 +101,7 @@ std::int64_t touched_bytes(const BoundIsland& bound, ArrayId id, TouchOptions op
 // Sums over the tiles that a product computes: whole tiles, but for the end of a sum over keys and of scores.
 const NestSums& sums_of_product(const BoundIsland& bound, int op);
 
-// Values of a result that leave the block and come back, and how many distinct ones leave; whole tiles on request.
-struct Visits {
-  std::int64_t visits = 0, distinct = 0;
-};
+// Whole tiles on request.
 Visits visits_of(const BoundIsland& bound, ArrayId id, bool whole_tiles = false);
 StoreCounts counts_of_store(const BoundIsland& bound, ArrayId id);  // zeros: those that no other island writes
 bool zeroed_by_another(const BoundIsland& bound, ArrayId id);  // an island whose implementation lists it in `zeroes`

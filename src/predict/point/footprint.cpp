@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "predict/point/block_memory.h"
 #include "predict/point/products.h"
 #include "predict/point/tensor_memory.h"
 
@@ -201,6 +202,24 @@ Occupancy occupancy_of(const BoundIsland& bound, const Footprint& footprint) {
   if (bound.how.persistent)
     occupancy.blocks = std::min(occupancy.blocks, checked_mul(occupancy.blocks_per_unit, bound.hardware.units.value));
   return occupancy;
+}
+
+BlockKey block_key(const Point& point, const IslandImplementation& how, const Nest& nest) {
+  BlockKey key{.how = &how,
+               .warps = point.warps,
+               .stages = point.stages,
+               .blocks_per_unit = point.blocks_per_unit,
+               .workload = point.workload,
+               .tiles = point.tiles,
+               .loop_tiles = {},
+               .sizes = nest.sizes};
+  for (std::size_t i = 0; i < nest.loop_count; ++i) key.loop_tiles[i] = nest.loops[i].tile;
+  const auto whole_bytes = [](const Dtype& dtype) { return dtype.scale_group == 0 && bits(dtype.format) % 8 == 0; };
+  const auto arrays = static_cast<std::ptrdiff_t>(nest.diagram->arrays.size());
+  if (!std::all_of(point.dtypes.begin(), point.dtypes.begin() + arrays, whole_bytes)) return key;
+  key.workload = {.d_qk = point.workload.d_qk, .d_v = point.workload.d_v};
+  for (const BoundLoop& loop : nest.all()) key.sizes[index(loop.axis)] = 0;
+  return key;
 }
 
 }  // namespace tilescope

@@ -1,6 +1,8 @@
 // What a thread block keeps in shared memory and registers, and how many blocks a multiprocessor holds.
 #pragma once
 
+#include <algorithm>
+
 #include "predict/point/bound_island.h"
 
 namespace tilescope {
@@ -14,6 +16,15 @@ struct Allocation {
   std::int64_t bytes() const { return checked_mul(tile_bytes, copies); }
 };
 struct Allocations {
+  Allocations() = default;
+  Allocations(const Allocations& other) { *this = other; }
+  Allocations& operator=(const Allocations& other) {  // of the list what is there
+    count = other.count, bytes = other.bytes, largest_bytes = other.largest_bytes, largest = other.largest;
+    std::copy_n(other.list.begin(), count, list.begin());
+    return *this;
+  }
+  ~Allocations() = default;
+
   std::array<Allocation, max_arrays> list;  // the first `count`; more than there are arrays are only summed
   std::size_t count = 0;
   std::int64_t bytes = 0, largest_bytes = 0;

@@ -30,7 +30,11 @@ struct Product {
 struct IslandFacts {
   static constexpr std::size_t most_products = 6;  // more are worked out whenever they are asked for
   bool known = false;
-  std::uint64_t loads = 0, stores = 0, through_smem = 0, in_smem = 0;  // a bit an ArrayId
+  // A bit an ArrayId.
+  std::uint64_t loads = 0, stores = 0, through_smem = 0, in_smem = 0, streams = 0, every_step = 0, in_bulk = 0;
+  int scores = -1, output = -1;                    // score_array, output_array
+  std::array<std::uint32_t, max_arrays> awaits{};  // by ArrayId, a bit a loop: those that it awaits if they are streams
+                                                   // of several steps
   std::array<Product, most_products> products{};
   std::size_t product_count = 0;
 

@@ -132,6 +132,10 @@ bool in_shared_memory(const BoundIsland& bound, ArrayId id) {
 
 // Narrower inputs are converted before the multiply.
 Format computes_in(const BoundIsland& bound, const Operator& op) {
+  for (std::size_t i = 0; i < bound.facts.product_count; ++i)
+    if (const Product& known = bound.facts.products[i];
+        &bound.plan.schedule.diagram.operators[static_cast<std::size_t>(known.op)] == &op)
+      return known.computes_in;
   const ProductImplementation* own = bound.how.find_product(op.name);
   if (own && own->computes_in) return *own->computes_in;
   if (bound.how.computes_in) return *bound.how.computes_in;
@@ -172,7 +176,12 @@ void note_facts(BoundIsland& bound) {
     if (stores(bound, id)) facts.stores |= bit;
     if (passes_through_smem(bound, id)) facts.through_smem |= bit;
     if (in_shared_memory(bound, id)) facts.in_smem |= bit;
+    if (bound.streams(id)) facts.streams |= bit;
+    if (fetched_every_step(bound, id)) facts.every_step |= bit;
+    if (copied_in_bulk(bound, id)) facts.in_bulk |= bit;
+    facts.awaits[i] = awaited_by_plan(bound, id);
   }
+  facts.scores = score_array(bound), facts.output = output_array(bound);
   for_each_product(bound, [&](const Product& product) {
     if (facts.product_count < IslandFacts::most_products) facts.products[facts.product_count++] = product;
   });

@@ -96,9 +96,12 @@ double size_of(const BoundIsland& bound, const Product& product) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const auto& inputs = diagram.operators[static_cast<std::size_t>(product.op)].inputs;
   double size = 1;
-  for (const ArrayId id : inputs)
+  AxisBits counted = 0;
+  for (const ArrayId id : inputs) {
     for (const AxisId axis : diagram.array(id).axes)
-      if (id == inputs.front() || !diagram.array(inputs.front()).has(axis)) size *= step_extent(bound, axis);
+      if (id == inputs.front() || (counted & bit(axis)) == 0) size *= step_extent(bound, axis);
+    if (id == inputs.front()) counted = bits(diagram.array(id).axes);
+  }
   return size;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "predict/point/block_memory.h"
 #include "predict/traffic/l2_traffic.h"
 #include "predict/traffic/register_traffic.h"
 #include "predict/traffic/smem_traffic.h"
@@ -9,9 +10,19 @@
 #include "predict/work/work.h"
 
 namespace tilescope {
+namespace {
+
+// That of a sweep's last point with such blocks.
+Footprint known_footprint(const BoundIsland& bound) {
+  if (!bound.known) return footprint_of(bound);
+  if (!bound.known->has_footprint) bound.known->footprint = footprint_of(bound), bound.known->has_footprint = true;
+  return bound.known->footprint;
+}
+
+}  // namespace
 
 TileCounts tile_counts(const BoundIsland& bound, std::pmr::memory_resource* memory, Wanted wanted) {
-  const Footprint footprint = footprint_of(bound);
+  const Footprint footprint = known_footprint(bound);
   const Occupancy occupancy = occupancy_of(bound, footprint);
   const SpilledBytes spills = spills_of(bound, footprint, occupancy);
   Terms terms = l2_terms(bound, spills, memory);

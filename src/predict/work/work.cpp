@@ -1,6 +1,7 @@
 #include "predict/work/work.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/checked.h"
@@ -128,13 +129,10 @@ struct Domain {
 
 Domain domain_of(const Diagram& diagram, const Operator& op) {
   Domain domain;
-  for (std::size_t i = 0; i < diagram.axes.size(); ++i) {
-    const auto axis = static_cast<AxisId>(static_cast<int>(i));
-    bool used = false;
-    for (const ArrayId id : op.inputs) used = used || diagram.array(id).has(axis);
-    for (const ArrayId id : op.outputs) used = used || diagram.array(id).has(axis);
-    if (used) domain.axes[domain.count++] = axis;
-  }
+  AxisBits used = 0;
+  for (const ArrayId id : op.inputs) used |= bits(diagram.array(id).axes);
+  for (const ArrayId id : op.outputs) used |= bits(diagram.array(id).axes);
+  for (; used != 0; used &= used - 1) domain.axes[domain.count++] = static_cast<AxisId>(std::countr_zero(used));
   return domain;
 }
 

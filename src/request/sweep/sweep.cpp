@@ -135,7 +135,8 @@ namespace {
 // other sizes: the first one with its time tells.
 void predict_wanted(const Sweep& sweep, SweptPoint& swept, Wanted wanted) {
   if (swept.rated != &sweep || !sweep.plan->kernel.others.empty()) wanted = Wanted::times;
-  predict(*sweep.plan, *sweep.hardware, swept.point, swept.prediction, wanted);
+  if (swept.predicted_of != &sweep) swept.blocks.clear(), swept.predicted_of = &sweep;
+  predict(*sweep.plan, *sweep.hardware, swept.point, swept.prediction, wanted, &swept.blocks);
   if (wanted == Wanted::times) {
     swept.rated = &sweep, swept.has_rate = swept.prediction.runnable;
     return;

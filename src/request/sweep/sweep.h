@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "predict/explain/prediction_columns.h"
+#include "predict/point/block_memory.h"
 #include "request/sweep/sweep_axes.h"
 #include "search/search.h"
 
@@ -43,6 +44,8 @@ struct SweptPoint {
   const Sweep* based_on = nullptr;  // the sweep whose base point `point` was made from
   Point point;
   Prediction prediction;
+  BlockMemory blocks;  // of the last point of `predicted_of`
+  const Sweep* predicted_of = nullptr;
   const Sweep* rated = nullptr;  // the sweep whose GPU, as `has_rate` says, has a rate for the formats
   bool has_rate = true;
   std::vector<std::string> reasons;  // why nothing is predicted; empty: it is

@@ -56,7 +56,7 @@ class LineSink : public RowSink {
     output_.write(join(keys, ",") + "\n");
   }
   void add(Cells row, RowBatch& batch) const override {
-    if (csv_) batch.text += csv_line(row);
+    if (csv_) add_csv_line(row, batch.text);
     else batch.text += row.front().dump() + "\n";
   }
   void write(RowBatch& batch) override {
