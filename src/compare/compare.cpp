@@ -175,7 +175,7 @@ void predict_one(ComparedOne& one, Keep keep, TimeChoices time, const std::files
     return void(one.skipped = outside.front());
   if (keep == Keep::points) compared.plan = *one.plan;  // its prediction names arrays of its plan
   const Plan& plan = keep == Keep::points ? compared.plan : *one.plan;
-  predict(plan, *one.hardware, compared.point, compared.prediction);
+  predict(plan, *one.hardware, compared.point, compared.prediction, keep == Keep::points ? Wanted::all : Wanted::times);
   if (!compared.prediction.feasible) {  // no time is predicted, and the bytes are of a launch that cannot be
     const JsonOptions none;
     const PredictedPoint row{plan, *one.hardware, compared.point, &compared.prediction, none};

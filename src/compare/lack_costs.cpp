@@ -35,7 +35,8 @@ std::vector<CostPoint> points_on(const HardwareProfile& gpu, const validate::Exp
     const Plan& plan = catalogue.plan(measured.kernel);
     Point point = model_point(record, plan, catalogue.data_directory);
     if (!unsupported(plan, gpu, point).empty() || !unsupported_on(plan, gpu).empty()) continue;
-    const Prediction prediction = predict(plan, gpu, point);
+    Prediction prediction;
+    predict(plan, gpu, point, prediction, Wanted::times);
     if (prediction.time.modelled) points.push_back({plan, std::move(point), prediction.time.total});
   }
   return points;

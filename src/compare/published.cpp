@@ -101,7 +101,7 @@ PublishedTime predict_row(const PublishedTable& table, const PublishedRow& row, 
     const validate::MeasurePoint& measured = row.points[i];
     const Plan& plan = catalogue.plans.at(measured.kernel);
     const Point point = point_of(table, row, measured, plan, hardware, catalogue.data_directory);
-    predict(plan, hardware, point, prediction);
+    predict(plan, hardware, point, prediction, Wanted::times);
     time.kernels.push_back(measured.kernel);
     time.sizes = error_sizes(point.workload);
     time.predicted += prediction.time.total + (i == 0 ? copy_seconds(table, row, plan, point, hardware) : 0);

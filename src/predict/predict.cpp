@@ -133,7 +133,8 @@ void predict_bound(const Plan& plan, const HardwareProfile& hardware, const Stag
                    std::pmr::memory_resource& memory, Wanted wanted, Prediction& out) {
   const StageResults<LaunchCounts> counts = counted(bound, memory, wanted, out);
   out.runnable = true, out.feasible = fits(out);
-  if (wanted == Wanted::times) add_times(plan, hardware, bound, counts, Gains::wanted, out);
+  if (wanted <= Wanted::times)
+    add_times(plan, hardware, bound, counts, wanted == Wanted::all ? Gains::wanted : Gains::unwanted, out);
   // Check: no answer that cannot be.
   require_possible(out);
 }
@@ -160,7 +161,7 @@ bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const
   if (!fits(out)) return false;
   out.footprint.clear();
   for (BoundIsland& launch : bound) bind_sums(launch);
-  predict_bound(plan, hardware, bound, memory.resource, Wanted::times, out);
+  predict_bound(plan, hardware, bound, memory.resource, Wanted::all, out);
   return true;
 }
 

@@ -18,7 +18,7 @@ Prediction predict(const Plan& plan, const HardwareProfile& hardware, const Poin
 // that of the last point with the same plan, GPU and formats, or empty: what blocks have in common is not worked out
 // again.
 void predict(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out,
-             Wanted wanted = Wanted::times, BlockMemory* blocks = nullptr);
+             Wanted wanted = Wanted::all, BlockMemory* blocks = nullptr);
 
 // The same where every tile fits; false: `out` holds the footprint alone.
 bool predict_if_it_fits(const Plan& plan, const HardwareProfile& hardware, const Point& point, Prediction& out);

@@ -27,8 +27,9 @@ class LevelBytes {
   std::array<std::array<std::int64_t, 2>, level_count> bytes_{};
 };
 
-// What of a prediction is wanted: all of it; all but times; bytes at the L2 and beyond, and what arrays take.
-enum class Wanted { times, counts, memory };
+// What of a prediction is wanted: all of it; all but what a faster unit would save; all but times; bytes at the L2 and
+// beyond, and what arrays take.
+enum class Wanted { all, times, counts, memory };
 
 enum class Direction { read, write };
 template <>

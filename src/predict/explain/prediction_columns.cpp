@@ -271,13 +271,16 @@ void add_quality(Table& t) {
   add({"spills", "spills", "", "Spilled registers and what of them is modelled; null: none.", Origin::descriptor},
       json_time, Needs::prediction,
       [](const Row& r) { return r.prediction->time.spills ? Json(spill_text(*r.prediction)) : Json(nullptr); });
-  add({"saved_by_10_percent", "saved by 10 %", "", "Part of the time saved were one thing 10 % faster, by its name.",
+  t.push_back(column(
+      {"saved_by_10_percent", "saved by 10 %", "", "Part of the time saved were one thing 10 % faster, by its name.",
        Origin::time_model},
-      json_time, Needs::prediction, [](const Row& r) {
+      json_time, Needs::prediction,
+      [](const Row& r) {
         Json gains = Json::object();
         for (const GainRow& gain : gain_rows(*r.prediction)) gains[to_string(gain.lever)] = gain.part;
         return gains;
-      });
+      },
+      Wanted::all));
   add({"missing", "missing", "", "Rates that the GPU's profile lacks.", Origin::profile}, json_time, Needs::prediction,
       [](const Row& r) { return missing_rates(r.plan, r.hardware, *r.prediction); });
   add({"resources", "resources", "", "Busy time of each resource (table resources).", Origin::time_model}, json_time,

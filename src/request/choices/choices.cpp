@@ -114,7 +114,7 @@ class Chooser {
     Point point = point_;
     take_tile(point, tile), point.l2 = l2;
     if (!unsupported(plan_, gpu_, point).empty()) return std::nullopt;
-    predict(plan_, gpu_, point, prediction_);
+    predict(plan_, gpu_, point, prediction_, Wanted::times);
     return prediction_.feasible ? std::optional(busy_seconds(gpu_, prediction_)) : std::nullopt;
   }
 

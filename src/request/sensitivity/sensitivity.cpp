@@ -55,7 +55,7 @@ ChangedPoint changed_point(ChangedGpu& question, const std::string& path, double
     if (const auto outside = outside_shapes(plan.kernel, gpu, point.workload); !outside.empty())
       return changed.reason = join(outside, "; "), changed;
     Prediction prediction;
-    predict(plan, gpu, point, prediction);
+    predict(plan, gpu, point, prediction, Wanted::times);
     const auto& both = prediction.traffic[Boundary::hbm];
     changed.hbm_bytes = both[0] + both[1];
     changed.runs = prediction.feasible;

@@ -190,7 +190,7 @@ std::vector<OptionSpec> sweep_axis_options() {
 
 bool each_point(const SweepGrid& grid, const std::function<void(const SweptPoint&)>& visit) {
   return grid.each_point(
-      {.places = {0, grid.size()}, .threads = 1, .wanted = Wanted::times, .progress = {}},
+      {.places = {0, grid.size()}, .threads = 1, .wanted = Wanted::all, .progress = {}},
       [&](std::size_t, const SweptPoint& point) { visit(point); }, [](std::size_t) {});
 }
 

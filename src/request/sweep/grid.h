@@ -36,7 +36,7 @@ class SweepGrid {
   struct Run {
     Places places;
     std::size_t threads = 1;
-    Wanted wanted = Wanted::times;
+    Wanted wanted = Wanted::all;
     std::function<void(std::size_t done, std::size_t all)> progress = {};
   };
   using Make = std::function<void(std::size_t slot, const SweptPoint& point)>;

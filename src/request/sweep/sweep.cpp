@@ -134,10 +134,10 @@ namespace {
 // Whether the GPU has a rate for the formats is the same for all points of a sweep, unless a kernel has other code for
 // other sizes: the first one with its time tells.
 void predict_wanted(const Sweep& sweep, SweptPoint& swept, Wanted wanted) {
-  if (swept.rated != &sweep || !sweep.plan->kernel.others.empty()) wanted = Wanted::times;
+  if (swept.rated != &sweep || !sweep.plan->kernel.others.empty()) wanted = std::min(wanted, Wanted::times);
   if (swept.predicted_of != &sweep) swept.blocks.clear(), swept.predicted_of = &sweep;
   predict(*sweep.plan, *sweep.hardware, swept.point, swept.prediction, wanted, &swept.blocks);
-  if (wanted == Wanted::times) {
+  if (wanted <= Wanted::times) {
     swept.rated = &sweep, swept.has_rate = swept.prediction.runnable;
     return;
   }
@@ -163,7 +163,7 @@ void predict_one(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPo
 }
 
 // The point by the kernel that is chosen for it. Where none is, `chosen` is that of the sweep without a prediction.
-void choose_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& chosen) {
+void choose_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& chosen, Wanted wanted) {
   settle_at(sweep, at, chosen);
   chosen.reasons = {fmt::format("no kernel with a descriptor takes this point on {}", sweep.hardware->id)};
   std::string named;
@@ -175,7 +175,7 @@ void choose_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoin
   for (const Sweep& each : sweep.kernels) {
     if (!named.empty() && each.plan->kernel.name != named) continue;
     SweptPoint candidate;
-    predict_one(each, at, candidate, Wanted::times);
+    predict_one(each, at, candidate, std::min(wanted, Wanted::times));
     const bool faster =
         candidate.feasible() && (!chosen.feasible() || candidate.prediction.time.total < chosen.prediction.time.total);
     if (faster || !named.empty()) chosen = std::move(candidate);
@@ -186,7 +186,7 @@ void choose_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoin
 
 void predict_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept, Wanted wanted) {
   if (sweep.chosen_by.empty()) predict_one(sweep, at, swept, wanted);
-  else choose_at(sweep, at, swept);
+  else choose_at(sweep, at, swept, wanted);
 }
 
 Json sweep_object(const SweptPoint& swept) {

@@ -61,7 +61,7 @@ void settle_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoin
 
 // Predicts it, no more than is wanted. Throws InputError at an invalid point.
 void predict_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept,
-                Wanted wanted = Wanted::times);
+                Wanted wanted = Wanted::all);
 
 // One point's JSON object.
 Json sweep_object(const SweptPoint& swept);

@@ -15,7 +15,7 @@ class SweepRows {
   Cells row(const SweptPoint& point) const;
   const std::vector<RowColumn>& described() const { return described_; }
   bool objects() const { return objects_; }
-  Wanted wanted() const { return objects_ ? Wanted::times : wanted_of(columns_); }  // what of a prediction rows show
+  Wanted wanted() const { return objects_ ? Wanted::all : wanted_of(columns_); }  // what of a prediction rows show
   // Of SQLite: the type of each column, where the first point's row has a value.
   void set_types(const Cells& first);
 
