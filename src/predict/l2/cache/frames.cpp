@@ -39,9 +39,10 @@ int FrameSweep::entry(std::size_t slot, int place) const {
 void FrameSweep::touch(L2Cache& cache, std::size_t slot, int place, int side) {
   const auto bytes = static_cast<double>(place_bytes_);
   std::int64_t& touches = touches_[slot];
-  // Ages under a whole frame take turns: looking changes nothing.
-  if (places_ > 1) {
-    const int age = 1 + looked_at_++ % (places_ - 1);
+  // Ages under a whole frame take turns at some of the touches: looking changes nothing, and takes as long as a touch.
+  constexpr int touches_a_look = 5;  // prime to the places of a frame: each place is looked at
+  if (places_ > 1 && touched_++ % touches_a_look == 0) {
+    const int age = 1 + static_cast<int>(touched_ / touches_a_look % (places_ - 1));
     if (touches >= age) {
       const int at = entry(slot, (place - age + places_) % places_);
       FrameAge& found = ages_[static_cast<std::size_t>(age)];

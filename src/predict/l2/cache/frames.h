@@ -41,7 +41,8 @@ class FrameSweep {
  private:
   int entry(std::size_t slot, int place) const;
 
-  int places_ = 0, first_entry_ = 0, looked_at_ = 0;
+  int places_ = 0, first_entry_ = 0;
+  std::int64_t touched_ = 0;
   std::int64_t place_bytes_ = 0;
   std::vector<std::int64_t> touches_;  // by slot
   FrameAges ages_;
