@@ -60,8 +60,7 @@ struct SweptPoint {
 void settle_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept);
 
 // Predicts it, no more than is wanted. Throws InputError at an invalid point.
-void predict_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept,
-                Wanted wanted = Wanted::all);
+void predict_at(const Sweep& sweep, const std::vector<std::size_t>& at, SweptPoint& swept, Wanted wanted = Wanted::all);
 
 // One point's JSON object.
 Json sweep_object(const SweptPoint& swept);

@@ -102,7 +102,7 @@ class L2Cache {
   std::size_t line(std::size_t fragment, int side, int home) const;
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
-  bool use(std::size_t fragment, int side, int home);  // whether it was there
+  bool use(std::size_t fragment, int side, int home);                                           // whether it was there
   void drop_oldest(List& set);
   void clean(std::size_t fragment, int home);
   void supply(std::size_t fragment, int home);  // to a cache before this one, from here or from memory

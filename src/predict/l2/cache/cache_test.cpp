@@ -151,8 +151,8 @@ TEST_CASE("an entry of several pieces behaves like its pieces") {
 }
 
 // Measured: DRAM bytes of sweeps by counter (validate/microbench/l2_reuse.cu); see measured.l2 of the profile. The
-// machine has one random placement; the model takes the mean of several. Largest differences: 0.12 for pieces, 0.115 for
-// 8 ranges, 0.142 for one, 0.15 for reads by one SM, 0.24 for additions, which the GPU spreads more evenly over its
+// machine has one random placement; the model takes the mean of several. Largest differences: 0.12 for pieces, 0.115
+// for 8 ranges, 0.142 for one, 0.15 for reads by one SM, 0.24 for additions, which the GPU spreads more evenly over its
 // sets.
 TEST_CASE("repeated sweeps over the L2 hit as often as measured on an H200") {
   const auto near = [](double found, double measured, double by) {
