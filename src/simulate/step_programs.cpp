@@ -117,9 +117,7 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
   const SmMachine& machine =
       machines_.try_emplace({gpu, question.copies_from}, hardware, question.copies_from).first->second;
   const auto operations = [&](const std::vector<Instruction>& code) {
-    std::vector<SmOperation> list;
-    for (const Instruction& instruction : code) list.push_back(machine.operation(instruction, question.warps));
-    return list;
+    return machine.operations(code, question.warps);
   };
   const SmProgram steps{operations(asked == Asked::masked ? program->masked : program->step), question.warps};
   constexpr int clocks_alone = -1;
@@ -155,8 +153,9 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
   constexpr std::uint64_t bytes_of_instruction = 16;
   for (std::size_t i = 0; i < program->step.size(); ++i) {
     listed.code.section.instructions[i].address = i * bytes_of_instruction;
-    loop.path.push_back(i), sm.code.push_back(machine.operation(program->step[i], question.warps));
+    loop.path.push_back(i);
   }
+  sm.code = machine.operations(program->step, question.warps);
   loop.steady = simulate_steady(sm, machine.limits(), question.resident, event_passes);
   listed.simulation = {.hardware = hardware.id,
                        .resident = question.resident,
