@@ -28,6 +28,9 @@ constexpr int products_under_way = 7;
 // Microbenchmark on an H100, 16 branches over 12 stores: clocks from a taken branch to its target beyond stall counts.
 constexpr double taken_branch = 9.4;
 
+// The same where threads of a warp that branched meet again: from the branch over code until after the meeting.
+constexpr double meeting = 20;
+
 constexpr int warp_threads = 32;
 
 // "0x10", "10", "SB0": the number in an operand, 0 without one.
@@ -182,6 +185,16 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
   }
   add_held(op);
   return op;
+}
+
+std::vector<SmOperation> SmMachine::operations(const std::vector<Instruction>& way, int warps) const {
+  std::vector<SmOperation> list;
+  for (const Instruction& instruction : way) {
+    if (instruction.opcode == "BSYNC" && !list.empty() && way[list.size() - 1].opcode == "BRA")
+      list.back().stall += ticks(meeting);
+    list.push_back(operation(instruction, warps));
+  }
+  return list;
 }
 
 }  // namespace tilescope

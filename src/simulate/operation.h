@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/enum_table.h"
 #include "hardware/profile.h"
@@ -85,6 +86,8 @@ class SmMachine {
   explicit SmMachine(const HardwareProfile& hardware, CopySource source = CopySource::hbm);
   // `warps`: of a block, that run the code. A barrier waits for all of them, or for as many as it counts.
   SmOperation operation(const Instruction& instruction, int warps) const;
+  // Of a way through code. A branch right before a meeting of a warp's threads is taken: it leads over other code.
+  std::vector<SmOperation> operations(const std::vector<Instruction>& way, int warps) const;
   const SmLimits& limits() const { return limits_; }
   const std::set<std::string>& missing() const;
 

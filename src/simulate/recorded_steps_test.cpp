@@ -66,12 +66,6 @@ std::vector<RecordedCode> recorded_codes(const std::string& packed) {
   return codes;
 }
 
-std::vector<SmOperation> operations(const SmMachine& machine, const std::vector<Instruction>& code, int warps) {
-  std::vector<SmOperation> list;
-  for (const Instruction& instruction : code) list.push_back(machine.operation(instruction, warps));
-  return list;
-}
-
 // Relative errors, and whether docs/read-machine-code.md shows them.
 class ErrorTable {
  public:
@@ -107,7 +101,7 @@ TEST_CASE("simulated steps of fused_mma take the clocks that an H200 counted, wi
   const SmMachine machine(profile("h200_sxm"));
   ErrorTable errors;
   for (const RecordedCode& code : recorded_codes("fused_mma_steps.zst")) {
-    const SmProgram program{.code = operations(machine, code.loop, code.warps), .warps = code.warps};
+    const SmProgram program{.code = machine.operations(code.loop, code.warps), .warps = code.warps};
     const double clocks = simulate_steady(program, machine.limits(), code.resident).clocks;
     const double error = clocks / code.clocks - 1;
     errors.add(error,
@@ -123,8 +117,8 @@ TEST_CASE("simulated launches of Triton kernels take the clocks that an H100 cou
   ErrorTable errors;
   std::map<std::string, std::pair<double, int>> by_variant;
   for (const RecordedCode& code : recorded_codes("triton_steps.zst")) {
-    const SmProgram program{.code = operations(machine, code.loop, code.warps), .warps = code.warps};
-    const SmEnds ends{operations(machine, code.start, code.warps), operations(machine, code.end, code.warps)};
+    const SmProgram program{.code = machine.operations(code.loop, code.warps), .warps = code.warps};
+    const SmEnds ends{machine.operations(code.start, code.warps), machine.operations(code.end, code.warps)};
     for (const RecordedLaunch& launch : code.launches) {
       const auto round = [&](int blocks) {
         return simulate_blocks(program, ends, machine.limits(), blocks, launch.steps);

@@ -31,16 +31,20 @@ int warps_of(const CodeSummary& code, std::size_t loop, int all) {
   return std::max(1, warps);
 }
 
+std::vector<Instruction> instructions_on(const CodeSummary& code, const std::vector<std::size_t>& way) {
+  std::vector<Instruction> list;
+  for (const std::size_t i : way) list.push_back(code.section.instructions[i]);
+  return list;
+}
+
 // Clocks of blocks with start and end, and of a launch of them.
 void add_blocks(const CodeSummary& code, const SmMachine& machine, const SmProgram& program,
                 const SimulationChoices& choices, const HardwareProfile& hardware, int resident,
                 SimulatedLoop& simulated) {
   SmEnds ends;
   simulated.start = start_path(code, simulated.loop), simulated.end = end_path(code, simulated.loop);
-  for (const std::size_t i : simulated.start)
-    ends.start.push_back(machine.operation(code.section.instructions[i], program.warps));
-  for (const std::size_t i : simulated.end)
-    ends.end.push_back(machine.operation(code.section.instructions[i], program.warps));
+  ends.start = machine.operations(instructions_on(code, simulated.start), program.warps);
+  ends.end = machine.operations(instructions_on(code, simulated.end), program.warps);
   const auto round = [&](int blocks) {
     return simulate_blocks(program, ends, machine.limits(), blocks, choices.passes);
   };
@@ -108,8 +112,7 @@ KernelSimulation simulate_kernel(const CubinKernel& kernel, const CodeSummary& c
     simulated.loop = loop, simulated.path = step_path(code, loop, choices.through);
     simulated.warps = warps_of(code, loop, simulation.warps);
     SmProgram program{.code = {}, .warps = simulated.warps};
-    for (const std::size_t instruction : simulated.path)
-      program.code.push_back(machine.operation(code.section.instructions[instruction], simulated.warps));
+    program.code = machine.operations(instructions_on(code, simulated.path), simulated.warps);
     simulated.steady = simulate_steady(program, machine.limits(), simulation.resident, choices.event_passes);
     if (choices.passes > 0 && simulated.warps == simulation.warps)
       add_blocks(code, machine, program, choices, hardware, simulation.resident, simulated);

@@ -42,6 +42,19 @@ TEST_CASE("no simulated loop is faster than what its machine code keeps busy") {
   }
 }
 
+TEST_CASE("a branch over code to a meeting of a warp's threads takes its time; one into that code does not") {
+  const SmMachine machine(h200());
+  const auto stalls = [&](const std::vector<std::string>& opcodes) {
+    std::vector<Instruction> way(opcodes.size());
+    for (std::size_t i = 0; i < way.size(); ++i) way[i].opcode = opcodes[i], way[i].control.stall = 5;
+    Ticks sum = 0;
+    for (const SmOperation& op : machine.operations(way, 4)) sum += op.stall;
+    return sum;
+  };
+  CHECK(stalls({"BSSY", "BRA", "FADD", "BSYNC"}) == ticks(20));
+  CHECK(stalls({"BSSY", "BRA", "BSYNC"}) == ticks(15 + 20));
+}
+
 TEST_CASE("blocks of an SM follow from registers, threads and shared memory") {
   const HardwareProfile hardware = h200();
   CubinKernel kernel;

@@ -74,6 +74,32 @@ TEST_CASE("independent instructions of enough warps reach the rate of their pipe
   CHECK(clocks(std::vector(10, load), 8) == doctest::Approx(10 * 8 * 4));  // an SM has one shared memory
 }
 
+TEST_CASE("a rate that is no whole number of clocks is kept, though warps issue at whole ones") {
+  for (const double busy : {1.0625, 2.25, 4.4375, 11.25})
+    for (const int warps : {4, 16}) {
+      const std::vector<SmOperation> code(64, operation(SmPart::alu, busy));
+      CHECK(clocks(code, warps) == doctest::Approx(64 * busy * warps / 4).epsilon(0.02));
+    }
+}
+
+TEST_CASE("special functions and integer operations are served in the order in which warps ask") {
+  for (const auto& [part, busy] : {std::pair(SmPart::alu, 2), {SmPart::xu, 8}}) {
+    // Blocks that start together and do not repeat: as long as all their work, and each ends within a round of the
+    // last.
+    const SmProgram program{std::vector(40, operation(part, busy)), 4};
+    const double alone = simulate_blocks(program, {}, plain_limits(), 1, 4),
+                 all = simulate_blocks(program, {}, plain_limits(), 3, 4);
+    CHECK(all == doctest::Approx(3 * alone).epsilon(0.02));
+    const SmSteady steady = simulate_steady(program, plain_limits(), 3, 3);
+    std::array<int, 12> served{};
+    for (const SmEvent& event : steady.events) {
+      ++served[static_cast<std::size_t>(event.warp)];
+      const auto [least, most] = std::minmax({served[0], served[4], served[8]});
+      CHECK(most - least <= 2);
+    }
+  }
+}
+
 TEST_CASE("pipes beside each other take as long as the busiest") {
   std::vector<SmOperation> code;
   for (int i = 0; i < 12; ++i) code.push_back(operation(SmPart::tensor, 6)), code.push_back(operation(SmPart::alu, 2));

@@ -124,8 +124,7 @@ bool StepPrograms::has(const std::string& symbol) const {
 const StepPrograms::Operations& StepPrograms::operations(const SmMachine& machine, const std::vector<Instruction>& code,
                                                          int warps) const {
   Operations& list = operations_[{&machine, &code, warps}];
-  if (list.empty())
-    for (const Instruction& instruction : code) list.push_back(machine.operation(instruction, warps));
+  if (list.empty()) list = machine.operations(code, warps);
   return list;
 }
 
@@ -178,8 +177,9 @@ StepPrograms::Listed StepPrograms::listed(const StepQuestion& question, const Ha
   constexpr std::uint64_t bytes_of_instruction = 16;
   for (std::size_t i = 0; i < program->step.size(); ++i) {
     listed.code.section.instructions[i].address = i * bytes_of_instruction;
-    loop.path.push_back(i), sm.code.push_back(machine.operation(program->step[i], question.warps));
+    loop.path.push_back(i);
   }
+  sm.code = machine.operations(program->step, question.warps);
   loop.steady = simulate_steady(sm, machine.limits(), question.resident, event_passes);
   listed.simulation = {.hardware = hardware.id,
                        .resident = question.resident,
