@@ -10,9 +10,9 @@
 namespace tilescope {
 
 struct SmRates {
-  double xu = 0, fma = 0, alu = 0, conversion = 0, shuffle = 0;           // thread operations a clock
-  double smem = 0, l2 = 0;                                                // bytes a clock
-  double ex2_chain = 0, fma_chain = 0, max_chain = 0, shuffle_chain = 0;  // clocks until a result can be used
+  double xu = 0, fma = 0, alu = 0, conversion = 0, shuffle = 0;  // thread operations a clock
+  double smem = 0, l2 = 0;                                       // bytes a clock
+  double ex2_chain = 0, fma_chain = 0, shuffle_chain = 0;        // clocks until a result can be used
   double mma_interval = 0;                               // clocks of a scheduler between mma.sync of 16-bit operands
   double mma_chain = 0, wgmma_wait = 0, smem_chain = 0;  // wgmma_wait: clocks a wait takes beyond the products' own
   double mbarrier = 0, mbarrier_passed = 0, turn = 0;    // clocks
@@ -24,7 +24,7 @@ struct SmRates {
   double reductions = 0;                           // bytes a clock that a unit adds to memory while all do
   double local_latency = 0, local_latency_l1 = 0;  // clocks
   double l2_near = 0, l2_far = 0;                  // the same by the partition that has the line
-  double l2_scattered = 0, l2_few_lines = 0;       // B/clk of lone sectors, of few lines
+  double l2_few_lines = 0;                         // B/clk of lone sectors of few lines
   double block_start = 0, block_beside = 0;        // clocks; block_beside: where a unit has room for many
   // A clock of the pipe alone holds up mma.sync this long, or takes that much longer beside wgmma.
   struct Beside {
