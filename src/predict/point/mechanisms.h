@@ -18,6 +18,7 @@ enum class Mechanism : std::uint8_t {
   // waits of a step
   product_waits,
   special_waits,
+  row_waits,
   barriers,
   spill_waits,
   store_waits,
@@ -40,7 +41,6 @@ enum class Mechanism : std::uint8_t {
   turn,
   stall_clocks,
   // blocks
-  oldest_first,
   blocks_apart,
   first_together,
   block_ends,
@@ -77,6 +77,7 @@ struct EnumTable<Mechanism> {
       MechanismRow{M::bank_waits, "bank-waits", "products of threads wait for register banks"},
       MechanismRow{M::product_waits, "product-waits", "latency of matrix products"},
       MechanismRow{M::special_waits, "special-waits", "latency of the chain to the first exponential"},
+      MechanismRow{M::row_waits, "row-waits", "latency of shuffles of a row"},
       MechanismRow{M::barriers, "barriers", "waits for barriers and mbarriers"},
       MechanismRow{M::spill_waits, "spill-waits", "waits for spilled registers"},
       MechanismRow{M::store_waits, "store-waits", "copies queue behind stores of the same step"},
@@ -98,8 +99,6 @@ struct EnumTable<Mechanism> {
       MechanismRow{M::products_in_turn, "products-in-turn", "the same of the matrix unit for all of wgmma"},
       MechanismRow{M::turn, "turn", "a named barrier hands the turn on"},
       MechanismRow{M::stall_clocks, "stall-clocks", "mean stall count of the machine code (stall_clocks)"},
-      MechanismRow{M::oldest_first, "oldest-first",
-                   "blocks of an SM do not share it evenly, where a scheduler has more than two warps"},
       MechanismRow{M::blocks_apart, "blocks-apart", "in the start and end of one block the others go faster"},
       MechanismRow{M::first_together, "first-together", "the warps of a block go through the first step together"},
       MechanismRow{M::block_ends, "block-ends",

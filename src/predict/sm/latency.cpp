@@ -120,6 +120,9 @@ StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double st
   if (runs(Pipe::xu)) latency.special = rates.ex2_chain + 3 * rates.fma_chain;
   // A product of wgmma takes all that the special functions give: it waits for the last of them, and its conversion.
   if (runs(Pipe::xu) && bound.how.path().warpgroup) latency.special += rates.ex2_chain + rates.fma_chain;
+  if (runs(Pipe::shuffle))
+    latency.alu =
+        shuffles_of_row(bound) * (rates.shuffle_chain + rates.max_chain);  // what comes is joined with what was there
   if (bound.how.overlap == Overlap::lockstep)
     latency.barrier = static_cast<double>(std::max<std::int64_t>(1, bound.how.waits.barriers)) *
                       rates.block_barrier(warps_of_block(bound));
@@ -149,8 +152,9 @@ StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double st
   }
   if (!at_work(bound, Mechanism::product_waits)) latency.matrix = 0;
   if (!at_work(bound, Mechanism::special_waits)) latency.special = 0;
-  for (double* each :
-       {&latency.matrix, &latency.special, &latency.barrier, &latency.local, &latency.stores, &latency.statistics})
+  if (!at_work(bound, Mechanism::row_waits)) latency.alu = 0;
+  for (double* each : {&latency.matrix, &latency.special, &latency.alu, &latency.barrier, &latency.local,
+                       &latency.stores, &latency.statistics})
     *each /= shorter;
   return latency;
 }

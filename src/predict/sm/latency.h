@@ -5,10 +5,10 @@
 
 namespace tilescope {
 
-// What a warp waits for in every step whatever else happens: the end of each product, the chain to its first
-// exponential, barriers, spilled registers. Clocks.
+// What a warp waits for in every step whatever else happens: the end of each product, a row's shuffles, the chain to
+// its first exponential, barriers, spilled registers. Clocks.
 struct StepLatency {
-  double matrix = 0, special = 0, barrier = 0, local = 0;
+  double matrix = 0, special = 0, alu = 0, barrier = 0, local = 0;
   double stores = 0;      // of `barrier`: until results stored in the step have left, which its copies queue behind
   double statistics = 0;  // from the start of a step until what its threads load of rows' statistics is there
 };

@@ -54,6 +54,7 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .l2 = or_zero(m.l2.read_one_unit),
           .ex2_chain = or_zero(m.chains.ex2),
           .fma_chain = or_zero(m.chains.ffma),
+          .max_chain = or_zero(m.chains.max),
           .shuffle_chain = or_zero(m.chains.shuffle),
           .mma_interval = mma == m.tensor.mma.end() ? 0 : mma->second.value,
           .mma_chain = mma_chain == m.tensor.mma_latency.end() ? 0 : mma_chain->second.value,
@@ -83,7 +84,6 @@ SmRates sm_rates(const HardwareProfile& hardware) {
                     .fma = or_zero(m.beside.wgmma_ffma),
                     .alu = or_zero(m.beside.wgmma_max)},
           .wgmma_held = or_zero(m.beside.wgmma_held),
-          .oldest_first = or_zero(m.beside.oldest_first),
           .measured = &m};
 }
 

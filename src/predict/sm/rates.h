@@ -10,9 +10,9 @@
 namespace tilescope {
 
 struct SmRates {
-  double xu = 0, fma = 0, alu = 0, conversion = 0, shuffle = 0;  // thread operations a clock
-  double smem = 0, l2 = 0;                                       // bytes a clock
-  double ex2_chain = 0, fma_chain = 0, shuffle_chain = 0;        // clocks until a result can be used
+  double xu = 0, fma = 0, alu = 0, conversion = 0, shuffle = 0;           // thread operations a clock
+  double smem = 0, l2 = 0;                                                // bytes a clock
+  double ex2_chain = 0, fma_chain = 0, max_chain = 0, shuffle_chain = 0;  // clocks until a result can be used
   double mma_interval = 0;                               // clocks of a scheduler between mma.sync of 16-bit operands
   double mma_chain = 0, wgmma_wait = 0, smem_chain = 0;  // wgmma_wait: clocks a wait takes beyond the products' own
   double mbarrier = 0, mbarrier_passed = 0, turn = 0;    // clocks
@@ -30,8 +30,7 @@ struct SmRates {
   struct Beside {
     double xu = 0, fma = 0, alu = 0;
   } mma, wgmma;
-  double wgmma_held = 0;    // a clock of fp32 arithmetic alone holds up the products of other warps this long
-  double oldest_first = 0;  // blocks of a unit share it evenly (0), or the oldest is served first everywhere (1)
+  double wgmma_held = 0;  // a clock of fp32 arithmetic alone holds up the products of other warps this long
 
   double block_barrier(std::int64_t warps) const;                  // clocks of bar.sync
   double far_memory() const { return hbm + l2_far - l2_latency; }  // clocks of loads of many lines from memory

@@ -15,11 +15,6 @@
 namespace tilescope {
 namespace {
 
-// Schedulers pick the oldest warp that can issue, so blocks on a unit do not share it evenly (beside.oldest_first), but
-// where there are no more warps than these on each: microbenchmark on an H200, one mix of instructions, ends equal to
-// 0.04 %.
-constexpr std::int64_t warps_served_alike = 2;
-
 // Of the FLOP of all products of a step, the last one's.
 double last_product_share(const BoundIsland& bound) {
   double last = 0, all = 0;
@@ -82,7 +77,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
       .in_turn = bound.how.overlap == Overlap::ping_pong && at_work(bound, Mechanism::in_turn),
       .products_in_turn = wgmma && at_work(bound, Mechanism::products_in_turn)};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
-  const std::array waits{latency.matrix, latency.special};
+  const std::array waits{latency.matrix, latency.special, latency.alu};
   for (std::size_t i = 0; i < waits.size(); ++i)
     network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
   // What warps add to memory leaves, in order, through the pipe by which they reach shared memory: their waits for
@@ -102,7 +97,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
     if (bound.how.special_parts > 0)
       chain -= std::min((products - d.tensor) * last, hidden_under_products(bound, d, rates, together));
     // Statistics of rows are wanted when the maxima of the first product's scores are known.
-    const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together;
+    const double before = products * (1 - last) + latency.matrix / 2 + d.alu / together + latency.alu;
     chain += std::max(0.0, latency.statistics - before);
     chain += (d.issue - d.issue_products) / together * bound.how.stall_clocks;
     network.delay = std::max(network.delay, chain - served);
@@ -251,8 +246,6 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   // Nothing covers the first tile's copy.
   if (bound.how.persistent)
     step.once = start + rates.hbm / shorter + std::min(copy, part.tensor * last_product_share(bound));
-  step.clocks.oldest_first = at_work(bound, Mechanism::oldest_first) ? rates.oldest_first : 0;
-  step.clocks.even = std::max<std::int64_t>(1, warps_served_alike / a_scheduler);
   if (waits) {
     const BlockWaits both = block_waits(bound, launch.counts, rates);
     step.clocks.fixed = step.once = step.lead = step.trail = 0, step.cold_extra = both.cold - both.warm;

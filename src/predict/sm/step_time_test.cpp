@@ -53,7 +53,8 @@ TEST_CASE("exponentials overlap with a product that takes them in parts; copies 
 TEST_CASE(
     "tiles outside the stream are loaded while all units wait, except in blocks that prefetch them; results leave") {
   HardwareProfile hardware = textbook();
-  hardware.measured->hbm.read = {4000e9, "M"}, hardware.measured->local.store = {64, "M"};
+  hardware.measured->hbm.read = {4000e9, "M"}, hardware.measured->hbm.write = {2000e9, "M"};
+  hardware.measured->local.store = {64, "M"};
   const double tile = 128 * 128 * 2, statistics = 128 * 4;  // `tile`: Q or O; `statistics`: L
   const Plan threads = load_plan_for_kernel("fused_mma", data);
   const Point point = attention(threads, 16, 4096, 128, 64, 8);
