@@ -68,8 +68,9 @@ bool begin_alike(const BoundIsland& bound) {
   return !(BlockOrder::falls(bound, GridDimension::kv) ? keys.end : keys.begin).moves();
 }
 
-// Of the blocks that run at once, those that stream the same tiles. They ask for a tile at about the same time, and all
-// of them wait for memory where the first one does.
+// Of the blocks that run at once, those that stream the same tiles. They ask for a tile at about the same time. The
+// first to ask waits for memory. The others are anywhere from beside it to where they find the tile in the L2: whoever
+// lags more catches up. Spread evenly, they wait for half of the difference.
 double blocks_side_by_side(const LaunchAtSm& launch) {
   const BoundIsland& bound = launch.bound;
   if (!begin_alike(bound)) return 1;
@@ -99,7 +100,8 @@ double missed_part(const LaunchAtSm& launch, Inputs inputs) {
   if (inputs == Inputs::in_l2) return 0;
   const double from_memory = inputs == Inputs::in_memory ? read(Boundary::hbm) : launch.memory.read_in_sequence;
   if (from_memory <= 0 || read(Boundary::l2) <= 0) return 0;
-  return std::min(1.0, blocks_side_by_side(launch) * from_memory / read(Boundary::l2));
+  const double waiting = (1 + blocks_side_by_side(launch)) / 2;
+  return std::min(1.0, waiting * from_memory / read(Boundary::l2));
 }
 
 StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs,
