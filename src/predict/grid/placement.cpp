@@ -9,9 +9,11 @@
 namespace tilescope {
 namespace {
 
-// Work is counted in clocks of a full unit; a unit with fewer blocks works it off faster. Its blocks share it evenly.
+constexpr double least_pace = 1e-3;  // where one more block adds nothing
+
+// Work is counted in clocks of a full unit; a unit with fewer blocks works it off faster, and older blocks get ahead.
 struct PlacingUnit {
-  std::vector<double> left;  // work of each block on the unit
+  std::vector<double> left;  // work of each block on the unit, the oldest first
   double at = 0;             // the time of `left`
   std::int64_t version = 0;  // of the last event put in the queue
 };
@@ -25,10 +27,12 @@ struct PlacingEvent {
 class Device {
  public:
   Device(std::int64_t units, std::int64_t resident, const BlockClocks& clocks)
-      : units_(static_cast<std::size_t>(units)) {
+      : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks) {
     const double full = clocks.step[static_cast<std::size_t>(resident - 1)];
     for (std::size_t j = 1; j <= static_cast<std::size_t>(resident); ++j)
-      pace_[j] = clocks.step[j - 1] > 0 ? full / clocks.step[j - 1] : 1;
+      done_by_[j] = static_cast<double>(j) * (clocks.step[j - 1] > 0 ? full / clocks.step[j - 1] : 1);
+    for (std::size_t count = 1; count <= static_cast<std::size_t>(resident); ++count)
+      for (std::size_t i = 0; i < count; ++i) pace_[count][i] = pace(i, count);
   }
 
   void start(std::int64_t unit, double time, double work) {
@@ -48,7 +52,7 @@ class Device {
       PlacingUnit& u = units_[static_cast<std::size_t>(event.unit)];
       if (event.version != u.version) continue;
       advance(event.unit, event.time);
-      u.left.erase(std::min_element(u.left.begin(), u.left.end()));
+      u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u).first));
       announce(event.unit);
       freed_.push_back(event.unit), time = event.time;
     }
@@ -60,9 +64,26 @@ class Device {
   double busy() const { return busy_; }
 
  private:
+  // Work a clock of the i-th oldest block of a unit that holds `count`: an even share of what all get done, or, were
+  // the oldest served first everywhere, what it adds to those before it.
+  double pace(std::size_t i, std::size_t count) const {
+    const double first = std::max(least_pace, done_by_[i + 1] - done_by_[i]);
+    const double ahead = static_cast<std::int64_t>(count) > clocks_.even ? clocks_.oldest_first : 0;
+    return (1 - ahead) * done_by_[count] / static_cast<double>(count) + ahead * first;
+  }
+  // The block of a unit that ends next, and the clocks until then.
+  std::pair<std::size_t, double> next_of(const PlacingUnit& u) const {
+    const auto& paces = pace_[u.left.size()];
+    std::size_t best = 0;
+    double least = u.left[0] / paces[0];
+    for (std::size_t i = 1; i < u.left.size(); ++i)
+      if (const double clocks = u.left[i] / paces[i]; clocks < least) best = i, least = clocks;
+    return {best, least};
+  }
   void advance(std::int64_t unit, double time) {
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
-    for (double& left : u.left) left -= (time - u.at) * pace_[u.left.size()];
+    const auto& paces = pace_[u.left.size()];
+    for (std::size_t i = 0; i < u.left.size(); ++i) u.left[i] -= (time - u.at) * paces[i];
     if (!u.left.empty()) busy_ += time - u.at;
     u.at = time;
   }
@@ -70,12 +91,14 @@ class Device {
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
     ++u.version;
     if (u.left.empty()) return;
-    const double least = *std::min_element(u.left.begin(), u.left.end());
-    events_.push({u.at + std::max(0.0, least / pace_[u.left.size()]), unit, u.version});
+    events_.push({u.at + std::max(0.0, next_of(u).second), unit, u.version});
   }
 
   std::vector<PlacingUnit> units_;
-  std::array<double, most_resident + 1> pace_{};  // work a clock of each of so many blocks on a unit
+  std::int64_t resident_;
+  const BlockClocks& clocks_;
+  std::array<double, most_resident + 1> done_by_{};                          // work a clock of so many blocks on a unit
+  std::array<std::array<double, most_resident>, most_resident + 1> pace_{};  // by blocks on a unit, and block
   std::vector<std::int64_t> freed_;
   std::priority_queue<PlacingEvent, std::vector<PlacingEvent>, std::greater<>> events_;
   double busy_ = 0;

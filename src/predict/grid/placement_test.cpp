@@ -140,14 +140,24 @@ TEST_CASE("a block out of step advances faster while other blocks wait") {
   }
 }
 
-TEST_CASE("blocks of an SM share it evenly") {
+TEST_CASE("of two blocks on an SM the older one finishes first, and the next block starts beside the younger one") {
   BlockClocks clocks;
   clocks.step.fill(0);
   clocks.step[0] = 10, clocks.step[1] = 15;  // two blocks together do 4/3 of the work of one
-  // One SM runs two blocks of 100 steps, the other two blocks of 110 steps. Two more blocks follow: the first SM
-  // becomes free for both at once.
+  // One SM runs two blocks of 100 steps, the other two blocks of 110 steps. Two more blocks follow. With fair sharing
+  // the first SM becomes free for both at once. With the oldest block first, each SM takes one.
   const std::vector<std::int64_t> steps{100, 110, 100, 110, 100, 100};
   CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));
+  clocks.oldest_first = 1;
+  // On the second SM the older block takes 10 clocks a step and the younger 30. The older block ends at 1100. The
+  // younger then has 110 - 36.7 steps left and ends at 1833.3. The sixth block starts at 1100, has 100 - 24.4 steps
+  // left at 1833.3 and ends last.
+  CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(1100 + 733.33 + 755.56).epsilon(1e-4));
+  clocks.even = 2;
+  CHECK(place_blocks(steps, 2, 2, clocks).clocks == doctest::Approx(15 * 100 + 15 * 100));
+  clocks.even = 1;
+  // The bias does not change the work that an SM completes when all its blocks stay to the end.
+  clocks.oldest_first = 0.5;
   const std::vector<std::int64_t> one{100};
   CHECK(place_blocks(one, 2, 2, clocks).clocks == doctest::Approx(1000));
 }

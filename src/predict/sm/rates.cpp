@@ -84,6 +84,7 @@ SmRates sm_rates(const HardwareProfile& hardware) {
                     .fma = or_zero(m.beside.wgmma_ffma),
                     .alu = or_zero(m.beside.wgmma_max)},
           .wgmma_held = or_zero(m.beside.wgmma_held),
+          .oldest_first = or_zero(m.beside.oldest_first),
           .measured = &m};
 }
 

@@ -30,7 +30,8 @@ struct SmRates {
   struct Beside {
     double xu = 0, fma = 0, alu = 0;
   } mma, wgmma;
-  double wgmma_held = 0;  // a clock of fp32 arithmetic alone holds up the products of other warps this long
+  double wgmma_held = 0;    // a clock of fp32 arithmetic alone holds up the products of other warps this long
+  double oldest_first = 0;  // blocks of a unit share it evenly (0), or the oldest is served first everywhere (1)
 
   double block_barrier(std::int64_t warps) const;                  // clocks of bar.sync
   double far_memory() const { return hbm + l2_far - l2_latency; }  // clocks of loads of many lines from memory
