@@ -50,7 +50,7 @@ TEST_CASE("a mechanism taken out alone changes what the whole model gives withou
   const std::vector<AblationRow> rows = ablations(few.directory(), data, Ablations::mechanisms);
   const AblationRow& whole = row_of(rows, "all");
   CHECK(whole.changed == 0);
-  for (const Mechanism mechanism : {Mechanism::power, Mechanism::first_copy, Mechanism::launch_gaps}) {
+  for (const Mechanism mechanism : {Mechanism::power, Mechanism::block_ends, Mechanism::launch_gaps}) {
     const AblationRow& row = row_of(rows, to_string(mechanism));
     double sum = 0;
     std::size_t n = 0, changed = 0;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "simulate/step_path.h"
+#include "kernel/code/summary/step_path.h"
 
 namespace tilescope {
 namespace {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "kernel/code/summary/step_path.h"
 #include "kernel/code/testdata/test_kernels.h"
 #include "loopbounds/loop_bounds.h"
-#include "simulate/step_path.h"
 #include "simulate/timeline.h"
 
 using namespace tilescope;

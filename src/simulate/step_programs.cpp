@@ -86,7 +86,8 @@ void StepPrograms::read() const {
 const StepProgram* StepPrograms::find(const std::string& symbol) const {
   if (!is_read_) read();
   if (const auto found = programs_.find(symbol); found != programs_.end()) return &found->second;
-  const auto place = places_.find(symbol);
+  const auto all = std::pair(std::size_t{0}, text_.size());
+  const auto place = only_ ? places_.emplace(symbol, all).first : places_.find(symbol);
   if (place == places_.end()) return nullptr;
   StepProgram& program = programs_[symbol];
   std::string_view lines =

@@ -31,6 +31,9 @@ struct StepQuestion {
 class StepPrograms {
  public:
   explicit StepPrograms(std::filesystem::path file) : file_(std::move(file)) {}
+  // The program of one instance, of any name, which `file` has in its own text: its sections.
+  StepPrograms(std::filesystem::path file, std::string program)
+      : file_(std::move(file)), is_read_(true), text_(std::move(program)), only_(true) {}
 
   // Whether the file has the instance. Throws InputError where the file is damaged.
   bool has(const std::string& symbol) const;
@@ -64,6 +67,7 @@ class StepPrograms {
   mutable std::mutex mutex_;
   mutable bool is_read_ = false;
   mutable std::string text_;
+  bool only_ = false;  // `text_` is the program of every name
   mutable std::map<std::string, std::pair<std::size_t, std::size_t>, std::less<>> places_;  // in `text_`
   mutable std::map<std::string, StepProgram, std::less<>> programs_;
   mutable std::map<Key, double> known_;

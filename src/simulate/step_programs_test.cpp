@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "simulate/unpack_steps.h"
 
 using namespace tilescope;
 
@@ -74,6 +75,18 @@ TEST_CASE("an instance without a program has no clocks, and a damaged file is re
   std::ofstream(file) << "no steps";
   CHECK_THROWS_AS((void)StepPrograms(file).has("f"), InputError);
   std::filesystem::remove(file);
+}
+
+TEST_CASE("a program that a descriptor has in its own text is answered like one of a file") {
+  const std::string file = (kernels / "fused_mma" / "steps.zst").string();
+  const StepQuestion question = first_of(kernels / "fused_mma" / "code.json", 2);
+  const std::string all = unpacked_steps(read_file(file), file);
+  const std::size_t start = all.find('\n', all.find("# " + question.symbol)) + 1;
+  const StepPrograms own("mine.yaml", all.substr(start, all.find("\n# ", start) + 1 - start));
+  CHECK(own.clocks(question, measured_gpu()) == StepPrograms(file).clocks(question, measured_gpu()));
+  CHECK(own.around(question, measured_gpu()) == StepPrograms(file).around(question, measured_gpu()));
+  CHECK_THROWS_WITH_AS(StepPrograms("mine.yaml", "step\nno instruction\n").has("a"), doctest::Contains("mine.yaml"),
+                       InputError);
 }
 
 TEST_CASE("the listing of a step adds up to its clocks") {

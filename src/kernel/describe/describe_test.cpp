@@ -90,6 +90,20 @@ TEST_CASE("facts are the same after writing and reading; damaged ones are refuse
   CHECK(refused > 1000);
 }
 
+TEST_CASE("a kernel whose warps are alike has the program of a step, one with roles has none") {
+  const AttentionFacts triton = test_facts("triton_forward");
+  for (const char* section : {"step\n", "\nstart\n", "\nend\n"})
+    CHECK(triton.program.find(section) != std::string::npos);
+  CHECK(triton.program.find("HGMMA") != std::string::npos);
+  CHECK(triton.program.find("masked\n") == std::string::npos);  // no mask
+  CHECK(test_facts("fused_wgmma").program.empty());             // copies and products by different warps
+  const Description description = describe_kernel({.name = "a", .facts = triton, .launch = {{16, 16, 1}, 128, 24576}});
+  CHECK(description.yaml().find("  program: |\n    step\n    ") != std::string::npos);
+  AttentionFacts damaged = triton;
+  damaged.program = "step\n\t1 7 7 0 NOP\n";
+  CHECK_THROWS_AS(read_facts(facts_json(damaged), "facts"), InputError);
+}
+
 TEST_CASE("what a kernel stores, and how its exponentials stand, follows from its code") {
   const AttentionFacts wgmma = test_facts("fused_wgmma"), split = test_facts("split_kv");
   CHECK(wgmma.rows_stored == 16);

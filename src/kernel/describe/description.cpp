@@ -279,6 +279,17 @@ std::string line(const DescribedValue& value, std::string_view indent) {
   return fmt::format("{}{}: {}  # {}: {}\n", indent, value.key, value.value, to_string(value.from), value.reason);
 }
 
+// The lines of a block scalar.
+std::string indented(const std::string& lines) {
+  std::string text;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = std::min(lines.find('\n', at), lines.size() - 1);
+    text += "    " + lines.substr(at, end + 1 - at);
+    at = end + 1;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string operand_format(const std::string& operands) {
@@ -306,6 +317,7 @@ std::string Description::yaml() const {
   for (const DescribedValue& value : work) text += line(value, "        ");
   text += "  variants:\n";
   for (std::size_t i = 0; i < variant.size(); ++i) text += line(variant[i], i == 0 ? "    - " : "      ");
+  if (!program.empty()) text += "  program: |\n" + indented(program);
   for (const DescribedValue& value : launch) text += "# launch: " + line(value, "");
   for (const MissingValue& value : missing) text += fmt::format("# missing: {}: {}\n", value.key, value.reason);
   return text;
@@ -333,7 +345,8 @@ Description describe_kernel(const DescribeInput& input) {
                           .work = {},
                           .variant = {},
                           .launch = {},
-                          .missing = {}};
+                          .missing = {},
+                          .program = {}};
   describe_sizes(input, description);
   const BlockTile tile = block_tile(input.facts, input.launch, description.missing);
   if (tile.tile_q == 0) return description;
@@ -348,6 +361,7 @@ Description describe_kernel(const DescribeInput& input) {
   describe_variant(input, tile, description);
   description.pass = input.facts.pass;
   description.work = work_rates(input.facts);
+  description.program = input.facts.program;
   return description;
 }
 

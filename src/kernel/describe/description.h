@@ -57,6 +57,7 @@ struct Description {
   std::vector<DescribedValue> kernel, island, work, variant;  // by part of the file, in its order
   std::vector<DescribedValue> launch;                         // sizes of the launch, by the options that state them
   std::vector<MissingValue> missing;                          // what could not be found, and why
+  std::string program;                                        // step_program.h
 
   std::string yaml() const;  // the descriptor; the source of each value, and what is missing, are comments
 };

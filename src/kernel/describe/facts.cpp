@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kernel/describe/always.h"
+#include "kernel/describe/step_program.h"
 #include "kernel/describe/stores.h"
 
 namespace tilescope {
@@ -209,6 +210,7 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   facts.persistent = loop.parent.has_value();
   facts.spilled_step = spilled(loop.always), facts.spill_waits = waits_for_spills(loop_code(code, loop));
   add_outside(code, found, facts);
+  facts.program = step_program(code, found);
   return {.facts = std::move(facts)};
 }
 

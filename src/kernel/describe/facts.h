@@ -61,6 +61,7 @@ struct AttentionFacts {
   std::int64_t special_parts = 0;       // keys whose exponentials stand right before their part of that product; 0: all
   SpilledBytes spilled_step, spilled_once;
   std::int64_t spill_waits = 0;  // times in a pass that a warp waits for a spilled value
+  std::string program;           // step_program.h; empty: not known
 };
 
 struct FoundFacts {

@@ -40,7 +40,7 @@ void visit_facts(Facts& f, const Visit& visit) {
   visit("pass", f.pass), visit("p_in_registers", f.p_in_registers), visit("reduces", f.reduces);
   visit("spilled_step_stored", f.spilled_step.stored), visit("spilled_step_loaded", f.spilled_step.loaded);
   visit("spilled_once_stored", f.spilled_once.stored), visit("spilled_once_loaded", f.spilled_once.loaded);
-  visit("spill_waits", f.spill_waits);
+  visit("spill_waits", f.spill_waits), visit("program", f.program);
 }
 
 template <class T>
@@ -94,7 +94,8 @@ bool added_later(std::string_view name) {
   constexpr std::string_view names[] = {
       "rows_stored",   "stores_without_product", "copies_out",  "rewrites_tiles", "value_bits",
       "special_parts", "q_once_in_smem",         "score_parts", "value_operands", "transposed",
-      "q_direct",      "fetched_bytes",          "pass",        "p_in_registers", "reduces"};
+      "q_direct",      "fetched_bytes",          "pass",        "p_in_registers", "reduces",
+      "program"};
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
@@ -104,6 +105,10 @@ void check_sizes(const AttentionFacts& f) {
     require(size > 0, "sizes of at least 1");
   require(f.operand_bits >= 4 && f.loaded_bits >= 4, "operand_bits and loaded_bits of at least 4");
   require(f.rows * f.keys >= f.unit_threads, "a score for every thread of a unit");
+  require(f.program.empty() || (f.program.front() > ' ' && f.program.back() == '\n' &&
+                                std::all_of(f.program.begin(), f.program.end(),
+                                            [](char c) { return (c >= ' ' && c <= '~') || c == '\n'; })),
+          "a program of lines of printable characters");
 }
 
 }  // namespace

@@ -256,6 +256,7 @@ struct KernelDescriptor {
   std::vector<IslandImplementation> others;  // of islands that have several, for more steps
   std::vector<KernelVariant> variants;       // empty: any tile (an assumed implementation)
   bool simulated = false;                    // code.json: clocks of a step come from the machine code on a simulated SM
+  std::string program;                       // that code, where the descriptor itself has it
   std::vector<LaunchCode> launch_codes;      // of islands without products, where their machine code is known
 
   bool is_free(std::string_view parameter) const;

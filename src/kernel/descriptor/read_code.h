@@ -22,6 +22,7 @@ struct KernelCode {
   std::vector<Node> stated;  // variants in full, where `variants_stated`
   bool variants_stated = false;
   std::string compute_capability;  // that the code is made for; empty: not stated
+  std::string program;             // of a step: text as a file of steps has it for an instance
 };
 KernelCode read_code(const Node& root);
 

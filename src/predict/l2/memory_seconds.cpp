@@ -53,14 +53,8 @@ double measured_l2(const BoundIsland& bound, const LaunchCounts& counts) {
   const HardwareProfile& hardware = bound.hardware;
   if (!hardware.measured || !hardware.measured->l2.read_private || !hardware.measured->l2.write) return 0;
   const auto& bytes = counts.traffic.bytes[Boundary::l2];
-  // What a unit stores and loads again is next to nothing side by side: a rate of its own.
-  const auto& both = hardware.measured->l2.write_and_read;
-  const double spilled = both && at_work(bound, Mechanism::spills_both_ways)
-                             ? static_cast<double>(std::min(counts.local.stored, counts.local.missed))
-                             : 0;
-  return (both ? spilled / both->value : 0) +
-         std::max(l2_read_seconds(bound, counts, static_cast<double>(bytes[0]) - spilled),
-                  (static_cast<double>(bytes[1]) - spilled) / hardware.measured->l2.write->value);
+  return std::max(l2_read_seconds(bound, counts, static_cast<double>(bytes[0])),
+                  static_cast<double>(bytes[1]) / hardware.measured->l2.write->value);
 }
 
 }  // namespace
@@ -109,42 +103,6 @@ double last_level_seconds(const HardwareProfile& hardware, double bytes) {
 double l2_seconds(const BoundIsland& bound, const LaunchCounts& counts) {
   const double measured = measured_l2(bound, counts);
   return measured > 0 ? measured : seconds_at(moved(counts, Boundary::l2), l2_bandwidth(bound.hardware));
-}
-
-// Memory reads a line's parts for two instructions, tiles or stages: the same bytes take longer. Measured of tiles that
-// are one piece, in runs: one run for each index of the axes of which a block takes one value at a time.
-double off_line_seconds(const BoundIsland& bound, const LaunchCounts& counts) {
-  const auto& measured = bound.hardware.measured;
-  if (!at_work(bound, Mechanism::off_line)) return 0;
-  if (!measured || !measured->hbm.read || !measured->hbm.read_off_line || !bound.hardware.line_bytes) return 0;
-  const Diagram& diagram = bound.plan.schedule.diagram;
-  double bytes = 0;
-  for (const Term& term : counts.terms) {
-    if (term.boundary != Boundary::hbm || term.direction != Direction::read || term.array < 0) continue;
-    const auto id = static_cast<ArrayId>(term.array);
-    if (!bound.streams(id) || copied_in_bulk(bound, id) || !in_shared_memory(bound, id)) continue;
-    std::int64_t runs = 1, run = 1, tile = 0;
-    bool one_piece = true;
-    for (const AxisId axis : diagram.array(id).axes) {
-      const BoundLoop* const loop = bound.nest.loop_over(axis);
-      const std::int64_t size = bound.nest.size(axis);
-      if (tile == 0 && loop && loop->tile == 1) {
-        runs = checked_mul(runs, size);
-        continue;
-      }
-      if (tile > 0 && loop && loop->tile < size) one_piece = false;
-      tile = tile == 0 ? (loop ? loop->tile : size) : checked_mul(tile, size), run = checked_mul(run, size);
-    }
-    if (tile == 0 || !one_piece) continue;
-    // Scales lie in an array of their own.
-    const std::int64_t bits_of_value = bits(bound.point.dtypes[index(id)].format);
-    const auto in_bytes = [&](std::int64_t values) {
-      return std::max<std::int64_t>(1, checked_mul(values, bits_of_value) / 8);
-    };
-    bytes += static_cast<double>(term.bytes) *
-             off_line_part(runs, in_bytes(run), in_bytes(tile), bound.hardware.line_bytes->value);
-  }
-  return bytes * std::max(0.0, 1 / measured->hbm.read_off_line->value - 1 / measured->hbm.read->value);
 }
 
 bool stays_in_l2(const HardwareProfile& hardware, double bytes) {

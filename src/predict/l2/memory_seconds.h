@@ -20,9 +20,6 @@ double last_level_seconds(const HardwareProfile& hardware, double bytes);
 // s in which the L2 serves what the launch's SMs read and store; < 0: no rate is known.
 double l2_seconds(const BoundIsland& bound, const LaunchCounts& counts);
 
-// s more that memory takes for streamed tiles that begin in the middle of a line; threads copy them.
-double off_line_seconds(const BoundIsland& bound, const LaunchCounts& counts);
-
 // How many of `units` that read the same bytes are in one of that many groups with another, on average: units over the
 // groups that they fall into, taken at random. 1: each asks for itself.
 double asked_together(double units, std::size_t groups);

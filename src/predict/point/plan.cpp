@@ -133,7 +133,8 @@ Plan plan_of_kernel(const fs::path& file, const fs::path& data_directory) {
   plan.kernel = load_descriptor(file, data_directory / "models");
   plan.schedule = schedule_of_kernel(plan.kernel, data_directory / "models");
   complete(plan.schedule, plan.kernel);
-  plan.steps = std::make_shared<StepPrograms>(steps_file_of(file));
+  plan.steps = plan.kernel.program.empty() ? std::make_shared<StepPrograms>(steps_file_of(file))
+                                           : std::make_shared<StepPrograms>(file, plan.kernel.program);
   plan.assumed = false;
   for (const Island& island : plan.schedule.islands) plan.times.push_back(loads_of(plan.schedule, island));
   return plan;

@@ -52,23 +52,6 @@ double issue_of(const LaunchAtSm& launch) {
   return products + (threads / lanes + warps) / schedulers;
 }
 
-// Bytes in sectors that lanes which take a row's steps side by side read alone: each costs the way of its line, so
-// those that share a line count in part.
-double lone_sector_bytes(const BoundIsland& bound) {
-  if (bound.how.step_lanes == 1 || !bound.hardware.line_bytes) return 0;
-  const auto line = static_cast<double>(bound.hardware.line_bytes->value);
-  double bytes = 0;
-  for (std::size_t i = 0; i < bound.plan.schedule.diagram.arrays.size(); ++i) {
-    const auto id = static_cast<ArrayId>(static_cast<int>(i));
-    const auto read = static_cast<double>(sector_read_bytes(bound, id));
-    if (read == 0) continue;
-    const double all = static_cast<double>(touched_bytes(bound, id, {})),
-                 apart = all / static_cast<double>(steps_of(bound.nest));
-    bytes += read * std::min(1.0, apart / line);
-  }
-  return bytes;
-}
-
 // Clocks of one multiprocessor that its share of the island's bytes takes from memory or L2, all of them at it.
 double memory_clocks(const LaunchAtSm& launch, const SmRates& rates, const Faster& faster) {
   const BoundIsland& bound = launch.bound;
@@ -78,10 +61,7 @@ double memory_clocks(const LaunchAtSm& launch, const SmRates& rates, const Faste
   const double all =
       std::max(hbm, l2) * launch.memory.part_in_sequence() * highest_clock(bound.hardware, bound.how) * units;
   if (rates.l2 <= 0) return all;
-  const double scattered =
-      rates.l2_scattered > 0 && at_work(bound, Mechanism::scattered) ? lone_sector_bytes(bound) : 0;
-  return std::max(all, (moved(launch.counts, Boundary::l2) - scattered) / rates.l2 +
-                           (scattered > 0 ? scattered / rates.l2_scattered : 0));
+  return std::max(all, moved(launch.counts, Boundary::l2) / rates.l2);
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
+#include "predict/grid/block_order.h"
+#include "predict/grid/issue_order.h"
 #include "predict/point/code_of.h"
 #include "predict/point/mechanisms.h"
 #include "predict/sm/block_waits.h"
@@ -55,13 +58,50 @@ double clocks_of_rounds(const LaunchAtSm& launch, const SmRates& rates, double s
          (rates.l2 > 0 ? bytes / steps / rates.l2 : 0);
 }
 
+// Whether blocks of different rows begin with the same tile of what they stream.
+bool begin_alike(const BoundIsland& bound) {
+  const Nest& nest = bound.nest;
+  const Mask& mask = bound.point.mask;
+  if (!nest.guarded()) return true;
+  if (!mask.contiguous() || nest.loops[static_cast<std::size_t>(nest.key_loop)].group) return false;
+  const KeyInterval keys = mask.keys(bound.point.workload.q_len, bound.point.workload.kv_len);
+  return !(BlockOrder::falls(bound, GridDimension::kv) ? keys.end : keys.begin).moves();
+}
+
+// Of the blocks that run at once, those that stream the same tiles. They ask for a tile at about the same time. The
+// first to ask waits for memory. The others are anywhere from beside it to where they find the tile in the L2: whoever
+// lags more catches up. Spread evenly, they wait for half of the difference.
+double blocks_side_by_side(const LaunchAtSm& launch) {
+  const BoundIsland& bound = launch.bound;
+  if (!begin_alike(bound)) return 1;
+  const Nest nest = in_issue_order(bound);
+  const Diagram& diagram = bound.plan.schedule.diagram;
+  double least = 0;
+  for (std::size_t i = 0; i < diagram.arrays.size(); ++i) {
+    const auto id = static_cast<ArrayId>(static_cast<int>(i));
+    if (!loads(bound, id) || !bound.streams(id)) continue;
+    std::int64_t at_once = std::min(grid_blocks(bound), resident_blocks(bound, launch.counts.occupancy));
+    double same = 1;
+    for (std::size_t j = nest.loop_count; j-- > 0 && at_once > 1;) {
+      const BoundLoop& loop = nest.loops[j];
+      if (!loop.group) continue;
+      if (!nest.carries(diagram.array(id).axes, loop.axis)) same *= static_cast<double>(std::min(at_once, loop.trips));
+      at_once = ceil_div(at_once, loop.trips);
+    }
+    least = least > 0 ? std::min(least, same) : same;
+  }
+  return std::max(1.0, least);
+}
+
 }  // namespace
 
 double missed_part(const LaunchAtSm& launch, Inputs inputs) {
   const auto read = [&](Boundary from) { return static_cast<double>(launch.counts.traffic.bytes[from][0]); };
   if (inputs == Inputs::in_l2) return 0;
   const double from_memory = inputs == Inputs::in_memory ? read(Boundary::hbm) : launch.memory.read_in_sequence;
-  return read(Boundary::l2) > 0 ? std::min(1.0, from_memory / read(Boundary::l2)) : 0;
+  if (from_memory <= 0 || read(Boundary::l2) <= 0) return 0;
+  const double waiting = (1 + blocks_side_by_side(launch)) / 2;
+  return std::min(1.0, waiting * from_memory / read(Boundary::l2));
 }
 
 StepLatency latency_of(const LaunchAtSm& launch, const SmRates& rates, double steps, Inputs inputs,

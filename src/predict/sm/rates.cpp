@@ -76,7 +76,6 @@ SmRates sm_rates(const HardwareProfile& hardware) {
           .local_latency_l1 = or_zero(m.local.latency_l1),
           .l2_near = m.l2.latency_near ? or_zero(m.l2.latency_near) : l2_latency(m),
           .l2_far = m.l2.latency_far ? or_zero(m.l2.latency_far) : l2_latency(m),
-          .l2_scattered = or_zero(m.l2.read_scattered),
           .l2_few_lines = or_zero(m.l2.read_few_lines),
           .block_start = or_zero(m.launch.block, hz),
           .block_beside = or_zero(m.launch.block_beside, hz),

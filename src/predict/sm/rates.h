@@ -24,7 +24,7 @@ struct SmRates {
   double reductions = 0;                           // bytes a clock that a unit adds to memory while all do
   double local_latency = 0, local_latency_l1 = 0;  // clocks
   double l2_near = 0, l2_far = 0;                  // the same by the partition that has the line
-  double l2_scattered = 0, l2_few_lines = 0;       // B/clk of lone sectors, of few lines
+  double l2_few_lines = 0;                         // B/clk of lone sectors of few lines
   double block_start = 0, block_beside = 0;        // clocks; block_beside: where a unit has room for many
   // A clock of the pipe alone holds up mma.sync this long, or takes that much longer beside wgmma.
   struct Beside {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "predict/point/code_of.h"
+#include "predict/point/products.h"
 #include "predict/sm/latency.h"
 #include "predict/work/masked_scores.h"
 
@@ -43,7 +44,14 @@ double masked_part(const BoundIsland& bound) {
 }  // namespace
 
 std::optional<StepQuestion> step_question(const BoundIsland& bound, std::int64_t resident, CopySource source) {
-  const InstanceCode* code = bound.how.uses_tensor_cores() && bound.plan.steps ? code_of(bound) : nullptr;
+  if (!bound.how.uses_tensor_cores() || !bound.plan.steps) return std::nullopt;
+  if (!bound.plan.kernel.program.empty())
+    return StepQuestion{.symbol = bound.plan.kernel.name,
+                        .masked = false,
+                        .warps = static_cast<int>(consumer_warps(bound)),
+                        .resident = static_cast<int>(resident),
+                        .copies_from = source};
+  const InstanceCode* code = code_of(bound);
   if (!code || !bound.plan.steps->has(code->symbol)) return std::nullopt;
   return StepQuestion{.symbol = code->symbol,
                       .masked = false,

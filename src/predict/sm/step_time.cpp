@@ -82,7 +82,7 @@ Network customer(const BoundIsland& bound, const StepDemand& d, const StepLatenc
       .in_turn = bound.how.overlap == Overlap::ping_pong && at_work(bound, Mechanism::in_turn),
       .products_in_turn = wgmma && at_work(bound, Mechanism::products_in_turn)};
   if (in_order) network.delay += std::max(d.tensor, d.smem - d.copies) + d.copies - network.demand[0];
-  const std::array<double, 4> waits{latency.matrix, latency.special, latency.alu, 0};
+  const std::array waits{latency.matrix, latency.special, latency.alu};
   for (std::size_t i = 0; i < waits.size(); ++i)
     network.delay += std::max(0.0, network.demand[i] / together + waits[i] - network.demand[i]);
   // What warps add to memory leaves, in order, through the pipe by which they reach shared memory: their waits for
@@ -230,12 +230,10 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   // A block begins with a copy from memory. One that stays begins with the copy engine's description of the tensors
   // too, and asks for each further tile's queries when the last scores are done: their copy runs under the last
   // product. All its warps wait for it, so they go through the first step together: one phase after the other.
-  if (at_work(bound, Mechanism::lead)) {
-    step.lead = lead_of(bound, rates, ends.lead) / faster_by(faster, Lever::latency);
-    step.trail = ends.trail;
-  }
-  const double copy = at_work(bound, Mechanism::first_copy) ? rates.copy_hbm / faster_by(faster, Lever::latency) : 0,
-               start = rates.block_start / faster_by(faster, Lever::latency);
+  const double shorter = faster_by(faster, Lever::latency), start = rates.block_start / shorter;
+  double copy = 0;
+  if (at_work(bound, Mechanism::block_ends))
+    step.lead = lead_of(bound, rates, ends.lead) / shorter, copy = rates.copy_hbm / shorter, step.trail = ends.trail;
   const double at_once = lockstep ? static_cast<double>(a_scheduler) : 1;
   double together = single_customer.delay + hidden_under_products(bound, part, rates, at_once);
   for (const double each : single_customer.demand) together += static_cast<double>(customers) * each;
@@ -252,35 +250,30 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
                       std::all_of(loops.begin(), loops.end(), [](const BoundLoop& loop) { return loop.group; });
   // Nothing covers the first tile's copy.
   if (bound.how.persistent)
-    step.once =
-        start + rates.hbm / faster_by(faster, Lever::latency) + std::min(copy, part.tensor * last_product_share(bound));
+    step.once = start + rates.hbm / shorter + std::min(copy, part.tensor * last_product_share(bound));
   step.clocks.oldest_first = at_work(bound, Mechanism::oldest_first) ? rates.oldest_first : 0;
-  if (at_work(bound, Mechanism::even_blocks))
-    step.clocks.even = std::max<std::int64_t>(1, warps_served_alike / a_scheduler);
+  step.clocks.even = std::max<std::int64_t>(1, warps_served_alike / a_scheduler);
   if (waits) {
     const BlockWaits both = block_waits(bound, launch.counts, rates);
     step.clocks.fixed = step.once = step.lead = step.trail = 0, step.cold_extra = both.cold - both.warm;
     return step;
   }
-  // A block that stays has the copy engine ask for its next tile before it stores; after the first tiles, which all ask
-  // for at once, each asks at its own time. Warps that store results themselves do nothing else while these leave the
-  // unit, those of one block at about the same time; what the copy engine stores leaves under the next tile, but for
-  // the last one's. Threads that copy for themselves ask when they have stored, and their loads queue behind the
-  // stores.
+  // Warps that store results themselves do nothing else while these leave the unit, those of one block at about the
+  // same time. A block that stays has the copy engine ask for its next tile before it stores; after the first tiles,
+  // which all ask for at once, each asks at its own time, and what the copy engine stores leaves under the next tile,
+  // but for the last one's. Threads that copy for themselves ask when they have stored.
+  const bool around = at_work(bound, Mechanism::around_products);
+  const double stores = around && rates.local_store > 0 ? stored_after_steps(bound) / rates.local_store : 0;
   if (bound.how.persistent && bound.how.load().bulk) {
-    const double stores = rates.local_store > 0 && at_work(bound, Mechanism::leaving_stores)
-                              ? stored_after_steps(bound) / rates.local_store
-                              : 0;
     (bound.how.store().bulk ? step.once : step.clocks.fixed) += stores;
     step.clocks.empty = stores;
     return step;
   }
-  const AroundProducts around = at_work(bound, Mechanism::around_products) ? around_products(bound) : AroundProducts{};
-  const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm);
-  const double load = in_rounds || ends.around > 0 ? 0 : around.load;
-  step.clocks.fixed += (load + around.store) * hz;
-  step.clocks.empty = start + around.store * hz;  // results of rows that see no key
-  step.once -= load * hz;                         // the first blocks' tiles are the launch's start
+  const double hz = highest_clock(bound.hardware, bound.how) / faster_by(faster, Lever::hbm),
+               load = around && !in_rounds && ends.around <= 0 ? load_around_products(bound) * hz : 0;
+  step.clocks.fixed += load + stores;
+  step.clocks.empty = start + stores;  // results of rows that see no key
+  step.once -= load;                   // the first blocks' tiles are the launch's start
   return step;
 }
 

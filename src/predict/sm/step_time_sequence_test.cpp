@@ -73,26 +73,6 @@ TEST_CASE("a merge block has one row and 128 columns; it waits for loads, shuffl
 }
 
 TEST_CASE(
-    "a tile of keys that begins inside a line takes longer; with an odd number of keys this applies to half of the "
-    "heads") {
-  const Plan plan = load_plan_for_kernel("split_kv", data);
-  HardwareProfile hardware = textbook();
-  hardware.measured->hbm.read = {4e12, "M"}, hardware.measured->hbm.read_off_line = {3.2e12, "M"};
-  const auto more = [&](std::int64_t keys, Format format) {
-    Point point = attention(plan, 2, keys, 16, 64, 4);
-    point.workload.batch = 16, point.workload.q_len = 1, point.workload.d_qk = point.workload.d_v = 64;
-    for (std::size_t i = 0; i < plan.schedule.diagram.arrays.size(); ++i)
-      if (const std::string& name = plan.schedule.diagram.arrays[i].name; name == "K" || name == "V")
-        point.dtypes[i].format = format;
-    const Staged stages = staged(plan, hardware, point);
-    return off_line_seconds(stages.bound[0], stages.counts[0]);
-  };
-  CHECK(more(70896, Format::fp8_e4m3) == 0);
-  CHECK(more(70897, Format::fp8_e4m3) == doctest::Approx(2 * 16 * 70897 * 64.0 * (1 / 3.2e12 - 1 / 4e12)));
-  CHECK(more(70897, Format::fp16) == 0);
-}
-
-TEST_CASE(
     "streamed bytes start with a ramp and end with the step of the last tile; no run is shorter than the host's "
     "interval") {
   const LaunchTime streams{.clocks = 1000,

@@ -38,7 +38,9 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const P
   const std::int64_t blocks = grid_blocks(bound), units = bound.hardware.units.value,
                      resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
   const double hz = highest_clock(bound.hardware, bound.how);
-  FirstTiles start = at_work(bound, Mechanism::first_tiles) ? first_tiles(bound, launch.counts) : FirstTiles{};
+  // Memory and SMs are a pipeline: the slower of them waits for the other's first tiles, or for its last step.
+  const bool ends = at_work(bound, Mechanism::pipeline_ends);
+  FirstTiles start = ends ? first_tiles(bound, launch.counts) : FirstTiles{};
   if (step.cold_extra > 0) start.cold += step.cold_extra * static_cast<double>(ceil_div(blocks, units * resident)) / hz;
   const double hbm = std::max(0.0, launch.memory.hbm) / faster_by(faster, Lever::hbm),
                l2 = std::max({0.0, launch.memory.last_level, launch.memory.l2 / faster_by(faster, Lever::l2)});
@@ -56,8 +58,7 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const P
   // Beyond a kernel that only stores, whose first block's start is not the launch's here (launch_gaps.h).
   if (at_work(bound, Mechanism::ramp))
     time.ramp_seconds = measured->hbm.ramp->value + first_block_start(bound.hardware);
-  if (at_work(bound, Mechanism::drain))
-    time.drain_clocks = step.lead + step.clocks.step[static_cast<std::size_t>(together - 1)] + step.trail;
+  if (ends) time.drain_clocks = step.lead + step.clocks.step[static_cast<std::size_t>(together - 1)] + step.trail;
   if (measured->hbm.busy && at_work(bound, Mechanism::busy_share)) time.busy_share = measured->hbm.busy->value;
   return time;
 }

@@ -38,20 +38,6 @@ std::int64_t sector_accesses(std::int64_t lines, std::int64_t length, std::int64
   return checked_mul(sectors, sector_bytes);
 }
 
-double off_line_part(std::int64_t runs, std::int64_t run_bytes, std::int64_t tile_bytes, std::int64_t line_bytes) {
-  const std::int64_t tiles = (run_bytes - 1) / tile_bytes + 1;
-  const std::int64_t starts = line_bytes / std::gcd(line_bytes, run_bytes),
-                     places = line_bytes / std::gcd(line_bytes, tile_bytes);
-  double on = 0;  // starts and places repeat
-  for (std::int64_t run = 0; run < std::min(runs, starts); ++run)
-    for (std::int64_t tile = 0; tile < std::min(tiles, places); ++tile)
-      if ((run * (run_bytes % line_bytes) + tile * (tile_bytes % line_bytes)) % line_bytes == 0) {
-        const std::int64_t runs_alike = (runs - run - 1) / starts + 1, tiles_alike = (tiles - tile - 1) / places + 1;
-        on += static_cast<double>(runs_alike) * static_cast<double>(tiles_alike);
-      }
-  return 1 - on / (static_cast<double>(runs) * static_cast<double>(tiles));
-}
-
 std::int64_t strided_reads(std::int64_t steps, std::int64_t rows, std::int64_t lanes, std::int64_t element_bytes,
                            std::int64_t sector_bytes) {
   const std::int64_t sector = std::max<std::int64_t>(1, sector_bytes / element_bytes);

@@ -23,8 +23,4 @@ std::int64_t sector_stores(std::int64_t lines, std::int64_t length, std::int64_t
 std::int64_t strided_reads(std::int64_t steps, std::int64_t rows, std::int64_t lanes, std::int64_t element_bytes,
                            std::int64_t sector_bytes);
 
-// Part of the tiles that begin in the middle of a line. `runs` runs of `run_bytes` lie one behind the other in memory,
-// the first on a line; a run's tiles are `tile_bytes` from one another. All sizes positive; between 0 and 1.
-double off_line_part(std::int64_t runs, std::int64_t run_bytes, std::int64_t tile_bytes, std::int64_t line_bytes);
-
 }  // namespace tilescope

@@ -52,20 +52,4 @@ TEST_CASE("reads of a row's steps in adjacent lanes equal a walk over the addres
   }
 }
 
-TEST_CASE("the share of tiles that begin inside a line equals that of a walk over all tiles") {
-  CHECK(off_line_part(32, 70896 * 64, 64 * 64, 128) == 0);
-  CHECK(off_line_part(32, 70897 * 64, 64 * 64, 128) == 0.5);
-  CHECK(off_line_part(1, 70897 * 64, 64 * 64, 128) == 0);
-  CHECK(off_line_part(4, 8, 96, 128) == 0.75);
-  for (const std::int64_t runs : {1, 3, 8, 301})
-    for (const std::int64_t run : {32, 4000, 4128, 12832})
-      for (const std::int64_t tile : {16, 96, 128, 4096}) {
-        std::int64_t off = 0, all = 0;
-        for (std::int64_t i = 0; i < runs; ++i)
-          for (std::int64_t at = 0; at < run; at += tile) ++all, off += (i * run + at) % 128 != 0;
-        CHECK(off_line_part(runs, run, tile, 128) ==
-              doctest::Approx(static_cast<double>(off) / static_cast<double>(all)));
-      }
-}
-
 }  // namespace tilescope

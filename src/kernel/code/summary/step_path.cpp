@@ -1,4 +1,4 @@
-#include "simulate/step_path.h"
+#include "kernel/code/summary/step_path.h"
 
 #include <algorithm>
 #include <functional>
