@@ -119,25 +119,50 @@ class Sm {
       if (scheduler.next <= now_ && !scheduler.warps.empty()) scheduler.next = step(scheduler);
   }
 
-  // When the operation's part can take it. Asynchronous products queue.
+  // When the operation's part can take it, or when to look again. Asynchronous products queue.
   Ticks part_free(const Scheduler& scheduler, const Warp& warp, const SmOperation& op) const {
+    const Ticks later = std::max(scheduler.free[index_of(SmPart::tensor)], now_ + ticks_a_clock);
+    if (op.effect == SmEffect::product) return warp.products.result(limits_.products, later);
+    if (op.effect == SmEffect::product_wait)
+      return warp.products.result(warp.products.issued - warp.groups.until_left(op.count) + 1, later);
     if (op.part == SmPart::none) return 0;
-    if (op.effect == SmEffect::product)
-      return warp.results[static_cast<std::size_t>((warp.product + most_products - limits_.products) % most_products)];
     if (op.part == SmPart::memory)
       return scheduler.queue[static_cast<std::size_t>((scheduler.queue_at + most_queue - limits_.queue) % most_queue)];
     return scheduler.free[index_of(op.part)];
   }
 
+  // Tensor cores begin asynchronous products in the order in which they were issued.
+  void start_products(Scheduler& scheduler) {
+    Ticks& free = scheduler.free[index_of(SmPart::tensor)];
+    while (scheduler.queued > 0) {
+      const int first = std::ranges::min(scheduler.warps, {}, [&](int each) { return at(each).products.next(); });
+      Products& products = warps_[static_cast<std::size_t>(first)].products;
+      const Ticks start = std::max(free, products.next());
+      if (start > now_) return;
+      const std::size_t place = Products::place(products.started++);
+      const SmOperation& op = code_[products.operations[place]];
+      --scheduler.queued, scheduler.products = free = start + op.busy;
+      part_busy_[index_of(SmPart::tensor)] += op.busy;
+      products.results[place] = free + op.latency;
+      if (products.events[place] == 0) continue;
+      SmEvent& event = events_[products.events[place] - 1];
+      event.started = start, event.until = free;
+    }
+  }
+
+  const Warp& at(int index) const { return warps_[static_cast<std::size_t>(index)]; }
+
   // The oldest warp that can issue does. Returns when to look again.
   Ticks step(Scheduler& scheduler) {
+    start_products(scheduler);
     Ticks soonest = never;
     const auto can_issue = [&](int index) {
       Warp& warp = warps_[static_cast<std::size_t>(index)];
       if (warp.at <= now_) {
         const Ticks free = whole_clock(part_free(scheduler, warp, code_[warp.next]));
         if (free <= now_) return true;
-        warp.causes[index_of(SmWait::pipe)] += free - now_, warp.at = free;
+        const bool waits = code_[warp.next].effect == SmEffect::product_wait;
+        warp.causes[index_of(waits ? SmWait::products : SmWait::pipe)] += free - now_, warp.at = free;
       }
       soonest = std::min(soonest, warp.at);
       return false;
@@ -151,7 +176,6 @@ class Sm {
   // Special functions and integer operations are served in the order in which warps ask: microbenchmark on an H100, up
   // to four warps with equal work on one of these pipes end within 4 % of each other.
   int first_asked(const Scheduler& scheduler, int chosen) const {
-    const auto at = [&](int index) -> const Warp& { return warps_[static_cast<std::size_t>(index)]; };
     const auto asked = [&](int index) { return at(index).at - at(index).causes[index_of(SmWait::pipe)]; };
     const SmPart part = code_[at(chosen).next].part;
     if (part != SmPart::xu && part != SmPart::alu) return chosen;
@@ -167,11 +191,8 @@ class Sm {
     ++issued_;
     const Ticks start = op.part == SmPart::memory ? queue(scheduler, op) : now_;
     Ticks until = start + op.busy;
-    if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op);
-    if (op.effect == SmEffect::product) {
-      warp.results[static_cast<std::size_t>(warp.product)] = until + op.latency;
-      warp.product = (warp.product + 1) % most_products;
-    }
+    if (op.effect == SmEffect::product) ask(warp, scheduler);
+    else if (op.part != SmPart::memory && op.part != SmPart::none) until = use(scheduler, op);
     if (op.effect == SmEffect::copy) until = copy(op, warp, start);
     const auto set = [&](std::uint8_t board, Ticks clock) {
       if (board < IssueControl::no_scoreboard) warp.boards[board] = std::max(warp.boards[board], clock);
@@ -185,13 +206,20 @@ class Sm {
       ++warp.passes, ++passes_;
       if (most_ == 0 || warp.passes < most_) warp.next = loop_;
     }
-    add_group(scheduler, op, warp);
+    add_group(op, warp);
     if (warp.next == code_.size()) {
       ++finished_, warp.at = never;
       return;
     }
     prepare(warp, op.stall + (again ? limits_.branch : 0));
     if (op.effect == SmEffect::barrier_sync || op.effect == SmEffect::barrier_arrive) arrive(op, warp, index);
+  }
+
+  void ask(Warp& warp, Scheduler& scheduler) {
+    Products& products = warp.products;
+    const std::size_t place = Products::place(products.issued++);
+    products.asked[place] = now_, products.operations[place] = warp.next, ++scheduler.queued;
+    products.events[place] = keeps_events_ ? events_.size() + 1 : 0;
   }
 
   void count_waits(const Warp& warp) {
@@ -207,7 +235,7 @@ class Sm {
     const Ticks ready = warp.issued + warp.causes[index_of(SmWait::stall)];
     const SmWait cause = *longest > 0 ? static_cast<SmWait>(longest - warp.causes.begin()) : SmWait::issue;
     const SmOperation& op = code_[warp.next];
-    const bool queued = op.effect == SmEffect::copy || op.part == SmPart::none;
+    const bool queued = op.effect == SmEffect::copy || op.effect == SmEffect::product || op.part == SmPart::none;
     events_.push_back({.warp = index,
                        .operation = warp.next,
                        .part = op.part,
@@ -224,8 +252,7 @@ class Sm {
     Ticks& free = scheduler.free[index_of(op.part)];
     const Ticks busy = op.busy + (scheduler.products > now_ ? op.slower : 0);
     // Warps issue at whole clocks: a pipe that became free since the last one keeps its rate.
-    free = std::max(free, op.effect == SmEffect::product ? now_ : now_ - ticks_a_clock + 1) + busy;
-    if (op.effect == SmEffect::product) scheduler.products = free;
+    free = std::max(free, now_ - ticks_a_clock + 1) + busy;
     part_busy_[index_of(op.part)] += busy;
     Ticks& product = scheduler.free[index_of(SmPart::tensor)];
     if (scheduler.products > now_) scheduler.products += op.holds_async, product += op.holds_async;
@@ -254,7 +281,6 @@ class Sm {
       if (mask & 1) boards = std::max(boards, warp.boards[static_cast<std::size_t>(board)]);
     delay(warp, boards, SmWait::scoreboard);
     if (op.effect == SmEffect::group_wait) delay(warp, warp.copied.until_left(op.count), SmWait::copies);
-    if (op.effect == SmEffect::product_wait) delay(warp, warp.products.until_left(op.count), SmWait::products);
   }
 
   static void delay(Warp& warp, Ticks until, SmWait cause) {
@@ -269,9 +295,9 @@ class Sm {
     return warp.copies = std::max(warp.copies, copy_free_ + limits_.copy_latency);
   }
 
-  void add_group(const Scheduler& scheduler, const SmOperation& op, Warp& warp) const {
+  void add_group(const SmOperation& op, Warp& warp) const {
     if (op.effect == SmEffect::copy_group) warp.copied.add(std::max(warp.copies, now_ + op.stall));
-    if (op.effect == SmEffect::product && op.count > 0) warp.products.add(scheduler.products + op.latency);
+    if (op.effect == SmEffect::product && op.count > 0) warp.groups.add(warp.products.issued);
   }
 
   // The first warpgroup of each block has the first turn.
@@ -317,9 +343,13 @@ class Sm {
       add(warp.next), later(warp.at), later(warp.copies);
       for (const Ticks board : warp.boards) later(board);
       for (const Ticks end : warp.copied.ends) later(end);
-      for (const Ticks end : warp.products.ends) later(end);
-      for (int i = 1; i <= limits_.products; ++i)
-        later(warp.results[static_cast<std::size_t>((warp.product + most_products - i) % most_products)]);
+      const Products& products = warp.products;
+      for (const Ticks last : warp.groups.ends) add(std::min<Ticks>(products.issued - last, most_products));
+      for (std::int64_t before = 1; before <= std::min<std::int64_t>(products.issued, limits_.products); ++before) {
+        const std::size_t place = Products::place(products.issued - before);
+        add(products.operations[place]), later(products.result(before, products.asked[place]));
+      }
+      add(products.issued - products.started);
     }
     for (const Barrier& barrier : barriers_) add(barrier.arrived);
     for (const Scheduler& scheduler : schedulers_) {

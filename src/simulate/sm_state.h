@@ -19,7 +19,7 @@ inline Ticks whole_clock(Ticks t) { return (t + ticks_a_clock - 1) / ticks_a_clo
 
 using Waits = std::array<Ticks, sm_waits>;
 
-// Ends of the last groups of copies or products, oldest first.
+// Ends of the last groups, oldest first.
 struct Groups {
   std::array<Ticks, most_groups> ends{};
   int count = 0;
@@ -31,6 +31,23 @@ struct Groups {
   Ticks until_left(int left) const { return count > left ? ends[static_cast<std::size_t>(count - left - 1)] : 0; }
 };
 
+// Asynchronous products of a warp, by number; of the last ones, when they were issued, and when those that have started
+// have their results.
+struct Products {
+  std::int64_t issued = 0, started = 0;
+  std::array<Ticks, most_products> asked{}, results{};
+  std::array<std::uint32_t, most_products> operations{};
+  std::array<std::size_t, most_products> events{};  // kept ones, counted from 1
+
+  static constexpr std::size_t place(std::int64_t number) { return static_cast<std::size_t>(number % most_products); }
+  Ticks next() const { return started < issued ? asked[place(started)] : never; }
+  // Of the product that was issued `before` the next one will be; `unknown`: it has not started.
+  Ticks result(std::int64_t before, Ticks unknown) const {
+    if (before > std::min<std::int64_t>(issued, most_products)) return 0;
+    return issued - before < started ? results[place(issued - before)] : unknown;
+  }
+};
+
 struct Warp {
   int block = 0;
   std::uint32_t next = 0;  // operation
@@ -39,10 +56,9 @@ struct Warp {
   Ticks at = 0;      // earliest issue of the next one, as far as known
   Waits causes{};    // of the wait for it, so far
   std::array<Ticks, IssueControl::no_scoreboard + 1> boards{};
-  Ticks copies = 0;  // end of its copies
-  Groups copied{}, products{};
-  std::array<Ticks, most_products> results{};  // of its last asynchronous products
-  int product = 0;                             // place of the next one
+  Ticks copies = 0;           // end of its copies
+  Groups copied{}, groups{};  // of copies; of products: how many were issued until the last one
+  Products products{};
 };
 
 struct Barrier {
@@ -55,7 +71,8 @@ struct Scheduler {
   std::array<Ticks, sm_parts> free{};
   std::array<Ticks, most_queue> queue{};  // starts of the last operations in the memory queue
   int queue_at = 0;
-  Ticks products = 0;  // end of asynchronous matrix products
+  Ticks products = 0;  // end of asynchronous matrix products that have started
+  int queued = 0;      // those that have not
   Ticks next = 0;      // when something may issue
 };
 

@@ -157,6 +157,22 @@ TEST_CASE("asynchronous products overlap what follows them until the wait") {
   CHECK(clocks(code, 4) == doctest::Approx(64 + 73).epsilon(0.02));  // 80 clocks of multiply-adds lie under it
 }
 
+TEST_CASE("what holds asynchronous products delays those that queue, too") {
+  SmOperation product = operation(SmPart::tensor, 64), wait = operation(SmPart::none, 0);
+  product.effect = SmEffect::product, product.latency = ticks(73);
+  wait.effect = SmEffect::product_wait;
+  SmOperation holds = operation(SmPart::fma, 1);
+  holds.holds_async = ticks(0.5);
+  SmLimits limits = plain_limits();
+  limits.products = 7;
+  for (const int products : {2, 4, 7}) {
+    std::vector<SmOperation> code(static_cast<std::size_t>(products), product);
+    code.back().count = 1;
+    code.insert(code.end(), 40, holds), code.push_back(wait);
+    CHECK(simulate_steady({code, 4}, limits, 1).clocks == doctest::Approx(64 * products + 73 + 20).epsilon(0.02));
+  }
+}
+
 TEST_CASE("random programs: never below a pipe's time or a warp's stall counts; clocks add up; more blocks help") {
   std::mt19937_64 random(test_seed());
   double least_gain = 2;
