@@ -158,13 +158,17 @@ Source source_of(const Arguments& arguments) {
   return source;
 }
 
-// The sizes and the mask of the launch. The head dimensions are those of the code unless they are given.
+// The sizes and the mask of the launch. The head dimensions are those of the code, if it states them, unless they are
+// given.
 DescribeInput with_sizes(DescribeInput input, const Arguments& arguments) {
   Options options = arguments;
   const auto add = [&](const char* name, std::int64_t size) {
     if (!options.has(name)) options = options.with(name, fmt::format("{}", size));
   };
-  add("head-dim", input.facts.head_dim), add("v-head-dim", input.facts.v_head_dim);
+  const bool code_states = input.facts.depth_of_pass == 0;
+  input.head_dims_stated = code_states || options.has("head-dim");
+  add("head-dim", input.facts.head_dim);
+  if (code_states) add("v-head-dim", input.facts.v_head_dim);
   const Point point = read_point(options, read_plan(options, std::nullopt, std::string("flash2")));
   input.workload = point.workload;
   input.mask = point.mask.row().name;
@@ -181,10 +185,14 @@ ExitStatus describe(const Arguments& arguments) {
     for (const FoundKernel& each : found) names += "\n  " + readable_name(each.facts.kernel);
     refuse("--name", fmt::format("expected the name of one kernel, found {} that fit:{}", found.size(), names));
   }
-  const AttentionFacts& facts = found.front().facts;
+  AttentionFacts facts = found.front().facts;
+  if (source.captured != nullptr && found.front().code)
+    facts = launches::launched_facts(*source.captured, found.front().kernel, *found.front().code, facts);
+  const bool dims_of_launch = facts.depth_of_pass != found.front().facts.depth_of_pass;
   DescribeInput input{.name = arguments.text("as").value_or(only_letters(capture::short_kernel_name(facts.kernel))),
                       .facts = facts,
-                      .launch = source.launch};
+                      .launch = source.launch,
+                      .head_dims_from = dims_of_launch ? ValueSource::launch : ValueSource::code};
   std::optional<LaunchEvidence>& evidence = found.front().evidence;
   if (source.captured != nullptr && found.front().code)
     evidence =
@@ -200,7 +208,7 @@ ExitStatus describe(const Arguments& arguments) {
   }
   const Description description = describe_kernel(input);
   if (arguments.has("check")) return check_against_capture(arguments, input, description);
-  if (arguments.format() == OutputFormat::json) deliver(arguments, printed_facts(input.facts, evidence));
+  if (arguments.format() == OutputFormat::json) deliver(arguments, printed_facts(found.front().facts, evidence));
   else deliver(arguments, description.yaml());
   for (const MissingValue& missing : description.missing)
     print_note(fmt::format("missing: {}: {}", missing.key, missing.reason));
@@ -234,7 +242,8 @@ Command describe_command() {
                        "--q-len 4k --mask causal -o mine.yaml"},
           .notes =
               "FILE has machine code, or the facts that --format json printed of it (.json). The kernel must compute "
-              "forward attention by one loop over keys, with matrix instructions. Comments say where each value comes "
+              "forward attention by one loop over keys, or gradients, with matrix instructions. Comments say where "
+              "each value comes "
               "from. What does not follow from code and launch is listed as missing (exit status 1), never guessed.",
           .options = describe_options,
           .run = describe,

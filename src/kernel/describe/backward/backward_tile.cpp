@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernel/describe/described_part.h"
 #include "kernel/describe/grid/grid_use.h"
 
@@ -22,7 +24,7 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
     return missing.push_back(
         {"stages", fmt::format("P and dS pass shared memory, whose {} bytes several layouts fit", all)});
   const std::int64_t streamed = owns_keys(facts) ? tile.tile_q : tile.tile_kv;
-  const std::int64_t owned = tile.tile_q * tile.tile_kv / streamed;
+  const std::int64_t owned = tile.tile_q * tile.tile_kv / streamed;  // rows of the block's own tile
   std::int64_t least = most_rest + 1;
   for (std::int64_t gradients = 0; gradients <= (facts.pass == AttentionPass::backward ? 2 : 0); ++gradients)
     for (const std::int64_t statistics : {8, 0}) {
@@ -62,12 +64,22 @@ void describe_main(const DescribeInput& input, const BlockTile& tile, Descriptio
   part.add("mma",
            fmt::format("{{m: {}, n: {}, k: {}}}", facts.m, wide ? "columns" : fmt::format("{}", facts.n), facts.k),
            ValueSource::code, "shape of " + facts.opcode);
-  if (keys && facts.p_in_registers)
-    part.add("products",
-             facts.pass == AttentionPass::backward
-                 ? "{scores: {rows_of: K}, probability_gradient: {rows_of: V}, key_gradient: {fetches: {dS: 0}}}"
-                 : "{scores: {rows_of: K}, probability_gradient: {rows_of: V}}",
-             ValueSource::code, "dV and dK take P and dS from registers, so the instructions' rows are keys");
+  const auto product = [&](const char* rows_of) {
+    const std::string shape =
+        fmt::format("mma: {{m: {}, n: {}, k: {}}}, parts: {}", facts.m, facts.n, facts.k, facts.passes_of_copy);
+    const std::string rows = keys ? fmt::format("rows_of: {}", rows_of) : "";
+    return facts.passes_of_copy <= 1 ? rows : rows + (rows.empty() ? "" : ", ") + shape;
+  };
+  if (facts.p_in_registers && (keys || facts.passes_of_copy > 1))
+    part.add(
+        "products",
+        fmt::format("{{scores: {{{}}}, probability_gradient: {{{}}}{}}}", product("K"), product("V"),
+                    facts.pass == AttentionPass::backward ? ", key_gradient: {fetches: {dS: 0}}" : ""),
+        ValueSource::code,
+        fmt::format("{}{}", keys ? "dV and dK take P and dS from registers, so the instructions' rows are keys" : "",
+                    facts.passes_of_copy > 1 ? fmt::format("{}{} passes of the loop for each wait for a copy",
+                                                           keys ? "; " : "", facts.passes_of_copy)
+                                             : ""));
   if (facts.pass == AttentionPass::backward)
     part.add("through_smem", facts.p_in_registers ? "[dS]" : "[P, dS]", ValueSource::code,
              "dQ sums over the keys of all units");
@@ -94,7 +106,8 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
   const AttentionFacts& facts = input.facts;
   DescribedPart part{out.variant};
   const bool keys = owns_keys(facts);
-  const char* streamed = "depth of the sums that passes add to";
+  const std::string streamed = fmt::format("depth of the sums that passes add to, {} of them for each copy",
+                                           std::max<std::int64_t>(1, facts.passes_of_copy));
   const std::string owned = fmt::format("rows of those sums in each of {} warps", tile.consumer_warps);
   part.add("head_dim", facts.head_dim, ValueSource::code, "depth of the scores' sums");
   part.add("tile_q", tile.tile_q, ValueSource::code, keys ? streamed : owned);
@@ -106,8 +119,9 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
 
 void backward_tile(const AttentionFacts& facts, const KernelLaunch& launch, std::int64_t units, BlockTile& tile,
                    std::vector<MissingValue>& missing) {
-  tile.tile_q = facts.rows * (owns_keys(facts) ? 1 : units);
-  tile.tile_kv = facts.keys * (owns_keys(facts) ? units : 1);
+  const std::int64_t passes = std::max<std::int64_t>(1, facts.passes_of_copy);  // a copy brings the tiles of so many
+  tile.tile_q = facts.rows * (owns_keys(facts) ? passes : units);
+  tile.tile_kv = facts.keys * (owns_keys(facts) ? units : passes);
   share_memory(facts, launch, tile, missing);
 }
 
@@ -130,9 +144,10 @@ Description describe_backward(const DescribeInput& input, const BlockTile& tile)
   else
     out.missing.push_back({owns_keys(input.facts) ? "preprocess, dq" : "preprocess, dkv",
                            "launches of other kernels; describe them by themselves"});
-  if (input.facts.copy_engine && input.facts.pass != AttentionPass::backward && tile.stages > 2)
-    out.missing.push_back({owns_keys(input.facts) ? "tile_q" : "tile_kv",
-                           "of one pass; a copy may bring the tiles of several, which then are fewer stages"});
+  if (input.facts.copy_engine && input.facts.pass != AttentionPass::backward && input.facts.passes_of_copy == 0)
+    out.missing.push_back(
+        {owns_keys(input.facts) ? "tile_q" : "tile_kv",
+         "of one pass; how many passes a copy serves is not known, and whether these are fewer stages"});
   return out;
 }
 
