@@ -77,9 +77,9 @@ class Writer {
     return label_;
   }
   template <class... Values>
-  void line(fmt::format_string<Values...> format, Values... values) {
-    std::string guarded = fmt::format(format, values...);
-    text_ += fmt::format("        /*{:04x}*/                   {} ;\n", address_, guarded);
+  void line(const char* format, Values... values) {
+    const std::string instruction = fmt::format(fmt::runtime(format), values...);
+    text_ += fmt::format("        /*{:04x}*/                   {} ;\n", address_, instruction);
     address_ += 16;
   }
   void zero(int quad) { line("CS2R R{}, SRZ", quad), line("CS2R R{}, SRZ", quad + 2); }
@@ -132,7 +132,11 @@ TEST_CASE("products in loops inside of a loop over keys: the tile follows from f
                   .b_tiles = pick({1, 2, 4}),
                   .passes = pick({0, 2, 3, 5}),
                   .wide = random() % 2 == 0};
-    CAPTURE(s.row_warps), CAPTURE(s.column_warps), CAPTURE(s.a_tiles), CAPTURE(s.b_tiles), CAPTURE(s.passes);
+    CAPTURE(s.row_warps);
+    CAPTURE(s.column_warps);
+    CAPTURE(s.a_tiles);
+    CAPTURE(s.b_tiles);
+    CAPTURE(s.passes);
     const FoundFacts found = facts_of(s, random);
     REQUIRE_MESSAGE(found.facts, found.missing);
     const AttentionFacts& facts = *found.facts;
