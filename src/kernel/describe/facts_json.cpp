@@ -120,6 +120,7 @@ void check_sizes(const AttentionFacts& f) {
   for (const std::int64_t size :
        {f.m, f.n, f.k, f.unit_threads, f.rows, f.keys, f.head_dim, f.v_head_dim, f.column_units})
     require(size > 0, "sizes of at least 1");
+  require(f.score_parts > 0 && f.score_parts <= f.head_dim, "score_parts of 1 to head_dim");
   require(f.operand_bits >= 4 && f.loaded_bits >= 4, "operand_bits and loaded_bits of at least 4");
   for (const std::int64_t size : {f.rows * f.score_grid.rows, f.keys * f.score_grid.columns, f.rows * f.passes_of_copy,
                                   f.keys * f.passes_of_copy})

@@ -15,6 +15,8 @@
 #include "kernel/code/sass/nvdisasm.h"
 #include "kernel/describe/description.h"
 #include "launches/captured_sizes.h"
+#include "launches/kernel_facts.h"
+#include "launches/stated_sizes.h"
 #include "records/capture/capture_lines.h"
 #include "request/read_point.h"
 
@@ -135,6 +137,7 @@ struct Source {
   KernelLaunch launch;
   std::optional<capture::Capture> capture{};
   const capture::CapturedLaunch* captured = nullptr;  // of the capture
+  std::optional<AttentionFacts> stored{};             // beside the capture, whose code is not there
 };
 
 // A file with code and a launch as given, or a capture.
@@ -153,6 +156,8 @@ Source source_of(const Arguments& arguments) {
   const std::filesystem::path folder = std::filesystem::is_directory(path, ignored) ? path : path.parent_path();
   source.file = (folder / "cubins" / (kernel.module + ".cubin")).string(), source.wanted = kernel.symbol;
   if (!std::filesystem::exists(source.file, ignored))
+    source.stored = launches::KernelFacts(path, std::nullopt).of(kernel).facts;
+  if (!std::filesystem::exists(source.file, ignored) && !source.stored)
     throw InputError(Diagnostic{.file = source.file, .message = capture::module_missing});
   source.launch = launches::launch_of(*source.captured);
   return source;
@@ -175,11 +180,24 @@ DescribeInput with_sizes(DescribeInput input, const Arguments& arguments) {
   return input;
 }
 
+// As an NVTX range around the launch states them.
+void add_stated_sizes(const Source& source, DescribeInput& input) {
+  const launches::StatedSizes sizes =
+      launches::stated_sizes(input.facts, input.facts.kernel, source.captured->ranges, {});
+  if (sizes.workload) input.workload = sizes.workload, input.mask = sizes.mask.substr(0, sizes.mask.find(':'));
+  else if (source.stored)
+    input.sizes.unknown.emplace_back(
+        "sizes: the launch's code is not there to be carried out, and no NVTX range "
+        "states them: give --batch, --heads, --q-len");
+  else input.sizes.unknown.emplace_back("sizes: the capture has no parameters of this launch");
+}
+
 ExitStatus describe(const Arguments& arguments) {
   if (arguments.positional().empty())
     refuse("describe", "is incomplete: name a capture, a cubin, an object, a program or a shared library");
   const Source source = source_of(arguments);
-  std::vector<FoundKernel> found = kernels_of_file(arguments, source.file, source.wanted);
+  std::vector<FoundKernel> found{{.facts = source.stored.value_or(AttentionFacts{})}};
+  if (!source.stored) found = kernels_of_file(arguments, source.file, source.wanted);
   if (found.size() > 1) {
     std::string names;
     for (const FoundKernel& each : found) names += "\n  " + readable_name(each.facts.kernel);
@@ -204,7 +222,7 @@ ExitStatus describe(const Arguments& arguments) {
   } else if (evidence) {
     add_launch_sizes(launches::sizes_of(*evidence, facts, source.launch), !evidence->maps.empty(), input);
   } else if (source.captured != nullptr) {
-    input.sizes.unknown.emplace_back("sizes: the capture has no parameters of this launch");
+    add_stated_sizes(source, input);
   }
   const Description description = describe_kernel(input);
   if (arguments.has("check")) return check_against_capture(arguments, input, description);

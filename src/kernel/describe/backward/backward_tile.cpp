@@ -42,15 +42,19 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
   const auto& grid = input.launch.grid;
   if (!input.workload || grid[0] == 0)
     return out.missing.push_back({"block_order", "the grid and the sizes of a launch are not known"});
-  Workload owned = *input.workload;  // tiles of keys take the place of tiles of queries
   const bool keys = owns_keys(input.facts);
-  if (keys) owned.q_len = owned.kv_len, owned.heads_kv = owned.heads_q;
-  for (const GridUse& use : uses_of_grid(grid, owned, keys ? tile.tile_kv : tile.tile_q, tile.tile_kv)) {
-    if (use.splits != 1 || use.packed) continue;
-    std::string order = use.order;
-    if (const std::size_t at = order.find("q"); keys && at != std::string::npos) order.replace(at, 1, "kv");
-    return DescribedPart{out.island}.add("block_order", "[" + order + "]", ValueSource::launch,
-                                         fmt::format("grid of {} x {} x {}", grid[0], grid[1], grid[2]));
+  // Blocks that own keys are those of a query head, or of a KV head and take the queries of its group.
+  for (const std::int64_t heads :
+       {input.workload->heads_q, keys ? input.workload->heads_kv : input.workload->heads_q}) {
+    Workload owned = *input.workload;  // tiles of keys take the place of tiles of queries
+    if (keys) owned.q_len = owned.kv_len, owned.heads_q = owned.heads_kv = heads;
+    for (const GridUse& use : uses_of_grid(grid, owned, keys ? tile.tile_kv : tile.tile_q, tile.tile_kv)) {
+      if (use.splits != 1 || use.packed) continue;
+      std::string order = use.order;
+      if (const std::size_t at = order.find("q"); keys && at != std::string::npos) order.replace(at, 1, "kv");
+      return DescribedPart{out.island}.add("block_order", "[" + order + "]", ValueSource::launch,
+                                           fmt::format("grid of {} x {} x {}", grid[0], grid[1], grid[2]));
+    }
   }
   out.missing.push_back({"block_order", fmt::format("tiles, heads and batch entries are no grid of {} x {} x {}",
                                                     grid[0], grid[1], grid[2])});
@@ -80,6 +84,10 @@ void describe_main(const DescribeInput& input, const BlockTile& tile, Descriptio
                     facts.passes_of_copy > 1 ? fmt::format("{}{} passes of the loop for each wait for a copy",
                                                            keys ? "; " : "", facts.passes_of_copy)
                                              : ""));
+  if (!keys) {
+    part.add("row_replication", std::int64_t{4}, ValueSource::code, "lanes that have parts of a row of an accumulator");
+    part.yes("writes_masked_rows", facts.stores_without_product, "a way to the stores without a matrix product");
+  }
   if (facts.pass == AttentionPass::backward)
     part.add("through_smem", facts.p_in_registers ? "[dS]" : "[P, dS]", ValueSource::code,
              "dQ sums over the keys of all units");
