@@ -131,13 +131,16 @@ TEST_CASE("run replays a program of PyTorch and Triton as it was captured: predi
     CHECK(row.at("sizes_from") == "range");
     CHECK(row.at("tensor_flop") == row.at("tensor_flop_counted"));
     CHECK(relative(row, "l2_read_bytes") < 0.001);
-    CHECK(relative(row, "smem_read_bytes") < 0.001);
+    // Threads of the memory-efficient kernel read statistics of rows beside the operands, and wait for its barriers.
+    const bool efficient = row.at("kernel").get<std::string>().starts_with("fmha");
+    CHECK(relative(row, "smem_read_bytes") < (efficient ? 0.05 : 0.001));
     CHECK(relative(row, "hbm_read_bytes") < 0.01);
     CHECK(relative(row, "l2_write_bytes") < 0.1);  // FlashAttention-2 spills
-    CHECK(std::abs(row.at("seconds").get<double>() / row.at("seconds_measured").get<double>() - 1) < 0.2);
+    const double times = row.at("seconds").get<double>() / row.at("seconds_measured").get<double>();
+    CHECK(std::abs(times - 1) < (efficient ? 0.25 : 0.2));
   }
-  CHECK(predicted >= 3);
-  CHECK(predicted + unknown == 5);
+  CHECK(predicted == 5);
+  CHECK(unknown == 0);
 }
 
 TEST_CASE("run's gate passes within its tolerances, names what is outside, and fails when nothing is judged") {

@@ -15,6 +15,11 @@ KernelLaunch launch_of(const capture::CapturedLaunch& launch);
 std::optional<LaunchEvidence> captured_evidence(const capture::Capture& capture, const capture::CapturedLaunch& launch,
                                                 const CubinKernel& kernel, const CodeSummary& code);
 
+// The facts of the kernel in this launch: with the head dimensions, where the code leaves them to the launch and its
+// parameters state them, and without a log-sum-exp that its parameters leave out.
+AttentionFacts launched_facts(const capture::CapturedLaunch& launch, const CubinKernel& kernel, const CodeSummary& code,
+                              AttentionFacts facts);
+
 // Sizes of the launch that follow from it. `known`: those that somebody states.
 LaunchSizes sizes_of(const LaunchEvidence& evidence, const AttentionFacts& facts, const KernelLaunch& launch,
                      const std::optional<Workload>& known = {});

@@ -95,7 +95,7 @@ class CaptureReader {
     StatedSizes sizes = stated_sizes(facts, kernel.symbol, launch.ranges, asked_->points);
     const KernelFacts::Code* code = facts_->code_of(kernel);
     if (sizes.workload || code == nullptr || launch.parameters.empty()) return sizes;
-    DescribeInput input{.name = {}, .facts = facts};
+    DescribeInput input{.name = {}, .facts = launched_facts(launch, code->kernel, code->code, facts)};
     const LaunchSizes found = captured_sizes(*found_, launch, code->kernel, code->code, facts);
     add_launch_sizes(found, !launch.tensor_maps.empty(), input);
     if (!input.workload) {
@@ -157,13 +157,15 @@ class CaptureReader {
   void describe_row(const CaptureGroup& group, const AttentionFacts& facts, AttentionLaunches& row) {
     const CapturedLaunch& first = *group.launches.launches.front();
     const StatedSizes& sizes = group.sizes;
+    const KernelFacts::Code* code = facts_->code_of(kernel_of(first));
     const DescribeInput input{.name = file_stem(row.kernel, ++described_),
-                              .facts = facts,
+                              .facts = code ? launched_facts(first, code->kernel, code->code, facts) : facts,
                               .launch = {.grid = first.grid,
                                          .threads = first.block[0] * first.block[1] * first.block[2],
                                          .dynamic_smem = first.dynamic_shared_bytes},
                               .workload = sizes.workload,
-                              .mask = sizes.mask.substr(0, sizes.mask.find(':'))};
+                              .mask = sizes.mask.substr(0, sizes.mask.find(':')),
+                              .sizes_from = sizes.from == "launch" ? ValueSource::launch : ValueSource::given};
     const Description description = describe_kernel(input);
     row.recognised = recognised_text(description, facts);
     if (!sizes.workload) {  // the order of blocks follows from the sizes

@@ -33,6 +33,8 @@ class KernelFacts {
   };
   const Code* code_of(const capture::CapturedKernel& kernel) const;
 
+  bool empty() const { return known_.empty(); }
+
   // Writes all that is known beside the capture, if `read` found something new.
   void store() const;
 

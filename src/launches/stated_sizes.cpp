@@ -16,12 +16,16 @@ StatedSizes sizes_of(const AttentionFacts& facts, Options options, const char* f
   const auto add = [&](const char* name, std::int64_t size) {
     if (!options.has(name)) options = options.with(name, fmt::format("{}", size));
   };
-  add("head-dim", facts.head_dim), add("v-head-dim", facts.v_head_dim);
+  const bool code_states = facts.depth_of_pass == 0;
+  if (!code_states && !options.has("head-dim"))
+    return {.missing = "sizes: the code leaves the head dimension to the launch: state head_dim"};
+  add("head-dim", facts.head_dim);
+  if (code_states) add("v-head-dim", facts.v_head_dim);
   for (const char* of_others : {"hardware", "kernel", "schedule", "dtype", "tile"})
     options = options.without(of_others);
   try {
     const Point point = read_point(options, read_plan(options, std::nullopt, std::string("flash2")));
-    if (point.workload.d_qk > facts.head_dim || point.workload.d_v > facts.v_head_dim)
+    if ((code_states && point.workload.d_qk > facts.head_dim) || point.workload.d_v > facts.v_head_dim)
       return {.missing = fmt::format("sizes: head dimensions {} and {} are stated, the code computes {} and {}",
                                      point.workload.d_qk, point.workload.d_v, facts.head_dim, facts.v_head_dim)};
     return {.workload = point.workload, .mask = options.text("mask").value_or("none"), .from = from, .missing = {}};

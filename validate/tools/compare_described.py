@@ -9,6 +9,7 @@ another one, asks for it, or says nothing. --all prints each difference. Exit st
 values of kernels that describe recognises are the same. Needs the Python module yaml.
 """
 import collections
+import copy
 import json
 import pathlib
 import subprocess
@@ -60,11 +61,13 @@ def rates_per_step(value, variant):
     return sum(value.get(key, 0) * size for key, size in sizes.items())
 
 
-def flat(document, variant):
-    """Keys of the kernel, of its forward or main island, of what code tells of it, and of one variant."""
+def flat(document, variant, launch=None):
+    """Keys of the kernel, of an island (the forward or main one, if no other is named), of what code tells of it, and of one
+    variant."""
     code = document.get("code", {})
     values = {k: v for k, v in {**document, **code}.items() if k not in ("islands", "variants", "code", "facts")}
-    island = next((i for i in document["islands"] if i.get("name") in ("forward", "partial", "main")), document["islands"][0])
+    wanted = (launch,) if launch else ("forward", "partial", "main")
+    island = next((i for i in document["islands"] if i.get("name") in wanted), document["islands"][0])
     facts = next((i for i in code.get("facts", []) if i["launch"] == island["name"]), {})
     island = {**island, **{key: value for key, value in facts.items() if key != "launch"}}
     for key, value in island.items():
@@ -96,20 +99,37 @@ def stated_variant(document, line):
     return None
 
 
-def describe(program, line, folder):
+def described_text(program, line, folder):
+    """What describe prints for a launch, and the keys that it asks for."""
     facts = pathlib.Path(folder) / "facts.json"
     facts.write_text(json.dumps(line["facts"]))
-    sizes = [f"--{k.replace('_', '-')}={line['sizes'][k]}" for k in ("batch", "heads_q", "heads_kv", "q_len", "kv_len")]
+    sizes = [f"--{key.replace('_', '-')}={size}" for key, size in line["sizes"].items()]
     launch = ["--grid", ",".join(map(str, line["grid"])), "--block", str(line["threads"]),
               "--dynamic-shared-bytes", str(line["dynamic_smem"])]
     done = subprocess.run([program, "describe", facts, "--as", "described", *launch, *sizes], capture_output=True, text=True)
     if done.returncode > 1:
         raise SystemExit(f"{line['kernel']}: {done.stderr}")
     asked = {text.split(": ")[1] for text in done.stderr.splitlines() if "missing: " in text}
-    return yaml.safe_load(done.stdout), asked
+    return done.stdout, asked
 
 
-def same(stated, found, variant):
+def with_columns(products, variant):
+    """Products whose grids state their columns: what is left of the units."""
+    warps = variant.get("consumer_warps", variant["warps"])
+    units = warps // 4 if products.pop("tensor_path", "") == "wgmma" else warps
+    for product in products.values():
+        grid = product.get("grid", {})
+        if "rows" in grid:
+            grid.setdefault("columns", units // (grid["rows"] * grid.get("depth", 1)))
+    return products
+
+
+def same(stated, found, variant, key=""):
+    if key == "local":  # what is left out is none
+        stated, found = ({name: value for name, value in each.items() if value} for each in (stated, found))
+    if key == "products":
+        path = {"tensor_path": variant.get("tensor_path", "")}
+        return with_columns({**copy.deepcopy(stated), **path}, variant) == with_columns({**copy.deepcopy(found), **path}, variant)
     if isinstance(stated, dict) and isinstance(found, dict) and any(k.startswith("per_") for k in stated):
         a, b = rates_per_step(stated, variant), rates_per_step(found, variant)
         return abs(a - b) <= max(0.03 * max(a, b), 0.5)
@@ -129,12 +149,13 @@ def main(arguments):
             variant = stated_variant(document, line)
             if variant is None:
                 continue
-            found, asked = describe(program, line, folder)
-            stated = flat(document, variant)
+            text, asked = described_text(program, line, folder)
+            found = yaml.safe_load(text)
+            stated = flat(document, variant, line.get("launch"))
             variants = found.get("code", {}).get("variants")
-            described = flat(found, variants[0]) if variants else {}
+            described = flat(found, variants[0], line.get("launch")) if variants else {}
             for key, value in stated.items():
-                how = ("same" if key in described and same(value, described[key], stated) else
+                how = ("same" if key in described and same(value, described[key], stated, key) else
                        "different" if key in described else
                        "asked for" if key in asked or not described else "not said")
                 table[key][how] += 1

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/describe/backward/backward_loop.h"
+#include "kernel/describe/nested/nested_loop.h"
 
 namespace tilescope {
 namespace {
@@ -125,6 +126,12 @@ std::vector<const Instruction*> loop_code(const CodeSummary& code, const CodeLoo
   return instructions;
 }
 
+bool stands_in(const CodeSummary& code, const CodeBlock& block, std::size_t loop) {
+  for (std::optional<std::size_t> around = block.loop; around; around = code.loops[*around].parent)
+    if (*around == loop) return true;
+  return false;
+}
+
 FoundLoop attention_loop(const CodeSummary& code) {
   // First, because the sums of a backward pass may look like scores in parts.
   if (std::optional<AttentionLoop> backward = backward_loop(code)) return {.loop = std::move(backward)};
@@ -138,7 +145,10 @@ FoundLoop attention_loop(const CodeSummary& code) {
     if (one.loop) found.push_back(std::move(*one.loop));
     else missing = std::move(one.missing);
   }
-  if (found.empty()) return {.missing = std::move(missing)};
+  if (found.empty()) {
+    FoundLoop nested = nested_loop(code);
+    return nested.loop || !nested.missing.empty() ? std::move(nested) : FoundLoop{.missing = std::move(missing)};
+  }
   const auto size = [&](const AttentionLoop& loop) { return code.loops[loop.loop].always.instructions; };
   auto least = std::min_element(found.begin(), found.end(),
                                 [&](const AttentionLoop& a, const AttentionLoop& b) { return size(a) < size(b); });

@@ -23,6 +23,19 @@ struct EnumTable<AttentionPass> {
       NamedKind{AttentionPass::backward_queries, "backward_queries"}};
 };
 
+// How units (warps or warpgroups) share the rows and the columns of a product's tile.
+struct UnitGrid {
+  std::int64_t rows = 0, columns = 0;  // 0: by the rule of descriptors
+};
+
+// Of a loop whose products stand in loops inside of it, or of which other warps compute parts.
+struct NestedProducts {
+  std::optional<std::size_t> scores{}, values{};  // the loops inside that hold them; none: the loop itself
+  std::int64_t score_passes = 1;                  // of the loop inside; 0: the launch decides
+  std::vector<std::size_t> helpers{};             // loops of other warps that add to further columns of the values
+  UnitGrid score_grid{}, value_grid{};
+};
+
 // A loop over keys: S = Q K^T, exponentials of S, O = O + P V. A unit is what shares a matrix instruction: a warp, or a
 // warpgroup.
 struct AttentionLoop {
@@ -42,6 +55,8 @@ struct AttentionLoop {
   std::int64_t special_parts = 0;  // keys of each part of the values, where exponentials stand between parts; 0: they
                                    // do not
 
+  std::optional<NestedProducts> nested{};
+
   std::int64_t unit_threads() const { return scores.instruction.threads; }
   std::int64_t scores_of_thread() const { return rows * keys / unit_threads(); }
 };
@@ -56,6 +71,9 @@ struct FoundLoop {
 // of scores over keys, head_dim the depth of the scores, v_head_dim the number of results over rows. Of several such
 // loops the one with the fewest instructions is the loop; the others are `masked`.
 FoundLoop attention_loop(const CodeSummary& code);
+
+// Whether a block stands in a loop, or in a loop inside of it.
+bool stands_in(const CodeSummary& code, const CodeBlock& block, std::size_t loop);
 
 // Instructions of a loop without those of inner loops, in the order of their addresses.
 std::vector<const Instruction*> loop_code(const CodeSummary& code, const CodeLoop& loop);

@@ -71,6 +71,23 @@ void share_keys(const AttentionFacts& facts, std::int64_t units, BlockTile& tile
                                               own, facts.keys)});
 }
 
+// Units share the tiles of the products as the code says. Where the copies of a step are counted, they say whether Q is
+// among them; where barriers wait for whole tiles of keys and nothing else, the values are columns of them.
+void share_nested(const AttentionFacts& facts, BlockTile& tile, std::vector<MissingValue>& missing) {
+  tile.tile_q = facts.rows * facts.score_grid.rows, tile.tile_kv = facts.keys * facts.score_grid.columns;
+  const std::int64_t key_row = facts.head_dim * facts.loaded_bits / bits_of_byte;
+  tile.values_in_keys = facts.v_head_dim < facts.head_dim && facts.arriving == std::vector{tile.tile_kv * key_row};
+  if (facts.copied_bytes == 0 || facts.depth_of_pass > 0) return;
+  const std::int64_t copied = tile.warps * lanes * facts.copied_bytes, q = tile.tile_q * key_row;
+  const std::int64_t own = bytes_of_keys(facts, tile.tile_kv);
+  tile.q_every_step = copied == own + q;
+  if (copied != own && copied != own + q)
+    missing.push_back({"loads_every_step",
+                       fmt::format("a step copies {} bytes, neither the {} bytes of its keys and values nor these and "
+                                   "the {} bytes of Q",
+                                   copied, own, q)});
+}
+
 // Shared memory holds `stages` tiles of keys and values, and Q where the products read it there.
 void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, BlockTile& tile,
                   std::vector<MissingValue>& missing) {
@@ -79,7 +96,13 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
     missing.push_back({"stages", "the shared memory of the launch is not known"});
     return;
   }
-  const std::int64_t step = bytes_of_step(facts, tile.tile_kv);
+  if (facts.sliced) {
+    tile.stages = 1;
+    return;
+  }
+  const std::int64_t v_room = tile.values_in_keys ? tile.tile_kv * facts.v_head_dim * bits_of_values(facts) / 8 : 0;
+  const std::int64_t step = bytes_of_step(facts, tile.tile_kv) - v_room;
+  const std::int64_t p = facts.p_in_smem ? tile.tile_q * tile.tile_kv * facts.operand_bits / bits_of_byte : 0;
   const std::int64_t q = tile.tile_q * facts.head_dim * facts.operand_bits / bits_of_byte;
   const bool has_q = facts.q_in_smem || facts.q_once_in_smem;
   std::int64_t least = most_extra_smem + 1;
@@ -87,7 +110,7 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
        tile.key_bits == 0 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{2, 4, 1})
     for (const bool with_q : {has_q, !has_q}) {
       const std::int64_t whole = step + tile.tile_kv * scales_of_key(facts) * scale;
-      const std::int64_t rest = all - (with_q ? q : 0);
+      const std::int64_t rest = all - p - (with_q ? q : 0);
       if (rest < whole || rest % whole >= least) continue;
       if (tile.stages > 0 && tile.key_bits == 0) continue;
       tile.stages = rest / whole, tile.extra_smem = rest % whole, tile.scale_bytes = scale;
@@ -125,10 +148,16 @@ BlockTile block_tile(AttentionFacts facts, const KernelLaunch& launch, std::vect
     backward_tile(facts, launch, units, tile, missing);
     return tile;
   }
+  if (facts.score_grid.rows > 0) {
+    share_nested(facts, tile, missing);
+    share_memory(facts, launch, tile, missing);
+    return tile;
+  }
   if (facts.score_parts > 1 && facts.copied_bytes > 0) share_quantised_keys(facts, units, tile, missing);
   else share_keys(facts, units, tile, missing);
   tile.tile_kv = facts.keys * tile.along_keys;
-  tile.tile_q = facts.rows * (units / tile.along_keys);
+  if (units % (tile.along_keys * facts.column_units) == 0) tile.along_columns = facts.column_units;
+  tile.tile_q = facts.rows * (units / tile.along_keys / tile.along_columns);
   share_memory(facts, launch, tile, missing);
   return tile;
 }

@@ -150,12 +150,15 @@ TEST_CASE("gradients: tiles and stages follow from shared memory, of whichever s
     const bool keys = facts.pass != AttentionPass::backward_queries;
     facts.p_in_registers = true, facts.head_dim = facts.v_head_dim = pick({64, 128});
     const std::int64_t streamed = pick({64, 128}), stages = pick({1, 2, 3}), owned = 128;
-    facts.rows = keys ? streamed : 64, facts.keys = keys ? 64 : streamed;
+    facts.passes_of_copy = facts.pass == AttentionPass::backward ? 0 : pick({1, 2});
+    const std::int64_t of_pass = streamed / std::max<std::int64_t>(1, facts.passes_of_copy);
+    facts.rows = keys ? of_pass : 64, facts.keys = keys ? 64 : of_pass;
     const std::int64_t gradients = facts.pass == AttentionPass::backward ? 2 : 0;
     const std::int64_t smem = 4 * owned * facts.head_dim + stages * streamed * (4 * facts.head_dim + 8) +
                               gradients * 2 * owned * streamed + 128;
-    DescribeInput input{.name = "k", .facts = facts, .launch = {{32, 16, 2}, 384, smem}};
-    input.workload = Workload{2, 16, 16, 4096, 4096, facts.head_dim, facts.head_dim};
+    const std::int64_t kv_heads = keys ? pick({4, 16}) : 16;  // a block a KV head takes the queries of its group
+    DescribeInput input{.name = "k", .facts = facts, .launch = {{32, kv_heads, 2}, 384, smem}};
+    input.workload = Workload{2, 16, kv_heads, 4096, 4096, facts.head_dim, facts.head_dim};
     const Description found = describe_kernel(input);
     const std::string text = found.yaml();
     CAPTURE(text);
@@ -168,6 +171,7 @@ TEST_CASE("gradients: tiles and stages follow from shared memory, of whichever s
         : facts.pass == AttentionPass::backward_keys ? "name: dkv"
                                                      : "name: dq");
     if (gradients > 0) has("stages_of: {dS: 2}");
+    if (facts.passes_of_copy > 1) has("parts: 2");
     CHECK(to_string(read_facts(facts_json(facts), "facts").pass) == to_string(facts.pass));
   }
 }

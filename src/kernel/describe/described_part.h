@@ -27,7 +27,10 @@ struct DescribedPart {
   void add_warps(const DescribeInput& input, const BlockTile& tile, const char* staged, const char* loop) {
     const AttentionFacts& facts = input.facts;
     add("warps", tile.warps, input.launch.threads > 0 ? ValueSource::launch : ValueSource::elf, "threads of a block");
-    if (tile.stages > 0) add("stages", tile.stages, ValueSource::launch, fmt::format("{} in shared memory", staged));
+    if (facts.sliced)
+      add("stages", tile.stages, ValueSource::code, "slices pass shared memory within the products of a step");
+    else if (tile.stages > 0)
+      add("stages", tile.stages, ValueSource::launch, fmt::format("{} in shared memory", staged));
     if (tile.consumer_warps != tile.warps)
       add("consumer_warps", tile.consumer_warps, ValueSource::code, fmt::format("warps that run {}", loop));
     if (facts.consumer_registers) add("consumer_registers", *facts.consumer_registers, ValueSource::code, "USETMAXREG");

@@ -9,6 +9,7 @@
 #include "kernel/describe/block_tile.h"
 #include "kernel/describe/described_part.h"
 #include "kernel/describe/grid/grid_use.h"
+#include "kernel/describe/nested/nested_description.h"
 #include "kernel/describe/work_rates.h"
 #include "kernel/descriptor/found.h"
 
@@ -16,6 +17,7 @@ namespace tilescope {
 namespace {
 
 constexpr std::int64_t lanes_of_warp = 32;
+constexpr std::int64_t widest_instruction = 256;
 constexpr std::int64_t lanes_of_row = 4,
                        lanes_of_column = 8;  // of an accumulator (PTX ISA, fragments of mma and wgmma)
 
@@ -28,6 +30,12 @@ std::string mixed_formats(const AttentionFacts& facts, const BlockTile& tile) {
   if (!dtype.empty() && !values.empty() && values != dtype)
     return fmt::format("[{{all: {}, q: {}, k: {}}}]", values, dtype, dtype);
   return "";
+}
+
+void add_head_dim(const char* key, std::string value, const DescribeInput& input, DescribedPart& part) {
+  if (input.head_dims_from == ValueSource::code)
+    part.add(key, std::move(value), ValueSource::code, "depth of the scores' sums");
+  else part.add(key, std::move(value), input.head_dims_from, "passes of the loop that sums over it");
 }
 
 void describe_whole(const DescribeInput& input, const BlockTile& tile, Description& out) {
@@ -43,7 +51,11 @@ void describe_whole(const DescribeInput& input, const BlockTile& tile, Descripti
              "operands of " + facts.opcode + ", unpacked in the loop");
   else if (!dtype.empty()) part.add("dtypes", "[" + dtype + "]", ValueSource::code, "operands of " + facts.opcode);
   else out.missing.push_back({"dtypes", "no format of attention has the operands of " + facts.opcode});
-  part.add("head_dims", fmt::format("[{}]", facts.head_dim), ValueSource::code, "depth of the scores' sums");
+  if (tile.values_in_keys)
+    part.add("diagram", "mla_absorbed", ValueSource::code,
+             fmt::format("{} bytes arrive for a step, the keys alone: the values are columns of them",
+                         facts.arriving.front()));
+  add_head_dim("head_dims", fmt::format("[{}]", facts.head_dim), input, part);
   part.add("masks", "[" + input.mask + "]", input.sizes_from, "the mask of the launch");
   part.add("limits", "{compute_capability: " + facts.compute_capability + "}", ValueSource::elf, "target of the code");
 }
@@ -107,9 +119,29 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
   describe_parts(use, w, out);
 }
 
+// Units that share the columns of the values compute all scores of their rows each.
+void describe_shared_columns(const AttentionFacts& facts, const BlockTile& tile, bool narrow, DescribedPart& part) {
+  const std::int64_t rows = tile.tile_q / facts.rows;
+  const std::string mma =
+      narrow ? fmt::format(", mma: {{m: {}, n: {}, k: {}}}", facts.m, facts.n, facts.k * facts.operand_bits / 16) : "";
+  const std::string repeats = tile.along_columns > 1 ? fmt::format(", repeats: {}", tile.along_columns) : "";
+  part.add("products",
+           fmt::format("{{scores: {{grid: {{rows: {}, columns: {}}}{}{}}}, values: {{grid: {{rows: {}, columns: {}, "
+                       "depth: {}}}}}}}",
+                       rows, tile.along_keys, mma, repeats, rows, tile.along_columns, tile.along_keys),
+           ValueSource::code,
+           tile.along_columns > 1
+               ? "a step copies more columns of V than a unit multiplies by; each unit has all scores"
+               : "shape of " + facts.opcode);
+}
+
 // Units that share the keys of a step: each has all rows, and a part of the sum over keys. Transposed, an instruction's
 // rows are keys or columns of V, and its columns rows of Q.
 void describe_products(const AttentionFacts& facts, const BlockTile& tile, DescribedPart& part) {
+  if (facts.score_grid.rows > 0) return describe_nested_products(facts, part);
+  const std::int64_t wide_n = std::min<std::int64_t>(facts.keys, widest_instruction);
+  const bool narrow = facts.unit_threads > lanes_of_warp && facts.n != wide_n;
+  if (tile.along_columns > 1 || narrow) return describe_shared_columns(facts, tile, narrow, part);
   if (tile.along_keys == 1 && !facts.transposed) return;
   const std::int64_t rows = tile.tile_q / facts.rows;
   const auto grid = [&](std::int64_t along_rows, std::int64_t along_columns) {
@@ -143,12 +175,13 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
            warpgroup ? fmt::format("{{m: {}, n: columns, k: {}}}", facts.m, depth)
                      : fmt::format("{{m: {}, n: {}, k: {}}}", facts.m, facts.n, depth),
            ValueSource::code, "shape of " + facts.opcode);
+  const std::int64_t units_of_row = tile.along_keys * tile.along_columns;
   const char* share = facts.transposed ? "lanes that have parts of a column of an accumulator, which is a row of Q"
                                        : "lanes that have parts of a row of an accumulator";
-  part.add("row_replication", (facts.transposed ? lanes_of_column : lanes_of_row) * tile.along_keys, ValueSource::code,
-           tile.along_keys == 1
+  part.add("row_replication", (facts.transposed ? lanes_of_column : lanes_of_row) * units_of_row, ValueSource::code,
+           units_of_row == 1
                ? std::string(share)
-               : fmt::format("{}, in each of {} {}s", share, tile.along_keys, warpgroup ? "warpgroup" : "warp"));
+               : fmt::format("{}, in each of {} {}s", share, units_of_row, warpgroup ? "warpgroup" : "warp"));
   describe_products(facts, tile, part);
   if (facts.q_direct) part.add("direct", "[Q]", ValueSource::code, "no load from shared memory stands before the loop");
   part.yes("stores_log_sum_exp", facts.stores_log_sum_exp, "a logarithm, or narrow stores beside wide ones");
@@ -163,6 +196,12 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
                                     : "ld",
            ValueSource::code, "how K and V reach shared memory");
   if (facts.copies_out) part.add("stores_by", "tma", ValueSource::code, "UTMASTG");
+  if (facts.p_in_smem)
+    part.add("through_smem", "[P]", ValueSource::code, "the values' left operand is in shared memory");
+  if (tile.q_every_step)
+    part.add("loads_every_step", "[Q]", ValueSource::code,
+             fmt::format("a thread copies {} bytes in a step, Q among them", facts.copied_bytes));
+  part.yes("loads_in_product", facts.sliced, "the loops of the products wait for copies");
   if (facts.special_parts > 0)
     part.add("special_parts", facts.special_parts, ValueSource::code,
              "exponentials stand before each part of the product with V");
@@ -208,7 +247,7 @@ std::string local_memory(const AttentionFacts& f) {
 void describe_variant(const DescribeInput& input, const BlockTile& tile, Description& out) {
   const AttentionFacts& facts = input.facts;
   DescribedPart part{out.variant};
-  part.add("head_dim", facts.head_dim, ValueSource::code, "depth of the scores' sums");
+  add_head_dim("head_dim", fmt::format("{}", facts.head_dim), input, part);
   if (facts.v_head_dim != facts.head_dim)
     part.add("v_head_dim", facts.v_head_dim, ValueSource::code, "columns of the values");
   part.add("tile_q", tile.tile_q, ValueSource::code,
@@ -337,8 +376,8 @@ void add_launch_sizes(const LaunchSizes& sizes, bool tensor_maps, DescribeInput&
   input.sizes_from = tensor_maps ? ValueSource::tensor_map : ValueSource::launch;
 }
 
-Description describe_kernel(const DescribeInput& input) {
-  Description description{.name = input.name,
+Description describe_kernel(const DescribeInput& given) {
+  Description description{.name = given.name,
                           .pass = AttentionPass::forward,
                           .kernel = {},
                           .island = {},
@@ -347,6 +386,7 @@ Description describe_kernel(const DescribeInput& input) {
                           .launch = {},
                           .missing = {},
                           .program = {}};
+  DescribeInput input = with_launched_dims(given, description.missing);
   describe_sizes(input, description);
   const BlockTile tile = block_tile(input.facts, input.launch, description.missing);
   if (tile.tile_q == 0) return description;
@@ -356,11 +396,12 @@ Description describe_kernel(const DescribeInput& input) {
     backward.missing.insert(backward.missing.begin(), description.missing.begin(), description.missing.end());
     return backward;
   }
+  add_value_passes(tile, input.facts);
   describe_whole(input, tile, description);
   describe_launch(input, tile, description);
   describe_variant(input, tile, description);
   description.pass = input.facts.pass;
-  description.work = work_rates(input.facts);
+  description.work = work_rates(input.facts, tile.along_columns);
   description.program = input.facts.program;
   return description;
 }

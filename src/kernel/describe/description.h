@@ -43,6 +43,9 @@ struct DescribeInput {
   std::optional<Workload> workload{};  // of the launch
   std::string mask = "none";           // of the launch
   ValueSource sizes_from = ValueSource::given;
+  // Whether somebody states the workload's head dimensions, where the code leaves them to the launch.
+  bool head_dims_stated = true;
+  ValueSource head_dims_from = ValueSource::code;
   LaunchSizes sizes{};  // as the launch shows them; its open questions are missing values
 };
 

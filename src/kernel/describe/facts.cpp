@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kernel/describe/always.h"
+#include "kernel/describe/followed.h"
 #include "kernel/describe/step_program.h"
 #include "kernel/describe/stores.h"
 
@@ -75,7 +76,7 @@ std::int64_t copied_from(const CodeSummary& code, std::size_t loop, std::size_t 
   if (!is_new) return answer->second;
   std::int64_t rest = 0;
   for (const std::size_t next : code.blocks[block].successors)
-    if (code.blocks[next].loop == loop && code.blocks[next].first != code.loops[loop].header)
+    if (stands_in(code, code.blocks[next], loop) && code.blocks[next].first != code.loops[loop].header)
       rest = std::max(rest, copied_from(code, loop, next, known));
   return known[block] = rest + code.blocks[block].counts.thread_bytes(K::async_copy, CodeMemory::global_to_shared);
 }
@@ -110,14 +111,20 @@ std::int64_t matrix_loaded(const CodeCounts& pass) {
 std::set<std::int64_t> store_widths(const CodeCounts& counts) {
   std::set<std::int64_t> widths;
   for (const auto& [form, count] : counts.memory)
-    if (form.kind == K::store && form.memory == CodeMemory::global) widths.insert(form.thread_bytes);
+    if (form.kind == K::store && (form.memory == CodeMemory::global || form.memory == CodeMemory::generic))
+      widths.insert(form.thread_bytes);
   return widths;
 }
 
-void add_roles(const CodeSummary& code, const CodeLoop& loop, AttentionFacts& facts) {
+void add_roles(const CodeSummary& code, const AttentionLoop& found, AttentionFacts& facts) {
+  std::vector<std::size_t> loops{found.loop};
+  if (found.nested) loops.insert(loops.end(), found.nested->helpers.begin(), found.nested->helpers.end());
   for (std::size_t i = 0; i < code.roles.size(); ++i) {
     const CodeRole& role = code.roles[i];
-    const bool runs = std::find(loop.roles.begin(), loop.roles.end(), i) != loop.roles.end();
+    const bool runs = std::any_of(loops.begin(), loops.end(), [&](std::size_t loop) {
+      const std::vector<std::size_t>& roles = code.loops[loop].roles;
+      return std::find(roles.begin(), roles.end(), i) != roles.end();
+    });
     if (role.registers) (runs ? facts.consumer_registers : facts.producer_registers) = role.registers;
     if (!runs) continue;
     for (const auto& [first, last] : role.warps)
@@ -148,11 +155,14 @@ void add_outside(const CodeSummary& code, const AttentionLoop& found, AttentionF
   CodeCounts once, all;
   for (std::size_t i = 0; i < code.blocks.size(); ++i) {
     const CodeBlock& block = code.blocks[i];
-    const bool in_attention =
-        block.loop == found.loop ||
-        std::any_of(found.masked.begin(), found.masked.end(), [&](std::size_t masked) { return block.loop == masked; });
+    bool in_attention = found.nested ? stands_in(code, block, found.loop) : block.loop == found.loop;
+    for (const std::size_t masked : found.masked) in_attention |= block.loop == masked;
+    for (const std::size_t helper : found.nested ? found.nested->helpers : std::vector<std::size_t>{})
+      in_attention |= block.loop == helper;
+    // A step before or behind such a loop stands outside of it as it stands inside.
+    const bool step = found.nested && block.counts.of(K::matrix) > 0;
     if (!block.reached || in_attention) continue;
-    if (always[i]) once += block.counts;
+    if (always[i] && !step) once += block.counts;
     all += block.counts;
   }
   facts.once = work_of(once);
@@ -172,7 +182,79 @@ void add_outside(const CodeSummary& code, const AttentionLoop& found, AttentionF
                                             facts.most_threads > 0 ? facts.most_threads : most_block_threads);
 }
 
+// Instructions of a step: of the loops inside those whose number of passes the code decides. Where a way through the
+// loop leaves the products out, every pass with products counts.
+CodeCounts step_of(const CodeSummary& code, const AttentionLoop& found) {
+  const CodeLoop& loop = code.loops[found.loop];
+  if (!found.nested || !found.nested->scores) return loop.always;
+  const std::vector<bool> always = always_around(code, *found.nested->scores);
+  CodeCounts step;
+  for (const std::size_t block : loop.blocks)
+    if (always[block] || std::count(loop.main_path.begin(), loop.main_path.end(), block) > 0)
+      step += code.blocks[block].counts;
+  for (std::int64_t pass = 0; pass < found.nested->score_passes; ++pass)
+    step += code.loops[*found.nested->scores].always;
+  return step;
+}
+
+void add_nested(const CodeSummary& code, const AttentionLoop& found, AttentionFacts& facts) {
+  const NestedProducts& nested = *found.nested;
+  facts.score_grid = nested.score_grid, facts.value_grid = nested.value_grid;
+  facts.helpers = static_cast<std::int64_t>(nested.helpers.size());
+  facts.p_in_smem = facts.helpers > 0 || found.values.a_loaded || found.values.instruction.a_from_shared;
+  if (nested.scores && nested.score_passes == 0)
+    facts.depth_of_pass = found.scores.depth(), facts.score_pass = work_of(code.loops[*nested.scores].always);
+  if (nested.values)
+    facts.value_depth = found.values.depth(), facts.value_pass = work_of(code.loops[*nested.values].always);
+  if (nested.scores) facts.sliced = code.loops[*nested.scores].always.of(K::copy_wait) > 0;
+}
+
+bool copies_by_engine(const CodeSummary& code) {
+  return std::any_of(code.counts.memory.begin(), code.counts.memory.end(),
+                     [](const auto& entry) { return entry.first.opcode == "UTMALDG"; });
+}
+
+// Copies of the copy engine: how many passes one of them serves, and bytes that arrive at once.
+void add_copies(const CodeSummary& code, const AttentionLoop& found, AttentionFacts& facts) {
+  const auto warp_of = [&](const CodeLoop& loop) -> std::int64_t {
+    return loop.roles.empty() ? 0 : code.roles[loop.roles.front()].warps.front().first;
+  };
+  if (found.pass == AttentionPass::backward_keys || found.pass == AttentionPass::backward_queries)
+    facts.passes_of_copy = FollowedLoop(code, found.loop, warp_of(code.loops[found.loop])).passes_of_wait().value_or(0);
+  if (facts.v_head_dim >= facts.head_dim || facts.depth_of_pass > 0) return;
+  std::set<std::int64_t> arriving;
+  for (std::size_t i = 0; i < code.loops.size(); ++i) {
+    if (code.loops[i].parent || code.loops[i].waits) continue;
+    for (const std::int64_t bytes : FollowedLoop(code, i, warp_of(code.loops[i])).expected_bytes())
+      arriving.insert(bytes);
+  }
+  facts.arriving.assign(arriving.begin(), arriving.end());
+}
+
 }  // namespace
+
+void share_columns(AttentionFacts& facts) {
+  const bool forward = facts.pass == AttentionPass::forward && facts.score_grid.rows == 0 && !facts.p_in_smem;
+  if (!forward || facts.copied_bytes == 0 || facts.most_threads == 0 || facts.score_parts > 1) return;
+  if (facts.loaded_bits != facts.operand_bits || facts.column_units != 1) return;
+  const std::int64_t units = static_cast<std::int64_t>(facts.loop_warps.size()) * warp_lanes / facts.unit_threads;
+  const std::int64_t column = facts.keys * facts.operand_bits / 8, own = column * (facts.head_dim + facts.v_head_dim);
+  const std::int64_t copied = facts.copied_bytes * facts.most_threads, more = copied - own;
+  if (more <= 0 || copied % own == 0 || more % (column * facts.v_head_dim) != 0) return;
+  const std::int64_t sharing = 1 + more / (column * facts.v_head_dim);
+  constexpr std::int64_t most_columns = 1 << 20;
+  if (units % sharing != 0 || sharing * facts.v_head_dim > most_columns) return;
+  facts.column_units = sharing, facts.v_head_dim *= sharing;
+}
+
+AttentionFacts with_head_dims(AttentionFacts facts, std::int64_t head_dim, std::int64_t v_head_dim) {
+  if (facts.depth_of_pass == 0) return facts;
+  const std::int64_t passes = (head_dim + facts.depth_of_pass - 1) / facts.depth_of_pass;
+  for (const auto& [pipe, count] : facts.score_pass) facts.step[pipe] += passes * count;
+  facts.head_dim = head_dim, facts.v_head_dim = v_head_dim;
+  facts.depth_of_pass = 0, facts.score_pass.clear();
+  return facts;
+}
 
 FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute_capability, const CodeSummary& code) {
   FoundLoop search = attention_loop(code);
@@ -194,8 +276,9 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   facts.q_in_smem = scores.a_from_shared || found.q_loaded, facts.scores_ahead = found.scores_ahead;
   facts.q_once_in_smem = found.q_loaded_once, facts.value_operands = found.values.instruction.type_b;
   facts.value_bits = found.values.instruction.bits_b, facts.special_parts = found.special_parts;
-  add_roles(code, loop, facts);
-  facts.step = work_of(loop.always);
+  add_roles(code, found, facts);
+  const CodeCounts step = step_of(code, found);
+  facts.step = work_of(step);
   if (!found.masked.empty()) facts.masked_step = work_of(code.loops[found.masked.front()].always);
   CodeCounts pass = loop.always;
   pass += loop.sometimes;
@@ -208,9 +291,12 @@ FoundFacts attention_facts(const CubinKernel& kernel, const std::string& compute
   facts.barriers = opcode_count(pass, "BAR");
   facts.turns = opcode_count(pass, "BAR.ARV") > 0;
   facts.persistent = loop.parent.has_value();
-  facts.spilled_step = spilled(loop.always), facts.spill_waits = waits_for_spills(loop_code(code, loop));
+  if (found.nested) add_nested(code, found, facts);
+  if (copies_by_engine(code)) add_copies(code, found, facts);
+  facts.spilled_step = spilled(step), facts.spill_waits = waits_for_spills(loop_code(code, loop));
   add_outside(code, found, facts);
   facts.program = step_program(code, found);
+  if (!found.values.a_loaded && !found.values.instruction.a_from_shared) share_columns(facts);
   return {.facts = std::move(facts)};
 }
 

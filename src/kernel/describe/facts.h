@@ -59,10 +59,28 @@ struct AttentionFacts {
   std::string value_operands;           // "BF16": format of the product with V; empty: not stated
   std::int64_t value_bits = 0;          // of the operands of the product with V; 0: not stated
   std::int64_t special_parts = 0;       // keys whose exponentials stand right before their part of that product; 0: all
+  // Where products stand in loops inside of the loop over keys, or other warps compute parts (NestedProducts).
+  std::int64_t depth_of_pass = 0;     // of the scores' sums, where the launch decides how many passes there are
+  std::int64_t value_depth = 0;       // of the values' sums, where they are in a loop inside
+  ThreadWork score_pass, value_pass;  // in a pass of the loops inside, where the launch decides their number
+  UnitGrid score_grid, value_grid;
+  std::int64_t column_units = 1;       // units that share the columns of the values; each has all scores of its rows
+  std::int64_t helpers = 0;            // units that add to further columns of the values, with P from shared memory
+  bool p_in_smem = false;              // P passes shared memory
+  bool sliced = false;                 // the loops inside wait for slices of the operands
+  std::vector<std::int64_t> arriving;  // bytes for which a barrier waits in a loop, where V is narrower than K
+  std::int64_t passes_of_copy = 0;     // of a loop of gradients for each wait for a copy; 0: not known
   SpilledBytes spilled_step, spilled_once;
   std::int64_t spill_waits = 0;  // times in a pass that a warp waits for a spilled value
   std::string program;           // step_program.h; empty: not known
 };
+
+// Where threads copy more columns of values than a unit multiplies P by, which it has in registers, units share them:
+// v_head_dim is that of all. Only where the code states the threads of a block.
+void share_columns(AttentionFacts& facts);
+
+// The facts of a launch with these head dimensions, where the code leaves them to the launch (`depth_of_pass`).
+AttentionFacts with_head_dims(AttentionFacts facts, std::int64_t head_dim, std::int64_t v_head_dim);
 
 struct FoundFacts {
   std::optional<AttentionFacts> facts{};

@@ -38,6 +38,13 @@ void visit_facts(Facts& f, const Visit& visit) {
   visit("value_bits", f.value_bits), visit("special_parts", f.special_parts);
   visit("transposed", f.transposed), visit("q_direct", f.q_direct), visit("fetched_bytes", f.fetched_bytes);
   visit("pass", f.pass), visit("p_in_registers", f.p_in_registers), visit("reduces", f.reduces);
+  visit("depth_of_pass", f.depth_of_pass), visit("value_depth", f.value_depth);
+  visit("score_pass", f.score_pass), visit("value_pass", f.value_pass);
+  visit("score_grid_rows", f.score_grid.rows), visit("score_grid_columns", f.score_grid.columns);
+  visit("value_grid_rows", f.value_grid.rows), visit("value_grid_columns", f.value_grid.columns);
+  visit("column_units", f.column_units), visit("helpers", f.helpers), visit("p_in_smem", f.p_in_smem),
+      visit("sliced", f.sliced);
+  visit("arriving", f.arriving), visit("passes_of_copy", f.passes_of_copy);
   visit("spilled_step_stored", f.spilled_step.stored), visit("spilled_step_loaded", f.spilled_step.loaded);
   visit("spilled_once_stored", f.spilled_once.stored), visit("spilled_once_loaded", f.spilled_once.loaded);
   visit("spill_waits", f.spill_waits), visit("program", f.program);
@@ -89,8 +96,18 @@ void take(const Json& json, ThreadWork& to) {
   for (const auto& [key, value] : json.items()) take(value, to[key]);
 }
 
+// Facts of few kernels, which are left out where they say nothing.
+bool of_few(std::string_view name) {
+  constexpr std::string_view names[] = {
+      "depth_of_pass",   "value_depth",        "score_pass", "value_pass", "score_grid_rows", "score_grid_columns",
+      "value_grid_rows", "value_grid_columns", "helpers",    "p_in_smem",  "sliced",          "arriving",
+      "passes_of_copy",  "column_units"};
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
 // Facts that files of an earlier version do not have: then they are not known.
 bool added_later(std::string_view name) {
+  if (of_few(name)) return true;
   constexpr std::string_view names[] = {
       "rows_stored",   "stores_without_product", "copies_out",  "rewrites_tiles", "value_bits",
       "special_parts", "q_once_in_smem",         "score_parts", "value_operands", "transposed",
@@ -101,9 +118,14 @@ bool added_later(std::string_view name) {
 
 // Sizes by which a description divides.
 void check_sizes(const AttentionFacts& f) {
-  for (const std::int64_t size : {f.m, f.n, f.k, f.unit_threads, f.rows, f.keys, f.head_dim, f.v_head_dim})
+  for (const std::int64_t size :
+       {f.m, f.n, f.k, f.unit_threads, f.rows, f.keys, f.head_dim, f.v_head_dim, f.column_units})
     require(size > 0, "sizes of at least 1");
+  require(f.score_parts > 0 && f.score_parts <= f.head_dim, "score_parts of 1 to head_dim");
   require(f.operand_bits >= 4 && f.loaded_bits >= 4, "operand_bits and loaded_bits of at least 4");
+  for (const std::int64_t size : {f.rows * f.score_grid.rows, f.keys * f.score_grid.columns, f.rows * f.passes_of_copy,
+                                  f.keys * f.passes_of_copy})
+    require(size <= most_count, "tiles of a block of at most 2^20");
   require(f.rows * f.keys >= f.unit_threads, "a score for every thread of a unit");
   require(f.program.empty() || (f.program.front() > ' ' && f.program.back() == '\n' &&
                                 std::all_of(f.program.begin(), f.program.end(),
@@ -115,7 +137,16 @@ void check_sizes(const AttentionFacts& f) {
 
 std::string facts_json(const AttentionFacts& facts) {
   Json line{{"schema", facts_schema}};
-  visit_facts(facts, [&](const char* name, const auto& value) { line[name] = json_of(value); });
+  const AttentionFacts nothing;
+  std::map<std::string, Json> empty;
+  visit_facts(nothing, [&](const char* name, const auto& value) {
+    if (of_few(name)) empty[name] = json_of(value);
+  });
+  visit_facts(facts, [&](const char* name, const auto& value) {
+    Json json = json_of(value);
+    if (const auto found = empty.find(name); found == empty.end() || found->second != json)
+      line[name] = std::move(json);
+  });
   return line.dump();
 }
 
@@ -145,6 +176,7 @@ AttentionFacts read_facts(const std::string& json, const std::string& file) {
   } catch (const std::invalid_argument& expectation) {
     throw refuse(fmt::format("expected {}", expectation.what()));
   }
+  share_columns(facts);
   return facts;
 }
 

@@ -5,21 +5,13 @@
 
 #include "kernel/code/sass/kinds.h"
 #include "kernel/code/trace/thread_run.h"
+#include "kernel/describe/followed.h"
 
 namespace tilescope {
 namespace {
 
 constexpr std::int64_t most_instructions_of_lane = 200'000;
 constexpr std::uint32_t store_lanes = 32;
-
-bool is_row_store(const Instruction& i) {
-  const OpcodeRow& row = opcode_row(i.opcode);
-  return row.kind == InstructionKind::store && row.memory == CodeMemory::global &&
-         std::none_of(i.modifiers.begin(), i.modifiers.end(), [](const std::string& modifier) {
-           return modifier == "64" || modifier == "128" || modifier == "U8" || modifier == "S8" || modifier == "U16" ||
-                  modifier == "S16";
-         });
-}
 
 bool stores_results(const CodeBlock& block) {
   return std::any_of(block.counts.memory.begin(), block.counts.memory.end(), [](const auto& entry) {
@@ -68,23 +60,17 @@ std::vector<std::size_t> row_store_blocks(const CodeSummary& code) {
   return behind_products.empty() ? all : behind_products;
 }
 
-// Of each instruction's block, how many jumps lead to the block `target`.
-std::vector<std::uint32_t> distances_to(const CodeSummary& code, std::size_t target) {
-  constexpr std::uint32_t far = ~std::uint32_t{0};
-  std::vector<std::uint32_t> of_block(code.blocks.size(), far), of_instruction(code.section.instructions.size(), far);
-  of_block[target] = 0;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t i = 0; i < code.blocks.size(); ++i)
-      for (const std::size_t next : code.blocks[i].successors)
-        if (of_block[next] != far && of_block[next] + 1 < of_block[i]) of_block[i] = of_block[next] + 1, changed = true;
-  }
-  for (std::size_t i = 0; i < code.blocks.size(); ++i)
-    for (std::size_t k = code.blocks[i].begin; k < code.blocks[i].end; ++k) of_instruction[k] = of_block[i];
-  return of_instruction;
-}
-
 }  // namespace
+
+bool is_row_store(const Instruction& i) {
+  const OpcodeRow& row = opcode_row(i.opcode);
+  return row.kind == InstructionKind::store &&
+         (row.memory == CodeMemory::global || row.memory == CodeMemory::generic) &&
+         std::none_of(i.modifiers.begin(), i.modifiers.end(), [](const std::string& modifier) {
+           return modifier == "64" || modifier == "128" || modifier == "U8" || modifier == "S8" || modifier == "U16" ||
+                  modifier == "S16";
+         });
+}
 
 std::int64_t rows_stored_at_once(const CodeSummary& code, std::int64_t warp, std::int64_t threads) {
   TracedLaunch launch;

@@ -7,6 +7,9 @@
 
 namespace tilescope {
 
+// Whether an instruction stores four bytes of a thread to memory: a number of a row, such as its log-sum-exp.
+bool is_row_store(const Instruction& instruction);
+
 // Rows of which a warp stores one number each (a log-sum-exp), by one instruction or by several of one piece of code:
 // threads that reach four-byte stores, whatever the sizes of the launch are. `warp`: one that runs the loop. 0: none is
 // found.

@@ -21,7 +21,7 @@ void add_rate(std::string& text, const char* key, double value) {
 
 }  // namespace
 
-std::vector<DescribedValue> work_rates(const AttentionFacts& facts) {
+std::vector<DescribedValue> work_rates(const AttentionFacts& facts, std::int64_t repeats) {
   const std::int64_t scores = facts.rows * facts.keys / facts.unit_threads;
   const double rows = static_cast<double>(facts.rows) * row_lanes / static_cast<double>(facts.unit_threads);
   std::vector<DescribedValue> rates;
@@ -30,8 +30,8 @@ std::vector<DescribedValue> work_rates(const AttentionFacts& facts) {
     const std::int64_t masked = facts.masked_step.empty() ? step : count_of(facts.masked_step, pipe);
     const std::int64_t each = step / scores;  // whole operations a score
     std::string text;
-    add_rate(text, "per_score", static_cast<double>(each));
-    add_rate(text, "per_masked_score", static_cast<double>(masked - step) / static_cast<double>(scores));
+    add_rate(text, "per_score", static_cast<double>(each * repeats));
+    add_rate(text, "per_masked_score", static_cast<double>((masked - step) * repeats) / static_cast<double>(scores));
     add_rate(text, "per_thread_step", static_cast<double>(step - each * scores));
     add_rate(text, "per_row", static_cast<double>(once) / rows);
     if (text.empty()) continue;

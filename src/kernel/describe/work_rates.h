@@ -7,6 +7,7 @@ namespace tilescope {
 
 // One pipe a value: "xu", "{per_score: 1, per_thread_step: 2}". Instructions of a pass are split into whole operations
 // a score and the rest a thread; those outside the loop are spread over the rows of a unit.
-std::vector<DescribedValue> work_rates(const AttentionFacts& facts);
+// `repeats`: units that each compute the same scores.
+std::vector<DescribedValue> work_rates(const AttentionFacts& facts, std::int64_t repeats);
 
 }  // namespace tilescope

@@ -51,6 +51,7 @@ struct ProductImplementation {
   std::optional<Format> computes_in;
   std::map<std::string, std::int64_t> fetches;  // of an operand's tile a step, where the rule would say another number
   std::int64_t parts = 1;                       // of the result's tile, made one after the other: accumulators hold one
+  std::int64_t repeats = 1;                     // warps (warpgroups) that each make the same part of the result
 };
 
 // Of a block's last tile of keys, each so many rows take scores up to a multiple of so many keys, one at least, that

@@ -48,7 +48,7 @@ islands:
     computes_in: fp16
     products:
       scores: {rows_of: K, grid: {rows: 1, columns: 2, depth: 1}, mma: {m: 64, n: 8, k: 16}, fetches: {Q: 2, K: 0},
-          parts: 2}
+          parts: 2, repeats: 2}
     direct: [Table]
     loads_every_step: [Q]
     through_smem: [P, O_part]

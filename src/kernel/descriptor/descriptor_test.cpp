@@ -145,6 +145,7 @@ std::vector<Rule> rules(const Tree& tree) {
           {"islands[*].products.*.fetches", "a map", Need::optional},
           {"islands[*].products.*.fetches.*", "an integer from 0 to 64", Need::free},
           {"islands[*].products.*.parts", "an integer from 1 to 64", Need::optional},
+          {"islands[*].products.*.repeats", "an integer from 1 to 64", Need::optional},
           {"islands[*].direct", "a list", Need::optional},
           {"islands[*].direct[*]", "text"},
           {"islands[*].loads_every_step", "a list", Need::optional},

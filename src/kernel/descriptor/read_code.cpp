@@ -85,6 +85,16 @@ LaunchCode read_launch(const Node& kernel) {
   return launch;
 }
 
+// Where the values of facts and variants come from: nothing is computed from it.
+void check_origins(const Node& origins) {
+  static const std::vector<std::string> words{"elf", "code", "launch", "tensor map", "counted", "given"};
+  for (const auto& [part, values] : origins.entries())
+    for (const auto& [key, origin] : values.entries())
+      if (!contains(words, origin.text()))
+        origin.report(
+            fmt::format("'{}' is not where a value comes from{}", origin.text(), did_you_mean(origin.text(), words)));
+}
+
 }  // namespace
 
 std::filesystem::path code_file_of(const std::filesystem::path& descriptor) {
@@ -95,10 +105,12 @@ std::filesystem::path code_file_of(const std::filesystem::path& descriptor) {
 }
 
 KernelCode read_code(const Node& root) {
-  root.only({"schema",        "file",           "compiler", "function",    "tile",      "before",      "mask_rows",
-             "source_sha256", "kernels",        "dtypes",   "lead",        "mask_keys", "first_warps", "first_lanes",
-             "first_loop",    "rescales_later", "one_mask", "paged",       "launches",  "nests",       "facts",
-             "variants",      "host_splits",    "sizes",    "padded_rows", "simulated", "steps",       "program"});
+  root.only({"schema",      "file",          "compiler",   "function",       "tile",        "before",
+             "mask_rows",   "source_sha256", "kernels",    "dtypes",         "lead",        "mask_keys",
+             "first_warps", "first_lanes",   "first_loop", "rescales_later", "one_mask",    "paged",
+             "launches",    "nests",         "facts",      "variants",       "host_splits", "sizes",
+             "padded_rows", "simulated",     "steps",      "program",        "from"});
+  if (const auto origins = root.find("from")) check_origins(*origins);
   const auto first = root.find("before");
   const std::int64_t before = first ? first->integer(0, 1) : 0;
   const auto rows = root.find("mask_rows");

@@ -42,9 +42,9 @@ bool check_operand(const Node& node, const std::string& name, const Operator& op
 
 ProductImplementation read_product(const std::string& name, const Node& node, const Operator& op,
                                    const Diagram& diagram) {
-  node.only({"rows_of", "grid", "mma", "fetches", "parts"});
+  node.only({"rows_of", "grid", "mma", "fetches", "parts", "repeats"});
   ProductImplementation product{
-      .op = name, .rows_of = {}, .grid = {}, .registers = {}, .mma = {}, .computes_in = {}, .fetches = {}, .parts = 1};
+      .op = name, .rows_of = {}, .grid = {}, .registers = {}, .mma = {}, .computes_in = {}, .fetches = {}};
   if (const auto rows = node.find("rows_of"))
     if (check_operand(*rows, rows->text(), op, diagram)) product.rows_of = rows->text();
   if (const auto grid = node.find("grid")) product.grid = read_grid(*grid);
@@ -57,6 +57,7 @@ ProductImplementation read_product(const std::string& name, const Node& node, co
       else product.registers.push_back(array);
     }
   if (const auto parts = node.find("parts")) product.parts = parts->integer(1, 64);
+  if (const auto repeats = node.find("repeats")) product.repeats = repeats->integer(1, 64);
   return product;
 }
 

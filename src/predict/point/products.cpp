@@ -37,6 +37,7 @@ void count_copies(const BoundIsland& bound, const ProductImplementation* own, st
   Operand &a = product.operands[0], &b = product.operands[1];
   a.copies = product.wide && !a.kept ? ceil_div(columns, product.mma.n) : grid.columns;
   b.copies = product.wide ? ceil_div(rows, product.mma.m) : grid.rows;
+  if (own) a.copies *= own->repeats, b.copies *= own->repeats;
 }
 
 // A product's instruction, the format it computes in and how warps share it, before where its operands lie.

@@ -74,8 +74,10 @@ double step_extent(const BoundIsland& bound, AxisId axis) {
 // Multiply-adds of a product in a step.
 double size_of(const BoundIsland& bound, const Product& product) {
   const Diagram& diagram = bound.plan.schedule.diagram;
-  const auto& inputs = diagram.operators[static_cast<std::size_t>(product.op)].inputs;
-  double size = 1;
+  const Operator& op = diagram.operators[static_cast<std::size_t>(product.op)];
+  const auto& inputs = op.inputs;
+  const auto* own = bound.how.find_product(op.name);
+  double size = own ? static_cast<double>(own->repeats) : 1;
   AxisBits counted = 0;
   for (const ArrayId id : inputs) {
     for (const AxisId axis : diagram.array(id).axes)

@@ -224,7 +224,10 @@ bool runs_first_here(const BoundIsland& bound, int op) {
 std::int64_t product_points(const BoundIsland& bound, int op) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   const Domain domain = domain_of(diagram, diagram.operators[static_cast<std::size_t>(op)]);
-  return computed(bound, domain.view(), visited_points(bound.nest, sums_of_product(bound, op), domain.view(), true));
+  const auto* own = bound.how.find_product(diagram.operators[static_cast<std::size_t>(op)].name);
+  return checked_mul(
+      own ? own->repeats : 1,
+      computed(bound, domain.view(), visited_points(bound.nest, sums_of_product(bound, op), domain.view(), true)));
 }
 
 Work work_of(const BoundIsland& bound) {

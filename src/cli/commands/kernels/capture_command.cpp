@@ -15,11 +15,14 @@
 namespace tilescope::cli {
 namespace {
 
-// The facts of the kernels that take a part of the time or are named like attention.
+// The facts of the kernels that take a part of the time or are named like attention: from their code, or as an earlier
+// call left them beside the capture.
 launches::KernelFacts facts_of_capture(const Arguments& arguments, const std::filesystem::path& place,
                                        const capture::Capture& found, const std::vector<capture::KernelShare>& shares) {
+  launches::KernelFacts stored(place, std::nullopt);
+  if (!arguments.has("code")) return stored;
   const auto nvdisasm = find_nvdisasm(arguments.text("nvdisasm"));
-  if (!nvdisasm) refuse("--code", nvdisasm_advice());
+  if (!nvdisasm && stored.empty()) refuse("--code", nvdisasm_advice());
   launches::KernelFacts facts(place, nvdisasm);
   std::vector<const capture::CapturedKernel*> kernels;
   for (const capture::CapturedKernel& kernel : found.kernels)
@@ -38,11 +41,10 @@ std::vector<ListedKernel> listed_kernels(const Arguments& arguments, const std::
                            std::filesystem::is_directory(place / "traces", ignored);
   const capture::Capture found = interrupted ? capture::join_traces(place) : capture::read_capture(place);
   std::vector<capture::KernelShare> shares = capture::kernel_shares(found);
-  std::optional<launches::KernelFacts> facts;
-  if (arguments.has("code")) facts.emplace(facts_of_capture(arguments, place, found, shares));
+  const launches::KernelFacts facts = facts_of_capture(arguments, place, found, shares);
   std::vector<ListedKernel> kernels;
   for (capture::KernelShare& share : shares) {
-    std::string sign = facts && facts->of(share.module, share.symbol).facts ? "loop" : "";
+    std::string sign = facts.of(share.module, share.symbol).facts ? "loop" : "";
     if (sign.empty() && share.named_like_attention) sign = "name";
     kernels.push_back({std::move(share), std::move(sign)});
   }

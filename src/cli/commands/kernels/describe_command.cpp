@@ -15,6 +15,8 @@
 #include "kernel/code/sass/nvdisasm.h"
 #include "kernel/describe/description.h"
 #include "launches/captured_sizes.h"
+#include "launches/kernel_facts.h"
+#include "launches/stated_sizes.h"
 #include "records/capture/capture_lines.h"
 #include "request/read_point.h"
 
@@ -135,6 +137,7 @@ struct Source {
   KernelLaunch launch;
   std::optional<capture::Capture> capture{};
   const capture::CapturedLaunch* captured = nullptr;  // of the capture
+  std::optional<AttentionFacts> stored{};             // beside the capture, whose code is not there
 };
 
 // A file with code and a launch as given, or a capture.
@@ -153,38 +156,61 @@ Source source_of(const Arguments& arguments) {
   const std::filesystem::path folder = std::filesystem::is_directory(path, ignored) ? path : path.parent_path();
   source.file = (folder / "cubins" / (kernel.module + ".cubin")).string(), source.wanted = kernel.symbol;
   if (!std::filesystem::exists(source.file, ignored))
+    source.stored = launches::KernelFacts(path, std::nullopt).of(kernel).facts;
+  if (!std::filesystem::exists(source.file, ignored) && !source.stored)
     throw InputError(Diagnostic{.file = source.file, .message = capture::module_missing});
   source.launch = launches::launch_of(*source.captured);
   return source;
 }
 
-// The sizes and the mask of the launch. The head dimensions are those of the code unless they are given.
+// The sizes and the mask of the launch. The head dimensions are those of the code, if it states them, unless they are
+// given.
 DescribeInput with_sizes(DescribeInput input, const Arguments& arguments) {
   Options options = arguments;
   const auto add = [&](const char* name, std::int64_t size) {
     if (!options.has(name)) options = options.with(name, fmt::format("{}", size));
   };
-  add("head-dim", input.facts.head_dim), add("v-head-dim", input.facts.v_head_dim);
+  const bool code_states = input.facts.depth_of_pass == 0;
+  input.head_dims_stated = code_states || options.has("head-dim");
+  add("head-dim", input.facts.head_dim);
+  if (code_states) add("v-head-dim", input.facts.v_head_dim);
   const Point point = read_point(options, read_plan(options, std::nullopt, std::string("flash2")));
   input.workload = point.workload;
   input.mask = point.mask.row().name;
   return input;
 }
 
+// As an NVTX range around the launch states them.
+void add_stated_sizes(const Source& source, DescribeInput& input) {
+  const launches::StatedSizes sizes =
+      launches::stated_sizes(input.facts, input.facts.kernel, source.captured->ranges, {});
+  if (sizes.workload) input.workload = sizes.workload, input.mask = sizes.mask.substr(0, sizes.mask.find(':'));
+  else if (source.stored)
+    input.sizes.unknown.emplace_back(
+        "sizes: the launch's code is not there to be carried out, and no NVTX range "
+        "states them: give --batch, --heads, --q-len");
+  else input.sizes.unknown.emplace_back("sizes: the capture has no parameters of this launch");
+}
+
 ExitStatus describe(const Arguments& arguments) {
   if (arguments.positional().empty())
     refuse("describe", "is incomplete: name a capture, a cubin, an object, a program or a shared library");
   const Source source = source_of(arguments);
-  std::vector<FoundKernel> found = kernels_of_file(arguments, source.file, source.wanted);
+  std::vector<FoundKernel> found{{.facts = source.stored.value_or(AttentionFacts{})}};
+  if (!source.stored) found = kernels_of_file(arguments, source.file, source.wanted);
   if (found.size() > 1) {
     std::string names;
     for (const FoundKernel& each : found) names += "\n  " + readable_name(each.facts.kernel);
     refuse("--name", fmt::format("expected the name of one kernel, found {} that fit:{}", found.size(), names));
   }
-  const AttentionFacts& facts = found.front().facts;
+  AttentionFacts facts = found.front().facts;
+  if (source.captured != nullptr && found.front().code)
+    facts = launches::launched_facts(*source.captured, found.front().kernel, *found.front().code, facts);
+  const bool dims_of_launch = facts.depth_of_pass != found.front().facts.depth_of_pass;
   DescribeInput input{.name = arguments.text("as").value_or(only_letters(capture::short_kernel_name(facts.kernel))),
                       .facts = facts,
-                      .launch = source.launch};
+                      .launch = source.launch,
+                      .head_dims_from = dims_of_launch ? ValueSource::launch : ValueSource::code};
   std::optional<LaunchEvidence>& evidence = found.front().evidence;
   if (source.captured != nullptr && found.front().code)
     evidence =
@@ -196,11 +222,11 @@ ExitStatus describe(const Arguments& arguments) {
   } else if (evidence) {
     add_launch_sizes(launches::sizes_of(*evidence, facts, source.launch), !evidence->maps.empty(), input);
   } else if (source.captured != nullptr) {
-    input.sizes.unknown.emplace_back("sizes: the capture has no parameters of this launch");
+    add_stated_sizes(source, input);
   }
   const Description description = describe_kernel(input);
   if (arguments.has("check")) return check_against_capture(arguments, input, description);
-  if (arguments.format() == OutputFormat::json) deliver(arguments, printed_facts(input.facts, evidence));
+  if (arguments.format() == OutputFormat::json) deliver(arguments, printed_facts(found.front().facts, evidence));
   else deliver(arguments, description.yaml());
   for (const MissingValue& missing : description.missing)
     print_note(fmt::format("missing: {}: {}", missing.key, missing.reason));
@@ -234,7 +260,8 @@ Command describe_command() {
                        "--q-len 4k --mask causal -o mine.yaml"},
           .notes =
               "FILE has machine code, or the facts that --format json printed of it (.json). The kernel must compute "
-              "forward attention by one loop over keys, with matrix instructions. Comments say where each value comes "
+              "forward attention by one loop over keys, or gradients, with matrix instructions. Comments say where "
+              "each value comes "
               "from. What does not follow from code and launch is listed as missing (exit status 1), never guessed.",
           .options = describe_options,
           .run = describe,

@@ -114,7 +114,8 @@ struct CodeSource {
 // FILE itself, or the modules of a capture whose kernels were launched.
 std::vector<CodeSource> sources_of(const std::filesystem::path& place) {
   const bool directory = std::filesystem::is_directory(place);
-  if (!directory && place.filename() != capture::capture_file_name) return {{.file = place}};
+  if (!directory && place.extension() != std::filesystem::path(capture::capture_file_name).extension())
+    return {{.file = place}};
   const capture::Capture captured = capture::read_capture(place);
   std::map<std::string, std::map<std::string, std::int64_t>> by_module;
   for (const capture::CapturedLaunch& launch : captured.launches) {

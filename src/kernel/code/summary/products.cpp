@@ -1,6 +1,7 @@
 #include "kernel/code/summary/products.h"
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <map>
 #include <optional>
@@ -26,12 +27,16 @@ struct Origin {
   }
 };
 
+// A value that a register holds: the register, and the instruction that wrote it.
+using Value = std::pair<int, std::optional<std::size_t>>;
+
 struct Chain {
   MatrixInstruction instruction;
-  bool from_zero = false, a_loaded = false;
+  bool from_zero = false, a_loaded = false, may_restart = false;
   std::int64_t length = 1;
   std::size_t first = 0;
-  Origin begins_with{};  // what it adds to
+  Origin begins_with{};                 // what it adds to
+  std::optional<Value> a = {}, b = {};  // first operands, if they are in registers
 };
 
 // A register of a chain's result.
@@ -65,6 +70,21 @@ std::optional<int> added_to(const Instruction& instruction) {
   return std::nullopt;
 }
 
+// HGMMA R24, gdesc[UR8], R24, UP0: the predicate says whether it adds to R24 or to zero.
+bool adds_by_predicate(const Instruction& instruction) {
+  return std::any_of(instruction.operands.begin(), instruction.operands.end(), [](std::string_view operand) {
+    if (operand.starts_with('!')) operand.remove_prefix(1);
+    return operand.starts_with("UP") && operand.size() > 2 &&
+           operand.find_first_not_of("0123456789", 2) == operand.npos;
+  });
+}
+
+// MOV R4, R8; IMAD.MOV.U32 R4, RZ, RZ, R8.
+bool is_move(const Instruction& instruction) {
+  return (instruction.opcode == "MOV" || (instruction.opcode == "IMAD" && instruction.has("MOV"))) &&
+         instruction.operands.size() >= 2;
+}
+
 // CS2R R4, SRZ; MOV R4, RZ; IMAD.MOV.U32 R4, RZ, RZ, RZ; HFMA2.MMA R4, -RZ, RZ, 0, 0: all sources are zero.
 bool writes_zero(const Instruction& instruction) {
   static const std::set<std::string> zeros{"RZ", "-RZ", "SRZ", "URZ", "0", "0x0"};
@@ -85,12 +105,16 @@ class Chains {
     if (matrix && !instruction.writes.empty()) return product(position, instruction, *matrix);
     const std::vector<std::optional<Part>> kept = parts_kept(instruction);
     const Origin origin = origin_of(instruction);
+    const std::optional<Value> moved =
+        is_move(instruction) ? operand_value(instruction, instruction.operands.size() - 1) : std::nullopt;
+    position_ = position;
     if (instruction.opcode == "STL") origins_[local_memory].add(origin);
     std::size_t next = 0;
     for (const RegisterSpan& written : instruction.writes) {
       if (written.file != RegisterFile::general) continue;
       for (int i = written.first; i < written.first + written.count; ++i, ++next) {
         note_write(instruction, i);
+        if (moved) values_[i] = *moved;
         parts_.erase(i);
         origins_[i] = origin;
         if (next < kept.size() && kept[next]) parts_[i] = *kept[next];
@@ -100,6 +124,7 @@ class Chains {
 
   std::vector<MatrixProduct> products() const {
     std::vector<MatrixProduct> products;
+    std::map<std::size_t, std::array<std::set<Value>, 2>> tiles;  // by product: of A, of B
     for (std::size_t i = 0; i < chains_.size(); ++i) {
       const Chain& chain = chains_[i];
       const bool fresh = chain.from_zero || !adds_to_itself(i);
@@ -109,6 +134,13 @@ class Chains {
       auto product = std::find_if(products.begin(), products.end(), same);
       if (product == products.end())
         product = products.insert(product, {.instruction = chain.instruction, .fresh = fresh, .length = chain.length});
+      auto& [a, b] = tiles[static_cast<std::size_t>(product - products.begin())];
+      if (chain.a) a.insert(*chain.a);
+      if (chain.b) b.insert(*chain.b);
+      product->a_tiles = static_cast<std::int64_t>(a.size()), product->b_tiles = static_cast<std::int64_t>(b.size());
+      if (product->chains == 0 && chain.a && loads_.contains(*chain.a)) product->a_load = chain.a->second;
+      if (product->chains == 0 && chain.b && loads_.contains(*chain.b)) product->b_load = chain.b->second;
+      product->may_restart = product->may_restart || chain.may_restart;
       ++product->chains;
       product->a_loaded = product->a_loaded || chain.a_loaded;
       product->first.push_back(chain.first);
@@ -120,6 +152,7 @@ class Chains {
   void product(std::size_t position, const Instruction& instruction, const MatrixInstruction& matrix) {
     const RegisterSpan result = instruction.writes.front();
     const auto from = added_to(instruction);
+    position_ = position;
     const std::optional<std::size_t> known = from ? chain_in(*from, result.count) : std::nullopt;
     std::size_t chain = chains_.size();
     if (known && chains_[*known].instruction == matrix) {
@@ -131,9 +164,12 @@ class Chains {
       for (int i = 0; !from_zero && i < result.count; ++i) start.add(origin(*from + i));
       chains_.push_back({.instruction = matrix,
                          .from_zero = from_zero,
+                         .may_restart = adds_by_predicate(instruction),
                          .length = 1,
                          .first = position,
-                         .begins_with = std::move(start)});
+                         .begins_with = std::move(start),
+                         .a = operand_value(instruction, 1),
+                         .b = operand_value(instruction, 2)});
     }
     for (int i = result.first; i < result.first + result.count; ++i) note_write(instruction, i);
     chains_[chain].a_loaded = chains_[chain].a_loaded || reads_loaded(instruction, result, from);
@@ -151,6 +187,15 @@ class Chains {
         if (const auto at_end = origins_.find(i); at_end != origins_.end() && at_end->second.chains.contains(chain))
           return true;
     return false;
+  }
+
+  // The value of an operand that is in registers.
+  std::optional<Value> operand_value(const Instruction& instruction, std::size_t operand) const {
+    const auto reg =
+        instruction.operands.size() > operand ? general_register(instruction.operands[operand]) : std::nullopt;
+    if (!reg) return std::nullopt;
+    const auto held = values_.find(*reg);
+    return held != values_.end() ? held->second : Value{*reg, std::nullopt};
   }
 
   Origin origin(int reg) const {
@@ -203,8 +248,7 @@ class Chains {
         const auto found = spilled_.find(slot_of(operands[1], i));
         kept.push_back(found != spilled_.end() ? std::optional(found->second) : std::nullopt);
       }
-    } else if ((instruction.opcode == "MOV" || (instruction.opcode == "IMAD" && instruction.has("MOV"))) &&
-               operands.size() >= 2) {
+    } else if (is_move(instruction)) {
       if (const auto from = general_register(operands.back())) kept.push_back(part_of(*from));
     }
     return kept;
@@ -212,7 +256,9 @@ class Chains {
 
   void note_write(const Instruction& instruction, int reg) {
     loaded_.erase(reg), zero_.erase(reg);
-    if (opcode_row(instruction.opcode).kind == InstructionKind::load) loaded_.insert(reg);
+    values_[reg] = Value{reg, position_};
+    if (opcode_row(instruction.opcode).kind == InstructionKind::load)
+      loaded_.insert(reg), loads_.insert({reg, position_});
     if (writes_zero(instruction)) zero_.insert(reg);
   }
 
@@ -229,6 +275,9 @@ class Chains {
   }
 
   std::vector<Chain> chains_;
+  std::size_t position_ = 0;                                      // of the instruction that is under way
+  std::map<int, Value> values_;                                   // by register, of those that the pass has written
+  std::set<Value> loads_;                                         // values that loads have written
   std::map<int, Origin> origins_;                                 // of registers that the pass has written
   std::map<int, Part> parts_;                                     // by register
   std::map<std::pair<std::string, std::int64_t>, Part> spilled_;  // by place in local memory

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct MatrixProduct {
   std::int64_t chains = 0;           // results
   bool a_loaded = false;             // A comes from registers that this code loads from memory
   std::vector<std::size_t> first{};  // the instruction that begins each chain, by position in the code
+  bool may_restart = false;          // a predicate decides whether a chain begins with zero
+  // Of operands in registers: the tiles of A and of B with which the chains begin, and the load of the first one's.
+  std::int64_t a_tiles = 0, b_tiles = 0;
+  std::optional<std::size_t> a_load{}, b_load{};
 
   std::int64_t depth() const { return length * instruction.k; }
   std::int64_t elements() const { return chains * instruction.m * instruction.n; }  // of all results

@@ -8,6 +8,7 @@
 #include "kernel/code/flow/blocks.h"
 #include "kernel/code/sass/encoding.h"
 #include "kernel/code/sass/kinds.h"
+#include "kernel/code/trace/float_loads.h"
 #include "kernel/code/trace/integer_unit.h"
 #include "kernel/code/trace/thread_state.h"
 
@@ -90,7 +91,7 @@ class RunningThread {
         if (more.low.known && (more.low.value == 0 || taken.known)) taken = more.low;
         else taken = Word{.loaded = more.low.loaded || taken.loaded};
       }
-    if (!taken.known) ++(taken.loaded ? run_.guesses : run_.float_guesses);
+    if (!taken.known) ++(taken.loaded ? run_.guesses : run_.float_guesses), run_.undecided.insert(at);
     if (!taken.known && leads_nearer(at, i)) return static_cast<std::size_t>(i.targets.front() / instruction_bytes);
     if (!taken.known || taken.value == 0) return at + 1;
     if (i.opcode == "EXIT" || i.opcode == "KILL") return stop;
@@ -139,6 +140,8 @@ class RunningThread {
 
   void record(std::size_t at, const Instruction& i, bool unknown_guard) {
     const OpcodeRow& row = opcode_row(i.opcode);
+    if (i.opcode == "LDSM" || (i.opcode == "SYNCS" && i.has("ARRIVE"))) note_first(at, i);
+    if (i.opcode == "SYNCS" && i.has("TRYWAIT")) note_wait(at);
     const bool global = row.memory == CodeMemory::global || row.memory == CodeMemory::global_to_shared ||
                         row.memory == CodeMemory::shared_to_global || row.memory == CodeMemory::generic;
     if (!global) return;
@@ -158,6 +161,27 @@ class RunningThread {
           last.predicate && last.low.known && last.low.value == 0)
         return;
     run_.accesses.push_back(std::move(access));
+  }
+
+  void note_wait(std::size_t at) {
+    const auto& operands = machine_.decoded_[at].operands;
+    if (operands.size() < 2) return;
+    const Word address = state_.near_address(operands[operands.size() - 2]), phase = state_.source(operands.back()).low;
+    if (address.known && phase.known) run_.waits.push_back({at, address.value, phase.value});
+  }
+
+  void note_first(std::size_t at, const Instruction& i) {
+    const auto& operands = machine_.decoded_[at].operands;
+    if (i.opcode == "LDSM") {
+      for (const DecodedOperand& operand : operands)
+        if (operand.kind == Kind::memory)
+          if (const Word address = state_.near_address(operand); address.known)
+            run_.matrix_loads.try_emplace(at, address.value);
+    } else if (!operands.empty()) {
+      const Word bytes = state_.source(operands.back()).low;
+      if (operands.back().kind == Kind::general && bytes.known && bytes.value > 0)
+        run_.expected_bytes.try_emplace(at, bytes.value);
+    }
   }
 
   void far_address(const DecodedOperand& operand, TracedAccess& access) const {
@@ -211,7 +235,7 @@ class RunningThread {
           state_.set(operands[0].kind, operands[0].index, 1, state_.special(*name));
       }
     } else if (i.opcode == "LDC" || i.opcode == "ULDC" || i.opcode == "LDCU") load_constant(i, operands);
-    else if (i.opcode == "LDL" || i.opcode == "LDS") load(i, operands);
+    else if (i.opcode == "LDL" || i.opcode == "LDS") load(at, i, operands);
     else if (i.opcode == "STL" || i.opcode == "STS") store(i, operands);
     else if (i.opcode == "SYNCS" || i.opcode == "ELECT" || i.opcode == "VOTE" || i.opcode == "VOTEU")
       agree(i, operands, results);
@@ -238,10 +262,10 @@ class RunningThread {
 
   std::map<std::uint32_t, Word>& memory_of(const Instruction& i) { return i.opcode.ends_with('L') ? local_ : shared_; }
 
-  void load(const Instruction& i, const std::vector<DecodedOperand>& operands) {
+  void load(std::size_t at, const Instruction& i, const std::vector<DecodedOperand>& operands) {
     state_.forget(i);
     for (std::size_t k = 0; k < words_of(i); ++k)
-      state_.set(operands[0].kind, operands[0].index, static_cast<int>(k), Word{.loaded = true});
+      state_.set(operands[0].kind, operands[0].index, static_cast<int>(k), Word{.loaded = !machine_.float_loads_[at]});
     if (operands.size() < 2 || narrow(i)) return;
     const Word address = state_.near_address(operands[1]);
     if (!address.known) return;
@@ -318,7 +342,7 @@ class RunningThread {
       sources[count++] = state_.source(operands[k]);
     IntegerResult result = integer_result(i, {sources.data(), count});
     const InstructionKind kind = opcode_row(i.opcode).kind;
-    const bool loads = kind == InstructionKind::load || kind == InstructionKind::atomic;
+    const bool loads = (kind == InstructionKind::load && !machine_.float_loads_[at]) || kind == InstructionKind::atomic;
     run_.claims = run_.claims || (kind == InstructionKind::atomic && opcode_row(i.opcode).memory == CodeMemory::global);
     const bool loaded =
         loads || (follows_integers(kind) && std::any_of(sources.begin(), sources.end(),
@@ -349,7 +373,7 @@ class RunningThread {
 };
 
 ThreadMachine::ThreadMachine(const CodeSection& section, TracedLaunch launch)
-    : section_(section), launch_(std::move(launch)) {
+    : section_(section), launch_(std::move(launch)), float_loads_(loads_of_floats(section)) {
   for (const std::int64_t offset : launch_.addresses) pointers_.insert(offset);
   for (const Instruction& i : section.instructions) {
     decoded_.push_back(decode(i));

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,13 +24,24 @@ struct TracedAccess {
   std::vector<std::int64_t> coordinates{};  // of a copy by a tensor map, innermost first; empty: not all are known
 };
 
+// A wait for a phase of a barrier in shared memory.
+struct TracedWait {
+  std::size_t instruction = 0;
+  std::uint32_t address = 0, phase = 0;
+};
+
 struct ThreadRun {
   std::vector<std::int64_t> executed;  // by instruction
   std::vector<TracedAccess> accesses;
-  std::int64_t guesses = 0;        // branches on integers from memory, which were taken to go on
-  std::int64_t float_guesses = 0;  // and on other unknown values
-  bool claims = false;             // it takes a number from a counter in memory
-  std::string stopped;             // why the thread did not reach its end; empty: it did
+  std::int64_t guesses = 0;         // branches on integers from memory, which were taken to go on
+  std::int64_t float_guesses = 0;   // and on other unknown values
+  bool claims = false;              // it takes a number from a counter in memory
+  std::set<std::size_t> undecided;  // branches on unknown values
+  std::vector<TracedWait> waits;    // whose barrier and phase are known
+  // By instruction, what it first had, if that was known: a matrix load its address in shared memory, an arrival at a
+  // barrier the bytes that the barrier waits for.
+  std::map<std::size_t, std::uint32_t> matrix_loads, expected_bytes;
+  std::string stopped;  // why the thread did not reach its end; empty: it did
 };
 
 class ThreadMachine {
@@ -51,6 +63,7 @@ class ThreadMachine {
   const CodeSection& section_;
   TracedLaunch launch_;
   std::vector<DecodedInstruction> decoded_;
+  std::vector<bool> float_loads_;
   std::set<std::int64_t> words_read_;
   std::set<std::int64_t> pointers_;
 };

@@ -1,12 +1,15 @@
 // Carrying out integer code: single instructions against 64-bit arithmetic, and a Triton kernel with sizes of our own.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <random>
 
+#include "base/test_seed.h"
 #include "kernel/code/testdata/test_kernels.h"
+#include "kernel/code/trace/float_loads.h"
 #include "kernel/code/trace/integer_unit.h"
 #include "kernel/describe/launch_sizes.h"
 
@@ -101,4 +104,27 @@ TEST_CASE("a Triton kernel that is carried out with sizes of our own shows these
     whole += found.unknown.empty() ? 1 : 0;
   }
   CHECK(whole >= rounds - 2);
+}
+
+TEST_CASE("a loaded number is a float if a floating-point instruction reads it before its register is written again") {
+  std::mt19937 random(test_seed());
+  for (int round = 0; round < 200; ++round) {
+    const int loaded = static_cast<int>(random() % 100), other = 100 + static_cast<int>(random() % 50);
+    const bool uses_float = random() % 2 == 0, overwritten = random() % 3 == 0;
+    std::string text = "\t.section\t.text.k,\"ax\",@progbits\n";
+    int address = 0;
+    const auto line = [&](const std::string& instruction) {
+      text += fmt::format("        /*{:04x}*/                   {} ;\n", address, instruction);
+      address += 16;
+    };
+    line(fmt::format("LDS R{}, [R{}]", loaded, other));
+    line(fmt::format("ISETP.GT.AND P0, PT, R{}, RZ, PT", loaded));  // integer code looks at bits of either
+    if (overwritten) line(fmt::format("IADD3 R{}, R{}, 0x1, RZ", loaded, other));
+    line(fmt::format(fmt::runtime(uses_float ? "FSETP.NEU.AND P1, PT, R{0}, RZ, PT" : "IADD3 R{0}, R{0}, 0x1, RZ"),
+                     loaded));
+    line("EXIT");
+    const std::vector<bool> floats = loads_of_floats(read_listing(text, "test").at(0));
+    CHECK(floats.at(0) == (uses_float && !overwritten));
+    CHECK(std::count(floats.begin(), floats.end(), true) <= 1);
+  }
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kernel/describe/described_part.h"
 #include "kernel/describe/grid/grid_use.h"
 
@@ -22,7 +24,7 @@ void share_memory(const AttentionFacts& facts, const KernelLaunch& launch, Block
     return missing.push_back(
         {"stages", fmt::format("P and dS pass shared memory, whose {} bytes several layouts fit", all)});
   const std::int64_t streamed = owns_keys(facts) ? tile.tile_q : tile.tile_kv;
-  const std::int64_t owned = tile.tile_q * tile.tile_kv / streamed;
+  const std::int64_t owned = tile.tile_q * tile.tile_kv / streamed;  // rows of the block's own tile
   std::int64_t least = most_rest + 1;
   for (std::int64_t gradients = 0; gradients <= (facts.pass == AttentionPass::backward ? 2 : 0); ++gradients)
     for (const std::int64_t statistics : {8, 0}) {
@@ -40,15 +42,19 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
   const auto& grid = input.launch.grid;
   if (!input.workload || grid[0] == 0)
     return out.missing.push_back({"block_order", "the grid and the sizes of a launch are not known"});
-  Workload owned = *input.workload;  // tiles of keys take the place of tiles of queries
   const bool keys = owns_keys(input.facts);
-  if (keys) owned.q_len = owned.kv_len, owned.heads_kv = owned.heads_q;
-  for (const GridUse& use : uses_of_grid(grid, owned, keys ? tile.tile_kv : tile.tile_q, tile.tile_kv)) {
-    if (use.splits != 1 || use.packed) continue;
-    std::string order = use.order;
-    if (const std::size_t at = order.find("q"); keys && at != std::string::npos) order.replace(at, 1, "kv");
-    return DescribedPart{out.island}.add("block_order", "[" + order + "]", ValueSource::launch,
-                                         fmt::format("grid of {} x {} x {}", grid[0], grid[1], grid[2]));
+  // Blocks that own keys are those of a query head, or of a KV head and take the queries of its group.
+  for (const std::int64_t heads :
+       {input.workload->heads_q, keys ? input.workload->heads_kv : input.workload->heads_q}) {
+    Workload owned = *input.workload;  // tiles of keys take the place of tiles of queries
+    if (keys) owned.q_len = owned.kv_len, owned.heads_q = owned.heads_kv = heads;
+    for (const GridUse& use : uses_of_grid(grid, owned, keys ? tile.tile_kv : tile.tile_q, tile.tile_kv)) {
+      if (use.splits != 1 || use.packed) continue;
+      std::string order = use.order;
+      if (const std::size_t at = order.find("q"); keys && at != std::string::npos) order.replace(at, 1, "kv");
+      return DescribedPart{out.island}.add("block_order", "[" + order + "]", ValueSource::launch,
+                                           fmt::format("grid of {} x {} x {}", grid[0], grid[1], grid[2]));
+    }
   }
   out.missing.push_back({"block_order", fmt::format("tiles, heads and batch entries are no grid of {} x {} x {}",
                                                     grid[0], grid[1], grid[2])});
@@ -62,12 +68,26 @@ void describe_main(const DescribeInput& input, const BlockTile& tile, Descriptio
   part.add("mma",
            fmt::format("{{m: {}, n: {}, k: {}}}", facts.m, wide ? "columns" : fmt::format("{}", facts.n), facts.k),
            ValueSource::code, "shape of " + facts.opcode);
-  if (keys && facts.p_in_registers)
-    part.add("products",
-             facts.pass == AttentionPass::backward
-                 ? "{scores: {rows_of: K}, probability_gradient: {rows_of: V}, key_gradient: {fetches: {dS: 0}}}"
-                 : "{scores: {rows_of: K}, probability_gradient: {rows_of: V}}",
-             ValueSource::code, "dV and dK take P and dS from registers, so the instructions' rows are keys");
+  const auto product = [&](const char* rows_of) {
+    const std::string shape =
+        fmt::format("mma: {{m: {}, n: {}, k: {}}}, parts: {}", facts.m, facts.n, facts.k, facts.passes_of_copy);
+    const std::string rows = keys ? fmt::format("rows_of: {}", rows_of) : "";
+    return facts.passes_of_copy <= 1 ? rows : rows + (rows.empty() ? "" : ", ") + shape;
+  };
+  if (facts.p_in_registers && (keys || facts.passes_of_copy > 1))
+    part.add(
+        "products",
+        fmt::format("{{scores: {{{}}}, probability_gradient: {{{}}}{}}}", product("K"), product("V"),
+                    facts.pass == AttentionPass::backward ? ", key_gradient: {fetches: {dS: 0}}" : ""),
+        ValueSource::code,
+        fmt::format("{}{}", keys ? "dV and dK take P and dS from registers, so the instructions' rows are keys" : "",
+                    facts.passes_of_copy > 1 ? fmt::format("{}{} passes of the loop for each wait for a copy",
+                                                           keys ? "; " : "", facts.passes_of_copy)
+                                             : ""));
+  if (!keys) {
+    part.add("row_replication", std::int64_t{4}, ValueSource::code, "lanes that have parts of a row of an accumulator");
+    part.yes("writes_masked_rows", facts.stores_without_product, "a way to the stores without a matrix product");
+  }
   if (facts.pass == AttentionPass::backward)
     part.add("through_smem", facts.p_in_registers ? "[dS]" : "[P, dS]", ValueSource::code,
              "dQ sums over the keys of all units");
@@ -94,7 +114,8 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
   const AttentionFacts& facts = input.facts;
   DescribedPart part{out.variant};
   const bool keys = owns_keys(facts);
-  const char* streamed = "depth of the sums that passes add to";
+  const std::string streamed = fmt::format("depth of the sums that passes add to, {} of them for each copy",
+                                           std::max<std::int64_t>(1, facts.passes_of_copy));
   const std::string owned = fmt::format("rows of those sums in each of {} warps", tile.consumer_warps);
   part.add("head_dim", facts.head_dim, ValueSource::code, "depth of the scores' sums");
   part.add("tile_q", tile.tile_q, ValueSource::code, keys ? streamed : owned);
@@ -106,8 +127,9 @@ void describe_variant(const DescribeInput& input, const BlockTile& tile, Descrip
 
 void backward_tile(const AttentionFacts& facts, const KernelLaunch& launch, std::int64_t units, BlockTile& tile,
                    std::vector<MissingValue>& missing) {
-  tile.tile_q = facts.rows * (owns_keys(facts) ? 1 : units);
-  tile.tile_kv = facts.keys * (owns_keys(facts) ? units : 1);
+  const std::int64_t passes = std::max<std::int64_t>(1, facts.passes_of_copy);  // a copy brings the tiles of so many
+  tile.tile_q = facts.rows * (owns_keys(facts) ? passes : units);
+  tile.tile_kv = facts.keys * (owns_keys(facts) ? units : passes);
   share_memory(facts, launch, tile, missing);
 }
 
@@ -130,9 +152,10 @@ Description describe_backward(const DescribeInput& input, const BlockTile& tile)
   else
     out.missing.push_back({owns_keys(input.facts) ? "preprocess, dq" : "preprocess, dkv",
                            "launches of other kernels; describe them by themselves"});
-  if (input.facts.copy_engine && input.facts.pass != AttentionPass::backward && tile.stages > 2)
-    out.missing.push_back({owns_keys(input.facts) ? "tile_q" : "tile_kv",
-                           "of one pass; a copy may bring the tiles of several, which then are fewer stages"});
+  if (input.facts.copy_engine && input.facts.pass != AttentionPass::backward && input.facts.passes_of_copy == 0)
+    out.missing.push_back(
+        {owns_keys(input.facts) ? "tile_q" : "tile_kv",
+         "of one pass; how many passes a copy serves is not known, and whether these are fewer stages"});
   return out;
 }
 

@@ -1,0 +1,23 @@
+// The head dimensions of a launch, where the code of its kernel leaves them to it.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "kernel/code/trace/traced_launch.h"
+#include "kernel/describe/facts.h"
+
+namespace tilescope {
+
+// Of Q and K, and of V. Carries out the code of a thread: passes of the loop that sums scores give a range, and one
+// integer among the parameters lies in it; the values have the same, as far as a block has columns for them. Nothing:
+// the thread does not come to that loop, or several integers lie in the range.
+std::optional<std::pair<std::int64_t, std::int64_t>> launched_head_dims(const CodeSummary& code,
+                                                                        const TracedLaunch& launch,
+                                                                        const AttentionFacts& facts);
+
+// Whether no warp of the launch's first block comes to the stores of a number a row that the code has. Only where the
+// code of each warp can be followed to its end.
+bool leaves_out_rows(const CodeSummary& code, const TracedLaunch& launch);
+
+}  // namespace tilescope
