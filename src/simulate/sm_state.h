@@ -41,6 +41,7 @@ struct Warp {
   std::array<Ticks, IssueControl::no_scoreboard + 1> boards{};
   Ticks copies = 0;  // end of its copies
   Groups copied{}, products{};
+  Groups copied_later{};                       // were its copies later
   std::array<Ticks, most_products> results{};  // of its last asynchronous products
   int product = 0;                             // place of the next one
 };
