@@ -103,3 +103,27 @@ TEST_CASE("more points than anybody waits for are refused with numbers, and so a
   CHECK(run_program("sweep merge -o " + (folder / "none.csv")).err.find("there is no file") != std::string::npos);
   CHECK(run_program("sweep mrege").status == 2);
 }
+
+TEST_CASE("a changed shard is refused with its name, whatever was changed") {
+  const ScratchFolder folder;
+  const std::string words = points + "--axis q_len=1k,2k --columns q_len,seconds --shard 1/1 -o " + (folder / "a.csv"),
+                    file = folder / "a.csv.shard-0001-of-0001";
+  REQUIRE(run_program(words).status == 0);
+  const std::string whole = content_of(file);
+  const auto refused = [&](const std::string& part, const std::string& instead, const std::string& message) {
+    std::string changed = whole;
+    changed.replace(changed.find(part), part.size(), instead);
+    write_file(file, changed);
+    const Outcome outcome = run_program("sweep merge -o " + (folder / "b.csv") + " " + file);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.err.find(file) != std::string::npos);
+    CHECK(outcome.err.find(message) != std::string::npos);
+  };
+  refused("\n[1024,", "\n[}", "a line is no row");
+  refused("\n[1024,", "\n[1024,7,", "a line is no row");
+  refused("\n[1024,", "\n[1025,", "rows and checksum differ");
+  refused("\"of\":1", "\"of\":4611686018427387904", "at most 1000000 are possible");
+  refused("\"of\":1", "\"of\":-1", "at most 1000000 are possible");
+  refused("{\"end\"", "{\"no_end\"", "a line is no row");
+  refused(whole.substr(whole.find("{\"end\"")), "", "is cut off");
+}

@@ -51,6 +51,8 @@ std::string path_of(const NodeState& node);
 // Parses one YAML document. Recoverable findings (duplicate keys, anchors, tags, ...) go to `document.findings`.
 // Throws InputError when the text is not YAML, has no or several documents, or nests too deeply.
 void build_tree(DocumentState& document, std::string_view text);
+// The same by yaml-cpp, also where the text is JSON.
+void build_yaml(DocumentState& document, std::string_view text);
 
 // The document of a file with this text: a copy of the one that was parsed before, as long as the text is the same. One
 // command reads the same schedules, diagrams and profiles many times, and yaml-cpp takes milliseconds for each.

@@ -73,6 +73,7 @@ struct SmLimits {
   Ticks barrier_slot = 0, barrier_latency = 0;              // an arrival; from the last one to the release
   Ticks phase_latency = 0;                                  // of a test of an mbarrier whose phase is complete
   Ticks copy_latency = 0;                                   // of a copy
+  Ticks copies_later = 0;                                   // see SmSteady::as_later; 0: not asked
   double shared_bytes_a_clock = 0, copy_bytes_a_clock = 0;  // stores to shared memory; copies from the L2
   int queue = 0;     // operations of the memory queue of a scheduler that wait to start
   int products = 1;  // asynchronous products of a warp without their results

@@ -42,9 +42,13 @@ class Sm {
     return static_cast<double>(now_) / static_cast<double>(ticks_a_clock);
   }
 
+  // Whether no warp would have waited longer, and no state have repeated elsewhere, were copies later.
+  bool as_later() const { return asks_later() && as_later_; }
+
   SmSteady run() {
     SmSteady steady;
     const Mark from = find_period(steady);
+    steady.as_later = as_later();
     const std::int64_t period = passes_ - from.passes;
     steady.passes = period / warps_a_block_;
     steady.clocks = static_cast<double>((now_ - from.clock) * blocks_ * warps_a_block_) /
@@ -55,7 +59,7 @@ class Sm {
 
  private:
   struct Mark {
-    std::uint64_t state = 0;
+    std::uint64_t state = 0, later = 0;  // `later`: were copies later
     Ticks clock = 0;
     std::int64_t passes = 0;  // of all warps
   };
@@ -68,9 +72,12 @@ class Sm {
       const std::int64_t before = warps_[0].passes;
       advance();
       if (warps_[0].passes == before || warps_[0].passes < settling_passes) continue;
-      const Mark mark{state_now(), now_, passes_};
-      const auto found =
-          std::find_if(seen.begin(), seen.end(), [&](const Mark& each) { return each.state == mark.state; });
+      const Mark mark{state_now(false), asks_later() ? state_now(true) : 0, now_, passes_};
+      const auto seen_as = [&](std::uint64_t Mark::*state) {
+        return std::find_if(seen.begin(), seen.end(), [&](const Mark& each) { return each.*state == mark.*state; });
+      };
+      const auto found = seen_as(&Mark::state);
+      as_later_ = as_later_ && (!asks_later() || seen_as(&Mark::later) == found);
       steady.periodic = found != seen.end();
       if (steady.periodic) return *found;
       seen.push_back(mark);
@@ -280,7 +287,10 @@ class Sm {
     for (int mask = op.wait_mask, board = 0; mask != 0; mask >>= 1, ++board)
       if (mask & 1) boards = std::max(boards, warp.boards[static_cast<std::size_t>(board)]);
     delay(warp, boards, SmWait::scoreboard);
-    if (op.effect == SmEffect::group_wait) delay(warp, warp.copied.until_left(op.count), SmWait::copies);
+    if (op.effect == SmEffect::group_wait) {
+      delay(warp, warp.copied.until_left(op.count), SmWait::copies);
+      as_later_ = as_later_ && whole_clock(warp.copied_later.until_left(op.count)) <= warp.at;
+    }
   }
 
   static void delay(Warp& warp, Ticks until, SmWait cause) {
@@ -295,8 +305,14 @@ class Sm {
     return warp.copies = std::max(warp.copies, copy_free_ + limits_.copy_latency);
   }
 
+  bool asks_later() const { return limits_.copies_later > 0; }
+  Ticks later_copies(const Warp& warp) const { return warp.copies > 0 ? warp.copies + limits_.copies_later : 0; }
+
   void add_group(const SmOperation& op, Warp& warp) const {
-    if (op.effect == SmEffect::copy_group) warp.copied.add(std::max(warp.copies, now_ + op.stall));
+    if (op.effect == SmEffect::copy_group) {
+      warp.copied.add(std::max(warp.copies, now_ + op.stall));
+      warp.copied_later.add(std::max(later_copies(warp), now_ + op.stall));
+    }
     if (op.effect == SmEffect::product && op.count > 0) warp.groups.add(warp.products.issued);
   }
 
@@ -334,15 +350,15 @@ class Sm {
     barrier.arrived = 0, barrier.waiting.clear();
   }
 
-  // A hash of all that the future depends on, relative to now.
-  std::uint64_t state_now() const {
+  // A hash of all that the future depends on, relative to now; `with_later`: were copies later.
+  std::uint64_t state_now(bool with_later) const {
     std::uint64_t hash = 1469598103934665603ULL;
     const auto add = [&](Ticks value) { hash = (hash ^ static_cast<std::uint64_t>(value)) * 1099511628211ULL; };
     const auto later = [&](Ticks clock) { add(clock >= never ? -1 : std::max<Ticks>(0, clock - now_)); };
     for (const Warp& warp : warps_) {
-      add(warp.next), later(warp.at), later(warp.copies);
+      add(warp.next), later(warp.at), later(with_later ? later_copies(warp) : warp.copies);
       for (const Ticks board : warp.boards) later(board);
-      for (const Ticks end : warp.copied.ends) later(end);
+      for (const Ticks end : (with_later ? warp.copied_later : warp.copied).ends) later(end);
       const Products& products = warp.products;
       for (const Ticks last : warp.groups.ends) add(std::min<Ticks>(products.issued - last, most_products));
       for (std::int64_t before = 1; before <= std::min<std::int64_t>(products.issued, limits_.products); ++before) {
@@ -376,6 +392,7 @@ class Sm {
   Ticks now_ = 0, shared_free_ = 0, copy_free_ = 0, barrier_free_ = 0;
   std::int64_t passes_ = 0, issued_ = 0;  // of all warps
   int finished_ = 0;
+  bool as_later_ = true;
   Ticks shared_busy_ = 0;
   bool keeps_events_ = false;
   std::array<Ticks, sm_parts> part_busy_{};
@@ -388,9 +405,15 @@ SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int b
 }
 
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
-                       std::int64_t passes) {
+                       std::int64_t passes, bool* as_later) {
   constexpr std::int64_t few = 16, more = 32;
-  const auto clocks = [&](std::int64_t n) { return Sm(program, ends, limits, blocks, n, -1).run_blocks(); };
+  if (as_later) *as_later = true;
+  const auto clocks = [&](std::int64_t n) {
+    Sm sm(program, ends, limits, blocks, n, -1);
+    const double all = sm.run_blocks();
+    if (as_later) *as_later = *as_later && sm.as_later();
+    return all;
+  };
   if (passes <= more) return clocks(passes);
   const double after_few = clocks(few), after_more = clocks(more);
   return after_more + (after_more - after_few) * static_cast<double>(passes - more) / static_cast<double>(more - few);

@@ -44,6 +44,7 @@ struct SmEvent {
 struct SmSteady {
   double clocks = 0;                                // of a pass of each resident block
   bool periodic = false;                            // the state of the SM repeats exactly; else: a mean
+  bool as_later = false;                            // no clock differs were each copy later by SmLimits::copies_later
   std::int64_t passes = 0;                          // of blocks, in that period
   double issued = 0;                                // part of the issue slots
   std::array<double, sm_parts> busy{};              // part of the time, mean of the schedulers
@@ -57,8 +58,8 @@ struct SmSteady {
 SmSteady simulate_steady(const SmProgram& program, const SmLimits& limits, int blocks, int event_passes = 0);
 
 // Clocks from the start of `blocks` blocks, which are resident together, until the last one ends. Each executes
-// `passes` of the loop; many are extrapolated.
+// `passes` of the loop; many are extrapolated. `as_later`: see SmSteady.
 double simulate_blocks(const SmProgram& program, const SmEnds& ends, const SmLimits& limits, int blocks,
-                       std::int64_t passes);
+                       std::int64_t passes, bool* as_later = nullptr);
 
 }  // namespace tilescope

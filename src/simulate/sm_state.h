@@ -58,6 +58,7 @@ struct Warp {
   std::array<Ticks, IssueControl::no_scoreboard + 1> boards{};
   Ticks copies = 0;           // end of its copies
   Groups copied{}, groups{};  // of copies; of products: how many were issued until the last one
+  Groups copied_later{};      // were its copies later
   Products products{};
 };
 

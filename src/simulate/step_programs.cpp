@@ -61,6 +61,11 @@ bool take_control(std::string_view& text, IssueControl& control) {
   return all;
 }
 
+bool has_memory_latency(const HardwareProfile& hardware) {
+  const MeasuredRates& m = *hardware.measured;
+  return m.tma.latency_hbm && m.tma.latency_l2 && m.clock.tensor_most;
+}
+
 bool copies(const Instruction& instruction) {
   return opcode_row(instruction.opcode).kind == InstructionKind::async_copy;
 }
@@ -122,9 +127,13 @@ bool StepPrograms::has(const std::string& symbol) const {
   return places_.contains(symbol);
 }
 
-const StepPrograms::Operations& StepPrograms::operations(const SmMachine& machine, const std::vector<Instruction>& code,
-                                                         int warps) const {
-  Operations& list = operations_[{&machine, &code, warps}];
+const SmMachine& StepPrograms::machine(std::uint64_t gpu, CopySource source, const HardwareProfile& hardware) const {
+  return machines_.try_emplace({gpu, source}, hardware, source).first->second;
+}
+
+const StepPrograms::Operations& StepPrograms::operations(std::uint64_t gpu, const SmMachine& machine,
+                                                         const std::vector<Instruction>& code, int warps) const {
+  Operations& list = operations_[{gpu, &code, warps}];
   if (list.empty()) list = machine.operations(code, warps);
   return list;
 }
@@ -135,11 +144,18 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
   if (asked == Asked::masked && program->masked.empty()) asked = Asked::step;
   if (asked >= Asked::around && program->start.empty()) return 0;
   const std::uint64_t gpu = fingerprint(hardware);
-  const Key key{gpu, question.symbol, asked, question.warps, question.resident, question.copies_from};
+  const auto key_of = [&](Asked what, CopySource source) {
+    return Key{gpu, question.symbol, what, question.warps, question.resident, source};
+  };
+  const Key key = key_of(asked, question.copies_from);
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  const SmMachine& machine =
-      machines_.try_emplace({gpu, question.copies_from}, hardware, question.copies_from).first->second;
-  const auto of = [&](const std::vector<Instruction>& code) { return operations(machine, code, question.warps); };
+  const SmMachine& own = machine(gpu, question.copies_from, hardware);
+  const auto of = [&](const std::vector<Instruction>& code) { return operations(gpu, own, code, question.warps); };
+  // Most steps take as long with copies from memory as with those from the L2: one simulation shows both.
+  SmLimits limits = own.limits();
+  if (question.copies_from == CopySource::l2 && has_memory_latency(hardware))
+    limits.copies_later = machine(gpu, CopySource::hbm, hardware).limits().copy_latency - limits.copy_latency;
+  bool as_later = false;
   const auto steps = [&] {
     return SmProgram{of(asked == Asked::masked ? program->masked : program->step), question.warps};
   };
@@ -151,15 +167,23 @@ double StepPrograms::answer(const StepQuestion& question, Asked asked, const Har
     start.erase(
         start.begin() + (std::find_if(program->start.begin(), program->start.end(), copies) - program->start.begin()),
         start.end());
-    clocks = simulate_blocks(nothing, {std::move(start), {}}, machine.limits(), question.resident, 1);
+    clocks = simulate_blocks(nothing, {std::move(start), {}}, limits, question.resident, 1);
   } else if (asked == Asked::after) {
-    clocks = simulate_blocks(nothing, {{}, of(program->end)}, machine.limits(), question.resident, 1);
+    clocks = simulate_blocks(nothing, {{}, of(program->end)}, limits, question.resident, 1);
   } else if (asked == Asked::around) {
     constexpr int passes = 8;
     const SmEnds ends{of(program->start), of(program->end)};
-    clocks = std::max(0.0, simulate_blocks(steps(), ends, machine.limits(), question.resident, passes) -
-                               passes * answer(question, Asked::step, hardware));
-  } else clocks = simulate_steady(steps(), machine.limits(), question.resident, clocks_alone).clocks;
+    const double all = simulate_blocks(steps(), ends, limits, question.resident, passes, &as_later);
+    const auto beside = [&](double step) { return std::max(0.0, all - passes * step); };
+    clocks = beside(answer(question, Asked::step, hardware));
+    const auto later_step = known_.find(key_of(Asked::step, CopySource::hbm));
+    if (as_later && later_step != known_.end())
+      known_.try_emplace(key_of(asked, CopySource::hbm), beside(later_step->second));
+  } else {
+    const SmSteady steady = simulate_steady(steps(), limits, question.resident, clocks_alone);
+    clocks = steady.clocks;
+    if (steady.as_later) known_.try_emplace(key_of(asked, CopySource::hbm), clocks);
+  }
   return known_[key] = clocks;
 }
 

@@ -59,7 +59,10 @@ class StepPrograms {
 
   using Operations = std::vector<SmOperation>;
   const StepProgram* find(const std::string& symbol) const;
-  const Operations& operations(const SmMachine& machine, const std::vector<Instruction>& code, int warps) const;
+  const SmMachine& machine(std::uint64_t gpu, CopySource source, const HardwareProfile& hardware) const;
+  // Of code on a GPU, whose copies may come from anywhere.
+  const Operations& operations(std::uint64_t gpu, const SmMachine& machine, const std::vector<Instruction>& code,
+                               int warps) const;
   void read() const;
   double answer(const StepQuestion& question, Asked asked, const HardwareProfile& hardware) const;
 
@@ -72,7 +75,7 @@ class StepPrograms {
   mutable std::map<std::string, StepProgram, std::less<>> programs_;
   mutable std::map<Key, double> known_;
   mutable std::map<std::pair<std::uint64_t, CopySource>, SmMachine> machines_;
-  mutable std::map<std::tuple<const SmMachine*, const std::vector<Instruction>*, int>, Operations> operations_;
+  mutable std::map<std::tuple<std::uint64_t, const std::vector<Instruction>*, int>, Operations> operations_;
 };
 
 }  // namespace tilescope

@@ -5,9 +5,11 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/test_seed.h"
 #include "simulate/unpack_steps.h"
 
 using namespace tilescope;
@@ -101,4 +103,34 @@ TEST_CASE("the listing of a step adds up to its clocks") {
     for (const double clocks : row) held += clocks;
   CHECK(held == doctest::Approx(loop.steady.clocks).epsilon(0.02));
   CHECK_FALSE(loop.steady.events.empty());
+}
+
+TEST_CASE(
+    "copies from memory take what a simulation of their own finds, whether or not copies from the L2 came first") {
+  std::mt19937 random(test_seed());
+  MESSAGE("seed " << test_seed());
+  int differ = 0, same = 0;
+  for (const std::string name : {"fused_mma", "split_kv", "case_study", "fused_mma"}) {
+    const std::filesystem::path file = kernels / name / "steps.zst";
+    if (!std::filesystem::exists(file)) continue;
+    const auto code = nlohmann::json::parse(read_file((kernels / name / "code.json").string()))["kernels"];
+    const auto& kernel = code.at(random() % code.size());
+    if (!kernel.contains("variant")) continue;
+    StepQuestion near{.symbol = kernel["kernel"],
+                      .masked = random() % 2 == 0,
+                      .warps = kernel["warps"],
+                      .resident = static_cast<int>(1 + random() % 3),
+                      .copies_from = CopySource::l2};
+    StepQuestion far = near;
+    far.copies_from = CopySource::hbm;
+    const StepPrograms both(file), alone(file);
+    const HardwareProfile gpu = measured_gpu();
+    INFO(name << " " << near.symbol << " " << near.resident);
+    const double near_step = both.clocks(near, gpu), near_around = both.around(near, gpu);
+    const double step = both.clocks(far, gpu), around = both.around(far, gpu);
+    CHECK(step == alone.clocks(far, gpu));
+    CHECK(around == alone.around(far, gpu));
+    (step == near_step && around == near_around ? same : differ) += 1;
+  }
+  MESSAGE(same << " the same, " << differ << " differ");
 }

@@ -18,7 +18,6 @@ namespace tilescope::cli {
 namespace {
 
 constexpr std::size_t many_points = 10'000'000;
-constexpr std::size_t most_shards = 1'000'000;
 
 // "3/100"
 std::optional<Shard> shard_of(const Arguments& arguments) {

@@ -69,9 +69,11 @@ std::map<std::size_t, std::string> checked_shards(const std::vector<std::string>
 }
 
 // Keeps lines as they are where the form allows.
-Cells row_of(const std::string& line, bool objects) {
-  Json row = Json::parse(line);
-  if (objects) return {std::move(row)};
+Cells row_of(const std::string& file, const std::string& line, const ShardHead& head) {
+  Json row = Json::parse(line, nullptr, false);
+  if (head.objects && row.is_object()) return {std::move(row)};
+  if (head.objects || !row.is_array() || row.size() != head.columns.size())
+    throw InputError(Diagnostic{.file = file, .message = "was changed: a line is no row; run this shard again"});
   return row.get<Cells>();
 }
 
@@ -100,7 +102,7 @@ ExitStatus merge_shards(const Arguments& arguments) {
   for (const auto& [number, file] : shards) {
     ShardReader reader(file);
     for (std::string line; reader.next(line);) {
-      sink->add(row_of(line, head.objects), batch);
+      sink->add(row_of(file, line, head), batch);
       sink->write(batch);
     }
     feasible = feasible || reader.feasible();

@@ -122,6 +122,8 @@ ShardReader::ShardReader(const std::string& file)
     const Json json = Json::parse(text);
     if (json.at("schema") != schema) fail(fmt::format("expected schema {}", schema));
     head_ = head_of(json);
+    if (head_.shard.of > most_shards)
+      fail(fmt::format("is one of {} shards, at most {} are possible", head_.shard.of, most_shards));
     if (head_.shard.number < 1 || head_.shard.number > head_.shard.of) fail("has no number among its shards");
   } catch (const Json::exception&) {
     std::fclose(std::exchange(stream_, nullptr));

@@ -13,6 +13,8 @@
 
 namespace tilescope::cli {
 
+inline constexpr std::size_t most_shards = 1'000'000;  // of a sweep
+
 struct ShardHead {
   std::string version, revision;
   Json options;          // that decide the rows, by name
