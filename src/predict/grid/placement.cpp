@@ -4,9 +4,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <queue>
 #include <utility>
 #include <vector>
+
+#include "predict/grid/first_of_units.h"
 
 namespace tilescope {
 namespace {
@@ -17,19 +18,12 @@ constexpr double least_pace = 1e-3;  // where one more block adds nothing
 struct PlacingUnit {
   std::vector<double> left;  // work of each block on the unit, the oldest first
   double at = 0;             // the time of `left`
-  std::int64_t version = 0;  // of the last event put in the queue
-};
-
-struct PlacingEvent {
-  double time;
-  std::int64_t unit, version;
-  bool operator>(const PlacingEvent& other) const { return time != other.time ? time > other.time : unit > other.unit; }
 };
 
 class Device {
  public:
   Device(std::int64_t units, std::int64_t resident, const BlockClocks& clocks)
-      : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks) {
+      : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks), ends_(units_.size()) {
     const double full = clocks.step[static_cast<std::size_t>(resident - 1)];
     for (std::size_t j = 1; j <= static_cast<std::size_t>(resident); ++j)
       done_by_[j] = static_cast<double>(j) * (clocks.step[j - 1] > 0 ? full / clocks.step[j - 1] : 1);
@@ -47,16 +41,14 @@ class Device {
   // The next blocks that end, all at one time: their units (again for each block), and the time. Empty: none is left.
   const std::vector<std::int64_t>& end(double& time) {
     freed_.clear();
-    while (!events_.empty()) {
-      const PlacingEvent event = events_.top();
-      if (!freed_.empty() && event.time > time * (1 + 1e-12)) break;
-      events_.pop();
-      PlacingUnit& u = units_[static_cast<std::size_t>(event.unit)];
-      if (event.version != u.version) continue;
-      advance(event.unit, event.time);
+    for (double next = ends_.time(); next < FirstOfUnits::never; next = ends_.time()) {
+      if (!freed_.empty() && next > time * (1 + 1e-12)) break;
+      const auto unit = static_cast<std::int64_t>(ends_.unit());
+      PlacingUnit& u = units_[ends_.unit()];
+      advance(unit, next);
       u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u).first));
-      announce(event.unit);
-      freed_.push_back(event.unit), time = event.time;
+      announce(unit);
+      freed_.push_back(unit), time = next;
     }
     return freed_;
   }
@@ -90,10 +82,9 @@ class Device {
     u.at = time;
   }
   void announce(std::int64_t unit) {
-    PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
-    ++u.version;
-    if (u.left.empty()) return;
-    events_.push({u.at + std::max(0.0, next_of(u).second), unit, u.version});
+    const PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
+    ends_.set(static_cast<std::size_t>(unit),
+              u.left.empty() ? FirstOfUnits::never : u.at + std::max(0.0, next_of(u).second));
   }
 
   std::vector<PlacingUnit> units_;
@@ -102,7 +93,7 @@ class Device {
   std::array<double, most_resident + 1> done_by_{};                          // work a clock of so many blocks on a unit
   std::array<std::array<double, most_resident>, most_resident + 1> pace_{};  // by blocks on a unit, and block
   std::vector<std::int64_t> freed_;
-  std::priority_queue<PlacingEvent, std::vector<PlacingEvent>, std::greater<>> events_;
+  FirstOfUnits ends_;  // of the next block of each unit
   double busy_ = 0;
 };
 
