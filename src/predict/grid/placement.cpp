@@ -4,10 +4,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <queue>
 #include <utility>
 #include <vector>
-
-#include "predict/grid/first_of_units.h"
 
 namespace tilescope {
 namespace {
@@ -18,12 +17,20 @@ constexpr double least_pace = 1e-3;  // where one more block adds nothing
 struct PlacingUnit {
   std::vector<double> left;  // work of each block on the unit, the oldest first
   double at = 0;             // the time of `left`
+  std::int64_t version = 0;  // of the last event put in the queue
+  bool changed = false;      // since then
+};
+
+struct PlacingEvent {
+  double time;
+  std::int64_t unit, version;
+  bool operator>(const PlacingEvent& other) const { return time != other.time ? time > other.time : unit > other.unit; }
 };
 
 class Device {
  public:
   Device(std::int64_t units, std::int64_t resident, const BlockClocks& clocks)
-      : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks), ends_(units_.size()) {
+      : units_(static_cast<std::size_t>(units)), resident_(resident), clocks_(clocks) {
     const double full = clocks.step[static_cast<std::size_t>(resident - 1)];
     for (std::size_t j = 1; j <= static_cast<std::size_t>(resident); ++j)
       done_by_[j] = static_cast<double>(j) * (clocks.step[j - 1] > 0 ? full / clocks.step[j - 1] : 1);
@@ -35,20 +42,25 @@ class Device {
     advance(unit, time);
     PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
     u.left.push_back(work);
-    announce(unit);
+    change(unit);
   }
 
   // The next blocks that end, all at one time: their units (again for each block), and the time. Empty: none is left.
   const std::vector<std::int64_t>& end(double& time) {
     freed_.clear();
-    for (double next = ends_.time(); next < FirstOfUnits::never; next = ends_.time()) {
-      if (!freed_.empty() && next > time * (1 + 1e-12)) break;
-      const auto unit = static_cast<std::int64_t>(ends_.unit());
-      PlacingUnit& u = units_[ends_.unit()];
-      advance(unit, next);
+    for (const std::int64_t unit : changed_) announce(unit);
+    changed_.clear();
+    while (!events_.empty()) {
+      const PlacingEvent event = events_.top();
+      if (!freed_.empty() && event.time > time * (1 + 1e-12)) break;
+      events_.pop();
+      PlacingUnit& u = units_[static_cast<std::size_t>(event.unit)];
+      if (event.version != u.version) continue;
+      advance(event.unit, event.time);
       u.left.erase(u.left.begin() + static_cast<std::ptrdiff_t>(next_of(u).first));
-      announce(unit);
-      freed_.push_back(unit), time = next;
+      if (!u.left.empty() && next_of(u).second <= event.time * 1e-12) announce(event.unit);  // another one ends with it
+      else change(event.unit);
+      freed_.push_back(event.unit), time = event.time;
     }
     return freed_;
   }
@@ -81,10 +93,16 @@ class Device {
     if (!u.left.empty()) busy_ += time - u.at;
     u.at = time;
   }
+  // A unit's next end is announced once, when all that happens at one time has happened.
+  void change(std::int64_t unit) {
+    PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
+    if (!std::exchange(u.changed, true)) changed_.push_back(unit);
+  }
   void announce(std::int64_t unit) {
-    const PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
-    ends_.set(static_cast<std::size_t>(unit),
-              u.left.empty() ? FirstOfUnits::never : u.at + std::max(0.0, next_of(u).second));
+    PlacingUnit& u = units_[static_cast<std::size_t>(unit)];
+    u.changed = false, ++u.version;
+    if (u.left.empty()) return;
+    events_.push({u.at + std::max(0.0, next_of(u).second), unit, u.version});
   }
 
   std::vector<PlacingUnit> units_;
@@ -92,8 +110,8 @@ class Device {
   const BlockClocks& clocks_;
   std::array<double, most_resident + 1> done_by_{};                          // work a clock of so many blocks on a unit
   std::array<std::array<double, most_resident>, most_resident + 1> pace_{};  // by blocks on a unit, and block
-  std::vector<std::int64_t> freed_;
-  FirstOfUnits ends_;  // of the next block of each unit
+  std::vector<std::int64_t> freed_, changed_;
+  std::priority_queue<PlacingEvent, std::vector<PlacingEvent>, std::greater<>> events_;
   double busy_ = 0;
 };
 
@@ -150,14 +168,14 @@ Placement place_blocks(std::span<const std::int64_t> steps, std::int64_t units, 
     device.start(first.empty() ? static_cast<std::int64_t>(next) % units : first[next], 0, work(steps[next]));
   Placement placed;
   // Of places that are free at the same time, those on the emptiest units come first.
-  std::vector<std::int64_t> free;
+  std::vector<std::int64_t> free, later;
   while (!(free = device.end(placed.clocks)).empty()) {
     while (!free.empty() && next < steps.size()) {
       std::sort(free.begin(), free.end(), [&](std::int64_t a, std::int64_t b) {
         return std::pair(device.held(a), a) < std::pair(device.held(b), b);
       });
       const std::size_t least = device.held(free.front());
-      std::vector<std::int64_t> later;
+      later.clear();
       std::int64_t last = -1;
       for (const std::int64_t unit : free) {
         if (next < steps.size() && unit != last && device.held(unit) == least)

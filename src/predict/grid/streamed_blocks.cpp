@@ -6,8 +6,6 @@
 #include <random>
 #include <vector>
 
-#include "predict/grid/first_of_units.h"
-
 namespace tilescope {
 namespace {
 
@@ -27,14 +25,17 @@ struct BlockSteps {
 struct StreamingUnit {
   std::vector<BlockSteps> works;  // blocks at their steps: they share the unit evenly
   double at = 0, free_at = 0, busy = 0, held_since = 0;
-  std::int64_t holds = 0;
+  std::int64_t holds = 0, version = 0;
 };
 
-struct BlockStart {
+struct StreamingEvent {
   double time;
-  std::int64_t block;
-  bool operator>(const BlockStart& other) const { return time != other.time ? time > other.time : block > other.block; }
+  std::int64_t index, version;
+  bool operator>(const StreamingEvent& other) const {
+    return time != other.time ? time > other.time : index > other.index;
+  }
 };
+using Events = std::priority_queue<StreamingEvent, std::vector<StreamingEvent>, std::greater<>>;
 
 struct Arrival {
   double time;
@@ -44,11 +45,7 @@ struct Arrival {
 class StreamSimulation {
  public:
   explicit StreamSimulation(const StreamedBlocks& how)
-      : how_(how),
-        blocks_(how.steps.size()),
-        units_(static_cast<std::size_t>(how.units)),
-        steps_(units_.size()),
-        random_(how.seed) {
+      : how_(how), blocks_(how.steps.size()), units_(static_cast<std::size_t>(how.units)), random_(how.seed) {
     for (std::size_t i = 0; i < pace_.size(); ++i) pace_[i] = 1 / std::max(1e-12, how.step[i]);
   }
 
@@ -57,7 +54,9 @@ class StreamSimulation {
     for (std::int64_t round = 0; round < how_.resident && next_ < count; ++round)
       for (std::int64_t unit = 0; unit < how_.units && next_ < count; ++unit) hold(unit, 0);
     for (;;) {
-      const double step = std::min(steps_.time(), never), start = starts_.empty() ? never : starts_.top().time,
+      while (!steps_.empty() && steps_.top().version != unit(steps_.top().index).version) steps_.pop();
+      const double step = steps_.empty() ? never : steps_.top().time,
+                   start = starts_.empty() ? never : starts_.top().time,
                    arrival = arrivals_.empty() ? never : arrivals_.front().time;
       const double first = std::min({step, start, arrival, served_at_});
       if (first >= never) break;
@@ -80,7 +79,7 @@ class StreamSimulation {
     if (u.holds++ == 0) u.held_since = time;
     Block& b = block(next_);
     b.unit = number, b.missing.assign(static_cast<std::size_t>(how_.ahead) + 1, 0);
-    starts_.push({time + how_.lead, next_++});
+    starts_.push({time + how_.lead, next_++, 0});
   }
   void leave(std::int64_t number, double time) {
     StreamingUnit& u = unit(number);
@@ -89,7 +88,7 @@ class StreamSimulation {
     if (next_ < static_cast<std::int64_t>(blocks_.size())) hold(number, time + how_.start);
   }
   void begin(double time) {
-    const std::int64_t number = starts_.top().block;
+    const std::int64_t number = starts_.top().index;
     starts_.pop();
     if (steps_of(number) == 0) return leave(block(number).unit, time);
     for (std::int64_t i = 0; i < how_.ahead; ++i) ask(number, time);
@@ -149,12 +148,14 @@ class StreamSimulation {
     u.at = time;
   }
   void announce(std::int64_t number) {
-    const StreamingUnit& u = unit(number);
-    steps_.set(static_cast<std::size_t>(number),
-               u.works.empty() ? FirstOfUnits::never : u.at + std::max(0.0, least_left(u)) / pace(u));
+    StreamingUnit& u = unit(number);
+    ++u.version;
+    if (u.works.empty()) return;
+    steps_.push({u.at + std::max(0.0, least_left(u)) / pace(u), number, u.version});
   }
   void stepped(double time) {
-    const auto number = static_cast<std::int64_t>(steps_.unit());
+    const std::int64_t number = steps_.top().index;
+    steps_.pop();
     advance(number, time);
     StreamingUnit& u = unit(number);
     done_.clear();
@@ -184,8 +185,7 @@ class StreamSimulation {
   Arrival served_ = {};           // the piece that memory is at
   double served_at_ = never;      // when it is done; never: none
   std::deque<Arrival> arrivals_;  // tiles served, on their last way
-  FirstOfUnits steps_;            // ends of the next step of each unit
-  std::priority_queue<BlockStart, std::vector<BlockStart>, std::greater<>> starts_;
+  Events steps_, starts_;
   std::vector<std::int64_t> done_;
   std::minstd_rand random_;
   Streamed out_;
