@@ -123,8 +123,7 @@ const StepProgram* StepPrograms::find(const std::string& symbol) const {
 
 bool StepPrograms::has(const std::string& symbol) const {
   const std::lock_guard lock(mutex_);
-  if (!is_read_) read();
-  return places_.contains(symbol);
+  return find(symbol) != nullptr;
 }
 
 const SmMachine& StepPrograms::machine(std::uint64_t gpu, CopySource source, const HardwareProfile& hardware) const {

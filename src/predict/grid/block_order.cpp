@@ -7,6 +7,18 @@
 namespace tilescope {
 namespace {
 
+// Takes the last digit off a number: number % count. Half as wide numbers are divided in half the time.
+std::int64_t take_digit(std::int64_t& number, std::int64_t count) {
+  if (((number | count) >> 32) == 0) {
+    const auto narrow = static_cast<std::uint32_t>(number), by = static_cast<std::uint32_t>(count);
+    number = narrow / by;
+    return narrow % by;
+  }
+  const std::int64_t digit = number % count;
+  number /= count;
+  return digit;
+}
+
 bool applies(When when, const Mask& mask) { return when == When::always || mask.kind == MaskKind::causal; }
 
 // Bytes of an array that belong to one head of K and V.
@@ -99,8 +111,7 @@ void BlockOrder::place(BlockPlace& place, GridDimension dimension, std::int64_t 
   if (falls_[static_cast<std::size_t>(dimension)]) trip = count(dimension) - 1 - trip;
   for (std::size_t i = 0; i < loop_count_; ++i) {
     if (loops_[i].dimension != dimension) continue;
-    place[loops_[i].loop] = trip % loops_[i].trips;
-    trip /= loops_[i].trips;
+    place[loops_[i].loop] = take_digit(trip, loops_[i].trips);
   }
 }
 
@@ -108,8 +119,8 @@ BlockPlace BlockOrder::at(std::int64_t number) const {
   BlockPlace result{};
   if (section_ == 0) {
     for (std::size_t i = 0; i < order_count_; ++i) {
-      place(result, order_[i].dimension, number % order_[i].count);
-      number /= order_[i].count;
+      const std::int64_t trip = take_digit(number, order_[i].count);
+      place(result, order_[i].dimension, trip);
     }
     return result;
   }
@@ -123,9 +134,9 @@ BlockPlace BlockOrder::at(std::int64_t number) const {
   for (std::size_t i = 0; i < inside_count_; ++i) {
     const bool is_head = inside_[i].dimension == heads;
     const std::int64_t count = is_head ? std::min(section_, cut_heads_ - first) : inside_[i].count;
-    if (is_head) head = first + rest % count;
-    else place(result, inside_[i].dimension, rest % count);
-    rest /= count;
+    const std::int64_t trip = take_digit(rest, count);
+    if (is_head) head = first + trip;
+    else place(result, inside_[i].dimension, trip);
   }
   place(result, heads, head % count(heads));
   std::int64_t outer = cut;  // dimensions that sections do not order, as the grid has them
@@ -135,8 +146,8 @@ BlockPlace BlockOrder::at(std::int64_t number) const {
     if (std::any_of(inside_.begin(), inside_.begin() + static_cast<std::ptrdiff_t>(inside_count_), same) ||
         (across_batches_ && order_[i].dimension == batch))
       continue;
-    place(result, order_[i].dimension, outer % order_[i].count);
-    outer /= order_[i].count;
+    const std::int64_t trip = take_digit(outer, order_[i].count);
+    place(result, order_[i].dimension, trip);
   }
   return result;
 }
