@@ -123,6 +123,41 @@ TEST_CASE("figure 2's GFLOP row cannot be reproduced: the shape has more than tw
   CHECK(static_cast<double>(3 * forward) / 66.6e9 == doctest::Approx(12.4).epsilon(0.01));
 }
 
+// V. Abbott, G. Zardini, FlashAttention on a Napkin, arXiv 2412.03317 v2: one query row against 64 keys of fp8, head
+// dimension 128. FlashAttention-4, arXiv 2603.05451, table 1: 128 rows against 128 keys, scores and outputs in tensor
+// memory. `tilescope lower` finds the same from models/lowerings; here they follow from the schedule alone.
+TEST_CASE("clocks of a step: Napkin's 2 + 4 = 6 and 65 / 16, 1.32 PFLOP/s; FlashAttention-4's 1024, 768 and 1024") {
+  const Plan plan = load_plan_for_schedule("flash2", TILESCOPE_SOURCE_DIR);
+  const auto predicted = [&](const char* gpu, std::int64_t keys, bool quantised, HardwareProfile& hardware) {
+    hardware = find_profile(gpu, std::string(TILESCOPE_SOURCE_DIR) + "/hardware");
+    Point point = default_point(plan);
+    point.workload = {1, 16, 16, 4096, 4096, 128, 128};
+    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("q"))] = 128;
+    point.tiles[static_cast<std::size_t>(plan.schedule.find_parameter("kv"))] = keys;
+    for (const char* array : {"Q", "K"})
+      if (quantised)
+        point.dtypes[static_cast<std::size_t>(index(*plan.schedule.diagram.find_array(array)))].format =
+            Format::fp8_e4m3;
+    return predict(plan, hardware, point);
+  };
+  HardwareProfile hardware;
+  const Prediction napkin = predicted("h100_sxm", 64, true, hardware);
+  const double tensor = napkin.time.seconds[static_cast<std::size_t>(Resource::tensor)], steps = 16 * 4096.0 * 64,
+               clocks = hardware.tensor_hz ? hardware.tensor_hz->value : hardware.boost_hz->value;
+  CHECK(tensor * clocks * static_cast<double>(hardware.units.value) / steps == doctest::Approx(6).epsilon(1e-6));
+  CHECK(static_cast<double>(napkin.work.exp) / steps / hardware.exp2_per_cycle->value == 65.0 / 16);
+  CHECK(static_cast<double>(napkin.work.tensor_flop) / tensor == doctest::Approx(1.319e15).epsilon(1e-3));
+  const Prediction four = predicted("b200_sxm", 128, false, hardware);
+  const double tiles = 16 * 32.0 * 32;
+  CHECK(static_cast<double>(four.work.tensor_flop) / tiles / hardware.tensor_flop_per_cycle.at(Format::fp16).value ==
+        1024);
+  CHECK(static_cast<double>(four.operand_bytes) / tiles /
+            hardware.level(LevelId::smem)->bandwidth_bytes_per_cycle->value ==
+        768);
+  constexpr double rescaling = 128;  // an exponential a row and step, which the paper leaves out
+  CHECK((static_cast<double>(four.work.exp) / tiles - rescaling) / hardware.exp2_per_cycle->value == 1024);
+}
+
 TEST_CASE(
     "the backward pass has 2.5 times the model FLOP of the forward pass and executes five or seven contractions") {
   // Convention of the papers: FlashAttention-2, section 4.1. If d_qk and d_v differ, the count is 2 (3 d_qk + 2 d_v) a
