@@ -28,7 +28,7 @@ double mean_error(const nlohmann::json& comparison, const std::string& quantity)
 
 TEST_CASE("validate without a mechanism judges other times and the same counts") {
   const auto whole = nlohmann::json::parse(run_program("validate --format json " + few).out),
-             less = nlohmann::json::parse(run_program("validate --format json --without first-copy " + few).out);
+             less = nlohmann::json::parse(run_program("validate --format json --without block-ends " + few).out);
   CHECK(mean_error(whole, "busy_cycles") != mean_error(less, "busy_cycles"));
   CHECK(mean_error(whole, "tensor_flop") == mean_error(less, "tensor_flop"));
 }
