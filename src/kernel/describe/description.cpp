@@ -67,11 +67,12 @@ void describe_parts(const GridUse& use, const Workload& w, Description& out) {
     part.add("packed_rows", "true", ValueSource::launch,
              fmt::format("the grid has {} heads, not {}: a tile has rows of {} heads", w.heads_kv, w.heads_q,
                          w.heads_q / w.heads_kv));
-  if (use.splits == 1) return;
-  out.splits = use.splits;
-  part.add("whole_tile_parts", "true", ValueSource::launch,
+  if (use.splits == 1 && !out.is_part) return;
+  const ValueSource source = use.splits == 1 ? ValueSource::given : ValueSource::launch;
+  out.splits = use.splits, out.is_part = true;
+  part.add("whole_tile_parts", "true", source,
            fmt::format("{} parts of whole tiles of keys, none of them empty; results are stored in fp32", use.splits));
-  part.add("free", "[splits]", ValueSource::launch, "the grid states the number of parts");
+  part.add("free", "[splits]", source, "the grid states the number of parts");
   out.missing.push_back({"combine",
                          "the launch that merges the parts is another kernel; state its warps, registers and "
                          "work to predict its time"});
@@ -100,7 +101,8 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
   const Workload& w = *input.workload;
   std::vector<GridUse> uses = uses_of_grid(grid, w, tile.tile_q, tile.tile_kv);
   // Parts are stored as they were summed, in fp32.
-  if (input.facts.once.contains("conversion")) std::erase_if(uses, [](const GridUse& use) { return use.splits > 1; });
+  const bool converted = input.facts.once.contains("conversion");
+  if (converted || input.schedule == "flash2") std::erase_if(uses, [](const GridUse& use) { return use.splits > 1; });
   if (uses.empty()) {
     const std::int64_t q_tiles = (w.q_len + tile.tile_q - 1) / tile.tile_q;
     out.missing.push_back(
@@ -115,6 +117,13 @@ void describe_order(const DescribeInput& input, const BlockTile& tile, Descripti
     order = input.sizes.order, reason = "which bytes the blocks of the " + reason + " read";
     if (const std::size_t at = order.find("splits"); at != std::string::npos) order.replace(at, 6, "kv");
   }
+  if (use.splits == 1 && !converted && input.schedule.empty())
+    out.missing.push_back({"schedule",
+                           "results are stored in fp32 and the grid has one part of the keys, which fits "
+                           "flash2 and split-kv: give --schedule"});
+  out.is_part = input.schedule == "split-kv";
+  if (const std::size_t at = order.find('q'); out.is_part && use.splits == 1 && at != std::string::npos)
+    order.insert(at + 1, ", kv");
   DescribedPart{out.island}.add("block_order", "[" + order + "]", ValueSource::launch, std::move(reason));
   describe_parts(use, w, out);
 }
@@ -310,7 +319,7 @@ Frame frame_of(const Description& description) {
     case AttentionPass::backward_queries:
       return {"flash2-backward-split", "dq"};
     default:
-      return description.splits > 1 ? Frame{"split-kv", "partial", "", merging_island} : Frame{};
+      return description.is_part ? Frame{"split-kv", "partial", "", merging_island} : Frame{};
   }
 }
 
