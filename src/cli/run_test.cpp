@@ -143,6 +143,25 @@ TEST_CASE("run replays a program of PyTorch and Triton as it was captured: predi
   CHECK(unknown == 0);
 }
 
+TEST_CASE("run replays PyTorch's memory-efficient kernel with the sizes that options state") {
+  const Outcome outcome =
+      run_program("run --from " TILESCOPE_SOURCE_DIR "/validate/captures/h100_pytorch_attention.jsonl --format json " +
+                  std::string("--point 'name=64x128_rf batch=2 heads_q=16 q_len=2k head_dim=128' "
+                              "--point 'name=Li128ELi128ELi64 batch=2 heads_q=16 q_len=2k'"));
+  REQUIRE(outcome.status == 0);
+  int predicted = 0;
+  const json document = json::parse(outcome.out);
+  for (const json& row : document.at("attention")) {
+    if (row.at("missing") != "") continue;
+    CAPTURE(row.dump());
+    ++predicted;
+    CHECK(row.at("tensor_flop") == row.at("tensor_flop_counted"));
+    CHECK(relative(row, "l2_read_bytes") < 0.001);
+    CHECK(relative(row, "hbm_read_bytes") < 0.01);
+  }
+  CHECK(predicted == 2);
+}
+
 TEST_CASE("run's gate passes within its tolerances, names what is outside, and fails when nothing is judged") {
   const ScratchFolder folder;
   ReplayedProgram program(2);

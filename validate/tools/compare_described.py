@@ -104,6 +104,7 @@ def described_text(program, line, folder):
     facts = pathlib.Path(folder) / "facts.json"
     facts.write_text(json.dumps(line["facts"]))
     sizes = [f"--{key.replace('_', '-')}={size}" for key, size in line["sizes"].items()]
+    sizes += [f"--schedule={line['schedule']}"] if "schedule" in line else []
     launch = ["--grid", ",".join(map(str, line["grid"])), "--block", str(line["threads"]),
               "--dynamic-shared-bytes", str(line["dynamic_smem"])]
     done = subprocess.run([program, "describe", facts, "--as", "described", *launch, *sizes], capture_output=True, text=True)

@@ -187,6 +187,19 @@ TEST_CASE("a grid with parts of the keys and rows of several heads is split-KV, 
                            "row_replication: 16", "values: {grid: {rows: 1, columns: 1, depth: 4}}"})
     CHECK_MESSAGE(text.find(line) != std::string::npos, line);
   CHECK(parts.missing.size() == 1);  // the launch that merges
+  input.launch.grid = {1, 2, 5};     // one part: nothing tells it from a launch without parts
+  for (const char* schedule : {"", "flash2", "split-kv"}) {
+    input.schedule = schedule;
+    const Description one = describe_kernel(input);
+    const bool asks = std::any_of(one.missing.begin(), one.missing.end(),
+                                  [](const MissingValue& missing) { return missing.key == "schedule"; });
+    CHECK(asks == input.schedule.empty());
+    CHECK(one.is_part == (input.schedule == "split-kv"));
+    const bool split = one.yaml().find("schedule: split-kv") != std::string::npos;
+    CHECK(split == one.is_part);
+    if (split) CHECK(one.yaml().find("block_order: [q, kv, heads, batch]") != std::string::npos);
+  }
+  input.schedule = "", input.launch.grid = {24, 2, 5};
   input.facts.once["conversion"] = 8;
   const Description whole = describe_kernel(input);
   CHECK(whole.splits == 1);

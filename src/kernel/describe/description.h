@@ -43,6 +43,7 @@ struct DescribeInput {
   std::optional<Workload> workload{};  // of the launch
   std::string mask = "none";           // of the launch
   ValueSource sizes_from = ValueSource::given;
+  std::string schedule{};  // "flash2" or "split-kv", where a launch of one part fits both; empty: not given
   // Whether somebody states the workload's head dimensions, where the code leaves them to the launch.
   bool head_dims_stated = true;
   ValueSource head_dims_from = ValueSource::code;
@@ -56,6 +57,7 @@ struct MissingValue {
 struct Description {
   std::string name;
   AttentionPass pass = AttentionPass::forward;
+  bool is_part = false;                                       // of the keys, whose results another launch merges
   std::int64_t splits = 1;                                    // parts of the keys, merged by another launch
   std::vector<DescribedValue> kernel, island, work, variant;  // by part of the file, in its order
   std::vector<DescribedValue> launch;                         // sizes of the launch, by the options that state them

@@ -166,7 +166,7 @@ Source source_of(const Arguments& arguments) {
 // The sizes and the mask of the launch. The head dimensions are those of the code, if it states them, unless they are
 // given.
 DescribeInput with_sizes(DescribeInput input, const Arguments& arguments) {
-  Options options = arguments;
+  Options options = arguments.without("schedule");
   const auto add = [&](const char* name, std::int64_t size) {
     if (!options.has(name)) options = options.with(name, fmt::format("{}", size));
   };
@@ -224,6 +224,9 @@ ExitStatus describe(const Arguments& arguments) {
   } else if (source.captured != nullptr) {
     add_stated_sizes(source, input);
   }
+  input.schedule = arguments.text("schedule").value_or("");
+  if (!input.schedule.empty() && input.schedule != "flash2" && input.schedule != "split-kv")
+    refuse("--schedule", fmt::format("expected flash2 or split-kv, found '{}'", input.schedule));
   const Description description = describe_kernel(input);
   if (arguments.has("check")) return check_against_capture(arguments, input, description);
   if (arguments.format() == OutputFormat::json) deliver(arguments, printed_facts(found.front().facts, evidence));
@@ -240,6 +243,7 @@ std::vector<OptionSpec> describe_options() {
       nvdisasm_option(),
       {"check", "set the description's counts beside the counters of this capture; exit status 1 when one does not fit",
        Value::file},
+      {"schedule", "flash2 or split-kv, where a launch with one part of the keys fits both"},
       {"grid", "blocks of the launch: X, X,Y or X,Y,Z"},
       {"block", "threads of a block: X, X,Y or X,Y,Z"},
       {"dynamic-shared-bytes", "dynamic shared memory of a block", Value::count}};
