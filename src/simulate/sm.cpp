@@ -370,7 +370,7 @@ class Sm {
     for (const Barrier& barrier : barriers_) add(barrier.arrived);
     for (const Scheduler& scheduler : schedulers_) {
       later(scheduler.products);
-      for (const Ticks free : scheduler.free) later(free);
+      for (const Ticks free : scheduler.free) add(std::max(free - now_, -ticks_a_clock));
       for (int i = 1; i <= limits_.queue; ++i)
         later(scheduler.queue[static_cast<std::size_t>((scheduler.queue_at + most_queue - i) % most_queue)]);
     }

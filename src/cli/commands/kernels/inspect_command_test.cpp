@@ -110,7 +110,7 @@ TEST_CASE("inspect --simulate shows clocks of a pass, the listing with its waits
   double held = 0;
   for (const Json& each : simulation["loops"][0]["instruction_list"]) held += each["clocks"].get<double>();
   CHECK(held == doctest::Approx(simulation["loops"][0]["clocks"].get<double>())
-                    .epsilon(0.02));  // where the state does not repeat
+                    .epsilon(0.03));  // where the state does not repeat: both are means over some 50 passes
   CHECK(run_program(kernel.command() + " --simulate").err ==
         "error: --simulate: needs the rates of a GPU: name one with --hardware\n");
   CHECK(has(run_program(kernel.command() + " --resident 2").err, "--resident: belongs to --simulate"));

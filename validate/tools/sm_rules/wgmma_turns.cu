@@ -1,8 +1,6 @@
 // Rules of the simulated SM beside wgmma: what operations of another warpgroup and products take from each other, and
 // steps of warpgroups that take turns at products.
-//   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o wgmma_turns validate/tools/wgmma_turns.cu
-//   &&
-//   ./wgmma_turns
+//   nvcc -std=c++20 -O3 -arch=sm_90a -I kernels -o turns validate/tools/sm_rules/wgmma_turns.cu && ./turns
 // Prints a line a case: clocks.
 #include <cuda_fp16.h>
 

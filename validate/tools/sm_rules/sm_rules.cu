@@ -1,5 +1,5 @@
 // Rules of the simulated SM: taken branches, wgmma under way, wgmma beside copies, which warp a pipe serves first.
-//   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I kernels -o sm_rules validate/tools/sm_rules.cu &&
+//   nvcc -std=c++20 -O3 -arch=sm_90a -I kernels -o sm_rules validate/tools/sm_rules/sm_rules.cu &&
 //   ./sm_rules
 // Prints a line a case: clocks.
 #include <cuda_fp16.h>
