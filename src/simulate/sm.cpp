@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "simulate/sm_state.h"
+#include "simulate/state_hash.h"
 
 namespace tilescope {
 namespace {
@@ -286,17 +286,11 @@ class Sm {
     Ticks boards = warp.at;
     for (int mask = op.wait_mask, board = 0; mask != 0; mask >>= 1, ++board)
       if (mask & 1) boards = std::max(boards, warp.boards[static_cast<std::size_t>(board)]);
-    delay(warp, boards, SmWait::scoreboard);
+    warp.delay(boards, SmWait::scoreboard);
     if (op.effect == SmEffect::group_wait) {
-      delay(warp, warp.copied.until_left(op.count), SmWait::copies);
+      warp.delay(warp.copied.until_left(op.count), SmWait::copies);
       as_later_ = as_later_ && whole_clock(warp.copied_later.until_left(op.count)) <= warp.at;
     }
-  }
-
-  static void delay(Warp& warp, Ticks until, SmWait cause) {
-    until = whole_clock(until);
-    if (until <= warp.at) return;
-    warp.causes[index_of(cause)] += until - warp.at, warp.at = until;
   }
 
   // Copies come from the L2 one behind the other. Returns when this one has arrived.
@@ -343,39 +337,22 @@ class Sm {
     for (const int waiting : barrier.waiting) {
       Warp& other = warps_[static_cast<std::size_t>(waiting)];
       prepare(other, op.stall);
-      delay(other, barrier_free_ + limits_.barrier_latency, SmWait::barrier);
+      other.delay(barrier_free_ + limits_.barrier_latency, SmWait::barrier);
       Ticks& next = schedulers_[static_cast<std::size_t>(waiting % limits_.schedulers)].next;
       next = std::min(next, std::max(other.at, now_ + ticks_a_clock));
     }
     barrier.arrived = 0, barrier.waiting.clear();
   }
 
-  // A hash of all that the future depends on, relative to now; `with_later`: were copies later.
+  // `with_later`: were copies later.
   std::uint64_t state_now(bool with_later) const {
-    std::uint64_t hash = 1469598103934665603ULL;
-    const auto add = [&](Ticks value) { hash = (hash ^ static_cast<std::uint64_t>(value)) * 1099511628211ULL; };
-    const auto later = [&](Ticks clock) { add(clock >= never ? -1 : std::max<Ticks>(0, clock - now_)); };
-    for (const Warp& warp : warps_) {
-      add(warp.next), later(warp.at), later(with_later ? later_copies(warp) : warp.copies);
-      for (const Ticks board : warp.boards) later(board);
-      for (const Ticks end : (with_later ? warp.copied_later : warp.copied).ends) later(end);
-      const Products& products = warp.products;
-      for (const Ticks last : warp.groups.ends) add(std::min<Ticks>(products.issued - last, most_products));
-      for (std::int64_t before = 1; before <= std::min<std::int64_t>(products.issued, limits_.products); ++before) {
-        const std::size_t place = Products::place(products.issued - before);
-        add(products.operations[place]), later(products.result(before, products.asked[place]));
-      }
-      add(products.issued - products.started);
-    }
-    for (const Barrier& barrier : barriers_) add(barrier.arrived);
-    for (const Scheduler& scheduler : schedulers_) {
-      later(scheduler.products);
-      for (const Ticks free : scheduler.free) add(std::max(free - now_, -ticks_a_clock));
-      for (int i = 1; i <= limits_.queue; ++i)
-        later(scheduler.queue[static_cast<std::size_t>((scheduler.queue_at + most_queue - i) % most_queue)]);
-    }
-    later(shared_free_), later(copy_free_), later(barrier_free_);
-    return hash;
+    StateHash hash(now_, limits_);
+    for (const Warp& warp : warps_)
+      hash.add(warp, with_later ? later_copies(warp) : warp.copies, with_later ? warp.copied_later : warp.copied);
+    for (const Barrier& barrier : barriers_) hash.add(barrier.arrived);
+    for (const Scheduler& scheduler : schedulers_) hash.add(scheduler);
+    hash.later(shared_free_), hash.later(copy_free_), hash.later(barrier_free_);
+    return hash.value();
   }
 
   std::vector<SmOperation> code_;

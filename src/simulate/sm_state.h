@@ -60,6 +60,12 @@ struct Warp {
   Groups copied{}, groups{};  // of copies; of products: how many were issued until the last one
   Groups copied_later{};      // were its copies later
   Products products{};
+
+  void delay(Ticks until, SmWait cause) {
+    until = whole_clock(until);
+    if (until <= at) return;
+    causes[index_of(cause)] += until - at, at = until;
+  }
 };
 
 struct Barrier {

@@ -1,0 +1,43 @@
+// A hash of all that the future of a simulated SM depends on, with times relative to now.
+#pragma once
+
+#include "simulate/sm_state.h"
+
+namespace tilescope::sm_state {
+
+class StateHash {
+ public:
+  StateHash(Ticks now, const SmLimits& limits) : now_(now), limits_(limits) {}
+
+  std::uint64_t value() const { return hash_; }
+  void add(Ticks value) { hash_ = (hash_ ^ static_cast<std::uint64_t>(value)) * 1099511628211ULL; }
+  void later(Ticks clock) { add(clock >= never ? -1 : std::max<Ticks>(0, clock - now_)); }
+
+  // `copies`, `copied`: the end of the warp's copies and of their groups.
+  void add(const Warp& warp, Ticks copies, const Groups& copied) {
+    add(warp.next), later(warp.at), later(copies);
+    for (const Ticks board : warp.boards) later(board);
+    for (const Ticks end : copied.ends) later(end);
+    const Products& products = warp.products;
+    for (const Ticks last : warp.groups.ends) add(std::min<Ticks>(products.issued - last, most_products));
+    for (std::int64_t before = 1; before <= std::min<std::int64_t>(products.issued, limits_.products); ++before) {
+      const std::size_t place = Products::place(products.issued - before);
+      add(products.operations[place]), later(products.result(before, products.asked[place]));
+    }
+    add(products.issued - products.started);
+  }
+
+  void add(const Scheduler& scheduler) {
+    later(scheduler.products);
+    for (const Ticks free : scheduler.free) add(std::max(free - now_, -ticks_a_clock));
+    for (int i = 1; i <= limits_.queue; ++i)
+      later(scheduler.queue[static_cast<std::size_t>((scheduler.queue_at + most_queue - i) % most_queue)]);
+  }
+
+ private:
+  Ticks now_;
+  const SmLimits& limits_;
+  std::uint64_t hash_ = 1469598103934665603ULL;
+};
+
+}  // namespace tilescope::sm_state
