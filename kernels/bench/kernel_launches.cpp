@@ -1,10 +1,12 @@
 // Launches every built variant once a mask, at known sizes that an NVTX range states as JSON: for `tilescope capture`.
+// `kernel_launches REPEATS` does so that many times, so that a capture sees all of its groups of counters.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "test/device_run.h"
@@ -87,12 +89,13 @@ int run_variant(const Variant& variant, const Arrays& arrays) {
 }  // namespace
 }  // namespace tilescope::kernels
 
-int main() {
+int main(int count, char** arguments) {
   try {
     const tilescope::kernels::Arrays arrays;
+    const int repeats = count > 1 ? std::max(1, std::atoi(arguments[1])) : 1;
     int runs = 0;
     for (const auto& variant : tilescope::kernels::built_variants())
-      runs += tilescope::kernels::run_variant(variant, arrays);
+      for (int i = 0; i < repeats; ++i) runs += tilescope::kernels::run_variant(variant, arrays);
     fmt::print("{} problems\n", runs);
     return 0;
   } catch (const tilescope::DeviceError& error) {
