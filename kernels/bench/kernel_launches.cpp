@@ -1,5 +1,6 @@
 // Launches every built variant once a mask, at known sizes that an NVTX range states as JSON: for `tilescope capture`.
-// `kernel_launches REPEATS` does so that many times, so that a capture sees all of its groups of counters.
+// `kernel_launches REPEATS KERNEL...` does so that many times, so that a capture sees all of its groups of counters,
+// for these kernels alone where any is named.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <string>
 
 #include "base/error.h"
 #include "test/device_run.h"
@@ -94,8 +96,13 @@ int main(int count, char** arguments) {
     const tilescope::kernels::Arrays arrays;
     const int repeats = count > 1 ? std::max(1, std::atoi(arguments[1])) : 1;
     int runs = 0;
+    const auto wanted = [&](const std::string& kernel) {
+      return count < 3 ||
+             std::any_of(arguments + 2, arguments + count, [&](const char* name) { return kernel == name; });
+    };
     for (const auto& variant : tilescope::kernels::built_variants())
-      for (int i = 0; i < repeats; ++i) runs += tilescope::kernels::run_variant(variant, arrays);
+      for (int i = 0; i < repeats && wanted(variant.kernel); ++i)
+        runs += tilescope::kernels::run_variant(variant, arrays);
     fmt::print("{} problems\n", runs);
     return 0;
   } catch (const tilescope::DeviceError& error) {
