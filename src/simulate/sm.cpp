@@ -142,7 +142,8 @@ class Sm {
   void start_products(Scheduler& scheduler) {
     Ticks& free = scheduler.free[index_of(SmPart::tensor)];
     while (scheduler.queued > 0) {
-      const int first = std::ranges::min(scheduler.warps, {}, [&](int each) { return at(each).products.next(); });
+      const auto sooner = [&](int a, int b) { return at(a).products.next() < at(b).products.next(); };
+      const int first = *std::min_element(scheduler.warps.begin(), scheduler.warps.end(), sooner);
       Products& products = warps_[static_cast<std::size_t>(first)].products;
       const Ticks start = std::max(free, products.next());
       if (start > now_) return;
