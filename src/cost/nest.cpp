@@ -6,6 +6,12 @@
 namespace tilescope {
 namespace {
 
+// Arrays with one of these axes move with the axis: itself, and the one whose chunks it counts.
+AxisBits moved_by(const Diagram& diagram, AxisId axis) {
+  const auto& chunks_of = diagram.axes[index(axis)].chunks_of;
+  return bit(axis) | (chunks_of ? bit(*chunks_of) : 0);
+}
+
 // A loop over chunks and one over tiles of the same axis: the inner one runs within a chunk.
 void bind_chunks(const Schedule& schedule, std::span<const std::int64_t> tiles, Nest& nest) {
   for (const Chunking& cut : schedule.chunks)
@@ -75,14 +81,7 @@ LiveTiles Nest::live_tiles_of_chunk(std::int64_t chunk) const {
 }
 
 bool Nest::carries(std::span<const AxisId> array, AxisId axis) const {
-  const auto has = [&](AxisId wanted) {
-    for (const AxisId each : array)
-      if (each == wanted) return true;
-    return false;
-  };
-  if (has(axis)) return true;
-  const auto& of = diagram->axes[index(axis)].chunks_of;
-  return of && has(*of);
+  return (bits(array) & moved_by(*diagram, axis)) != 0;
 }
 
 NestSums sums_of(const Nest& nest, bool whole_tiles) {
@@ -130,13 +129,12 @@ Nest bind_nest(const Schedule& schedule, const Island& island, const Workload& w
     nest.sizes[index(cut.axis)] = ceil_div(nest.size(cut.of), cut.length_in(nest.size(cut.of), tiles));
   for (const Loop& loop : island.loops) {
     const std::int64_t size = nest.size(loop.axis), tile = loop.tile.value(size, tiles);
-    const auto& chunks_of = diagram.axes[index(loop.axis)].chunks_of;
     nest.loops[nest.loop_count++] = {.axis = loop.axis,
                                      .group = loop.partition == Partition::group,
                                      .size = size,
                                      .tile = tile,
                                      .trips = ceil_div(size, tile),
-                                     .moves = bit(loop.axis) | (chunks_of ? bit(*chunks_of) : 0)};
+                                     .moves = moved_by(diagram, loop.axis)};
   }
   nest.find_guarded_pair();
   bind_chunks(schedule, tiles, nest);

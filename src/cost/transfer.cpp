@@ -7,12 +7,7 @@
 namespace tilescope {
 namespace {
 
-// A list of axes is short: a plain loop is faster than std::find.
-inline bool has(Axes axes, AxisId wanted) {
-  for (const AxisId axis : axes)
-    if (axis == wanted) return true;
-  return false;
-}
+inline bool has(Axes axes, AxisId wanted) { return (bits(axes) & bit(wanted)) != 0; }
 
 // Whether the array moves with the loop (Nest::carries).
 inline bool carried(Axes array, const BoundLoop& loop) { return Nest::carries(bits(array), loop); }
