@@ -98,6 +98,17 @@ struct Within {
   double share() const { return static_cast<double>(close) / all; }
 };
 
+// The launch as described, beside what was counted; judged by no tolerance.
+std::vector<ComparisonRow> rows_of(const json& launch, const AttentionFacts& facts) {
+  const validate::Experiment nothing_judged;
+  const DescribedFile descriptor(facts, launch);
+  Comparer comparer(
+      TILESCOPE_SOURCE_DIR, [&](const std::string&) -> const validate::Experiment& { return nothing_judged; },
+      Keep::points, 1);
+  comparer.add(record_of(launch, facts, descriptor.path()));
+  return comparer.finish().rows;
+}
+
 }  // namespace
 
 TEST_CASE("kernels that describe found in machine code: predicted bytes and operations are those that were counted") {
@@ -149,7 +160,6 @@ TEST_CASE("kernels that describe found in machine code: predicted bytes and oper
 }
 
 TEST_CASE("clocks of Triton kernels that describe found: executed on a simulated SM they are near the counted ones") {
-  const validate::Experiment nothing_judged;
   const std::map<double, std::string> programs = triton_programs();
   std::map<bool, Within> found;  // by whether the step was executed
   std::map<bool, double> sums;
@@ -164,12 +174,7 @@ TEST_CASE("clocks of Triton kernels that describe found: executed on a simulated
       if (program == programs.end()) continue;
       for (const bool executed : {false, true}) {
         facts.program = executed ? program->second : "";
-        const DescribedFile descriptor(facts, launch);
-        Comparer comparer(
-            TILESCOPE_SOURCE_DIR, [&](const std::string&) -> const validate::Experiment& { return nothing_judged; },
-            Keep::points, 1);
-        comparer.add(record_of(launch, facts, descriptor.path()));
-        for (const ComparisonRow& row : comparer.finish().rows) {
+        for (const ComparisonRow& row : rows_of(launch, facts)) {
           if (row.quantity != "busy_cycles") continue;
           found[executed].add(row.predicted, row.measured, 0.1);
           sums[executed] += std::abs(row.predicted / row.measured - 1);
@@ -199,7 +204,6 @@ TEST_CASE("clocks of Triton kernels that describe found: executed on a simulated
 }
 
 TEST_CASE("times of kernels that describe found in machine code are near those that an H100 took") {
-  const validate::Experiment nothing_judged;
   std::map<std::string, Within> by_source;
   std::map<std::string, double> sums;
   std::ifstream file(std::string(TILESCOPE_SOURCE_DIR) + "/validate/described/h100_times.jsonl");
@@ -208,12 +212,7 @@ TEST_CASE("times of kernels that describe found in machine code are near those t
     const AttentionFacts facts = read_facts(kernel.at("facts").dump(), "h100_times.jsonl");
     const std::string source = kernel.at("source");
     for (const json& launch : kernel.at("launches")) {
-      const DescribedFile descriptor(facts, launch);
-      Comparer comparer(
-          TILESCOPE_SOURCE_DIR, [&](const std::string&) -> const validate::Experiment& { return nothing_judged; },
-          Keep::points, 1);
-      comparer.add(record_of(launch, facts, descriptor.path()));
-      for (const ComparisonRow& row : comparer.finish().rows) {
+      for (const ComparisonRow& row : rows_of(launch, facts)) {
         if (row.quantity != "seconds_program") continue;
         by_source[source].add(row.predicted, row.measured, 0.2);
         sums[source] += std::abs(row.predicted / row.measured - 1);
