@@ -10,7 +10,7 @@
 #include "base/enum_table.h"
 #include "diagram/workload.h"
 #include "kernel/describe/facts.h"
-#include "kernel/describe/launch_sizes.h"
+#include "kernel/describe/launch/launch_sizes.h"
 
 namespace tilescope {
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "kernel/describe/launch_evidence.h"
+#include "kernel/describe/launch/launch_evidence.h"
 
 namespace tilescope {
 namespace {

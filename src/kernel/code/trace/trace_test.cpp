@@ -11,7 +11,7 @@
 #include "kernel/code/testdata/test_kernels.h"
 #include "kernel/code/trace/float_loads.h"
 #include "kernel/code/trace/integer_unit.h"
-#include "kernel/describe/launch_sizes.h"
+#include "kernel/describe/launch/launch_sizes.h"
 
 using namespace tilescope;
 

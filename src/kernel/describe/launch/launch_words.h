@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernel/describe/launch_reading.h"
+#include "kernel/describe/launch/launch_reading.h"
 
 namespace tilescope {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "diagram/workload.h"
-#include "kernel/describe/launch_evidence.h"
+#include "kernel/describe/launch/launch_evidence.h"
 
 namespace tilescope {
 

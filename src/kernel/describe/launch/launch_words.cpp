@@ -1,4 +1,4 @@
-#include "kernel/describe/launch_words.h"
+#include "kernel/describe/launch/launch_words.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "kernel/describe/launch_evidence.h"
+#include "kernel/describe/launch/launch_evidence.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "kernel/describe/launch_reading.h"
+#include "kernel/describe/launch/launch_reading.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/describe/launch_sizes.h"
+#include "kernel/describe/launch/launch_sizes.h"
 
 namespace tilescope {
 

@@ -1,4 +1,4 @@
-#include "kernel/describe/launch_sizes.h"
+#include "kernel/describe/launch/launch_sizes.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,8 @@
 #include <set>
 #include <tuple>
 
-#include "kernel/describe/launch_reading.h"
-#include "kernel/describe/launch_words.h"
+#include "kernel/describe/launch/launch_reading.h"
+#include "kernel/describe/launch/launch_words.h"
 
 namespace tilescope {
 namespace {

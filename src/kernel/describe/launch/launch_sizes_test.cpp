@@ -1,5 +1,5 @@
 // Sizes of launches that are made up, and of launches on an H100 that were recorded.
-#include "kernel/describe/launch_sizes.h"
+#include "kernel/describe/launch/launch_sizes.h"
 
 #include <doctest/doctest.h>
 
