@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Computes, from machine code, how long ago the local memory was touched that a step of a kernel stores to and loads from.
+"""Computes, from machine code, how long ago the local memory was stored to that a step of a kernel stores to and loads from.
 
     cuobjdump -sass OBJECT | validate/tools/local_reuse.py [PATTERN] [--frame BYTES]
 
 Handles every function whose name has PATTERN and which has a loop with matrix instructions and local memory. Prints what
 `local` of a descriptor states: bytes of a thread that a step stores and loads, and both by the part of the frame that was
-touched since the place was last: 16 numbers, up to 1/16 of the frame, up to 2/16, ... The loop is the shortest one that ends
+stored to since the place was: 16 numbers, up to 1/16 of the frame, up to 2/16, ... Loads do not count, because the L2
+model's age of a place is what was stored since. The loop is the shortest one that ends
 in a conditional branch and has most of the matrix instructions. Code under a forward branch counts as skipped if it has
 no matrix instruction (masks, ragged ends). --frame: the frame that the launch reports, if it is larger than the bytes used.
 """
@@ -75,14 +76,15 @@ def accesses(step):
 
 
 def by_age(events, frame):
-    """Bytes stored and loaded, by the part of the frame touched since the place was last, where steps follow each other."""
+    """Bytes stored and loaded, by the part of the frame stored to since the place was, where steps follow each other."""
     order, ages = collections.OrderedDict(), ([0] * AGES, [0] * AGES)
     for number, (stores, slot) in enumerate(events * 2):
         if number >= len(events):
-            touched = 4 * (len(order) - 1 - list(order).index(slot))
-            ages[0 if stores else 1][min(AGES - 1, touched * AGES // frame)] += 4
-        order.pop(slot, None)
-        order[slot] = True
+            since = 4 * (len(order) - 1 - list(order).index(slot)) if slot in order else frame
+            ages[0 if stores else 1][min(AGES - 1, since * AGES // frame)] += 4
+        if stores:
+            order.pop(slot, None)
+            order[slot] = True
     return ages
 
 

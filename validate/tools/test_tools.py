@@ -72,7 +72,7 @@ class Median(unittest.TestCase):
 
 
 class LocalReuse(unittest.TestCase):
-    def test_ages_count_the_bytes_touched_since(self):
+    def test_ages_count_the_bytes_stored_since(self):
         # A step: a load and a store of four slots with a matrix instruction, then one slot stored twice. The mask is skipped.
         step = [f"LDL.LU R{4 + i}, [R1+{hex(4 * i)}]" for i in range(4)] + ["HGMMA.64x64x16.F32 R8, gdesc[UR4]"]
         step += ["@P0 BRA 0x{after:x}", "STL [R1+0x20], R9", "STL.128 [R1], R4", "STL [R1+0x10], R9", "STL [R1+0x10], R9"]
@@ -82,11 +82,11 @@ class LocalReuse(unittest.TestCase):
         done = subprocess.run([sys.executable, TOOLS / "local_reuse.py", "spill"], input=sass, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         ages = lambda **of: [of.get(f"a{i}", 0) for i in range(16)]
-        # Five slots: loads come after one other slot and those before; each of four stores after three others; then once
-        # after four and once at once.
+        # Five slots, of which each was stored after four others, but the last one twice; loads come after that one, and after
+        # those of the four that were stored later.
         self.assertIn("frame: 20, stored_step: 24, loaded_step: 16,", done.stdout)
-        self.assertIn(f"stored_after: {ages(a0=4, a9=16, a12=4)}", done.stdout)
-        self.assertIn(f"loaded_after: {ages(a12=16)}", done.stdout)
+        self.assertIn(f"stored_after: {ages(a0=4, a12=20)}", done.stdout)
+        self.assertIn(f"loaded_after: {ages(a3=4, a6=4, a9=4, a12=4)}", done.stdout)
 
 
 if __name__ == "__main__":

@@ -200,7 +200,7 @@ struct LocalMemory {
   std::int64_t frame = 0;                   // as the launch reports; 0: not known
   double stored_step = 0, loaded_step = 0;  // in every step of its block
   double stored = 0, loaded = 0;            // beside them, once a block
-  // Of stored_step and loaded_step, by how much of the frame was touched since the place was last: element i for up to
+  // Of stored_step and loaded_step, by how much of the frame was stored to since the place was: element i for up to
   // (i + 1) / local_ages of it. Empty: not known.
   std::vector<double> stored_after{}, loaded_after{};
   bool least_l1 = false;  // the launch asks for all the shared memory there is

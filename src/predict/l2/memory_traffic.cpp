@@ -246,31 +246,30 @@ struct LeftL2 {
   double missing = 0, written = 0;
 };
 
-// At an age of so many places, in a straight line between the walk's ages.
-LeftL2 left_at(const FrameAges& walked, double age) {
+// The part written at an age of so many places, in a straight line between the walk's ages.
+double written_at(const std::vector<FrameAge>& walked, double age) {
   const auto below = std::min(static_cast<std::size_t>(age), walked.size() - 2);
-  const double above = age - static_cast<double>(below);
-  const FrameAge &first = walked[below], &last = walked[below + 1];
-  return {.missing = first.missing_part() + above * (last.missing_part() - first.missing_part()),
-          .written = first.written_part() + above * (last.written_part() - first.written_part())};
+  const double first = walked[below].part(), last = walked[below + 1].part();
+  return first + (age - static_cast<double>(below)) * (last - first);
 }
 
-// From the walk's sweeps, or from the measured curves at the bytes of all frames that were touched in between.
-LeftL2 left_l2(const BoundIsland& bound, const SpilledBytes& spills, const FrameAges& walked) {
-  LeftL2 left;
+// From the walk's sweeps, or from the measured curves at the bytes of all frames that were stored in between.
+LeftL2 left_l2(const BoundIsland& bound, const SpilledBytes& spills, const FrameTraffic& walked) {
+  LeftL2 left{.missing = walked.loads.part()};
   for (std::size_t i = 0; i < local_ages; ++i) {
     const double part = (static_cast<double>(i) + 0.5) / local_ages, bytes = part * spills.at_once;
-    const LeftL2 at = walked.empty() ? LeftL2{.missing = private_bytes_stay(bound, bytes) ? 0.0 : 1.0,
-                                              .written = written_part(bound, bytes)}
-                                     : left_at(walked, part * static_cast<double>(walked.size() - 1));
-    left.missing += spills.loaded_after[i] * at.missing, left.written += spills.stored_after[i] * at.written;
+    if (walked.stores.empty()) left.missing += private_bytes_stay(bound, bytes) ? 0 : spills.loaded_after[i];
+    left.written +=
+        spills.stored_after[i] *
+        (walked.stores.empty() ? written_part(bound, bytes)
+                               : written_at(walked.stores, part * static_cast<double>(walked.stores.size() - 1)));
   }
   return left;
 }
 
 // What leaves the L2s stays in a last-level cache that has room for all frames; it writes all of it.
-void add_spills_dram(const BoundIsland& bound, Boundary boundary, const SpilledBytes& spills, const FrameAges& walked,
-                     Terms& out) {
+void add_spills_dram(const BoundIsland& bound, Boundary boundary, const SpilledBytes& spills,
+                     const FrameTraffic& walked, Terms& out) {
   if (spills.local.stored == 0 && spills.local.missed == 0) return;
   LeftL2 left = left_l2(bound, spills, walked);
   const auto last_level = static_cast<double>(cache_shape(bound.hardware).last_level_capacity);
@@ -285,7 +284,7 @@ void add_spills_dram(const BoundIsland& bound, Boundary boundary, const SpilledB
 }
 
 LocalFrames frames_of(const BoundIsland& bound, const SpilledBytes& spills) {
-  LocalFrames frames{.bytes = spills.block_frame};
+  LocalFrames frames{.bytes = spills.block_frame, .loaded_after = spills.loaded_after};
   if (bound.hardware.max_warps_per_unit)
     frames.of_a_unit = std::max<std::int64_t>(1, bound.hardware.max_warps_per_unit->value / warps_of_block(bound));
   return frames;
@@ -318,7 +317,7 @@ MemoryTraffic memory_traffic(const BoundIsland& bound, const TileCounts& tiles, 
     add_zeros_dram(bound, boundary, traffic.terms);
     add_array_scales_dram(bound, boundary, traffic.terms);
     add_mask_dram(bound, boundary, traffic.terms);
-    add_spills_dram(bound, boundary, tiles.spills, walk ? walk->frames : FrameAges{}, traffic.terms);
+    add_spills_dram(bound, boundary, tiles.spills, walk ? walk->frames : FrameTraffic{}, traffic.terms);
   }
   return traffic;
 }

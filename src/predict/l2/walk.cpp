@@ -280,7 +280,7 @@ class Walker {
         out.arrays[a].from_memory_again += std::llround(static_cast<double>(from_memory_[i]) * share);
       }
     }
-    if (frames_) out.frames = frames_->ages();
+    if (frames_) out.frames = frames_->traffic();
   }
 
   const BoundIsland& bound_;

@@ -18,7 +18,7 @@ struct WalkedArray {
 
 struct L2Walk {
   std::array<WalkedArray, max_arrays> arrays{};  // by ArrayId
-  FrameAges frames;                              // empty: nothing is spilled
+  FrameTraffic frames;                           // of local memory
   std::int64_t steps = 0;
 };
 

@@ -13,8 +13,8 @@ struct SpilledBytes {
   LocalTraffic local;
   std::int64_t block_frame = 0;  // bytes of a block's frame
   double at_once = 0;            // bytes of the frames of all blocks that run at once
-  // Parts of the bytes stored and loaded, by how much of the frame was touched since their place was: element i for up
-  // to (i + 1) / local_ages of it.
+  // Parts of the bytes stored and loaded, by how much of the frame was stored to since their place was: element i for
+  // up to (i + 1) / local_ages of it.
   std::array<double, local_ages> stored_after{}, loaded_after{};
 };
 SpilledBytes spills_of(const BoundIsland& bound, const Footprint& footprint, const Occupancy& occupancy);

@@ -205,15 +205,18 @@ std::int64_t L2Cache::read(int entry, int side) {
   return missing;
 }
 
-std::int64_t L2Cache::missing(int entry, int side) const {
-  std::int64_t bytes = 0;
+std::int64_t L2Cache::read_last(int entry, int side) {
+  std::int64_t missing = 0;
   const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
   const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
   for (std::size_t f = first; f < end; ++f)
-    for (int home = 0; home < partitions_; ++home)
-      if (links_[line(f, side, home)].previous == absent && links_[line(f, home, home)].previous == absent)
-        bytes += fragments_[f].part;
-  return bytes;
+    for (int home = 0; home < partitions_; ++home) {
+      const bool held = home == side ? use(f, home, home)
+                                     : links_[line(f, side, home)].previous != absent ||
+                                           links_[line(f, home, home)].previous != absent;
+      if (!held) missing += fragments_[f].part;
+    }
+  return missing;
 }
 
 std::int64_t L2Cache::overwritten(int entry) const {

@@ -65,6 +65,9 @@ class L2Cache {
   std::int64_t take_supplied() { return std::exchange(supplied_, 0); }
   // A unit of `side` reads the entry: bytes that DRAM supplies.
   std::int64_t read(int entry, int side);
+  // The same by loads that are marked as the last use (LDL.LU): data whose home is the unit's side is refreshed; other
+  // data comes from its home, which leaves no copy and refreshes nothing (validate/microbench/last_use.json).
+  std::int64_t read_last(int entry, int side);
   // The entry is stored or added to: bytes it lacked, which an addition fetches (`fetches`: from the outer cache); and
   // bytes of its earlier contents that had gone to DRAM (0 when it was never stored).
   struct StoreTraffic {
@@ -76,9 +79,7 @@ class L2Cache {
   // The entry goes, as if it had never been here.
   void drop(int entry);
   std::int64_t bytes(int entry) const;
-  // What a read and a store would give, without either: bytes that neither the side nor a home holds; bytes of earlier
-  // contents that have gone to DRAM.
-  std::int64_t missing(int entry, int side) const;
+  // What a store would give, without one: bytes of earlier contents that have gone to DRAM.
   std::int64_t overwritten(int entry) const;
 
  private:

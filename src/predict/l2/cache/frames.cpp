@@ -1,6 +1,7 @@
 #include "predict/l2/cache/frames.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tilescope {
 
@@ -16,8 +17,8 @@ FrameSweep::FrameSweep(const LocalFrames& frames, std::size_t slots, std::size_t
     : places_(frames.places()),
       first_entry_(static_cast<int>(first.size()) - 1),
       place_bytes_(frames.bytes / places_),
-      touches_(slots, 0),
-      ages_(static_cast<std::size_t>(places_) + 1) {
+      touches_(slots, 0) {
+  traffic_.stores.resize(static_cast<std::size_t>(places_) + 1);
   constexpr std::int64_t page = 2 << 20;
   std::int64_t base = 0;
   for (const CachePiece& piece : pieces) base = std::max(base, piece.address + piece.bytes);
@@ -28,6 +29,15 @@ FrameSweep::FrameSweep(const LocalFrames& frames, std::size_t slots, std::size_t
     for (int place = 0; place < places_; ++place) {
       pieces.push_back({base + frame * frames.bytes + place * place_bytes_, place_bytes_});
       first.push_back(static_cast<int>(pieces.size()));
+      // Contents of element i have ages from i to i + 1 sixteenths of the frame, evenly. Multiples of the golden
+      // section spread evenly, so that shares of few places are right too.
+      constexpr double golden = 0.6180339887498949;
+      const double turns = (static_cast<double>(loaded_age_.size()) + 0.5) * golden;
+      double part = turns - std::floor(turns);
+      std::size_t i = 0;
+      while (i + 1 < frames.loaded_after.size() && part >= frames.loaded_after[i]) part -= frames.loaded_after[i++];
+      const double inside = std::min(0.999, frames.loaded_after[i] > 0 ? part / frames.loaded_after[i] : 0);
+      loaded_age_.push_back(static_cast<std::int8_t>((static_cast<double>(i) + inside) * places_ / local_ages));
     }
   }
 }
@@ -36,27 +46,35 @@ int FrameSweep::entry(std::size_t slot, int place) const {
   return first_entry_ + static_cast<int>(slot) * places_ + place;
 }
 
+int FrameSweep::loaded_age(std::size_t slot, int place) const {
+  return loaded_age_[slot * static_cast<std::size_t>(places_) + static_cast<std::size_t>(place)];
+}
+
+void FrameSweep::load(L2Cache& cache, std::size_t slot, int place, int age, int side) {
+  const int of = (place - age + places_) % places_;
+  if (loaded_age(slot, of) != age || touches_[slot] < age) return;
+  const auto missing = static_cast<double>(cache.read_last(entry(slot, of), side));
+  if (touches_[slot] < places_) return;  // the block's first sweep
+  traffic_.loads.bytes += static_cast<double>(place_bytes_), traffic_.loads.moved += missing;
+}
+
 void FrameSweep::touch(L2Cache& cache, std::size_t slot, int place, int side) {
   const auto bytes = static_cast<double>(place_bytes_);
-  std::int64_t& touches = touches_[slot];
   // Ages under a whole frame take turns at some of the touches: looking changes nothing, and takes as long as a touch.
   constexpr int touches_a_look = 5;  // prime to the places of a frame: each place is looked at
   if (places_ > 1 && touched_++ % touches_a_look == 0) {
     const int age = 1 + static_cast<int>(touched_ / touches_a_look % (places_ - 1));
-    if (touches >= age) {
-      const int at = entry(slot, (place - age + places_) % places_);
-      FrameAge& found = ages_[static_cast<std::size_t>(age)];
-      found.touched += bytes, found.missing += static_cast<double>(cache.missing(at, side));
-      found.written += static_cast<double>(cache.overwritten(at));
+    if (touches_[slot] >= age) {
+      FrameAge& found = traffic_.stores[static_cast<std::size_t>(age)];
+      found.bytes += bytes;
+      found.moved += static_cast<double>(cache.overwritten(entry(slot, (place - age + places_) % places_)));
     }
   }
-  const int at = entry(slot, place);
-  const std::int64_t missing = cache.missing(at, side);
-  const L2Cache::StoreTraffic stored = cache.store(at);  // loads are of last use: they leave no copy
-  if (touches++ < places_) return;                       // the block's first sweep
-  FrameAge& found = ages_.back();
-  found.touched += bytes, found.missing += static_cast<double>(missing);
-  found.written += static_cast<double>(stored.written);
+  for (int age = 1; age < places_; ++age) load(cache, slot, place, age, side);
+  const L2Cache::StoreTraffic stored = cache.store(entry(slot, place));
+  load(cache, slot, place, 0, side);
+  if (touches_[slot]++ < places_) return;
+  traffic_.stores.back().bytes += bytes, traffic_.stores.back().moved += static_cast<double>(stored.written);
 }
 
 }  // namespace tilescope

@@ -1,0 +1,89 @@
+// The cache beside counters of sweeps of local memory (validate/tools/last_use), with loads of last use and with
+// others.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "hardware/profile.h"
+#include "predict/l2/cache/cache.h"
+
+namespace tilescope {
+namespace {
+
+struct SweptParts {
+  double read = 0, written = 0;  // DRAM bytes over the bytes stored to the L2
+};
+
+// The launch as the cache sees it. as_others: loads of last use are taken for ordinary ones.
+SweptParts simulated(const CacheShape& shape, const nlohmann::json& file, const nlohmann::json& launch,
+                     bool as_others) {
+  const int places = file["places"].get<int>(), sweeps = file["sweeps"].get<int>();
+  const int blocks = file["environment"]["units"].get<int>(), age = launch["age"].get<int>();
+  const bool last_use = launch["loads"] == "last_use" && !as_others, apart = launch["apart"] == 1;
+  const std::int64_t used = launch["used"].get<std::int64_t>(), threads = file["threads"].get<std::int64_t>();
+  const std::int64_t frame = (used + file["frame_beyond_used"].get<std::int64_t>()) * threads;
+  const std::int64_t place = used * threads / places;
+  constexpr std::int64_t frames_of_a_unit = 16;  // of 64 warps
+  std::vector<CachePiece> pieces;
+  std::vector<int> first{0};
+  for (int block = 0; block < blocks; ++block)
+    for (int i = 0; i < places; ++i) {
+      pieces.push_back({block * frames_of_a_unit * frame + i * place, place});
+      first.push_back(static_cast<int>(pieces.size()));
+    }
+  L2Cache cache;
+  cache.reset(shape, pieces, first);
+  std::int64_t read = 0, written = 0;
+  for (int step = 0; step < sweeps * places; ++step)
+    for (int block = 0; block < blocks; ++block) {
+      const int begin = apart ? block * 5 % places : 0, side = block % 2;
+      written += cache.store(block * places + (step + begin) % places).written;
+      if (step < age) continue;
+      const int loaded = block * places + (step + begin - age) % places;
+      read += last_use ? cache.read_last(loaded, side) : cache.read(loaded, side);
+    }
+  const auto stored = static_cast<double>(used * threads * blocks * sweeps);
+  return {static_cast<double>(read) / stored, static_cast<double>(written) / stored};
+}
+
+// Root of the mean squared difference from the counters.
+struct Difference {
+  double read = 0, written = 0;
+  int launches = 0;
+};
+
+Difference difference(const std::string& gpu, const char* loads, bool as_others) {
+  const std::string root = TILESCOPE_SOURCE_DIR;
+  const auto file = nlohmann::json::parse(read_file(root + "/validate/microbench/last_use/" + gpu + ".json"));
+  const CacheShape shape = cache_shape(load_profile(root + "/hardware/" + gpu + ".yaml"));
+  Difference found;
+  for (const auto& launch : file["launches"]) {
+    if (launch["loads"] != loads || launch["apart"] != 1) continue;
+    const SweptParts parts = simulated(shape, file, launch, as_others);
+    const double stored = launch["l2_stored"].get<double>();
+    found.read += std::pow(parts.read - launch["dram_read"].get<double>() / stored, 2);
+    found.written += std::pow(parts.written - launch["dram_written"].get<double>() / stored, 2);
+    ++found.launches;
+  }
+  REQUIRE(found.launches == 30);
+  return {std::sqrt(found.read / found.launches), std::sqrt(found.written / found.launches), found.launches};
+}
+
+}  // namespace
+
+TEST_CASE("loads of last use find in the L2 what counters of sweeps of local memory say") {
+  for (const std::string gpu : {"h100_sxm"}) {
+    CAPTURE(gpu);
+    const Difference plain = difference(gpu, "plain", false), last_use = difference(gpu, "last_use", false);
+    CHECK(plain.read < 0.1);
+    CHECK(plain.written < 0.12);
+    CHECK(last_use.read < 0.11);  // 0.19 if no load refreshed anything
+    CHECK(last_use.written < 0.1);
+    CHECK(difference(gpu, "last_use", true).read > 2 * last_use.read);  // they are not ordinary loads
+  }
+}
+
+}  // namespace tilescope
