@@ -42,6 +42,9 @@ struct ThreadRun {
   // barrier the bytes that the barrier waits for.
   std::map<std::size_t, std::uint32_t> matrix_loads, expected_bytes;
   std::string stopped;  // why the thread did not reach its end; empty: it did
+  // Whether anything above, but the addresses of accesses whose array is not known, may differ with the words of
+  // TracedLaunch::varying.
+  bool varies = false;
 };
 
 class ThreadMachine {
