@@ -126,7 +126,7 @@ class RunningThread {
     for (const DecodedOperand& operand : machine_.decoded_[at].operands)
       if (operand.kind == Kind::general)
         if (const Word address = state_.reg(Kind::general, operand.index);
-            address.known && !address.varies &&
+            address.known && address.varies == 0 &&
             address.value / instruction_bytes < machine_.section_.instructions.size())
           return static_cast<std::size_t>(address.value / instruction_bytes);
     run_.stopped = "it returns to an unknown place";
@@ -161,7 +161,7 @@ class RunningThread {
     const auto& operands = machine_.decoded_[at].operands;
     if (operands.size() < 2) return;
     const Word address = state_.near_address(operands[operands.size() - 2]), phase = state_.source(operands.back()).low;
-    run_.varies |= address.varies || phase.varies;
+    run_.varies |= address.varies | phase.varies;
     if (address.known && phase.known) run_.waits.push_back({at, address.value, phase.value});
   }
 
@@ -184,18 +184,19 @@ class RunningThread {
 
   void far_address(const DecodedOperand& operand, TracedAccess& access) {
     std::uint64_t sum = 0;
-    bool known = true, varies = false;
+    bool known = true;
+    VaryingWords varies = 0;
     const auto add = [&](Kind kind, std::int16_t index, bool pair) {
       if (index < 0) return;
       const Word low = state_.reg(kind, index), high = pair ? state_.reg(kind, index, 1) : Word::of(0);
-      known = known && low.known && high.known, varies = varies || low.varies || high.varies;
+      known = known && low.known && high.known, varies |= low.varies | high.varies;
       sum += std::uint64_t{high.value} << 32 | low.value;
       if (low.origin != 0) access.origin = low.origin;
     };
     add(Kind::general, operand.base, operand.wide_base), add(Kind::uniform, operand.ubase, operand.wide_ubase);
     const std::int64_t offset = static_cast<std::int32_t>(operand.number);
     access.address = sum + static_cast<std::uint64_t>(offset), access.known = known;
-    run_.varies |= varies && access.origin != 0;
+    if (access.origin != 0) run_.varies |= varies;
   }
 
   void add_copy(const std::vector<DecodedOperand>& operands, TracedAccess& access) {
@@ -207,7 +208,7 @@ class RunningThread {
     const DecodedOperand &tile = *addresses[stores ? 1 : 0], &map = *addresses[stores ? 0 : 1];
     const Word low = state_.reg(Kind::uniform, map.ubase), high = state_.reg(Kind::uniform, map.ubase, 1);
     const std::uint64_t address = std::uint64_t{high.value} << 32 | low.value;
-    run_.varies |= low.varies || high.varies;
+    run_.varies |= low.varies | high.varies;
     if (low.known && high.known && address >= parameter_window && address - parameter_window < (1 << 16))
       access.map_offset = static_cast<std::int64_t>(address - parameter_window);
     const std::string dimensions = machine_.section_.instructions[access.instruction].modifiers.front();
@@ -271,7 +272,7 @@ class RunningThread {
         word.value = word.value >> (8 * (offset.value & 3)) & (byte ? 0xff : 0xffff);
         word.origin = 0;
       }
-      word.varies = word.varies || offset.varies;
+      word.varies |= offset.varies;
       state_.set(operands[0].kind, operands[0].index, static_cast<int>(k), word);
     }
   }
@@ -343,8 +344,8 @@ class RunningThread {
         decoded.loads || (decoded.follows_integers && std::any_of(sources.begin(), sources.end(), [](const auto& s) {
                             return !s.low.known && s.low.loaded;
                           }));
-    const bool varies =
-        std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.low.varies || s.high.varies; });
+    VaryingWords varies = 0;
+    for (const IntegerSource& each : sources) varies |= each.low.varies | each.high.varies;
     for (Word* const word : {&result.low, &result.high, &result.predicate, &result.second})
       word->loaded = loaded, word->varies = varies;
     state_.forget(i);

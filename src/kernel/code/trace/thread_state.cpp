@@ -33,7 +33,9 @@ Word ThreadState::parameter(std::int64_t offset) const {
   std::memcpy(&value, launch_.parameters.data() + offset, sizeof(value));
   const bool pointer = pointers_.contains(offset);
   Word word = Word::of(value, pointer ? static_cast<std::uint16_t>(offset + 1) : 0);
-  word.varies = std::find(launch_.varying.begin(), launch_.varying.end(), offset) != launch_.varying.end();
+  const auto varying = std::find(launch_.varying.begin(), launch_.varying.end(), offset);
+  if (varying != launch_.varying.end())
+    word.varies = varying_bit(static_cast<std::size_t>(varying - launch_.varying.begin()));
   return word;
 }
 
@@ -80,7 +82,7 @@ Word ThreadState::near_address(const DecodedOperand& operand) const {
     if (index < 0) continue;
     const Word word = reg(kind, index);
     if (!word.known) return {.varies = word.varies};
-    sum.value += word.value, sum.varies = sum.varies || word.varies;
+    sum.value += word.value, sum.varies |= word.varies;
   }
   return sum;
 }
@@ -95,7 +97,7 @@ IntegerSource ThreadState::source(const DecodedOperand& operand) const {
     case Kind::constant:
       if (const Word offset = near_address(operand); offset.known)
         from.low = constant(operand.bank, offset.value), from.high = constant(operand.bank, offset.value + 4),
-        from.low.varies = from.low.varies || offset.varies;
+        from.low.varies |= offset.varies;
       break;
     case Kind::memory:
     case Kind::other:
@@ -119,12 +121,12 @@ void ThreadState::forget(const Instruction& i) {
     }
 }
 
-bool ThreadState::move_predicates(const Instruction& i, const std::vector<DecodedOperand>& operands) {
+VaryingWords ThreadState::move_predicates(const Instruction& i, const std::vector<DecodedOperand>& operands) {
   constexpr std::uint32_t all = 0x7f;
   if (i.opcode == "R2P") {
     const Word bits = operands.size() > 1 ? source(operands[1]).low : Word{};
     const std::uint32_t mask = operands.size() > 2 ? operands[2].number : all;
-    const bool varies = bits.varies;
+    const VaryingWords varies = bits.varies;
     for (std::uint32_t k = 0; k < 7; ++k)
       if (mask >> k & 1)
         set(Kind::predicate, static_cast<std::int16_t>(k), 0,
@@ -132,14 +134,14 @@ bool ThreadState::move_predicates(const Instruction& i, const std::vector<Decode
     return varies;
   }
   forget(i);
-  if (operands.size() < 4 || !i.modifiers.empty()) return false;
-  bool varies = false;
+  if (operands.size() < 4 || !i.modifiers.empty()) return 0;
+  VaryingWords varies = 0;
   const std::uint32_t mask = source(operands[3]).low.value;
   Word kept = source(operands[2]).low;
   for (std::uint32_t k = 0; k < 7; ++k) {
     if ((mask >> k & 1) == 0) continue;
     const Word bit = reg(Kind::predicate, static_cast<std::int16_t>(k));
-    varies = varies || bit.varies;
+    varies |= bit.varies;
     kept.known = kept.known && bit.known;
     kept.value = (kept.value & ~(1U << k)) | (bit.value != 0 ? 1U << k : 0);
   }

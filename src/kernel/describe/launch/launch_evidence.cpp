@@ -216,15 +216,17 @@ class Tracer {
       for (BlockVisit& visit : visits) found_.blocks.push_back(std::move(visit));
       if (executed_ > most_instructions) break;
     }
-    if (!found_.varies) leave_out_varying();
+    leave_out_varying();
     return std::move(found_);
   }
 
  private:
   // Words on which nothing depends are no sizes.
   void leave_out_varying() {
+    const std::vector<std::int64_t>& varying = input_.launch.varying;
     std::set<std::int64_t> read = machine_.words_read();
-    for (const std::int64_t offset : input_.launch.varying) read.erase(offset);
+    for (std::size_t i = 0; i < varying.size(); ++i)
+      if ((found_.varies & varying_bit(i)) == 0) read.erase(varying[i]);
     found_.words = integers_of(input_.launch, read, input_.maps);
   }
 
@@ -252,7 +254,7 @@ class Tracer {
     found_.guesses = std::max(found_.guesses, run.guesses);
     found_.claims = found_.claims || (run.claims && run.guesses > 0);
     if (!run.stopped.empty()) found_.stopped = run.stopped;
-    found_.varies = found_.varies || run.varies;
+    found_.varies |= run.varies;
     const CodeSection& section = input_.code.section;
     std::vector<BlockVisit> whole =
         visits_of(run, places_, section, block, std::vector<bool>(section.instructions.size()));
