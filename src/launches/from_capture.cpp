@@ -202,21 +202,24 @@ class CaptureReader {
     }
     row.sizes_from = sizes.from;
     for (const MissingValue& missing : description.missing)
-      row.missing.push_back(fmt::format("{}: {}", missing.key, missing.reason));
+      if (!missing.of_other_launch) row.missing.push_back(fmt::format("{}: {}", missing.key, missing.reason));
     if (!row.missing.empty()) return;
     row.descriptor = description.yaml();
-    row.record = record_of_group(group, facts, description.name, row.descriptor);
+    row.record = record_of_group(group, facts, description, row.descriptor);
   }
 
-  validate::Record record_of_group(const CaptureGroup& group, const AttentionFacts& facts, const std::string& name,
-                                   const std::string& descriptor) {
-    const std::filesystem::path file = asked_->descriptors / (name + ".yaml");
+  validate::Record record_of_group(const CaptureGroup& group, const AttentionFacts& facts,
+                                   const Description& description, const std::string& descriptor) {
+    const std::filesystem::path file = asked_->descriptors / (description.name + ".yaml");
     write_file(file, descriptor);
     const CapturedLaunch& first = *group.launches.launches.front();
     if (program_.hardware.empty())
       program_.hardware = hardware_of_launch(*found_, first, program_.from, asked_->hardware);
-    return captured_record(group.launches, described_point(facts, *group.sizes.workload, group.sizes.mask, file),
-                           program_.hardware, program_.from);
+    validate::MeasurePoint point = described_point(facts, *group.sizes.workload, group.sizes.mask, file);
+    if (description.is_part) point.splits = description.splits;
+    validate::Record record = captured_record(group.launches, point, program_.hardware, program_.from);
+    record.islands.front().name = description.launch_name();
+    return record;
   }
 
   const Capture* found_;
