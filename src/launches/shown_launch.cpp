@@ -18,6 +18,7 @@ using capture::Capture;
 using capture::CapturedLaunch;
 
 constexpr std::size_t word_bytes = 4, pointer_bytes = 8, tensor_map_bytes = 128;
+constexpr std::int64_t warp_threads = 32;
 
 // Parameters without what differs between launches of the same sizes: addresses, which tensor maps hold too.
 std::string plain_parameters(const CapturedLaunch& launch) {
@@ -90,10 +91,14 @@ Shown carried_out(const Capture& capture, const Family& family) {
   const LaunchedRows rows = facts.stores_log_sum_exp ? leaves_out_rows(code, traced) : LaunchedRows{};
   const LaunchedDims dims = facts.depth_of_pass > 0 ? launched_head_dims(code, traced, facts) : LaunchedDims{};
   shown.launch.leaves_out_rows = rows.left_out, shown.launch.head_dims = dims.dims;
+  const LaunchedEnds ends = facts.unit_threads > warp_threads && facts.pass == AttentionPass::forward
+                                ? ends_of_warpgroups(code, traced)
+                                : LaunchedEnds{};
   const LaunchEvidence evidence = captured_evidence(capture, launch, std::move(traced), code);
   shown.launch.sizes = sizes_of(evidence, launched_facts(facts, shown.launch), launch_of(launch), asked.known);
   shown.launch.tensor_maps = !evidence.maps.empty();
-  shown.varies = rows.varies | dims.varies | evidence.varies;
+  shown.launch.sizes.own_last_tile = ends.differ;
+  shown.varies = rows.varies | dims.varies | ends.varies | evidence.varies;
   return shown;
 }
 

@@ -18,6 +18,7 @@ void for_each_size(Sizes& sizes, const Do& act) {
 template <class Sizes, class Do>
 void for_each_flag(Sizes& sizes, const Do& act) {
   act("folded", sizes.folded), act("falling", sizes.falling), act("q_falling", sizes.q_falling);
+  act("own_last_tile", sizes.own_last_tile);
 }
 
 }  // namespace

@@ -164,6 +164,8 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
     part.add("stages_of", fmt::format("{{Q: {}}}", tile.q_stages), ValueSource::launch, "tiles of Q beside one of O");
   describe_order(input, tile, out);
   const LaunchSizes& sizes = input.sizes;
+  if (sizes.own_last_tile && input.mask != "none")
+    part.add("own_last_tile", facts.rows, ValueSource::launch, "how often each warpgroup computes a product");
   if (sizes.falling || sizes.q_falling)
     part.add("falling",
              fmt::format("{{{}}}", sizes.falling && sizes.q_falling ? "q: always, kv: always"

@@ -1,10 +1,13 @@
 #include "kernel/describe/nested/launched_dims.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "kernel/code/sass/encoding.h"
+#include "kernel/code/sass/kinds.h"
 #include "kernel/code/trace/thread_run.h"
 #include "kernel/describe/nested/nested_loop.h"
 #include "kernel/describe/stores.h"
@@ -52,6 +55,29 @@ LaunchedRows leaves_out_rows(const CodeSummary& code, const TracedLaunch& launch
       if (run.executed[i] > 0 && is_row_store(code.section.instructions[i])) return found;
   }
   found.left_out = true;
+  return found;
+}
+
+LaunchedEnds ends_of_warpgroups(const CodeSummary& code, const TracedLaunch& launch) {
+  constexpr std::int64_t most_instructions = 4'000'000;
+  constexpr std::uint32_t warpgroup = 128;
+  const ThreadMachine machine(code.section, launch);
+  const auto& instructions = code.section.instructions;
+  const std::uint32_t row = launch.block[0], threads = row * launch.block[1] * launch.block[2];
+  LaunchedEnds found;
+  for (const std::array<std::uint32_t, 3>& block :
+       {std::array<std::uint32_t, 3>{0, 0, 0}, {launch.grid[0] - 1, launch.grid[1] - 1, launch.grid[2] - 1}}) {
+    std::map<std::size_t, std::int64_t> times;  // by instruction, of the first warpgroup that executes it
+    for (std::uint32_t thread = 0; thread < threads; thread += warpgroup) {
+      const ThreadRun run = machine.run(
+          block, {thread % row, thread / row % launch.block[1], thread / row / launch.block[1]}, most_instructions);
+      found.varies |= run.varies;
+      if (!run.stopped.empty() || run.guesses > 0) return {.differ = false, .varies = found.varies};
+      for (std::size_t i = 0; i < run.executed.size(); ++i)
+        if (run.executed[i] > 0 && opcode_row(instructions[i].opcode).kind == InstructionKind::matrix)
+          found.differ |= times.try_emplace(i, run.executed[i]).first->second != run.executed[i];
+    }
+  }
   return found;
 }
 

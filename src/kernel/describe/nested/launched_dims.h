@@ -19,6 +19,11 @@ struct LaunchedRows {
   VaryingWords varies = 0;
 };
 
+struct LaunchedEnds {
+  bool differ = false;
+  VaryingWords varies = 0;
+};
+
 // Carries out the code of a thread: passes of the loop that sums scores give a range, and one integer among the
 // parameters lies in it; the values have the same, as far as a block has columns for them. Nothing: the thread does not
 // come to that loop, or several integers lie in the range.
@@ -27,5 +32,9 @@ LaunchedDims launched_head_dims(const CodeSummary& code, const TracedLaunch& lau
 // Whether no warp of the launch's first block comes to the stores of a number a row that the code has. Only where the
 // code of each warp can be followed to its end.
 LaunchedRows leaves_out_rows(const CodeSummary& code, const TracedLaunch& launch);
+
+// Whether warpgroups of the first or the last block execute a matrix instruction a different number of times, because
+// each of them ends at the last tile of keys that its own rows see.
+LaunchedEnds ends_of_warpgroups(const CodeSummary& code, const TracedLaunch& launch);
 
 }  // namespace tilescope
