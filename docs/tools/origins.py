@@ -76,6 +76,10 @@ def too_many(top):
     if not file.exists():
         return
     keys = language(json.loads(file.read_text()))
+    page = top / "docs/describe-a-kernel.md"
+    stated = re.search(r"The language has (\d+) different keys", page.read_text(encoding="utf-8")) if page.exists() else None
+    if page.exists() and (not stated or int(stated.group(1)) != len(keys)):
+        yield f"docs/describe-a-kernel.md: expected 'The language has {len(keys)} different keys', as {file.name} has them"
     if len(keys) > MOST_KEYS:
         yield f"{file.name}: a descriptor has {len(keys)} keys, at most {MOST_KEYS}"
     for key in sorted(filter(NOT_OF_LANGUAGE.search, keys)):

@@ -83,7 +83,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.origins(row.format(2).replace("source", "attention counters")), 1)
         self.assertEqual(self.origins(row.format(2) + "| `stall_clocks` | mean clocks | `mine` |\n"), 0)
         self.assertEqual(self.origins(row.format(2) + "| `stall_clocks` | mean clocks | `mine` `other` |\n"), 1)
-        self.assertEqual(self.origins(row.format(2) + "| `warp_clocks` | clocks | `mine` |\n"), 1)
+        self.assertEqual(self.origins(row.format(2) + "| `other_clocks` | clocks | `mine` |\n"), 1)
 
     def test_a_descriptor_has_few_keys_and_no_clock(self):
         row = "| `mine` | forward | `alu.per_score` | 2 | source | - |\n| `mine` | forward | `alu.per_row` | 0.5 | source | - |\n"

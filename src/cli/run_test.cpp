@@ -135,7 +135,7 @@ TEST_CASE("run replays a program of PyTorch and Triton as it was captured: predi
     const bool efficient = row.at("kernel").get<std::string>().starts_with("fmha");
     CHECK(relative(row, "smem_read_bytes") < (efficient ? 0.05 : 0.001));
     CHECK(relative(row, "hbm_read_bytes") < 0.01);
-    CHECK(relative(row, "l2_write_bytes") < 0.1);  // FlashAttention-2 spills
+    CHECK(relative(row, "l2_write_bytes") < (efficient ? 0.001 : 0.1));  // FlashAttention-2 spills
     const double times = row.at("seconds").get<double>() / row.at("seconds_measured").get<double>();
     CHECK(std::abs(times - 1) < (efficient ? 0.25 : 0.2));
   }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "compare/gate/parts.h"
+#include "compare/one_launch.h"
 #include "diagram/block_mask.h"
 #include "hardware/held_clock.h"
 #include "predict/explain/prediction_columns.h"
@@ -182,6 +183,8 @@ void predict_one(ComparedOne& one, Keep keep, TimeChoices time, const std::files
     one.skipped = "predicted to be infeasible: " + no_time_reason(row);
     return;
   }
+  if (const int launch = only_launch(compared.record, plan.schedule); launch >= 0)
+    keep_launch(launch, compared.prediction);
   one.measured = measured_quantities(compared.record, *one.hardware, *one.plan, compared.prediction);
 }
 

@@ -23,7 +23,8 @@ using capture::CapturedLaunch;
 // Launches that are one row: of one kernel, geometry and set of sizes.
 struct CaptureGroup {
   CapturedGroup launches;
-  const FoundFacts* facts = nullptr;
+  const AttentionFacts* facts = nullptr;  // in this launch; null: none of attention
+  const ShownLaunch* shown = nullptr;     // null: not known
   StatedSizes sizes;
 };
 
@@ -58,6 +59,7 @@ class CaptureReader {
   ProgramLaunches read() {
     choose_kernels();
     facts_->read(chosen_);
+    read_launches();
     group_launches();
     for (const auto& [key, group] : groups_) add_row(group);
     std::stable_sort(program_.attention.begin(), program_.attention.end(),
@@ -90,28 +92,52 @@ class CaptureReader {
       if (wanted.contains({kernel.module, kernel.symbol})) chosen_.push_back(&kernel);
   }
 
+  // The facts of the kernel in this launch; null: it is none of attention.
+  const AttentionFacts* facts_in(std::size_t place) const {
+    const auto found = launched_.find(place);
+    return found != launched_.end() ? &found->second : nullptr;
+  }
+
+  void read_launches() {
+    std::map<std::size_t, std::optional<Workload>> wanted;
+    for (std::size_t i = 0; i < found_->launches.size(); ++i) {
+      const CapturedLaunch& launch = found_->launches[i];
+      const CapturedKernel& kernel = kernel_of(launch);
+      if (std::find(chosen_.begin(), chosen_.end(), &kernel) == chosen_.end()) continue;
+      const auto& facts = facts_->of(kernel).facts;
+      if (facts) wanted[i] = stated_sizes(*facts, kernel.symbol, launch.ranges, asked_->points).workload;
+    }
+    facts_->read_launches(*found_, wanted);
+    for (const auto& [place, known] : wanted) {
+      const AttentionFacts& facts = *facts_->of(kernel_of(found_->launches[place])).facts;
+      const ShownLaunch* shown = facts_->shown(place);
+      launched_[place] = shown ? launched_facts(facts, *shown) : facts;
+    }
+  }
+
   // As stated; else as the launch shows them.
-  StatedSizes sizes_of(const CapturedLaunch& launch, const CapturedKernel& kernel, const AttentionFacts& facts) const {
-    StatedSizes sizes = stated_sizes(facts, kernel.symbol, launch.ranges, asked_->points);
-    const KernelFacts::Code* code = facts_->code_of(kernel);
-    if (sizes.workload || code == nullptr || launch.parameters.empty()) return sizes;
-    DescribeInput input{.name = {}, .facts = launched_facts(launch, code->kernel, code->code, facts)};
-    const LaunchSizes found = captured_sizes(*found_, launch, code->kernel, code->code, facts);
-    add_launch_sizes(found, !launch.tensor_maps.empty(), input);
+  StatedSizes sizes_of(std::size_t place, const CapturedKernel& kernel, const AttentionFacts& facts) const {
+    StatedSizes sizes = stated_sizes(facts, kernel.symbol, found_->launches[place].ranges, asked_->points);
+    const ShownLaunch* shown = facts_->shown(place);
+    if (sizes.workload || shown == nullptr) return sizes;
+    DescribeInput input{.name = {}, .facts = facts};
+    add_launch_sizes(shown->sizes, shown->tensor_maps, input);
     if (!input.workload) {
-      if (!found.unknown.empty()) sizes.missing += "; " + fmt::format("{}", fmt::join(found.unknown, "; "));
+      const auto& unknown = shown->sizes.unknown;
+      if (!unknown.empty()) sizes.missing += "; " + fmt::format("{}", fmt::join(unknown, "; "));
       return sizes;
     }
-    return {.workload = input.workload, .mask = found.mask, .from = "launch"};
+    return {.workload = input.workload, .mask = shown->sizes.mask, .from = "launch"};
   }
 
   void group_launches() {
-    for (const CapturedLaunch& launch : found_->launches) {
+    for (std::size_t place = 0; place < found_->launches.size(); ++place) {
+      const CapturedLaunch& launch = found_->launches[place];
       const CapturedKernel& kernel = kernel_of(launch);
       if (std::find(chosen_.begin(), chosen_.end(), &kernel) == chosen_.end()) continue;
-      const FoundFacts& facts = facts_->of(kernel);
-      if (!facts.facts && !named_.contains({kernel.module, kernel.symbol})) continue;
-      const StatedSizes sizes = facts.facts ? sizes_of(launch, kernel, *facts.facts) : StatedSizes{};
+      const AttentionFacts* facts = facts_in(place);
+      if (!facts && !named_.contains({kernel.module, kernel.symbol})) continue;
+      const StatedSizes sizes = facts ? sizes_of(place, kernel, *facts) : StatedSizes{};
       const Workload w = sizes.workload.value_or(Workload{});
       const std::string key =
           fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", kernel.module, kernel.symbol,
@@ -121,7 +147,10 @@ class CaptureReader {
       CaptureGroup& group = groups_[key];
       group.launches.capture = found_;
       group.launches.launches.push_back(&launch);
-      group.facts = &facts, group.sizes = sizes;
+      // Launches of too many kinds of parameters show nothing.
+      if (group.launches.launches.size() == 1 || (!group.shown && facts_->shown(place)))
+        group.facts = facts, group.shown = facts_->shown(place);
+      group.sizes = sizes;
     }
   }
 
@@ -149,23 +178,22 @@ class CaptureReader {
     row.kernel = capture::short_kernel_name(kernel.symbol), row.symbol = kernel.symbol;
     row.grid = first.grid, row.block = first.block, row.ranges = first.ranges;
     add_times(group, row);
-    if (!group.facts->facts) row.missing.push_back(fmt::format("not recognised: {}", group.facts->missing));
-    else describe_row(group, *group.facts->facts, row);
+    if (group.facts == nullptr) row.missing.push_back(fmt::format("not recognised: {}", facts_->of(kernel).missing));
+    else describe_row(group, *group.facts, row);
     program_.attention.push_back(std::move(row));
   }
 
   void describe_row(const CaptureGroup& group, const AttentionFacts& facts, AttentionLaunches& row) {
     const CapturedLaunch& first = *group.launches.launches.front();
     const StatedSizes& sizes = group.sizes;
-    const KernelFacts::Code* code = facts_->code_of(kernel_of(first));
-    const DescribeInput input{.name = file_stem(row.kernel, ++described_),
-                              .facts = code ? launched_facts(first, code->kernel, code->code, facts) : facts,
-                              .launch = {.grid = first.grid,
-                                         .threads = first.block[0] * first.block[1] * first.block[2],
-                                         .dynamic_smem = first.dynamic_shared_bytes},
-                              .workload = sizes.workload,
-                              .mask = sizes.mask.substr(0, sizes.mask.find(':')),
-                              .sizes_from = sizes.from == "launch" ? ValueSource::launch : ValueSource::given};
+    DescribeInput input{.name = file_stem(row.kernel, ++described_),
+                        .facts = facts,
+                        .launch = launch_of(first),
+                        .workload = sizes.workload,
+                        .mask = sizes.mask.substr(0, sizes.mask.find(':')),
+                        .sizes_from = sizes.from == "launch" ? ValueSource::launch : ValueSource::given};
+    if (group.shown) input.sizes = group.shown->sizes;
+    if (sizes.workload) input.sizes.unknown.clear();
     const Description description = describe_kernel(input);
     row.recognised = recognised_text(description, facts);
     if (!sizes.workload) {  // the order of blocks follows from the sizes
@@ -174,21 +202,24 @@ class CaptureReader {
     }
     row.sizes_from = sizes.from;
     for (const MissingValue& missing : description.missing)
-      row.missing.push_back(fmt::format("{}: {}", missing.key, missing.reason));
+      if (!missing.of_other_launch) row.missing.push_back(fmt::format("{}: {}", missing.key, missing.reason));
     if (!row.missing.empty()) return;
     row.descriptor = description.yaml();
-    row.record = record_of_group(group, facts, description.name, row.descriptor);
+    row.record = record_of_group(group, facts, description, row.descriptor);
   }
 
-  validate::Record record_of_group(const CaptureGroup& group, const AttentionFacts& facts, const std::string& name,
-                                   const std::string& descriptor) {
-    const std::filesystem::path file = asked_->descriptors / (name + ".yaml");
+  validate::Record record_of_group(const CaptureGroup& group, const AttentionFacts& facts,
+                                   const Description& description, const std::string& descriptor) {
+    const std::filesystem::path file = asked_->descriptors / (description.name + ".yaml");
     write_file(file, descriptor);
     const CapturedLaunch& first = *group.launches.launches.front();
     if (program_.hardware.empty())
       program_.hardware = hardware_of_launch(*found_, first, program_.from, asked_->hardware);
-    return captured_record(group.launches, described_point(facts, *group.sizes.workload, group.sizes.mask, file),
-                           program_.hardware, program_.from);
+    validate::MeasurePoint point = described_point(facts, *group.sizes.workload, group.sizes.mask, file);
+    if (description.is_part) point.splits = description.splits;
+    validate::Record record = captured_record(group.launches, point, program_.hardware, program_.from);
+    record.islands.front().name = description.launch_name();
+    return record;
   }
 
   const Capture* found_;
@@ -197,6 +228,7 @@ class CaptureReader {
   ProgramLaunches program_;
   std::vector<const CapturedKernel*> chosen_;
   std::set<std::pair<std::string, std::string>> named_;  // like attention, by module and symbol
+  std::map<std::size_t, AttentionFacts> launched_;       // by place of the launch
   std::map<std::string, CaptureGroup> groups_;
   std::size_t described_ = 0;
 };

@@ -2,15 +2,17 @@
 // from a file that an earlier run wrote.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "kernel/describe/facts.h"
-#include "records/capture/capture.h"
+#include "launches/shown_launch.h"
 
 namespace tilescope::launches {
 
@@ -20,18 +22,17 @@ class KernelFacts {
   // only kernels whose facts are stored are known.
   KernelFacts(const std::filesystem::path& place, std::optional<std::filesystem::path> nvdisasm);
 
-  // Disassembles each module once, for those of the kernels whose code is there; facts that are stored stand for
-  // others.
+  // Disassembles each module once, for those of the kernels whose code is there, several modules at a time; facts that
+  // are stored stand for others.
   void read(const std::vector<const capture::CapturedKernel*>& kernels);
   // `missing` of a kernel that was not read says so.
   const FoundFacts& of(const std::string& module, const std::string& symbol) const;
   const FoundFacts& of(const capture::CapturedKernel& kernel) const { return of(kernel.module, kernel.symbol); }
-  // Machine code of a kernel of attention that `read` disassembled; null where its facts were stored.
-  struct Code {
-    CubinKernel kernel;
-    CodeSummary code;
-  };
-  const Code* code_of(const capture::CapturedKernel& kernel) const;
+
+  // What these launches show, by their places in the capture, with sizes that somebody states; where the code is not
+  // there, as it is stored.
+  void read_launches(const capture::Capture& capture, const std::map<std::size_t, std::optional<Workload>>& launches);
+  const ShownLaunch* shown(std::size_t launch) const;  // null: not known
 
   bool empty() const { return known_.empty(); }
 
@@ -40,16 +41,23 @@ class KernelFacts {
 
  private:
   using Name = std::pair<std::string, std::string>;  // hash of the module, symbol
+  struct ReadModule;
+  struct StoredLaunch {
+    std::string kernel;  // symbol
+    std::array<std::int64_t, 3> grid{1, 1, 1};
+    ShownLaunch shown;
+  };
 
   void load();
+  bool load_launch(const nlohmann::json& line);
   bool can_read(const std::string& module) const;
-  void read_module(const std::string& module, const std::vector<std::string>& symbols);
-  void none(const std::string& module, const std::vector<std::string>& symbols, const std::string& why);
+  ReadModule read_module(const std::string& module, const std::set<std::string>& symbols) const;
 
   std::filesystem::path file_, cubins_;
   std::optional<std::filesystem::path> nvdisasm_;
   std::map<Name, FoundFacts> known_;
-  std::map<Name, Code> code_;
+  std::map<Name, KernelCode> code_;  // of kernels of attention that `read` disassembled
+  std::map<std::size_t, StoredLaunch> launches_;
   bool changed_ = false;
 };
 

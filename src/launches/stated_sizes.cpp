@@ -21,7 +21,7 @@ StatedSizes sizes_of(const AttentionFacts& facts, Options options, const char* f
     return {.missing = "sizes: the code leaves the head dimension to the launch: state head_dim"};
   add("head-dim", facts.head_dim);
   if (code_states) add("v-head-dim", facts.v_head_dim);
-  for (const char* of_others : {"hardware", "kernel", "schedule", "dtype", "tile"})
+  for (const char* of_others : {"hardware", "kernel", "schedule", "dtype", "tile", "splits", "pass"})
     options = options.without(of_others);
   try {
     const Point point = read_point(options, read_plan(options, std::nullopt, std::string("flash2")));

@@ -164,6 +164,8 @@ void describe_launch(const DescribeInput& input, const BlockTile& tile, Descript
     part.add("stages_of", fmt::format("{{Q: {}}}", tile.q_stages), ValueSource::launch, "tiles of Q beside one of O");
   describe_order(input, tile, out);
   const LaunchSizes& sizes = input.sizes;
+  if (sizes.own_last_tile && input.mask != "none")
+    part.add("own_last_tile", facts.rows, ValueSource::launch, "how often each warpgroup computes a product");
   if (sizes.falling || sizes.q_falling)
     part.add("falling",
              fmt::format("{{{}}}", sizes.falling && sizes.q_falling ? "q: always, kv: always"
@@ -233,7 +235,8 @@ constexpr const char* merging_island =
 
 // What a file says around the launch that the code is of.
 struct Frame {
-  const char *schedule = "flash2", *launch = "forward", *before = "", *after = "";
+  const char *schedule = "flash2", *launch = "forward";
+  std::string before{}, after{};
 };
 
 Frame frame_of(const Description& description) {
@@ -241,15 +244,17 @@ Frame frame_of(const Description& description) {
       "  - name: preprocess\n    tensor_path: none\n    block_order: [q, heads, batch]\n";
   constexpr const char* convert =
       "  - name: convert\n    tensor_path: none\n    output_through_smem: true\n    block_order: [q, heads, batch]\n";
+  constexpr const char* keys = "  - name: dkv\n    tensor_path: none\n    block_order: [kv, heads, batch]\n";
+  constexpr const char* queries = "  - name: dq\n    tensor_path: none\n    block_order: [q, heads, batch]\n";
   switch (description.pass) {
     case AttentionPass::forward_queries:
-      return {"flash1"};
+      return {.schedule = "flash1"};
     case AttentionPass::backward:
       return {"flash2-backward", "main", preprocess, convert};
     case AttentionPass::backward_keys:
-      return {"flash2-backward-split", "dkv"};
+      return {"flash2-backward-split", "dkv", preprocess, queries};
     case AttentionPass::backward_queries:
-      return {"flash2-backward-split", "dq"};
+      return {"flash2-backward-split", "dq", std::string(preprocess) + keys};
     default:
       return description.is_part ? Frame{"split-kv", "partial", "", merging_island} : Frame{};
   }
@@ -279,6 +284,8 @@ std::string operand_format(const std::string& operands) {
   if (operands == "E5M2") return "fp8_e5m2";
   return "";
 }
+
+std::string Description::launch_name() const { return frame_of(*this).launch; }
 
 std::string Description::yaml() const {
   const Frame frame = frame_of(*this);

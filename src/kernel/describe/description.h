@@ -52,6 +52,7 @@ struct DescribeInput {
 
 struct MissingValue {
   std::string key, reason;
+  bool of_other_launch = false;  // another kernel of the schedule has it: what this one does is known without it
 };
 
 struct Description {
@@ -64,6 +65,7 @@ struct Description {
   std::vector<MissingValue> missing;                          // what could not be found, and why
   std::string program;                                        // step_program.h
 
+  std::string launch_name() const;  // in its schedule
   std::string yaml() const;  // the descriptor; the source of each value, and what is missing, are comments
 };
 

@@ -166,6 +166,7 @@ struct IslandImplementation {
   std::int64_t stops_at_last_key =
       0;  // a block loads keys up to the last that its rows see, and sums to a multiple of this; 0: whole tiles
   NarrowScores narrow_scores;
+  std::int64_t own_last_tile = 0;     // so many rows leave out a block's last tiles, where none of them sees a key
   std::int64_t mask_entry_bytes = 0;  // a block's row of a block mask is read from memory, per mask block
   bool output_through_smem = false;
   bool persistent = false;                 // as many blocks as are resident, each loops over tiles
@@ -218,12 +219,13 @@ struct KernelVariant {
   std::int64_t consumer_registers = 0, producer_registers = 0;  // a thread; 0: the hardware's limit
   std::vector<std::string> registers_hold;  // arrays whose fragments stay in registers beside the accumulators
   std::vector<std::string> l1_reads;  // arrays that threads load through L1, where blocks of one unit find each other's
-  std::int64_t smem_bytes = 0;        // dynamic shared memory the kernel asks for, to check the model's footprint
-  bool spills = false;                // the compiler reports local-memory use
-  LocalMemory local;                  // how much, where that is known
-  bool waits_each = false;            // the compiler waits for each wgmma by itself before it issues the next
-  bool pipelined = false;             // pointwise work of a step runs under its warps' last product of the step before
-  InstanceCode code;                  // of its machine code, where that is known
+  std::optional<std::int64_t> smem_extra_bytes;  // instead of the launches' own
+  std::int64_t smem_bytes = 0;  // dynamic shared memory the kernel asks for, to check the model's footprint
+  bool spills = false;          // the compiler reports local-memory use
+  LocalMemory local;            // how much, where that is known
+  bool waits_each = false;      // the compiler waits for each wgmma by itself before it issues the next
+  bool pipelined = false;       // pointwise work of a step runs under its warps' last product of the step before
+  InstanceCode code;            // of its machine code, where that is known
 
   bool holds(const std::string& array) const;
   bool reads_through_l1(const std::string& array) const;

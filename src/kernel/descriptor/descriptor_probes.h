@@ -86,6 +86,7 @@ code:
       smem_extra_bytes: 1024
       stops_at_last_key: 32
       narrow_scores: {rows: 64, keys: 64}
+      own_last_tile: 64
       mask_entry_bytes: 1
       sections: {when: causal, order: [heads, q], arrays: [K, V], l2_share: 0.5, equal: true, smaller: first}
       rounds: {depth: 32, waits: {Q: 4, K: 3}, shared_waits: 8, bank_waits: 100, waits_of: {K: {d: {64: 5}}},
@@ -115,7 +116,7 @@ code:
   variants:
     - {head_dim: 64, v_head_dim: 64, tile_q: 16, tile_kv: 64, tile_pack: 4, warps: 12, stages: 2, dtypes: [bf16],
         consumer_warps: 8,
-       consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536,
+       consumer_registers: 232, producer_registers: 40, registers_hold: [Q], l1_reads: [Q], smem_bytes: 65536, smem_extra_bytes: 256,
            spills: true, waits_each: true, pipelined: true,
        local: {frame: 144, stored_step: 56, loaded_step: 60, stored: 20, loaded: 32, waits: 3, least_l1: true,
                stored_after: [56, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],

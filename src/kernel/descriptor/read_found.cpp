@@ -23,6 +23,7 @@ const std::vector<std::string>& found_of_launch() {
                                              "smem_extra_bytes",
                                              "stops_at_last_key",
                                              "narrow_scores",
+                                             "own_last_tile",
                                              "transposes",
                                              "reductions",
                                              "zeroes",
@@ -101,6 +102,7 @@ void read_found_movement(const Node& node, const Diagram& diagram, IslandImpleme
     narrow->only({"rows", "keys"});
     island.narrow_scores = {.rows = (*narrow)["rows"].integer(1, 4096), .keys = (*narrow)["keys"].integer(1, 4096)};
   }
+  if (const auto rows = node.find("own_last_tile")) island.own_last_tile = rows->integer(1, 4096);
   if (const auto bytes = node.find("mask_entry_bytes")) island.mask_entry_bytes = bytes->integer(1, 64);
 }
 

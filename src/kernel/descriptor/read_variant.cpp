@@ -89,7 +89,8 @@ namespace {
 
 // Of a variant, what machine code and launches tell: in `variants` of a summary of code.
 const std::vector<std::string> found_in_code{
-    "consumer_registers", "producer_registers", "l1_reads", "smem_bytes", "spills", "local", "waits_each", "pipelined"};
+    "consumer_registers", "producer_registers", "l1_reads", "smem_bytes", "smem_extra_bytes", "spills", "local",
+    "waits_each",         "pipelined"};
 
 }  // namespace
 
@@ -128,6 +129,7 @@ KernelVariant read_variant(const Node& node, const Schedule& schedule, const std
   if (const auto held = node.find("registers_hold")) variant.registers_hold = read_array_names(*held, schedule.diagram);
   if (const auto read = node.find("l1_reads")) variant.l1_reads = read_array_names(*read, schedule.diagram);
   integer("smem_bytes", 0, 1 << 30, variant.smem_bytes);
+  if (const auto bytes = node.find("smem_extra_bytes")) variant.smem_extra_bytes = bytes->integer(0, 1 << 30);
   const auto spills = node.find("spills"), local = node.find("local");
   if (spills) variant.spills = spills->boolean();
   if (spills && local && spills->is_scalar() && spills->text() == "false")

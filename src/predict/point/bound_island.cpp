@@ -85,6 +85,27 @@ NestSums narrowed(const Nest& nest, NestSums sums, const NarrowScores& narrow) {
   return sums;
 }
 
+// The sums less the tiles of keys at a block's end of which no row among `rows` sees a key: its warpgroup leaves them
+// out. Rows past the end of a tile see what the last one sees.
+NestSums with_own_last_tiles(const Nest& nest, NestSums sums, std::int64_t rows) {
+  if (rows == 0 || nest.keys_are_chunked() || !nest.mask->contiguous()) return sums;
+  const BoundLoop &query = nest.loops[static_cast<std::size_t>(nest.query_loop)],
+                  &key = nest.loops[static_cast<std::size_t>(nest.key_loop)];
+  const LiveTiles tiles = nest.live_tiles(), own(*nest.mask, query.size, key.size, rows, key.tile);
+  std::int64_t left = 0;  // tiles, for each `rows` rows
+  for (std::int64_t tile = 0; tile < query.trips; ++tile) {
+    const TileRange range = tiles.keys_of(tile);
+    if (range.empty()) continue;
+    for (std::int64_t row = tile * query.tile; row < (tile + 1) * query.tile; row += rows) {
+      const TileRange seen = own.keys_of(std::min(row / rows, own.query_tiles() - 1));
+      left += range.end - std::clamp(seen.empty() ? range.first : seen.end, range.first, range.end);
+    }
+  }
+  sums.tiles.keys_pairs -= left * key.tile * rows / query.tile;
+  sums.tiles.area -= left * key.tile * rows;
+  return sums;
+}
+
 }  // namespace
 
 std::int64_t number_for(const BoundIsland& bound, const BySize& by, std::int64_t otherwise) {
@@ -168,8 +189,9 @@ void bind_sums(BoundIsland& bound) {
   if (!bound.nest.guarded()) return;
   bound.live = stopped(bound.nest, sums_of(bound.nest, false), bound.how.stops_at_last_key > 0, false);
   bound.whole = sums_of(bound.nest, true);
-  bound.summed = stopped(bound.nest, bound.whole, bound.how.stops_at_last_key, true);
-  bound.scored = narrowed(bound.nest, bound.whole, bound.how.narrow_scores);
+  const NestSums computed = with_own_last_tiles(bound.nest, bound.whole, bound.how.own_last_tile);
+  bound.summed = stopped(bound.nest, computed, bound.how.stops_at_last_key, true);
+  bound.scored = narrowed(bound.nest, computed, bound.how.narrow_scores);
 }
 
 BoundIsland bind_island(const Plan& plan, const HardwareProfile& hardware, const Point& point, int number) {

@@ -107,6 +107,11 @@ void Allocations::add(const Allocation& allocation) {
 }
 
 // What lies there during the steps, and the results that take its place when the last step is done.
+std::int64_t smem_extra_bytes(const BoundIsland& bound) {
+  const bool own = bound.variant != nullptr && bound.variant->smem_extra_bytes;
+  return own ? *bound.variant->smem_extra_bytes : bound.how.smem_extra_bytes;
+}
+
 Allocations smem_of_block(const BoundIsland& bound) {
   const Diagram& diagram = bound.plan.schedule.diagram;
   Allocations steps, results;
@@ -122,7 +127,7 @@ Allocations smem_of_block(const BoundIsland& bound) {
       steps.add({id, false, 1, ceil_div(checked_mul(tile_values(bound, id), bits(*format)), 8)});
   }
   Allocations& larger = results.bytes > steps.bytes ? results : steps;
-  larger.bytes = checked_add(larger.bytes, bound.how.smem_extra_bytes);
+  larger.bytes = checked_add(larger.bytes, smem_extra_bytes(bound));
   return larger;
 }
 

@@ -101,4 +101,47 @@ variants:
     }
 }
 
+TEST_CASE("warpgroups that leave out a block's last tiles, of which they see no key, compute less and load as much") {
+  const std::string text = R"(schedule: flash2
+dtypes: [fp16]
+head_dims: [64]
+masks: [none, causal, window]
+islands:
+  - {name: forward, tensor_path: wgmma, mma: {m: 64, n: columns, k: 16}, block_order: [q, heads, batch]}
+variants:
+  - {head_dim: 64, tile_q: 256, tile_kv: 64, warps: 16}
+)";
+  const Plan whole = plan_of(text);
+  const Plan own = plan_of(text + "code: {facts: [{launch: forward, own_last_tile: 64}]}\n");
+  for (const char* mask : {"none", "causal", "window:150"})
+    for (const Workload w : {Workload{1, 2, 2, 1000, 1000, 64, 64}, Workload{1, 2, 2, 300, 1040, 64, 64},
+                             Workload{1, 2, 2, 2048, 2048, 64, 64}}) {
+      Point point = point_of(own, w);
+      point.mask = *parse_mask(mask);
+      const auto live = [&](std::int64_t q, std::int64_t rows, std::int64_t x) {
+        for (std::int64_t i = std::min(q, w.q_len - 1); i < std::min(q + rows, w.q_len); ++i)
+          for (std::int64_t j = x; j < std::min(x + 64, w.kv_len); ++j)
+            if (sees(point.mask, w.q_len, w.kv_len, i, j)) return true;
+        return false;
+      };
+      std::int64_t tiles = 0;  // of a warpgroup
+      for (std::int64_t q = 0; q < w.q_len; q += 256)
+        for (std::int64_t group = q; group < q + 256; group += 64) {
+          std::int64_t left = 0;  // behind the last tile with a key that the warpgroup sees
+          for (std::int64_t x = 0; x < w.kv_len; x += 64) {
+            if (!live(q, 256, x)) continue;
+            left = live(std::min(group, (w.q_len - 1) / 64 * 64), 64, x) ? 0 : left + 1;
+            ++tiles;
+          }
+          tiles -= left;
+        }
+      CAPTURE(mask);
+      CAPTURE(w.kv_len);
+      const Prediction prediction = predicted(own, point), all = predicted(whole, point);
+      CHECK(prediction.work.tensor_flop == 2 * 2 * 2 * 64 * 64 * 64 * tiles);
+      CHECK(prediction.work.tensor_flop <= all.work.tensor_flop);
+      CHECK(prediction.traffic[LevelId::l2] == all.traffic[LevelId::l2]);
+    }
+}
+
 }  // namespace tilescope

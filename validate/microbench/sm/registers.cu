@@ -1,5 +1,5 @@
 // Multiply-adds of three registers each. Registers are banked, so that some register assignments delay an instruction;
-// validate/tools/round_clocks.py computes the delay from the machine code.
+// src/loopbounds/register_banks.h computes the delay from the machine code.
 #include <utility>
 
 #include "validate/microbench/memory/span.cuh"

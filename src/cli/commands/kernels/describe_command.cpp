@@ -138,6 +138,8 @@ struct Source {
   std::optional<capture::Capture> capture{};
   const capture::CapturedLaunch* captured = nullptr;  // of the capture
   std::optional<AttentionFacts> stored{};             // beside the capture, whose code is not there
+  std::optional<launches::ShownLaunch> shown{};       // by the launch, as it is stored there
+  std::size_t place() const { return static_cast<std::size_t>(captured - capture->launches.data()); }
 };
 
 // A file with code and a launch as given, or a capture.
@@ -155,8 +157,11 @@ Source source_of(const Arguments& arguments) {
   const capture::CapturedKernel& kernel = source.capture->kernels[static_cast<std::size_t>(source.captured->kernel)];
   const std::filesystem::path folder = std::filesystem::is_directory(path, ignored) ? path : path.parent_path();
   source.file = (folder / "cubins" / (kernel.module + ".cubin")).string(), source.wanted = kernel.symbol;
-  if (!std::filesystem::exists(source.file, ignored))
-    source.stored = launches::KernelFacts(path, std::nullopt).of(kernel).facts;
+  if (!std::filesystem::exists(source.file, ignored)) {
+    const launches::KernelFacts facts(path, std::nullopt);
+    source.stored = facts.of(kernel).facts;
+    if (const launches::ShownLaunch* shown = facts.shown(source.place())) source.shown = *shown;
+  }
   if (!std::filesystem::exists(source.file, ignored) && !source.stored)
     throw InputError(Diagnostic{.file = source.file, .message = capture::module_missing});
   source.launch = launches::launch_of(*source.captured);
@@ -204,26 +209,34 @@ ExitStatus describe(const Arguments& arguments) {
     refuse("--name", fmt::format("expected the name of one kernel, found {} that fit:{}", found.size(), names));
   }
   AttentionFacts facts = found.front().facts;
-  if (source.captured != nullptr && found.front().code)
-    facts = launches::launched_facts(*source.captured, found.front().kernel, *found.front().code, facts);
+  std::optional<launches::ShownLaunch> shown = source.shown;
+  const bool carried_out = source.captured && found.front().code && !source.captured->parameters.empty();
+  if (carried_out)
+    shown = launches::shown_launch(*source.capture, source.place(), {found.front().kernel, *found.front().code, facts},
+                                   std::nullopt);
+  if (shown) facts = launches::launched_facts(facts, *shown);
   const bool dims_of_launch = facts.depth_of_pass != found.front().facts.depth_of_pass;
   DescribeInput input{.name = arguments.text("as").value_or(only_letters(capture::short_kernel_name(facts.kernel))),
                       .facts = facts,
                       .launch = source.launch,
                       .head_dims_from = dims_of_launch ? ValueSource::launch : ValueSource::code};
   std::optional<LaunchEvidence>& evidence = found.front().evidence;
-  if (source.captured != nullptr && found.front().code)
-    evidence =
-        launches::captured_evidence(*source.capture, *source.captured, found.front().kernel, *found.front().code);
+  if (carried_out)
+    evidence = launches::captured_evidence(*source.capture, *source.captured,
+                                           launches::traced_launch(*source.captured, found.front().kernel),
+                                           *found.front().code);
   if (arguments.has("q-len")) {
     input = with_sizes(std::move(input), arguments);
     if (evidence) input.sizes = launches::sizes_of(*evidence, facts, source.launch, input.workload);
+    else if (shown) input.sizes = shown->sizes;
     input.sizes.unknown.clear();  // they are given
   } else if (evidence) {
     add_launch_sizes(launches::sizes_of(*evidence, facts, source.launch), !evidence->maps.empty(), input);
   } else if (source.captured != nullptr) {
-    add_stated_sizes(source, input);
+    if (shown) add_launch_sizes(shown->sizes, shown->tensor_maps, input);
+    if (!input.workload) add_stated_sizes(source, input);
   }
+  if (shown) input.sizes.own_last_tile = shown->sizes.own_last_tile;
   input.schedule = arguments.text("schedule").value_or("");
   if (!input.schedule.empty() && input.schedule != "flash2" && input.schedule != "split-kv")
     refuse("--schedule", fmt::format("expected flash2 or split-kv, found '{}'", input.schedule));

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "base/text.h"
+#include "kernel/code/flow/blocks.h"
+#include "kernel/code/sass/kinds.h"
 
 namespace tilescope {
 namespace {
@@ -64,6 +66,37 @@ bool is_predicate_operand(const DecodedOperand& operand) {
   return operand.kind == Kind::predicate || operand.kind == Kind::uniform_predicate;
 }
 
+Action action_of(const Instruction& i) {
+  const std::string& name = i.opcode;
+  if (i.operands.empty()) return Action::none;
+  if (name == "S2R" || name == "S2UR" || name == "CS2R") return Action::special;
+  if (name == "LDC" || name == "ULDC" || name == "LDCU") return Action::constant;
+  if (name == "LDL" || name == "LDS") return Action::load;
+  if (name == "STL" || name == "STS") return Action::store;
+  if (name == "SYNCS" || name == "ELECT" || name == "VOTE" || name == "VOTEU") return Action::agree;
+  if (name == "P2R" || name == "R2P") return Action::predicates;
+  if (name == "SHFL") return Action::shuffle;
+  if (i.writes.empty()) return Action::none;
+  using K = InstructionKind;
+  const K kind = opcode_row(name).kind;
+  const bool floats =
+      kind == K::matrix || kind == K::fp32 || kind == K::fp16 || kind == K::fp64 || (name == "MUFU" && !i.has("RCP"));
+  return floats ? Action::forget : Action::compute;
+}
+
+bool follows_integers(InstructionKind kind) {
+  using K = InstructionKind;
+  return kind == K::multiply_add || kind == K::integer || kind == K::logic || kind == K::compare || kind == K::select ||
+         kind == K::move || kind == K::uniform || kind == K::shuffle || kind == K::vote;
+}
+
+bool is_recorded(const Instruction& i) {
+  const CodeMemory memory = opcode_row(i.opcode).memory;
+  return memory == CodeMemory::global || memory == CodeMemory::global_to_shared ||
+         memory == CodeMemory::shared_to_global || memory == CodeMemory::generic || i.opcode == "LDSM" ||
+         i.opcode == "SYNCS";
+}
+
 }  // namespace
 
 DecodedOperand decode_operand(std::string_view text) {
@@ -104,6 +137,13 @@ DecodedOperand decode_operand(std::string_view text) {
 DecodedInstruction decode(const Instruction& instruction) {
   DecodedInstruction decoded;
   for (const std::string& operand : instruction.operands) decoded.operands.push_back(decode_operand(operand));
+  decoded.action = action_of(instruction);
+  decoded.ends_block = transfer_of(instruction).ends_block;
+  decoded.recorded = is_recorded(instruction);
+  const OpcodeRow& row = opcode_row(instruction.opcode);
+  decoded.follows_integers = follows_integers(row.kind);
+  decoded.claims = row.kind == InstructionKind::atomic && row.memory == CodeMemory::global;
+  decoded.loads = row.kind == InstructionKind::load || row.kind == InstructionKind::atomic;
   if (instruction.writes.empty() || decoded.operands.empty()) return decoded;
   // A result, predicates before it (LOP3) and predicates behind it (carries). The rest are sources.
   std::size_t count = 0;

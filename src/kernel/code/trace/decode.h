@@ -21,9 +21,17 @@ struct DecodedOperand {
   bool wide_ubase = false;
 };
 
+// How a thread carries out an instruction. `forget`: what it writes is unknown, as what floating-point units compute.
+enum class Action : std::uint8_t { none, forget, special, constant, load, store, agree, predicates, shuffle, compute };
+
 struct DecodedInstruction {
   std::vector<DecodedOperand> operands;
   std::size_t results = 0;  // leading operands that are written
+  Action action = Action::none;
+  bool ends_block = false;
+  bool recorded = false;               // it accesses global memory, or is one of those that a run notes
+  bool follows_integers = false;       // a floating-point number from memory decides no sizes
+  bool loads = false, claims = false;  // claims: an atomic operation in global memory
 };
 
 DecodedOperand decode_operand(std::string_view text);

@@ -1,6 +1,7 @@
 #include "kernel/code/trace/integer_unit.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <string_view>
@@ -117,19 +118,16 @@ IntegerResult funnel_shift(const Instruction& i, Sources s) {
 IntegerResult logic(Sources s) {
   if (s.size() < 4 || !s[3].low.known) return {};
   const std::uint32_t table = s[3].low.value;
-  std::uint32_t result = 0, known = ~0U;
-  for (unsigned bit = 0; bit < 32; ++bit) {
-    unsigned ones = 0, zeros = 0;  // entries of the table that the unknown sources leave open
-    for (unsigned entry = 0; entry < 8; ++entry) {
-      bool fits = true;
-      for (unsigned k = 0; k < 3; ++k)
-        if (s[k].low.known && (s[k].value().value >> bit & 1) != (entry >> (2 - k) & 1)) fits = false;
-      if (fits) (table >> entry & 1 ? ones : zeros) += 1;
-    }
-    if (ones > 0 && zeros > 0) known &= ~(1U << bit);
-    if (ones > 0 && zeros == 0) result |= 1U << bit;
+  const std::array values{s[0].value(), s[1].value(), s[2].value()};
+  std::uint32_t ones = 0, zeros = 0;  // bits that an entry of the table sets or clears which unknown sources leave open
+  for (unsigned entry = 0; entry < 8; ++entry) {
+    std::uint32_t fits = ~0U;
+    for (unsigned k = 0; k < 3; ++k)
+      if (values[k].known) fits &= entry >> (2 - k) & 1 ? values[k].value : ~values[k].value;
+    (table >> entry & 1 ? ones : zeros) |= fits;
   }
-  if (known != ~0U) return {.predicate = result != 0 ? flag(true) : Word{}};
+  const std::uint32_t result = ones & ~zeros;
+  if ((ones & zeros) != 0) return {.predicate = result != 0 ? flag(true) : Word{}};
   const std::uint16_t origin = s[0].low.known && s[0].low.origin != 0 ? s[0].low.origin : s[1].low.origin;
   return {.low = Word::of(result, origin), .predicate = flag(result != 0)};
 }

@@ -5,10 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "kernel/code/flow/blocks.h"
 #include "kernel/code/sass/encoding.h"
-#include "kernel/code/sass/kinds.h"
-#include "kernel/code/trace/float_loads.h"
 #include "kernel/code/trace/integer_unit.h"
 #include "kernel/code/trace/thread_state.h"
 
@@ -28,13 +25,6 @@ std::optional<std::string_view> special_name(const Instruction& i) {
 std::size_t words_of(const Instruction& i) { return i.has("128") ? 4 : i.has("64") ? 2 : 1; }
 bool narrow(const Instruction& i) {
   return i.has("U8") || i.has("S8") || i.has("U16") || i.has("S16") || i.has("8") || i.has("16");
-}
-
-// Kinds of integer instructions; a floating-point number from memory decides no sizes.
-bool follows_integers(InstructionKind kind) {
-  using K = InstructionKind;
-  return kind == K::multiply_add || kind == K::integer || kind == K::logic || kind == K::compare || kind == K::select ||
-         kind == K::move || kind == K::uniform || kind == K::shuffle || kind == K::vote;
 }
 
 }  // namespace
@@ -72,10 +62,13 @@ class RunningThread {
   std::size_t step(std::size_t at) {
     const Instruction& i = machine_.section_.instructions[at];
     const Word runs = state_.guard(i);
-    if (transfer_of(i).ends_block) return branch(at, runs);
+    run_.varies |= runs.varies;
+    const DecodedInstruction& decoded = machine_.decoded_[at];
+    if (decoded.ends_block) return branch(at, runs);
     if (runs.known && runs.value == 0) return at + 1;
-    if (!runs.known) record(at, i, true), state_.forget(i);
-    else record(at, i, false), execute(at, i);
+    if (decoded.recorded) record(at, i, !runs.known);
+    if (!runs.known) state_.forget(i);
+    else execute(at, i);
     return at + 1;
   }
 
@@ -87,6 +80,7 @@ class RunningThread {
       for (const DecodedOperand& operand : machine_.decoded_[at].operands) {
         const IntegerSource more = state_.source(operand);
         if (!more.predicate) continue;
+        run_.varies |= more.low.varies;
         if (taken.known && taken.value == 0) break;
         if (more.low.known && (more.low.value == 0 || taken.known)) taken = more.low;
         else taken = Word{.loaded = more.low.loaded || taken.loaded};
@@ -132,19 +126,17 @@ class RunningThread {
     for (const DecodedOperand& operand : machine_.decoded_[at].operands)
       if (operand.kind == Kind::general)
         if (const Word address = state_.reg(Kind::general, operand.index);
-            address.known && address.value / instruction_bytes < machine_.section_.instructions.size())
+            address.known && address.varies == 0 &&
+            address.value / instruction_bytes < machine_.section_.instructions.size())
           return static_cast<std::size_t>(address.value / instruction_bytes);
     run_.stopped = "it returns to an unknown place";
     return stop;
   }
 
   void record(std::size_t at, const Instruction& i, bool unknown_guard) {
-    const OpcodeRow& row = opcode_row(i.opcode);
     if (i.opcode == "LDSM" || (i.opcode == "SYNCS" && i.has("ARRIVE"))) note_first(at, i);
     if (i.opcode == "SYNCS" && i.has("TRYWAIT")) note_wait(at);
-    const bool global = row.memory == CodeMemory::global || row.memory == CodeMemory::global_to_shared ||
-                        row.memory == CodeMemory::shared_to_global || row.memory == CodeMemory::generic;
-    if (!global) return;
+    if (i.opcode == "LDSM" || i.opcode == "SYNCS") return;
     TracedAccess access{.instruction = at};
     const auto& operands = machine_.decoded_[at].operands;
     if (i.opcode.starts_with("UTMA")) {
@@ -158,8 +150,10 @@ class RunningThread {
     // A copy with a false predicate behind its addresses writes zeros and reads nothing.
     if (i.opcode == "LDGSTS" && !operands.empty())
       if (const IntegerSource last = state_.source(operands.back());
-          last.predicate && last.low.known && last.low.value == 0)
+          last.predicate && last.low.known && last.low.value == 0) {
+        run_.varies |= last.low.varies;
         return;
+      }
     run_.accesses.push_back(std::move(access));
   }
 
@@ -167,6 +161,7 @@ class RunningThread {
     const auto& operands = machine_.decoded_[at].operands;
     if (operands.size() < 2) return;
     const Word address = state_.near_address(operands[operands.size() - 2]), phase = state_.source(operands.back()).low;
+    run_.varies |= address.varies | phase.varies;
     if (address.known && phase.known) run_.waits.push_back({at, address.value, phase.value});
   }
 
@@ -175,31 +170,36 @@ class RunningThread {
     if (i.opcode == "LDSM") {
       for (const DecodedOperand& operand : operands)
         if (operand.kind == Kind::memory)
-          if (const Word address = state_.near_address(operand); address.known)
+          if (const Word address = state_.near_address(operand); address.known) {
+            run_.varies |= address.varies;
             run_.matrix_loads.try_emplace(at, address.value);
+          }
     } else if (!operands.empty()) {
       const Word bytes = state_.source(operands.back()).low;
+      run_.varies |= bytes.varies;
       if (operands.back().kind == Kind::general && bytes.known && bytes.value > 0)
         run_.expected_bytes.try_emplace(at, bytes.value);
     }
   }
 
-  void far_address(const DecodedOperand& operand, TracedAccess& access) const {
+  void far_address(const DecodedOperand& operand, TracedAccess& access) {
     std::uint64_t sum = 0;
     bool known = true;
+    VaryingWords varies = 0;
     const auto add = [&](Kind kind, std::int16_t index, bool pair) {
       if (index < 0) return;
       const Word low = state_.reg(kind, index), high = pair ? state_.reg(kind, index, 1) : Word::of(0);
-      known = known && low.known && high.known;
+      known = known && low.known && high.known, varies |= low.varies | high.varies;
       sum += std::uint64_t{high.value} << 32 | low.value;
       if (low.origin != 0) access.origin = low.origin;
     };
     add(Kind::general, operand.base, operand.wide_base), add(Kind::uniform, operand.ubase, operand.wide_ubase);
     const std::int64_t offset = static_cast<std::int32_t>(operand.number);
     access.address = sum + static_cast<std::uint64_t>(offset), access.known = known;
+    if (access.origin != 0) run_.varies |= varies;
   }
 
-  void add_copy(const std::vector<DecodedOperand>& operands, TracedAccess& access) const {
+  void add_copy(const std::vector<DecodedOperand>& operands, TracedAccess& access) {
     std::vector<const DecodedOperand*> addresses;
     for (const DecodedOperand& operand : operands)
       if (operand.kind == Kind::memory) addresses.push_back(&operand);
@@ -208,12 +208,14 @@ class RunningThread {
     const DecodedOperand &tile = *addresses[stores ? 1 : 0], &map = *addresses[stores ? 0 : 1];
     const Word low = state_.reg(Kind::uniform, map.ubase), high = state_.reg(Kind::uniform, map.ubase, 1);
     const std::uint64_t address = std::uint64_t{high.value} << 32 | low.value;
+    run_.varies |= low.varies | high.varies;
     if (low.known && high.known && address >= parameter_window && address - parameter_window < (1 << 16))
       access.map_offset = static_cast<std::int64_t>(address - parameter_window);
     const std::string dimensions = machine_.section_.instructions[access.instruction].modifiers.front();
     for (int k = 0; k < dimensions[0] - '0'; ++k) {
       const Word word =
           state_.reg(Kind::uniform, tile.ubase, static_cast<int>(first_coordinate) + k - (stores ? 1 : 0));
+      run_.varies |= word.varies;
       if (!word.known) {
         access.coordinates.clear();
         return;
@@ -225,23 +227,37 @@ class RunningThread {
 
   void execute(std::size_t at, const Instruction& i) {
     const auto& operands = machine_.decoded_[at].operands;
-    const std::size_t results = machine_.decoded_[at].results;
-    if (operands.empty()) return;
-    if (i.opcode == "S2R" || i.opcode == "S2UR" || i.opcode == "CS2R") {
-      state_.forget(i);
-      if (const auto name = special_name(i)) {
-        state_.set(operands[0].kind, operands[0].index, 0, state_.special(*name));
-        if (i.opcode == "CS2R" && !i.has("32"))
-          state_.set(operands[0].kind, operands[0].index, 1, state_.special(*name));
-      }
-    } else if (i.opcode == "LDC" || i.opcode == "ULDC" || i.opcode == "LDCU") load_constant(i, operands);
-    else if (i.opcode == "LDL" || i.opcode == "LDS") load(at, i, operands);
-    else if (i.opcode == "STL" || i.opcode == "STS") store(i, operands);
-    else if (i.opcode == "SYNCS" || i.opcode == "ELECT" || i.opcode == "VOTE" || i.opcode == "VOTEU")
-      agree(i, operands, results);
-    else if (i.opcode == "P2R" || i.opcode == "R2P") move_predicates(i, operands);
-    else if (i.opcode == "SHFL") shuffle(i, operands);
-    else if (!i.writes.empty()) compute(at, i);
+    switch (machine_.decoded_[at].action) {
+      case Action::none:
+        return;
+      case Action::forget:
+        return state_.forget(i);
+      case Action::special:
+        return read_special(i, operands);
+      case Action::constant:
+        return load_constant(i, operands);
+      case Action::load:
+        return load(at, i, operands);
+      case Action::store:
+        return store(i, operands);
+      case Action::agree:
+        return agree(i, operands, machine_.decoded_[at].results);
+      case Action::predicates:
+        run_.varies |= state_.move_predicates(i, operands);
+        return;
+      case Action::shuffle:
+        return shuffle(i, operands);
+      case Action::compute:
+        return compute(at, i);
+    }
+  }
+
+  void read_special(const Instruction& i, const std::vector<DecodedOperand>& operands) {
+    state_.forget(i);
+    const auto name = special_name(i);
+    if (!name) return;
+    state_.set(operands[0].kind, operands[0].index, 0, state_.special(*name));
+    if (i.opcode == "CS2R" && !i.has("32")) state_.set(operands[0].kind, operands[0].index, 1, state_.special(*name));
   }
 
   void load_constant(const Instruction& i, const std::vector<DecodedOperand>& operands) {
@@ -256,6 +272,7 @@ class RunningThread {
         word.value = word.value >> (8 * (offset.value & 3)) & (byte ? 0xff : 0xffff);
         word.origin = 0;
       }
+      word.varies |= offset.varies;
       state_.set(operands[0].kind, operands[0].index, static_cast<int>(k), word);
     }
   }
@@ -268,6 +285,7 @@ class RunningThread {
       state_.set(operands[0].kind, operands[0].index, static_cast<int>(k), Word{.loaded = !machine_.float_loads_[at]});
     if (operands.size() < 2 || narrow(i)) return;
     const Word address = state_.near_address(operands[1]);
+    run_.varies |= address.varies;
     if (!address.known) return;
     for (std::size_t k = 0; k < words_of(i); ++k)
       if (const auto found = memory_of(i).find(address.value + 4 * static_cast<std::uint32_t>(k));
@@ -278,6 +296,7 @@ class RunningThread {
   void store(const Instruction& i, const std::vector<DecodedOperand>& operands) {
     if (operands.size() < 2) return;
     const Word address = state_.near_address(operands[0]);
+    run_.varies |= address.varies;
     if (!address.known) return;
     for (std::size_t k = 0; k < words_of(i); ++k)
       memory_of(i)[address.value + 4 * static_cast<std::uint32_t>(k)] =
@@ -295,33 +314,9 @@ class RunningThread {
       const bool predicate = operands[k].kind == Kind::predicate || operands[k].kind == Kind::uniform_predicate;
       if (predicate) state_.set(operands[k].kind, operands[k].index, 0, answer);
       else if (i.opcode.starts_with("VOTE"))
-        state_.set(operands[k].kind, operands[k].index, 0, {answer.value != 0 ? ~0U : 0U, answer.known, 0});
+        state_.set(operands[k].kind, operands[k].index, 0,
+                   {.value = answer.value != 0 ? ~0U : 0U, .known = answer.known, .varies = answer.varies});
     }
-  }
-
-  void move_predicates(const Instruction& i, const std::vector<DecodedOperand>& operands) {
-    constexpr std::uint32_t all = 0x7f;
-    if (i.opcode == "R2P") {
-      const Word bits = operands.size() > 1 ? state_.source(operands[1]).low : Word{};
-      const std::uint32_t mask = operands.size() > 2 ? operands[2].number : all;
-      for (std::uint32_t k = 0; k < 7; ++k)
-        if (mask >> k & 1)
-          state_.set(Kind::predicate, static_cast<std::int16_t>(k), 0,
-                     bits.known && i.modifiers.empty() ? Word::of(bits.value >> k & 1) : Word{});
-      return;
-    }
-    state_.forget(i);
-    if (operands.size() < 4 || !i.modifiers.empty()) return;
-    const std::uint32_t mask = state_.source(operands[3]).low.value;
-    Word kept = state_.source(operands[2]).low;
-    for (std::uint32_t k = 0; k < 7; ++k) {
-      if ((mask >> k & 1) == 0) continue;
-      const Word bit = state_.reg(Kind::predicate, static_cast<std::int16_t>(k));
-      kept.known = kept.known && bit.known;
-      kept.value = (kept.value & ~(1U << k)) | (bit.value != 0 ? 1U << k : 0);
-    }
-    kept.origin = 0;
-    state_.set(operands[0].kind, operands[0].index, 0, kept);
   }
 
   void shuffle(const Instruction& i, const std::vector<DecodedOperand>& operands) {
@@ -331,27 +326,32 @@ class RunningThread {
     state_.forget(i);
     if (operands.size() < 2) return;
     const bool own = from.known && from.value == state_.lane();
-    state_.set(operands[1].kind, operands[1].index, 0, own ? value : Word{.loaded = value.loaded});
+    run_.varies |= from.varies;
+    state_.set(operands[1].kind, operands[1].index, 0,
+               own ? value : Word{.loaded = value.loaded, .varies = value.varies});
   }
 
   void compute(std::size_t at, const Instruction& i) {
-    const auto& [operands, results] = machine_.decoded_[at];
+    const DecodedInstruction& decoded = machine_.decoded_[at];
+    const std::vector<DecodedOperand>& operands = decoded.operands;
     std::array<IntegerSource, 8> sources{};
     std::size_t count = 0;
-    for (std::size_t k = results; k < operands.size() && count < sources.size(); ++k)
+    for (std::size_t k = decoded.results; k < operands.size() && count < sources.size(); ++k)
       sources[count++] = state_.source(operands[k]);
     IntegerResult result = integer_result(i, {sources.data(), count});
-    const InstructionKind kind = opcode_row(i.opcode).kind;
-    const bool loads = (kind == InstructionKind::load && !machine_.float_loads_[at]) || kind == InstructionKind::atomic;
-    run_.claims = run_.claims || (kind == InstructionKind::atomic && opcode_row(i.opcode).memory == CodeMemory::global);
+    run_.claims = run_.claims || decoded.claims;
     const bool loaded =
-        loads || (follows_integers(kind) && std::any_of(sources.begin(), sources.end(),
-                                                        [](const auto& s) { return !s.low.known && s.low.loaded; }));
-    result.low.loaded = result.high.loaded = result.predicate.loaded = result.second.loaded = loaded;
+        decoded.loads || (decoded.follows_integers && std::any_of(sources.begin(), sources.end(), [](const auto& s) {
+                            return !s.low.known && s.low.loaded;
+                          }));
+    VaryingWords varies = 0;
+    for (const IntegerSource& each : sources) varies |= each.low.varies | each.high.varies;
+    for (Word* const word : {&result.low, &result.high, &result.predicate, &result.second})
+      word->loaded = loaded, word->varies = varies;
     state_.forget(i);
     bool first_predicate = true, first_register = true;
     const bool pair = i.has("WIDE") || i.has("64") || i.has("U64") || i.has("S64");
-    for (std::size_t k = 0; k < results; ++k) {
+    for (std::size_t k = 0; k < decoded.results; ++k) {
       const DecodedOperand& to = operands[k];
       if (to.kind == Kind::predicate || to.kind == Kind::uniform_predicate) {
         state_.set(to.kind, to.index, 0, first_predicate ? result.predicate : result.second);
@@ -371,21 +371,6 @@ class RunningThread {
   std::map<std::uint32_t, Word> local_, shared_;
   ThreadRun run_;
 };
-
-ThreadMachine::ThreadMachine(const CodeSection& section, TracedLaunch launch)
-    : section_(section), launch_(std::move(launch)), float_loads_(loads_of_floats(section)) {
-  for (const std::int64_t offset : launch_.addresses) pointers_.insert(offset);
-  for (const Instruction& i : section.instructions) {
-    decoded_.push_back(decode(i));
-    for (const DecodedOperand& operand : decoded_.back().operands)
-      if (operand.kind == Kind::constant && operand.bank == 0 && operand.number >= launch_.constant_offset) {
-        const std::int64_t offset = operand.number - launch_.constant_offset;
-        const bool wide = i.has("64") || i.has("WIDE");
-        for (std::int64_t word = offset & ~std::int64_t{3}; word < offset + (wide ? 8 : 4); word += 4)
-          words_read_.insert(word);
-      }
-  }
-}
 
 ThreadRun ThreadMachine::run(const std::array<std::uint32_t, 3>& block, const std::array<std::uint32_t, 3>& thread,
                              std::int64_t most_instructions, const std::vector<std::uint32_t>& distance) const {

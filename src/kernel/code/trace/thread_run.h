@@ -11,6 +11,7 @@
 #include "kernel/code/sass/instruction.h"
 #include "kernel/code/trace/decode.h"
 #include "kernel/code/trace/traced_launch.h"
+#include "kernel/code/trace/word.h"
 
 namespace tilescope {
 
@@ -42,6 +43,8 @@ struct ThreadRun {
   // barrier the bytes that the barrier waits for.
   std::map<std::size_t, std::uint32_t> matrix_loads, expected_bytes;
   std::string stopped;  // why the thread did not reach its end; empty: it did
+  // Of all of the above but addresses of accesses whose array is not known.
+  VaryingWords varies = 0;
 };
 
 class ThreadMachine {

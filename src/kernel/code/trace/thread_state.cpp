@@ -1,5 +1,6 @@
 #include "kernel/code/trace/thread_state.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -31,7 +32,11 @@ Word ThreadState::parameter(std::int64_t offset) const {
   std::uint32_t value = 0;
   std::memcpy(&value, launch_.parameters.data() + offset, sizeof(value));
   const bool pointer = pointers_.contains(offset);
-  return Word::of(value, pointer ? static_cast<std::uint16_t>(offset + 1) : 0);
+  Word word = Word::of(value, pointer ? static_cast<std::uint16_t>(offset + 1) : 0);
+  const auto varying = std::find(launch_.varying.begin(), launch_.varying.end(), offset);
+  if (varying != launch_.varying.end())
+    word.varies = varying_bit(static_cast<std::size_t>(varying - launch_.varying.begin()));
+  return word;
 }
 
 Word ThreadState::constant(std::int16_t bank, std::int64_t offset) const {
@@ -76,8 +81,8 @@ Word ThreadState::near_address(const DecodedOperand& operand) const {
   for (const auto& [kind, index] : {std::pair{Kind::general, operand.base}, std::pair{Kind::uniform, operand.ubase}}) {
     if (index < 0) continue;
     const Word word = reg(kind, index);
-    if (!word.known) return {};
-    sum.value += word.value;
+    if (!word.known) return {.varies = word.varies};
+    sum.value += word.value, sum.varies |= word.varies;
   }
   return sum;
 }
@@ -91,7 +96,8 @@ IntegerSource ThreadState::source(const DecodedOperand& operand) const {
       break;
     case Kind::constant:
       if (const Word offset = near_address(operand); offset.known)
-        from.low = constant(operand.bank, offset.value), from.high = constant(operand.bank, offset.value + 4);
+        from.low = constant(operand.bank, offset.value), from.high = constant(operand.bank, offset.value + 4),
+        from.low.varies |= offset.varies;
       break;
     case Kind::memory:
     case Kind::other:
@@ -113,6 +119,35 @@ void ThreadState::forget(const Instruction& i) {
                                                                : Kind::uniform_predicate;
       if (span.file != RegisterFile::convergence) set(kind, static_cast<std::int16_t>(span.first), k, {});
     }
+}
+
+VaryingWords ThreadState::move_predicates(const Instruction& i, const std::vector<DecodedOperand>& operands) {
+  constexpr std::uint32_t all = 0x7f;
+  if (i.opcode == "R2P") {
+    const Word bits = operands.size() > 1 ? source(operands[1]).low : Word{};
+    const std::uint32_t mask = operands.size() > 2 ? operands[2].number : all;
+    const VaryingWords varies = bits.varies;
+    for (std::uint32_t k = 0; k < 7; ++k)
+      if (mask >> k & 1)
+        set(Kind::predicate, static_cast<std::int16_t>(k), 0,
+            bits.known && i.modifiers.empty() ? Word::of(bits.value >> k & 1) : Word{});
+    return varies;
+  }
+  forget(i);
+  if (operands.size() < 4 || !i.modifiers.empty()) return 0;
+  VaryingWords varies = 0;
+  const std::uint32_t mask = source(operands[3]).low.value;
+  Word kept = source(operands[2]).low;
+  for (std::uint32_t k = 0; k < 7; ++k) {
+    if ((mask >> k & 1) == 0) continue;
+    const Word bit = reg(Kind::predicate, static_cast<std::int16_t>(k));
+    varies |= bit.varies;
+    kept.known = kept.known && bit.known;
+    kept.value = (kept.value & ~(1U << k)) | (bit.value != 0 ? 1U << k : 0);
+  }
+  kept.origin = 0;
+  set(operands[0].kind, operands[0].index, 0, kept);
+  return varies;
 }
 
 Word ThreadState::special(std::string_view name) const {

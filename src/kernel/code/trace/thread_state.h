@@ -31,6 +31,8 @@ class ThreadState {
   Word guard(const Instruction& instruction) const;
   void forget(const Instruction& instruction);  // the registers that it writes
   std::uint32_t lane() const;
+  // P2R and R2P; what the bits that are moved depend on.
+  VaryingWords move_predicates(const Instruction& instruction, const std::vector<DecodedOperand>& operands);
 
  private:
   Word parameter(std::int64_t offset) const;

@@ -148,10 +148,11 @@ Description describe_backward(const DescribeInput& input, const BlockTile& tile)
   if (input.facts.pass == AttentionPass::backward)
     out.missing.push_back({"preprocess, convert",
                            "launches of other kernels, with row sums of dO O and dQ in its format: "
-                           "state their warps and registers to predict their time"});
+                           "state their warps and registers to predict their time",
+                           true});
   else
     out.missing.push_back({owns_keys(input.facts) ? "preprocess, dq" : "preprocess, dkv",
-                           "launches of other kernels; describe them by themselves"});
+                           "launches of other kernels; describe them by themselves", true});
   if (input.facts.copy_engine && input.facts.pass != AttentionPass::backward && input.facts.passes_of_copy == 0)
     out.missing.push_back(
         {owns_keys(input.facts) ? "tile_q" : "tile_kv",

@@ -23,7 +23,8 @@ void describe_parts(const GridUse& use, const Workload& w, Description& out) {
   part.add("free", "[splits]", source, "the grid states the number of parts");
   out.missing.push_back({"combine",
                          "the launch that merges the parts is another kernel; state its warps, registers and "
-                         "work to predict its time"});
+                         "work to predict its time",
+                         true});
 }
 
 }  // namespace

@@ -216,10 +216,20 @@ class Tracer {
       for (BlockVisit& visit : visits) found_.blocks.push_back(std::move(visit));
       if (executed_ > most_instructions) break;
     }
+    leave_out_varying();
     return std::move(found_);
   }
 
  private:
+  // Words on which nothing depends are no sizes.
+  void leave_out_varying() {
+    const std::vector<std::int64_t>& varying = input_.launch.varying;
+    std::set<std::int64_t> read = machine_.words_read();
+    for (std::size_t i = 0; i < varying.size(); ++i)
+      if ((found_.varies & varying_bit(i)) == 0) read.erase(varying[i]);
+    found_.words = integers_of(input_.launch, read, input_.maps);
+  }
+
   // The first warp of each kind that visits an array which no earlier one visits.
   void choose_warps() {
     const TracedLaunch& launch = input_.launch;
@@ -244,6 +254,7 @@ class Tracer {
     found_.guesses = std::max(found_.guesses, run.guesses);
     found_.claims = found_.claims || (run.claims && run.guesses > 0);
     if (!run.stopped.empty()) found_.stopped = run.stopped;
+    found_.varies |= run.varies;
     const CodeSection& section = input_.code.section;
     std::vector<BlockVisit> whole =
         visits_of(run, places_, section, block, std::vector<bool>(section.instructions.size()));

@@ -44,6 +44,7 @@ struct LaunchEvidence {
   std::int64_t guesses = 0;  // branches on values from memory, at most of one thread
   bool claims = false;       // blocks take the place of each tile but their first from a counter in memory
   std::string stopped;       // why threads did not reach their end
+  VaryingWords varies = 0;   // what it depends on; not stored
 };
 
 struct EvidenceInput {

@@ -24,6 +24,7 @@ struct LaunchSizes {
   bool folded = false;               // entries and heads are one index that the launch does not divide: batch is 1
   bool falling = false;              // keys are read from the last to the first
   bool q_falling = false;            // the first block of a head takes its last tile
+  bool own_last_tile = false;        // warpgroups of a block end at tiles of keys of their own
 };
 
 // Reads the launch in every way in which its grid, the bytes that its blocks read and the integers among its parameters
