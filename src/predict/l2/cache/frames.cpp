@@ -45,18 +45,24 @@ void FrameSweep::touch(L2Cache& cache, std::size_t slot, int place, int side) {
     const int age = 1 + static_cast<int>(touched_ / touches_a_look % (places_ - 1));
     if (touches >= age) {
       const int at = entry(slot, (place - age + places_) % places_);
-      FrameAge& found = ages_[static_cast<std::size_t>(age)];
-      found.touched += bytes, found.missing += static_cast<double>(cache.missing(at, side));
-      found.written += static_cast<double>(cache.overwritten(at));
+      cache.later(L2Cache::Use::missing, at, side, first_tally + age);
+      cache.later(L2Cache::Use::overwritten, at, side, first_tally + age);
+      ages_[static_cast<std::size_t>(age)].touched += bytes;
     }
   }
-  const int at = entry(slot, place);
-  const std::int64_t missing = cache.missing(at, side);
-  const L2Cache::StoreTraffic stored = cache.store(at);  // loads are of last use: they leave no copy
-  if (touches++ < places_) return;                       // the block's first sweep
-  FrameAge& found = ages_.back();
-  found.touched += bytes, found.missing += static_cast<double>(missing);
-  found.written += static_cast<double>(stored.written);
+  const bool again = touches++ >= places_;  // not the block's first sweep
+  if (again) ages_.back().touched += bytes;
+  if (again) cache.later(L2Cache::Use::missing, entry(slot, place), side, first_tally + places_);
+  // Loads are of last use: they leave no copy.
+  cache.later(L2Cache::Use::store, entry(slot, place), side, again ? stores : first_stores);
+}
+
+void FrameSweep::count(const L2Cache::Tallies& tallies) {
+  for (std::size_t age = 1; age < ages_.size(); ++age) {
+    const L2Cache::Tally& tally = tallies[first_tally + age];
+    ages_[age].missing += static_cast<double>(tally.lacked), ages_[age].written += static_cast<double>(tally.written);
+  }
+  ages_.back().written += static_cast<double>(tallies[stores].written);
 }
 
 }  // namespace tilescope

@@ -35,7 +35,12 @@ class FrameSweep {
              std::vector<int>& first);
 
   // The block in the slot stores and loads its place; one other age of its frame is looked at.
+  // Its tallies: what was missing and overwritten at age a is at first_tally + a, of a whole frame's in `stores`.
   void touch(L2Cache& cache, std::size_t slot, int place, int side);
+  static constexpr int first_tally = L2Cache::most_tallies - LocalFrames::most_places - 1, stores = first_tally - 1,
+                       first_stores = first_tally - 2;
+  // Adds what the touches met in a cache.
+  void count(const L2Cache::Tallies& tallies);
   const FrameAges& ages() const { return ages_; }
 
  private:

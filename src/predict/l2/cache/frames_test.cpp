@@ -58,6 +58,7 @@ TEST_CASE("an age of a frame misses the L2 as often as in plain lists of places"
       for (int place = 0; place < places; ++place)
         for (int slot = 0; slot < slots; ++slot)
           sweep.touch(cache, static_cast<std::size_t>(slot), place, 0), plain.touch(slot, place);
+    sweep.count(cache.settle());
     for (int age = 1; age <= places; ++age) {
       CAPTURE(age);
       const FrameAge &found = sweep.ages()[static_cast<std::size_t>(age)],
