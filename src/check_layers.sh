@@ -64,7 +64,7 @@ allow analysis base diagram schedule cost hardware kernel predict search records
 allow wasm base schedule hardware predict request analysis simulate
 allow report base analysis
 allow cli base config hardware loopbounds simulate poly optimum lower expr stream diagram schedule cost draw derive boundaries kernel predict search request network records import compare launches analysis report validate
-allow fuzz base diagram kernel predict records request compare cli
+allow fuzz base diagram hardware kernel simulate predict records request compare cli
 only 'yaml-cpp/' config
 only 'boost/' cli
 only 'sqlite3' import cli/output/rows

@@ -44,15 +44,25 @@ std::int16_t number_in(const std::string& operand) {
   return value;
 }
 
+const std::string& operand_of(const Instruction& instruction, std::size_t place) {
+  if (place < instruction.operands.size()) return instruction.operands[place];
+  throw InputError(Diagnostic{.path = instruction.text(), .message = "lacks an operand"});
+}
+
 // A barrier whose number is in a register is each warpgroup's own.
-std::int16_t barrier_in(const std::string& operand) {
-  return operand.starts_with("R") ? SmOperation::turn : number_in(operand);
+std::int16_t barrier_in(const Instruction& instruction) {
+  constexpr int barriers = 16;  // of a block
+  const std::string& operand = operand_of(instruction, 0);
+  if (operand.starts_with("R")) return SmOperation::turn;
+  const std::int16_t number = number_in(operand);
+  if (number < barriers) return number;
+  throw InputError(Diagnostic{.path = instruction.text(), .message = "names no barrier from 0 to 15"});
 }
 
 void add_barrier(const Instruction& instruction, int warps, SmOperation& op) {
   const auto& operands = instruction.operands;
   op.effect = instruction.has("SYNC") ? SmEffect::barrier_sync : SmEffect::barrier_arrive;
-  op.number = barrier_in(operands.at(0));
+  op.number = barrier_in(instruction);
   const int counted = operands.size() > 1 ? number_in(operands[1]) / warp_threads : warps;
   op.count = static_cast<std::int16_t>(std::min(counted, warps));
 }
@@ -167,7 +177,7 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
   } else if (instruction.opcode == "LDGDEPBAR") {
     op.effect = SmEffect::copy_group, op.number = op.result_board, op.result_board = IssueControl::no_scoreboard;
   } else if (instruction.opcode == "DEPBAR") {
-    op.effect = SmEffect::group_wait, op.number = number_in(instruction.operands.at(0));
+    op.effect = SmEffect::group_wait, op.number = number_in(operand_of(instruction, 0));
     op.count = instruction.operands.size() > 1 ? number_in(instruction.operands[1]) : std::int16_t{0};
   } else if (instruction.opcode == "SYNCS" && instruction.has("PHASECHK")) {
     op.latency = limits_.phase_latency;
@@ -181,7 +191,7 @@ SmOperation SmMachine::operation(const Instruction& instruction, int warps) cons
       op.busy = std::max(op.busy, ticks(static_cast<double>(matrix->shared_bytes()) / limits_.shared_bytes_a_clock));
   } else if (instruction.opcode == "WARPGROUP" && instruction.has("DEPBAR")) {
     op.effect = SmEffect::product_wait;
-    op.count = number_in(instruction.operands.back());
+    op.count = number_in(operand_of(instruction, instruction.operands.size() - 1));
   }
   add_held(op);
   return op;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
+
+#include "predict/l2/cache/piece_uses.h"
 
 namespace tilescope {
 namespace {
@@ -123,159 +126,119 @@ void L2Cache::reset(const CacheShape& shape, std::span<const CachePiece> pieces,
   sets_.assign(static_cast<std::size_t>(groups) << bits_, {});
   dirty_.assign(static_cast<std::size_t>(groups) << bits_, {});
   cut(pieces, first, groups, fragment);
-  links_.assign(fragments_.size() << 2 * bits_, {});
-  dirty_links_.assign(fragments_.size() << bits_, {});
-  written_.assign(fragments_.size() << bits_, never);
+  sort_by_group(static_cast<std::size_t>(groups));
+  links_.assign(pieces_.size() << 2 * bits_, {});
+  dirty_links_.assign(pieces_.size() << bits_, {});
+  written_.assign(pieces_.size() << bits_, never);
+  constexpr std::int64_t most_waiting = 1 << 18, most_depth = 1024;
+  depth_ = static_cast<int>(std::clamp<std::int64_t>(most_waiting / groups, 1, most_depth));
+  waiting_.reset(), waits_.assign(static_cast<std::size_t>(groups), 0), tallies_ = {};
 }
 
-std::size_t L2Cache::at_partition(std::size_t index, int partition) const {
-  return index << bits_ | static_cast<std::size_t>(partition);
-}
-
-std::size_t L2Cache::line(std::size_t fragment, int side, int home) const {
-  return at_partition(at_partition(fragment, side), home);
-}
-
-void L2Cache::take(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes) {
-  const LruLink link = links[at];
-  (link.previous < 0 ? list.newest : links[static_cast<std::size_t>(link.previous)].next) = link.next;
-  (link.next < 0 ? list.oldest : links[static_cast<std::size_t>(link.next)].previous) = link.previous;
-  links[at].previous = absent;
-  list.bytes -= bytes;
-}
-
-void L2Cache::put(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes) {
-  links[at] = {-1, list.newest};
-  (list.newest < 0 ? list.oldest : links[static_cast<std::size_t>(list.newest)].previous) = static_cast<int>(at);
-  list.newest = static_cast<int>(at);
-  list.bytes += bytes;
-}
-
-// Unwritten contents go to DRAM.
-void L2Cache::clean(std::size_t fragment, int home) {
-  const std::size_t at = at_partition(fragment, home);
-  if (written_[at] != unwritten) return;
-  written_[at] = written;
-  const Fragment& own = fragments_[fragment];
-  take(dirty_links_, dirty_[at_partition(static_cast<std::size_t>(own.group), home)], at, own.part);
-  if (outer_ != nullptr) outer_->use(fragment, home, home);
-}
-
-void L2Cache::supply(std::size_t fragment, int home) {
-  if (!use(fragment, home, home)) supplied_ += fragments_[fragment].part;
-}
-
-void L2Cache::drop_oldest(List& set) {
-  const auto at = static_cast<std::size_t>(set.oldest), last = (std::size_t{1} << bits_) - 1;
-  const std::size_t fragment = at >> 2 * bits_, side = at >> bits_ & last, home = at & last;
-  take(links_, set, at, fragments_[fragment].part);
-  if (side == home) clean(fragment, static_cast<int>(home));
-}
-
-bool L2Cache::use(std::size_t fragment, int side, int home) {
-  const Fragment& own = fragments_[fragment];
-  List& set = sets_[at_partition(static_cast<std::size_t>(own.group), side)];
-  const std::size_t at = line(fragment, side, home);
-  const LruLink link = links_[at];
-  if (link.previous == absent) {
-    put(links_, set, at, own.part);
-    while (set.bytes > room_) drop_oldest(set);
-    return false;
+// Gives each fragment its piece, in the order of groups.
+void L2Cache::sort_by_group(std::size_t groups) {
+  std::vector<int> next(groups + 1, 0);
+  for (const Fragment& each : fragments_) ++next[static_cast<std::size_t>(each.group) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  pieces_.resize(fragments_.size());
+  for (std::size_t f = 0; f < fragments_.size(); ++f) {
+    Fragment& own = fragments_[f];
+    const int part = std::exchange(own.place, next[static_cast<std::size_t>(own.group)]++);
+    pieces_[static_cast<std::size_t>(own.place)] = {own.group, part, static_cast<int>(f)};
   }
-  if (link.previous < 0) return true;  // the newest
-  links_[static_cast<std::size_t>(link.previous)].next = link.next;
-  (link.next < 0 ? set.oldest : links_[static_cast<std::size_t>(link.next)].previous) = link.previous;
-  links_[at] = {-1, set.newest};
-  links_[static_cast<std::size_t>(set.newest)].previous = static_cast<int>(at);
-  set.newest = static_cast<int>(at);
-  return true;
+}
+
+std::span<const L2Cache::Fragment> L2Cache::fragments_of(int entry) const {
+  const auto number = static_cast<std::size_t>(entry);
+  return std::span(fragments_)
+      .subspan(static_cast<std::size_t>(first_[number]), static_cast<std::size_t>(first_[number + 1] - first_[number]));
+}
+
+void L2Cache::supply(int fragment, int home) {
+  const std::size_t place = place_of(fragment);
+  const bool there = with_uses([&](auto uses) { return uses.use(place, home, home); });
+  if (!there) supplied_ += pieces_[place].part;
+}
+
+void L2Cache::refresh(int fragment, int home) {
+  with_uses([&](auto uses) { return uses.use(place_of(fragment), home, home); });
 }
 
 std::int64_t L2Cache::read(int entry, int side) {
-  std::int64_t missing = 0;
-  const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
-  const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
-  for (std::size_t f = first; f < end; ++f)
-    for (int home = 0; home < partitions_; ++home) {
-      if (use(f, side, home)) continue;  // nobody asks the home
-      if (home != side && use(f, home, home)) continue;
-      missing += fragments_[f].part;
-      if (outer_ != nullptr) outer_->supply(f, home);
-    }
-  return missing;
-}
-
-std::int64_t L2Cache::read_last(int entry, int side) {
-  std::int64_t missing = 0;
-  const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
-  const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
-  for (std::size_t f = first; f < end; ++f)
-    for (int home = 0; home < partitions_; ++home) {
-      const bool held = home == side ? use(f, home, home)
-                                     : links_[line(f, side, home)].previous != absent ||
-                                           links_[line(f, home, home)].previous != absent;
-      if (!held) missing += fragments_[f].part;
-    }
-  return missing;
-}
-
-std::int64_t L2Cache::overwritten(int entry) const {
-  std::int64_t bytes = 0;
-  const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
-  const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
-  for (std::size_t f = first; f < end; ++f)
-    for (int home = 0; home < partitions_; ++home)
-      if (written_[at_partition(f, home)] == written) bytes += fragments_[f].part;
-  return bytes;
+  return with_uses([&](auto uses) {
+    std::int64_t missing = 0;
+    for (const Fragment& each : fragments_of(entry)) missing += uses.read(place_of(each), side);
+    return missing;
+  });
 }
 
 L2Cache::StoreTraffic L2Cache::store(int entry, bool fetches) {
-  StoreTraffic result;
-  const auto first = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry)]);
-  const auto end = static_cast<std::size_t>(first_[static_cast<std::size_t>(entry) + 1]);
-  for (std::size_t f = first; f < end; ++f)
-    for (int home = 0; home < partitions_; ++home) {
-      const std::int64_t part = fragments_[f].part;
-      if (!use(f, home, home)) {
-        result.lacked += part;
-        if (fetches && outer_ != nullptr) outer_->supply(f, home);
-      }
-      const std::size_t at = at_partition(f, home);
-      if (written_[at] == written) result.written += part;
-      List& stored = dirty_[at_partition(static_cast<std::size_t>(fragments_[f].group), home)];
-      if (written_[at] == unwritten) take(dirty_links_, stored, at, part);
-      written_[at] = unwritten;
-      put(dirty_links_, stored, at, part);
-      if (links_[line(f, home, home)].previous == absent) clean(f, home);  // it had no room at all
-      while (stored.bytes > dirty_room_) clean(static_cast<std::size_t>(stored.oldest) >> bits_, home);
+  return with_uses([&](auto uses) {
+    StoreTraffic all;
+    for (const Fragment& each : fragments_of(entry)) {
+      const StoreTraffic one = uses.store(place_of(each), fetches);
+      all.lacked += one.lacked, all.written += one.written;
     }
-  return result;
+    return all;
+  });
+}
+
+std::int64_t L2Cache::read_last(int entry, int side) {
+  return with_uses([&](auto uses) {
+    std::int64_t missing = 0;
+    for (const Fragment& each : fragments_of(entry)) missing += uses.read_last(place_of(each), side);
+    return missing;
+  });
+}
+
+std::int64_t L2Cache::overwritten(int entry) {
+  return with_uses([&](auto uses) {
+    std::int64_t bytes = 0;
+    for (const Fragment& each : fragments_of(entry)) bytes += uses.overwritten(place_of(each));
+    return bytes;
+  });
+}
+
+void L2Cache::later(Use use, int entry, int side, int tally) {
+  if (!waiting_) waiting_ = std::make_unique_for_overwrite<Waiting[]>(waits_.size() * static_cast<std::size_t>(depth_));
+  for (const Fragment& each : fragments_of(entry)) {
+    const auto group = static_cast<std::size_t>(each.group);
+    int& waits = waits_[group];
+    waiting_[group * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(waits)] = {
+        each.place, use, static_cast<std::uint8_t>(side), static_cast<std::uint8_t>(tally)};
+    if (++waits == depth_) carry_out(group);
+  }
+}
+
+void L2Cache::carry_out(std::size_t group) {
+  const auto count = static_cast<std::size_t>(std::exchange(waits_[group], 0));
+  const Waiting* first = waiting_.get() + group * static_cast<std::size_t>(depth_);
+  with_uses([&](auto uses) { uses.carry_out(std::span(first, count)); });
+}
+
+const L2Cache::Tallies& L2Cache::settle() {
+  for (std::size_t group = 0; group < waits_.size(); ++group)
+    if (waits_[group] > 0) carry_out(group);
+  return tallies_;
 }
 
 std::int64_t L2Cache::bytes(int entry) const {
   std::int64_t all = 0;
-  for (int f = first_[static_cast<std::size_t>(entry)]; f < first_[static_cast<std::size_t>(entry) + 1]; ++f)
-    all += std::int64_t{fragments_[static_cast<std::size_t>(f)].part} * partitions_;
+  for (const Fragment& each : fragments_of(entry)) all += std::int64_t{pieces_[place_of(each)].part} * partitions_;
   return all;
 }
 
 void L2Cache::write_back(int entry) {
-  for (int f = first_[static_cast<std::size_t>(entry)]; f < first_[static_cast<std::size_t>(entry) + 1]; ++f)
-    for (int home = 0; home < partitions_; ++home) clean(static_cast<std::size_t>(f), home);
+  with_uses([&](auto uses) {
+    for (const Fragment& each : fragments_of(entry))
+      for (int home = 0; home < partitions_; ++home) uses.clean(place_of(each), home);
+  });
 }
 
 void L2Cache::drop(int entry) {
-  for (int i = first_[static_cast<std::size_t>(entry)]; i < first_[static_cast<std::size_t>(entry) + 1]; ++i) {
-    const auto f = static_cast<std::size_t>(i);
-    const Fragment& own = fragments_[f];
-    for (int home = 0; home < partitions_; ++home) {
-      clean(f, home);
-      written_[at_partition(f, home)] = never;
-      for (int side = 0; side < partitions_; ++side)
-        if (const std::size_t at = line(f, side, home); links_[at].previous != absent)
-          take(links_, sets_[at_partition(static_cast<std::size_t>(own.group), side)], at, own.part);
-    }
-  }
+  with_uses([&](auto uses) {
+    for (const Fragment& each : fragments_of(entry)) uses.drop(place_of(each));
+  });
 }
 
 }  // namespace tilescope

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -66,7 +67,7 @@ class L2Cache {
   // A unit of `side` reads the entry: bytes that DRAM supplies.
   std::int64_t read(int entry, int side);
   // The same by loads that are marked as the last use (LDL.LU): data whose home is the unit's side is refreshed; other
-  // data comes from its home, which leaves no copy and refreshes nothing (validate/microbench/last_use.json).
+  // data comes from its home, which leaves no copy and refreshes nothing (validate/microbench/last_use).
   std::int64_t read_last(int entry, int side);
   // The entry is stored or added to: bytes it lacked, which an addition fetches (`fetches`: from the outer cache); and
   // bytes of its earlier contents that had gone to DRAM (0 when it was never stored).
@@ -80,14 +81,40 @@ class L2Cache {
   void drop(int entry);
   std::int64_t bytes(int entry) const;
   // What a store would give, without one: bytes of earlier contents that have gone to DRAM.
-  std::int64_t overwritten(int entry) const;
+  std::int64_t overwritten(int entry);
+
+  // The same for callers that need sums alone, and faster: carried out later, for one group of sets after the other,
+  // whose lines then are near. Groups do not see each other.
+  enum class Use : std::uint8_t { read, read_last, store, overwritten };
+  struct Tally {
+    std::int64_t lacked = 0, written = 0;  // bytes
+  };
+  // `tally`: below most_tallies, to which the bytes are added.
+  static constexpr int most_tallies = 128;
+  using Tallies = std::array<Tally, most_tallies>;
+  void later(Use use, int entry, int side, int tally);
+  // Carries out what is left, and returns the tallies.
+  const Tallies& settle();
+  // `later` becomes now, so that other uses may come between.
+  void carry_out_at_once() { depth_ = 1; }
 
  private:
   static constexpr int absent = -2;  // previous of a line that is in no list
 
   struct Fragment {
     int group = 0;
+    int place = 0;  // of its piece; while fragments are cut: bytes at each home
+  };
+  // A fragment among those of its group, which lie side by side.
+  struct Piece {
+    int group = 0;
     int part = 0;  // bytes at each home
+    int fragment = 0;
+  };
+  struct Waiting {
+    int place;
+    Use use;
+    std::uint8_t side, tally;
   };
   // A line of a fragment in a set's order of use, or in the order in which its group was stored.
   struct LruLink {
@@ -99,24 +126,35 @@ class L2Cache {
   };
   enum WriteState : char { never, unwritten, written };
 
-  std::size_t at_partition(std::size_t index, int partition) const;
-  std::size_t line(std::size_t fragment, int side, int home) const;
   void cut(std::span<const CachePiece> pieces, std::span<const int> first, std::int64_t groups, std::int64_t bytes);
   void cut_entry(std::span<const CachePiece> pieces, std::int64_t groups, std::int64_t bytes);  // groups: of a slice
-  bool use(std::size_t fragment, int side, int home);                                           // whether it was there
-  void drop_oldest(List& set);
-  void clean(std::size_t fragment, int home);
-  void supply(std::size_t fragment, int home);  // to a cache before this one, from here or from memory
-  static void take(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes);
-  static void put(std::vector<LruLink>& links, List& list, std::size_t at, std::int64_t bytes);
+  void sort_by_group(std::size_t groups);
+  std::span<const Fragment> fragments_of(int entry) const;
+  static std::size_t place_of(const Fragment& fragment) { return static_cast<std::size_t>(fragment.place); }
+  std::size_t place_of(int fragment) const { return place_of(fragments_[static_cast<std::size_t>(fragment)]); }
+  void supply(int fragment, int home);   // to a cache before this one, from here or from memory
+  void refresh(int fragment, int home);  // what a cache before this one wrote back
+  void carry_out(std::size_t group);
 
-  int partitions_ = 1, bits_ = 0;           // bits: of a partition's number, so that no index takes a division
-  std::int64_t room_ = 0, dirty_room_ = 0;  // bytes of a group in a partition
-  std::vector<int> first_;                  // fragment of each entry
-  std::vector<Fragment> fragments_;
-  std::vector<LruLink> links_, dirty_links_;  // by line(); by fragment and home
+  // What a piece and its sets do; `bits`: of a partition's number. In piece_uses.h.
+  template <int bits>
+  struct PieceUses;
+  // Calls `what` with the uses of this cache.
+  template <class What>
+  auto with_uses(const What& what);
+
+  int partitions_ = 1, bits_ = 0;             // bits: of a partition's number, so that no index takes a division
+  std::int64_t room_ = 0, dirty_room_ = 0;    // bytes of a group in a partition
+  std::vector<int> first_;                    // fragment of each entry
+  std::vector<Fragment> fragments_;           // by entry
+  std::vector<Piece> pieces_;                 // by group
+  std::vector<LruLink> links_, dirty_links_;  // by line(); by piece and home
   std::vector<List> sets_, dirty_;            // by group and side; by group and home
-  std::vector<WriteState> written_;           // by fragment and home
+  std::vector<WriteState> written_;           // by piece and home
+  std::unique_ptr<Waiting[]> waiting_;        // by group, as many as depth_
+  std::vector<int> waits_;                    // by group: how many
+  int depth_ = 0;
+  Tallies tallies_{};
   L2Cache* outer_ = nullptr;
   std::int64_t supplied_ = 0;  // bytes
 };

@@ -136,6 +136,45 @@ TEST_CASE("one set behaves like a plain list of lines") {
   }
 }
 
+TEST_CASE("uses that are carried out later, group by group, move the same bytes") {
+  std::mt19937 random(11);
+  for (const int partitions : {1, 2, 3, 4})
+    for (const std::int64_t ways : {0, 4, 16}) {
+      const CacheShape shape{.capacity = 4 << 20, .partitions = partitions, .ways = ways, .dirty = 0.5};
+      std::vector<CachePiece> pieces;
+      for (int i = 0; i < 300; ++i)
+        pieces.push_back(
+            {static_cast<std::int64_t>(random() % (64 << 20)), static_cast<std::int64_t>(random() % 200000)});
+      std::vector<int> first{0};
+      while (first.back() + 3 < static_cast<int>(pieces.size()))
+        first.push_back(first.back() + 1 + static_cast<int>(random() % 3));
+      L2Cache now, later;
+      now.reset(shape, pieces, first), later.reset(shape, pieces, first);
+      L2Cache::Tallies expected{};
+      for (int i = 0; i < 20000; ++i) {
+        const int entry = static_cast<int>(random() % (i % 4000 < 2000 ? first.size() - 1 : 20)),
+                  side = static_cast<int>(random() % static_cast<unsigned>(partitions)),
+                  tally = static_cast<int>(random() % 5);
+        const auto use = static_cast<L2Cache::Use>(random() % 4);
+        L2Cache::Tally& sum = expected[static_cast<std::size_t>(tally)];
+        if (use == L2Cache::Use::read) sum.lacked += now.read(entry, side);
+        else if (use == L2Cache::Use::read_last) sum.lacked += now.read_last(entry, side);
+        else if (use == L2Cache::Use::overwritten) sum.written += now.overwritten(entry);
+        else {
+          const L2Cache::StoreTraffic stored = now.store(entry);
+          sum.lacked += stored.lacked, sum.written += stored.written;
+        }
+        later.later(use, entry, side, tally);
+      }
+      const L2Cache::Tallies& found = later.settle();
+      for (std::size_t tally = 0; tally < 5; ++tally) {
+        CHECK(found[tally].lacked == expected[tally].lacked);
+        CHECK(found[tally].written == expected[tally].written);
+        CHECK(found[tally].lacked > 0);
+      }
+    }
+}
+
 TEST_CASE("an entry of several pieces behaves like its pieces") {
   const CacheShape shape{.capacity = 1 << 20, .partitions = 2, .ways = 16, .dirty = 0.5};
   const std::vector<CachePiece> pieces{{0, 1000}, {300000, 70000}, {900000, 65536}};

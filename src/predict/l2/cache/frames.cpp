@@ -53,9 +53,9 @@ int FrameSweep::loaded_age(std::size_t slot, int place) const {
 void FrameSweep::load(L2Cache& cache, std::size_t slot, int place, int age, int side) {
   const int of = (place - age + places_) % places_;
   if (loaded_age(slot, of) != age || touches_[slot] < age) return;
-  const auto missing = static_cast<double>(cache.read_last(entry(slot, of), side));
-  if (touches_[slot] < places_) return;  // the block's first sweep
-  traffic_.loads.bytes += static_cast<double>(place_bytes_), traffic_.loads.moved += missing;
+  const bool again = touches_[slot] >= places_;  // not the block's first sweep
+  if (again) traffic_.loads.bytes += static_cast<double>(place_bytes_);
+  cache.later(L2Cache::Use::read_last, entry(slot, of), side, again ? loads : uncounted);
 }
 
 void FrameSweep::touch(L2Cache& cache, std::size_t slot, int place, int side) {
@@ -65,16 +65,23 @@ void FrameSweep::touch(L2Cache& cache, std::size_t slot, int place, int side) {
   if (places_ > 1 && touched_++ % touches_a_look == 0) {
     const int age = 1 + static_cast<int>(touched_ / touches_a_look % (places_ - 1));
     if (touches_[slot] >= age) {
-      FrameAge& found = traffic_.stores[static_cast<std::size_t>(age)];
-      found.bytes += bytes;
-      found.moved += static_cast<double>(cache.overwritten(entry(slot, (place - age + places_) % places_)));
+      traffic_.stores[static_cast<std::size_t>(age)].bytes += bytes;
+      cache.later(L2Cache::Use::overwritten, entry(slot, (place - age + places_) % places_), side, first_tally + age);
     }
   }
   for (int age = 1; age < places_; ++age) load(cache, slot, place, age, side);
-  const L2Cache::StoreTraffic stored = cache.store(entry(slot, place));
+  const bool again = touches_[slot] >= places_;
+  if (again) traffic_.stores.back().bytes += bytes;
+  cache.later(L2Cache::Use::store, entry(slot, place), side, again ? stores : uncounted);
   load(cache, slot, place, 0, side);
-  if (touches_[slot]++ < places_) return;
-  traffic_.stores.back().bytes += bytes, traffic_.stores.back().moved += static_cast<double>(stored.written);
+  ++touches_[slot];
+}
+
+void FrameSweep::count(const L2Cache::Tallies& tallies) {
+  for (std::size_t age = 1; age < traffic_.stores.size(); ++age)
+    traffic_.stores[age].moved += static_cast<double>(tallies[first_tally + age].written);
+  traffic_.stores.back().moved += static_cast<double>(tallies[stores].written);
+  traffic_.loads.moved += static_cast<double>(tallies[loads].lacked);
 }
 
 }  // namespace tilescope

@@ -42,6 +42,11 @@ class FrameSweep {
   // The block in the slot stores its place, and loads those whose contents have the age at which they are loaded; one
   // other age of its frame is looked at.
   void touch(L2Cache& cache, std::size_t slot, int place, int side);
+  // The touches' tallies in a cache: contents that a look at age a found gone are at first_tally + a.
+  static constexpr int first_tally = L2Cache::most_tallies - LocalFrames::most_places - 1, stores = first_tally - 1,
+                       loads = first_tally - 2, uncounted = first_tally - 3;  // uncounted: of a block's first sweep
+  // Adds what the touches met in a cache.
+  void count(const L2Cache::Tallies& tallies);
   const FrameTraffic& traffic() const { return traffic_; }
   // Places after its store at which a place of the slot is loaded: a fixed sequence with the shares of loaded_after.
   int loaded_age(std::size_t slot, int place) const;

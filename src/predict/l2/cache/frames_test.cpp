@@ -74,6 +74,7 @@ TEST_CASE("sweeps of frames miss the L2 as often as plain lists of places") {
       for (int place = 0; place < places; ++place)
         for (int slot = 0; slot < slots; ++slot)
           sweep.touch(cache, static_cast<std::size_t>(slot), place, 0), plain.touch(slot, place);
+    sweep.count(cache.settle());
     REQUIRE(plain.loads.bytes > 100 * slots * places);
     CHECK(sweep.traffic().loads.part() == doctest::Approx(plain.loads.part()).epsilon(0.001));
     for (int age = 1; age <= places; ++age) {

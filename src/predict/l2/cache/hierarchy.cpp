@@ -11,11 +11,12 @@ void CacheHierarchy::reset(const CacheShape& shape, std::span<const CachePiece> 
       .capacity = shape.last_level_capacity, .partitions = shape.partitions, .ways = shape.last_level_ways};
   std::int64_t fragment = L2Cache::fragment_bytes(shape, pieces);
   if (has_last_level_) fragment = std::max(fragment, L2Cache::fragment_bytes(last, pieces));
-  l2_.assign(static_cast<std::size_t>(shape.caches), {});
+  l2_ = std::vector<L2Cache>(static_cast<std::size_t>(shape.caches));
   if (has_last_level_) last_level_.reset(last, pieces, first, fragment);
   for (L2Cache& each : l2_) {
     each.reset(shape, pieces, first, fragment);
     if (has_last_level_) each.put_behind(last_level_);
+    if (!is_alone()) each.carry_out_at_once();
   }
   stored_by_.clear();
   if (shape.caches > 1) stored_by_.assign(first.size() - 1, -1);

@@ -27,6 +27,8 @@ class CacheHierarchy {
   // It stores the entry, or adds to it: then the L2 fetches what it lacks.
   Moved store(int entry, int cache, bool adds);
 
+  // Whether one L2 stands before memory: it can carry out uses later.
+  bool is_alone() const { return l2_.size() == 1 && !has_last_level_; }
   L2Cache& l2(int cache) { return l2_[static_cast<std::size_t>(cache)]; }
 
  private:
