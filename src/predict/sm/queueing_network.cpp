@@ -5,10 +5,10 @@
 namespace tilescope {
 
 double Network::round(std::int64_t customers) const {
-  std::array<double, 6> queue{}, busy{};
+  std::array<double, 5> queue{}, busy{};
   double total = 0, issuing = 0;
   for (std::int64_t n = 1; n <= customers; ++n) {
-    std::array<double, 6> response{};
+    std::array<double, 5> response{};
     total =
         delay + (issue - issue_under_products) * issuing;  // an instruction waits while another customer's is issued
     for (std::size_t i = 0; i < demand.size(); ++i)

@@ -9,7 +9,7 @@ namespace tilescope {
 // The closed network of `customers` groups at stations with these demands, and `delay` clocks in none of them: clocks
 // of one round of a group. The exact recursion over the number of customers.
 struct Network {
-  std::array<double, 6> demand{};   // matrix path, special functions, integer pipe, fp32 pipe, local memory, additions
+  std::array<double, 5> demand{};   // matrix path, special functions, integer pipe, fp32 pipe, the way to the L2
   double delay = 0;                 // less what of the vector work runs under the customer's own products
   double issue = 0;                 // of all that: clocks in which the scheduler issues for the customer
   double issue_under_products = 0;  // of these: under the customer's own products, so that waits do not add to a round

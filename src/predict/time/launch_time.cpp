@@ -25,13 +25,12 @@ double LaunchTime::cold_seconds(double hz) const {
 }
 
 double LaunchTime::cold_busy_clocks() const {
-  const double own = standalone_clocks > 0 ? standalone_clocks : clocks;
-  return own <= 0 ? 0
-                  : busy_clocks / own *
-                        std::max(own + start.cold * highest_hz, streamed(highest_hz) * highest_hz * busy_share);
+  return clocks <= 0 ? 0
+                     : busy_clocks / clocks *
+                           std::max(clocks + start.cold * highest_hz, streamed(highest_hz) * highest_hz * busy_share);
 }
 
-LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const PlacedBlocks& placed,
+LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const Placement& placed,
                        const Faster& faster) {
   const BoundIsland& bound = launch.bound;
   const SmStep& step = clocks.step;
@@ -46,11 +45,10 @@ LaunchTime launch_time(const LaunchAtSm& launch, const SmClocks& clocks, const P
                l2 = std::max({0.0, launch.memory.last_level, launch.memory.l2 / faster_by(faster, Lever::l2)});
   // Where all wait for memory; blocks that are resident together get their last tiles together.
   const auto& measured = bound.hardware.measured;
-  const bool by_memory = hbm * launch.memory.part_in_sequence() >= l2 && measured && measured->hbm.ramp;
+  const bool by_memory = hbm >= l2 && measured && measured->hbm.ramp;
   const std::int64_t together = std::clamp<std::int64_t>(ceil_div(blocks, units), 1, resident);
   LaunchTime time;
-  time.clocks = placed.in_sequence.clocks;
-  time.standalone_clocks = placed.standalone.clocks, time.busy_clocks = placed.standalone.busy;
+  time.clocks = placed.clocks, time.busy_clocks = placed.busy;
   time.memory_seconds = std::max(hbm, l2);
   time.highest_hz = hz;
   time.start = start;
@@ -72,15 +70,14 @@ Repeats repeats_of(const HardwareProfile& hardware, Launches launches) {
   return repeats;
 }
 
-LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, double memory_seconds,
-                            const Repeats& repeats, const Faster& faster) {
+LaunchTime time_in_sequence(const LaunchAtSm& launch, const LaunchTime& by_itself, const Repeats& repeats,
+                            const Faster& faster) {
   LaunchTime time = by_itself;
-  time.memory_seconds = memory_seconds;
   if (!launch.bound.how.waits.loads.empty()) time.start.cold = time.start.warm;
   if (!repeats.all_stays || !at_work(launch.bound, Mechanism::stays_in_l2)) return time;
   // Bytes of memory beyond those of the L2, and the first ones' way.
-  time.warm_saving = std::max(0.0, launch.memory.in_sequence - std::max(0.0, launch.memory.l2));
-  time.warm_clocks = placed_blocks(launch, sm_clocks(launch, faster, Inputs::in_l2)).in_sequence.clocks;
+  time.warm_saving = std::max(0.0, launch.memory.slowest() - std::max(0.0, launch.memory.l2));
+  time.warm_clocks = placed_blocks(launch, sm_clocks(launch, faster, Inputs::in_l2)).clocks;
   return time;
 }
 

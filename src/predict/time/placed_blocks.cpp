@@ -31,8 +31,11 @@ Placement placed_one_by_one(const BoundIsland& bound, std::int64_t resident, con
   return mean;
 }
 
+}  // namespace
+
 // What comes before the first step of a launch counts on the SMs that hold a block; no less than a block's own steps.
-Placement placed_with(const LaunchAtSm& launch, const SmStep& how, double steps) {
+Placement placed_blocks(const LaunchAtSm& launch, const SmClocks& at_sm) {
+  const auto& [steps, how] = at_sm;
   const BoundIsland& bound = launch.bound;
   const std::int64_t blocks = grid_blocks(bound), units = bound.hardware.units.value,
                      resident = std::clamp<std::int64_t>(launch.counts.occupancy.blocks_per_unit, 1, most_resident);
@@ -50,15 +53,6 @@ Placement placed_with(const LaunchAtSm& launch, const SmStep& how, double steps)
     placed.clocks = std::max(placed.clocks, static_cast<double>(ceil_div(blocks, units)) * each + mean * how.latency);
   }
   placed.busy = held * placed.clocks;
-  return placed;
-}
-
-}  // namespace
-
-PlacedBlocks placed_blocks(const LaunchAtSm& launch, const SmClocks& clocks) {
-  PlacedBlocks placed;
-  placed.in_sequence = placed_with(launch, clocks.step, clocks.steps);
-  placed.standalone = clocks.differ ? placed_with(launch, clocks.standalone, clocks.steps) : placed.in_sequence;
   return placed;
 }
 
