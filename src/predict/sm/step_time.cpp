@@ -15,11 +15,6 @@
 namespace tilescope {
 namespace {
 
-// Schedulers pick the oldest warp that can issue, so blocks on a unit do not share it evenly (beside.oldest_first), but
-// where there are no more warps than these on each: microbenchmark on an H200, one mix of instructions, ends equal to
-// 0.04 %.
-constexpr std::int64_t warps_served_alike = 2;
-
 // Of the FLOP of all products of a step, the last one's.
 double last_product_share(const BoundIsland& bound) {
   double last = 0, all = 0;
@@ -241,8 +236,8 @@ SmStep sm_step(const LaunchAtSm& launch, double steps, const Faster& faster, Inp
   // Nothing covers the first tile's copy.
   if (bound.how.persistent)
     step.once = start + rates.hbm / shorter + std::min(copy, part.tensor * last_product_share(bound));
+  // Schedulers pick the oldest warp that can issue.
   step.clocks.oldest_first = at_work(bound, Mechanism::oldest_first) ? rates.oldest_first : 0;
-  step.clocks.even = std::max<std::int64_t>(1, warps_served_alike / a_scheduler);
   if (waits) {
     const BlockWaits both = block_waits(bound, launch.counts, rates);
     step.clocks.fixed = step.once = step.lead = step.trail = 0, step.cold_extra = both.cold - both.warm;

@@ -72,38 +72,19 @@ TEST_CASE("a merge block has one row and 128 columns; it waits for loads, shuffl
   CHECK(sm_step(stages.launches[1], 64).latency - alone == doctest::Approx(2.0 * 7 / 64));  // a step of a part
 }
 
-TEST_CASE(
-    "streamed bytes start with a ramp and end with the step of the last tile; no run is shorter than the host's "
-    "interval") {
-  const LaunchTime streams{.clocks = 1000,
-                           .busy_clocks = 1000,
-                           .memory_seconds = 1e-6,
-                           .highest_hz = 1e9,
-                           .ramp_seconds = 2e-6,
-                           .drain_clocks = 500};
-  CHECK(streams.seconds(1e9) == doctest::Approx(3.5e-6));
-  CHECK(streams.seconds(0.5e9) == doctest::Approx(4e-6));
-  const LaunchTime alike{.clocks = 1000,
-                         .busy_clocks = 1000,
-                         .memory_seconds = 1e-6,
-                         .highest_hz = 1e9,
-                         .ramp_seconds = 2e-6,
-                         .drain_clocks = 500,
-                         .busy_share = 0.9};
-  CHECK(alike.cold_busy_clocks() == doctest::Approx(0.9 * 3500));
-  const LaunchTime works{.clocks = 9000,
-                         .busy_clocks = 9000,
-                         .memory_seconds = 1e-6,
-                         .highest_hz = 1e9,
-                         .ramp_seconds = 2e-6,
-                         .drain_clocks = 500};
+TEST_CASE("streamed bytes start with a ramp; no run is shorter than the host's interval") {
+  const LaunchTime streams{
+      .clocks = 1000, .busy_clocks = 1000, .memory_seconds = 1e-6, .highest_hz = 1e9, .ramp_seconds = 2e-6};
+  CHECK(streams.seconds(1e9) == doctest::Approx(3e-6));
+  CHECK(streams.seconds(0.5e9) == doctest::Approx(3e-6));
+  LaunchTime alike = streams;
+  alike.busy_share = 0.9;
+  CHECK(alike.cold_busy_clocks() == doctest::Approx(0.9 * 3000));
+  LaunchTime works = streams;
+  works.clocks = works.busy_clocks = 9000;
   CHECK(works.seconds(1e9) == doctest::Approx(9e-6));
-  const LaunchTime nothing{.clocks = 100,
-                           .busy_clocks = 100,
-                           .memory_seconds = 0,
-                           .highest_hz = 1e9,
-                           .ramp_seconds = 2e-6,
-                           .drain_clocks = 500};
+  LaunchTime nothing = streams;
+  nothing.clocks = nothing.busy_clocks = 100, nothing.memory_seconds = 0;
   CHECK(nothing.seconds(1e9) == doctest::Approx(1e-7));
   const Plan plan = load_plan_for_kernel("fused_mma", data);
   HardwareProfile hardware = textbook();

@@ -14,14 +14,12 @@ struct LaunchTime {
   double highest_hz = 0;      // the clock falls to this where tensor cores work, whatever the power
   FirstTiles start = {};
   double ramp_seconds = 0;  // until memory delivers at its rate; 0: L2 is slower, or the profile does not say
-  double drain_clocks = 0;  // from the last tile's arrival to the end
   double busy_share = 1;    // of a stream's time that an SM has blocks, for memory does not serve all alike
   double warm_saving = 0;   // s that bytes which the L2 holds from run to run take less than those from memory
   double warm_clocks = -1;  // `clocks` where the L2 holds all that is loaded from run to run; < 0: it does not
   MemoryWait memory_wait = {};
 
-  // Bytes that arrive one after the other: after the first have come, and before the last are worked on.
-  double streamed(double hz) const;
+  double streamed() const;               // s of bytes that arrive one after the other, after the first have come
   double seconds(double hz) const;       // run after run
   double cold_seconds(double hz) const;  // with an empty L2
   // Clocks that an SM holds a block in a cold run: a block that waits for memory holds it for longer.

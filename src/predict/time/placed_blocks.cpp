@@ -11,24 +11,12 @@
 namespace tilescope {
 namespace {
 
-// Blocks placed one by one. Where a launch begins depends on the launches before it: where all blocks start at once,
-// which of them meet on a unit is the mean over all beginnings, or over some of them where a GPU that no one built has
-// tens of thousands of units.
 Placement placed_one_by_one(const BoundIsland& bound, std::int64_t resident, const BlockClocks& clocks) {
   const std::vector<std::int64_t> steps = steps_in_issue_order(bound);
-  const std::int64_t units = bound.hardware.units.value, blocks = std::ssize(steps);
+  const std::int64_t units = bound.hardware.units.value;
   if (!at_work(bound, Mechanism::first_places)) return place_blocks(steps, units, resident, clocks);
-  const std::int64_t starts = blocks <= units * resident ? launch_starts(bound.hardware) : 1;
-  constexpr std::int64_t most_placed = std::int64_t{1} << 21;  // all beginnings of 1448 units
-  const std::int64_t stride = ceil_div(starts, std::max<std::int64_t>(1, most_placed / units)),
-                     taken = ceil_div(starts, stride);
-  Placement mean;
-  for (std::int64_t start = 0; start < starts; start += stride) {
-    const Placement placed =
-        place_blocks(steps, units, resident, clocks, units_of_first_blocks(bound.hardware, blocks, resident, start));
-    mean.clocks += placed.clocks / static_cast<double>(taken), mean.busy += placed.busy / static_cast<double>(taken);
-  }
-  return mean;
+  return place_blocks(steps, units, resident, clocks,
+                      units_of_first_blocks(bound.hardware, std::ssize(steps), resident));
 }
 
 }  // namespace
