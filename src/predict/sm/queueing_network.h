@@ -17,6 +17,9 @@ struct Network {
   bool products_in_turn = false;    // so at the matrix path alone, which serves one group's product after another's
 
   double round(std::int64_t customers) const;  // clocks
+  // The busiest station's clocks, or the scheduler's: no round of n customers is shorter than n times this, and with
+  // many of them, who never wait, it is no longer.
+  double busiest() const;
 };
 
 }  // namespace tilescope
